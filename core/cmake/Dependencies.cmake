@@ -1,0 +1,97 @@
+# headlens_dependency(NAME) makes one library's target, and says where it came from:
+#   1. the target, where the enclosing project already has it;
+#   2. an installed package that is new enough (a wasm build looks at none: the system's are for another machine);
+#   3. its source in the project's toolchain folder, where `npm start` and `npm test` put it;
+#   4. its pinned release, downloaded.
+#
+# The table: PACKAGE, VERSION and TARGET are find_package's words. From source, INCLUDE is the folder of a header-only
+# library; BUILD is the target that the source's own CMake project makes, configured with OPTIONS.
+include(FetchContent)
+
+set(headlens_toolchain "${CMAKE_CURRENT_LIST_DIR}/../../.toolchain")
+
+set(headlens_highway PACKAGE hwy VERSION 1.2 TARGET hwy::hwy BUILD hwy
+  OPTIONS HWY_ENABLE_CONTRIB=OFF HWY_ENABLE_EXAMPLES=OFF HWY_ENABLE_INSTALL=OFF HWY_ENABLE_TESTS=OFF
+          HWY_FORCE_STATIC_LIBS=ON
+  URL https://github.com/google/highway/archive/refs/tags/1.2.0.tar.gz
+  SHA256 7e0be78b8318e8bdbf6fa545d2ecb4c90f947df03f7aadc42c1967f019e63343)
+set(headlens_eigen PACKAGE Eigen3 VERSION 3.4 TARGET Eigen3::Eigen INCLUDE .
+  URL https://gitlab.com/libeigen/eigen/-/archive/3.4.0/eigen-3.4.0.tar.gz
+  SHA256 8586084f71f9bde545ee7fa6d00288b264a2b7ac3607b974e54d13e7162c1c72)
+set(headlens_nlohmann-json PACKAGE nlohmann_json VERSION 3.11 TARGET nlohmann_json::nlohmann_json INCLUDE include
+  URL https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
+  SHA256 d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d)
+set(headlens_doctest PACKAGE doctest VERSION 2.4.9 TARGET doctest::doctest INCLUDE .
+  URL https://github.com/doctest/doctest/archive/refs/tags/v2.4.11.tar.gz
+  SHA256 632ed2c05a7f53fa961381497bf8069093f0d6628c5f26286161fbd32a560186)
+set(headlens_cli11 PACKAGE CLI11 VERSION 2.1 TARGET CLI11::CLI11 INCLUDE include
+  URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.4.2.tar.gz
+  SHA256 f2d893a65c3b1324c50d4e682c0cdc021dd0477ae2c048544f39eed6654b699a)
+set(headlens_benchmark PACKAGE benchmark VERSION 1.7 TARGET benchmark::benchmark BUILD benchmark
+  OPTIONS BENCHMARK_ENABLE_TESTING=OFF BENCHMARK_ENABLE_INSTALL=OFF BENCHMARK_ENABLE_WERROR=OFF
+  URL https://github.com/google/benchmark/archive/refs/tags/v1.9.1.tar.gz
+  SHA256 32131c08ee31eeff2c8968d7e874f3cb648034377dfc32a4c377fa8796d84981)
+set(headlens_png PACKAGE PNG VERSION 1.6 TARGET PNG::PNG BUILD png_static
+  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF PNG_EXECUTABLES=OFF SKIP_INSTALL_ALL=ON
+  URL https://github.com/pnggroup/libpng/archive/refs/tags/v1.6.43.tar.gz
+  SHA256 fecc95b46cf05e8e3fc8a414750e0ba5aad00d89e9fdf175e94ff041caf1a03a)
+
+function(headlens_dependency name)
+  cmake_parse_arguments(arg "" "PACKAGE;VERSION;TARGET;INCLUDE;BUILD;URL;SHA256" "OPTIONS" ${headlens_${name}})
+  if(TARGET ${arg_TARGET})
+    return()
+  endif()
+  if(NOT EMSCRIPTEN)
+    find_package(${arg_PACKAGE} ${arg_VERSION} QUIET GLOBAL)
+    if(TARGET ${arg_TARGET})
+      message(STATUS "headlens: ${name} ${${arg_PACKAGE}_VERSION}${${arg_PACKAGE}_VERSION_STRING} is installed")
+      return()
+    endif()
+  endif()
+  headlens_source(${name} "${arg_URL}" ${arg_SHA256})
+  if(arg_INCLUDE)
+    add_library(${arg_TARGET} INTERFACE IMPORTED GLOBAL)
+    target_include_directories(${arg_TARGET} SYSTEM INTERFACE "${source}/${arg_INCLUDE}")
+  else()
+    headlens_build(${arg_TARGET} ${arg_BUILD} "${source}" ${arg_OPTIONS})
+  endif()
+endfunction()
+
+# Sets `source` in the caller to the folder of the library's source.
+function(headlens_source name url sha256)
+  foreach(folder "${headlens_toolchain}/src/${name}" "${headlens_toolchain}/emscripten/src/${name}")
+    if(EXISTS "${folder}")
+      cmake_path(ABSOLUTE_PATH folder NORMALIZE OUTPUT_VARIABLE source)
+      message(STATUS "headlens: ${name} from ${source}")
+      set(source "${source}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(STATUS "headlens: ${name} is neither installed (or too old) nor in .toolchain: from ${url}")
+  # SOURCE_SUBDIR names no folder: only fetch, since header-only libraries need no build.
+  FetchContent_Declare(headlens_${name} URL "${url}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP ON
+    SOURCE_SUBDIR none)
+  FetchContent_MakeAvailable(headlens_${name})
+  set(source "${headlens_${name}_SOURCE_DIR}" PARENT_SCOPE)
+endfunction()
+
+# Adds the CMake project in `source` with the options NAME=VALUE, none of its warnings and only what is linked.
+function(headlens_build target built source)
+  set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # option() leaves the variables set here alone
+  set(CMAKE_POLICY_DEFAULT_CMP0126 NEW)  # and so does set(CACHE)
+  foreach(option ${ARGN})
+    string(REPLACE "=" ";" option "${option}")
+    list(GET option 0 key)
+    list(GET option 1 value)
+    set(${key} ${value})
+  endforeach()
+  string(APPEND CMAKE_C_FLAGS " -w")
+  string(APPEND CMAKE_CXX_FLAGS " -w")
+  add_subdirectory("${source}" "${PROJECT_BINARY_DIR}/_deps/${built}" EXCLUDE_FROM_ALL)
+  # As from an installed package, its headers are the system's: no warnings from them.
+  get_target_property(include ${built} INTERFACE_INCLUDE_DIRECTORIES)
+  set_target_properties(${built} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${include}")
+  if(NOT TARGET ${target})
+    add_library(${target} ALIAS ${built})
+  endif()
+endfunction()
