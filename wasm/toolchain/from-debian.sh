@@ -68,7 +68,7 @@ emscripten() {
   done
 
   local em=$part/root/usr/share/emscripten
-  (cd "$em" && npm install --no-save --no-package-lock --ignore-scripts --silent acorn@8.14.0 >/dev/null)
+  npm install --prefix "$em" --no-save --no-package-lock --ignore-scripts --silent acorn@8.14.0 >/dev/null
   cat >"$em/.emscripten" <<'CONFIG'
 # Found from Emscripten's own place, so that the project's folder can be moved.
 import shutil
