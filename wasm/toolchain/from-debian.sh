@@ -9,7 +9,8 @@
 # whole, so an interrupted run leaves nothing half done and the next one goes on from what apt has already downloaded.
 set -euo pipefail
 suite=trixie
-toolchain=$(realpath "$(dirname "$0")/../..")/.toolchain
+recipe=$(realpath "$0")
+toolchain=$(dirname "$(dirname "$(dirname "$recipe")")")/.toolchain
 download=$toolchain/download
 
 fail() { printf '%s\n' "$*" >&2; exit 1; }
@@ -40,10 +41,16 @@ unpack() {
   (cd "$download/debs" && apt-get "${private[@]}" download "${packages[@]}")
   local package deb
   for package in "${packages[@]}"; do
-    deb=$(find "$download/debs" -name "${package%%=*}_*.deb" -newer "$download/sources.list" -o \
-      -name "${package%%=*}_*.deb" | sort -V | tail -n 1)
+    deb=$(find "$download/debs" -name "${package%%=*}_*.deb" | sort -V | tail -n 1)
     dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$folder" "$@"
   done
+}
+
+# The stamp tells the set-up step which recipe made the folder.
+finish() {
+  sha256sum <"$recipe" | cut -d ' ' -f 1 >"$toolchain/$1.part/stamp"
+  rm -rf "${toolchain:?}/$1"
+  mv "$toolchain/$1.part" "$toolchain/$1"
 }
 
 emscripten() {
@@ -57,7 +64,7 @@ emscripten() {
     --exclude='./usr/share/locale' --exclude='./usr/lib/*/gconv'
 
   # Binaryen's programs want a newer libc than Debian 12 has: they run under the loader that they were made with.
-  local lib=(usr/lib/*-linux-gnu*) tool
+  local lib tool
   lib=$(cd "$part/root" && echo usr/lib/*-linux-gnu*)
   mkdir -p "$part/binaryen/bin"
   for tool in "$part"/root/usr/bin/wasm*; do
@@ -80,8 +87,7 @@ CACHE = path_from_root('cache')
 FROZEN_CACHE = True
 CONFIG
   "$em/em++" --version | head -n 1
-  rm -rf "$toolchain/emscripten"
-  mv "$part" "$toolchain/emscripten"
+  finish emscripten
 }
 
 sources() {
@@ -95,8 +101,8 @@ sources() {
   mv "$part/root/usr/include/nlohmann" "$part/nlohmann-json/include/nlohmann"
   (cd "$download" && apt-get "${private[@]}" source --only-source --download-only highway)
   tar -x -C "$part/highway" --strip-components=1 -f "$(find "$download" -maxdepth 1 -name 'highway_1.2.0.orig.tar.*' | head -n 1)"
-  rm -rf "$part/root" "$toolchain/src"
-  mv "$part" "$toolchain/src"
+  rm -rf "$part/root"
+  finish src
 }
 
 case ${1-} in

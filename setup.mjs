@@ -1,0 +1,357 @@
+// Sets up, builds, serves and tests headlens, with nothing but Node itself. The scripts of package.json call it:
+//
+//   npm start        set up, build, and serve the playground on http://localhost:5173 (or PORT)
+//   npm test         set up, build, and run every test; `npm test -- native js` runs only those stages
+//   npm run build    set up, and fill dist/
+//   npm run setup    set up only
+//
+// Every step is skipped when nothing that it depends on has changed. What the steps print goes to build/logs.
+// The syntax is ES2019 on purpose: an old Node must get as far as saying that it is too old.
+import { spawn, spawnSync } from "child_process";
+import crypto from "crypto";
+import fs from "fs";
+import os from "os";
+import path from "path";
+import { fileURLToPath } from "url";
+
+const root = path.dirname(fileURLToPath(import.meta.url));
+const at = (...parts) => path.join(root, ...parts);
+const logs = at("build", "logs");
+const cores = os.availableParallelism ? os.availableParallelism() : os.cpus().length;
+const isRoot = Boolean(process.getuid) && process.getuid() === 0;
+
+/** An error whose message is all that the user needs. */
+class Failure extends Error {}
+
+// ---------------------------------------------------------------------------------------------- running and reporting
+
+const bold = (text) => (process.stdout.isTTY ? `\x1b[1m${text}\x1b[0m` : text);
+
+/** Does one piece of work under a title, and says how long it took and what `work` returns. */
+async function step(title, work) {
+  const started = Date.now();
+  const seconds = () => `${((Date.now() - started) / 1000).toFixed(1)} s`;
+  const tty = process.stdout.isTTY;
+  const show = () => process.stdout.write(tty ? `\r\x1b[K  ${title} … ${seconds()}` : `  ${title} … ${seconds()}\n`);
+  const timer = setInterval(show, tty ? 200 : 30000);
+  let note = "failed";
+  try {
+    if (tty) show();
+    const result = await work();
+    note = result || "";
+  } finally {
+    clearInterval(timer);
+    process.stdout.write(`${tty ? "\r\x1b[K" : ""}  ${title.padEnd(42)} ${seconds().padStart(8)}  ${note}\n`);
+  }
+}
+
+/** Runs a command with its output in build/logs/`log`.log. Resolves to {code, output}; with `check` (default) a failure throws. */
+function run(log, command, args, { env = {}, check = true } = {}) {
+  fs.mkdirSync(logs, { recursive: true });
+  const file = path.join(logs, `${log}.log`);
+  const fd = fs.openSync(file, "w");
+  fs.writeSync(fd, `$ ${command} ${args.join(" ")}\n`);
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", fd, fd], env: Object.assign({}, process.env, env) });
+    child.on("error", (error) => reject(new Failure(`cannot run ${command}: ${error.message}`)));
+    child.on("close", (code) => {
+      fs.closeSync(fd);
+      const output = fs.readFileSync(file, "utf8");
+      if (code === 0 || !check) return resolve({ code, output });
+      const tail = output.trimEnd().split("\n").slice(-30).join("\n");
+      reject(new Failure(`${tail}\n\n${command} ${args.join(" ")} failed; all of its output: ${path.relative(root, file)}`));
+    });
+  });
+}
+
+/** Output of a short command, or null when it is not there or fails. */
+function ask(command, ...args) {
+  const result = spawnSync(command, args, { cwd: root, encoding: "utf8", env: Object.assign({}, process.env, { LC_ALL: "C" }) });
+  return result.status === 0 ? result.stdout.trim() : null;
+}
+
+const versionOf = (text) => ((text || "").match(/\d+(\.\d+)+/) || ["0"])[0];
+const isAtLeast = (version, minimum) => version.localeCompare(minimum, "en", { numeric: true }) >= 0;
+
+const hash = (...texts) => texts.reduce((sum, text) => sum.update(text).update("\0"), crypto.createHash("sha256")).digest("hex");
+
+/** Hash of every file in the given files and folders; a missing one counts as empty. */
+function hashOf(...names) {
+  const sum = crypto.createHash("sha256");
+  const add = (name) => {
+    const stat = fs.statSync(at(name), { throwIfNoEntry: false });
+    if (stat && stat.isDirectory()) {
+      for (const entry of fs.readdirSync(at(name)).sort()) if (entry !== "node_modules") add(path.join(name, entry));
+    } else if (stat) {
+      sum.update(`${name}\0${stat.size}\0`).update(fs.readFileSync(at(name)));
+    }
+  };
+  names.forEach(add);
+  return sum.digest("hex");
+}
+
+const read = (...parts) => (fs.existsSync(at(...parts)) ? fs.readFileSync(at(...parts), "utf8").trim() : "");
+
+// ------------------------------------------------------------------------------------------------------------- set-up
+
+function checkNode() {
+  const version = process.versions.node;
+  if (!isAtLeast(version, "20.19")) {
+    throw new Failure(`Node 20.19 or newer is needed, and this is ${version}: install it from https://nodejs.org.`);
+  }
+  if (!ask("npm", "--version")) throw new Failure("npm is missing: install it beside node (on Debian: apt-get install npm).");
+}
+
+/** The Debian packages that `goal` needs and this machine lacks. A tool that is already on PATH needs no package. */
+function missingPackages(goal, ownEmscripten) {
+  const without = (command, name) => (ask(command, "--version") ? [] : [name]);
+  const wanted = [...without("cmake", "cmake"), ...without("ninja", "ninja-build")];
+  if (ownEmscripten) wanted.push("clang-19", "lld-19", "llvm-19", "python3", "xz-utils");
+  if (goal === "test") {
+    wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev");
+    wanted.push("clang-format-19", "chromium", "firefox-esr", "fonts-dejavu-core");
+  }
+  // dpkg-query fails when it does not know one of the names, and lists the others all the same.
+  const known = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...wanted], { encoding: "utf8" });
+  const installed = new Set((known.stdout || "").split("\n").filter((line) => line.endsWith(" installed")).map((line) => line.split(" ")[0]));
+  return wanted.filter((name) => !installed.has(name));
+}
+
+async function installPackages(goal, ownEmscripten) {
+  if (!ask("apt-get", "--version")) return;  // not Debian: the checks and CMake say what is missing
+  const missing = missingPackages(goal, ownEmscripten);
+  if (missing.length === 0) return;
+  if (!isRoot) throw new Failure(`Debian packages are missing. Install them with:\n  sudo apt-get install ${missing.join(" ")}`);
+  const options = ["-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
+  const install = (check) => run("apt", "apt-get", [...options, "--no-install-recommends", "install", ...missing],
+    { check, env: { DEBIAN_FRONTEND: "noninteractive" } });
+  await step(`Debian packages: ${missing.join(" ")}`, async () => {
+    // Lists that are too old know no candidate, or one that the mirror no longer has.
+    if ((await install(false)).code === 0) return;
+    await run("apt-update", "apt-get", [...options, "update"]);
+    await install(true);
+  });
+}
+
+function checkTools(goal) {
+  const cmake = versionOf(ask("cmake", "--version"));
+  if (!isAtLeast(cmake, "3.24")) {
+    throw new Failure(`CMake 3.24 or newer is needed, and this is ${cmake === "0" ? "none" : cmake}: install it from https://cmake.org.`);
+  }
+  const compiler = process.env.CXX || "c++";
+  if (goal === "test" && !ask(compiler, "--version")) {
+    throw new Failure(`A C++20 compiler is needed, and there is no ${compiler}: install g++ or clang, or name yours in CXX.`);
+  }
+}
+
+/** {root, version} of the Emscripten that CMake would take, or null. wasm/toolchain/find-emscripten.cmake decides. */
+function findEmscripten() {
+  const [folder, version] = (ask("cmake", "-P", at("wasm/toolchain/find-emscripten.cmake")) || "").split("\t");
+  return folder ? { root: folder, version, own: folder.startsWith(at(".toolchain")) } : null;
+}
+
+const recipe = "wasm/toolchain/from-debian.sh";
+
+/** Makes .toolchain/`folder` with the recipe, unless this very recipe made it. */
+async function fromDebian(title, what, folder) {
+  if (read(".toolchain", folder, "stamp") === crypto.createHash("sha256").update(fs.readFileSync(at(recipe))).digest("hex")) return;
+  await step(title, () => run(what, "bash", [at(recipe), what]).then(() => `.toolchain/${folder}`));
+}
+
+async function installNodeModules() {
+  const stamp = "node_modules/.headlens-stamp";
+  const now = hash(read("package-lock.json"), process.versions.modules);
+  if (read(stamp) === now) return;
+  await step("npm packages", async () => {
+    await run("npm-ci", "npm", ["ci"]);
+    fs.writeFileSync(at(stamp), now);
+  });
+}
+
+/** Everything that has to be there before a build for `goal`. Returns the Emscripten to use. */
+async function setUp(goal) {
+  checkNode();
+  // Without CMake nothing can be looked for yet; what an own Emscripten needs is then asked for in a second round.
+  let emscripten = findEmscripten();
+  await installPackages(goal, !emscripten || emscripten.own);
+  checkTools(goal);
+  const onDebian = Boolean(ask("apt-get", "--version")) && /^ID(_LIKE)?=.*debian/m.test(fs.readFileSync("/etc/os-release", "utf8"));
+  await installNodeModules();
+  if (onDebian) await fromDebian("library sources", "sources", "src");
+  emscripten = findEmscripten();
+  if (!emscripten || emscripten.own) {
+    if (!onDebian) {
+      throw new Failure("Emscripten 3.1.69 or newer is needed: install it as https://emscripten.org says, and set EMSDK or PATH.");
+    }
+    await fromDebian("Emscripten 3.1.69", "emscripten", "emscripten");
+    emscripten = findEmscripten();
+  }
+  return emscripten;
+}
+
+// -------------------------------------------------------------------------------------------------------------- build
+
+/** Configures and builds one CMake preset. A first configuration, or another compiler, starts afresh. */
+async function buildPreset(preset, { compiler, werror, target }) {
+  const stamp = at("build", preset, ".headlens-stamp");
+  const [compilerBefore, settingsBefore] = (fs.existsSync(stamp) ? fs.readFileSync(stamp, "utf8") : "").split("\n");
+  const settings = hash(read("CMakePresets.json"), String(werror));
+  if (compilerBefore !== compiler || (werror !== undefined && settingsBefore !== settings)) {
+    const args = ["--preset", preset];
+    if (compilerBefore !== compiler) args.push("--fresh");
+    if (werror !== undefined) args.push(`-DHEADLENS_WERROR=${werror ? "ON" : "OFF"}`);
+    const hasCache = fs.existsSync(at("build", preset, "CMakeCache.txt"));
+    const ninja = !hasCache && ask("ninja", "--version") ? { CMAKE_GENERATOR: "Ninja" } : {};
+    await run(`${preset}-configure`, "cmake", args, { env: ninja });
+    fs.writeFileSync(stamp, `${compiler}\n${settings}\n`);
+  }
+  const args = ["--build", "--preset", preset, "-j", String(cores)];
+  if (target) args.push("--target", target);
+  const { output } = await run(`${preset}-build`, "cmake", args);
+  return /Building|Linking|Built target.*\n.*Linking/.test(output) ? "" : "up to date";
+}
+
+const native = () => `${process.env.CXX || "c++"} ${versionOf(ask(process.env.CXX || "c++", "--version"))}`;
+
+/** Builds both wasm modules. Warnings are errors for the compiler that the project pins, and for every one in the tests. */
+async function buildWasm(emscripten, tests) {
+  for (const preset of ["wasm", "wasm-relaxed"]) {
+    await step(`${preset} with Emscripten ${emscripten.version}`, () => buildPreset(preset, {
+      compiler: `${emscripten.root} ${emscripten.version}`,
+      werror: emscripten.own || tests ? true : undefined,
+      target: tests ? undefined : "headlens_wasm",
+    }));
+  }
+}
+
+/** Fills dist/, unless it was made from the same files. */
+async function buildPackage() {
+  const inputs = ["wasm/build.mjs", "wasm/src", "web/elements", "web/playground", "web/lessons", "web/models", "package.json", "package-lock.json",
+    "tsconfig.json", "vite.config.ts"];
+  const modules = ["wasm", "wasm-relaxed"].map((preset) => ["mjs", "wasm"].map((type) => `build/${preset}/headlens.${type}`));
+  const stamp = at("build", "dist.stamp");
+  await step("dist: package and playground", async () => {
+    const now = hashOf(...inputs, ...[].concat(...modules));
+    if (fs.existsSync(at("dist/index.js")) && read("build/dist.stamp") === now) return "up to date";
+    await run("dist", process.execPath, [at("wasm/build.mjs")]);
+    fs.writeFileSync(stamp, now);
+  });
+}
+
+// -------------------------------------------------------------------------------------------------------------- serve
+
+async function serve() {
+  const port = Number(process.env.PORT || 5173);
+  const { preview } = await import("vite");
+  try {
+    await preview({
+      root: at("web/playground"), configFile: false, logLevel: "error", appType: "mpa",
+      build: { outDir: at("dist/playground") }, preview: { port, strictPort: true, host: "localhost" },
+    });
+  } catch (error) {
+    if (!/in use/.test(error.message)) throw error;
+    throw new Failure(`port ${port} is in use: choose another with PORT=… npm start`);
+  }
+  console.log(`\n${bold(`headlens is at http://localhost:${port}`)}   (Ctrl-C ends)`);
+}
+
+// --------------------------------------------------------------------------------------------------------------- test
+
+const counts = (passed, failed, skipped = 0) => ({ passed, failed, skipped });
+
+/** A command that passes or fails as a whole. */
+const whole = (log, command, args) => async () => {
+  const { code, output } = await run(log, command, args, { check: false });
+  return { ...counts(code === 0 ? 1 : 0, code === 0 ? 0 : 1), output };
+};
+
+/** ctest in one preset: doctest's cases, and each of the other tests, count. */
+const ctest = (preset, build) => async () => {
+  await build();
+  const { code, output } = await run(`${preset}-ctest`, "ctest", ["--preset", preset, "--verbose"], { check: false });
+  const total = counts(0, 0);
+  for (const [, passed, failed] of output.matchAll(/test cases: .*\| +(\d+) passed \| +(\d+) failed/g)) {
+    total.passed += Number(passed);
+    total.failed += Number(failed);
+  }
+  total.passed += [...output.matchAll(/Test +#\d+: (?!core ).* Passed/g)].length;
+  if (code !== 0 && total.failed === 0) total.failed = 1;
+  return { ...total, output };
+};
+
+async function vitest() {
+  const report = at("build/logs/vitest.json");
+  fs.rmSync(report, { force: true });
+  const { code, output } = await run("js", "npm",
+    ["run", "--silent", "test:js", "--", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`], { check: false });
+  const json = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, "utf8")) : {};
+  const total = counts(json.numPassedTests || 0, json.numFailedTests || 0, (json.numPendingTests || 0) + (json.numTodoTests || 0));
+  if (code !== 0 && total.failed === 0) total.failed = 1;
+  return { ...total, output };
+}
+
+/** C++ sources of the project itself. */
+function sources(folder) {
+  return [].concat(...fs.readdirSync(at(folder), { withFileTypes: true }).map((entry) => {
+    const name = path.join(folder, entry.name);
+    return entry.isDirectory() ? sources(name) : /\.(cc|h)$/.test(name) ? [name] : [];
+  }));
+}
+
+function stages(emscripten) {
+  const nativeBuild = (preset) => () => buildPreset(preset, { compiler: native(), werror: true });
+  const cpp = [].concat(...["core", "wasm", "native", "tests"].map(sources));
+  const formatter = ask("clang-format-19", "--version") ? "clang-format-19" : "clang-format";
+  return {
+    format: whole("format", formatter, ["--dry-run", "--Werror", ...cpp]),
+    types: whole("types", "npm", ["run", "--silent", "test:types"]),
+    lint: whole("lint", "npm", ["run", "--silent", "test:lint"]),
+    native: ctest("native", nativeBuild("native")),
+    "native-debug": ctest("native-debug", nativeBuild("native-debug")),
+    wasm: ctest("wasm", () => undefined),
+    "wasm-relaxed": ctest("wasm-relaxed", () => undefined),
+    js: vitest,
+  };
+}
+
+async function test(names) {
+  const emscripten = await setUp("test");
+  const all = stages(emscripten);
+  const unknown = names.filter((name) => !all[name]);
+  if (unknown.length) throw new Failure(`unknown stage ${unknown.join(", ")}: choose from ${Object.keys(all).join(", ")}`);
+  const chosen = names.length ? names : Object.keys(all);
+  if (chosen.some((name) => /wasm|js|types/.test(name))) await buildWasm(emscripten, true);
+  if (chosen.some((name) => /js|types/.test(name))) await buildPackage();
+  const total = counts(0, 0);
+  for (const name of chosen) {
+    let result;
+    await step(name, async () => {
+      result = await all[name]().catch((error) => {
+        if (!(error instanceof Failure)) throw error;
+        return { ...counts(0, 1), output: error.message };
+      });
+      return `${result.passed} passed${result.failed ? `, ${bold(`${result.failed} FAILED`)}` : ""}`;
+    });
+    if (result.failed) console.log(`\n${result.output.trimEnd()}\n`);
+    for (const key of Object.keys(total)) total[key] += result[key];
+  }
+  console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`);
+  if (total.failed || !total.passed) process.exitCode = 1;
+}
+
+// --------------------------------------------------------------------------------------------------------------- main
+
+async function main([goal, ...rest]) {
+  if (goal === "test") return test(rest);
+  if (!["setup", "build", "start"].includes(goal)) throw new Failure("usage: node setup.mjs start|test [STAGE…]|build|setup");
+  const emscripten = await setUp(goal);
+  if (goal === "setup") return;
+  await buildWasm(emscripten, false);
+  await buildPackage();
+  if (goal === "start") await serve();
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  console.error(`\n${error instanceof Failure ? error.message : error.stack}`);
+  process.exitCode = 1;
+});
