@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Which of the two wasm builds this engine can run. */
+import { HeadlensError } from "./errors.js";
+
+export interface Features {
+  /** 128-bit SIMD (every browser since 2023, Node since 16). */
+  readonly simd: boolean;
+  /** Relaxed SIMD, for its fused multiply-add. */
+  readonly relaxedSimd: boolean;
+}
+
+export type Build = "baseline" | "relaxed";
+
+/** A module of one function without parameters that returns a v128: `code` and `end`. */
+function probe(code: readonly number[]): Uint8Array<ArrayBuffer> {
+  const body = [0x00, ...code, 0x0b];
+  return Uint8Array.of(
+    0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, // "\0asm", version 1
+    0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7b, // types: () -> v128
+    0x03, 0x02, 0x01, 0x00, // functions: one of type 0
+    0x0a, body.length + 2, 0x01, body.length, ...body); // code
+}
+
+const kZeros = [0x41, 0x00, 0xfd, 0x0f]; // i32.const 0, i8x16.splat
+
+export function detectFeatures(): Features {
+  return {
+    simd: WebAssembly.validate(probe(kZeros)),
+    relaxedSimd: WebAssembly.validate(probe([...kZeros, ...kZeros, ...kZeros, 0xfd, 0x85, 0x02])), // f32x4.relaxed_madd
+  };
+}
+
+/** The build to run; throws "unsupported" when there is none, or not the one asked for. */
+export function chooseBuild(features: Features, wanted: "auto" | Build): Build {
+  if (!features.simd) throw new HeadlensError("unsupported", "this engine has no WebAssembly SIMD, which headlens needs");
+  if (wanted === "relaxed" && !features.relaxedSimd) {
+    throw new HeadlensError("unsupported", 'simd is "relaxed", but this engine has no relaxed SIMD; "auto" takes it where there is');
+  }
+  return wanted === "auto" ? (features.relaxedSimd ? "relaxed" : "baseline") : wanted;
+}

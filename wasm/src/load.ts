@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { HeadlensError } from "./errors.js";
+import { show } from "./failures.js";
+import { checkOptions } from "./names.js";
+import type { Platform } from "./platform.js";
+import type { AsyncEngine, Engine, Load, LoadOptions } from "./types.js";
+
+function checkLoadOptions(options: unknown): LoadOptions {
+  const checked: LoadOptions = checkOptions("load", options);
+  const { simd = "auto", threads = 1, worker = false, wasmUrl = "" } = checked;
+  if (!["auto", "baseline", "relaxed"].includes(simd)) {
+    throw new HeadlensError("option", `load: simd is ${show(simd)}, expected "auto", "baseline" or "relaxed"`);
+  }
+  if (threads !== 1) throw new HeadlensError("unsupported", `load: threads is ${show(threads)}, expected 1: this version runs on one thread`);
+  if (typeof worker !== "boolean") throw new HeadlensError("option", `load: worker is ${show(worker)}, expected a boolean`);
+  if (typeof wasmUrl !== "string" && !(wasmUrl instanceof URL)) {
+    throw new HeadlensError("option", `load: wasmUrl is ${show(wasmUrl)}, expected a string or a URL`);
+  }
+  return checked;
+}
+
+/** The engine's code is imported when it is needed: a page that runs it in a worker does not load it twice. */
+export function makeLoad(platform: Platform): Load {
+  async function load(options?: LoadOptions): Promise<Engine | AsyncEngine> {
+    const checked = checkLoadOptions(options);
+    if (!checked.worker) return (await import("./instantiate.js")).createEngine(checked, platform);
+    return (await import("./remote.js")).createRemoteEngine(checked, platform);
+  }
+  return load as Load;
+}

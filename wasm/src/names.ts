@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
+import { HeadlensError } from "./errors.js";
+import { show } from "./failures.js";
+import { booleans, lengths, mask, type Input } from "./tensors.js";
+import type {
+  AttentionOptions, ColorOptions, LoadModelOptions, LoadOptions, MapOptions, MultiheadAttentionOptions,
+  ScaledDotProductAttentionOptions, Stage, TensorLike,
+} from "./types.js";
+
+/** Whether a model's source is one of the models in the package. */
+export function isBuiltIn(source: unknown): boolean {
+  return source === "tiny";
+}
+
+export function toSnake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+export function toCamel(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** How an option travels: as JSON, or as a tensor of its own. */
+type Travel = "json" | ((name: string, tensor: TensorLike) => Input);
+type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
+
+const kAttention: Known<AttentionOptions> = {
+  attnMask: mask, keyPaddingMask: booleans, validLens: lengths,
+  isCausal: "json", causalAlignment: "json", conventions: "json", maskTrue: "json", fullyMasked: "json",
+  softcap: "json", softcapOrder: "json", needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json",
+};
+const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = {
+  ...kAttention, scale: "json", dropoutP: "json", enableGqa: "json", gqaOrder: "json",
+};
+const kMultihead: Known<MultiheadAttentionOptions> = {
+  embedDim: "json", numHeads: "json", kdim: "json", vdim: "json", bias: "json", addBiasKv: "json", addZeroAttn: "json", batchFirst: "json", dropoutP: "json",
+};
+const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "json", max: "json", causal: "json" };
+const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
+const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
+const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
+const kAttend: Known<{ logits?: boolean }> = { logits: "json" };
+
+const kCallers = {
+  "scaledDotProductAttention": kScaledDotProduct, "multiheadAttention": kMultihead, "forward": kAttention,
+  "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap, "load": kLoad, "loadModel": kLoadModel, "attend": kAttend,
+} as const;
+export type Caller = keyof typeof kCallers;
+
+const kStages: Readonly<Record<Stage, true>> = {
+  q: true, k: true, v: true,
+  scores: true, scaledScores: true, cappedScores: true, biasedScores: true, maskedScores: true,
+  weights: true, droppedWeights: true, lse: true, headOutputs: true, headContributions: true,
+};
+
+const kCamelNames = new Set([...Object.values(kCallers), kStages].flatMap((known) => Object.keys(known)));
+
+/** A message of the module in the API's words: option and stage names become camelCase; values and parameter names stay. */
+export function inApiWords(message: string): string {
+  return message.replace(/[a-z]+(?:_[a-z0-9]+)+/g, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
+}
+
+/** Throws unless `options` is an object whose every key the caller knows; gives the present ones. */
+export function checkOptions(caller: Caller, options: unknown): Record<string, unknown> {
+  if (options === undefined) return {};
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
+  }
+  const known = Object.keys(kCallers[caller]);
+  const present = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name] of present) {
+    if (!known.includes(name)) throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${known.join(", ")}`);
+  }
+  return Object.fromEntries(present);
+}
+
+/** JSON has no NaN, no Infinity and no functions; it would drop them without a word. */
+function checkJson(name: string, value: unknown): void {
+  const isPlain = typeof value === "boolean" || typeof value === "string" || Number.isFinite(value);
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  if (!isPlain && !isList) throw new HeadlensError("option", `option ${name} is ${show(value)}, expected a finite number, a boolean, a string or a list of strings`);
+}
+
+export interface Request {
+  /** The plain options, as the module's JSON. */
+  readonly json: string;
+  readonly inputs: readonly Input[];
+}
+
+/** Splits a call's options into the module's JSON and its tensors. */
+export function toRequest(caller: Caller, options: unknown): Request {
+  const known: Readonly<Record<string, Travel>> = kCallers[caller];
+  const json: Record<string, unknown> = {};
+  const inputs: Input[] = [];
+  for (const [name, value] of Object.entries(checkOptions(caller, options))) {
+    const travel = known[name];
+    if (typeof travel === "function") {
+      inputs.push({ ...travel(name, value as TensorLike), name: toSnake(name) });
+    } else {
+      checkJson(name, value);
+      json[toSnake(name)] = Array.isArray(value) ? value.map((item: string) => toSnake(item)) : value;
+    }
+  }
+  return { json: JSON.stringify(json), inputs };
+}
+

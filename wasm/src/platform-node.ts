@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { fetchData, type Platform } from "./platform.js";
+
+/** A file as the answer to a fetch: 404 where there is none. */
+async function fetchFile(url: URL, signal?: AbortSignal): Promise<Response> {
+  signal?.throwIfAborted();
+  const stats = await stat(url).catch(() => undefined);
+  if (!stats?.isFile()) return new Response(null, { status: 404, statusText: "no such file" });
+  const stream = Readable.toWeb(createReadStream(url, { signal, highWaterMark: 1 << 20 }));
+  const type = url.pathname.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
+  const headers = { "content-length": String(stats.size), "content-type": type };
+  return new Response(stream as ReadableStream<Uint8Array>, { headers });
+}
+
+export const nodePlatform: Platform = {
+  baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
+
+  async fetch(url, signal) {
+    if (url.protocol === "file:") return fetchFile(url, signal);
+    return url.protocol === "data:" ? fetchData(url) : fetch(url, signal ? { signal } : {});
+  },
+
+  startWorker() {
+    const worker = new Worker(new URL("./worker-node.js", import.meta.url));
+    worker.unref();
+    return {
+      endpoint: nodeEndpoint(worker),
+      onFailure(listener) {
+        worker.once("error", (error) => listener(error.message));
+      },
+      setBusy: (isBusy) => isBusy ? worker.ref() : worker.unref(),
+      terminate: () => void worker.terminate(),
+    };
+  },
+};

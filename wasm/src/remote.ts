@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
+import { proxy, wrap, type Remote } from "comlink";
+import { HeadlensError } from "./errors.js";
+import { messageOf } from "./failures.js";
+import type { Answer, Host, Reference } from "./host.js";
+import { checkOptions, isBuiltIn } from "./names.js";
+import { folderUrl, type Platform, type WorkerLink } from "./platform.js";
+import { Resource } from "./resource.js";
+import { isTensorLike, plain } from "./tensors.js";
+import type {
+  AsyncEngine, AsyncModel, AsyncModelAttention, AttentionResult, ColorOptions, EngineInfo, Image, LoadModelOptions,
+  LoadOptions, MapOptions, ModelInfo, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions,
+  StateDict, Tensor, TensorLike,
+} from "./types.js";
+
+type AsyncMultiheadAttention = Awaited<ReturnType<AsyncEngine["multiheadAttention"]>>;
+
+/** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
+function cloneable(value: unknown): unknown {
+  if (isTensorLike(value)) return plain(value);
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cloneable(item)]));
+}
+
+/** The worker and the calls under way, which must not wait for ever when it ends. */
+class Connection {
+  readonly #remote: Remote<Host>;
+  readonly #pending = new Set<(error: HeadlensError) => void>();
+  #ended: HeadlensError | undefined;
+
+  constructor(private readonly link: WorkerLink) {
+    this.#remote = wrap<Host>(link.endpoint);
+    link.onFailure((message) => this.end(new HeadlensError("wasm-load", `the worker failed: ${message}`)));
+  }
+
+  end(reason: HeadlensError): void {
+    if (this.#ended) return;
+    this.#ended = reason;
+    this.link.terminate();
+    for (const reject of this.#pending) reject(reason);
+    this.#pending.clear();
+  }
+
+  async ask(call: (remote: Remote<Host>) => Promise<Answer>): Promise<Exclude<Answer, { error: unknown }>> {
+    if (this.#ended) throw this.#ended;
+    const answer = await this.#settled(call);
+    if (!("error" in answer)) return answer;
+    const error = new HeadlensError(answer.error.code, answer.error.message);
+    if (answer.error.stack !== undefined) error.stack = answer.error.stack;
+    throw error;
+  }
+
+  tell(call: (remote: Remote<Host>) => Promise<void>): void {
+    if (!this.#ended) call(this.#remote).catch(() => undefined);
+  }
+
+  async #settled(call: (remote: Remote<Host>) => Promise<Answer>): Promise<Answer> {
+    let fail: (error: HeadlensError) => void = () => undefined;
+    const ended = new Promise<never>((_, reject) => { fail = reject; });
+    this.#pending.add(fail);
+    this.link.setBusy(true);
+    try {
+      return await Promise.race([call(this.#remote), ended]);
+    } catch (error) {
+      throw error instanceof HeadlensError ? error : new HeadlensError("value", `the arguments cannot be sent to the worker: ${messageOf(error)}`, { cause: error });
+    } finally {
+      this.#pending.delete(fail);
+      if (this.#pending.size === 0) this.link.setBusy(false);
+    }
+  }
+}
+
+abstract class RemoteObject extends Resource<number> {
+  constructor(what: string, protected readonly connection: Connection, reference: Reference, owner?: RemoteObject) {
+    super(what, reference.id, owner);
+    Object.assign(this, reference.properties);
+  }
+
+  protected override release(id: number): void {
+    this.connection.tell((remote) => remote.dispose(id));
+  }
+
+  protected async value<T>(method: string, ...args: readonly unknown[]): Promise<T> {
+    const id = this.held;
+    const answer = await this.connection.ask((remote) => remote.invoke(id, method, args.map(cloneable)));
+    return (answer as { value: T }).value;
+  }
+
+  protected async reference(method: string, ...args: readonly unknown[]): Promise<Reference> {
+    const id = this.held;
+    const answer = await this.connection.ask((remote) => remote.invoke(id, method, args.map(cloneable)));
+    return (answer as { reference: Reference }).reference;
+  }
+}
+
+class RemoteEngine extends RemoteObject implements AsyncEngine {
+  declare readonly info: EngineInfo;
+
+  constructor(connection: Connection, reference: Reference, private readonly platform: Platform) {
+    super("engine", connection, reference);
+  }
+
+  protected override release(): void {
+    this.connection.end(new HeadlensError("disposed", "this engine was disposed and cannot be used any more"));
+  }
+
+  scaledDotProductAttention(
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
+  ): Promise<AttentionResult> {
+    return this.value("scaledDotProductAttention", q, k, v, options);
+  }
+
+  async multiheadAttention(options: MultiheadAttentionOptions): Promise<AsyncMultiheadAttention> {
+    return new RemoteMultiheadAttention("multihead attention", this.connection, await this.reference("multiheadAttention", options), this);
+  }
+
+  async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<AsyncModel> {
+    const id = this.held;
+    const { signal, onProgress }: LoadModelOptions = checkOptions("loadModel", options);
+    const load = nextLoad++;
+    const onAbort = (): void => this.connection.tell((remote) => remote.abort(load));
+    signal?.addEventListener("abort", onAbort);
+    try {
+      if (signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal");
+      // A worker's own address is another one: what is relative for the caller becomes absolute here.
+      const isUrl = (typeof source === "string" && !isBuiltIn(source)) || source instanceof URL;
+      const where = isUrl ? folderUrl("source", source, this.platform).href : source;
+      const listener = onProgress && proxy((loaded: number, total: number) => onProgress(loaded, total));
+      const answer = await this.connection.ask((remote) => remote.loadModel(id, load, where, listener));
+      return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  colorize(matrix: TensorLike, options?: ColorOptions): Promise<Image> {
+    return this.value("colorize", matrix, options);
+  }
+
+  colorbar(steps: number, options?: ColorOptions): Promise<Uint8ClampedArray> {
+    return this.value("colorbar", steps, options);
+  }
+
+  heapBytes(): Promise<number> {
+    return this.value("heapBytes");
+  }
+}
+
+let nextLoad = 0;
+
+class RemoteMultiheadAttention extends RemoteObject implements AsyncMultiheadAttention {
+  declare readonly parameterCount: number;
+
+  loadStateDict(state: StateDict): Promise<void> {
+    return this.value("loadStateDict", state);
+  }
+
+  forward(query: TensorLike, ...rest: readonly unknown[]): Promise<AttentionResult> {
+    return this.value("forward", query, ...rest);
+  }
+}
+
+class RemoteModel extends RemoteObject implements AsyncModel {
+  declare readonly info: ModelInfo;
+
+  async attend(text: string | readonly number[], options?: { logits?: boolean }): Promise<AsyncModelAttention> {
+    return new RemoteModelAttention("attention", this.connection, await this.reference("attend", text, options), this);
+  }
+}
+
+class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
+  declare readonly tokens: readonly string[];
+  declare readonly ids: readonly number[];
+
+  map(layer: number, head: number, options?: MapOptions): Promise<Tensor> {
+    return this.value("map", layer, head, options);
+  }
+
+  pixels(layer: number, head: number, options?: ColorOptions): Promise<Image> {
+    return this.value("pixels", layer, head, options);
+  }
+
+  logits(): Promise<Tensor> {
+    return this.value("logits");
+  }
+}
+
+/** Starts a worker and the engine in it. */
+export async function createRemoteEngine(options: LoadOptions, platform: Platform): Promise<AsyncEngine> {
+  const { simd, threads, wasmUrl } = options;
+  let link: WorkerLink;
+  try {
+    link = platform.startWorker();
+  } catch (error) {
+    throw new HeadlensError("wasm-load", `the worker cannot be started: ${messageOf(error)}`, { cause: error });
+  }
+  const connection = new Connection(link);
+  const plainOptions: LoadOptions = {
+    ...(simd && { simd }), ...(threads && { threads }),
+    ...(wasmUrl !== undefined && { wasmUrl: new URL(wasmUrl, platform.baseUrl()).href }),
+  };
+  try {
+    const answer = await connection.ask((remote) => remote.load(plainOptions));
+    return new RemoteEngine(connection, (answer as { reference: Reference }).reference, platform);
+  } catch (error) {
+    connection.end(error as HeadlensError);
+    throw error;
+  }
+}

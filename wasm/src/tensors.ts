@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From the caller's tensors to inputs of the wasm module: every claim about data and shape is checked here, before anything is copied. */
+import { HeadlensError } from "./errors.js";
+import { show, unwrap } from "./failures.js";
+import type { DType, ProblemHandle } from "./module.js";
+import type { TensorLike } from "./types.js";
+
+export interface Input {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: number[];
+  readonly data: ArrayLike<number>;
+}
+
+export function isTensorLike(value: unknown): value is TensorLike {
+  return typeof value === "object" && value !== null && "data" in value && ("shape" in value || "dims" in value);
+}
+
+/** "Float32Array", "array of number", …: works across realms, where instanceof does not. */
+function kindOf(data: unknown): string {
+  if (Array.isArray(data)) return data.length === 0 ? "array of number" : `array of ${typeof data[0]}`;
+  if (ArrayBuffer.isView(data)) return Object.prototype.toString.call(data).slice(8, -1);
+  return data === null ? "null" : typeof data;
+}
+
+function shapeOf(name: string, tensor: TensorLike): number[] {
+  const shape: unknown = "shape" in tensor ? tensor.shape : tensor.dims;
+  if (!Array.isArray(shape)) throw new HeadlensError("shape", `${name}: shape is ${show(shape)}, expected an array of numbers`);
+  for (const size of shape as unknown[]) {
+    if (!Number.isSafeInteger(size) || (size as number) < 0) {
+      throw new HeadlensError("shape", `${name}: shape ${show(shape)} holds ${show(size)}, expected whole numbers from 0 up`);
+    }
+  }
+  return [...shape as number[]];
+}
+
+const kFloatKinds = ["Float32Array", "Float64Array", "Int32Array", "array of number"];
+const kBooleanKinds = ["Uint8Array", "array of boolean"];
+const kLengthKinds = ["Int32Array", "array of number"];
+
+interface Checked {
+  readonly kind: string;
+  readonly shape: number[];
+  readonly data: ArrayLike<number | boolean>;
+}
+
+function checked(name: string, tensor: unknown, kinds: readonly string[]): Checked {
+  if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
+  const kind = kindOf(tensor.data);
+  if (!kinds.includes(kind)) throw new HeadlensError("dtype", `${name}: data is ${kind}, expected ${kinds.join(", ")}`);
+  const shape = shapeOf(name, tensor);
+  const size = shape.reduce((product, n) => product * n, 1);
+  if (size !== tensor.data.length) {
+    throw new HeadlensError("shape", `${name}: data has ${tensor.data.length} values, but shape ${show(shape)} has ${size}`);
+  }
+  if (Array.isArray(tensor.data)) checkElements(name, tensor.data as unknown[]);
+  return { kind, shape, data: tensor.data };
+}
+
+/** Typed arrays convert anything with Number(), silently: a stray string or undefined must not become a number. */
+function checkElements(name: string, data: readonly unknown[]): void {
+  const type = typeof data[0];
+  const at = data.findIndex((value) => typeof value !== type);
+  if (at >= 0) throw new HeadlensError("dtype", `${name}: data[${at}] is ${show(data[at])}, expected a ${type} like data[0]`);
+}
+
+export function floats(name: string, tensor: TensorLike): Input {
+  const { shape, data } = checked(name, tensor, kFloatKinds);
+  return { name, dtype: "f32", shape, data: data as ArrayLike<number> };
+}
+
+export function booleans(name: string, tensor: TensorLike): Input {
+  const { shape, data } = checked(name, tensor, kBooleanKinds);
+  return { name, dtype: "u8", shape, data: Array.isArray(data) ? Uint8Array.from(data as boolean[], Number) : data as ArrayLike<number> };
+}
+
+/** A mask by its data: booleans or bytes say which cells, numbers are added to the scores. */
+export function mask(name: string, tensor: TensorLike): Input {
+  const { kind } = checked(name, tensor, [...kFloatKinds.filter((k) => k !== "Int32Array"), ...kBooleanKinds]);
+  return kBooleanKinds.includes(kind) ? booleans(name, tensor) : floats(name, tensor);
+}
+
+export function lengths(name: string, tensor: TensorLike): Input {
+  const { shape, data } = checked(name, tensor, kLengthKinds);
+  for (let i = 0; i < data.length; ++i) {
+    const length = data[i] as number;
+    if (!Number.isInteger(length) || length < 0 || length > 0x7fffffff) {
+      throw new HeadlensError("value", `${name}: data[${i}] is ${length}, expected a whole number from 0 up`);
+    }
+  }
+  return { name, dtype: "i32", shape, data: data as ArrayLike<number> };
+}
+
+/** Copies an input into the module. The view is used at once: any later call may move the wasm memory. */
+export function feed(problem: ProblemHandle, input: Input, rename: (message: string) => string): void {
+  unwrap(problem.input(input.name, input.dtype, input.shape), rename).set(input.data);
+}
+
+/** The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. */
+export function plain(tensor: TensorLike): TensorLike {
+  const shape = [...("shape" in tensor ? tensor.shape : tensor.dims)];
+  const { data } = tensor;
+  const isPart = ArrayBuffer.isView(data) && data.byteLength !== data.buffer.byteLength;
+  return { data: isPart ? data.slice() : data, shape };
+}

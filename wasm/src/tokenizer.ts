@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Text to token ids, and back to what each position shows. The tokenizing itself is Hugging Face's library. */
+import { Tokenizer } from "@huggingface/tokenizers";
+import { HeadlensError } from "./errors.js";
+import { messageOf } from "./failures.js";
+
+interface DecoderJson {
+  readonly type?: string;
+  readonly decoders?: readonly DecoderJson[];
+}
+
+function steps(decoder: DecoderJson | null | undefined): string[] {
+  if (!decoder) return [];
+  return decoder.type === "Sequence" ? (decoder.decoders ?? []).flatMap(steps) : [decoder.type ?? ""];
+}
+
+/** Byte-level vocabularies write each byte as one printable character: itself if it is printable in Latin-1, else the next from U+0100. */
+const kByteOf: ReadonlyMap<string, number> = (() => {
+  const map = new Map<string, number>();
+  let next = 256;
+  for (let byte = 0; byte < 256; ++byte) {
+    const isPrintable = (byte > 32 && byte < 127) || (byte > 160 && byte !== 173);
+    map.set(String.fromCodePoint(isPrintable ? byte : next++), byte);
+  }
+  return map;
+})();
+
+const kUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Length of the UTF-8 sequence that starts at `bytes[at]`; 0 when none does. */
+function sequenceLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] ?? 0;
+  const length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+  const rest = bytes.subarray(at + 1, at + length);
+  return rest.length === length - 1 && rest.every((byte) => (byte & 0xc0) === 0x80) ? length : 0;
+}
+
+/** Text of the bytes; a byte that belongs to a character shared with a neighbouring token shows as ⟨E2⟩. */
+function visible(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length;) {
+    const length = sequenceLength(bytes, at);
+    try {
+      if (length === 0) throw new RangeError("not a whole character");
+      text += kUtf8.decode(bytes.subarray(at, at + length));
+      at += length;
+    } catch {
+      text += byteMark(bytes[at++] ?? 0);
+    }
+  }
+  return text;
+}
+
+function byteMark(byte: number): string {
+  return `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
+}
+
+export interface Encoded {
+  readonly ids: number[];
+  readonly tokens: string[];
+}
+
+export class TextTokenizer {
+  readonly #tokenizer: Tokenizer;
+  readonly #added: ReadonlyMap<number, string>;
+  readonly #isByteLevel: boolean;
+  readonly #stripsFirstSpace: boolean;
+
+  /** `json` is the parsed tokenizer.json. */
+  constructor(json: object) {
+    try {
+      this.#tokenizer = new Tokenizer(json, {});
+      this.#added = new Map([...this.#tokenizer.get_added_tokens_decoder()].map(([id, token]) => [id, token.content]));
+    } catch (error) {
+      throw new HeadlensError("format", `tokenizer.json: ${messageOf(error)}`, { cause: error });
+    }
+    const decoders = steps((json as { decoder?: DecoderJson }).decoder);
+    this.#isByteLevel = decoders.includes("ByteLevel");
+    this.#stripsFirstSpace = decoders.includes("Strip") || decoders.includes("Metaspace");
+  }
+
+  /** With the special tokens that the tokenizer's post-processor adds. */
+  encode(text: string): Encoded {
+    const { ids } = this.#tokenizer.encode(text);
+    const at = ids.findIndex((id) => !Number.isInteger(id));
+    if (at >= 0) throw new HeadlensError("value", `text: token ${at} is not in the vocabulary, and the tokenizer has no unknown token`);
+    return { ids, tokens: this.pieces(ids) };
+  }
+
+  /** What each id stands for: pieces of text that join to the text, special tokens by their names, and ⟨id⟩ for an id without a token. */
+  pieces(ids: readonly number[]): string[] {
+    const firstText = ids.findIndex((id) => !this.#added.has(id));
+    return ids.map((id, i) => {
+      const token = this.#added.get(id) ?? this.#tokenizer.id_to_token(id);
+      if (token === undefined) return `⟨${id}⟩`;
+      if (this.#added.has(id)) return token;
+      const piece = this.#piece(token);
+      return i === firstText && this.#stripsFirstSpace && piece.length > 1 && piece.startsWith(" ") ? piece.slice(1) : piece;
+    });
+  }
+
+  #piece(token: string): string {
+    if (this.#isByteLevel) {
+      const bytes = [...token].map((char) => kByteOf.get(char));
+      return bytes.includes(undefined) ? token : visible(Uint8Array.from(bytes as number[]));
+    }
+    return token.replaceAll("▁", " ").replace(/^<0x([0-9A-F]{2})>$/, (_, hex: string) => visible(Uint8Array.of(parseInt(hex, 16))));
+  }
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
+
+/** A dense row-major result; the array is the caller's own. */
+export interface Tensor {
+  data: Float32Array;
+  shape: number[];
+}
+
+type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array | readonly number[] | readonly boolean[];
+
+/** A dense row-major input: ours, or any object with `dims` such as the tensors of other runtimes. It is copied, never kept or changed. */
+export type TensorLike =
+  | { readonly data: Numbers; readonly shape: readonly number[] }
+  | { readonly data: Numbers; readonly dims: readonly number[] };
+
+/** A boolean mask: data of booleans, or Uint8Array. */
+export type BooleanMask = TensorLike;
+
+export type Stage =
+  | "q" | "k" | "v"
+  | "scores" | "scaledScores" | "cappedScores" | "biasedScores" | "maskedScores"
+  | "weights" | "droppedWeights" | "lse" | "headOutputs" | "headContributions";
+
+export type Conventions = "torch-mha" | "torch-sdpa" | "onnx" | "keras" | "jax" | "flash";
+
+/** Options that every attention call shares. Absent options have PyTorch's default. */
+export interface AttentionOptions {
+  /** Additive floats, or booleans whose polarity `conventions` / `maskTrue` names. Shapes [T,S], [B·H,T,S], [B,T,S]* or [B,H,T,S]. */
+  attnMask?: TensorLike;
+  /** [B,S] booleans, true = ignore that key. */
+  keyPaddingMask?: BooleanMask;
+  /** Number of valid keys: [B] for every query, or [B,T] per query. */
+  validLens?: TensorLike;
+  isCausal?: boolean;
+  causalAlignment?: "top_left" | "bottom_right";
+  /** Bundles the points on which libraries disagree; the options below override it one by one. */
+  conventions?: Conventions;
+  /** What true in a boolean attnMask means. */
+  maskTrue?: "ignore" | "keep";
+  /** What a query with no key to look at gets; zero unless said otherwise. */
+  fullyMasked?: "zero" | "nan" | "uniform";
+  /** Scores become softcap · tanh(scores / softcap). */
+  softcap?: number;
+  softcapOrder?: "before_bias" | "after_bias";
+  /** Per-head weights in the result. Default: true for the layer, false for scaledDotProductAttention (as PyTorch). */
+  needWeights?: boolean;
+  averageAttnWeights?: boolean;
+  /** Intermediate results to return, under their own names. None costs anything when not asked for. */
+  stages?: readonly Stage[];
+  /** "simd" (default) or "reference": the fp64 twin. */
+  backend?: "simd" | "reference";
+  /** Seed of the dropout on the weights (counter-based: same seed, same mask). */
+  seed?: number;
+}
+
+export interface ScaledDotProductAttentionOptions extends AttentionOptions {
+  /** Default 1/√d. */
+  scale?: number;
+  dropoutP?: number;
+  /** Allow fewer key/value heads than query heads. */
+  enableGqa?: boolean;
+  gqaOrder?: "block" | "interleaved";
+}
+
+export type AttentionResult = { output: Tensor } & Partial<Record<Stage, Tensor>>;
+
+export interface MultiheadAttentionOptions {
+  embedDim: number;
+  numHeads: number;
+  kdim?: number;
+  vdim?: number;
+  /** Default true. */
+  bias?: boolean;
+  addBiasKv?: boolean;
+  addZeroAttn?: boolean;
+  /** Default false: [T,B,D], as PyTorch. */
+  batchFirst?: boolean;
+  dropoutP?: number;
+}
+
+/** Parameters under PyTorch's names (`in_proj_weight`, `q_proj_weight`, `in_proj_bias`, `bias_k`, `bias_v`, `out_proj.weight`, `out_proj.bias`). */
+export type StateDict = Readonly<Record<string, TensorLike>>;
+
+export interface MultiheadAttention extends Disposable {
+  /** As PyTorch counts them: 4·D² + 4·D with biases. */
+  readonly parameterCount: number;
+  loadStateDict(state: StateDict): void;
+  /** key defaults to query, value to key. Shapes as PyTorch: [T,B,D], [B,T,D] with batchFirst, or [T,D]. */
+  forward(query: TensorLike, options?: AttentionOptions): AttentionResult;
+  forward(query: TensorLike, key: TensorLike, options?: AttentionOptions): AttentionResult;
+  forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttentionOptions): AttentionResult;
+  dispose(): void;
+}
+
+export interface Image {
+  data: Uint8ClampedArray;
+  width: number;
+  height: number;
+}
+
+export interface ColorOptions {
+  /** "sequential" (default) for weights, "diverging" for signed values. */
+  colormap?: "sequential" | "diverging";
+  /** Which background the picture is for: low values fade into it. */
+  theme?: "light" | "dark";
+  /** Value range; from the data when absent. */
+  min?: number;
+  max?: number;
+  /** Cells above the diagonal are masked: transparent. */
+  causal?: boolean;
+}
+
+export interface ModelInfo {
+  name: string;
+  layers: number;
+  heads: number;
+  kvHeads: number;
+  headDim: number;
+  embedDim: number;
+  vocabSize: number;
+  maxPositions: number;
+}
+
+/** A built-in model's name, the URL of a Hugging Face folder, or its files (config.json, tokenizer.json, model.safetensors). */
+export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
+
+export interface LoadModelOptions {
+  signal?: AbortSignal;
+  /** Called with loaded and total bytes (total 0 when unknown). */
+  onProgress?: (loaded: number, total: number) => void;
+}
+
+export interface MapOptions {
+  /** Half-open range of query rows; default all. */
+  rows?: readonly [number, number];
+  /** Mean-pooled down to at most [rows, cols]. */
+  pool?: readonly [number, number];
+}
+
+export interface Model extends Disposable {
+  readonly info: ModelInfo;
+  /** Runs the model; maps are computed when asked for, never all held. */
+  attend(text: string | readonly number[], options?: { logits?: boolean }): ModelAttention;
+  dispose(): void;
+}
+
+export interface ModelAttention extends Disposable {
+  /** What each position shows: the piece of the text, or the special token's name. */
+  readonly tokens: readonly string[];
+  readonly ids: readonly number[];
+  /** One head's weights [rows, T]. */
+  map(layer: number, head: number, options?: MapOptions): Tensor;
+  /** One head's whole map, one pixel a cell, masked cells transparent. */
+  pixels(layer: number, head: number, options?: ColorOptions): Image;
+  /** [T, vocabSize]; only when `logits: true` was asked for. */
+  logits(): Tensor;
+  dispose(): void;
+}
+
+export interface EngineInfo {
+  version: string;
+  /** Which build runs. */
+  simd: "baseline" | "relaxed";
+  threads: number;
+  /** The SIMD target of the kernels. */
+  target: string;
+}
+
+export interface Engine extends Disposable {
+  readonly info: EngineInfo;
+  scaledDotProductAttention(
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
+  ): AttentionResult;
+  multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention;
+  loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model>;
+  /** Colours a matrix [rows, cols]; NaN cells are transparent. */
+  colorize(matrix: TensorLike, options?: ColorOptions): Image;
+  /** `steps` colours from min to max, RGBA. */
+  colorbar(steps: number, options?: ColorOptions): Uint8ClampedArray;
+  /** Bytes in use on this engine's wasm heap. */
+  heapBytes(): number;
+  dispose(): void;
+}
+
+export interface LoadOptions {
+  /** "auto" (default) takes the relaxed-SIMD build where the engine validates it. */
+  simd?: "auto" | "baseline" | "relaxed";
+  /** Only 1 for now; reserved so that code written today keeps working. */
+  threads?: number;
+  /** Where the .wasm files are, when not beside the module: their folder, or one of the two files. */
+  wasmUrl?: string | URL;
+  /** Run in a worker: the same methods return promises. */
+  worker?: boolean;
+}
+
+type Promised<T> = T extends (...args: infer A) => infer R ? (...args: A) => Promise<AsyncOf<Awaited<R>>> : T;
+
+/** Overloads do not survive a mapped type, so the layer's `forward` is written out. */
+interface AsyncForward {
+  forward(
+    query: TensorLike, key?: TensorLike | AttentionOptions, value?: TensorLike | AttentionOptions,
+    options?: AttentionOptions,
+  ): Promise<AttentionResult>;
+}
+
+/** The same object seen through a worker: methods return promises, properties stay values. */
+export type AsyncOf<T> = T extends Engine | Model | ModelAttention | MultiheadAttention
+  ? { [K in keyof T as K extends "forward" | symbol | "dispose" ? never : K]: Promised<T[K]> }
+    & Disposable & { dispose(): void } & (T extends MultiheadAttention ? AsyncForward : unknown)
+  : T;
+
+export type AsyncEngine = AsyncOf<Engine>;
+export type AsyncModel = AsyncOf<Model>;
+export type AsyncModelAttention = AsyncOf<ModelAttention>;
+
+/** Starts an engine: fetches and compiles the wasm build that this browser or Node runs best. Rejects with a HeadlensError. */
+export interface Load {
+  /** In a worker of its own: the same methods return promises. */
+  (options: LoadOptions & { worker: true }): Promise<AsyncEngine>;
+  (options?: LoadOptions & { worker?: false }): Promise<Engine>;
+  (options: LoadOptions): Promise<Engine | AsyncEngine>;
+}
