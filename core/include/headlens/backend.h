@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The table of backends: the same operations, computed differently. All agree within rounding.
+#ifndef HEADLENS_BACKEND_H_
+#define HEADLENS_BACKEND_H_
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "headlens/attention.h"
+#include "headlens/tensor.h"
+
+namespace headlens {
+
+/// Weights of y = x Wᵀ + b in the order a backend likes best. Made by Backend::PackLinear, used with the same backend only.
+class LinearWeights {
+ public:
+  LinearWeights(Index in_features, Index out_features) : in_(in_features), out_(out_features) {}
+  virtual ~LinearWeights() = default;
+  LinearWeights(const LinearWeights&) = delete;
+  LinearWeights& operator=(const LinearWeights&) = delete;
+
+  Index in_features() const { return in_; }
+  Index out_features() const { return out_; }
+
+ private:
+  Index in_, out_;
+};
+
+/// What a backend computes. Stateless and safe to share between threads. Rows of all views are dense (last stride 1);
+/// outputs must not overlap inputs unless a function says so. Sizes are checked; Error kShape names both.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;
+
+  /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias` [out] or empty.
+  virtual std::unique_ptr<LinearWeights> PackLinear(View<const float, 2> weight, std::span<const float> bias) const = 0;
+
+  /// y [rows, out] = x [rows, in] Wᵀ + b.
+  virtual void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const = 0;
+
+  /// Solves `problem`, filling those results that are there.
+  virtual void Attention(const AttentionProblem& problem, const AttentionResults& results) const = 0;
+
+  /// y = x / √(mean(x²) + eps) · weight, row by row (Zhang & Sennrich 2019). y may be x.
+  virtual void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const = 0;
+
+  /// y = (x − mean) / √(variance + eps) · weight + bias, row by row (Ba et al. 2016); bias may be empty. y may be x.
+  virtual void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
+                         View<float, 2> y) const = 0;
+
+  /// Rotates pairs (i, i + d/2) of each head in place by the angles of its position (Su et al. 2021, in the half-split order of
+  /// Llama). x [T, H, d]; `cosine` and `sine` are [T, d/2].
+  virtual void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) const = 0;
+
+  /// gate ← gate · sigmoid(gate) · up (Shazeer 2020).
+  virtual void SwiGlu(std::span<float> gate, std::span<const float> up) const = 0;
+
+  /// x ← x · Φ(x) exactly, with erf, or its tanh approximation (Hendrycks & Gimpel 2016).
+  virtual void Gelu(std::span<float> x, bool tanh_approximation) const = 0;
+
+  /// x ← max(x, 0).
+  virtual void Relu(std::span<float> x) const = 0;
+
+  /// x ← x + y.
+  virtual void Add(std::span<float> x, std::span<const float> y) const = 0;
+};
+
+/// Plain loops in fp64, each kernel rounding once to fp32 at the end: the twin that every other backend is held against.
+const Backend& ReferenceBackend();
+
+/// Highway kernels; the best instruction set of this machine is chosen at run time.
+const Backend& SimdBackend();
+
+/// The backends of this library by name: "reference", "simd".
+std::span<const Backend* const> Backends();
+
+/// Throws kOption and lists the names when there is none such.
+const Backend& FindBackend(std::string_view name);
+
+/// Highway's name of the instruction set that SimdBackend uses now: "AVX2", "NEON", "WASM", …
+std::string_view SimdTarget();
+
+}  // namespace headlens
+
+#endif  // HEADLENS_BACKEND_H_

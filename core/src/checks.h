@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Size checks that the backends share.
+#ifndef HEADLENS_SRC_CHECKS_H_
+#define HEADLENS_SRC_CHECKS_H_
+
+#include <string>
+
+#include "headlens/backend.h"
+
+namespace headlens {
+
+inline void ExpectSizes(const char* what, const Shape& got, const Shape& expected) {
+  if (got != expected) {
+    throw Error(ErrorCode::kShape, std::string(what) + " has shape " + ToString(got) + ", expected " + ToString(expected));
+  }
+}
+
+template <class T, std::size_t Rank>
+Shape SizesOf(const View<T, Rank>& view) {
+  return Shape(view.shape.begin(), view.shape.end());
+}
+
+inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) {
+  ExpectSizes("input of a linear layer", SizesOf(x), {x.shape[0], weights.in_features()});
+  ExpectSizes("output of a linear layer", SizesOf(y), {x.shape[0], weights.out_features()});
+}
+
+inline void CheckPack(View<const float, 2> weight, std::span<const float> bias) {
+  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {weight.shape[0]});
+}
+
+inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, View<float, 2> y) {
+  ExpectSizes("output of a norm", SizesOf(y), SizesOf(x));
+  ExpectSizes("weight of a norm", {static_cast<Index>(weight.size())}, {x.shape[1]});
+  if (!bias.empty()) ExpectSizes("bias of a norm", {static_cast<Index>(bias.size())}, {x.shape[1]});
+}
+
+inline void CheckRotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) {
+  if (x.shape[2] % 2 != 0) {
+    throw Error(ErrorCode::kShape, "rotary positions need an even head width, got " + std::to_string(x.shape[2]));
+  }
+  ExpectSizes("cosines", SizesOf(cosine), {x.shape[0], x.shape[2] / 2});
+  ExpectSizes("sines", SizesOf(sine), {x.shape[0], x.shape[2] / 2});
+}
+
+inline void CheckSameLength(std::span<float> x, std::span<const float> y) {
+  ExpectSizes("second operand", {static_cast<Index>(y.size())}, {static_cast<Index>(x.size())});
+}
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_CHECKS_H_

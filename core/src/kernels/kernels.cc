@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/kernels.h"
+
+// Tiles are arrays of vectors, which the targets with vectors of unknown length (SVE, RVV) do not have; Arm runs NEON.
+#define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/kernels.cc"
+#include "hwy/foreach_target.h"  // before highway.h: compiles this file again for each target
+#include "hwy/highway.h"
+// After foreach_target.h, in this order.
+#include "kernels/gemm-inl.h"
+#include "kernels/layers-inl.h"
+#include "kernels/softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlens::simd {
+namespace HWY_NAMESPACE {
+
+const Kernels* Table() {
+  static const Kernels kTable = {
+      hwy::TargetName(HWY_TARGET), PanelWidth(), Gemm,    PackPanels, Scale,  Softcap, AddBias,  MaskRow, MaxOf, ExpSum, AddScaled,
+      AllFinite,                   RmsNorm,      LayerNorm, Rotate,     SwiGlu, GeluErf, GeluTanh, Relu,    Add,
+  };
+  return &kTable;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headlens::simd
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace headlens::simd {
+
+HWY_EXPORT(Table);
+
+const Kernels& BestKernels() { return *HWY_DYNAMIC_DISPATCH(Table)(); }
+
+}  // namespace headlens::simd
+#endif  // HWY_ONCE

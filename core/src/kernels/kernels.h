@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The vector kernels of the SIMD backend, compiled once per instruction set and reached through one table.
+#ifndef HEADLENS_SRC_KERNELS_KERNELS_H_
+#define HEADLENS_SRC_KERNELS_KERNELS_H_
+
+#include "headlens/tensor.h"
+
+namespace headlens::simd {
+
+/// C[m, n] = A[m, k] · B[k, n] (+ bias[n]). B comes in panels of `panel_width` columns: element (p, j) of panel q is
+/// b[q · b_panel + p · b_row + j]. All columns of the last panel must be readable.
+struct GemmArgs {
+  const float* a;
+  Index lda;  // between rows; elements of a row are dense
+  const float* b;
+  Index b_row, b_panel;
+  const float* bias;  // n values, readable up to a whole panel; or null
+  float* c;
+  Index ldc;
+  Index m, n, k;
+};
+
+/// Everything is one row (dense floats) unless said otherwise; lengths may be anything, addresses need no alignment.
+struct Kernels {
+  const char* target;
+  Index panel_width;
+
+  void (*gemm)(const GemmArgs& args);
+  /// Panels of Bᵀ for gemm: `rows` rows of `width` floats, `stride` apart, become the columns of B. The last panel is padded with zeros.
+  void (*pack_panels)(const float* src, Index stride, Index rows, Index width, float* panels);
+
+  // Rows of scores and weights.
+  void (*scale)(float* x, Index n, float factor);
+  void (*softcap)(float* x, Index n, float cap);  // cap · tanh(x / cap)
+  void (*add_bias)(float* x, Index n, const float* bias);  // −∞ in the bias wins over anything in x, NaN included
+  void (*mask)(float* x, Index n, const std::uint8_t* bytes, bool masked_when_set);
+  float (*max)(const float* x, Index n);  // ignores NaN; −∞ for an empty row
+  float (*exp_sum)(float* x, Index n, float max);  // x ← exp(x − max); the sum. NaN stays NaN
+  void (*add_scaled)(float* x, Index n, const float* y, float factor);
+  bool (*all_finite)(const float* x, Index n);
+
+  // Layers.
+  void (*rms_norm)(const float* x, Index n, const float* weight, float eps, float* y);
+  void (*layer_norm)(const float* x, Index n, const float* weight, const float* bias_or_null, float eps, float* y);
+  void (*rotate)(float* x, Index half, const float* cosine, const float* sine);
+  void (*swiglu)(float* gate, Index n, const float* up);
+  void (*gelu_erf)(float* x, Index n);
+  void (*gelu_tanh)(float* x, Index n);
+  void (*relu)(float* x, Index n);
+  void (*add)(float* x, Index n, const float* y);
+};
+
+/// The kernels for the best instruction set of this machine.
+const Kernels& BestKernels();
+
+}  // namespace headlens::simd
+
+#endif  // HEADLENS_SRC_KERNELS_KERNELS_H_

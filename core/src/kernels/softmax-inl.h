@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Rows of scores: scale, cap, bias, mask, and the exponentials of the softmax.
+#if defined(HEADLENS_KERNELS_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADLENS_KERNELS_SOFTMAX_INL_H_
+#undef HEADLENS_KERNELS_SOFTMAX_INL_H_
+#else
+#define HEADLENS_KERNELS_SOFTMAX_INL_H_
+#endif
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlens::simd {
+namespace HWY_NAMESPACE {
+
+/// exp(x) for x ≤ 0, within 2 ulp of e^x plus the rounding of x · log₂e; exactly 0 below e^−88 (and for −∞); NaN stays NaN.
+/// 2^y = 2^n · 2^f with n the nearest integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of a float, whence one
+/// shift makes 2^n; n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½, ½] with its first coefficient 1.
+HWY_INLINE V ExpOfNonPositive(V x) {
+  const D d;
+  const hn::RebindToUnsigned<D> du;
+  const V lowest = hn::Set(d, -127.0f), magic = hn::Set(d, 12583039.0f);
+  V y = hn::Mul(x, hn::Set(d, 1.442695041f));
+  y = hn::IfThenElse(hn::Lt(y, lowest), lowest, y);  // not Max: some targets' Max would lose a NaN
+  const V biased = hn::Add(y, magic);
+  const V f = hn::Sub(y, hn::Sub(biased, magic));
+  V poly = hn::Set(d, 1.3264728e-3f);
+  poly = Fma(poly, f, hn::Set(d, 9.6715130e-3f));
+  poly = Fma(poly, f, hn::Set(d, 5.5507336e-2f));
+  poly = Fma(poly, f, hn::Set(d, 2.4022242e-1f));
+  poly = Fma(poly, f, hn::Set(d, 6.9314700e-1f));
+  poly = Fma(poly, f, hn::Set(d, 1.0f));
+  return hn::Mul(poly, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, biased))));
+}
+
+/// tanh(x) = sign(x) · (1 − e) / (1 + e) with e = exp(−2|x|), and its series where that would cancel.
+HWY_INLINE V Tanh(V x) {
+  const D d;
+  const V magnitude = hn::Abs(x), one = hn::Set(d, 1.0f);
+  const V e = ExpOfNonPositive(hn::Mul(magnitude, hn::Set(d, -2.0f)));
+  const V large = hn::CopySign(hn::Div(hn::Sub(one, e), hn::Add(one, e)), x);
+  const V square = hn::Mul(x, x);  // x − x³/3 + 2x⁵/15 − 17x⁷/315 + 62x⁹/2835
+  V series = hn::Set(d, 0.021869489f);
+  series = Fma(series, square, hn::Set(d, -0.053968254f));
+  series = Fma(series, square, hn::Set(d, 0.13333333f));
+  series = Fma(series, square, hn::Set(d, -0.33333333f));
+  series = Fma(hn::Mul(series, square), x, x);
+  return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.2f)), series, large);
+}
+
+void Scale(float* x, Index n, float factor) {
+  const V by = hn::Set(D(), factor);
+  Transform(x, n, [&](V v, Index, Index) HWY_ATTR { return hn::Mul(v, by); });
+}
+
+void Softcap(float* x, Index n, float cap) {
+  const D d;
+  const V to = hn::Set(d, cap), inverse = hn::Set(d, 1.0f / cap);
+  Transform(x, n, [&](V v, Index, Index) HWY_ATTR { return hn::Mul(to, Tanh(hn::Mul(v, inverse))); });
+}
+
+void AddBias(float* x, Index n, const float* bias) {
+  const V masked = hn::Set(D(), -std::numeric_limits<float>::infinity());
+  Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR {
+    const V b = LoadSome(bias + i, count);
+    return hn::IfThenElse(hn::Eq(b, masked), masked, hn::Add(v, b));
+  });
+}
+
+void MaskRow(float* x, Index n, const std::uint8_t* bytes, bool masked_when_set) {
+  const D d;
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<std::uint8_t, D> db;
+  const V masked = hn::Set(d, -std::numeric_limits<float>::infinity());
+  Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR {
+    const auto byte = count == LaneCount() ? hn::LoadU(db, bytes + i) : hn::LoadN(db, bytes + i, static_cast<size_t>(count));
+    const auto clear = hn::RebindMask(d, hn::Eq(hn::PromoteTo(du, byte), hn::Zero(du)));
+    return masked_when_set ? hn::IfThenElse(clear, v, masked) : hn::IfThenElse(clear, masked, v);
+  });
+}
+
+float MaxOf(const float* x, Index n) {
+  const D d;
+  const Index lanes = LaneCount();
+  const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  V max0 = lowest, max1 = lowest;
+  const auto raise = [](V max, V v) HWY_ATTR { return hn::IfThenElse(hn::Gt(v, max), v, max); };  // a NaN is not greater
+  Index i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    max0 = raise(max0, hn::LoadU(d, x + i));
+    max1 = raise(max1, hn::LoadU(d, x + i + lanes));
+  }
+  float max = hn::ReduceMax(d, raise(max0, max1));
+  for (; i < n; ++i) max = x[i] > max ? x[i] : max;
+  return max;
+}
+
+float ExpSum(float* x, Index n, float max) {
+  const D d;
+  const V top = hn::Set(d, max);
+  V sum = hn::Zero(d);
+  Transform(x, n, [&](V v, Index, Index count) HWY_ATTR {
+    V e = ExpOfNonPositive(hn::Sub(v, top));
+    if (count < LaneCount()) e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), e);
+    sum = hn::Add(sum, e);
+    return e;
+  });
+  return hn::ReduceSum(d, sum);
+}
+
+void AddScaled(float* x, Index n, const float* y, float factor) {
+  const V by = hn::Set(D(), factor);
+  Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR { return Fma(LoadSome(y + i, count), by, v); });
+}
+
+bool AllFinite(const float* x, Index n) {
+  const D d;
+  const Index lanes = LaneCount();
+  V sum = hn::Zero(d);  // x · 0 is 0, or NaN where x is not finite
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sum);
+  float rest = hn::ReduceSum(d, sum);
+  for (; i < n; ++i) rest += x[i] * 0.0f;
+  return rest == 0.0f;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headlens::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEADLENS_KERNELS_SOFTMAX_INL_H_

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What all kernels share: the vector type, multiply-add, and loops over rows with their tails. Included once per target.
+#if defined(HEADLENS_KERNELS_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADLENS_KERNELS_VECTOR_INL_H_
+#undef HEADLENS_KERNELS_VECTOR_INL_H_
+#else
+#define HEADLENS_KERNELS_VECTOR_INL_H_
+#endif
+
+#include "headlens/tensor.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlens::simd {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+HWY_INLINE Index LaneCount() { return static_cast<Index>(hn::Lanes(D())); }
+
+/// a · b + c. Highway's own is two operations on WebAssembly, where the fused one is an extension that we build for separately.
+HWY_INLINE V Fma(V a, V b, V c) {
+#if HWY_TARGET == HWY_WASM && defined(__wasm_relaxed_simd__)
+  return V{wasm_f32x4_relaxed_madd(a.raw, b.raw, c.raw)};
+#else
+  return hn::MulAdd(a, b, c);
+#endif
+}
+
+/// x[i] ← f(x[i], i…), whole vectors and one tail. `f` takes a vector and the index of its first lane.
+template <class F>
+HWY_INLINE void Transform(float* HWY_RESTRICT x, Index n, const F& f) {
+  const D d;
+  const Index lanes = LaneCount();
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i), i, lanes), d, x + i);
+  if (i < n) hn::StoreN(f(hn::LoadN(d, x + i, static_cast<size_t>(n - i)), i, n - i), d, x + i, static_cast<size_t>(n - i));
+}
+
+/// The lanes from `p` on, `count` of them; the others are 0.
+HWY_INLINE V LoadSome(const float* p, Index count) {
+  const D d;
+  return count == LaneCount() ? hn::LoadU(d, p) : hn::LoadN(d, p, static_cast<size_t>(count));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headlens::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEADLENS_KERNELS_VECTOR_INL_H_

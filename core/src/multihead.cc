@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/multihead.h"
+
+#include <algorithm>
+
+#include "checks.h"
+
+namespace headlens {
+namespace {
+
+/// Rows [first, first + count) of a matrix.
+View<const float, 2> Rows(View<const float, 2> matrix, Index first, Index count) {
+  return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
+}
+
+/// The same memory as rows: [B, T, D] whose batches or whose steps lie one after the other ([B, T, D] or [T, B, D] memory).
+template <class T>
+View<T, 2> AsRows(const View<T, 3>& x) {
+  const bool step_first = x.shape[0] > 1 && x.strides[0] < x.strides[1];
+  const Index stride = x.shape[1] > 1 && !step_first ? x.strides[1] : x.strides[0];
+  const Index rows = x.shape[0] * x.shape[1];
+  return {x.data, {rows, x.shape[2]}, {rows > 1 ? stride : x.shape[2], x.strides[2]}};
+}
+
+/// Batches one after the other when the memory of `like` is so, steps otherwise, with `extra` rows more in each batch.
+View<float, 3> LaidOutLike(const View<const float, 3>& like, float* data, Index width, Index extra) {
+  const Index batch = like.shape[0], length = like.shape[1] + extra;
+  const bool step_first = batch > 1 && like.strides[0] < like.strides[1];
+  if (step_first) return {data, {batch, length, width}, {width, batch * width, 1}};
+  return DenseView(data, std::array<Index, 3>{batch, length, width});
+}
+
+View<float, 3> Leading(View<float, 3> x, Index length) {
+  x.shape[1] = length;
+  return x;
+}
+
+/// Whether AsRows may address `x`: nothing lies between its rows that it would step on.
+template <class T>
+bool IsContiguousRows(const View<T, 3>& x) {
+  const auto& [batch, length, width] = x.shape;
+  const bool batch_first = x.strides[1] >= width && (batch == 1 || length == 1 || x.strides[0] == length * x.strides[1]);
+  const bool step_first = x.strides[0] >= width && (batch == 1 || length == 1 || x.strides[1] == batch * x.strides[0]);
+  return x.strides[2] == 1 && (batch_first || step_first || batch * length <= 1);
+}
+
+void Project(const Backend& backend, const LinearWeights& weights, const View<const float, 3>& x, const View<float, 3>& y) {
+  if (IsContiguousRows(x) && IsContiguousRows(y)) return backend.Linear(AsRows(x), weights, AsRows(y));
+  for (Index b = 0; b < x.shape[0]; ++b) {
+    backend.Linear({x.at(b), {x.shape[1], x.shape[2]}, {x.strides[1], x.strides[2]}}, weights,
+                   {y.at(b), {y.shape[1], y.shape[2]}, {y.strides[1], y.strides[2]}});
+  }
+}
+
+/// [B, H, T, d] written into [B, T, H·d] rows: merging heads.
+View<float, 4> HeadsOf(const View<float, 3>& x, Index heads) { return SplitHeads(x, heads); }
+
+void CopyHeads(const View<const float, 4>& from, const View<float, 4>& to) {
+  if (!to) return;
+  ExpectSizes("q, k or v", SizesOf(to), SizesOf(from));
+  for (Index b = 0; b < from.shape[0]; ++b)
+    for (Index h = 0; h < from.shape[1]; ++h)
+      for (Index t = 0; t < from.shape[2]; ++t)
+        for (Index i = 0; i < from.shape[3]; ++i) to(b, h, t, i) = from(b, h, t, i);
+}
+
+void CheckInputs(const MultiheadConfig& config, const MultiheadInputs& in) {
+  const auto expect = [](const char* name, const View<const float, 3>& x, const Shape& expected, const char* why) {
+    if (!x) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
+    if (SizesOf(x) != expected) {
+      throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(x)) + " (batch, length, width), expected " +
+                                         ToString(expected) + why);
+    }
+  };
+  if (!in.query || !in.key) throw Error(ErrorCode::kShape, "query and key must be given");
+  const Index batch = in.query.shape[0];
+  expect("query", in.query, {batch, in.query.shape[1], config.embed_dim}, ": the width is embed_dim");
+  expect("key", in.key, {batch, in.key.shape[1], config.key_width()}, ": the batch of query, the width kdim");
+  expect("value", in.value, {batch, in.key.shape[1], config.value_width()}, ": the batch and length of key, the width vdim");
+}
+
+}  // namespace
+
+StateDict WithPrefix(const StateDict& state, std::string prefix) {
+  return [state, prefix = std::move(prefix)](std::string_view name) { return state(prefix + std::string(name)); };
+}
+
+Tensor Parameter(const StateDict& state, std::string_view name, const Shape& shape) {
+  const std::optional<RawTensor> raw = state(name);
+  if (!raw) {
+    throw Error(ErrorCode::kShape, "parameter " + std::string(name) + " is missing; expected shape " + ToString(shape));
+  }
+  ExpectSizes(("parameter " + std::string(name)).c_str(), raw->shape, shape);
+  return ToFloat(*raw);
+}
+
+std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, const std::string& name,
+                                               Index out_features, Index in_features, bool bias) {
+  const Tensor weight = Parameter(state, name + ".weight", {out_features, in_features});
+  const Tensor offset = bias ? Parameter(state, name + ".bias", {out_features}) : Tensor();
+  return backend.PackLinear(weight.view<2>(), offset.values());
+}
+
+void Validate(const MultiheadConfig& config) {
+  if (config.embed_dim < 1 || config.num_heads < 1 || config.kdim < 0 || config.vdim < 0) {
+    throw Error(ErrorCode::kShape, "embed_dim and num_heads must be positive, got embed_dim " + std::to_string(config.embed_dim) +
+                                       " and num_heads " + std::to_string(config.num_heads));
+  }
+  if (config.embed_dim % config.num_heads != 0) {
+    throw Error(ErrorCode::kShape, "embed_dim must be a multiple of num_heads, got embed_dim " + std::to_string(config.embed_dim) +
+                                       " and num_heads " + std::to_string(config.num_heads));
+  }
+}
+
+MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const StateDict& state, const Backend& backend)
+    : config_(config), backend_(backend) {
+  Validate(config);
+  const Index d = config.embed_dim;
+  const Tensor in_bias = config.bias ? Parameter(state, "in_proj_bias", {3 * d}) : Tensor();
+  const auto bias = [&](Index part) {
+    return config.bias ? in_bias.values().subspan(static_cast<std::size_t>(part * d), static_cast<std::size_t>(d)) : std::span<float>();
+  };
+  if (config.packed_projections()) {
+    const Tensor weight = Parameter(state, "in_proj_weight", {3 * d, d});
+    q_proj_ = backend.PackLinear(Rows(weight.view<2>(), 0, d), bias(0));
+    k_proj_ = backend.PackLinear(Rows(weight.view<2>(), d, d), bias(1));
+    v_proj_ = backend.PackLinear(Rows(weight.view<2>(), 2 * d, d), bias(2));
+  } else {
+    q_proj_ = backend.PackLinear(Parameter(state, "q_proj_weight", {d, d}).view<2>(), bias(0));
+    k_proj_ = backend.PackLinear(Parameter(state, "k_proj_weight", {d, config.key_width()}).view<2>(), bias(1));
+    v_proj_ = backend.PackLinear(Parameter(state, "v_proj_weight", {d, config.value_width()}).view<2>(), bias(2));
+  }
+  if (config.add_bias_kv) {
+    bias_k_ = Parameter(state, "bias_k", {1, 1, d});
+    bias_v_ = Parameter(state, "bias_v", {1, 1, d});
+  }
+  out_weight_ = Parameter(state, "out_proj.weight", {d, d});
+  const Tensor out_bias = config.bias ? Parameter(state, "out_proj.bias", {d}) : Tensor();
+  out_proj_ = backend.PackLinear(out_weight_.view<2>(), out_bias.values());
+}
+
+Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
+  const Index d = config.embed_dim;
+  return d * (2 * d + config.key_width() + config.value_width()) + (config.bias ? 4 * d : 0) + (config.add_bias_kv ? 2 * d : 0);
+}
+
+void MultiheadAttention::Append(const MultiheadInputs& inputs, View<float, 3> k, View<float, 3> v) const {
+  const Index length = inputs.key.shape[1], width = config_.embed_dim;
+  for (Index b = 0; b < k.shape[0]; ++b) {
+    Index s = length;
+    if (config_.add_bias_kv) {
+      std::copy_n(bias_k_.data(), width, k.at(b, s));
+      std::copy_n(bias_v_.data(), width, v.at(b, s));
+      ++s;
+    }
+    if (config_.add_zero_attn) {
+      std::fill_n(k.at(b, s), width, 0.0f);
+      std::fill_n(v.at(b, s), width, 0.0f);
+    }
+  }
+}
+
+void MultiheadAttention::Contributions(View<const float, 4> heads, View<float, 4> contributions) const {
+  const Index head_dim = heads.shape[3];
+  ExpectSizes("head_contributions", SizesOf(contributions), {heads.shape[0], heads.shape[1], heads.shape[2], config_.embed_dim});
+  for (Index h = 0; h < heads.shape[1]; ++h) {
+    const View<const float, 2> all = out_weight_.view<2>();
+    const auto part = backend_.PackLinear({all.at(0, h * head_dim), {config_.embed_dim, head_dim}, all.strides}, {});
+    for (Index b = 0; b < heads.shape[0]; ++b) {
+      backend_.Linear({heads.at(b, h), {heads.shape[2], head_dim}, {heads.strides[2], heads.strides[3]}}, *part,
+                      {contributions.at(b, h), {heads.shape[2], config_.embed_dim}, {contributions.strides[2], contributions.strides[3]}});
+    }
+  }
+}
+
+void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadResults& results) const {
+  CheckInputs(config_, inputs);
+  const Index batch = inputs.query.shape[0], queries = inputs.query.shape[1], d = config_.embed_dim, heads = config_.num_heads;
+  const Index length = inputs.key.shape[1], keys = length + config_.appended_keys();
+  if (results.output) ExpectSizes("output", SizesOf(results.output), {batch, queries, d});
+
+  // Projections keep the memory order of their inputs, so that each is one product over all rows.
+  const Tensor q_rows({batch * queries, d}), k_rows({batch * keys, d}), v_rows({batch * keys, d}), head_rows({batch * queries, d});
+  const View<float, 3> q = LaidOutLike(inputs.query, q_rows.data(), d, 0), joined = LaidOutLike(inputs.query, head_rows.data(), d, 0);
+  const View<float, 3> k = LaidOutLike(inputs.key, k_rows.data(), d, config_.appended_keys());
+  const View<float, 3> v = LaidOutLike(inputs.key, v_rows.data(), d, config_.appended_keys());
+  Project(backend_, *q_proj_, inputs.query, q);
+  Project(backend_, *k_proj_, inputs.key, Leading(k, length));
+  Project(backend_, *v_proj_, inputs.value, Leading(v, length));
+  Append(inputs, k, v);
+
+  AttentionProblem problem;
+  problem.q = SplitHeads(q, heads);
+  problem.k = SplitHeads(k, heads);
+  problem.v = SplitHeads(v, heads);
+  problem.scale = inputs.scale.value_or(DefaultScale(d / heads));
+  problem.softcap = inputs.softcap;
+  problem.softcap_order = inputs.softcap_order;
+  problem.mask = inputs.mask;
+  problem.mask.appended_keys = config_.appended_keys();
+  problem.fully_masked = inputs.fully_masked;
+  problem.dropout_p = inputs.dropout_p;
+  problem.seed = inputs.seed;
+
+  AttentionResults attention = results.attention;
+  const View<float, 4> head_outputs = HeadsOf(joined, heads);
+  attention.output = head_outputs;
+  backend_.Attention(problem, attention);
+
+  CopyHeads(problem.q, results.q);
+  CopyHeads(problem.k, results.k);
+  CopyHeads(problem.v, results.v);
+  CopyHeads(head_outputs, results.attention.output);
+  if (results.contributions) Contributions(head_outputs, results.contributions);
+  if (results.output) Project(backend_, *out_proj_, joined, results.output);
+}
+
+}  // namespace headlens

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlens {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kStages[] = {"q",           "k",           "v",
+                                        "scores",      "scaled_scores", "capped_scores",
+                                        "biased_scores", "masked_scores", "weights",
+                                        "dropped_weights", "lse",       "head_outputs",
+                                        "head_contributions"};
+
+/// The points on which the well-known libraries disagree. (That a NaN behind a mask reaches nothing is not a choice here.)
+struct Conventions {
+  bool mask_keeps;
+  CausalAlignment causal_alignment;
+  FullyMasked fully_masked;
+  GqaOrder gqa_order = GqaOrder::kBlock;
+  SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
+};
+
+constexpr Conventions kTorchMha = {false, CausalAlignment::kTopLeft, FullyMasked::kNan};
+constexpr Conventions kTorchSdpa = {true, CausalAlignment::kTopLeft, FullyMasked::kZero};
+constexpr Conventions kOnnx = {true, CausalAlignment::kBottomRight, FullyMasked::kZero};
+constexpr Conventions kKeras = {true, CausalAlignment::kTopLeft, FullyMasked::kZero};
+constexpr Conventions kJax = {true, CausalAlignment::kTopLeft, FullyMasked::kUniform};
+constexpr Conventions kFlash = {true, CausalAlignment::kBottomRight, FullyMasked::kZero};
+
+}  // namespace
+
+json ParseObject(std::string_view text, const std::string& what) {
+  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) throw Error(ErrorCode::kFormat, what + " is not a JSON object");
+  return object;
+}
+
+const json* OptionReader::Find(const char* name) {
+  known_.insert(name);
+  const auto it = options_.find(name);
+  return it == options_.end() || it->is_null() ? nullptr : &*it;
+}
+
+void OptionReader::Refuse(const char* name, const std::string& expected) const {
+  std::string got = options_.at(name).dump(-1, ' ', false, json::error_handler_t::replace);
+  if (got.size() > 80) got = got.substr(0, 77) + "...";
+  throw Error(ErrorCode::kOption, std::string(name) + " is " + got + ", expected " + expected);
+}
+
+bool OptionReader::Flag(const char* name, bool fallback) {
+  const json* value = Find(name);
+  if (!value) return fallback;
+  if (!value->is_boolean()) Refuse(name, "true or false");
+  return value->get<bool>();
+}
+
+std::optional<double> OptionReader::Number(const char* name) {
+  const json* value = Find(name);
+  if (!value) return std::nullopt;
+  if (!value->is_number() || !std::isfinite(value->get<double>())) Refuse(name, "a finite number");
+  return value->get<double>();
+}
+
+double OptionReader::Number(const char* name, double fallback) { return Number(name).value_or(fallback); }
+
+Index OptionReader::Count(const char* name, Index fallback, Index least) {
+  constexpr Index kMost = Index{1} << 53;  // what a JSON number holds exactly
+  const json* value = Find(name);
+  if (!value) return fallback;
+  if (!value->is_number_integer() || value->get<Index>() < least || value->get<Index>() > kMost) {
+    Refuse(name, "a whole number, at least " + std::to_string(least));
+  }
+  return value->get<Index>();
+}
+
+std::string OptionReader::Text(const char* name, const char* fallback) {
+  const json* value = Find(name);
+  if (!value) return fallback;
+  if (!value->is_string()) Refuse(name, "a name");
+  return value->get<std::string>();
+}
+
+std::vector<std::string> OptionReader::Names(const char* name) {
+  const json* value = Find(name);
+  if (!value) return {};
+  std::vector<std::string> names;
+  if (!value->is_array()) Refuse(name, "a list of names");
+  for (const json& item : *value) {
+    if (!item.is_string()) Refuse(name, "a list of names");
+    names.push_back(item.get<std::string>());
+  }
+  return names;
+}
+
+void OptionReader::RejectUnknown() const {
+  for (const auto& [name, value] : options_.items()) {
+    if (known_.contains(name)) continue;
+    std::string known;
+    for (const std::string& other : known_) known += (known.empty() ? "" : ", ") + other;
+    const std::string shown = json(name.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
+    throw Error(ErrorCode::kOption, "unknown option " + shown + "; known here: " + known);
+  }
+}
+
+CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights) {
+  CommonOptions options;
+  const Conventions base = reader.Choice("conventions", mask_keeps ? kTorchSdpa : kTorchMha,
+                                   {{"torch-mha", kTorchMha}, {"torch-sdpa", kTorchSdpa}, {"onnx", kOnnx}, {"keras", kKeras}, {"jax", kJax},
+                                    {"flash", kFlash}});
+  const bool named = reader.Has("conventions");
+  options.mask_keeps = reader.Choice("mask_true", base.mask_keeps, {{"keep", true}, {"ignore", false}});
+  options.causal_alignment = reader.Choice(
+      "causal_alignment", base.causal_alignment, {{"top_left", CausalAlignment::kTopLeft}, {"bottom_right", CausalAlignment::kBottomRight}});
+  options.fully_masked = reader.Choice("fully_masked", named ? base.fully_masked : FullyMasked::kZero,
+                                       {{"zero", FullyMasked::kZero}, {"nan", FullyMasked::kNan}, {"uniform", FullyMasked::kUniform}});
+  options.gqa_order =
+      reader.Choice("gqa_order", base.gqa_order, {{"block", GqaOrder::kBlock}, {"interleaved", GqaOrder::kInterleaved}});
+  options.softcap_order = reader.Choice(
+      "softcap_order", base.softcap_order, {{"before_bias", SoftcapOrder::kBeforeBias}, {"after_bias", SoftcapOrder::kAfterBias}});
+  options.softcap = static_cast<float>(reader.Number("softcap", 0.0));
+  if (const std::optional<double> scale = reader.Number("scale")) options.scale = static_cast<float>(*scale);
+  options.dropout_p = reader.Number("dropout_p", 0.0);
+  options.seed = static_cast<std::uint64_t>(reader.Count("seed", 0, 0));
+  options.need_weights = reader.Flag("need_weights", need_weights);
+  options.average_weights = reader.Flag("average_attn_weights", true);
+  options.backend = &FindBackend(reader.Text("backend", "simd"));
+  std::string known;
+  for (const std::string_view stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage);
+  for (const std::string& stage : reader.Names("stages")) {
+    if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages)) {
+      throw Error(ErrorCode::kOption, "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
+                                          ", expected some of: " + known);
+    }
+    options.stages.insert(stage);
+  }
+  return options;
+}
+
+MultiheadConfig ReadMultihead(OptionReader& reader) {
+  constexpr Index kUnset = 0;
+  MultiheadConfig config;
+  config.embed_dim = reader.Count("embed_dim", kUnset, 1);
+  config.num_heads = reader.Count("num_heads", kUnset, 1);
+  config.kdim = reader.Count("kdim", kUnset, 1);
+  config.vdim = reader.Count("vdim", kUnset, 1);
+  config.bias = reader.Flag("bias", true);
+  config.add_bias_kv = reader.Flag("add_bias_kv", false);
+  config.add_zero_attn = reader.Flag("add_zero_attn", false);
+  for (const auto& [name, value] : {std::pair("embed_dim", config.embed_dim), std::pair("num_heads", config.num_heads)}) {
+    if (value == kUnset) throw Error(ErrorCode::kOption, std::string(name) + " is missing, expected a whole number, at least 1");
+  }
+  Validate(config);
+  return config;
+}
+
+TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_attention) {
+  TransformerLayerConfig config;
+  config.attention = ReadMultihead(reader);
+  config.dim_feedforward = reader.Count("dim_feedforward", 2048, 1);
+  config.activation = reader.Choice("activation", Activation::kRelu, {{"relu", Activation::kRelu}, {"gelu", Activation::kGelu}});
+  config.layer_norm_eps = static_cast<float>(reader.Number("layer_norm_eps", 1e-5));
+  config.norm_first = reader.Flag("norm_first", false);
+  config.cross_attention = cross_attention;
+  return config;
+}
+
+}  // namespace headlens

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Options as JSON: read by name, each checked, unknown ones refused.
+#ifndef HEADLENS_SRC_OPTIONS_H_
+#define HEADLENS_SRC_OPTIONS_H_
+
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "headlens/attention.h"
+#include "headlens/backend.h"
+#include "headlens/transformer.h"
+#include "nlohmann/json.hpp"
+
+namespace headlens {
+
+/// Parses a JSON object. Throws kFormat, calling it `what`, for anything else.
+nlohmann::json ParseObject(std::string_view text, const std::string& what);
+
+/// Reads options one by one; what nobody asked for is unknown.
+class OptionReader {
+ public:
+  explicit OptionReader(nlohmann::json options) : options_(std::move(options)) {}
+
+  bool Flag(const char* name, bool fallback);
+  double Number(const char* name, double fallback);
+  std::optional<double> Number(const char* name);
+  /// A whole number from `least` on.
+  Index Count(const char* name, Index fallback, Index least);
+  std::string Text(const char* name, const char* fallback);
+  std::vector<std::string> Names(const char* name);
+  bool Has(const char* name) { return Find(name) != nullptr; }
+
+  template <class E>
+  E Choice(const char* name, E fallback, std::initializer_list<std::pair<std::string_view, E>> choices) {
+    const nlohmann::json* value = Find(name);
+    if (!value) return fallback;
+    std::string known;
+    for (const auto& [text, choice] : choices) {
+      if (*value == text) return choice;
+      known += (known.empty() ? "\"" : ", \"") + std::string(text) + "\"";
+    }
+    Refuse(name, "one of " + known);
+  }
+
+  /// Throws kOption naming the first option that was not read, and those that were.
+  void RejectUnknown() const;
+
+ private:
+  const nlohmann::json* Find(const char* name);
+  [[noreturn]] void Refuse(const char* name, const std::string& expected) const;
+
+  nlohmann::json options_;
+  std::set<std::string, std::less<>> known_;
+};
+
+/// The options that every operation shares.
+struct CommonOptions {
+  const Backend* backend = nullptr;
+  bool mask_keeps = false;  ///< polarity of a boolean attn_mask
+  CausalAlignment causal_alignment = CausalAlignment::kTopLeft;
+  FullyMasked fully_masked = FullyMasked::kZero;
+  GqaOrder gqa_order = GqaOrder::kBlock;
+  SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
+  float softcap = 0.0f;
+  std::optional<float> scale;
+  double dropout_p = 0.0;
+  std::uint64_t seed = 0;
+  bool need_weights = false;
+  bool average_weights = true;
+  std::set<std::string, std::less<>> stages;
+
+  bool Wants(std::string_view stage) const { return stages.contains(stage); }
+};
+
+CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights);
+MultiheadConfig ReadMultihead(OptionReader& reader);
+TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_attention);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_OPTIONS_H_

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/safetensors.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "nlohmann/json.hpp"
+
+namespace headlens {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLengthBytes = 8;
+// As the format's own readers: a larger header is an attack, not a model.
+constexpr std::uint64_t kMaxHeader = 100'000'000;
+
+[[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
+
+/// A name from the file, fit for one line of a message.
+std::string Quoted(const std::string& name) {
+  std::string text = "\"";
+  for (const char c : name.substr(0, 80)) text += c >= ' ' && c != 0x7F ? c : '?';
+  return text + (name.size() > 80 ? "…\"" : "\"");
+}
+
+std::uint64_t ReadLength(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLengthBytes) Fail("the file has " + std::to_string(bytes.size()) + " bytes, too few for a header");
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
+  const std::uint64_t rest = bytes.size() - kLengthBytes;
+  if (length > kMaxHeader || length > rest) {
+    Fail("the header claims " + std::to_string(length) + " bytes, the file has " + std::to_string(rest) + " after the length");
+  }
+  return length;
+}
+
+DType ParseDType(const std::string& name, const json& entry) {
+  const auto it = entry.find("dtype");
+  if (it == entry.end() || !it->is_string()) Fail("tensor " + Quoted(name) + " has no dtype");
+  const auto& text = it->get_ref<const std::string&>();
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kU8, DType::kBool, DType::kI32, DType::kI64}) {
+    if (text == ToString(dtype)) return dtype;
+  }
+  Fail("tensor " + Quoted(name) + " has the type " + Quoted(text) + ", expected F32, F64, F16, BF16, U8, BOOL, I32 or I64");
+}
+
+/// A list of non-negative integers.
+std::vector<Index> ParseSizes(const std::string& name, const json& entry, const char* key) {
+  const auto it = entry.find(key);
+  if (it == entry.end() || !it->is_array()) Fail("tensor " + Quoted(name) + " has no " + key);
+  std::vector<Index> sizes;
+  for (const json& value : *it) {
+    const auto most = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
+      Fail("tensor " + Quoted(name) + ": " + key + " holds something that is not a size");
+    }
+    sizes.push_back(value.get<Index>());
+  }
+  return sizes;
+}
+
+struct Entry {
+  Index begin, end;
+  std::string name;
+};
+
+RawTensor ParseTensor(const std::string& name, const json& entry, std::span<const std::byte> data, std::vector<Entry>& entries) {
+  if (!entry.is_object()) Fail("tensor " + Quoted(name) + " is not described by an object");
+  RawTensor tensor;
+  tensor.dtype = ParseDType(name, entry);
+  tensor.shape = ParseSizes(name, entry, "shape");
+  const std::vector<Index> offsets = ParseSizes(name, entry, "data_offsets");
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > static_cast<Index>(data.size())) {
+    Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(data.size()) + " bytes of data");
+  }
+  Index count = 0;
+  try {
+    count = ElementCount(tensor.shape);
+  } catch (const Error&) {
+    Fail("tensor " + Quoted(name) + ": the shape " + ToString(tensor.shape) + " is too large");
+  }
+  const Index size = count * static_cast<Index>(ByteSize(tensor.dtype));
+  if (size != offsets[1] - offsets[0]) {
+    Fail("tensor " + Quoted(name) + " of shape " + ToString(tensor.shape) + " needs " + std::to_string(size) + " bytes, data_offsets give " +
+         std::to_string(offsets[1] - offsets[0]));
+  }
+  tensor.data = data.data() + offsets[0];
+  entries.push_back({offsets[0], offsets[1], name});
+  return tensor;
+}
+
+void CheckCoverage(std::vector<Entry>& entries, Index data_size) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
+  Index at = 0;
+  for (const Entry& entry : entries) {
+    if (entry.begin < at) Fail("tensor " + Quoted(entry.name) + " overlaps another one");
+    if (entry.begin > at) Fail("there are " + std::to_string(entry.begin - at) + " unused bytes before tensor " + Quoted(entry.name));
+    at = entry.end;
+  }
+  if (at != data_size) Fail("there are " + std::to_string(data_size - at) + " unused bytes at the end");
+}
+
+}  // namespace
+
+Safetensors::Safetensors(std::span<const std::byte> bytes) {
+  const auto length = static_cast<std::size_t>(ReadLength(bytes));
+  const char* text = reinterpret_cast<const char*>(bytes.data() + kLengthBytes);
+  // Only the file's own nesting is allowed: name → description → list. Deeper input is cut off as it is read.
+  bool too_deep = false, repeated = false;
+  std::vector<std::string> seen;
+  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > 3) too_deep = true;
+    if (depth == 1 && event == json::parse_event_t::key) seen.push_back(parsed.get<std::string>());
+    return !too_deep;
+  };
+  const json header = json::parse(text, text + length, watch, /*allow_exceptions=*/false);
+  if (too_deep) Fail("the header is nested too deeply");
+  if (header.is_discarded() || !header.is_object()) Fail("the header is not a JSON object");
+  std::sort(seen.begin(), seen.end());
+  repeated = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
+  if (repeated) Fail("the header names " + Quoted(*std::adjacent_find(seen.begin(), seen.end())) + " twice");
+
+  const auto data = bytes.subspan(kLengthBytes + length);
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : header.items()) {
+    if (name != "__metadata__") {
+      tensors_.emplace(name, ParseTensor(name, value, data, entries));
+      continue;
+    }
+    if (!value.is_object()) Fail("__metadata__ is not an object");
+    for (const auto& [key, item] : value.items()) {
+      if (!item.is_string()) Fail("__metadata__ " + Quoted(key) + " is not a string");
+      metadata_.emplace(key, item.get<std::string>());
+    }
+  }
+  CheckCoverage(entries, static_cast<Index>(data.size()));
+}
+
+std::optional<RawTensor> Safetensors::Find(std::string_view name) const {
+  const auto it = tensors_.find(name);
+  return it == tensors_.end() ? std::nullopt : std::optional(it->second);
+}
+
+std::vector<std::byte> WriteSafetensors(const std::map<std::string, Tensor, std::less<>>& tensors,
+                                        const std::map<std::string, std::string, std::less<>>& metadata) {
+  json header = json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::size_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    const std::size_t end = offset + tensor.values().size_bytes();
+    header[name] = {{"dtype", "F32"}, {"shape", tensor.shape()}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
+
+  std::vector<std::byte> file(kLengthBytes + text.size() + offset);
+  for (std::size_t i = 0; i < kLengthBytes; ++i) file[i] = static_cast<std::byte>(std::uint64_t{text.size()} >> (8 * i));
+  std::memcpy(file.data() + kLengthBytes, text.data(), text.size());
+  std::byte* at = file.data() + kLengthBytes + text.size();
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.size() > 0) std::memcpy(at, tensor.data(), tensor.values().size_bytes());
+    at += tensor.values().size_bytes();
+  }
+  return file;
+}
+
+}  // namespace headlens

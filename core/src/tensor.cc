@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/tensor.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+
+namespace headlens {
+namespace {
+
+float HalfToFloat(std::uint16_t half) {
+  const std::uint32_t sign = std::uint32_t{half & 0x8000u} << 16;
+  const std::uint32_t exponent = (half >> 10) & 0x1F;
+  const std::uint32_t mantissa = half & 0x3FF;
+  if (exponent == 0) {  // zero or subnormal: mantissa · 2⁻²⁴
+    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign ? -magnitude : magnitude;
+  }
+  const std::uint32_t float_exponent = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
+  return std::bit_cast<float>(sign | float_exponent << 23 | mantissa << 13);
+}
+
+template <class T>
+T Load(const std::byte* p) {
+  T value;
+  std::memcpy(&value, p, sizeof(T));
+  return value;
+}
+
+}  // namespace
+
+std::string ToString(const Shape& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+Index ElementCount(const Shape& shape) {
+  // Half the address space: 8-byte elements then still have sizes that fit size_t.
+  constexpr Index kMaxElements = static_cast<Index>(std::numeric_limits<std::ptrdiff_t>::max() / 8);
+  Index count = 1;
+  bool empty = false;
+  for (const Index size : shape) {
+    if (size < 0) throw Error(ErrorCode::kShape, "a shape has a negative size: " + ToString(shape));
+    empty |= size == 0;
+    if (size != 0 && count > kMaxElements / size) {
+      throw Error(ErrorCode::kMemory, "a tensor of shape " + ToString(shape) + " is too large to be addressed");
+    }
+    count *= std::max<Index>(size, 1);
+  }
+  return empty ? 0 : count;
+}
+
+std::string_view ToString(DType dtype) {
+  constexpr std::string_view kNames[] = {"F32", "F64", "F16", "BF16", "U8", "BOOL", "I32", "I64"};
+  return kNames[static_cast<std::size_t>(dtype)];
+}
+
+std::size_t ByteSize(DType dtype) {
+  constexpr std::size_t kSizes[] = {4, 8, 2, 2, 1, 1, 4, 8};
+  return kSizes[static_cast<std::size_t>(dtype)];
+}
+
+namespace internal {
+
+void AlignedDelete::operator()(void* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+
+void* AllocateAligned(std::size_t bytes) {
+  void* p = ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
+  if (!p) throw Error(ErrorCode::kMemory, "out of memory: could not allocate " + std::to_string(bytes) + " bytes");
+  return p;
+}
+
+}  // namespace internal
+
+Tensor::Tensor(Shape shape, std::span<const float> values) : Tensor(std::move(shape)) {
+  if (static_cast<Index>(values.size()) != size()) {
+    throw Error(ErrorCode::kShape, std::to_string(values.size()) + " values do not fill the shape " + ToString(shape_));
+  }
+  std::copy(values.begin(), values.end(), data());
+}
+
+Tensor Tensor::Reshaped(Shape shape) && {
+  if (ElementCount(shape) != size()) {
+    throw Error(ErrorCode::kShape, "cannot reshape " + ToString(shape_) + " to " + ToString(shape));
+  }
+  shape_ = std::move(shape);
+  return std::move(*this);
+}
+
+Tensor ToFloat(const RawTensor& raw) {
+  Tensor tensor(raw.shape);
+  const std::byte* p = raw.data;
+  const auto convert = [&](auto read) {
+    for (float& value : tensor.values()) {
+      value = read(p);
+      p += ByteSize(raw.dtype);
+    }
+  };
+  switch (raw.dtype) {
+    case DType::kF32:
+      if (tensor.size() > 0) std::memcpy(tensor.data(), p, tensor.values().size_bytes());
+      break;
+    case DType::kF64:
+      convert([](const std::byte* q) { return static_cast<float>(Load<double>(q)); });
+      break;
+    case DType::kF16:
+      convert([](const std::byte* q) { return HalfToFloat(Load<std::uint16_t>(q)); });
+      break;
+    case DType::kBF16:
+      convert([](const std::byte* q) { return std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(q)} << 16); });
+      break;
+    default:
+      throw Error(ErrorCode::kDtype, "expected floats (F32, F64, F16 or BF16), got " + std::string(ToString(raw.dtype)));
+  }
+  return tensor;
+}
+
+}  // namespace headlens

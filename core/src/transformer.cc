@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/transformer.h"
+
+#include "checks.h"
+
+namespace headlens {
+
+FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias, const Backend& backend)
+    : activation_(activation), backend_(backend), linear1_(LinearParameter(backend, state, "linear1", hidden, width, bias)),
+      linear2_(LinearParameter(backend, state, "linear2", width, hidden, bias)) {}
+
+void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
+  const Tensor hidden({x.shape[0], linear1_->out_features()});
+  backend_.Linear(x, *linear1_, hidden.view<2>());
+  if (activation_ == Activation::kRelu) {
+    backend_.Relu(hidden.values());
+  } else {
+    backend_.Gelu(hidden.values(), /*tanh_approximation=*/false);
+  }
+  backend_.Linear(hidden.view<2>(), *linear2_, y);
+}
+
+TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend)
+    : config_(config), backend_(backend), self_attention_(config.attention, WithPrefix(state, "self_attn."), backend),
+      feed_forward_(state, config.attention.embed_dim, config.dim_feedforward, config.activation, config.attention.bias, backend) {
+  if (config.cross_attention) {
+    cross_attention_ = std::make_unique<MultiheadAttention>(config.attention, WithPrefix(state, "multihead_attn."), backend);
+  }
+  const Index width = config.attention.embed_dim;
+  for (int i = 1; i <= (config.cross_attention ? 3 : 2); ++i) {
+    const std::string name = "norm" + std::to_string(i);
+    norms_.push_back({Parameter(state, name + ".weight", {width}),
+                      config.attention.bias ? Parameter(state, name + ".bias", {width}) : Tensor()});
+  }
+}
+
+void TransformerLayer::Normalize(const Norm& norm, View<const float, 2> x, View<float, 2> y) const {
+  backend_.LayerNorm(x, norm.weight.values(), norm.bias.values(), config_.layer_norm_eps, y);
+}
+
+void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross, const MultiheadResults& self_results,
+                               const MultiheadResults& cross_results) const {
+  const Index rows = x.shape[0] * x.shape[1], width = config_.attention.embed_dim;
+  ExpectSizes("input of the layer", {x.shape[2]}, {width});
+  ExpectSizes("output of the layer", SizesOf(self_results.output), SizesOf(x));
+
+  // Batch-first copies: the residual stream, what goes into a block, and what comes out of it.
+  const Tensor stream({rows, width}), input({rows, width}), change({rows, width});
+  const View<float, 3> stream3 = DenseView(stream.data(), x.shape), input3 = DenseView(input.data(), x.shape);
+  const auto copy = [&](const View<const float, 3>& from, const View<float, 3>& to) {
+    for (Index b = 0; b < x.shape[0]; ++b)
+      for (Index t = 0; t < x.shape[1]; ++t)
+        for (Index i = 0; i < width; ++i) to(b, t, i) = from(b, t, i);
+  };
+  copy(x, stream3);
+
+  // norm_first: x + block(norm(x)); otherwise norm(x + block(x)).
+  const auto residual = [&](const Norm& norm, const auto& block) {
+    if (config_.norm_first) {
+      Normalize(norm, stream.view<2>(), input.view<2>());
+    } else {
+      copy(stream3, input3);
+    }
+    block();
+    backend_.Add(stream.values(), change.values());
+    if (!config_.norm_first) Normalize(norm, stream.view<2>(), stream.view<2>());
+  };
+  const auto attend = [&](const MultiheadAttention& attention, MultiheadInputs& inputs, MultiheadResults into) {
+    inputs.query = input3;
+    into.output = DenseView(change.data(), x.shape);
+    attention.Forward(inputs, into);
+  };
+  residual(norms_[0], [&] {
+    self.key = self.value = input3;
+    attend(self_attention_, self, self_results);
+  });
+  if (cross_attention_) residual(norms_[1], [&] { attend(*cross_attention_, cross, cross_results); });
+  residual(norms_.back(), [&] { feed_forward_.Forward(input.view<2>(), change.view<2>()); });
+  copy(stream3, self_results.output);
+}
+
+}  // namespace headlens

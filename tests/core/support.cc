@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "hwy/targets.h"
+
+namespace headlens::testing {
+
+void ForEachTarget(const std::function<void()>& test) {
+  int ran = 0;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    const std::string name = hwy::TargetName(target);
+    CAPTURE(name);
+    CHECK(SimdTarget() == name);
+    test();
+    ++ran;
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  CHECK(ran > 0);
+}
+
+std::vector<std::byte> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE_MESSAGE(file, path);
+  const std::vector<char> chars((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto* bytes = reinterpret_cast<const std::byte*>(chars.data());
+  return {bytes, bytes + chars.size()};
+}
+
+std::vector<std::string> GoldenCases() {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(HEADLENS_GOLDEN_DIR "/cases")) {
+    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  REQUIRE(paths.size() > 100);
+  return paths;
+}
+
+double MaxNorm(std::span<const float> values) {
+  double norm = 0.0;
+  for (const float value : values)
+    if (std::isfinite(value)) norm = std::max(norm, std::abs(double{value}));
+  return norm;
+}
+
+void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance) {
+  REQUIRE_MESSAGE(got.size() == expected.size(), what);
+  double worst = 0.0;
+  std::size_t at = 0, outside = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const bool same = got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]));
+    const double error = same ? 0.0 : std::abs(double{got[i]} - double{expected[i]});
+    if (!(error <= tolerance)) ++outside;
+    if (!(error <= worst)) {
+      worst = error;
+      at = i;
+    }
+  }
+  CHECK_MESSAGE(outside == 0, what, ": ", outside, " of ", got.size(), " outside ", tolerance, "; worst at ", at, ": ",
+                at < got.size() ? got[at] : 0.0f, " instead of ", at < got.size() ? expected[at] : 0.0f);
+}
+
+float Random::Normal() {
+  // Box–Muller from the engine's bits: the standard's own distributions differ between libraries.
+  const double u = (static_cast<double>(engine_() >> 11) + 1.0) * 0x1p-53, v = static_cast<double>(engine_() >> 11) * 0x1p-53;
+  return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * 3.14159265358979323846 * v));
+}
+
+Index Random::Below(Index n) { return static_cast<Index>(engine_() % static_cast<std::uint64_t>(n)); }
+
+bool Random::Chance(double p) { return static_cast<double>(engine_() >> 11) * 0x1p-53 < p; }
+
+Tensor Random::NormalTensor(Shape shape, float scale) {
+  Tensor tensor(std::move(shape));
+  for (float& value : tensor.values()) value = scale * Normal();
+  return tensor;
+}
+
+}  // namespace headlens::testing

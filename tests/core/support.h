@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the tests share: every SIMD target in turn, comparisons with tolerances from norms, files, random numbers.
+#ifndef HEADLENS_TESTS_CORE_SUPPORT_H_
+#define HEADLENS_TESTS_CORE_SUPPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "doctest/doctest.h"
+#include "headlens/backend.h"
+#include "headlens/tensor.h"
+
+namespace headlens::testing {
+
+inline constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
+
+/// Calls `test` once for each SIMD target that is compiled in and that this machine runs; doctest names it in failures.
+void ForEachTarget(const std::function<void()>& test);
+
+std::vector<std::byte> ReadFile(const std::string& path);
+/// Paths of the golden cases, sorted; fails the test when there are none.
+std::vector<std::string> GoldenCases();
+
+/// Largest finite magnitude.
+double MaxNorm(std::span<const float> values);
+
+/// Checks that each element is within `tolerance` of the expected one; NaN equals NaN, an infinity itself. Reports the worst.
+void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance);
+
+/// Normally distributed numbers, the same for the same seed everywhere.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  float Normal();
+  Index Below(Index n);  // 0 … n − 1
+  bool Chance(double p);
+  Tensor NormalTensor(Shape shape, float scale = 1.0f);
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace headlens::testing
+
+#endif  // HEADLENS_TESTS_CORE_SUPPORT_H_
