@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+import type { Plugin } from "vite";
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Nothing from elsewhere, no inline script or style, no eval, and no text that becomes HTML. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types default lit-html",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+/** The built page carries the policy itself, for servers that send no headers. */
+const policyInPage: Plugin = {
+  name: "content-security-policy",
+  apply: "build",
+  transformIndexHtml: () => [{ tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: policy }, injectTo: "head-prepend" }],
+};
+
+const port = Number(process.env["PORT"] ?? 5173);
+
+export default defineConfig({
+  root: at("web/playground"),
+  base: "./",
+  // The page stands on the package as it is shipped: the .wasm files, the worker and the model lie beside it.
+  resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
+  plugins: [policyInPage],
+  worker: { format: "es" },
+  build: {
+    outDir: at("dist/playground"),
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { port, strictPort: true },
+  preview: {
+    port,
+    strictPort: true,
+    headers: { "Content-Security-Policy": `${policy}; frame-ancestors 'self'`, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" },
+  },
+});

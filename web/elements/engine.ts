@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One engine and one copy of each model for all elements of a page; what failed is forgotten, so the next call tries again. */
+import { load } from "headlens";
+import type { AsyncEngine, AsyncModel, AsyncModelAttention } from "headlens";
+
+/** Loaded and total bytes; total is 0 when unknown. */
+export type Progress = (loaded: number, total: number) => void;
+
+let engine: Promise<AsyncEngine> | undefined;
+
+/** The page's engine, in its worker. */
+export function sharedEngine(): Promise<AsyncEngine> {
+  engine ??= load({ worker: true }).catch((error: unknown) => {
+    engine = undefined;
+    throw error;
+  });
+  return engine;
+}
+
+const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();
+
+/** The page's copy of a model: a built-in name, or the URL of a Hugging Face folder, relative to the document. */
+export function sharedModel(source: string, onProgress?: Progress): Promise<AsyncModel> {
+  const known = models.get(source);
+  if (known) {
+    if (onProgress) known.listeners.add(onProgress);
+    return known.model;
+  }
+  const listeners = new Set<Progress>(onProgress ? [onProgress] : []);
+  const model = loadModel(source, (loaded, total) => listeners.forEach((listener) => listener(loaded, total)));
+  models.set(source, { model, listeners });
+  model.then(
+    () => listeners.clear(),
+    () => models.delete(source),
+  );
+  return model;
+}
+
+async function loadModel(source: string, onProgress: Progress): Promise<AsyncModel> {
+  const isName = /^[\w-]+$/.test(source);
+  const where = isName ? source : new URL(source, document.baseURI).href;
+  return (await sharedEngine()).loadModel(where, { onProgress });
+}
+
+/** A share in the attention of one text: elements that show the same text compute it once. */
+export interface Lease {
+  readonly attention: AsyncModelAttention;
+  release(): void;
+}
+
+const running = new Map<string, { attention: Promise<AsyncModelAttention>; users: number }>();
+
+/** Runs the model on a text, or joins the run another element holds. Release it when done. */
+export async function attend(source: string, text: string): Promise<Lease> {
+  const key = `${source}\n${text}`;
+  const run = running.get(key) ?? { attention: sharedModel(source).then((model) => model.attend(text)), users: 0 };
+  running.set(key, run);
+  run.users++;
+  const leave = (): boolean => {
+    if (--run.users > 0) return false;
+    if (running.get(key) === run) running.delete(key);
+    return true;
+  };
+  try {
+    const attention = await run.attention;
+    let held = true;
+    const release = (): void => {
+      if (held && leave()) attention.dispose();
+      held = false;
+    };
+    return { attention, release };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/** All heads as small maps: layers down, heads across, one canvas each. */
+import type { Image } from "headlens";
+import { html, nothing } from "lit";
+import type { ReactiveControllerHost, TemplateResult } from "lit";
+import { draw } from "./draw.js";
+import type { Maps } from "./maps.js";
+import { strongestLink } from "./maps.js";
+
+export interface GridContent {
+  readonly view: "grid";
+  readonly maps: Maps;
+  /** [layer][head] */
+  readonly images: readonly (readonly Image[])[];
+}
+
+interface Host extends ReactiveControllerHost {
+  readonly renderRoot: HTMLElement | DocumentFragment;
+  readonly layer: number;
+  readonly head: number;
+  /** A head was chosen. */
+  openHead(layer: number, head: number): void;
+  /** The arrow keys moved to a head. */
+  visitHead(layer: number, head: number): void;
+}
+
+export class GridView {
+  /** The one map that is a tab stop; the chosen head until the arrow keys move it. */
+  #stop: [layer: number, head: number] | undefined;
+  #content: GridContent | undefined;
+  #links: string[][] = [];
+
+  constructor(private readonly host: Host) {}
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>(".thumb[tabindex='0']")?.focus();
+  }
+
+  render(content: GridContent): TemplateResult {
+    if (content !== this.#content) this.#show(content);
+    const { layers, heads } = content.maps;
+    const names = Array.from({ length: heads }, (_, head) => html`<span role="columnheader" class="name">H${head}</span>`);
+    return html`
+      <div class="heads" part="grid" role="grid" aria-label="Attention of every head" .style=${`--heads: ${heads}`} @keydown=${this.#onKey}>
+        <div role="row" class="layer"><span role="columnheader" class="name"><span class="unseen">Layer</span></span>${names}</div>
+        ${Array.from({ length: layers }, (_, layer) => this.#row(content, layer))}
+      </div>
+    `;
+  }
+
+  #row({ maps, images }: GridContent, layer: number): TemplateResult {
+    const [stopLayer, stopHead] = this.#stop ?? [this.host.layer, this.host.head];
+    const cell = (image: Image, head: number): TemplateResult => {
+      const isChosen = layer === this.host.layer && head === this.host.head;
+      const label = `Layer ${layer}, head ${head}: ${this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`}`;
+      return html`
+        <div role="gridcell" aria-selected=${isChosen ? "true" : "false"}>
+          <button
+            class="thumb"
+            aria-label=${label}
+            tabindex=${layer === stopLayer && head === stopHead ? 0 : -1}
+            data-layer=${layer}
+            data-head=${head}
+            @click=${(): void => this.host.openHead(layer, head)}
+          >
+            <canvas class=${image.width > 96 ? "fine" : nothing} ${draw(image)}></canvas>
+          </button>
+        </div>
+      `;
+    };
+    return html`<div role="row" class="layer"><span role="rowheader" class="name">L${layer}</span>${(images[layer] ?? []).map(cell)}</div>`;
+  }
+
+  #show(content: GridContent): void {
+    const { layers, heads } = content.maps;
+    this.#content = content;
+    this.#links = [];
+    if (this.#stop && (this.#stop[0] >= layers || this.#stop[1] >= heads)) this.#stop = undefined;
+    setTimeout(() => void this.#describe(content), 150);
+  }
+
+  /** The text alternatives need every number, so they come when the pictures stand, a head at a time, unless newer maps have come. */
+  async #describe(content: GridContent): Promise<void> {
+    const links: string[][] = [];
+    try {
+      for (const [layer, row] of content.images.entries()) {
+        const words: string[] = [];
+        links.push(words);
+        for (const [head, image] of row.entries()) {
+          if (content !== this.#content) return;
+          words.push(strongestLink(content.maps, await content.maps.map(layer, head), image));
+        }
+      }
+    } catch (error) {
+      // Released meanwhile: newer maps describe themselves.
+      if (content === this.#content) throw error;
+      return;
+    }
+    this.#links = links;
+    this.host.requestUpdate();
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (!this.#content || event.altKey || event.metaKey) return;
+    const { layers, heads } = this.#content.maps;
+    const [layer, head] = this.#stop ?? [this.host.layer, this.host.head];
+    const to = ((): [number, number] | undefined => {
+      switch (event.key) {
+        case "ArrowUp":
+          return [layer - 1, head];
+        case "ArrowDown":
+          return [layer + 1, head];
+        case "ArrowLeft":
+          return [layer, head - 1];
+        case "ArrowRight":
+          return [layer, head + 1];
+        case "Home":
+          return [event.ctrlKey ? 0 : layer, 0];
+        case "End":
+          return [event.ctrlKey ? layers - 1 : layer, heads - 1];
+        default:
+          return undefined;
+      }
+    })();
+    if (!to) return;
+    event.preventDefault();
+    if (to[0] < 0 || to[0] >= layers || to[1] < 0 || to[1] >= heads) return;
+    this.#stop = to;
+    this.host.requestUpdate();
+    void this.host.updateComplete.then(() => this.focus());
+    this.host.visitHead(...to);
+  };
+}

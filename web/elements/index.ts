@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Importing this registers `<attention-map>`, unless the page already has one. */
+import { AttentionMap } from "./attention-map.js";
+
+export { AttentionMap };
+export type { AttentionMapEvents } from "./attention-map.js";
+export type { WorkedExample } from "./worked-example.js";
+
+if (!customElements.get("attention-map")) customElements.define("attention-map", AttentionMap);
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "attention-map": AttentionMap;
+  }
+}

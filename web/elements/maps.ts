@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the views draw: the heads of a model reading a text, or arrays computed elsewhere, behind one interface. */
+import type { AsyncEngine, AsyncModel, ColorOptions, Image, Tensor, TensorLike } from "headlens";
+import type { Lease } from "./engine.js";
+import { tokenName } from "./tokens.js";
+
+/** The values a picture's colours stand for. */
+export type Range = Required<Pick<ColorOptions, "colormap" | "min" | "max">>;
+
+export type Theme = "light" | "dark";
+
+export interface Maps {
+  /** What the rows (queries) and the columns (keys) are. */
+  readonly tokens: readonly string[];
+  readonly keyTokens: readonly string[];
+  readonly layers: number;
+  readonly heads: number;
+  readonly range: Range;
+  /** One head's values [queries, keys]. */
+  map(layer: number, head: number): Promise<Tensor>;
+  /** The same as colours, one pixel a cell, masked cells transparent. */
+  pixels(layer: number, head: number, theme: Theme): Promise<Image>;
+  release(): void;
+}
+
+/** The heads of a model reading a text. Takes the lease over. */
+export function modelMaps(model: AsyncModel, { attention, release }: Lease): Maps {
+  const range: Range = { colormap: "sequential", min: 0, max: 1 };
+  return {
+    tokens: attention.tokens,
+    keyTokens: attention.tokens,
+    layers: model.info.layers,
+    heads: model.info.heads,
+    range,
+    map: (layer, head) => attention.map(layer, head),
+    pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme }),
+    release,
+  };
+}
+
+export interface GivenArrays {
+  /** [T,S], [H,T,S] or [L,H,T,S]; NaN cells are masked. */
+  weights: TensorLike;
+  tokens: readonly string[] | undefined;
+  keyTokens: readonly string[] | undefined;
+  /** Cells above the diagonal are masked. */
+  causal: boolean;
+}
+
+/** Arrays computed elsewhere. Throws an Error that says which shape does not fit. */
+export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
+  const shape = "shape" in given.weights ? given.weights.shape : given.weights.dims;
+  const rank = shape.length;
+  if (rank < 2 || rank > 4) throw new Error(`weights: shape [${shape.join(", ")}] is not [T, S], [H, T, S] or [L, H, T, S]`);
+  const [layers = 1, heads = 1, rows = 0, cols = 0] = [...Array<number>(4 - rank).fill(1), ...shape];
+  const values = Float32Array.from(given.weights.data, Number);
+  if (values.length !== layers * heads * rows * cols) throw new Error(`weights: ${values.length} values do not fill the shape [${shape.join(", ")}]`);
+  if (values.length === 0) throw new Error(`weights: the shape [${shape.join(", ")}] is empty`);
+  const tokens = named("tokens", given.tokens, rows);
+  const keyTokens = named("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols);
+  const range = rangeOf(values);
+  const map = (layer: number, head: number): Tensor => {
+    const begin = (layer * heads + head) * rows * cols;
+    return { data: values.slice(begin, begin + rows * cols), shape: [rows, cols] };
+  };
+  return {
+    tokens,
+    keyTokens,
+    layers,
+    heads,
+    range,
+    map: (layer, head) => Promise.resolve(map(layer, head)),
+    pixels: (layer, head, theme) => engine.colorize(map(layer, head), { ...range, theme, causal: given.causal }),
+    release: () => undefined,
+  };
+}
+
+function named(what: string, names: readonly string[] | undefined, count: number): readonly string[] {
+  if (names && names.length !== count) throw new Error(`${what}: ${names.length} names for ${count} ${what === "tokens" ? "rows" : "columns"}`);
+  return names ?? Array.from({ length: count }, (_, index) => String(index));
+}
+
+/** Weights share the range 0 to 1; larger values widen it, negative ones make it symmetric around 0. */
+function rangeOf(values: Float32Array): Range {
+  let min = 0;
+  let max = 0;
+  for (const value of values) {
+    if (value < min && value !== -Infinity) min = value;
+    if (value > max && value !== Infinity) max = value;
+  }
+  if (min === 0) return { colormap: "sequential", min: 0, max: max <= 1 ? 1 : max };
+  const bound = Math.max(-min, max);
+  return { colormap: "diverging", min: -bound, max: bound };
+}
+
+/** One head, ready to draw. */
+export interface HeadPicture {
+  readonly layer: number;
+  readonly head: number;
+  readonly matrix: Tensor;
+  readonly image: Image;
+}
+
+export const isMasked = (image: Image, row: number, col: number): boolean => image.data[(row * image.width + col) * 4 + 3] === 0;
+
+/** The strongest link among queries that have a choice of keys, in words. */
+export function strongestLink(maps: Maps, matrix: Tensor, image: Image): string {
+  const { width: cols, height: rows } = image;
+  let best = { value: -Infinity, row: 0, col: 0 };
+  for (let row = 0; row < rows; row++) {
+    let choices = 0;
+    let top = { value: -Infinity, row, col: 0 };
+    for (let col = 0; col < cols; col++) {
+      if (isMasked(image, row, col)) continue;
+      choices++;
+      const value = matrix.data[row * cols + col] ?? NaN;
+      if (value > top.value) top = { value, row, col };
+    }
+    if (top.value > best.value && (choices > 1 || rows === 1)) best = top;
+  }
+  if (best.value === -Infinity) return "every key is masked";
+  const { tokens, keyTokens, range } = maps;
+  const share = range.max === 1 && range.min === 0 ? `${(best.value * 100).toFixed(0)} %` : formatValue(best.value);
+  return `strongest link ${tokenName(tokens[best.row] ?? "")} to ${tokenName(keyTokens[best.col] ?? "")} ${share}`;
+}
+
+/** Four decimals with a true minus sign. */
+export const formatValue = (value: number, digits = 4): string => value.toFixed(digits).replace("-", "−");

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The worked example: matrices as tables, and for each number of a result the numbers and the sum that make it. */
+import { html, nothing } from "lit";
+import type { ReactiveControllerHost, TemplateResult } from "lit";
+import { tokenLabel } from "./tokens.js";
+import { at, printed } from "./worked-example.js";
+import type { Matrix, Step, Worked } from "./worked-example.js";
+
+export interface StepsContent {
+  readonly view: "steps";
+  readonly worked: Worked;
+}
+
+interface Host extends ReactiveControllerHost {
+  readonly renderRoot: HTMLElement | DocumentFragment;
+  head: number;
+  causal: boolean;
+}
+
+interface Place {
+  step: number;
+  row: number;
+  col: number;
+}
+
+export class StepsView {
+  #place: Place | undefined;
+
+  constructor(private readonly host: Host) {}
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>("td[tabindex='0']")?.focus();
+  }
+
+  render({ worked }: StepsContent): TemplateResult {
+    return html`<div class="steps" part="steps">${this.#choices(worked.numHeads)} ${worked.steps.map((step, index) => this.#step(step, index))}</div>`;
+  }
+
+  #choices(numHeads: number): TemplateResult {
+    const head = (_: unknown, index: number): TemplateResult => html`
+      <label><input type="radio" name="head" .checked=${index === this.host.head} @change=${(): void => void (this.host.head = index)} />Head ${index}</label>
+    `;
+    const toggle = (event: Event): void => {
+      if (event.target instanceof HTMLInputElement) this.host.causal = event.target.checked;
+    };
+    return html`
+      <div class="choices">
+        <div class="segments" role="radiogroup" aria-label="Head">${Array.from({ length: numHeads }, head)}</div>
+        <label class="check"><input type="checkbox" .checked=${this.host.causal} @change=${toggle} />Causal mask</label>
+      </div>
+    `;
+  }
+
+  #step(step: Step, index: number): TemplateResult {
+    const place = this.#place?.step === index ? this.#place : undefined;
+    const factor = ({ sign, matrix }: Step["factors"][number], which: number): TemplateResult => {
+      const isUsed = (row: number, col: number): boolean => place !== undefined && step.uses(which, { row, col }, place);
+      return html`<div class="term">${sign ? html`<span class="sign">${sign}</span>` : nothing}${table(matrix, isUsed)}</div>`;
+    };
+    return html`
+      <section class="step ${isWide(step) ? "wide" : ""}">
+        <h3><span>${index + 1}</span>${symbols(step.title)}</h3>
+        <p>${step.about}</p>
+        <div class="equation">
+          ${step.factors.map(factor)}
+          <div class="term"><span class="sign">${step.factors.length === 1 ? "→" : "="}</span>${this.#result(step, index, place)}</div>
+        </div>
+        <output class="sum" aria-live="polite">${place ? step.explain(place.row, place.col) : nothing}</output>
+      </section>
+    `;
+  }
+
+  #result(step: Step, index: number, place: Place | undefined): TemplateResult {
+    const isChosen = (row: number, col: number): boolean => row === place?.row && col === place.col;
+    const stop = (row: number, col: number): number => (place ? isChosen(row, col) : row === 0 && col === 0) ? 0 : -1;
+    const go = (event: Event): void => {
+      const cell = event.target instanceof Element ? event.target.closest("td") : null;
+      if (cell?.dataset["row"]) this.#moveTo({ step: index, row: Number(cell.dataset["row"]), col: Number(cell.dataset["col"]) });
+    };
+    const onKey = (event: KeyboardEvent): void => this.#onKey(event, step, index);
+    return html`<div class="result" @pointerover=${go} @focusin=${go} @keydown=${onKey}>${table(step.result, isChosen, stop)}</div>`;
+  }
+
+  #moveTo(place: Place): void {
+    if (place.step === this.#place?.step && place.row === this.#place.row && place.col === this.#place.col) return;
+    this.#place = place;
+    this.host.requestUpdate();
+  }
+
+  #onKey(event: KeyboardEvent, { result }: Step, index: number): void {
+    const place = this.#place?.step === index ? this.#place : { step: index, row: 0, col: 0 };
+    const { row, col } = place;
+    const [rows, cols] = [result.rows.length, result.cols.length];
+    const moves: Record<string, Partial<Place>> = {
+      ArrowUp: { row: Math.max(row - 1, 0) },
+      ArrowDown: { row: Math.min(row + 1, rows - 1) },
+      ArrowLeft: { col: Math.max(col - 1, 0) },
+      ArrowRight: { col: Math.min(col + 1, cols - 1) },
+      Home: { col: 0 },
+      End: { col: cols - 1 },
+    };
+    const move = moves[event.key];
+    if (!move || event.altKey || event.metaKey || event.ctrlKey) return;
+    event.preventDefault();
+    this.#moveTo({ ...place, ...move });
+    const results = this.host.renderRoot.querySelectorAll(".result");
+    void this.host.updateComplete.then(() => results[index]?.querySelector<HTMLElement>("td[tabindex='0']")?.focus());
+  }
+}
+
+function table(matrix: Matrix, isLit: (row: number, col: number) => boolean, stop?: (row: number, col: number) => number): TemplateResult {
+  const cell = (row: number, col: number): TemplateResult => {
+    const value = at(matrix, row, col);
+    const color = matrix.tint?.data.slice((row * matrix.cols.length + col) * 4, (row * matrix.cols.length + col) * 4 + 4) ?? [0, 0, 0, 0];
+    const [red = 0, green = 0, blue = 0, alpha = 0] = color;
+    const classes = `${alpha === 0 ? "masked" : isDark(red, green, blue) ? "deep" : "pale"} ${isLit(row, col) ? "lit" : ""}`;
+    const tint = alpha === 0 ? "" : `--tint: rgb(${red} ${green} ${blue})`;
+    return html`<td class=${classes} .style=${tint} tabindex=${stop?.(row, col) ?? nothing} data-row=${row} data-col=${col}>${printed(value, matrix.digits)}</td>`;
+  };
+  return html`
+    <table>
+      <caption>${symbols(matrix.name)} <small>${matrix.rows.length} × ${matrix.cols.length}</small></caption>
+      <thead><tr><td></td>${matrix.cols.map((name) => html`<th scope="col">${tokenLabel(name)}</th>`)}</tr></thead>
+      <tbody>
+        ${matrix.rows.map((name, row) => html`<tr><th scope="row">${tokenLabel(name)}</th>${matrix.cols.map((_, col) => cell(row, col))}</tr>`)}
+      </tbody>
+    </table>
+  `;
+}
+
+/** W_q with a low q. */
+const symbols = (text: string): (string | TemplateResult)[] => text.split(/_(\w)/).map((part, index) => (index % 2 === 1 ? html`<sub>${part}</sub>` : part));
+
+/** Whether three matrices of a step are too wide for half of a page. */
+const isWide = ({ factors, result }: Step): boolean => [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;
+
+/** Whether white reads better on the colour than black (WCAG's relative luminance). */
+function isDark(...rgb: [number, number, number]): boolean {
+  const [red, green, blue] = rgb.map((byte) => (byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+import type { Theme } from "./maps.js";
+
+/** Which colour scheme an element is shown in: the page's `color-scheme` decides, so a page that is always light keeps light maps. */
+export class ThemeController implements ReactiveController {
+  readonly #dark = matchMedia("(prefers-color-scheme: dark)");
+  readonly #changed = (): void => this.host.requestUpdate();
+
+  constructor(private readonly host: ReactiveControllerHost & Element) {
+    host.addController(this);
+  }
+
+  get theme(): Theme {
+    const scheme = getComputedStyle(this.host).colorScheme;
+    const isDark = scheme.includes("dark") && (!scheme.includes("light") || this.#dark.matches);
+    return isDark ? "dark" : "light";
+  }
+
+  hostConnected(): void {
+    this.#dark.addEventListener("change", this.#changed);
+  }
+
+  hostDisconnected(): void {
+    this.#dark.removeEventListener("change", this.#changed);
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import "./trusted-types.js";
+import { html, render } from "lit";
+import type { AttentionMap, AttentionMapEvents } from "../elements/index.js";
+import "../elements/index.js";
+import { sharedEngine } from "../elements/engine.js";
+import { tokenLabel } from "../elements/tokens.js";
+
+const defaultText = "The cat sat on the mat because it was tired.";
+/** Longer texts stay out of the address. */
+const maxHashLength = 2000;
+
+function byId<E extends Element>(id: string, type: new () => E): E {
+  const element = document.getElementById(id);
+  if (!(element instanceof type)) throw new Error(`#${id} is missing`);
+  return element;
+}
+
+const text = byId("text", HTMLTextAreaElement);
+const count = byId("count", HTMLElement);
+const tokenList = byId("tokens", HTMLElement);
+const engineLine = byId("engine", HTMLElement);
+const grid = byId("grid", HTMLElement) as AttentionMap;
+const map = byId("map", HTMLElement) as AttentionMap;
+
+function listen<Name extends keyof AttentionMapEvents>(target: AttentionMap, name: Name, act: (detail: AttentionMapEvents[Name], event: Event) => void): void {
+  target.addEventListener(name, (event) => act((event as CustomEvent<AttentionMapEvents[Name]>).detail, event));
+}
+
+// The address holds the state: text, layer, head.
+
+function readHash(): void {
+  const state = new URLSearchParams(location.hash.slice(1));
+  const index = (name: string): number => Math.max(0, Math.trunc(Number(state.get(name)) || 0));
+  text.value = state.get("text") ?? defaultText;
+  chooseHead(index("layer"), index("head"));
+  showText();
+}
+
+let hashTimer = 0;
+
+/** Browsers limit how often the address may change, so it follows the typing at a distance. */
+function writeHash(): void {
+  clearTimeout(hashTimer);
+  hashTimer = window.setTimeout(() => {
+    const state = new URLSearchParams({ layer: String(map.layer), head: String(map.head) });
+    if (text.value !== defaultText && text.value.length <= maxHashLength) state.set("text", text.value);
+    history.replaceState(null, "", `#${state}`);
+  }, 250);
+}
+
+function chooseHead(layer: number, head: number): void {
+  for (const view of [grid, map]) {
+    view.layer = layer;
+    view.head = head;
+  }
+}
+
+/** When the text last changed, until its maps stand. */
+let changedAt: number | undefined;
+
+function showText(): void {
+  changedAt = performance.now();
+  grid.text = text.value;
+  map.text = text.value;
+  if (text.value === "") showTokens([]);
+}
+
+function showTokens(tokens: readonly string[]): void {
+  count.textContent = tokens.length === 1 ? "1 token" : `${tokens.length} tokens`;
+  render(
+    tokens.map((token) => html`<li>${tokenLabel(token)}</li>`),
+    tokenList,
+  );
+}
+
+/** From the last change to the frame that shows it. */
+function measureRedraw(since: number, maps: number): void {
+  requestAnimationFrame(() => {
+    const { duration } = performance.measure("headlens:redraw", { start: since, end: performance.now() });
+    document.documentElement.dataset["redrawMs"] = duration.toFixed(1);
+    void showEngine(`${maps} maps in ${duration.toFixed(0)} ms`);
+  });
+}
+
+async function showEngine(last: string): Promise<void> {
+  const { version, simd, target, threads } = (await sharedEngine()).info;
+  const build = simd === "relaxed" ? "relaxed SIMD" : "SIMD";
+  engineLine.textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · ${last}`;
+}
+
+listen(grid, "attention-draw", ({ tokens, layers, heads }) => {
+  showTokens(tokens);
+  if (changedAt !== undefined) measureRedraw(changedAt, layers * heads);
+  changedAt = undefined;
+});
+
+listen(grid, "attention-error", () => (changedAt = undefined));
+
+listen(grid, "head-focus", ({ layer, head }) => {
+  chooseHead(layer, head);
+  writeHash();
+});
+
+listen(grid, "head-select", ({ layer, head }, event) => {
+  event.preventDefault();
+  chooseHead(layer, head);
+  writeHash();
+  map.scrollIntoView({ block: "nearest" });
+});
+
+listen(map, "head-focus", ({ layer, head }) => {
+  chooseHead(layer, head);
+  writeHash();
+});
+
+listen(map, "head-close", (_, event) => {
+  event.preventDefault();
+  grid.scrollIntoView({ block: "nearest" });
+  grid.focus();
+});
+
+text.addEventListener("input", () => {
+  showText();
+  writeHash();
+});
+
+window.addEventListener("hashchange", readHash);
+readHash();
