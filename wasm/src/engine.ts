@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
+import { compute, WasmDecoderLayer, WasmEncoderLayer, WasmMultiheadAttention } from "./layers.js";
 import { loadModel } from "./model.js";
 import type { HeadlensModule, ProblemHandle } from "./module.js";
-import { inApiWords, toCamel, toRequest, type Caller } from "./names.js";
+import { inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
-import { HandleResource, Resource } from "./resource.js";
-import { feed, floats, isTensorLike, type Input } from "./tensors.js";
+import { Resource } from "./resource.js";
+import { floats } from "./tensors.js";
 import type {
-  AttentionOptions, AttentionResult, ColorOptions, Engine, EngineInfo, Image, LoadModelOptions, Model, ModelSource,
-  MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
+  AttentionResult, ColorOptions, Engine, EngineInfo, Image, LoadModelOptions, Model, ModelSource, MultiheadAttention,
+  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer,
+  TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
-
-/** One run: inputs in, results out, under the API's names. */
-function compute(problem: ProblemHandle, caller: Caller, inputs: readonly Input[], json: string): AttentionResult {
-  return guarded(caller, () => {
-    try {
-      for (const input of inputs) feed(problem, input, inApiWords);
-    } catch (error) {
-      problem.run("{}"); // a run drops its inputs, failed or not: what was fed must not reach the next call
-      throw error;
-    }
-    unwrap(problem.run(json), inApiWords);
-    const results: Record<string, Tensor> = {};
-    for (const name of problem.outputNames()) results[toCamel(name)] = unwrap(problem.output(name), inApiWords);
-    return results as AttentionResult;
-  });
-}
 
 export class WasmEngine extends Resource<HeadlensModule> implements Engine {
   readonly info: EngineInfo;
@@ -55,11 +41,15 @@ export class WasmEngine extends Resource<HeadlensModule> implements Engine {
   }
 
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention {
-    const { json } = toRequest("multiheadAttention", options);
-    return guarded("multiheadAttention", () => {
-      const problem = unwrap(this.held.createProblem("multihead_attention", json), inApiWords);
-      return new WasmMultiheadAttention(problem, options, this);
-    });
+    return new WasmMultiheadAttention(this.held, options, this);
+  }
+
+  transformerEncoderLayer(options: TransformerLayerOptions): TransformerEncoderLayer {
+    return new WasmEncoderLayer(this.held, options, this);
+  }
+
+  transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer {
+    return new WasmDecoderLayer(this.held, options, this);
   }
 
   async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model> {
@@ -90,61 +80,4 @@ export class WasmEngine extends Resource<HeadlensModule> implements Engine {
   heapBytes(): number {
     return this.held.heapBytes();
   }
-}
-
-/** The state-dict names of the layer, as PyTorch chooses them. */
-function parameterNames(options: MultiheadAttentionOptions): string[] {
-  const { embedDim, kdim = embedDim, vdim = embedDim, bias = true, addBiasKv = false } = options;
-  const isPacked = kdim === embedDim && vdim === embedDim;
-  return [
-    ...(isPacked ? ["in_proj_weight"] : ["q_proj_weight", "k_proj_weight", "v_proj_weight"]),
-    ...(bias ? ["in_proj_bias"] : []),
-    ...(addBiasKv ? ["bias_k", "bias_v"] : []),
-    "out_proj.weight",
-    ...(bias ? ["out_proj.bias"] : []),
-  ];
-}
-
-class WasmMultiheadAttention extends HandleResource<ProblemHandle> implements MultiheadAttention {
-  readonly parameterCount: number;
-  readonly #names: readonly string[];
-
-  constructor(problem: ProblemHandle, options: MultiheadAttentionOptions, engine: WasmEngine) {
-    super("multihead attention", problem, engine);
-    this.parameterCount = problem.parameterCount();
-    this.#names = parameterNames(options);
-  }
-
-  loadStateDict(state: StateDict): void {
-    const problem = this.held;
-    const given = Object.keys(state);
-    const missing = this.#names.filter((name) => !given.includes(name));
-    const unexpected = given.filter((name) => !this.#names.includes(name));
-    if (missing.length + unexpected.length > 0) {
-      const faults = [missing.length ? `${missing.join(", ")} missing` : "", unexpected.length ? `${unexpected.join(", ")} unexpected` : ""];
-      throw new HeadlensError("value", `state: ${faults.filter(Boolean).join("; ")}; expected ${this.#names.join(", ")}`);
-    }
-    const inputs = Object.entries(state).map(([name, tensor]) => floats(name, tensor));
-    guarded("loadStateDict", () => inputs.forEach((input) => feed(problem, input, inApiWords)));
-  }
-
-  forward(query: TensorLike, ...rest: readonly (TensorLike | AttentionOptions | undefined)[]): AttentionResult {
-    const problem = this.held;
-    const { key, value, options } = forwardArguments(rest);
-    const { json, inputs } = toRequest("forward", options);
-    const fed = [floats("query", query)];
-    if (key) fed.push(floats("key", key));
-    if (value) fed.push(floats("value", value));
-    return compute(problem, "forward", [...fed, ...inputs], json);
-  }
-}
-
-/** (options), (key, options) or (key, value, options), after the query. */
-function forwardArguments(rest: readonly unknown[]): { key?: TensorLike; value?: TensorLike; options?: unknown } {
-  const options = rest.findIndex((argument, i) => i === 2 || (argument !== undefined && !isTensorLike(argument)));
-  const [key, value] = (options < 0 ? rest : rest.slice(0, options)) as (TensorLike | undefined)[];
-  if (options >= 0 && rest.slice(options + 1).some((argument) => argument !== undefined)) {
-    throw new HeadlensError("option", `forward: ${["key", "value", "options"][options]} is ${show(rest[options])}, expected a tensor { data, shape }`);
-  }
-  return { ...(key && { key }), ...(value && { value }), options: options < 0 ? undefined : rest[options] };
 }

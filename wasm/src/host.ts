@@ -6,11 +6,11 @@ import { asHeadlensError } from "./failures.js";
 import { createEngine } from "./instantiate.js";
 import type { Platform } from "./platform.js";
 import type {
-  Engine, LoadModelOptions, LoadOptions, Model, ModelAttention, ModelSource, MultiheadAttention,
+  Engine, Layer, LoadModelOptions, LoadOptions, Model, ModelAttention, ModelSource,
 } from "./types.js";
 
 /** What is held here and spoken to from the other thread. */
-export type Hosted = Engine | Model | ModelAttention | MultiheadAttention;
+export type Hosted = Engine | Layer | Model | ModelAttention;
 
 /** A new hosted object: its number and its plain properties. */
 export interface Reference {

@@ -31,20 +31,6 @@ function parse(name: string, bytes: readonly Uint8Array[]): { text: string; json
   return { text, json };
 }
 
-/** The sizes of a config.json that the module has accepted. */
-function infoOf(json: object, name: string): ModelInfo {
-  const config = json as Readonly<Record<string, number | undefined>>;
-  const { num_attention_heads: heads = 1, hidden_size: embedDim = 0 } = config;
-  return {
-    name, heads, embedDim,
-    layers: config.num_hidden_layers ?? 0,
-    vocabSize: config.vocab_size ?? 0,
-    kvHeads: config.num_key_value_heads ?? heads,
-    headDim: config.head_dim ?? embedDim / heads,
-    maxPositions: config.max_position_embeddings ?? 2048,
-  };
-}
-
 /** The module's model, filled with the weights. The view is taken anew for each piece: memory may have moved in between. */
 function build(module: HeadlensModule, config: string, weights: readonly Uint8Array[]): ModelHandle {
   const byteLength = weights.reduce((sum, chunk) => sum + chunk.length, 0);
@@ -71,7 +57,8 @@ export async function loadModel(
   engine.heapBytes(); // throws when the engine was disposed meanwhile
   const config = parse("config.json", files.config);
   const tokenizer = new TextTokenizer(parse("tokenizer.json", files.tokenizer).json);
-  return guarded("loadModel", () => new WasmModel(build(module, config.text, files.weights), infoOf(config.json, files.name), tokenizer, engine));
+  const handle = guarded("loadModel", () => build(module, config.text, files.weights));
+  return new WasmModel(handle, { name: files.name, ...handle.info() }, tokenizer, engine);
 }
 
 class WasmModel extends HandleResource<ModelHandle> implements Model {

@@ -23,6 +23,16 @@ export interface RawImage {
   readonly height: number;
 }
 
+export interface RawModelInfo {
+  readonly layers: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly headDim: number;
+  readonly embedDim: number;
+  readonly vocabSize: number;
+  readonly maxPositions: number;
+}
+
 interface Handle {
   delete(): void;
 }
@@ -46,6 +56,8 @@ export interface ModelHandle extends Handle {
   weights(): Uint8Array;
   /** Reads and packs the weights; their file's bytes are released. */
   build(): Failure | undefined;
+  /** The sizes that config.json gives. */
+  info(): RawModelInfo;
   /** Runs the model on token ids. Everything needed for any map is kept in the result. */
   attend(ids: number[], logits: boolean): AttentionHandle | Failure;
 }

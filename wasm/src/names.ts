@@ -4,8 +4,8 @@ import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
 import { booleans, lengths, mask, type Input } from "./tensors.js";
 import type {
-  AttentionOptions, ColorOptions, LoadModelOptions, LoadOptions, MapOptions, MultiheadAttentionOptions,
-  ScaledDotProductAttentionOptions, Stage, TensorLike,
+  AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, MapOptions,
+  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
 /** Whether a model's source is one of the models in the package. */
@@ -25,16 +25,29 @@ export function toCamel(name: string): string {
 type Travel = "json" | ((name: string, tensor: TensorLike) => Input);
 type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 
+const kInner = {
+  causalAlignment: "json", conventions: "json", maskTrue: "json", fullyMasked: "json", softcap: "json", softcapOrder: "json",
+  needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json",
+} as const;
 const kAttention: Known<AttentionOptions> = {
-  attnMask: mask, keyPaddingMask: booleans, validLens: lengths,
-  isCausal: "json", causalAlignment: "json", conventions: "json", maskTrue: "json", fullyMasked: "json",
-  softcap: "json", softcapOrder: "json", needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json",
+  ...kInner, attnMask: mask, keyPaddingMask: booleans, validLens: lengths, isCausal: "json",
 };
 const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = {
   ...kAttention, scale: "json", dropoutP: "json", enableGqa: "json", gqaOrder: "json",
 };
 const kMultihead: Known<MultiheadAttentionOptions> = {
   embedDim: "json", numHeads: "json", kdim: "json", vdim: "json", bias: "json", addBiasKv: "json", addZeroAttn: "json", batchFirst: "json", dropoutP: "json",
+};
+const kTransformer: Known<TransformerLayerOptions> = {
+  embedDim: "json", numHeads: "json", dimFeedforward: "json", activation: "json", layerNormEps: "json", normFirst: "json",
+  bias: "json", batchFirst: "json",
+};
+const kEncoder: Known<EncoderLayerOptions> = {
+  ...kInner, isCausal: "json", srcMask: mask, srcKeyPaddingMask: booleans, validLens: lengths,
+};
+const kDecoder: Known<DecoderLayerOptions> = {
+  ...kInner, tgtIsCausal: "json", tgtMask: mask, tgtKeyPaddingMask: booleans,
+  memoryIsCausal: "json", memoryMask: mask, memoryKeyPaddingMask: booleans,
 };
 const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "json", max: "json", causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
@@ -43,7 +56,10 @@ const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json"
 const kAttend: Known<{ logits?: boolean }> = { logits: "json" };
 
 const kCallers = {
-  "scaledDotProductAttention": kScaledDotProduct, "multiheadAttention": kMultihead, "forward": kAttention,
+  "scaledDotProductAttention": kScaledDotProduct,
+  "multiheadAttention": kMultihead, "MultiheadAttention.forward": kAttention,
+  "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
+  "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
   "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap, "load": kLoad, "loadModel": kLoadModel, "attend": kAttend,
 } as const;
 export type Caller = keyof typeof kCallers;
@@ -75,11 +91,27 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
   return Object.fromEntries(present);
 }
 
+/** What the module takes on trust. */
+const kChoices: Readonly<Record<string, readonly string[]>> = {
+  colormap: ["sequential", "diverging"], theme: ["light", "dark"], stages: Object.keys(kStages),
+};
+const kNumbers = ["min", "max"];
+
 /** JSON has no NaN, no Infinity and no functions; it would drop them without a word. */
 function checkJson(name: string, value: unknown): void {
-  const isPlain = typeof value === "boolean" || typeof value === "string" || Number.isFinite(value);
-  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
-  if (!isPlain && !isList) throw new HeadlensError("option", `option ${name} is ${show(value)}, expected a finite number, a boolean, a string or a list of strings`);
+  const refuse = (expected: string): never => {
+    throw new HeadlensError("option", `${name} is ${show(value)}, expected ${expected}`);
+  };
+  const choices = kChoices[name];
+  if (choices) {
+    const isKnown = (name === "stages" ? Array.isArray(value) : typeof value === "string")
+      && [value].flat().every((item) => choices.includes(item as string));
+    if (!isKnown) refuse(`${name === "stages" ? "a list of" : "one of"} ${choices.join(", ")}`);
+  } else if (kNumbers.includes(name)) {
+    if (!Number.isFinite(value)) refuse("a finite number");
+  } else if (typeof value !== "boolean" && typeof value !== "string" && !Number.isFinite(value)) {
+    refuse("a finite number, a boolean or a string");
+  }
 }
 
 export interface Request {

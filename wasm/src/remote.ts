@@ -9,12 +9,11 @@ import { folderUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AsyncEngine, AsyncModel, AsyncModelAttention, AttentionResult, ColorOptions, EngineInfo, Image, LoadModelOptions,
-  LoadOptions, MapOptions, ModelInfo, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions,
-  StateDict, Tensor, TensorLike,
+  AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
+  AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, EngineInfo, Image, LoadModelOptions, LoadOptions,
+  MapOptions, ModelInfo, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
+  TensorLike, TransformerLayerOptions,
 } from "./types.js";
-
-type AsyncMultiheadAttention = Awaited<ReturnType<AsyncEngine["multiheadAttention"]>>;
 
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
 function cloneable(value: unknown): unknown {
@@ -112,7 +111,19 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
   }
 
   async multiheadAttention(options: MultiheadAttentionOptions): Promise<AsyncMultiheadAttention> {
-    return new RemoteMultiheadAttention("multihead attention", this.connection, await this.reference("multiheadAttention", options), this);
+    return this.#layer("multiheadAttention", options);
+  }
+
+  async transformerEncoderLayer(options: TransformerLayerOptions): Promise<AsyncTransformerEncoderLayer> {
+    return this.#layer("transformerEncoderLayer", options);
+  }
+
+  async transformerDecoderLayer(options: TransformerLayerOptions): Promise<AsyncTransformerDecoderLayer> {
+    return this.#layer("transformerDecoderLayer", options);
+  }
+
+  async #layer(maker: string, options: unknown): Promise<RemoteLayer> {
+    return new RemoteLayer(maker, this.connection, await this.reference(maker, options), this);
   }
 
   async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<AsyncModel> {
@@ -149,15 +160,16 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
 
 let nextLoad = 0;
 
-class RemoteMultiheadAttention extends RemoteObject implements AsyncMultiheadAttention {
+class RemoteLayer extends RemoteObject
+  implements AsyncMultiheadAttention, AsyncTransformerEncoderLayer, AsyncTransformerDecoderLayer {
   declare readonly parameterCount: number;
 
   loadStateDict(state: StateDict): Promise<void> {
     return this.value("loadStateDict", state);
   }
 
-  forward(query: TensorLike, ...rest: readonly unknown[]): Promise<AttentionResult> {
-    return this.value("forward", query, ...rest);
+  forward(...args: readonly unknown[]): Promise<AttentionResult> {
+    return this.value("forward", ...args);
   }
 }
 

@@ -82,15 +82,68 @@ export interface MultiheadAttentionOptions {
 /** Parameters under PyTorch's names (`in_proj_weight`, `q_proj_weight`, `in_proj_bias`, `bias_k`, `bias_v`, `out_proj.weight`, `out_proj.bias`). */
 export type StateDict = Readonly<Record<string, TensorLike>>;
 
-export interface MultiheadAttention extends Disposable {
-  /** As PyTorch counts them: 4·D² + 4·D with biases. */
+/** A layer with parameters, which are to be loaded before the first `forward`. */
+export interface Layer extends Disposable {
+  /** As PyTorch counts them: 4·D² + 4·D for multi-head attention with biases. */
   readonly parameterCount: number;
+  /** All parameters at once: a missing or unexpected name is an error. */
   loadStateDict(state: StateDict): void;
+  dispose(): void;
+}
+
+export interface MultiheadAttention extends Layer {
   /** key defaults to query, value to key. Shapes as PyTorch: [T,B,D], [B,T,D] with batchFirst, or [T,D]. */
   forward(query: TensorLike, options?: AttentionOptions): AttentionResult;
   forward(query: TensorLike, key: TensorLike, options?: AttentionOptions): AttentionResult;
   forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttentionOptions): AttentionResult;
-  dispose(): void;
+}
+
+/** As nn.TransformerEncoderLayer and nn.TransformerDecoderLayer, without dropout. */
+export interface TransformerLayerOptions {
+  embedDim: number;
+  numHeads: number;
+  /** Default 2048. */
+  dimFeedforward?: number;
+  /** Default "relu". */
+  activation?: "relu" | "gelu";
+  /** Default 1e-5. */
+  layerNormEps?: number;
+  /** Normalise before each block instead of after its residual. Default false. */
+  normFirst?: boolean;
+  /** Default true. */
+  bias?: boolean;
+  /** Default false: [T,B,D], as PyTorch. */
+  batchFirst?: boolean;
+}
+
+/** Of the attention options, those that a layer passes on to its attention. Weights only when `needWeights`. */
+type InnerOptions = Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "validLens" | "isCausal">;
+
+export interface EncoderLayerOptions extends InnerOptions {
+  srcMask?: TensorLike;
+  srcKeyPaddingMask?: BooleanMask;
+  validLens?: TensorLike;
+  isCausal?: boolean;
+}
+
+export interface DecoderLayerOptions extends InnerOptions {
+  tgtMask?: TensorLike;
+  tgtKeyPaddingMask?: BooleanMask;
+  tgtIsCausal?: boolean;
+  memoryMask?: TensorLike;
+  memoryKeyPaddingMask?: BooleanMask;
+  memoryIsCausal?: boolean;
+}
+
+export interface TransformerEncoderLayer extends Layer {
+  forward(src: TensorLike, options?: EncoderLayerOptions): AttentionResult;
+}
+
+/** Weights and stages are those of self-attention; `memoryWeights` are those of the attention to the memory. */
+export type DecoderLayerResult = AttentionResult & { memoryWeights?: Tensor };
+
+export interface TransformerDecoderLayer extends Layer {
+  forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult;
 }
 
 export interface Image {
@@ -173,6 +226,8 @@ export interface Engine extends Disposable {
     q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
   ): AttentionResult;
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention;
+  transformerEncoderLayer(options: TransformerLayerOptions): TransformerEncoderLayer;
+  transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer;
   loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model>;
   /** Colours a matrix [rows, cols]; NaN cells are transparent. */
   colorize(matrix: TensorLike, options?: ColorOptions): Image;
@@ -205,12 +260,17 @@ interface AsyncForward {
 }
 
 /** The same object seen through a worker: methods return promises, properties stay values. */
-export type AsyncOf<T> = T extends Engine | Model | ModelAttention | MultiheadAttention
-  ? { [K in keyof T as K extends "forward" | symbol | "dispose" ? never : K]: Promised<T[K]> }
-    & Disposable & { dispose(): void } & (T extends MultiheadAttention ? AsyncForward : unknown)
+export type AsyncOf<T> = T extends MultiheadAttention ? AsyncMembers<T, "forward"> & AsyncForward
+  : T extends Engine | Model | ModelAttention | Layer ? AsyncMembers<T, never>
   : T;
 
+type AsyncMembers<T, Except> = { [K in keyof T as K extends Except | symbol | "dispose" ? never : K]: Promised<T[K]> }
+  & Disposable & { dispose(): void };
+
 export type AsyncEngine = AsyncOf<Engine>;
+export type AsyncMultiheadAttention = AsyncOf<MultiheadAttention>;
+export type AsyncTransformerEncoderLayer = AsyncOf<TransformerEncoderLayer>;
+export type AsyncTransformerDecoderLayer = AsyncOf<TransformerDecoderLayer>;
 export type AsyncModel = AsyncOf<Model>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;
 
