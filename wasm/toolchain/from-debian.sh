@@ -76,6 +76,8 @@ emscripten() {
 
   local em=$part/root/usr/share/emscripten
   npm install --prefix "$em" --no-save --no-package-lock --ignore-scripts --silent acorn@8.14.0 >/dev/null
+  # Its scripts are not modules, whatever the project's own package.json says.
+  [ -e "$em/package.json" ] || echo '{ "type": "commonjs" }' >"$em/package.json"
   cat >"$em/.emscripten" <<'CONFIG'
 # Found from Emscripten's own place, so that the project's folder can be moved.
 import shutil
