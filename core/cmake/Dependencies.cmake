@@ -16,11 +16,11 @@ set(headlens_highway PACKAGE hwy VERSION 1.2 TARGET hwy::hwy BUILD hwy
   URL https://github.com/google/highway/archive/refs/tags/1.2.0.tar.gz
   SHA256 7e0be78b8318e8bdbf6fa545d2ecb4c90f947df03f7aadc42c1967f019e63343)
 set(headlens_eigen PACKAGE Eigen3 VERSION 3.4 TARGET Eigen3::Eigen INCLUDE .
-  URL https://gitlab.com/libeigen/eigen/-/archive/3.4.0/eigen-3.4.0.tar.gz
-  SHA256 8586084f71f9bde545ee7fa6d00288b264a2b7ac3607b974e54d13e7162c1c72)
+  URL https://gitlab.com/libeigen/eigen/-/archive/3.4.0/eigen-3.4.0.tar.bz2
+  SHA256 b4c198460eba6f28d34894e3a5710998818515104d6e74e5cc331ce31e46e626)
 set(headlens_nlohmann-json PACKAGE nlohmann_json VERSION 3.11 TARGET nlohmann_json::nlohmann_json INCLUDE include
-  URL https://github.com/nlohmann/json/releases/download/v3.11.3/json.tar.xz
-  SHA256 d6c65aca6b1ed68e7a182f4757257b107ae403032760ed6ef121c9d55e81757d)
+  URL https://github.com/nlohmann/json/archive/refs/tags/v3.11.3.tar.gz
+  SHA256 0d8ef5af7f9794e3263480193c491549b2ba6cc74bb018906202ada498a79406)
 set(headlens_doctest PACKAGE doctest VERSION 2.4.9 TARGET doctest::doctest INCLUDE .
   URL https://github.com/doctest/doctest/archive/refs/tags/v2.4.11.tar.gz
   SHA256 632ed2c05a7f53fa961381497bf8069093f0d6628c5f26286161fbd32a560186)
@@ -32,9 +32,9 @@ set(headlens_benchmark PACKAGE benchmark VERSION 1.7 TARGET benchmark::benchmark
   URL https://github.com/google/benchmark/archive/refs/tags/v1.9.1.tar.gz
   SHA256 32131c08ee31eeff2c8968d7e874f3cb648034377dfc32a4c377fa8796d84981)
 set(headlens_png PACKAGE PNG VERSION 1.6 TARGET PNG::PNG BUILD png_static
-  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF PNG_EXECUTABLES=OFF SKIP_INSTALL_ALL=ON
-  URL https://github.com/pnggroup/libpng/archive/refs/tags/v1.6.43.tar.gz
-  SHA256 fecc95b46cf05e8e3fc8a414750e0ba5aad00d89e9fdf175e94ff041caf1a03a)
+  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF SKIP_INSTALL_ALL=ON
+  URL https://github.com/pnggroup/libpng/archive/refs/tags/v1.6.48.tar.gz
+  SHA256 b17e99026055727e8cba99160c3a9a7f9af788e9f786daeadded5a42243f1dd0)
 
 function(headlens_dependency name)
   cmake_parse_arguments(arg "" "PACKAGE;VERSION;TARGET;INCLUDE;BUILD;URL;SHA256" "OPTIONS" ${headlens_${name}})
