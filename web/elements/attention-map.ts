@@ -35,8 +35,8 @@ export interface AttentionMapEvents {
   "head-focus": { layer: number; head: number };
   /** The way back to all heads was asked for. Unless prevented the grid is shown. */
   "head-close": { layer: number; head: number };
-  /** The highlighted cell of the open head; nulls for none. */
-  "cell-change": { row: number | null; col: number | null };
+  /** The highlighted cell of the open head and the colours (RGBA) of its row's cells; nulls for none. */
+  "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
 
 const views = ["grid", "map", "steps"] as const;
@@ -197,8 +197,8 @@ export class AttentionMap extends LitElement {
     this.#moveFocus = true;
   }
 
-  visitCell(cell: Cell | undefined): void {
-    this.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null });
+  visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void {
+    this.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null });
   }
 
   // From inputs to pictures.
@@ -300,6 +300,7 @@ export class AttentionMap extends LitElement {
   #announce(content: Content, milliseconds: number): void {
     if (content.view === "steps") return;
     const { tokens, keyTokens, layers, heads } = content.maps;
+    if (content.view === "map") this.#map.announceCell();
     this.#emit("attention-draw", { view: content.view, tokens, keyTokens, layers, heads, milliseconds });
   }
 

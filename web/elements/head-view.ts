@@ -25,8 +25,8 @@ interface Host extends ReactiveControllerHost, Element {
   readonly renderRoot: HTMLElement | DocumentFragment;
   showHead(layer: number, head: number): void;
   closeHead(): void;
-  /** The highlighted cell is another one, or none. */
-  visitCell(cell: Cell | undefined): void;
+  /** The highlighted cell is another one, or none. `colors` are its row's, RGBA. */
+  visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void;
 }
 
 /** Pixels: the widest a cell gets, the whole map within the window, and what labels need. */
@@ -189,7 +189,14 @@ export class HeadView implements ReactiveController {
     if (cell?.row === this.#cell?.row && cell?.col === this.#cell?.col) return;
     this.#cell = cell;
     this.host.requestUpdate();
-    this.host.visitCell(cell);
+    this.announceCell();
+  }
+
+  /** Tells the highlighted cell: when it moves, and when the map under it is another one. */
+  announceCell(): void {
+    const { data, width } = this.#content?.picture.image ?? { data: new Uint8ClampedArray(), width: 0 };
+    const row = this.#cell?.row;
+    this.host.visitCell(this.#cell, row === undefined ? undefined : data.slice(row * width * 4, (row + 1) * width * 4));
   }
 
   readonly #onPointer = (event: PointerEvent): void => {

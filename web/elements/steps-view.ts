@@ -2,6 +2,7 @@
 /** The worked example: matrices as tables, and for each number of a result the numbers and the sum that make it. */
 import { html, nothing } from "lit";
 import type { ReactiveControllerHost, TemplateResult } from "lit";
+import { tintStyle } from "./ink.js";
 import { tokenLabel } from "./tokens.js";
 import { at, printed } from "./worked-example.js";
 import type { Matrix, Step, Worked } from "./worked-example.js";
@@ -111,10 +112,9 @@ export class StepsView {
 function table(matrix: Matrix, isLit: (row: number, col: number) => boolean, stop?: (row: number, col: number) => number): TemplateResult {
   const cell = (row: number, col: number): TemplateResult => {
     const value = at(matrix, row, col);
-    const color = matrix.tint?.data.slice((row * matrix.cols.length + col) * 4, (row * matrix.cols.length + col) * 4 + 4) ?? [0, 0, 0, 0];
-    const [red = 0, green = 0, blue = 0, alpha = 0] = color;
-    const classes = `${alpha === 0 ? "masked" : isDark(red, green, blue) ? "deep" : "pale"} ${isLit(row, col) ? "lit" : ""}`;
-    const tint = alpha === 0 ? "" : `--tint: rgb(${red} ${green} ${blue})`;
+    const first = (row * matrix.cols.length + col) * 4;
+    const tint = tintStyle(matrix.tint?.data.subarray(first, first + 4) ?? []);
+    const classes = `${tint === "" ? "masked" : ""} ${isLit(row, col) ? "lit" : ""}`;
     return html`<td class=${classes} .style=${tint} tabindex=${stop?.(row, col) ?? nothing} data-row=${row} data-col=${col}>${printed(value, matrix.digits)}</td>`;
   };
   return html`
@@ -133,9 +133,3 @@ const symbols = (text: string): (string | TemplateResult)[] => text.split(/_(\w)
 
 /** Whether three matrices of a step are too wide for half of a page. */
 const isWide = ({ factors, result }: Step): boolean => [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;
-
-/** Whether white reads better on the colour than black (WCAG's relative luminance). */
-function isDark(...rgb: [number, number, number]): boolean {
-  const [red, green, blue] = rgb.map((byte) => (byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179;
-}

@@ -432,13 +432,8 @@ const steps = css`
     padding: 0 6px;
     border-radius: 2px;
     background: var(--tint);
+    color: var(--ink-on-tint);
     text-align: end;
-  }
-  td.deep {
-    color: #fff;
-  }
-  td.pale {
-    color: #000;
   }
   td.masked {
     background: var(--hatch);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import "./trusted-types.js";
 import { html, render } from "lit";
+import type { TemplateResult } from "lit";
 import type { AttentionMap, AttentionMapEvents } from "../elements/index.js";
 import "../elements/index.js";
 import { sharedEngine } from "../elements/engine.js";
+import { tintStyle } from "../elements/ink.js";
 import { tokenLabel } from "../elements/tokens.js";
 
 const defaultText = "The cat sat on the mat because it was tired.";
@@ -66,12 +68,24 @@ function showText(): void {
   if (text.value === "") showTokens([]);
 }
 
-function showTokens(tokens: readonly string[]): void {
+let tokens: readonly string[] = [];
+/** The row of the open head that is pointed at, and its colours. */
+let query: { row: number | null; colors: Uint8ClampedArray | null } = { row: null, colors: null };
+
+function showTokens(newTokens: readonly string[]): void {
+  tokens = newTokens;
   count.textContent = tokens.length === 1 ? "1 token" : `${tokens.length} tokens`;
-  render(
-    tokens.map((token) => html`<li>${tokenLabel(token)}</li>`),
-    tokenList,
-  );
+  drawTokens();
+}
+
+/** The tokens, in the colours of what the query looks at while a row of the open head is pointed at. */
+function drawTokens(): void {
+  const { row, colors } = query;
+  const token = (word: string, index: number): TemplateResult => {
+    const color = colors?.length === tokens.length * 4 ? colors.subarray(index * 4, index * 4 + 4) : [];
+    return html`<li class=${index === row ? "query" : ""} .style=${tintStyle(color)}>${tokenLabel(word)}</li>`;
+  };
+  render(tokens.map(token), tokenList);
 }
 
 /** From the last change to the frame that shows it. */
@@ -89,8 +103,8 @@ async function showEngine(last: string): Promise<void> {
   engineLine.textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · ${last}`;
 }
 
-listen(grid, "attention-draw", ({ tokens, layers, heads }) => {
-  showTokens(tokens);
+listen(grid, "attention-draw", ({ tokens: shown, layers, heads }) => {
+  showTokens(shown);
   if (changedAt !== undefined) measureRedraw(changedAt, layers * heads);
   changedAt = undefined;
 });
@@ -112,6 +126,11 @@ listen(grid, "head-select", ({ layer, head }, event) => {
 listen(map, "head-focus", ({ layer, head }) => {
   chooseHead(layer, head);
   writeHash();
+});
+
+listen(map, "cell-change", ({ row, colors }) => {
+  query = { row, colors };
+  drawTokens();
 });
 
 listen(map, "head-close", (_, event) => {

@@ -1,0 +1,183 @@
+"""A small Llama-type decoder in PyTorch, with the parameter names of Hugging Face's LlamaForCausalLM.
+
+Shapes: B texts, T tokens, D hidden, H heads, E head width, V vocabulary. Head scores follow the page's own formulas.
+"""
+import json
+import math
+import struct
+
+import numpy
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+DTYPES = {"F16": torch.float16, "F32": torch.float32, "I32": torch.int32}
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, width, eps):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.eps = eps
+
+    def forward(self, x):
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps))
+
+
+def rotate(x, cos, sin):
+    """Rotary positions, half-split as in Hugging Face: feature e is paired with e + E/2. x [B,H,T,E]."""
+    a, b = x.chunk(2, -1)
+    return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+
+class Attention(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.heads, self.width = c["num_attention_heads"], c["head_dim"]
+        inner = self.heads * self.width
+        self.q_proj = nn.Linear(c["hidden_size"], inner, bias=False)
+        self.k_proj = nn.Linear(c["hidden_size"], inner, bias=False)
+        self.v_proj = nn.Linear(c["hidden_size"], inner, bias=False)
+        self.o_proj = nn.Linear(inner, c["hidden_size"], bias=False)
+
+    def forward(self, x, cos, sin, mask):
+        """x [B,T,D] -> output [B,T,D], weights [B,H,T,T]."""
+        q, k, v = (p(x).unflatten(-1, (self.heads, self.width)).transpose(1, 2)
+                   for p in (self.q_proj, self.k_proj, self.v_proj))
+        q, k = rotate(q, cos, sin) / math.sqrt(self.width), rotate(k, cos, sin)
+        weights = (q @ k.transpose(-1, -2) + mask).softmax(-1)
+        return self.o_proj((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+class MLP(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.gate_proj = nn.Linear(c["hidden_size"], c["intermediate_size"], bias=False)
+        self.up_proj = nn.Linear(c["hidden_size"], c["intermediate_size"], bias=False)
+        self.down_proj = nn.Linear(c["intermediate_size"], c["hidden_size"], bias=False)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        self.input_layernorm = RMSNorm(c["hidden_size"], c["rms_norm_eps"])
+        self.self_attn = Attention(c)
+        self.post_attention_layernorm = RMSNorm(c["hidden_size"], c["rms_norm_eps"])
+        self.mlp = MLP(c)
+
+    def forward(self, x, *position):
+        attended, weights = self.self_attn(self.input_layernorm(x), *position)
+        x = x + attended
+        return x + self.mlp(self.post_attention_layernorm(x)), weights
+
+
+class Llama(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.model = nn.Module()
+        self.model.embed_tokens = nn.Embedding(config["vocab_size"], config["hidden_size"])
+        self.model.layers = nn.ModuleList(Layer(config) for _ in range(config["num_hidden_layers"]))
+        self.model.norm = RMSNorm(config["hidden_size"], config["rms_norm_eps"])
+        self.initialise()
+
+    def initialise(self):
+        """Normal weights of fan-in scale; what writes to the residual stream starts smaller, the more layers there are."""
+        layers = self.config["num_hidden_layers"]
+        for name, p in self.named_parameters():
+            if p.dim() == 2:
+                std = 0.5 / math.sqrt(p.shape[1])
+                if "o_proj" in name or "down_proj" in name:
+                    std /= math.sqrt(2 * layers)
+                nn.init.normal_(p, std=std)
+
+    def trace(self, ids):
+        """ids [B,T] -> hidden states [B,T,D] after the embedding and after each layer, and each layer's weights [B,H,T,T]."""
+        c, length = self.config, ids.shape[1]
+        x = self.model.embed_tokens(ids)
+        half = c["head_dim"] // 2
+        frequency = c["rope_theta"] ** (-torch.arange(half, dtype=x.dtype) / half)
+        angle = torch.arange(length, dtype=x.dtype)[:, None] * frequency
+        mask = torch.full((length, length), -math.inf, dtype=x.dtype).triu(1)
+        states, maps = [x], []
+        for layer in self.model.layers:
+            x, weights = layer(x, angle.cos(), angle.sin(), mask)
+            states.append(x)
+            maps.append(weights)
+        return states, maps
+
+    def logits(self, x):
+        """Last hidden states [...,D] -> logits [...,V]."""
+        return F.linear(self.model.norm(x), self.model.embed_tokens.weight)
+
+
+def save_tensors(path, tensors, metadata=None):
+    """Writes a safetensors file: length, JSON header padded to 8 bytes, data. tensors: name -> torch tensor."""
+    header, blobs, offset = {"__metadata__": metadata} if metadata else {}, [], 0
+    for name, tensor in tensors.items():
+        dtype = next(key for key, value in DTYPES.items() if value == tensor.dtype)
+        blob = tensor.detach().contiguous().numpy().tobytes()
+        header[name] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [offset, offset + len(blob)]}
+        blobs.append(blob)
+        offset += len(blob)
+    text = json.dumps(header, ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def load_tensors(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    header.pop("__metadata__", None)
+    types = {"F16": numpy.float16, "F32": numpy.float32, "I32": numpy.int32}
+    return {name: torch.from_numpy(numpy.frombuffer(data[slice(*entry["data_offsets"])], types[entry["dtype"]])
+                                   .reshape(entry["shape"]).copy()) for name, entry in header.items()}
+
+
+def load_model(folder, dtype=torch.float32):
+    model = Llama(json.loads((folder / "config.json").read_text()))
+    model.load_state_dict(load_tensors(folder / "model.safetensors"))
+    return model.to(dtype).eval()
+
+
+def repeated(generator, tokens, rows, half, prefix=0, bos=0):
+    """Rows [bos][prefix][s][s] of random tokens, those of s distinct; tokens: the ids to draw from. Returns [rows, 1+prefix+2*half]."""
+    out = []
+    for _ in range(rows):
+        s = tokens[torch.randperm(len(tokens), generator=generator)[:half]]
+        head = tokens[torch.randint(len(tokens), (prefix,), generator=generator)]
+        out.append(torch.cat((torch.tensor([bos]), head, s, s)))
+    return torch.stack(out)
+
+
+@torch.no_grad()
+def repeat_scores(model, ids, half):
+    """Previous-token and strict induction score of each head on rows ending in [s][s]: two tensors [L,H].
+
+    previous = mean of A[i, i-1] over every i >= 1; induction = mean of A[i, i-(n-1)] over the second copy, n = half.
+    """
+    maps = torch.stack(model.trace(ids)[1]).double()  # [L,B,H,T,T]
+    previous = maps.diagonal(-1, -2, -1).mean((1, 3))
+    stripe = maps.diagonal(-(half - 1), -2, -1)[..., -half:]
+    return previous, stripe.mean((1, 3))
+
+
+@torch.no_grad()
+def text_scores(model, ids):
+    """Normalised entropy and positional score of each head on texts of one length, ids [B,T] beginning with bos: two tensors [L,H].
+
+    entropy = mean over rows of H_i / ln(i+1), i >= 1. positional = 1 - the mean total variation distance between a row and
+    that row's mean over the texts, both without the bos column and renormalised: 1 means that content has no say.
+    """
+    maps = torch.stack(model.trace(ids)[1]).double()
+    rows = torch.arange(2, maps.shape[-1] + 1, dtype=torch.float64).log()
+    entropy = (-torch.special.xlogy(maps, maps).sum(-1)[..., 1:] / rows).mean((1, 3))
+    inner = maps[..., 2:, 1:]  # row 1 has but one key besides bos
+    inner = inner / inner.sum(-1, keepdim=True)
+    distance = (inner - inner.mean(1, keepdim=True)).abs().sum(-1) / 2
+    return entropy, 1 - distance.mean((1, 3))

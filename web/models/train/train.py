@@ -1,0 +1,159 @@
+"""Trains the built-in model: python3 web/models/train/train.py [--out FOLDER]. Two CPU cores, about half an hour, fixed seeds.
+
+First only the repeated-sequence task, until previous-token and induction heads stand (they come abruptly); then English,
+with that task mixed in so that they stay. Head scores are printed as training goes. card.py measures the result.
+"""
+import argparse
+import json
+import math
+import random
+import time
+from pathlib import Path
+
+import numpy
+import torch
+from torch.nn import functional as F
+
+import corpus
+from model import Llama, repeat_scores, repeated, save_tensors
+from tokenizer import Tokenizer, learn
+
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 128, "intermediate_size": 352,
+    "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 16, "hidden_act": "silu",
+    "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "vocab_size": 2048, "max_position_embeddings": 256,
+    "tie_word_embeddings": True, "attention_bias": False, "mlp_bias": False, "bos_token_id": 0, "eos_token_id": 0,
+    "torch_dtype": "float16",
+}
+BUILD = Path(__file__).resolve().parents[3] / "build" / "model"
+SHARES = {"generated": 0.4, "wordnet": 0.3, "austen": 0.3}
+LENGTH, ROWS, REPEATS = 128, 16, 3  # tokens of a row, rows of a step, how many of them are repeated sequences
+FIRST_STEPS, TEXT_STEPS, RATE = 3000, 5500, 2e-3
+IGNORE = -100
+
+
+def prepare():
+    """Tokenizer and the training ids of each source, kept in build/model for the next run: (tokenizer, {source: (ids, starts)})."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    path = BUILD / "tokenizer.json"
+    if not path.exists():
+        print("learning the vocabulary")
+        Tokenizer(learn((t for s in SHARES for t in corpus.documents(s)[0]), CONFIG["vocab_size"])).save(path)
+    tokenizer = Tokenizer.load(path)
+    data = {}
+    for source in SHARES:
+        cache = BUILD / f"{source}.npz"
+        if not cache.exists():
+            rows = [tokenizer.encode(text + "\n") for text in corpus.documents(source)[0]]
+            starts = numpy.cumsum([0] + [len(row) for row in rows[:-1]])
+            numpy.savez(cache, ids=numpy.concatenate([numpy.array(row, numpy.int16) for row in rows]), starts=starts)
+        loaded = numpy.load(cache)
+        data[source] = torch.from_numpy(loaded["ids"].astype(numpy.int64)), loaded["starts"]
+        print(f"{source}: {len(loaded['ids'])} tokens")
+    return tokenizer, data
+
+
+def plausible(data, least=100):
+    """Ids that the text uses at least so often, the commonest first."""
+    counts = sum(torch.bincount(ids, minlength=CONFIG["vocab_size"]) for ids, _ in data.values())
+    order = counts.argsort(descending=True)
+    return order[counts[order] >= least]
+
+
+def text_rows(r, data, rows, length):
+    """Rows [bos][text], each from the beginning of a document; targets are the next tokens."""
+    out = []
+    for source in r.choices(list(SHARES), list(SHARES.values()), k=rows):
+        ids, starts = data[source]
+        start = r.choice(starts)
+        row = ids[start:start + length]
+        out.append(F.pad(row, (1, length - len(row))))
+    rows = torch.stack(out)
+    return rows[:, :-1], rows[:, 1:]
+
+
+def repeat_rows(r, generator, tokens, rows, length):
+    """Rows [bos][random prefix][s][s] and their targets: only the second copy, from its second token on, counts."""
+    half = r.randint(20, length // 2 - 8)
+    ids = repeated(generator, tokens, rows, half, prefix=length - 2 * half)
+    targets = ids[:, 1:].clone()
+    targets[:, :-half + 1] = IGNORE
+    return ids[:, :-1], targets
+
+
+class Training:
+    def __init__(self, data):
+        torch.manual_seed(1)
+        self.random, self.generator = random.Random(1), torch.Generator().manual_seed(1)
+        self.data, self.tokens = data, plausible(data)
+        self.model = Llama(CONFIG)
+        self.started = time.time()
+
+    def optimise(self, rate):
+        return torch.optim.AdamW(self.model.parameters(), rate, betas=(0.9, 0.98), weight_decay=0.05)
+
+    def step(self, optimiser, ids, targets):
+        counted = targets != IGNORE
+        loss = F.cross_entropy(self.model.logits(self.model.trace(ids)[0][-1][counted]), targets[counted])
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        optimiser.step()
+        return loss.item()
+
+    def report(self, step, loss, tokens):
+        """Prints the best head scores on repeated random sequences of these tokens; true when the heads stand."""
+        previous, induction = repeat_scores(self.model, repeated(torch.Generator().manual_seed(9), tokens, 8, 32), 32)
+        print(f"{time.time() - self.started:6.0f} s  step {step:5d}  loss {loss:.3f}  "
+              f"previous {previous.max():.2f}  induction {induction.max():.2f}", flush=True)
+        return previous.max() >= 0.75 and induction.max() >= 0.75
+
+    def stand_up(self):
+        """The repeated-sequence task alone, with few different tokens, until the heads are there."""
+        optimiser, mean = self.optimise(1e-3), 0
+        for step in range(1, FIRST_STEPS + 1):
+            loss = self.step(optimiser, *repeat_rows(self.random, self.generator, self.tokens[:256], 32, 96))
+            mean += loss / 50
+            if step % 50 == 0:
+                if self.report(step, mean, self.tokens[:256]):
+                    return
+                mean = 0
+
+    def read(self):
+        """English, with some rows of the task; the rate falls along a cosine; the last tenth has twice as long rows."""
+        optimiser, mean = self.optimise(RATE), 0
+        for step in range(1, TEXT_STEPS + 1):
+            for group in optimiser.param_groups:
+                group["lr"] = RATE * min(step / 200, 0.5 + 0.5 * math.cos(math.pi * step / TEXT_STEPS) + 0.01)
+            longer = 2 if step > 0.9 * TEXT_STEPS else 1
+            length = LENGTH * longer
+            text = text_rows(self.random, self.data, (ROWS - REPEATS) // longer, length)
+            count = min(len(self.tokens), 256 + step)
+            repeats = repeat_rows(self.random, self.generator, self.tokens[:count], max(1, REPEATS // longer), length)
+            mean += self.step(optimiser, *(torch.cat(pair) for pair in zip(text, repeats))) / 100
+            if step % 100 == 0:
+                self.report(step, mean, self.tokens)
+                mean = 0
+
+
+def save(folder, model, tokenizer):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
+    tokenizer.save(folder / "tokenizer.json")
+    save_tensors(folder / "model.safetensors", {k: v.half() for k, v in model.state_dict().items()}, {"format": "pt"})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "tiny")
+    folder = parser.parse_args().out
+    torch.set_num_threads(2)
+    tokenizer, data = prepare()
+    training = Training(data)
+    training.stand_up()
+    training.read()
+    save(folder, training.model, tokenizer)
+
+
+if __name__ == "__main__":
+    main()
