@@ -9,7 +9,9 @@ import { checkOptions, inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
-import type { ColorOptions, Image, LoadModelOptions, MapOptions, Model, ModelAttention, ModelInfo, ModelSource, Tensor } from "./types.js";
+import type {
+  AttendOptions, ColorOptions, Image, LoadModelOptions, MapOptions, Model, ModelAttention, ModelInfo, ModelSource, Tensor,
+} from "./types.js";
 
 /** `part` and the whole it must lie in. */
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -71,43 +73,42 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     this.#tokenizer = tokenizer;
   }
 
-  attend(text: string | readonly number[], options?: { logits?: boolean }): ModelAttention {
+  attend(text: string | readonly number[], options?: AttendOptions): ModelAttention {
     const handle = this.held;
-    const { logits = false } = checkOptions("attend", options);
-    if (typeof logits !== "boolean") throw new HeadlensError("option", `attend: logits is ${show(logits)}, expected a boolean`);
-    const encoded = this.#encode(text);
-    const attention = guarded("attend", () => unwrap(handle.attend(encoded.ids, logits), inApiWords));
-    return new WasmModelAttention(attention, encoded, this.info, this);
+    const { logits = false, truncate = false } = checkOptions("attend", options) as AttendOptions;
+    for (const [name, value] of Object.entries({ logits, truncate })) {
+      if (typeof value !== "boolean") throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected a boolean`);
+    }
+    const { ids, tokens } = this.#encode(text);
+    const { maxPositions } = this.info;
+    if (ids.length === 0 || (ids.length > maxPositions && !truncate)) {
+      throw new HeadlensError("value", `text has ${ids.length} tokens, expected 1 to ${maxPositions}`);
+    }
+    const read: Encoded = { ids: ids.slice(0, maxPositions), tokens: tokens.slice(0, maxPositions) };
+    const attention = guarded("attend", () => unwrap(handle.attend(read.ids, logits), inApiWords));
+    return new WasmModelAttention(attention, read, ids.length, this.info, this);
   }
 
   #encode(text: unknown): Encoded {
-    const { maxPositions, vocabSize } = this.info;
-    let encoded: Encoded;
-    if (typeof text === "string") {
-      encoded = this.#tokenizer.encode(text);
-    } else if (Array.isArray(text)) {
-      (text as unknown[]).forEach((id, i) => checkIndex(`text: id ${i}`, id, vocabSize));
-      encoded = { ids: [...text as number[]], tokens: this.#tokenizer.pieces(text as number[]) };
-    } else {
-      throw new HeadlensError("dtype", `text is ${show(text)}, expected a string or an array of token ids`);
-    }
-    const { length } = encoded.ids;
-    if (length === 0 || length > maxPositions) {
-      throw new HeadlensError("value", `text has ${length} tokens, expected 1 to ${maxPositions}`);
-    }
-    return encoded;
+    if (typeof text === "string") return this.#tokenizer.encode(text);
+    if (!Array.isArray(text)) throw new HeadlensError("dtype", `text is ${show(text)}, expected a string or an array of token ids`);
+    (text as unknown[]).forEach((id, i) => checkIndex(`text: id ${i}`, id, this.info.vocabSize));
+    return { ids: [...text as number[]], tokens: this.#tokenizer.pieces(text as number[]) };
   }
 }
+
 
 class WasmModelAttention extends HandleResource<AttentionHandle> implements ModelAttention {
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
+  readonly tokenCount: number;
   readonly #info: ModelInfo;
 
-  constructor(handle: AttentionHandle, { ids, tokens }: Encoded, info: ModelInfo, model: WasmModel) {
+  constructor(handle: AttentionHandle, { ids, tokens }: Encoded, tokenCount: number, info: ModelInfo, model: WasmModel) {
     super("attention", handle, model);
     this.tokens = tokens;
     this.ids = ids;
+    this.tokenCount = tokenCount;
     this.#info = info;
   }
 

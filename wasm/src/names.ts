@@ -4,7 +4,7 @@ import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
 import { booleans, lengths, mask, type Input } from "./tensors.js";
 import type {
-  AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, MapOptions,
+  AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, MapOptions,
   MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
@@ -53,7 +53,7 @@ const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "jso
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
-const kAttend: Known<{ logits?: boolean }> = { logits: "json" };
+const kAttend: Known<AttendOptions> = { logits: "json", truncate: "json" };
 
 const kCallers = {
   "scaledDotProductAttention": kScaledDotProduct,

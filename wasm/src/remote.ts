@@ -9,7 +9,7 @@ import { folderUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
+  AttendOptions, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
   AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, EngineInfo, Image, LoadModelOptions, LoadOptions,
   MapOptions, ModelInfo, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
   TensorLike, TransformerLayerOptions,
@@ -176,7 +176,7 @@ class RemoteLayer extends RemoteObject
 class RemoteModel extends RemoteObject implements AsyncModel {
   declare readonly info: ModelInfo;
 
-  async attend(text: string | readonly number[], options?: { logits?: boolean }): Promise<AsyncModelAttention> {
+  async attend(text: string | readonly number[], options?: AttendOptions): Promise<AsyncModelAttention> {
     return new RemoteModelAttention("attention", this.connection, await this.reference("attend", text, options), this);
   }
 }
@@ -184,6 +184,7 @@ class RemoteModel extends RemoteObject implements AsyncModel {
 class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
   declare readonly tokens: readonly string[];
   declare readonly ids: readonly number[];
+  declare readonly tokenCount: number;
 
   map(layer: number, head: number, options?: MapOptions): Promise<Tensor> {
     return this.value("map", layer, head, options);

@@ -191,10 +191,17 @@ export interface MapOptions {
   pool?: readonly [number, number];
 }
 
+export interface AttendOptions {
+  /** Keep the logits. Default false. */
+  logits?: boolean;
+  /** Of a text with more tokens than the model has positions, read only the beginning; without it that is an error. Default false. */
+  truncate?: boolean;
+}
+
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /** Runs the model; maps are computed when asked for, never all held. */
-  attend(text: string | readonly number[], options?: { logits?: boolean }): ModelAttention;
+  attend(text: string | readonly number[], options?: AttendOptions): ModelAttention;
   dispose(): void;
 }
 
@@ -202,6 +209,8 @@ export interface ModelAttention extends Disposable {
   /** What each position shows: the piece of the text, or the special token's name. */
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
+  /** Tokens of the whole text: more than `tokens` holds when it was truncated. */
+  readonly tokenCount: number;
   /** One head's weights [rows, T]. */
   map(layer: number, head: number, options?: MapOptions): Tensor;
   /** One head's whole map, one pixel a cell, masked cells transparent. */
