@@ -4,6 +4,7 @@
 //   npm test         set up, build, and run every test; `npm test -- native js` runs only those stages
 //   npm run build    set up, and fill dist/
 //   npm run setup    set up only
+//   npm run format   format the C++ sources
 //
 // Every step is skipped when nothing that it depends on has changed. What the steps print goes to build/logs.
 // The syntax is ES2019 on purpose: an old Node must get as far as saying that it is too old.
@@ -45,35 +46,35 @@ async function step(title, work) {
   }
 }
 
-/** Runs a command with its output in build/logs/`log`.log. Resolves to {code, output}; with `check` (default) a failure throws. */
+/** Runs a command with its output in build/logs/`log`.log, and gives {code, output}. With `check` a failure throws. */
 function run(log, command, args, { env = {}, check = true } = {}) {
   fs.mkdirSync(logs, { recursive: true });
   const file = path.join(logs, `${log}.log`);
   const fd = fs.openSync(file, "w");
   fs.writeSync(fd, `$ ${command} ${args.join(" ")}\n`);
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: root, stdio: ["ignore", fd, fd], env: Object.assign({}, process.env, env) });
+    const child = spawn(command, args, { cwd: root, stdio: ["ignore", fd, fd], env: { ...process.env, ...env } });
     child.on("error", (error) => reject(new Failure(`cannot run ${command}: ${error.message}`)));
     child.on("close", (code) => {
       fs.closeSync(fd);
       const output = fs.readFileSync(file, "utf8");
       if (code === 0 || !check) return resolve({ code, output });
       const tail = output.trimEnd().split("\n").slice(-30).join("\n");
-      reject(new Failure(`${tail}\n\n${command} ${args.join(" ")} failed; all of its output: ${path.relative(root, file)}`));
+      reject(new Failure(`${tail}\n\n${command} ${args.join(" ")} failed; the whole of it: ${path.relative(root, file)}`));
     });
   });
 }
 
 /** Output of a short command, or null when it is not there or fails. */
 function ask(command, ...args) {
-  const result = spawnSync(command, args, { cwd: root, encoding: "utf8", env: Object.assign({}, process.env, { LC_ALL: "C" }) });
+  const result = spawnSync(command, args, { cwd: root, encoding: "utf8", env: { ...process.env, LC_ALL: "C" } });
   return result.status === 0 ? result.stdout.trim() : null;
 }
 
 const versionOf = (text) => ((text || "").match(/\d+(\.\d+)+/) || ["0"])[0];
 const isAtLeast = (version, minimum) => version.localeCompare(minimum, "en", { numeric: true }) >= 0;
 
-const hash = (...texts) => texts.reduce((sum, text) => sum.update(text).update("\0"), crypto.createHash("sha256")).digest("hex");
+const hash = (...texts) => crypto.createHash("sha256").update(texts.join("\0")).digest("hex");
 
 /** Hash of every file in the given files and folders; a missing one counts as empty. */
 function hashOf(...names) {
@@ -112,16 +113,17 @@ function missingPackages(goal, ownEmscripten) {
     wanted.push("clang-format-19", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, and lists the others all the same.
-  const known = spawnSync("dpkg-query", ["-W", "-f", "${Package} ${db:Status-Status}\n", ...wanted], { encoding: "utf8" });
-  const installed = new Set((known.stdout || "").split("\n").filter((line) => line.endsWith(" installed")).map((line) => line.split(" ")[0]));
-  return wanted.filter((name) => !installed.has(name));
+  const format = "${Package} ${db:Status-Status}\\n";
+  const known = spawnSync("dpkg-query", ["-W", "-f", format, ...wanted], { encoding: "utf8" });
+  const lines = (known.stdout || "").split("\n");
+  return wanted.filter((name) => !lines.includes(`${name} installed`));
 }
 
 async function installPackages(goal, ownEmscripten) {
   if (!ask("apt-get", "--version")) return;  // not Debian: the checks and CMake say what is missing
   const missing = missingPackages(goal, ownEmscripten);
   if (missing.length === 0) return;
-  if (!isRoot) throw new Failure(`Debian packages are missing. Install them with:\n  sudo apt-get install ${missing.join(" ")}`);
+  if (!isRoot) throw new Failure(`Debian packages are missing: sudo apt-get install ${missing.join(" ")}`);
   const options = ["-y", "-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
   const install = (check) => run("apt", "apt-get", [...options, "--no-install-recommends", "install", ...missing],
     { check, env: { DEBIAN_FRONTEND: "noninteractive" } });
@@ -136,7 +138,8 @@ async function installPackages(goal, ownEmscripten) {
 function checkTools(goal) {
   const cmake = versionOf(ask("cmake", "--version"));
   if (!isAtLeast(cmake, "3.24")) {
-    throw new Failure(`CMake 3.24 or newer is needed, and this is ${cmake === "0" ? "none" : cmake}: install it from https://cmake.org.`);
+    const found = cmake === "0" ? "there is none" : `this is ${cmake}`;
+    throw new Failure(`CMake 3.24 or newer is needed, and ${found}: install it from https://cmake.org.`);
   }
   const compiler = process.env.CXX || "c++";
   if (goal === "test" && !ask(compiler, "--version")) {
@@ -154,7 +157,7 @@ const recipe = "wasm/toolchain/from-debian.sh";
 
 /** Makes .toolchain/`folder` with the recipe, unless this very recipe made it. */
 async function fromDebian(title, what, folder) {
-  if (read(".toolchain", folder, "stamp") === crypto.createHash("sha256").update(fs.readFileSync(at(recipe))).digest("hex")) return;
+  if (read(".toolchain", folder, "stamp") === hash(fs.readFileSync(at(recipe), "utf8"))) return;
   await step(title, () => run(what, "bash", [at(recipe), what]).then(() => `.toolchain/${folder}`));
 }
 
@@ -181,7 +184,7 @@ async function setUp(goal) {
   emscripten = findEmscripten();
   if (!emscripten || emscripten.own) {
     if (!onDebian) {
-      throw new Failure("Emscripten 3.1.69 or newer is needed: install it as https://emscripten.org says, and set EMSDK or PATH.");
+      throw new Failure("Emscripten 3.1.69 or newer is needed: install it as https://emscripten.org says, and set EMSDK.");
     }
     await fromDebian("Emscripten 3.1.69", "emscripten", "emscripten");
     emscripten = findEmscripten();
@@ -226,8 +229,8 @@ async function buildWasm(emscripten, tests) {
 
 /** Fills dist/, unless it was made from the same files. */
 async function buildPackage() {
-  const inputs = ["wasm/build.mjs", "wasm/src", "web/elements", "web/playground", "web/lessons", "web/models", "package.json", "package-lock.json",
-    "tsconfig.json", "vite.config.ts"];
+  const inputs = ["wasm/build.mjs", "wasm/src", "wasm/tsconfig.json", "web/elements", "web/playground", "web/lessons",
+    "web/models", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
   const modules = ["wasm", "wasm-relaxed"].map((preset) => ["mjs", "wasm"].map((type) => `build/${preset}/headlens.${type}`));
   const stamp = at("build", "dist.stamp");
   await step("dist: package and playground", async () => {
@@ -244,10 +247,7 @@ async function serve() {
   const port = Number(process.env.PORT || 5173);
   const { preview } = await import("vite");
   try {
-    await preview({
-      root: at("web/playground"), configFile: false, logLevel: "error", appType: "mpa",
-      build: { outDir: at("dist/playground") }, preview: { port, strictPort: true, host: "localhost" },
-    });
+    await preview({ configFile: at("vite.config.ts"), logLevel: "error" });
   } catch (error) {
     if (!/in use/.test(error.message)) throw error;
     throw new Failure(`port ${port} is in use: choose another with PORT=… npm start`);
@@ -282,10 +282,11 @@ const ctest = (preset, build) => async () => {
 async function vitest() {
   const report = at("build/logs/vitest.json");
   fs.rmSync(report, { force: true });
-  const { code, output } = await run("js", "npm",
-    ["run", "--silent", "test:js", "--", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`], { check: false });
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const { code, output } = await run("js", "npm", ["run", "--silent", "test:js", "--", ...reporters], { check: false });
   const json = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, "utf8")) : {};
-  const total = counts(json.numPassedTests || 0, json.numFailedTests || 0, (json.numPendingTests || 0) + (json.numTodoTests || 0));
+  const skipped = (json.numPendingTests || 0) + (json.numTodoTests || 0);
+  const total = counts(json.numPassedTests || 0, json.numFailedTests || 0, skipped);
   if (code !== 0 && total.failed === 0) total.failed = 1;
   return { ...total, output };
 }
@@ -298,12 +299,16 @@ function sources(folder) {
   }));
 }
 
-function stages(emscripten) {
+/** The formatter with its arguments. Its version is pinned, since each formats a little differently. */
+function clangFormat(...mode) {
+  const command = ask("clang-format-19", "--version") ? "clang-format-19" : "clang-format";
+  return [command, [...mode, ...[].concat(...["core", "wasm", "native", "tests"].map(sources))]];
+}
+
+function stages() {
   const nativeBuild = (preset) => () => buildPreset(preset, { compiler: native(), werror: true });
-  const cpp = [].concat(...["core", "wasm", "native", "tests"].map(sources));
-  const formatter = ask("clang-format-19", "--version") ? "clang-format-19" : "clang-format";
   return {
-    format: whole("format", formatter, ["--dry-run", "--Werror", ...cpp]),
+    format: whole("format", ...clangFormat("--dry-run", "--Werror")),
     types: whole("types", "npm", ["run", "--silent", "test:types"]),
     lint: whole("lint", "npm", ["run", "--silent", "test:lint"]),
     native: ctest("native", nativeBuild("native")),
@@ -316,7 +321,7 @@ function stages(emscripten) {
 
 async function test(names) {
   const emscripten = await setUp("test");
-  const all = stages(emscripten);
+  const all = stages();
   const unknown = names.filter((name) => !all[name]);
   if (unknown.length) throw new Failure(`unknown stage ${unknown.join(", ")}: choose from ${Object.keys(all).join(", ")}`);
   const chosen = names.length ? names : Object.keys(all);
@@ -343,7 +348,10 @@ async function test(names) {
 
 async function main([goal, ...rest]) {
   if (goal === "test") return test(rest);
-  if (!["setup", "build", "start"].includes(goal)) throw new Failure("usage: node setup.mjs start|test [STAGE…]|build|setup");
+  if (goal === "format") return step("clang-format", () => run("format", ...clangFormat("-i")).then(() => ""));
+  if (!["setup", "build", "start"].includes(goal)) {
+    throw new Failure("usage: node setup.mjs start | test [STAGE…] | build | setup | format");
+  }
   const emscripten = await setUp(goal);
   if (goal === "setup") return;
   await buildWasm(emscripten, false);
