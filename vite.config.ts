@@ -23,7 +23,9 @@ const policy = [
 const policyInPage: Plugin = {
   name: "content-security-policy",
   apply: "build",
-  transformIndexHtml: () => [{ tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: policy }, injectTo: "head-prepend" }],
+  transformIndexHtml: () => [
+    { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: policy }, injectTo: "head-prepend" },
+  ],
 };
 
 const port = Number(process.env["PORT"] ?? 5173);
@@ -46,6 +48,10 @@ export default defineConfig({
   preview: {
     port,
     strictPort: true,
-    headers: { "Content-Security-Policy": `${policy}; frame-ancestors 'self'`, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" },
+    headers: {
+      "Content-Security-Policy": `${policy}; frame-ancestors 'self'`,
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+    },
   },
 });

@@ -4,7 +4,7 @@
  *
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `view` (grid, map or steps), `layer`, `head` (from 0), `causal`.
  * Properties besides: `weights` ([T,S], [H,T,S] or [L,H,T,S]) with `tokens` and `keyTokens`; `example` for the steps.
- * Events are those of AttentionMapEvents. Parts: grid, map, steps, back.
+ * Events are those of AttentionMapEvents. Parts: grid, map, steps, back, shortened.
  */
 import type { Image, TensorLike } from "headlens";
 import { LitElement, html, nothing } from "lit";
@@ -26,7 +26,17 @@ import type { WorkedExample } from "./worked-example.js";
 /** The events' details. All bubble and cross shadow roots. */
 export interface AttentionMapEvents {
   /** New pictures stand. */
-  "attention-draw": { view: string; tokens: readonly string[]; keyTokens: readonly string[]; layers: number; heads: number; milliseconds: number };
+  "attention-draw": {
+    view: string;
+    tokens: readonly string[];
+    keyTokens: readonly string[];
+    /** Tokens of the whole text: more than `tokens` when the model has no positions for the rest. */
+    tokenCount: number;
+    layers: number;
+    heads: number;
+    /** From the inputs to the pictures, the canvases painted. */
+    milliseconds: number;
+  };
   /** Nothing could be drawn; the message is shown in the element too. */
   "attention-error": { error: Error };
   /** A head was chosen by click or key. Unless prevented it is opened. */
@@ -133,7 +143,7 @@ export class AttentionMap extends LitElement {
   override render(): TemplateResult {
     return html`
       ${this.#error ? this.#failure(this.#error) : nothing}
-      ${!this.#error && this.#content ? this.#draw(this.#content) : nothing}
+      ${!this.#error && this.#content ? [this.#shortened(this.#content), this.#draw(this.#content)] : nothing}
       ${!this.#error && !this.#content ? this.#waiting() : nothing}
     `;
   }
@@ -147,6 +157,13 @@ export class AttentionMap extends LitElement {
       case "steps":
         return this.#steps.render(content);
     }
+  }
+
+  /** Said where the pictures are, since they look complete. */
+  #shortened(content: Content): TemplateResult | typeof nothing {
+    if (content.view === "steps" || content.maps.tokenCount <= content.maps.tokens.length) return nothing;
+    const { tokens, tokenCount } = content.maps;
+    return html`<p class="shortened" part="shortened">Only the first ${tokens.length} of ${tokenCount} tokens: the model has no positions for more.</p>`;
   }
 
   #failure(error: Error): TemplateResult {
@@ -242,14 +259,19 @@ export class AttentionMap extends LitElement {
       if (this.#moveFocus && content?.view === this.view) this.#focusView(content.view);
       if (content) this.#announce(content, performance.now() - started);
     } catch (error) {
-      if (this.isConnected && isSame(inputs, this.#inputs())) this.#fail(error instanceof Error ? error : new Error(String(error)));
+      if (this.isConnected && isSame(inputs, this.#inputs()))
+        this.#fail(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   async #compute(inputs: Inputs, theme: Theme): Promise<Content> {
     const view = this.#knownView();
     if (view === "steps") {
-      const worked = await workExample(await sharedEngine(), this.example, { head: this.head, causal: this.causal, theme });
+      const worked = await workExample(await sharedEngine(), this.example, {
+        head: this.head,
+        causal: this.causal,
+        theme,
+      });
       return { view, worked };
     }
     const { layer, head } = this;
@@ -299,9 +321,9 @@ export class AttentionMap extends LitElement {
 
   #announce(content: Content, milliseconds: number): void {
     if (content.view === "steps") return;
-    const { tokens, keyTokens, layers, heads } = content.maps;
+    const { tokens, keyTokens, tokenCount, layers, heads } = content.maps;
     if (content.view === "map") this.#map.announceCell();
-    this.#emit("attention-draw", { view: content.view, tokens, keyTokens, layers, heads, milliseconds });
+    this.#emit("attention-draw", { view: content.view, tokens, keyTokens, tokenCount, layers, heads, milliseconds });
   }
 
   #fail(error: Error): void {
@@ -339,12 +361,15 @@ async function colorbarImage({ range }: Maps, theme: Theme): Promise<Image> {
 
 function checkHead(maps: Maps, layer: number, head: number): void {
   const check = (name: string, value: number, count: number): void => {
-    if (!Number.isInteger(value) || value < 0 || value >= count) throw new Error(`${name}: ${value} is not one of 0 to ${count - 1}`);
+    if (!Number.isInteger(value) || value < 0 || value >= count)
+      throw new Error(`${name}: ${value} is not one of 0 to ${count - 1}`);
   };
   check("layer", layer, maps.layers);
   check("head", head, maps.heads);
 }
 
-const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean => a.length === b.length && a.every((value, index) => Object.is(value, b[index]));
+const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((value, index) => Object.is(value, b[index]));
 
-const isSame = (a: Inputs, b: Inputs | undefined): boolean => b !== undefined && isEqual(a.maps, b.maps) && isEqual(a.picture, b.picture);
+const isSame = (a: Inputs, b: Inputs | undefined): boolean =>
+  b !== undefined && isEqual(a.maps, b.maps) && isEqual(a.picture, b.picture);

@@ -45,15 +45,18 @@ async function loadModel(source: string, onProgress: Progress): Promise<AsyncMod
 /** A share in the attention of one text: elements that show the same text compute it once. */
 export interface Lease {
   readonly attention: AsyncModelAttention;
-  release(): void;
+  release(this: void): void;
 }
 
 const running = new Map<string, { attention: Promise<AsyncModelAttention>; users: number }>();
 
-/** Runs the model on a text, or joins the run another element holds. Release it when done. */
+/** Runs the model on a text, or on the beginning it has positions for, or joins the run another element holds. Release it when done. */
 export async function attend(source: string, text: string): Promise<Lease> {
   const key = `${source}\n${text}`;
-  const run = running.get(key) ?? { attention: sharedModel(source).then((model) => model.attend(text)), users: 0 };
+  const run = running.get(key) ?? {
+    attention: sharedModel(source).then((model) => model.attend(text, { truncate: true })),
+    users: 0,
+  };
   running.set(key, run);
   run.users++;
   const leave = (): boolean => {

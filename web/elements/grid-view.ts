@@ -39,7 +39,10 @@ export class GridView {
   render(content: GridContent): TemplateResult {
     if (content !== this.#content) this.#show(content);
     const { layers, heads } = content.maps;
-    const names = Array.from({ length: heads }, (_, head) => html`<span role="columnheader" class="name">H${head}</span>`);
+    const names = Array.from(
+      { length: heads },
+      (_, head) => html`<span role="columnheader" class="name">H${head}</span>`,
+    );
     return html`
       <div class="heads" part="grid" role="grid" aria-label="Attention of every head" .style=${`--heads: ${heads}`} @keydown=${this.#onKey}>
         <div role="row" class="layer"><span role="columnheader" class="name"><span class="unseen">Layer</span></span>${names}</div>

@@ -127,7 +127,8 @@ export class HeadView implements ReactiveController {
 
   /** Sizes in pixels: of a cell, and of the labels' column and row. */
   #side({ maps }: HeadContent): { cell: number; left: number; top: number } {
-    const longest = (tokens: readonly string[]): number => Math.min(maxChars, Math.max(2, ...tokens.map(tokenWidth))) * charWidth + 10;
+    const longest = (tokens: readonly string[]): number =>
+      Math.min(maxChars, Math.max(2, ...tokens.map(tokenWidth))) * charWidth + 10;
     const left = Math.max(longest(maps.tokens), 56);
     const label = longest(maps.keyTokens);
     const cols = maps.keyTokens.length;
@@ -161,7 +162,8 @@ export class HeadView implements ReactiveController {
   }
 
   #readout({ maps, picture: { matrix, image } }: HeadContent): TemplateResult {
-    if (!this.#cell) return html`<span class="hint">Point at a cell, or use the arrow keys, for its exact value.</span>`;
+    if (!this.#cell)
+      return html`<span class="hint">Point at a cell, or use the arrow keys, for its exact value.</span>`;
     const { row, col } = this.#cell;
     const value = matrix.data[row * image.width + col] ?? NaN;
     const shown = isMasked(image, row, col) ? "masked" : formatValue(value);
@@ -170,7 +172,10 @@ export class HeadView implements ReactiveController {
 
   #legend({ maps: { range }, picture: { matrix, image }, colorbar }: HeadContent): TemplateResult {
     const ticks = [0, 0.25, 0.5, 0.75, 1].map((t) => range.min + t * (range.max - range.min));
-    const value = this.#cell && !isMasked(image, this.#cell.row, this.#cell.col) ? matrix.data[this.#cell.row * image.width + this.#cell.col] : undefined;
+    const value =
+      this.#cell && !isMasked(image, this.#cell.row, this.#cell.col)
+        ? matrix.data[this.#cell.row * image.width + this.#cell.col]
+        : undefined;
     const place = value === undefined ? 0 : (value - range.min) / (range.max - range.min);
     const digits = range.max - range.min > 20 ? 0 : 2;
     return html`

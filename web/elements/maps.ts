@@ -13,6 +13,8 @@ export interface Maps {
   /** What the rows (queries) and the columns (keys) are. */
   readonly tokens: readonly string[];
   readonly keyTokens: readonly string[];
+  /** Tokens of the whole text: more than `tokens` when only its beginning was read. */
+  readonly tokenCount: number;
   readonly layers: number;
   readonly heads: number;
   readonly range: Range;
@@ -29,6 +31,7 @@ export function modelMaps(model: AsyncModel, { attention, release }: Lease): Map
   return {
     tokens: attention.tokens,
     keyTokens: attention.tokens,
+    tokenCount: attention.tokenCount,
     layers: model.info.layers,
     heads: model.info.heads,
     range,
@@ -51,10 +54,12 @@ export interface GivenArrays {
 export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
   const shape = "shape" in given.weights ? given.weights.shape : given.weights.dims;
   const rank = shape.length;
-  if (rank < 2 || rank > 4) throw new Error(`weights: shape [${shape.join(", ")}] is not [T, S], [H, T, S] or [L, H, T, S]`);
+  if (rank < 2 || rank > 4)
+    throw new Error(`weights: shape [${shape.join(", ")}] is not [T, S], [H, T, S] or [L, H, T, S]`);
   const [layers = 1, heads = 1, rows = 0, cols = 0] = [...Array<number>(4 - rank).fill(1), ...shape];
   const values = Float32Array.from(given.weights.data, Number);
-  if (values.length !== layers * heads * rows * cols) throw new Error(`weights: ${values.length} values do not fill the shape [${shape.join(", ")}]`);
+  if (values.length !== layers * heads * rows * cols)
+    throw new Error(`weights: ${values.length} values do not fill the shape [${shape.join(", ")}]`);
   if (values.length === 0) throw new Error(`weights: the shape [${shape.join(", ")}] is empty`);
   const tokens = named("tokens", given.tokens, rows);
   const keyTokens = named("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols);
@@ -66,6 +71,7 @@ export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
   return {
     tokens,
     keyTokens,
+    tokenCount: tokens.length,
     layers,
     heads,
     range,
@@ -76,7 +82,8 @@ export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
 }
 
 function named(what: string, names: readonly string[] | undefined, count: number): readonly string[] {
-  if (names && names.length !== count) throw new Error(`${what}: ${names.length} names for ${count} ${what === "tokens" ? "rows" : "columns"}`);
+  if (names && names.length !== count)
+    throw new Error(`${what}: ${names.length} names for ${count} ${what === "tokens" ? "rows" : "columns"}`);
   return names ?? Array.from({ length: count }, (_, index) => String(index));
 }
 
@@ -101,7 +108,8 @@ export interface HeadPicture {
   readonly image: Image;
 }
 
-export const isMasked = (image: Image, row: number, col: number): boolean => image.data[(row * image.width + col) * 4 + 3] === 0;
+export const isMasked = (image: Image, row: number, col: number): boolean =>
+  image.data[(row * image.width + col) * 4 + 3] === 0;
 
 /** The strongest link among queries that have a choice of keys, in words. */
 export function strongestLink(maps: Maps, matrix: Tensor, image: Image): string {

@@ -55,7 +55,8 @@ export class StepsView {
   #step(step: Step, index: number): TemplateResult {
     const place = this.#place?.step === index ? this.#place : undefined;
     const factor = ({ sign, matrix }: Step["factors"][number], which: number): TemplateResult => {
-      const isUsed = (row: number, col: number): boolean => place !== undefined && step.uses(which, { row, col }, place);
+      const isUsed = (row: number, col: number): boolean =>
+        place !== undefined && step.uses(which, { row, col }, place);
       return html`<div class="term">${sign ? html`<span class="sign">${sign}</span>` : nothing}${table(matrix, isUsed)}</div>`;
     };
     return html`
@@ -73,10 +74,11 @@ export class StepsView {
 
   #result(step: Step, index: number, place: Place | undefined): TemplateResult {
     const isChosen = (row: number, col: number): boolean => row === place?.row && col === place.col;
-    const stop = (row: number, col: number): number => (place ? isChosen(row, col) : row === 0 && col === 0) ? 0 : -1;
+    const stop = (row: number, col: number): number => ((place ? isChosen(row, col) : row === 0 && col === 0) ? 0 : -1);
     const go = (event: Event): void => {
       const cell = event.target instanceof Element ? event.target.closest("td") : null;
-      if (cell?.dataset["row"]) this.#moveTo({ step: index, row: Number(cell.dataset["row"]), col: Number(cell.dataset["col"]) });
+      if (cell?.dataset.row)
+        this.#moveTo({ step: index, row: Number(cell.dataset.row), col: Number(cell.dataset.col) });
     };
     const onKey = (event: KeyboardEvent): void => this.#onKey(event, step, index);
     return html`<div class="result" @pointerover=${go} @focusin=${go} @keydown=${onKey}>${table(step.result, isChosen, stop)}</div>`;
@@ -109,7 +111,11 @@ export class StepsView {
   }
 }
 
-function table(matrix: Matrix, isLit: (row: number, col: number) => boolean, stop?: (row: number, col: number) => number): TemplateResult {
+function table(
+  matrix: Matrix,
+  isLit: (row: number, col: number) => boolean,
+  stop?: (row: number, col: number) => number,
+): TemplateResult {
   const cell = (row: number, col: number): TemplateResult => {
     const value = at(matrix, row, col);
     const first = (row * matrix.cols.length + col) * 4;
@@ -129,7 +135,9 @@ function table(matrix: Matrix, isLit: (row: number, col: number) => boolean, sto
 }
 
 /** W_q with a low q. */
-const symbols = (text: string): (string | TemplateResult)[] => text.split(/_(\w)/).map((part, index) => (index % 2 === 1 ? html`<sub>${part}</sub>` : part));
+const symbols = (text: string): (string | TemplateResult)[] =>
+  text.split(/_(\w)/).map((part, index) => (index % 2 === 1 ? html`<sub>${part}</sub>` : part));
 
 /** Whether three matrices of a step are too wide for half of a page. */
-const isWide = ({ factors, result }: Step): boolean => [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;
+const isWide = ({ factors, result }: Step): boolean =>
+  [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;

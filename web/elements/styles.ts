@@ -84,6 +84,10 @@ const base = css`
   .message p {
     margin: 0;
   }
+  .shortened {
+    margin: 0 0 8px;
+    color: var(--faint);
+  }
   .message[role="alert"] {
     padding: 16px;
     border-inline-start: 2px solid var(--accent);

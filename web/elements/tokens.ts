@@ -3,7 +3,13 @@
 import { html } from "lit";
 import type { TemplateResult } from "lit";
 
-const visible = new Map([[" ", "·"], ["\u00a0", "·"], ["\n", "↵"], ["\r", "↵"], ["\t", "⇥"]]);
+const visible = new Map([
+  [" ", "·"],
+  ["\u00a0", "·"],
+  ["\n", "↵"],
+  ["\r", "↵"],
+  ["\t", "⇥"],
+]);
 const unseen = /[\p{Cc}\p{Cf}\p{Z}]/u;
 const picture = /\p{Extended_Pictographic}/u;
 const combining = /^\p{M}/u;
@@ -35,14 +41,20 @@ function pieces(token: string): Piece[] {
 /** A token for the eye: spaces and other unseen characters as faint marks. */
 export function tokenLabel(token: string): TemplateResult {
   // A space's mark is drawn by the style sheet: it is no part of the text.
-  const mark = (text: string): TemplateResult => (/^·+$/.test(text) ? html`<i data-mark=${text}></i>` : html`<i>${text}</i>`);
+  const mark = (text: string): TemplateResult =>
+    /^·+$/.test(text) ? html`<i data-mark=${text}></i>` : html`<i>${text}</i>`;
   return html`<bdi class="token">${pieces(token).map((piece) => (piece.mark ? mark(piece.text) : piece.text))}</bdi>`;
 }
 
 /** A token inside a sentence, for reading aloud: without the space that begins a word, shortened, isolated from the text's direction. */
 export function tokenName(token: string): string {
   const word = token.trimStart() === "" ? token : token.replace(/^ /, "");
-  const text = word === " " ? "space" : pieces(word).map((piece) => piece.text).join("");
+  const text =
+    word === " "
+      ? "space"
+      : pieces(word)
+          .map((piece) => piece.text)
+          .join("");
   const short = text.length > longest ? `${[...text].slice(0, longest - 1).join("")}…` : text;
   return `‘\u2068${short}\u2069’`;
 }

@@ -84,10 +84,23 @@ export const catSatOnMat: WorkedExample = {
   numHeads: 2,
 };
 
-const stages = ["q", "k", "v", "scores", "scaledScores", "maskedScores", "weights", "headOutputs"] as const satisfies readonly Stage[];
+const stages = [
+  "q",
+  "k",
+  "v",
+  "scores",
+  "scaledScores",
+  "maskedScores",
+  "weights",
+  "headOutputs",
+] as const satisfies readonly Stage[];
 
 /** Runs the layer and arranges what one head does, coloured. Throws when the example's shapes do not fit. */
-export async function workExample(engine: AsyncEngine, example: WorkedExample, options: { head: number; causal: boolean; theme: Theme }): Promise<Worked> {
+export async function workExample(
+  engine: AsyncEngine,
+  example: WorkedExample,
+  options: { head: number; causal: boolean; theme: Theme },
+): Promise<Worked> {
   const { head, causal, theme } = options;
   if (head >= example.numHeads) throw new Error(`head ${head}: this example has heads 0 to ${example.numHeads - 1}`);
   const steps = arrange(example, await runLayer(engine, example, causal), head, causal);
@@ -96,7 +109,11 @@ export async function workExample(engine: AsyncEngine, example: WorkedExample, o
   return { numHeads: example.numHeads, steps };
 }
 
-async function runLayer(engine: AsyncEngine, { x, wq, wk, wv, wo, numHeads }: WorkedExample, isCausal: boolean): Promise<AttentionResult> {
+async function runLayer(
+  engine: AsyncEngine,
+  { x, wq, wk, wv, wo, numHeads }: WorkedExample,
+  isCausal: boolean,
+): Promise<AttentionResult> {
   const embedDim = wq.length;
   const layer = await engine.multiheadAttention({ embedDim, numHeads, bias: false });
   try {
@@ -115,14 +132,25 @@ function arrange(example: WorkedExample, result: AttentionResult, head: number, 
   const width = example.wq.length / numHeads;
   const dims = Array.from({ length: width * numHeads }, (_, index) => String(index));
   const own = dims.slice(head * width, (head + 1) * width);
-  const given = (name: string, rows: readonly string[], cols: readonly string[], values: readonly (readonly number[])[]): Matrix => {
+  const given = (
+    name: string,
+    rows: readonly string[],
+    cols: readonly string[],
+    values: readonly (readonly number[])[],
+  ): Matrix => {
     return { name, rows, cols, values: Float32Array.from(values.flat()), digits: 2, colormap: "diverging" };
   };
-  const computed = (name: string, cols: readonly string[], values: Float32Array, colormap: Matrix["colormap"] = "diverging"): Matrix => {
+  const computed = (
+    name: string,
+    cols: readonly string[],
+    values: Float32Array,
+    colormap: Matrix["colormap"] = "diverging",
+  ): Matrix => {
     return { name, rows: tokens, cols, values, digits: 3, colormap };
   };
   const stage = (name: (typeof stages)[number]): Float32Array => slice(result[name], head, tokens.length);
-  const columns = (matrix: readonly (readonly number[])[]): number[][] => matrix.map((row) => row.slice(head * width, (head + 1) * width));
+  const columns = (matrix: readonly (readonly number[])[]): number[][] =>
+    matrix.map((row) => row.slice(head * width, (head + 1) * width));
 
   const x = given("X", tokens, dims, example.x);
   const q = computed("Q", own, stage("q"));
@@ -138,8 +166,18 @@ function arrange(example: WorkedExample, result: AttentionResult, head: number, 
   const output = computed("output", dims, result.output.data);
 
   const project = (letter: string, w: readonly (readonly number[])[], to: Matrix): Step => {
-    const about = { Q: "What each token looks for.", K: "What each token offers to be found by.", V: "What each token hands over when it is looked at." }[letter];
-    return product(`${letter} = X · W_${letter.toLowerCase()}`, about ?? "", x, given(`W_${letter.toLowerCase()}`, dims, own, columns(w)), to);
+    const about = {
+      Q: "What each token looks for.",
+      K: "What each token offers to be found by.",
+      V: "What each token hands over when it is looked at.",
+    }[letter];
+    return product(
+      `${letter} = X · W_${letter.toLowerCase()}`,
+      about ?? "",
+      x,
+      given(`W_${letter.toLowerCase()}`, dims, own, columns(w)),
+      to,
+    );
   };
   const beforeSoftmax = causal ? masked : scaled;
   return [
@@ -150,8 +188,20 @@ function arrange(example: WorkedExample, result: AttentionResult, head: number, 
     ...(causal ? [mask(scaled, masked)] : []),
     softmax(beforeSoftmax, weights),
     project("V", example.wv, v),
-    product("Head output = weights · V", "Each token takes from every value the share its row says.", weights, v, headOutput),
-    product("Output = heads joined · W_o", "The heads side by side, mixed: the new embedding of each token in its context.", joined, given("W_o", dims, dims, example.wo), output),
+    product(
+      "Head output = weights · V",
+      "Each token takes from every value the share its row says.",
+      weights,
+      v,
+      headOutput,
+    ),
+    product(
+      "Output = heads joined · W_o",
+      "The heads side by side, mixed: the new embedding of each token in its context.",
+      joined,
+      given("W_o", dims, dims, example.wo),
+      output,
+    ),
   ];
 }
 
@@ -168,7 +218,10 @@ function product(title: string, about: string, left: Matrix, right: Matrix, resu
     ],
     result,
     explain: (row, col) => {
-      const terms = Array.from({ length: inner }, (_, index) => `${factor(left, row, index)}·${factor(right, index, col)}`);
+      const terms = Array.from(
+        { length: inner },
+        (_, index) => `${factor(left, row, index)}·${factor(right, index, col)}`,
+      );
       return `${terms.join(" + ")} ${equals} ${formatValue(at(result, row, col))}`;
     },
     uses: (which, cell, { row, col }) => (which === 0 ? cell.row === row : cell.col === col),
@@ -196,7 +249,9 @@ function mask(scaled: Matrix, masked: Matrix): Step {
     result: masked,
     explain: (row, col) => {
       const [query, key] = [masked.rows[row] ?? "", masked.cols[col] ?? ""];
-      return col > row ? `‘${key}’ comes after ‘${query}’: −∞` : `‘${key}’ is not after ‘${query}’: stays ${formatValue(at(masked, row, col))}`;
+      return col > row
+        ? `‘${key}’ comes after ‘${query}’: −∞`
+        : `‘${key}’ is not after ‘${query}’: stays ${formatValue(at(masked, row, col))}`;
     },
     uses: sameCell,
   };
@@ -218,7 +273,8 @@ function softmax(scores: Matrix, weights: Matrix): Step {
   };
 }
 
-export const at = (matrix: Matrix, row: number, col: number): number => matrix.values[row * matrix.cols.length + col] ?? NaN;
+export const at = (matrix: Matrix, row: number, col: number): number =>
+  matrix.values[row * matrix.cols.length + col] ?? NaN;
 
 /** A number as it is printed: masked scores are −∞, masked weights 0. */
 export function printed(value: number, digits: number): string {
@@ -253,7 +309,8 @@ function joinHeads(outputs: Tensor | undefined, tokens: number, heads: number, w
   const joined = new Float32Array(tokens * heads * width);
   for (let head = 0; head < heads; head++) {
     const part = slice(outputs, head, tokens);
-    for (let row = 0; row < tokens; row++) joined.set(part.subarray(row * width, (row + 1) * width), (row * heads + head) * width);
+    for (let row = 0; row < tokens; row++)
+      joined.set(part.subarray(row * width, (row + 1) * width), (row * heads + head) * width);
   }
   return joined;
 }

@@ -25,7 +25,11 @@ const engineLine = byId("engine", HTMLElement);
 const grid = byId("grid", HTMLElement) as AttentionMap;
 const map = byId("map", HTMLElement) as AttentionMap;
 
-function listen<Name extends keyof AttentionMapEvents>(target: AttentionMap, name: Name, act: (detail: AttentionMapEvents[Name], event: Event) => void): void {
+function listen<Name extends keyof AttentionMapEvents>(
+  target: AttentionMap,
+  name: Name,
+  act: (detail: AttentionMapEvents[Name], event: Event) => void,
+): void {
   target.addEventListener(name, (event) => act((event as CustomEvent<AttentionMapEvents[Name]>).detail, event));
 }
 
@@ -72,9 +76,10 @@ let tokens: readonly string[] = [];
 /** The row of the open head that is pointed at, and its colours. */
 let query: { row: number | null; colors: Uint8ClampedArray | null } = { row: null, colors: null };
 
-function showTokens(newTokens: readonly string[]): void {
+function showTokens(newTokens: readonly string[], total = newTokens.length): void {
   tokens = newTokens;
-  count.textContent = tokens.length === 1 ? "1 token" : `${tokens.length} tokens`;
+  const amount = total === 1 ? "1 token" : `${total} tokens`;
+  count.textContent = total > tokens.length ? `${amount}, of which the model reads the first ${tokens.length}` : amount;
   drawTokens();
 }
 
@@ -92,7 +97,7 @@ function drawTokens(): void {
 function measureRedraw(since: number, maps: number): void {
   requestAnimationFrame(() => {
     const { duration } = performance.measure("headlens:redraw", { start: since, end: performance.now() });
-    document.documentElement.dataset["redrawMs"] = duration.toFixed(1);
+    document.documentElement.dataset.redrawMs = duration.toFixed(1);
     void showEngine(`${maps} maps in ${duration.toFixed(0)} ms`);
   });
 }
@@ -103,8 +108,8 @@ async function showEngine(last: string): Promise<void> {
   engineLine.textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · ${last}`;
 }
 
-listen(grid, "attention-draw", ({ tokens: shown, layers, heads }) => {
-  showTokens(shown);
+listen(grid, "attention-draw", ({ tokens: shown, tokenCount, layers, heads }) => {
+  showTokens(shown, tokenCount);
   if (changedAt !== undefined) measureRedraw(changedAt, layers * heads);
   changedAt = undefined;
 });
