@@ -28,7 +28,7 @@ const policyInPage: Plugin = {
   ],
 };
 
-const port = Number(process.env["PORT"] ?? 5173);
+const port = Number(process.env.PORT ?? 5173);
 
 export default defineConfig({
   root: at("web/playground"),
