@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "headlens/attention.h"
 #include "headlens/tensor.h"
@@ -82,6 +83,14 @@ const Backend& FindBackend(std::string_view name);
 
 /// Highway's name of the instruction set that SimdBackend uses now: "AVX2", "NEON", "WASM", …
 std::string_view SimdTarget();
+
+struct SimdTargetInfo {
+  std::string_view name;
+  bool available;  ///< whether this machine has it
+};
+
+/// The instruction sets that SimdBackend is compiled for, best first.
+std::vector<SimdTargetInfo> SimdTargets();
 
 }  // namespace headlens
 

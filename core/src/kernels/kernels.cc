@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/kernels.h"
 
+#include "headlens/backend.h"
+
 // Tiles are arrays of vectors, which the targets with vectors of unknown length (SVE, RVV) do not have; Arm runs NEON.
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
@@ -36,4 +38,18 @@ HWY_EXPORT(Table);
 const Kernels& BestKernels() { return *HWY_DYNAMIC_DISPATCH(Table)(); }
 
 }  // namespace headlens::simd
+
+namespace headlens {
+
+std::vector<SimdTargetInfo> SimdTargets() {
+  std::vector<SimdTargetInfo> targets;
+  // Highway numbers better targets by lower bits.
+  for (std::int64_t rest = HWY_TARGETS, bit = 0; rest != 0; rest &= ~bit) {
+    bit = rest & -rest;
+    targets.push_back({hwy::TargetName(bit), (hwy::SupportedTargets() & bit) != 0});
+  }
+  return targets;
+}
+
+}  // namespace headlens
 #endif  // HWY_ONCE

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+namespace headlens::cli {
+namespace {
+
+std::string SystemMessage() { return std::strerror(errno); }
+
+/// An open file, closed at the end of its scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  /// False when what was written could not be kept.
+  bool Close() { return close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+off_t PhysicalMemory() {
+  return static_cast<off_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<off_t>(sysconf(_SC_PAGESIZE));
+}
+
+off_t CheckedSize(const std::string& path, int fd) {
+  struct stat info{};
+  if (fstat(fd, &info) != 0) throw InputError(path + ": " + SystemMessage());
+  if (S_ISDIR(info.st_mode)) throw InputError(path + ": is a directory, expected a file");
+  if (!S_ISREG(info.st_mode)) throw InputError(path + ": is not a regular file");
+  if (const off_t most = PhysicalMemory() / 2; info.st_size > most) {
+    throw InputError(path + ": has " + std::to_string(info.st_size) + " bytes, and half of this machine's memory is " +
+                     std::to_string(most));
+  }
+  return info.st_size;
+}
+
+bool WriteAll(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+File::File(const std::string& path) {
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) throw InputError(path + ": " + SystemMessage());
+  buffer_ = Buffer<std::byte>(CheckedSize(path, file.get()));
+  for (Index at = 0; at < buffer_.size();) {
+    const ssize_t count = read(file.get(), buffer_.data() + at, static_cast<std::size_t>(buffer_.size() - at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw InputError(path + ": " + SystemMessage());
+    if (count == 0) throw InputError(path + ": became shorter while it was read");
+    at += count;
+  }
+}
+
+void WriteFile(const std::string& path, std::span<const std::byte> bytes) {
+  const auto fail = [&path] { throw std::runtime_error(path + ": cannot be written: " + SystemMessage()); };
+  std::string beside = path + ".XXXXXX";
+  Descriptor file(mkstemp(beside.data()));
+  if (file.get() < 0) fail();
+  const mode_t mask = umask(0);
+  umask(mask);
+  const bool written = fchmod(file.get(), 0666 & ~mask) == 0 && WriteAll(file.get(), bytes) && file.Close() &&
+                       std::rename(beside.c_str(), path.c_str()) == 0;
+  if (written) return;
+  const int reason = errno;
+  unlink(beside.c_str());
+  errno = reason;
+  fail();
+}
+
+}  // namespace headlens::cli

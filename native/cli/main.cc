@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// headlens: multi-head attention over files, maps of a model's heads, and a benchmark.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "headlens/backend.h"
+#include "headlens/error.h"
+#include "headlens/version.h"
+
+namespace headlens::cli {
+
+CLI::Option* AddBackendOption(CLI::App& command, std::string& name) {
+  std::vector<std::string> names;
+  for (const Backend* backend : Backends()) names.emplace_back(backend->name());
+  return command.add_option("--backend", name, "How it is computed")->check(CLI::IsMember(names))->type_name("NAME");
+}
+
+namespace {
+
+/// A small file can ask for maps of any size. What exceeds this machine's memory then fails as an allocation, with a
+/// message, and ends no other program. Not under AddressSanitizer, which reserves more addresses than there are.
+void LimitMemory() {
+#if !defined(__SANITIZE_ADDRESS__)
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0) return;
+  const rlim_t memory = static_cast<rlim_t>(pages) * static_cast<rlim_t>(page);
+  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory) return;
+  limit.rlim_cur = memory;
+  setrlimit(RLIMIT_AS, &limit);
+#endif
+}
+
+/// The message, whatever names from files it holds, as one line without control characters.
+int Report(const std::string& message, ExitStatus status) {
+  std::string line = message;
+  for (char& c : line) {
+    if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';
+  }
+  std::cerr << "headlens: " << line << "\n";
+  return status;
+}
+
+int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+  std::string command = "headlens";
+  for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+  return Report(std::string(error.what()) + " (see " + command + " --help)", kBadInput);
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("Multi-head attention, and what every head looks at.", "headlens");
+  app.set_version_flag("--version", std::string("headlens ") + Version());
+  app.require_subcommand(1);
+  app.footer("Exit status: 0 done, 1 could not be done, 2 wrong input or usage.");
+  AddAttend(app);
+  AddMap(app);
+  AddBench(app);
+  AddInfo(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return ReportUsage(app, error);
+  }
+  if (!std::cout.flush()) return Report("cannot write to the standard output", kFailure);
+  return kOk;
+}
+
+}  // namespace
+}  // namespace headlens::cli
+
+int main(int argc, char** argv) {
+  using namespace headlens;
+  try {
+    cli::LimitMemory();
+    return cli::Run(argc, argv);
+  } catch (const cli::InputError& error) {
+    return cli::Report(error.what(), cli::kBadInput);
+  } catch (const Error& error) {
+    return cli::Report(error.what(), cli::kBadInput);
+  } catch (const std::exception& error) {
+    return cli::Report(error.what(), cli::kFailure);
+  }
+}

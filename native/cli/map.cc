@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/// headlens map --model DIR --tokens IDS --out FILE: what every head of a model looks at.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/maps.h"
+#include "cli/progress.h"
+#include "headlens/decoder.h"
+#include "headlens/safetensors.h"
+
+namespace headlens::cli {
+namespace {
+
+struct MapOptions {
+  std::string model, output, text;
+  std::vector<std::int32_t> tokens;
+  std::optional<Index> layer, head;
+  std::string backend = "simd", theme = "light";
+  Index cell = 0;  // 0: chosen by the number of tokens
+};
+
+constexpr double kMaxWeights = 1 << 26;  // of all maps together: 256 MiB
+constexpr Index kMaxPixels = 1 << 26;    // of the picture: 192 MiB
+constexpr Index kMaxSide = 1 << 20;
+constexpr Index kMapPixels = 200;  // about how wide a map is when no --cell is given
+
+std::string ExtensionOf(const std::string& path) { return std::filesystem::path(path).extension().string(); }
+bool IsPicture(const std::string& path) { return ExtensionOf(path) == ".png" || ExtensionOf(path) == ".svg"; }
+bool IsNumbers(const std::string& path) { return ExtensionOf(path) == ".json" || ExtensionOf(path) == ".csv"; }
+
+PictureStyle StyleOf(const MapOptions& options) {
+  const auto length = static_cast<Index>(options.tokens.size());
+  const Index cell = options.cell > 0 ? options.cell : std::clamp<Index>(kMapPixels / length, 1, 24);
+  return {options.theme == "dark" ? Theme::kDark : Theme::kLight, cell};
+}
+
+/// The numbers 0 to count - 1, or the chosen one of them.
+std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, Index count) {
+  if (chosen && *chosen >= count) {
+    throw InputError(std::string(option) + " " + std::to_string(*chosen) + ": the model's are 0 to " +
+                     std::to_string(count - 1));
+  }
+  if (chosen) return {*chosen};
+  std::vector<Index> all(static_cast<std::size_t>(count));
+  for (Index i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = i;
+  return all;
+}
+
+/// Refuses what is too large before anything is computed.
+void CheckSizes(const MapOptions& options, Index layers, Index heads) {
+  const auto length = static_cast<Index>(options.tokens.size());
+  const auto cells = static_cast<double>(length) * static_cast<double>(length);
+  const std::string fewer = "; choose a --layer or a --head, or give fewer tokens";
+  if (cells * static_cast<double>(layers) * static_cast<double>(heads) > kMaxWeights) {
+    throw InputError("the maps of " + std::to_string(layers) + " layers of " + std::to_string(heads) + " heads for " +
+                     std::to_string(length) + " tokens would have more than " +
+                     std::to_string(static_cast<Index>(kMaxWeights)) + " weights" + fewer);
+  }
+  if (IsNumbers(options.output)) return;
+  const auto [width, height] = SizeOfPicture(layers, heads, length, StyleOf(options).cell);
+  if (width > kMaxSide || height > kMaxSide || width * height > kMaxPixels) {
+    throw InputError("the picture would have " + std::to_string(width) + " x " + std::to_string(height) +
+                     " pixels, more than " + std::to_string(kMaxPixels) + fewer + " or a smaller --cell");
+  }
+}
+
+Decoder LoadModel(const std::string& folder, const DecoderConfig& config, const std::string& backend) {
+  const std::string path = folder + "/model.safetensors";
+  const File file(path);
+  return Blaming(path, [&] {
+    const Safetensors tensors(file.bytes());
+    return Decoder(config, [&tensors](std::string_view name) { return tensors.Find(name); }, FindBackend(backend));
+  });
+}
+
+Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
+  const std::string config_path = options.model + "/config.json";
+  const DecoderConfig config = Blaming(config_path, [&] { return ParseDecoderConfig(File(config_path).text()); });
+  Maps maps{options.tokens,
+            Chosen("--layer", options.layer, config.layers),
+            Chosen("--head", options.head, config.heads),
+            {}};
+  CheckSizes(options, static_cast<Index>(maps.layers.size()), static_cast<Index>(maps.heads.size()));
+  progress.Show("reading " + options.model);
+  const Decoder decoder = LoadModel(options.model, config, options.backend);
+  progress.Show("running the model");
+  const DecoderAttention attention = Blaming("--tokens", [&] { return decoder.Attend(options.tokens); });
+  for (const Index layer : maps.layers) {
+    progress.Show("maps of layer " + std::to_string(layer));
+    for (const Index head : maps.heads) {
+      maps.weights.emplace_back(Shape{maps.length(), maps.length()});
+      attention.Map(layer, head, 0, maps.length(), maps.weights.back().view<2>());
+    }
+  }
+  return maps;
+}
+
+void Map(const MapOptions& options) {
+  if (!options.text.empty()) {
+    throw InputError("--text: this program has no tokenizer yet; give the ids of the tokens with --tokens 1,2,3");
+  }
+  if (options.tokens.empty()) throw InputError("--tokens is required: the ids of the tokens, as 1,2,3");
+  const Progress progress;
+  const std::string extension = ExtensionOf(options.output);
+  const Maps maps = ComputeMaps(options, progress);
+  progress.Show("writing " + options.output);
+  if (extension == ".png") WriteFile(options.output, ToPng(maps, StyleOf(options)));
+  if (extension == ".svg") WriteFile(options.output, ToSvg(maps, StyleOf(options)));
+  if (extension == ".json") WriteFile(options.output, ToJson(maps));
+  if (extension == ".csv") WriteFile(options.output, ToCsv(maps));
+}
+
+std::string CheckExtension(const std::string& path) {
+  return IsPicture(path) || IsNumbers(path) ? "" : "the name must end in .png, .svg, .json or .csv";
+}
+
+}  // namespace
+
+void AddMap(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("map", "Draw what every head of a model looks at");
+  const auto options = std::make_shared<MapOptions>();
+  command
+      ->add_option("--model", options->model, "Folder with config.json and model.safetensors, as Hugging Face has them")
+      ->required()
+      ->type_name("DIR");
+  CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of the tokens, as 1,2,3");
+  tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false);
+  command->add_option("--text", options->text, "Text, once this program has a tokenizer; for now, give --tokens")
+      ->type_name("TEXT")
+      ->excludes(tokens);
+  command->add_option("--out", options->output, "Picture (.png, .svg) or weights (.json, .csv)")
+      ->required()
+      ->check(CLI::Validator(CheckExtension, ""))
+      ->type_name("FILE");
+  command->add_option("--layer", options->layer, "Only this layer, counted from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command->add_option("--head", options->head, "Only this head, counted from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command->add_option("--theme", options->theme, "Colours: light or dark")
+      ->check(CLI::IsMember({"light", "dark"}))
+      ->type_name("THEME");
+  command->add_option("--cell", options->cell, "Side of a cell in the picture, in pixels")
+      ->check(CLI::Range(1, 64))
+      ->type_name("PIXELS");
+  AddBackendOption(*command, options->backend);
+  command->callback([options] { Map(*options); });
+}
+
+}  // namespace headlens::cli

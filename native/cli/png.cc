@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/png.h"
+
+#include <png.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace headlens::cli {
+
+std::vector<std::byte> EncodePng(std::span<const std::uint8_t> pixels, Index width, Index height, PixelFormat format) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(width);
+  image.height = static_cast<png_uint_32>(height);
+  image.format = format == PixelFormat::kRgb ? PNG_FORMAT_RGB : PNG_FORMAT_RGBA;
+  std::vector<std::byte> file(PNG_IMAGE_PNG_SIZE_MAX(image));
+  png_alloc_size_t size = file.size();
+  if (png_image_write_to_memory(&image, file.data(), &size, /*convert_to_8_bit=*/0, pixels.data(), /*row_stride=*/0,
+                                nullptr) == 0) {
+    throw std::runtime_error(std::string("the picture cannot be encoded: ") + image.message);
+  }
+  file.resize(size);
+  return file;
+}
+
+}  // namespace headlens::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_NATIVE_CLI_PNG_H_
+#define HEADLENS_NATIVE_CLI_PNG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "headlens/tensor.h"
+
+namespace headlens::cli {
+
+enum class PixelFormat { kRgb, kRgba };
+
+/// The bytes of a PNG file: `pixels` row by row, 3 or 4 bytes each, as sRGB. Throws std::runtime_error with libpng's
+/// message.
+std::vector<std::byte> EncodePng(std::span<const std::uint8_t> pixels, Index width, Index height, PixelFormat format);
+
+}  // namespace headlens::cli
+
+#endif  // HEADLENS_NATIVE_CLI_PNG_H_
