@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Comparisons with tolerances from the norms of the data, and the golden cases that every door is held against. */
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+
+export const kRoot = fileURLToPath(new URL("..", import.meta.url));
+export const kGolden = `${kRoot}tests/golden`;
+
+export function goldenCases(): string[] {
+  const names = readdirSync(`${kGolden}/cases`).filter((name) => name.endsWith(".safetensors")).sort();
+  expect(names.length).toBeGreaterThan(100);
+  return names;
+}
+
+/** Largest finite magnitude. */
+export function maxNorm(values: ArrayLike<number>): number {
+  let norm = 0;
+  for (let i = 0; i < values.length; ++i) {
+    const magnitude = Math.abs(values[i] ?? 0);
+    if (Number.isFinite(magnitude) && magnitude > norm) norm = magnitude;
+  }
+  return norm;
+}
+
+/** Distance between 1 and the next float32. */
+export const kEpsilon = 2 ** -23;
+
+interface Values {
+  readonly data: ArrayLike<number>;
+  readonly shape: readonly number[];
+}
+
+/** Same shape, and each element within `tolerance`; NaN equals NaN, an infinity itself. Names the worst element. */
+export function expectClose(what: string, got: Values | undefined, expected: Values, tolerance: number): void {
+  if (!got) throw new Error(`${what} is missing`);
+  expect(got.shape, `${what}: shape`).toEqual(expected.shape);
+  let outside = 0;
+  let worst = 0;
+  let at = -1;
+  for (let i = 0; i < expected.data.length; ++i) {
+    const a = got.data[i] ?? NaN;
+    const b = expected.data[i] ?? NaN;
+    const error = Object.is(a, b) || a === b ? 0 : Math.abs(a - b);
+    if (!(error <= tolerance)) ++outside;
+    if (!(error <= worst)) [worst, at] = [error, i];
+  }
+  if (outside > 0) {
+    throw new Error(`${what}: ${outside} of ${expected.data.length} differ by more than ${tolerance}; worst at ${at}: ${got.data[at]} instead of ${expected.data[at]}`);
+  }
+}
