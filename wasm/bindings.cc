@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The surface of the WebAssembly module, mirrored by src/module.ts. The only file that knows Embind.
 ///
-/// Calls that can fail return either their value or { error: { code, message } }; nothing is thrown across the boundary.
+/// Calls that can fail return either their value or { error: { code, message } }; nothing is thrown across the
+/// boundary.
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
 #include <malloc.h>
@@ -75,7 +76,9 @@ Shape ShapeFromJs(const val& array) {
 
 /// A typed array over freshly declared bytes, to be filled at once.
 val Fillable(std::span<std::byte> bytes, DType dtype) {
-  const auto view = [&]<class T>(T* data) { return val(emscripten::typed_memory_view(bytes.size() / sizeof(T), data)); };
+  const auto view = [&]<class T>(T* data) {
+    return val(emscripten::typed_memory_view(bytes.size() / sizeof(T), data));
+  };
   if (dtype == DType::kF32) return view(reinterpret_cast<float*>(bytes.data()));
   if (dtype == DType::kI32) return view(reinterpret_cast<std::int32_t*>(bytes.data()));
   return view(reinterpret_cast<std::uint8_t*>(bytes.data()));
@@ -90,7 +93,8 @@ DType ParseDType(const std::string& name) {
 
 class ProblemHandle {
  public:
-  ProblemHandle(const std::string& op, const std::string& options) : problem_(op, options), parameter_count_(problem_.ParameterCount()) {}
+  ProblemHandle(const std::string& op, const std::string& options)
+      : problem_(op, options), parameter_count_(problem_.ParameterCount()) {}
 
   val Input(const std::string& name, const std::string& dtype_name, const val& shape) {
     return Guard([&] {
@@ -134,7 +138,9 @@ class ProblemHandle {
 
 ColorOptions ReadColorOptions(const val& options) {
   ColorOptions colors;
-  const auto text = [&](const char* key) { return options[key].isUndefined() ? std::string() : options[key].as<std::string>(); };
+  const auto text = [&](const char* key) {
+    return options[key].isUndefined() ? std::string() : options[key].as<std::string>();
+  };
   const auto number = [&](const char* key) {
     return options[key].isUndefined() ? std::nullopt : std::optional<float>(options[key].as<float>());
   };
@@ -169,7 +175,8 @@ class AttentionHandle {
     return Guard([&] {
       const Index rows = std::max(row_end - row_begin, 0), columns = attention_.length();
       const bool pooled = pool_rows > 0 && pool_cols > 0 && (pool_rows < rows || pool_cols < columns);
-      const Tensor map(pooled ? Shape{std::min<Index>(pool_rows, rows), std::min<Index>(pool_cols, columns)} : Shape{rows, columns});
+      const Tensor map(pooled ? Shape{std::min<Index>(pool_rows, rows), std::min<Index>(pool_cols, columns)}
+                              : Shape{rows, columns});
       if (pooled) {
         attention_.PooledMap(layer, head, row_begin, row_end, map.view<2>());
       } else {
@@ -207,14 +214,16 @@ class ModelHandle {
       : config_(ParseDecoderConfig(config)), file_(ElementCount({static_cast<Index>(byte_length)})) {}
 
   val Weights() const {
-    return val(emscripten::typed_memory_view(static_cast<std::size_t>(file_.size()), reinterpret_cast<std::uint8_t*>(file_.data())));
+    return val(emscripten::typed_memory_view(static_cast<std::size_t>(file_.size()),
+                                             reinterpret_cast<std::uint8_t*>(file_.data())));
   }
 
   val Build() {
     return Guard([&] {
       const Buffer<std::byte> file = std::move(file_);
       const Safetensors tensors({file.data(), static_cast<std::size_t>(file.size())});
-      decoder_ = std::make_shared<Decoder>(config_, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
+      decoder_ = std::make_shared<Decoder>(
+          config_, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
       return val::undefined();
     });
   }
@@ -266,7 +275,8 @@ val Colorbar(const std::string& options, int steps) {
   const ColorOptions colors = ReadColorOptions(ParseJson(options));
   std::vector<std::uint8_t> rgba;
   for (int i = 0; i < steps; ++i) {
-    const Rgba color = ColorAt(colors.colormap, colors.theme, steps > 1 ? static_cast<float>(i) / static_cast<float>(steps - 1) : 0.0f);
+    const Rgba color = ColorAt(colors.colormap, colors.theme,
+                               steps > 1 ? static_cast<float>(i) / static_cast<float>(steps - 1) : 0.0f);
     rgba.insert(rgba.end(), color.begin(), color.end());
   }
   return val::global("Uint8ClampedArray").new_(Copy(std::span<const std::uint8_t>(rgba))["buffer"]);
@@ -277,8 +287,10 @@ double HeapBytes() { return static_cast<double>(mallinfo().uordblks); }
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(headlens) {
-  emscripten::function("version", +[] { return std::string(Version()); });
-  emscripten::function("simdTarget", +[] { return std::string(SimdTarget()); });
+  emscripten::function(
+      "version", +[] { return std::string(Version()); });
+  emscripten::function(
+      "simdTarget", +[] { return std::string(SimdTarget()); });
   emscripten::function("heapBytes", &HeapBytes);
   emscripten::function("createProblem", &CreateProblem);
   emscripten::function("createModel", &CreateModel);

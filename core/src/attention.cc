@@ -14,7 +14,8 @@ Shape ShapeOf(const View<T, Rank>& view) {
 }
 
 template <class T, std::size_t Rank>
-void ExpectShape(const char* name, const View<T, Rank>& view, const std::array<Index, Rank>& expected, const char* why) {
+void ExpectShape(const char* name, const View<T, Rank>& view, const std::array<Index, Rank>& expected,
+                 const char* why) {
   if (!view || view.shape == expected) return;
   throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(ShapeOf(view)) + ", expected " +
                                      ToString(Shape(expected.begin(), expected.end())) + why);
@@ -38,7 +39,8 @@ void ValidateQkv(const AttentionProblem& p) {
     throw Error(ErrorCode::kShape, both + ": the number of query heads, " + std::to_string(heads) +
                                        ", must be a multiple of the key/value heads, " + std::to_string(kv_heads));
   }
-  if (width < 1) throw Error(ErrorCode::kShape, "the head width must be at least 1, query has " + ToString(ShapeOf(p.q)));
+  if (width < 1)
+    throw Error(ErrorCode::kShape, "the head width must be at least 1, query has " + ToString(ShapeOf(p.q)));
   if (p.v) {
     ExpectShape("value", p.v, {batch, kv_heads, p.k.shape[2], p.v.shape[3]}, " (batch, heads and length of the key)");
   }
@@ -64,8 +66,9 @@ void ValidateMask(const AttentionProblem& p) {
         for (Index s = 0; s < keys; ++s) {
           const float value = mask.additive(b, h, t, s);
           if (std::isnan(value) || value == std::numeric_limits<float>::infinity()) {
-            throw Error(ErrorCode::kValue, "attn_mask holds " + std::string(std::isnan(value) ? "NaN" : "+inf") + " at " +
-                                               ToString(Shape{b, h, t, s}) + "; expected finite numbers or -inf");
+            throw Error(ErrorCode::kValue, "attn_mask holds " + std::string(std::isnan(value) ? "NaN" : "+inf") +
+                                               " at " + ToString(Shape{b, h, t, s}) +
+                                               "; expected finite numbers or -inf");
           }
         }
 }
@@ -76,8 +79,12 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
   const struct {
     const char* name;
     const View<float, 4>& view;
-  } maps[] = {{"weights", r.weights},           {"dropped_weights", r.dropped_weights}, {"scores", r.scores},
-              {"scaled_scores", r.scaled_scores}, {"capped_scores", r.capped_scores},     {"biased_scores", r.biased_scores},
+  } maps[] = {{"weights", r.weights},
+              {"dropped_weights", r.dropped_weights},
+              {"scores", r.scores},
+              {"scaled_scores", r.scaled_scores},
+              {"capped_scores", r.capped_scores},
+              {"biased_scores", r.biased_scores},
               {"masked_scores", r.masked_scores}};
   for (const auto& [name, view] : maps) {
     ExpectShape(name, view, map, "");

@@ -11,7 +11,8 @@ namespace headlens {
 
 inline void ExpectSizes(const char* what, const Shape& got, const Shape& expected) {
   if (got != expected) {
-    throw Error(ErrorCode::kShape, std::string(what) + " has shape " + ToString(got) + ", expected " + ToString(expected));
+    throw Error(ErrorCode::kShape,
+                std::string(what) + " has shape " + ToString(got) + ", expected " + ToString(expected));
   }
 }
 
@@ -29,7 +30,8 @@ inline void CheckPack(View<const float, 2> weight, std::span<const float> bias) 
   if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {weight.shape[0]});
 }
 
-inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, View<float, 2> y) {
+inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias,
+                      View<float, 2> y) {
   ExpectSizes("output of a norm", SizesOf(y), SizesOf(x));
   ExpectSizes("weight of a norm", {static_cast<Index>(weight.size())}, {x.shape[1]});
   if (!bias.empty()) ExpectSizes("bias of a norm", {static_cast<Index>(bias.size())}, {x.shape[1]});

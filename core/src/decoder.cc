@@ -21,8 +21,8 @@ Index ReadSize(const json& config, const char* key, Index fallback) {
     throw Error(ErrorCode::kFormat, std::string("config.json has no ") + key);
   }
   if (!it->is_number_integer() || it->get<std::int64_t>() < 1 || it->get<std::int64_t>() > kMaxSize) {
-    throw Error(ErrorCode::kValue, std::string("config.json: ") + key + " is " + it->dump() + ", expected a whole number from 1 to " +
-                                       std::to_string(kMaxSize));
+    throw Error(ErrorCode::kValue, std::string("config.json: ") + key + " is " + it->dump() +
+                                       ", expected a whole number from 1 to " + std::to_string(kMaxSize));
   }
   return it->get<Index>();
 }
@@ -31,7 +31,8 @@ double ReadPositive(const json& config, const char* key, double fallback) {
   const auto it = config.find(key);
   if (it == config.end() || it->is_null()) return fallback;
   if (!it->is_number() || !(it->get<double>() > 0.0) || !std::isfinite(it->get<double>())) {
-    throw Error(ErrorCode::kValue, std::string("config.json: ") + key + " is " + it->dump() + ", expected a positive number");
+    throw Error(ErrorCode::kValue,
+                std::string("config.json: ") + key + " is " + it->dump() + ", expected a positive number");
   }
   return it->get<double>();
 }
@@ -40,7 +41,8 @@ void RequireLlama(const json& config) {
   const auto text = [&](const char* key, const char* expected) {
     const auto it = config.find(key);
     if (it == config.end() || *it == expected) return;
-    throw Error(ErrorCode::kUnsupported, std::string("config.json: ") + key + " is " + it->dump() + ", supported is \"" + expected + "\"");
+    throw Error(ErrorCode::kUnsupported,
+                std::string("config.json: ") + key + " is " + it->dump() + ", supported is \"" + expected + "\"");
   };
   if (!config.contains("model_type")) throw Error(ErrorCode::kFormat, "config.json has no model_type");
   text("model_type", "llama");
@@ -48,7 +50,8 @@ void RequireLlama(const json& config) {
   for (const char* key : {"rope_scaling", "attention_bias", "mlp_bias"}) {
     const auto it = config.find(key);
     if (it != config.end() && !it->is_null() && *it != false) {
-      throw Error(ErrorCode::kUnsupported, std::string("config.json: ") + key + " is " + it->dump() + ", supported is none");
+      throw Error(ErrorCode::kUnsupported,
+                  std::string("config.json: ") + key + " is " + it->dump() + ", supported is none");
     }
   }
 }
@@ -102,22 +105,29 @@ DecoderConfig ParseDecoderConfig(std::string_view text) {
   const auto tied = config.find("tie_word_embeddings");
   result.tie_word_embeddings = tied != config.end() && tied->is_boolean() && tied->get<bool>();
   if (result.heads % result.kv_heads != 0 || result.head_dim % 2 != 0) {
-    throw Error(ErrorCode::kValue, "config.json: num_attention_heads " + std::to_string(result.heads) + " must be a multiple of num_key_value_heads " +
-                                       std::to_string(result.kv_heads) + ", and head_dim " + std::to_string(result.head_dim) + " even");
+    throw Error(ErrorCode::kValue, "config.json: num_attention_heads " + std::to_string(result.heads) +
+                                       " must be a multiple of num_key_value_heads " + std::to_string(result.kv_heads) +
+                                       ", and head_dim " + std::to_string(result.head_dim) + " even");
   }
   return result;
 }
 
-Decoder::Decoder(const DecoderConfig& config, const StateDict& state, const Backend& backend) : config_(config), backend_(backend) {
-  const Index width = config.hidden_size, q_width = config.heads * config.head_dim, kv_width = config.kv_heads * config.head_dim;
+Decoder::Decoder(const DecoderConfig& config, const StateDict& state, const Backend& backend)
+    : config_(config), backend_(backend) {
+  const Index width = config.hidden_size, q_width = config.heads * config.head_dim,
+              kv_width = config.kv_heads * config.head_dim;
   embedding_ = Parameter(state, "model.embed_tokens.weight", {config.vocab_size, width});
   for (Index i = 0; i < config.layers; ++i) {
     const StateDict layer = WithPrefix(state, "model.layers." + std::to_string(i) + ".");
-    const auto linear = [&](const char* name, Index out, Index in) { return LinearParameter(backend, layer, name, out, in, false); };
-    layers_.push_back({Parameter(layer, "input_layernorm.weight", {width}), Parameter(layer, "post_attention_layernorm.weight", {width}),
+    const auto linear = [&](const char* name, Index out, Index in) {
+      return LinearParameter(backend, layer, name, out, in, false);
+    };
+    layers_.push_back({Parameter(layer, "input_layernorm.weight", {width}),
+                       Parameter(layer, "post_attention_layernorm.weight", {width}),
                        linear("self_attn.q_proj", q_width, width), linear("self_attn.k_proj", kv_width, width),
                        linear("self_attn.v_proj", kv_width, width), linear("self_attn.o_proj", width, q_width),
-                       linear("mlp.gate_proj", config.intermediate_size, width), linear("mlp.up_proj", config.intermediate_size, width),
+                       linear("mlp.gate_proj", config.intermediate_size, width),
+                       linear("mlp.up_proj", config.intermediate_size, width),
                        linear("mlp.down_proj", width, config.intermediate_size)});
   }
   final_norm_ = Parameter(state, "model.norm.weight", {width});
@@ -128,7 +138,8 @@ Decoder::Decoder(const DecoderConfig& config, const StateDict& state, const Back
 DecoderAttention Decoder::Attend(std::span<const std::int32_t> ids) const {
   const auto length = static_cast<Index>(ids.size());
   if (length < 1 || length > config_.max_positions) {
-    throw Error(ErrorCode::kValue, "got " + std::to_string(length) + " tokens, expected 1 to " + std::to_string(config_.max_positions) +
+    throw Error(ErrorCode::kValue, "got " + std::to_string(length) + " tokens, expected 1 to " +
+                                       std::to_string(config_.max_positions) +
                                        " (the model's max_position_embeddings)");
   }
   DecoderAttention attention(*this);
@@ -151,7 +162,8 @@ DecoderAttention Decoder::Attend(std::span<const std::int32_t> ids) const {
   return attention;
 }
 
-void Decoder::RunLayer(const Layer& layer, const Tensor& cosine, const Tensor& sine, DecoderAttention::Layer& kept, Tensor& hidden) const {
+void Decoder::RunLayer(const Layer& layer, const Tensor& cosine, const Tensor& sine, DecoderAttention::Layer& kept,
+                       Tensor& hidden) const {
   const Index length = hidden.shape()[0];
   const Tensor normal({length, config_.hidden_size}), change({length, config_.hidden_size});
   const auto project = [&](const Tensor& x, const LinearWeights& weights) {
@@ -190,12 +202,13 @@ void Decoder::RunLayer(const Layer& layer, const Tensor& cosine, const Tensor& s
 void DecoderAttention::Map(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> weights) const {
   const DecoderConfig& config = decoder_->config_;
   if (layer < 0 || layer >= config.layers || head < 0 || head >= config.heads) {
-    throw Error(ErrorCode::kValue, "layer " + std::to_string(layer) + ", head " + std::to_string(head) + " is not there: the model has " +
-                                       std::to_string(config.layers) + " layers of " + std::to_string(config.heads) + " heads");
+    throw Error(ErrorCode::kValue, "layer " + std::to_string(layer) + ", head " + std::to_string(head) +
+                                       " is not there: the model has " + std::to_string(config.layers) + " layers of " +
+                                       std::to_string(config.heads) + " heads");
   }
   if (row_begin < 0 || row_end > length_ || row_begin > row_end) {
-    throw Error(ErrorCode::kValue, "rows " + std::to_string(row_begin) + " to " + std::to_string(row_end) + " are not there: the map has " +
-                                       std::to_string(length_) + " rows");
+    throw Error(ErrorCode::kValue, "rows " + std::to_string(row_begin) + " to " + std::to_string(row_end) +
+                                       " are not there: the map has " + std::to_string(length_) + " rows");
   }
   const Index rows = row_end - row_begin;
   const Layer& kept = layers_[static_cast<std::size_t>(layer)];
@@ -208,17 +221,20 @@ void DecoderAttention::Map(Index layer, Index head, Index row_begin, Index row_e
   problem.mask.causal = true;
   problem.mask.query_offset = row_begin;
   AttentionResults results;
-  results.weights = {weights.data, {1, 1, weights.shape[0], weights.shape[1]}, {0, 0, weights.strides[0], weights.strides[1]}};
+  results.weights = {
+      weights.data, {1, 1, weights.shape[0], weights.shape[1]}, {0, 0, weights.strides[0], weights.strides[1]}};
   decoder_->backend_.Attention(problem, results);
 }
 
 void DecoderAttention::PooledMap(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> pooled) const {
   const Index rows = row_end - row_begin;
   if (pooled.shape[0] < 1 || pooled.shape[1] < 1 || pooled.shape[0] > rows || pooled.shape[1] > length_) {
-    throw Error(ErrorCode::kValue, "cannot pool " + ToString({rows, length_}) + " weights to " + ToString({pooled.shape[0], pooled.shape[1]}));
+    throw Error(ErrorCode::kValue, "cannot pool " + ToString({rows, length_}) + " weights to " +
+                                       ToString({pooled.shape[0], pooled.shape[1]}));
   }
   for (Index i = 0; i < pooled.shape[0]; ++i) {
-    const Index first = row_begin + PartBegin(i, rows, pooled.shape[0]), last = row_begin + PartBegin(i + 1, rows, pooled.shape[0]);
+    const Index first = row_begin + PartBegin(i, rows, pooled.shape[0]),
+                last = row_begin + PartBegin(i + 1, rows, pooled.shape[0]);
     const Tensor strip({last - first, length_});
     Map(layer, head, first, last, strip.view<2>());
     for (Index j = 0; j < pooled.shape[1]; ++j) {
@@ -234,7 +250,8 @@ void DecoderAttention::PooledMap(Index layer, Index head, Index row_begin, Index
 Tensor DecoderAttention::Logits() const {
   const Decoder& decoder = *decoder_;
   const Tensor normal(hidden_.shape());
-  decoder.backend_.RmsNorm(hidden_.view<2>(), decoder.final_norm_.values(), decoder.config_.rms_norm_eps, normal.view<2>());
+  decoder.backend_.RmsNorm(hidden_.view<2>(), decoder.final_norm_.values(), decoder.config_.rms_norm_eps,
+                           normal.view<2>());
   Tensor logits({length_, decoder.config_.vocab_size});
   decoder.backend_.Linear(normal.view<2>(), *decoder.lm_head_, logits.view<2>());
   return logits;

@@ -29,18 +29,20 @@ Rgba ToRgba(const Oklch& color) {
   const double m = std::pow(color.lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
   const double s = std::pow(color.lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
   const auto byte = [](double linear) { return static_cast<std::uint8_t>(std::lround(255.0 * SrgbEncode(linear))); };
-  return {byte(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s), byte(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+  return {byte(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+          byte(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
           byte(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s), 255};
 }
 
 /// Lightness runs evenly from `from` to `to`; chroma swells in between, staying inside sRGB; hue turns evenly.
 Oklch Blend(const Oklch& from, const Oklch& to, double t, double swell) {
   return {from.lightness + t * (to.lightness - from.lightness),
-          from.chroma + t * (to.chroma - from.chroma) + swell * std::sin(3.14159265358979323846 * t), from.hue + t * (to.hue - from.hue)};
+          from.chroma + t * (to.chroma - from.chroma) + swell * std::sin(3.14159265358979323846 * t),
+          from.hue + t * (to.hue - from.hue)};
 }
 
-/// From the paper's colour through teal to navy, or from the night's through teal to pale yellow: blue against yellow, the pair that
-/// every common kind of colour blindness keeps.
+/// From the paper's colour through teal to navy, or from the night's through teal to pale yellow: blue against yellow,
+/// the pair that every common kind of colour blindness keeps.
 Oklch Sequential(Theme theme, double t) {
   return theme == Theme::kLight ? Blend({0.975, 0.012, 200}, {0.27, 0.085, 268}, t, 0.075)
                                 : Blend({0.21, 0.025, 265}, {0.94, 0.12, 104}, t, 0.05);
@@ -49,7 +51,8 @@ Oklch Sequential(Theme theme, double t) {
 /// Orange for negative, blue for positive, meeting in the background.
 Oklch Diverging(Theme theme, double t) {
   const double strength = std::abs(2.0 * t - 1.0), hue = t < 0.5 ? 50.0 : 255.0;
-  return theme == Theme::kLight ? Oklch{0.975 - 0.475 * strength, 0.13 * strength, hue} : Oklch{0.23 + 0.52 * strength, 0.13 * strength, hue};
+  return theme == Theme::kLight ? Oklch{0.975 - 0.475 * strength, 0.13 * strength, hue}
+                                : Oklch{0.23 + 0.52 * strength, 0.13 * strength, hue};
 }
 
 using Table = std::array<Rgba, kSteps>;
@@ -101,7 +104,8 @@ void Colorize(View<const float, 2> values, const ColorOptions& options, std::spa
   const Index cells = ElementCount({values.shape[0], values.shape[1], 4});
   if (static_cast<Index>(rgba.size()) != cells) {
     throw Error(ErrorCode::kShape, std::to_string(rgba.size()) + " bytes of pixels for values of shape " +
-                                       ToString({values.shape[0], values.shape[1]}) + ", expected " + std::to_string(cells));
+                                       ToString({values.shape[0], values.shape[1]}) + ", expected " +
+                                       std::to_string(cells));
   }
   const Range range = RangeOf(values, options);
   const float factor = range.max > range.min ? 1.0f / (range.max - range.min) : 0.0f;
@@ -110,7 +114,8 @@ void Colorize(View<const float, 2> values, const ColorOptions& options, std::spa
     for (Index j = 0; j < values.shape[1]; ++j, pixel += 4) {
       const float value = values(i, j);
       const bool masked = std::isnan(value) || (options.causal && j > i);
-      const Rgba color = masked ? Rgba{0, 0, 0, 0} : ColorAt(options.colormap, options.theme, (value - range.min) * factor);
+      const Rgba color =
+          masked ? Rgba{0, 0, 0, 0} : ColorAt(options.colormap, options.theme, (value - range.min) * factor);
       std::copy(color.begin(), color.end(), pixel);
     }
 }

@@ -13,7 +13,8 @@ View<const float, 2> Rows(View<const float, 2> matrix, Index first, Index count)
   return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
 }
 
-/// The same memory as rows: [B, T, D] whose batches or whose steps lie one after the other ([B, T, D] or [T, B, D] memory).
+/// The same memory as rows: [B, T, D] whose batches or whose steps lie one after the other ([B, T, D] or [T, B, D]
+/// memory).
 template <class T>
 View<T, 2> AsRows(const View<T, 3>& x) {
   const bool step_first = x.shape[0] > 1 && x.strides[0] < x.strides[1];
@@ -39,12 +40,14 @@ View<float, 3> Leading(View<float, 3> x, Index length) {
 template <class T>
 bool IsContiguousRows(const View<T, 3>& x) {
   const auto& [batch, length, width] = x.shape;
-  const bool batch_first = x.strides[1] >= width && (batch == 1 || length == 1 || x.strides[0] == length * x.strides[1]);
+  const bool batch_first =
+      x.strides[1] >= width && (batch == 1 || length == 1 || x.strides[0] == length * x.strides[1]);
   const bool step_first = x.strides[0] >= width && (batch == 1 || length == 1 || x.strides[1] == batch * x.strides[0]);
   return x.strides[2] == 1 && (batch_first || step_first || batch * length <= 1);
 }
 
-void Project(const Backend& backend, const LinearWeights& weights, const View<const float, 3>& x, const View<float, 3>& y) {
+void Project(const Backend& backend, const LinearWeights& weights, const View<const float, 3>& x,
+             const View<float, 3>& y) {
   if (IsContiguousRows(x) && IsContiguousRows(y)) return backend.Linear(AsRows(x), weights, AsRows(y));
   for (Index b = 0; b < x.shape[0]; ++b) {
     backend.Linear({x.at(b), {x.shape[1], x.shape[2]}, {x.strides[1], x.strides[2]}}, weights,
@@ -68,15 +71,16 @@ void CheckInputs(const MultiheadConfig& config, const MultiheadInputs& in) {
   const auto expect = [](const char* name, const View<const float, 3>& x, const Shape& expected, const char* why) {
     if (!x) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
     if (SizesOf(x) != expected) {
-      throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(x)) + " (batch, length, width), expected " +
-                                         ToString(expected) + why);
+      throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(x)) +
+                                         " (batch, length, width), expected " + ToString(expected) + why);
     }
   };
   if (!in.query || !in.key) throw Error(ErrorCode::kShape, "query and key must be given");
   const Index batch = in.query.shape[0];
   expect("query", in.query, {batch, in.query.shape[1], config.embed_dim}, ": the width is embed_dim");
   expect("key", in.key, {batch, in.key.shape[1], config.key_width()}, ": the batch of query, the width kdim");
-  expect("value", in.value, {batch, in.key.shape[1], config.value_width()}, ": the batch and length of key, the width vdim");
+  expect("value", in.value, {batch, in.key.shape[1], config.value_width()},
+         ": the batch and length of key, the width vdim");
 }
 
 }  // namespace
@@ -103,12 +107,14 @@ std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const Sta
 
 void Validate(const MultiheadConfig& config) {
   if (config.embed_dim < 1 || config.num_heads < 1 || config.kdim < 0 || config.vdim < 0) {
-    throw Error(ErrorCode::kShape, "embed_dim and num_heads must be positive, got embed_dim " + std::to_string(config.embed_dim) +
-                                       " and num_heads " + std::to_string(config.num_heads));
+    throw Error(ErrorCode::kShape, "embed_dim and num_heads must be positive, got embed_dim " +
+                                       std::to_string(config.embed_dim) + " and num_heads " +
+                                       std::to_string(config.num_heads));
   }
   if (config.embed_dim % config.num_heads != 0) {
-    throw Error(ErrorCode::kShape, "embed_dim must be a multiple of num_heads, got embed_dim " + std::to_string(config.embed_dim) +
-                                       " and num_heads " + std::to_string(config.num_heads));
+    throw Error(ErrorCode::kShape, "embed_dim must be a multiple of num_heads, got embed_dim " +
+                                       std::to_string(config.embed_dim) + " and num_heads " +
+                                       std::to_string(config.num_heads));
   }
 }
 
@@ -118,7 +124,8 @@ MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const Stat
   const Index d = config.embed_dim;
   const Tensor in_bias = config.bias ? Parameter(state, "in_proj_bias", {3 * d}) : Tensor();
   const auto bias = [&](Index part) {
-    return config.bias ? in_bias.values().subspan(static_cast<std::size_t>(part * d), static_cast<std::size_t>(d)) : std::span<float>();
+    return config.bias ? in_bias.values().subspan(static_cast<std::size_t>(part * d), static_cast<std::size_t>(d))
+                       : std::span<float>();
   };
   if (config.packed_projections()) {
     const Tensor weight = Parameter(state, "in_proj_weight", {3 * d, d});
@@ -141,7 +148,8 @@ MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const Stat
 
 Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
   const Index d = config.embed_dim;
-  return d * (2 * d + config.key_width() + config.value_width()) + (config.bias ? 4 * d : 0) + (config.add_bias_kv ? 2 * d : 0);
+  return d * (2 * d + config.key_width() + config.value_width()) + (config.bias ? 4 * d : 0) +
+         (config.add_bias_kv ? 2 * d : 0);
 }
 
 void MultiheadAttention::Append(const MultiheadInputs& inputs, View<float, 3> k, View<float, 3> v) const {
@@ -162,26 +170,32 @@ void MultiheadAttention::Append(const MultiheadInputs& inputs, View<float, 3> k,
 
 void MultiheadAttention::Contributions(View<const float, 4> heads, View<float, 4> contributions) const {
   const Index head_dim = heads.shape[3];
-  ExpectSizes("head_contributions", SizesOf(contributions), {heads.shape[0], heads.shape[1], heads.shape[2], config_.embed_dim});
+  ExpectSizes("head_contributions", SizesOf(contributions),
+              {heads.shape[0], heads.shape[1], heads.shape[2], config_.embed_dim});
   for (Index h = 0; h < heads.shape[1]; ++h) {
     const View<const float, 2> all = out_weight_.view<2>();
     const auto part = backend_.PackLinear({all.at(0, h * head_dim), {config_.embed_dim, head_dim}, all.strides}, {});
     for (Index b = 0; b < heads.shape[0]; ++b) {
       backend_.Linear({heads.at(b, h), {heads.shape[2], head_dim}, {heads.strides[2], heads.strides[3]}}, *part,
-                      {contributions.at(b, h), {heads.shape[2], config_.embed_dim}, {contributions.strides[2], contributions.strides[3]}});
+                      {contributions.at(b, h),
+                       {heads.shape[2], config_.embed_dim},
+                       {contributions.strides[2], contributions.strides[3]}});
     }
   }
 }
 
 void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadResults& results) const {
   CheckInputs(config_, inputs);
-  const Index batch = inputs.query.shape[0], queries = inputs.query.shape[1], d = config_.embed_dim, heads = config_.num_heads;
+  const Index batch = inputs.query.shape[0], queries = inputs.query.shape[1], d = config_.embed_dim,
+              heads = config_.num_heads;
   const Index length = inputs.key.shape[1], keys = length + config_.appended_keys();
   if (results.output) ExpectSizes("output", SizesOf(results.output), {batch, queries, d});
 
   // Projections keep the memory order of their inputs, so that each is one product over all rows.
-  const Tensor q_rows({batch * queries, d}), k_rows({batch * keys, d}), v_rows({batch * keys, d}), head_rows({batch * queries, d});
-  const View<float, 3> q = LaidOutLike(inputs.query, q_rows.data(), d, 0), joined = LaidOutLike(inputs.query, head_rows.data(), d, 0);
+  const Tensor q_rows({batch * queries, d}), k_rows({batch * keys, d}), v_rows({batch * keys, d}),
+      head_rows({batch * queries, d});
+  const View<float, 3> q = LaidOutLike(inputs.query, q_rows.data(), d, 0),
+                       joined = LaidOutLike(inputs.query, head_rows.data(), d, 0);
   const View<float, 3> k = LaidOutLike(inputs.key, k_rows.data(), d, config_.appended_keys());
   const View<float, 3> v = LaidOutLike(inputs.key, v_rows.data(), d, config_.appended_keys());
   Project(backend_, *q_proj_, inputs.query, q);

@@ -9,13 +9,22 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kStages[] = {"q",           "k",           "v",
-                                        "scores",      "scaled_scores", "capped_scores",
-                                        "biased_scores", "masked_scores", "weights",
-                                        "dropped_weights", "lse",       "head_outputs",
+constexpr std::string_view kStages[] = {"q",
+                                        "k",
+                                        "v",
+                                        "scores",
+                                        "scaled_scores",
+                                        "capped_scores",
+                                        "biased_scores",
+                                        "masked_scores",
+                                        "weights",
+                                        "dropped_weights",
+                                        "lse",
+                                        "head_outputs",
                                         "head_contributions"};
 
-/// The points on which the well-known libraries disagree. (That a NaN behind a mask reaches nothing is not a choice here.)
+/// The points on which the well-known libraries disagree. (That a NaN behind a mask reaches nothing is not a choice
+/// here.)
 struct Conventions {
   bool mask_keeps;
   CausalAlignment causal_alignment;
@@ -109,18 +118,25 @@ void OptionReader::RejectUnknown() const {
 CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights) {
   CommonOptions options;
   const Conventions base = reader.Choice("conventions", mask_keeps ? kTorchSdpa : kTorchMha,
-                                   {{"torch-mha", kTorchMha}, {"torch-sdpa", kTorchSdpa}, {"onnx", kOnnx}, {"keras", kKeras}, {"jax", kJax},
-                                    {"flash", kFlash}});
+                                         {{"torch-mha", kTorchMha},
+                                          {"torch-sdpa", kTorchSdpa},
+                                          {"onnx", kOnnx},
+                                          {"keras", kKeras},
+                                          {"jax", kJax},
+                                          {"flash", kFlash}});
   const bool named = reader.Has("conventions");
   options.mask_keeps = reader.Choice("mask_true", base.mask_keeps, {{"keep", true}, {"ignore", false}});
-  options.causal_alignment = reader.Choice(
-      "causal_alignment", base.causal_alignment, {{"top_left", CausalAlignment::kTopLeft}, {"bottom_right", CausalAlignment::kBottomRight}});
-  options.fully_masked = reader.Choice("fully_masked", named ? base.fully_masked : FullyMasked::kZero,
-                                       {{"zero", FullyMasked::kZero}, {"nan", FullyMasked::kNan}, {"uniform", FullyMasked::kUniform}});
-  options.gqa_order =
-      reader.Choice("gqa_order", base.gqa_order, {{"block", GqaOrder::kBlock}, {"interleaved", GqaOrder::kInterleaved}});
-  options.softcap_order = reader.Choice(
-      "softcap_order", base.softcap_order, {{"before_bias", SoftcapOrder::kBeforeBias}, {"after_bias", SoftcapOrder::kAfterBias}});
+  options.causal_alignment =
+      reader.Choice("causal_alignment", base.causal_alignment,
+                    {{"top_left", CausalAlignment::kTopLeft}, {"bottom_right", CausalAlignment::kBottomRight}});
+  options.fully_masked =
+      reader.Choice("fully_masked", named ? base.fully_masked : FullyMasked::kZero,
+                    {{"zero", FullyMasked::kZero}, {"nan", FullyMasked::kNan}, {"uniform", FullyMasked::kUniform}});
+  options.gqa_order = reader.Choice("gqa_order", base.gqa_order,
+                                    {{"block", GqaOrder::kBlock}, {"interleaved", GqaOrder::kInterleaved}});
+  options.softcap_order =
+      reader.Choice("softcap_order", base.softcap_order,
+                    {{"before_bias", SoftcapOrder::kBeforeBias}, {"after_bias", SoftcapOrder::kAfterBias}});
   options.softcap = static_cast<float>(reader.Number("softcap", 0.0));
   if (const std::optional<double> scale = reader.Number("scale")) options.scale = static_cast<float>(*scale);
   options.dropout_p = reader.Number("dropout_p", 0.0);
@@ -132,8 +148,9 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   for (const std::string_view stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage);
   for (const std::string& stage : reader.Names("stages")) {
     if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages)) {
-      throw Error(ErrorCode::kOption, "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
-                                          ", expected some of: " + known);
+      throw Error(ErrorCode::kOption,
+                  "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
+                      ", expected some of: " + known);
     }
     options.stages.insert(stage);
   }
@@ -150,8 +167,10 @@ MultiheadConfig ReadMultihead(OptionReader& reader) {
   config.bias = reader.Flag("bias", true);
   config.add_bias_kv = reader.Flag("add_bias_kv", false);
   config.add_zero_attn = reader.Flag("add_zero_attn", false);
-  for (const auto& [name, value] : {std::pair("embed_dim", config.embed_dim), std::pair("num_heads", config.num_heads)}) {
-    if (value == kUnset) throw Error(ErrorCode::kOption, std::string(name) + " is missing, expected a whole number, at least 1");
+  for (const auto& [name, value] :
+       {std::pair("embed_dim", config.embed_dim), std::pair("num_heads", config.num_heads)}) {
+    if (value == kUnset)
+      throw Error(ErrorCode::kOption, std::string(name) + " is missing, expected a whole number, at least 1");
   }
   Validate(config);
   return config;
@@ -161,7 +180,8 @@ TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_att
   TransformerLayerConfig config;
   config.attention = ReadMultihead(reader);
   config.dim_feedforward = reader.Count("dim_feedforward", 2048, 1);
-  config.activation = reader.Choice("activation", Activation::kRelu, {{"relu", Activation::kRelu}, {"gelu", Activation::kGelu}});
+  config.activation =
+      reader.Choice("activation", Activation::kRelu, {{"relu", Activation::kRelu}, {"gelu", Activation::kGelu}});
   config.layer_norm_eps = static_cast<float>(reader.Number("layer_norm_eps", 1e-5));
   config.norm_first = reader.Flag("norm_first", false);
   config.cross_attention = cross_attention;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011). Element i of a seed is a function of (seed, i) alone.
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011). Element i of a seed is a function of (seed, i)
+/// alone.
 #ifndef HEADLENS_SRC_PHILOX_H_
 #define HEADLENS_SRC_PHILOX_H_
 
@@ -9,7 +10,8 @@
 namespace headlens {
 
 inline std::array<std::uint32_t, 4> Philox(std::uint64_t seed, std::uint64_t counter) {
-  std::array<std::uint32_t, 4> x = {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0};
+  std::array<std::uint32_t, 4> x = {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0,
+                                    0};
   std::uint32_t key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t{0xD2511F53} * x[0], b = std::uint64_t{0xCD9E8D57} * x[2];

@@ -31,7 +31,8 @@ Op FindOp(std::string_view name) {
     if (text == name) return op;
     known += (known.empty() ? "" : ", ") + std::string(text);
   }
-  throw Error(ErrorCode::kOption, "unknown operation \"" + std::string(name.substr(0, 80)) + "\", expected one of: " + known);
+  throw Error(ErrorCode::kOption,
+              "unknown operation \"" + std::string(name.substr(0, 80)) + "\", expected one of: " + known);
 }
 
 /// What a call is given, beside parameters.
@@ -47,8 +48,9 @@ std::vector<std::string_view> InputNames(Op op) {
 }
 
 std::vector<std::string> ParameterNames(Op op) {
-  static constexpr const char* kAttention[] = {"in_proj_weight", "q_proj_weight", "k_proj_weight",   "v_proj_weight", "in_proj_bias",
-                                               "bias_k",         "bias_v",        "out_proj.weight", "out_proj.bias"};
+  static constexpr const char* kAttention[] = {"in_proj_weight", "q_proj_weight",   "k_proj_weight",
+                                               "v_proj_weight",  "in_proj_bias",    "bias_k",
+                                               "bias_v",         "out_proj.weight", "out_proj.bias"};
   std::vector<std::string> names;
   const auto add_attention = [&](const std::string& prefix) {
     for (const char* name : kAttention) names.push_back(prefix + name);
@@ -79,7 +81,9 @@ struct Given {
 
 using Inputs = std::map<std::string, Given, std::less<>>;
 
-bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16; }
+bool IsFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
 bool IsBoolean(DType dtype) { return dtype == DType::kU8 || dtype == DType::kBool; }
 
 /// The inputs of one run, as views; keeps what had to be converted.
@@ -99,7 +103,8 @@ class Arguments {
 
   const float* Floats(std::string_view name, const Given& input) {
     if (!IsFloat(input.dtype)) {
-      throw Error(ErrorCode::kDtype, std::string(name) + " has the type " + std::string(ToString(input.dtype)) + ", expected floats");
+      throw Error(ErrorCode::kDtype,
+                  std::string(name) + " has the type " + std::string(ToString(input.dtype)) + ", expected floats");
     }
     if (input.dtype == DType::kF32) return reinterpret_cast<const float*>(input.bytes.data());
     converted_.push_back(ToFloat(input.raw()));
@@ -108,7 +113,8 @@ class Arguments {
 
   const std::uint8_t* Booleans(std::string_view name, const Given& input) const {
     if (!IsBoolean(input.dtype)) {
-      throw Error(ErrorCode::kDtype, std::string(name) + " has the type " + std::string(ToString(input.dtype)) + ", expected BOOL or U8");
+      throw Error(ErrorCode::kDtype,
+                  std::string(name) + " has the type " + std::string(ToString(input.dtype)) + ", expected BOOL or U8");
     }
     return reinterpret_cast<const std::uint8_t*>(input.bytes.data());
   }
@@ -116,7 +122,8 @@ class Arguments {
   /// Integers as 32 bits, each from 0 to `most`.
   const std::int32_t* Counts(std::string_view name, const Given& input, Index most) {
     if (input.dtype != DType::kI32 && input.dtype != DType::kI64) {
-      throw Error(ErrorCode::kDtype, std::string(name) + " has the type " + std::string(ToString(input.dtype)) + ", expected I32 or I64");
+      throw Error(ErrorCode::kDtype,
+                  std::string(name) + " has the type " + std::string(ToString(input.dtype)) + ", expected I32 or I64");
     }
     std::vector<std::int32_t>& counts = counts_.emplace_back(static_cast<std::size_t>(ElementCount(input.shape)));
     const std::byte* from = input.bytes.data();
@@ -131,7 +138,8 @@ class Arguments {
       }
       from += ByteSize(input.dtype);
       if (value < 0 || value > most) {
-        throw Error(ErrorCode::kValue, std::string(name) + " holds " + std::to_string(value) + ", expected 0 to " + std::to_string(most));
+        throw Error(ErrorCode::kValue,
+                    std::string(name) + " holds " + std::to_string(value) + ", expected 0 to " + std::to_string(most));
       }
       count = static_cast<std::int32_t>(value);
     }
@@ -153,10 +161,11 @@ struct Sizes {
 template <class T>
 View<const T, 4> BroadcastMask(std::string_view name, const T* data, const Shape& shape, const Sizes& n) {
   const auto fail = [&]() -> View<const T, 4> {
-    throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected (queries, keys) = " +
-                                       ToString({n.queries, n.keys}) + ", (batch * heads, queries, keys) = " +
-                                       ToString({n.batch * n.heads, n.queries, n.keys}) + " or (batch, heads, queries, keys) = " +
-                                       ToString({n.batch, n.heads, n.queries, n.keys}));
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has shape " + ToString(shape) +
+                    ", expected (queries, keys) = " + ToString({n.queries, n.keys}) +
+                    ", (batch * heads, queries, keys) = " + ToString({n.batch * n.heads, n.queries, n.keys}) +
+                    " or (batch, heads, queries, keys) = " + ToString({n.batch, n.heads, n.queries, n.keys}));
   };
   Shape full = shape;  // as [B, H, T, S], with 1 where it is broadcast
   if (shape.size() == 2) full.insert(full.begin(), {1, 1});
@@ -183,8 +192,8 @@ View<const T, 4> BroadcastMask(std::string_view name, const T* data, const Shape
 }
 
 /// Reads the masks of one attention by their names ("" where there is none such).
-Mask ReadMask(Arguments& args, const Sizes& n, const CommonOptions& options, bool causal, std::string_view attn_mask, std::string_view padding,
-              std::string_view lengths) {
+Mask ReadMask(Arguments& args, const Sizes& n, const CommonOptions& options, bool causal, std::string_view attn_mask,
+              std::string_view padding, std::string_view lengths) {
   Mask mask;
   mask.causal = causal;
   mask.causal_alignment = options.causal_alignment;
@@ -199,15 +208,16 @@ Mask ReadMask(Arguments& args, const Sizes& n, const CommonOptions& options, boo
   if (const Given* input = args.Find(padding)) {
     const Shape expected = n.batched ? Shape{n.batch, n.keys} : Shape{n.keys};
     if (input->shape != expected) {
-      throw Error(ErrorCode::kShape, std::string(padding) + " has shape " + ToString(input->shape) + ", expected " + ToString(expected));
+      throw Error(ErrorCode::kShape,
+                  std::string(padding) + " has shape " + ToString(input->shape) + ", expected " + ToString(expected));
     }
     mask.key_padding = {args.Booleans(padding, *input), {n.batch, n.keys}, {n.keys, 1}};
   }
   if (const Given* input = args.Find(lengths)) {
     const bool per_query = input->shape == Shape{n.batch, n.queries};
     if (!per_query && input->shape != Shape{n.batch}) {
-      throw Error(ErrorCode::kShape, std::string(lengths) + " has shape " + ToString(input->shape) + ", expected " + ToString({n.batch}) +
-                                         " or " + ToString({n.batch, n.queries}));
+      throw Error(ErrorCode::kShape, std::string(lengths) + " has shape " + ToString(input->shape) + ", expected " +
+                                         ToString({n.batch}) + " or " + ToString({n.batch, n.queries}));
     }
     const std::int32_t* data = args.Counts(lengths, *input, n.keys);
     mask.valid_lens = {data, {n.batch, n.queries}, {per_query ? n.queries : 1, per_query ? 1 : 0}};
@@ -215,7 +225,8 @@ Mask ReadMask(Arguments& args, const Sizes& n, const CommonOptions& options, boo
   return mask;
 }
 
-/// The results of one attention, allocated as they are asked for. `lead` are the caller's dimensions before queries: (B, H), (H), ….
+/// The results of one attention, allocated as they are asked for. `lead` are the caller's dimensions before queries:
+/// (B, H), (H), ….
 class ResultSet {
  public:
   ResultSet(const CommonOptions& options, const Sizes& n, Index key_columns, Shape lead, Shape mean_lead)
@@ -261,7 +272,9 @@ class ResultSet {
     return options_.Wants(name) ? PerHead(name, rows, columns) : View<float, 4>();
   }
 
-  float* Make(const std::string& name, Shape shape) { return results.insert_or_assign(name, Tensor(std::move(shape))).first->second.data(); }
+  float* Make(const std::string& name, Shape shape) {
+    return results.insert_or_assign(name, Tensor(std::move(shape))).first->second.data();
+  }
 
   Results results;
 
@@ -277,21 +290,24 @@ template <class T>
 View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool batch_first) {
   if (shape.size() == 2) return DenseView(data, std::array<Index, 3>{1, shape[0], shape[1]});
   if (shape.size() != 3) {
-    throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected 2 or 3 dimensions: " +
-                                       (batch_first ? "(batch, length, width)" : "(length, batch, width)") + " or (length, width)");
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has shape " + ToString(shape) + ", expected 2 or 3 dimensions: " +
+                    (batch_first ? "(batch, length, width)" : "(length, batch, width)") + " or (length, width)");
   }
   if (batch_first) return DenseView(data, std::array<Index, 3>{shape[0], shape[1], shape[2]});
   return {data, {shape[1], shape[0], shape[2]}, {shape[2], shape[1] * shape[2], 1}};
 }
 
-View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank, bool heads_in_three) {
+View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,
+                             bool heads_in_three) {
   if (shape.size() != rank || rank < 2 || rank > 4) {
     throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected " +
-                                       (shape.size() == rank ? "2 to 4" : std::to_string(rank)) + " dimensions, as query");
+                                       (shape.size() == rank ? "2 to 4" : std::to_string(rank)) +
+                                       " dimensions, as query");
   }
   const Index length = shape[rank - 2], width = shape[rank - 1];
   const Index lead = rank == 3 ? shape[0] : 1;
-  const std::array<Index, 4> full = rank == 4         ? std::array<Index, 4>{shape[0], shape[1], length, width}
+  const std::array<Index, 4> full = rank == 4        ? std::array<Index, 4>{shape[0], shape[1], length, width}
                                     : heads_in_three ? std::array<Index, 4>{1, lead, length, width}
                                                      : std::array<Index, 4>{lead, 1, length, width};
   return DenseView(data, full);
@@ -303,8 +319,10 @@ struct Qkv {
   std::string_view key_name, value_name;
 
   explicit Qkv(const Arguments& args)
-      : query(args.Need("query")), key(args.Find("key") ? args.Need("key") : query),
-        value(args.Find("value") ? args.Need("value") : key), key_name(args.Find("key") ? "key" : "query"),
+      : query(args.Need("query")),
+        key(args.Find("key") ? args.Need("key") : query),
+        value(args.Find("value") ? args.Need("value") : key),
+        key_name(args.Find("key") ? "key" : "query"),
         value_name(args.Find("value") ? "value" : key_name) {}
 };
 
@@ -340,7 +358,8 @@ Results RunScaledDotProduct(Arguments& args, OptionReader& reader) {
   AttentionResults results = set.Attention(problem.v.shape[3]);
   if (!results.output) results.output = set.PerHead("output", n.queries, problem.v.shape[3]);
   options.backend->Attention(problem, results);
-  if (const auto it = set.results.find("head_outputs"); it != set.results.end()) set.results.insert_or_assign("output", it->second.Clone());
+  if (const auto it = set.results.find("head_outputs"); it != set.results.end())
+    set.results.insert_or_assign("output", it->second.Clone());
   return std::move(set.results);
 }
 
@@ -367,7 +386,8 @@ MultiheadResults ResultsFor(ResultSet& set, const MultiheadConfig& config, const
 }
 
 ResultSet MakeResultSet(const CommonOptions& options, const Sizes& n, Index columns) {
-  return n.batched ? ResultSet(options, n, columns, {n.batch, n.heads}, {n.batch}) : ResultSet(options, n, columns, {n.heads}, {});
+  return n.batched ? ResultSet(options, n, columns, {n.batch, n.heads}, {n.batch})
+                   : ResultSet(options, n, columns, {n.heads}, {});
 }
 
 }  // namespace
@@ -394,8 +414,8 @@ struct Problem::State {
   /// Whether the layer must be built anew for these options.
   bool Outdated(const nlohmann::json& merged) {
     nlohmann::json key = nlohmann::json::object();
-    for (const char* name : {"embed_dim", "num_heads", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn", "dim_feedforward",
-                             "activation", "layer_norm_eps", "norm_first", "backend"}) {
+    for (const char* name : {"embed_dim", "num_heads", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn",
+                             "dim_feedforward", "activation", "layer_norm_eps", "norm_first", "backend"}) {
       if (merged.contains(name)) key[name] = merged[name];
     }
     const bool outdated = parameters_changed || key != built_from;
@@ -419,7 +439,8 @@ struct Problem::State {
     in.query = AsBatches("query", args.Floats("query", given.query), given.query.shape, batch_first);
     in.key = AsBatches(given.key_name, args.Floats(given.key_name, given.key), given.key.shape, batch_first);
     in.value = AsBatches(given.value_name, args.Floats(given.value_name, given.value), given.value.shape, batch_first);
-    const Sizes n{in.query.shape[0], config.num_heads, in.query.shape[1], in.key.shape[1], given.query.shape.size() == 3};
+    const Sizes n{in.query.shape[0], config.num_heads, in.query.shape[1], in.key.shape[1],
+                  given.query.shape.size() == 3};
     in.mask = ReadMask(args, n, options, causal, "attn_mask", "key_padding_mask", "valid_lens");
     ResultSet set = MakeResultSet(options, n, n.keys + config.appended_keys());
     MultiheadResults results = ResultsFor(set, config, n);
@@ -513,9 +534,10 @@ Index Problem::ParameterCount() const {
   if (state_->op == Op::kScaledDotProduct) return 0;
   if (state_->op == Op::kMultihead) return MultiheadAttention::ParameterCount(ReadMultihead(reader));
   const TransformerLayerConfig config = ReadTransformerLayer(reader, state_->op == Op::kDecoderLayer);
-  const Index blocks = config.cross_attention ? 2 : 1, d = config.attention.embed_dim, bias = config.attention.bias ? 1 : 0;
-  return blocks * MultiheadAttention::ParameterCount(config.attention) + 2 * d * config.dim_feedforward + bias * (config.dim_feedforward + d) +
-         (blocks + 1) * d * (1 + bias);
+  const Index blocks = config.cross_attention ? 2 : 1, d = config.attention.embed_dim,
+              bias = config.attention.bias ? 1 : 0;
+  return blocks * MultiheadAttention::ParameterCount(config.attention) + 2 * d * config.dim_feedforward +
+         bias * (config.dim_feedforward + d) + (blocks + 1) * d * (1 + bias);
 }
 
 Problem ReadCase(std::span<const std::byte> file) {
@@ -523,7 +545,8 @@ Problem ReadCase(std::span<const std::byte> file) {
   const auto& metadata = tensors.metadata();
   const auto text = [&](std::string_view key) {
     const auto it = metadata.find(key);
-    if (it == metadata.end()) throw Error(ErrorCode::kFormat, "the case has no \"" + std::string(key) + "\" in its __metadata__");
+    if (it == metadata.end())
+      throw Error(ErrorCode::kFormat, "the case has no \"" + std::string(key) + "\" in its __metadata__");
     return it->second;
   };
   Problem problem(text("op"), metadata.contains("options") ? text("options") : "{}");

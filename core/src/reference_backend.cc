@@ -16,7 +16,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct PlainLinear : LinearWeights {
   PlainLinear(View<const float, 2> weight, std::span<const float> bias_values)
-      : LinearWeights(weight.shape[1], weight.shape[0]), w({weight.shape[0], weight.shape[1]}), bias(bias_values.begin(), bias_values.end()) {
+      : LinearWeights(weight.shape[1], weight.shape[0]),
+        w({weight.shape[0], weight.shape[1]}),
+        bias(bias_values.begin(), bias_values.end()) {
     for (Index o = 0; o < weight.shape[0]; ++o)
       for (Index i = 0; i < weight.shape[1]; ++i) w.view<2>()(o, i) = weight(o, i);
   }
@@ -110,7 +112,8 @@ class Row {
     for (Index i = 0; i < p_.v.shape[3]; ++i) {
       double sum = 0.0;
       for (Index s = 0; s < p_.v.shape[2]; ++s) {
-        if (blend_masked || !IsMasked(p_, b_, h_, t_, s)) sum += row_[static_cast<std::size_t>(s)] * double{p_.v(b_, g_, s, i)};
+        if (blend_masked || !IsMasked(p_, b_, h_, t_, s))
+          sum += row_[static_cast<std::size_t>(s)] * double{p_.v(b_, g_, s, i)};
       }
       output(b_, h_, t_, i) = static_cast<float>(sum);
     }
@@ -151,7 +154,8 @@ class Reference final : public Backend {
     for (Index b = 0; b < batch; ++b)
       for (Index t = 0; t < queries; ++t) {
         std::fill(mean.begin(), mean.end(), 0.0);
-        for (Index h = 0; h < heads; ++h) Row(problem, b, h, t).Compute(results, results.mean_weights ? mean.data() : nullptr);
+        for (Index h = 0; h < heads; ++h)
+          Row(problem, b, h, t).Compute(results, results.mean_weights ? mean.data() : nullptr);
         for (std::size_t s = 0; s < mean.size(); ++s) results.mean_weights(b, t, s) = static_cast<float>(mean[s]);
       }
   }
@@ -162,7 +166,8 @@ class Reference final : public Backend {
       double squares = 0.0;
       for (Index i = 0; i < x.shape[1]; ++i) squares += double{x(row, i)} * double{x(row, i)};
       const double factor = 1.0 / std::sqrt(squares / static_cast<double>(x.shape[1]) + double{eps});
-      for (Index i = 0; i < x.shape[1]; ++i) y(row, i) = static_cast<float>(x(row, i) * factor * double{weight[static_cast<std::size_t>(i)]});
+      for (Index i = 0; i < x.shape[1]; ++i)
+        y(row, i) = static_cast<float>(x(row, i) * factor * double{weight[static_cast<std::size_t>(i)]});
     }
   }
 
@@ -176,7 +181,8 @@ class Reference final : public Backend {
       for (Index i = 0; i < x.shape[1]; ++i) variance += (x(row, i) - mean) * (x(row, i) - mean) / width;
       const double factor = 1.0 / std::sqrt(variance + double{eps});
       for (std::size_t i = 0; i < weight.size(); ++i) {
-        y(row, i) = static_cast<float>((x(row, i) - mean) * factor * double{weight[i]} + (bias.empty() ? 0.0 : double{bias[i]}));
+        y(row, i) = static_cast<float>((x(row, i) - mean) * factor * double{weight[i]} +
+                                       (bias.empty() ? 0.0 : double{bias[i]}));
       }
     }
   }
@@ -205,7 +211,8 @@ class Reference final : public Backend {
     constexpr double kSqrt2OverPi = 0.79788456080286535588, kSqrtHalf = 0.70710678118654752440;
     for (float& value : x) {
       const double v = value;
-      const double gate = tanh_approximation ? std::tanh(kSqrt2OverPi * (v + 0.044715 * v * v * v)) : std::erf(v * kSqrtHalf);
+      const double gate =
+          tanh_approximation ? std::tanh(kSqrt2OverPi * (v + 0.044715 * v * v * v)) : std::erf(v * kSqrtHalf);
       value = static_cast<float>(0.5 * v * (1.0 + gate));
     }
   }

@@ -26,12 +26,14 @@ std::string Quoted(const std::string& name) {
 }
 
 std::uint64_t ReadLength(std::span<const std::byte> bytes) {
-  if (bytes.size() < kLengthBytes) Fail("the file has " + std::to_string(bytes.size()) + " bytes, too few for a header");
+  if (bytes.size() < kLengthBytes)
+    Fail("the file has " + std::to_string(bytes.size()) + " bytes, too few for a header");
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
   const std::uint64_t rest = bytes.size() - kLengthBytes;
   if (length > kMaxHeader || length > rest) {
-    Fail("the header claims " + std::to_string(length) + " bytes, the file has " + std::to_string(rest) + " after the length");
+    Fail("the header claims " + std::to_string(length) + " bytes, the file has " + std::to_string(rest) +
+         " after the length");
   }
   return length;
 }
@@ -40,10 +42,12 @@ DType ParseDType(const std::string& name, const json& entry) {
   const auto it = entry.find("dtype");
   if (it == entry.end() || !it->is_string()) Fail("tensor " + Quoted(name) + " has no dtype");
   const auto& text = it->get_ref<const std::string&>();
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kU8, DType::kBool, DType::kI32, DType::kI64}) {
+  for (const DType dtype :
+       {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kU8, DType::kBool, DType::kI32, DType::kI64}) {
     if (text == ToString(dtype)) return dtype;
   }
-  Fail("tensor " + Quoted(name) + " has the type " + Quoted(text) + ", expected F32, F64, F16, BF16, U8, BOOL, I32 or I64");
+  Fail("tensor " + Quoted(name) + " has the type " + Quoted(text) +
+       ", expected F32, F64, F16, BF16, U8, BOOL, I32 or I64");
 }
 
 /// A list of non-negative integers.
@@ -66,14 +70,16 @@ struct Entry {
   std::string name;
 };
 
-RawTensor ParseTensor(const std::string& name, const json& entry, std::span<const std::byte> data, std::vector<Entry>& entries) {
+RawTensor ParseTensor(const std::string& name, const json& entry, std::span<const std::byte> data,
+                      std::vector<Entry>& entries) {
   if (!entry.is_object()) Fail("tensor " + Quoted(name) + " is not described by an object");
   RawTensor tensor;
   tensor.dtype = ParseDType(name, entry);
   tensor.shape = ParseSizes(name, entry, "shape");
   const std::vector<Index> offsets = ParseSizes(name, entry, "data_offsets");
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > static_cast<Index>(data.size())) {
-    Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(data.size()) + " bytes of data");
+    Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(data.size()) +
+         " bytes of data");
   }
   Index count = 0;
   try {
@@ -83,8 +89,8 @@ RawTensor ParseTensor(const std::string& name, const json& entry, std::span<cons
   }
   const Index size = count * static_cast<Index>(ByteSize(tensor.dtype));
   if (size != offsets[1] - offsets[0]) {
-    Fail("tensor " + Quoted(name) + " of shape " + ToString(tensor.shape) + " needs " + std::to_string(size) + " bytes, data_offsets give " +
-         std::to_string(offsets[1] - offsets[0]));
+    Fail("tensor " + Quoted(name) + " of shape " + ToString(tensor.shape) + " needs " + std::to_string(size) +
+         " bytes, data_offsets give " + std::to_string(offsets[1] - offsets[0]));
   }
   tensor.data = data.data() + offsets[0];
   entries.push_back({offsets[0], offsets[1], name});
@@ -92,11 +98,13 @@ RawTensor ParseTensor(const std::string& name, const json& entry, std::span<cons
 }
 
 void CheckCoverage(std::vector<Entry>& entries, Index data_size) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
   Index at = 0;
   for (const Entry& entry : entries) {
     if (entry.begin < at) Fail("tensor " + Quoted(entry.name) + " overlaps another one");
-    if (entry.begin > at) Fail("there are " + std::to_string(entry.begin - at) + " unused bytes before tensor " + Quoted(entry.name));
+    if (entry.begin > at)
+      Fail("there are " + std::to_string(entry.begin - at) + " unused bytes before tensor " + Quoted(entry.name));
     at = entry.end;
   }
   if (at != data_size) Fail("there are " + std::to_string(data_size - at) + " unused bytes at the end");
@@ -157,7 +165,8 @@ std::vector<std::byte> WriteSafetensors(const std::map<std::string, Tensor, std:
   text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
 
   std::vector<std::byte> file(kLengthBytes + text.size() + offset);
-  for (std::size_t i = 0; i < kLengthBytes; ++i) file[i] = static_cast<std::byte>(std::uint64_t{text.size()} >> (8 * i));
+  for (std::size_t i = 0; i < kLengthBytes; ++i)
+    file[i] = static_cast<std::byte>(std::uint64_t{text.size()} >> (8 * i));
   std::memcpy(file.data() + kLengthBytes, text.data(), text.size());
   std::byte* at = file.data() + kLengthBytes + text.size();
   for (const auto& [name, tensor] : tensors) {

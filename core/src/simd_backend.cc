@@ -27,7 +27,9 @@ class Panels {
   Panels(const Kernels& kernels, Index max_rows, Index width)
       : kernels_(kernels), width_(width), buffer_(ElementCount({RoundUp(max_rows, kernels.panel_width), width})) {}
 
-  void Pack(const float* src, Index stride, Index rows) { kernels_.pack_panels(src, stride, rows, width_, buffer_.data()); }
+  void Pack(const float* src, Index stride, Index rows) {
+    kernels_.pack_panels(src, stride, rows, width_, buffer_.data());
+  }
 
   const float* data() const { return buffer_.data(); }
   Index row_step() const { return kernels_.panel_width; }
@@ -41,7 +43,9 @@ class Panels {
 
 struct PackedLinear : LinearWeights {
   PackedLinear(View<const float, 2> weight, std::span<const float> bias_values)
-      : LinearWeights(weight.shape[1], weight.shape[0]), kernels(BestKernels()), panels(kernels, weight.shape[0], weight.shape[1]) {
+      : LinearWeights(weight.shape[1], weight.shape[0]),
+        kernels(BestKernels()),
+        panels(kernels, weight.shape[0], weight.shape[1]) {
     panels.Pack(weight.data, weight.strides[0], weight.shape[0]);
     if (bias_values.empty()) return;
     bias.resize(static_cast<std::size_t>(RoundUp(weight.shape[0], kernels.panel_width)), 0.0f);
@@ -52,16 +56,23 @@ struct PackedLinear : LinearWeights {
   std::vector<float> bias;
 };
 
-/// Rows of queries against all keys of one head at a time: scores in a block that stays in the second-level cache, softmax there,
-/// then the block times the values. What is asked for is written as it comes by.
+/// Rows of queries against all keys of one head at a time: scores in a block that stays in the second-level cache,
+/// softmax there, then the block times the values. What is asked for is written as it comes by.
 class AttentionRun {
  public:
   AttentionRun(const AttentionProblem& problem, const AttentionResults& results)
-      : p_(problem), r_(results), kernels_(BestKernels()), keys_(problem.k.shape[2]), value_width_(problem.v ? problem.v.shape[3] : 0),
+      : p_(problem),
+        r_(results),
+        kernels_(BestKernels()),
+        keys_(problem.k.shape[2]),
+        value_width_(problem.v ? problem.v.shape[3] : 0),
         block_rows_(std::clamp<Index>(kBlockFloats / std::max<Index>(keys_, 1), 12, 96) / 12 * 12),
-        k_panels_(kernels_, keys_, problem.q.shape[3]), v_tail_(ElementCount({keys_, kernels_.panel_width})),
-        block_(ElementCount({block_rows_, keys_})), dropped_(problem.dropout_p > 0.0 ? ElementCount({block_rows_, keys_}) : 0) {
-    // Raw stages show every cell, and rows that nothing is left of may blend all values: no column can be left out then.
+        k_panels_(kernels_, keys_, problem.q.shape[3]),
+        v_tail_(ElementCount({keys_, kernels_.panel_width})),
+        block_(ElementCount({block_rows_, keys_})),
+        dropped_(problem.dropout_p > 0.0 ? ElementCount({block_rows_, keys_}) : 0) {
+    // Raw stages show every cell, and rows that nothing is left of may blend all values: no column can be left out
+    // then.
     whole_rows_ = r_.scores || r_.scaled_scores || r_.capped_scores || r_.biased_scores || p_.mask.appended_keys > 0 ||
                   p_.fully_masked != FullyMasked::kZero;
   }
@@ -83,7 +94,8 @@ class AttentionRun {
  private:
   static constexpr Index kBlockFloats = 32 * 1024;  // 128 KiB
 
-  /// One row of a block: where it is, how many leading keys causality and lengths leave, and how many cells are computed.
+  /// One row of a block: where it is, how many leading keys causality and lengths leave, and how many cells are
+  /// computed.
   struct Row {
     Index b, h, t;
     Index visible, computed;
@@ -97,7 +109,8 @@ class AttentionRun {
       for (Index t = 0; t < shape[1]; ++t) std::fill_n(r_.mean_weights.at(b, t), keys_, 0.0f);
   }
 
-  /// Values are read where they lie, panel by panel of their columns; only the last, partial panel is copied, to be padded.
+  /// Values are read where they lie, panel by panel of their columns; only the last, partial panel is copied, to be
+  /// padded.
   void PackValueTail(Index b, Index g) {
     const Index width = kernels_.panel_width, whole = value_width_ / width * width, rest = value_width_ - whole;
     if (rest == 0) return;
@@ -114,8 +127,8 @@ class AttentionRun {
     // The block lies in the weights themselves where those are wanted.
     float* block = r_.weights ? r_.weights.at(b, h, first) : block_.data();
     const Index stride = r_.weights ? r_.weights.strides[2] : keys_;
-    kernels_.gemm({p_.q.at(b, h, first), p_.q.strides[2], k_panels_.data(), k_panels_.row_step(), k_panels_.panel_step(), nullptr, block,
-                   stride, rows, columns, p_.q.shape[3]});
+    kernels_.gemm({p_.q.at(b, h, first), p_.q.strides[2], k_panels_.data(), k_panels_.row_step(),
+                   k_panels_.panel_step(), nullptr, block, stride, rows, columns, p_.q.shape[3]});
     bool any_fully_masked = false;
     for (Index i = 0; i < rows; ++i) {
       const Index visible = VisibleKeys(p_, b, first + i);
@@ -124,7 +137,8 @@ class AttentionRun {
       Normalize(row);
       std::fill(row.cells + row.computed, row.cells + (r_.weights ? keys_ : columns), 0.0f);
       if (r_.mean_weights) {
-        kernels_.add_scaled(r_.mean_weights.at(b, row.t), row.computed, row.cells, 1.0f / static_cast<float>(p_.q.shape[1]));
+        kernels_.add_scaled(r_.mean_weights.at(b, row.t), row.computed, row.cells,
+                            1.0f / static_cast<float>(p_.q.shape[1]));
       }
       if (r_.dropped_weights || p_.dropout_p > 0.0) Drop(row, columns, i);
       any_fully_masked |= row.fully_masked;
@@ -172,7 +186,9 @@ class AttentionRun {
 
   void AddBias(const Row& row, Index maskable) {
     const auto& bias = p_.mask.additive;
-    if (bias) kernels_.add_bias(row.cells, maskable, MaskRow(bias.at(row.b, row.h, row.t), bias.strides[3], maskable, bias_row_));
+    if (bias)
+      kernels_.add_bias(row.cells, maskable,
+                        MaskRow(bias.at(row.b, row.h, row.t), bias.strides[3], maskable, bias_row_));
   }
 
   void MaskCells(const Row& row, Index maskable) {
@@ -194,7 +210,8 @@ class AttentionRun {
   /// Masked scores → weights, in place.
   void Normalize(Row& row) const {
     const float max = kernels_.max(row.cells, row.computed);
-    row.fully_masked = max == kMasked && std::all_of(row.cells, row.cells + row.computed, [](float x) { return x == kMasked; });
+    row.fully_masked =
+        max == kMasked && std::all_of(row.cells, row.cells + row.computed, [](float x) { return x == kMasked; });
     float lse = kMasked;
     if (row.fully_masked) {
       const float value = p_.fully_masked == FullyMasked::kZero  ? 0.0f
@@ -221,7 +238,8 @@ class AttentionRun {
     const auto factor = static_cast<float>(1.0 / (1.0 - p_.dropout_p));
     float* to = p_.dropout_p > 0.0 ? dropped_.data() + i * keys_ : r_.dropped_weights.at(row.b, row.h, row.t);
     for (Index s = 0; s < row.computed; ++s) {
-      const bool keep = p_.dropout_p == 0.0 || DropoutKeeps(p_.seed, first + static_cast<std::uint64_t>(s), p_.dropout_p);
+      const bool keep =
+          p_.dropout_p == 0.0 || DropoutKeeps(p_.seed, first + static_cast<std::uint64_t>(s), p_.dropout_p);
       to[s] = keep ? row.cells[s] * factor : 0.0f;
     }
     if (p_.dropout_p > 0.0) std::fill(to + row.computed, to + columns, 0.0f);
@@ -232,16 +250,17 @@ class AttentionRun {
   }
 
   /// output rows = weights · values.
-  void Blend(Index b, Index g, Index h, Index first, Index rows, Index columns, const float* weights, Index stride, bool any_fully_masked) {
+  void Blend(Index b, Index g, Index h, Index first, Index rows, Index columns, const float* weights, Index stride,
+             bool any_fully_masked) {
     const Index width = kernels_.panel_width, whole = value_width_ / width * width;
     const auto& out = r_.output;
     if (whole > 0) {
-      kernels_.gemm({weights, stride, p_.v.at(b, g), p_.v.strides[2], width, nullptr, out.at(b, h, first), out.strides[2], rows, whole,
-                     columns});
+      kernels_.gemm({weights, stride, p_.v.at(b, g), p_.v.strides[2], width, nullptr, out.at(b, h, first),
+                     out.strides[2], rows, whole, columns});
     }
     if (whole < value_width_) {
-      kernels_.gemm({weights, stride, v_tail_.data(), width, 0, nullptr, out.at(b, h, first, whole), out.strides[2], rows,
-                     value_width_ - whole, columns});
+      kernels_.gemm({weights, stride, v_tail_.data(), width, 0, nullptr, out.at(b, h, first, whole), out.strides[2],
+                     rows, value_width_ - whole, columns});
     }
     for (Index i = 0; i < rows; ++i) {
       float* row = out.at(b, h, first + i);
@@ -286,9 +305,9 @@ class Simd final : public Backend {
   void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
     CheckLinear(x, weights, y);
     const auto& packed = static_cast<const PackedLinear&>(weights);
-    packed.kernels.gemm({x.data, x.strides[0], packed.panels.data(), packed.panels.row_step(), packed.panels.panel_step(),
-                         packed.bias.empty() ? nullptr : packed.bias.data(), y.data, y.strides[0], x.shape[0], weights.out_features(),
-                         weights.in_features()});
+    packed.kernels.gemm({x.data, x.strides[0], packed.panels.data(), packed.panels.row_step(),
+                         packed.panels.panel_step(), packed.bias.empty() ? nullptr : packed.bias.data(), y.data,
+                         y.strides[0], x.shape[0], weights.out_features(), weights.in_features()});
   }
 
   void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {
@@ -298,14 +317,16 @@ class Simd final : public Backend {
 
   void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const override {
     CheckNorm(x, weight, {}, y);
-    for (Index row = 0; row < x.shape[0]; ++row) BestKernels().rms_norm(x.at(row), x.shape[1], weight.data(), eps, y.at(row));
+    for (Index row = 0; row < x.shape[0]; ++row)
+      BestKernels().rms_norm(x.at(row), x.shape[1], weight.data(), eps, y.at(row));
   }
 
   void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
                  View<float, 2> y) const override {
     CheckNorm(x, weight, bias, y);
     const float* b = bias.empty() ? nullptr : bias.data();
-    for (Index row = 0; row < x.shape[0]; ++row) BestKernels().layer_norm(x.at(row), x.shape[1], weight.data(), b, eps, y.at(row));
+    for (Index row = 0; row < x.shape[0]; ++row)
+      BestKernels().layer_norm(x.at(row), x.shape[1], weight.data(), b, eps, y.at(row));
   }
 
   void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) const override {

@@ -66,10 +66,10 @@ std::size_t ByteSize(DType dtype) {
 
 namespace internal {
 
-void AlignedDelete::operator()(void* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+void AlignedDelete::operator()(void* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
 
 void* AllocateAligned(std::size_t bytes) {
-  void* p = ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
+  void* p = ::operator new (std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
   if (!p) throw Error(ErrorCode::kMemory, "out of memory: could not allocate " + std::to_string(bytes) + " bytes");
   return p;
 }
@@ -114,7 +114,8 @@ Tensor ToFloat(const RawTensor& raw) {
       convert([](const std::byte* q) { return std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(q)} << 16); });
       break;
     default:
-      throw Error(ErrorCode::kDtype, "expected floats (F32, F64, F16 or BF16), got " + std::string(ToString(raw.dtype)));
+      throw Error(ErrorCode::kDtype,
+                  "expected floats (F32, F64, F16 or BF16), got " + std::string(ToString(raw.dtype)));
   }
   return tensor;
 }

@@ -5,8 +5,11 @@
 
 namespace headlens {
 
-FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias, const Backend& backend)
-    : activation_(activation), backend_(backend), linear1_(LinearParameter(backend, state, "linear1", hidden, width, bias)),
+FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
+                         const Backend& backend)
+    : activation_(activation),
+      backend_(backend),
+      linear1_(LinearParameter(backend, state, "linear1", hidden, width, bias)),
       linear2_(LinearParameter(backend, state, "linear2", width, hidden, bias)) {}
 
 void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
@@ -21,10 +24,14 @@ void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
 }
 
 TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend)
-    : config_(config), backend_(backend), self_attention_(config.attention, WithPrefix(state, "self_attn."), backend),
-      feed_forward_(state, config.attention.embed_dim, config.dim_feedforward, config.activation, config.attention.bias, backend) {
+    : config_(config),
+      backend_(backend),
+      self_attention_(config.attention, WithPrefix(state, "self_attn."), backend),
+      feed_forward_(state, config.attention.embed_dim, config.dim_feedforward, config.activation, config.attention.bias,
+                    backend) {
   if (config.cross_attention) {
-    cross_attention_ = std::make_unique<MultiheadAttention>(config.attention, WithPrefix(state, "multihead_attn."), backend);
+    cross_attention_ =
+        std::make_unique<MultiheadAttention>(config.attention, WithPrefix(state, "multihead_attn."), backend);
   }
   const Index width = config.attention.embed_dim;
   for (int i = 1; i <= (config.cross_attention ? 3 : 2); ++i) {
@@ -38,8 +45,8 @@ void TransformerLayer::Normalize(const Norm& norm, View<const float, 2> x, View<
   backend_.LayerNorm(x, norm.weight.values(), norm.bias.values(), config_.layer_norm_eps, y);
 }
 
-void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross, const MultiheadResults& self_results,
-                               const MultiheadResults& cross_results) const {
+void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
+                               const MultiheadResults& self_results, const MultiheadResults& cross_results) const {
   const Index rows = x.shape[0] * x.shape[1], width = config_.attention.embed_dim;
   ExpectSizes("input of the layer", {x.shape[2]}, {width});
   ExpectSizes("output of the layer", SizesOf(self_results.output), SizesOf(x));

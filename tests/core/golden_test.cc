@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kExpected = "expected.";
 
-/// The largest score of the case: errors of weights and of what they blend grow with it, since exp(x + δ) = exp(x)(1 + δ).
+/// The largest score of the case: errors of weights and of what they blend grow with it, since exp(x + δ) = exp(x)(1 +
+/// δ).
 double ScoreNorm(const std::vector<std::byte>& file) {
   Problem problem = ReadCase(file);
   const Results results = problem.Run(R"({"backend": "reference", "stages": ["scores", "biased_scores"]})");

@@ -50,7 +50,8 @@ double MaxNorm(std::span<const float> values) {
   return norm;
 }
 
-void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance) {
+void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected,
+                double tolerance) {
   REQUIRE_MESSAGE(got.size() == expected.size(), what);
   double worst = 0.0;
   std::size_t at = 0, outside = 0;
@@ -69,7 +70,8 @@ void CheckClose(const std::string& what, std::span<const float> got, std::span<c
 
 float Random::Normal() {
   // Box–Muller from the engine's bits: the standard's own distributions differ between libraries.
-  const double u = (static_cast<double>(engine_() >> 11) + 1.0) * 0x1p-53, v = static_cast<double>(engine_() >> 11) * 0x1p-53;
+  const double u = (static_cast<double>(engine_() >> 11) + 1.0) * 0x1p-53,
+               v = static_cast<double>(engine_() >> 11) * 0x1p-53;
   return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * 3.14159265358979323846 * v));
 }
 

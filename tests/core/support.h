@@ -29,7 +29,8 @@ std::vector<std::string> GoldenCases();
 /// Largest finite magnitude.
 double MaxNorm(std::span<const float> values);
 
-/// Checks that each element is within `tolerance` of the expected one; NaN equals NaN, an infinity itself. Reports the worst.
+/// Checks that each element is within `tolerance` of the expected one; NaN equals NaN, an infinity itself. Reports the
+/// worst.
 void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance);
 
 /// Normally distributed numbers, the same for the same seed everywhere.

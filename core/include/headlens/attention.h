@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Scaled dot-product attention: the problem, its masks, and what can be asked for.
 ///
-/// Letters, here and in every header: B batch, H query heads, G key/value heads, T queries, S keys, d head width, dv value width,
-/// D model width. A row is a query (who looks), a column is a key (who is looked at).
+/// Letters, here and in every header: B batch, H query heads, G key/value heads, T queries, S keys, d head width, dv
+/// value width, D model width. A row is a query (who looks), a column is a key (who is looked at).
 #ifndef HEADLENS_ATTENTION_H_
 #define HEADLENS_ATTENTION_H_
 
@@ -41,7 +41,8 @@ struct Mask {
   CausalAlignment causal_alignment = CausalAlignment::kTopLeft;
   /// With `causal`: query i counts as query i + query_offset of the whole. For strips of a larger map.
   Index query_offset = 0;
-  /// The last `appended_keys` columns are never masked, and the parts above have that many columns fewer (`add_bias_kv`, `add_zero_attn`).
+  /// The last `appended_keys` columns are never masked, and the parts above have that many columns fewer
+  /// (`add_bias_kv`, `add_zero_attn`).
   Index appended_keys = 0;
 };
 
@@ -57,12 +58,12 @@ struct AttentionProblem {
   Mask mask;
   GqaOrder gqa_order = GqaOrder::kBlock;
   FullyMasked fully_masked = FullyMasked::kZero;
-  double dropout_p = 0.0;    ///< each weight is dropped with this probability, the others are divided by 1 − p
-  std::uint64_t seed = 0;    ///< of the dropout: counter-based, so the same seed drops the same cells on every backend
+  double dropout_p = 0.0;  ///< each weight is dropped with this probability, the others are divided by 1 − p
+  std::uint64_t seed = 0;  ///< of the dropout: counter-based, so the same seed drops the same cells on every backend
 };
 
-/// Where results go: each view that is there is filled, the others cost nothing. Rows of `S` must be dense (last stride 1).
-/// On an exception the contents are unspecified.
+/// Where results go: each view that is there is filled, the others cost nothing. Rows of `S` must be dense (last stride
+/// 1). On an exception the contents are unspecified.
 struct AttentionResults {
   View<float, 4> output;           ///< [B, H, T, dv]
   View<float, 4> weights;          ///< [B, H, T, S], before dropout
@@ -79,13 +80,15 @@ struct AttentionResults {
 /// 1/√d, for d ≥ 1 (Vaswani et al. 2017, §3.2.1).
 float DefaultScale(Index head_dim);
 
-/// Checks every size of the problem and of the results against the others; throws an Error that names both shapes. Backends call it.
+/// Checks every size of the problem and of the results against the others; throws an Error that names both shapes.
+/// Backends call it.
 void Validate(const AttentionProblem& problem, const AttentionResults& results);
 
 /// The key/value head that query head `h` reads.
 Index KvHead(const AttentionProblem& problem, Index h);
 
-/// Number of leading keys that query `t` of batch `b` may look at by causality and valid length; the other masks thin them out.
+/// Number of leading keys that query `t` of batch `b` may look at by causality and valid length; the other masks thin
+/// them out.
 Index VisibleKeys(const AttentionProblem& problem, Index b, Index t);
 
 /// Whether a cell is masked. The definition that every backend agrees with.

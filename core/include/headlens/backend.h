@@ -13,7 +13,8 @@
 
 namespace headlens {
 
-/// Weights of y = x Wᵀ + b in the order a backend likes best. Made by Backend::PackLinear, used with the same backend only.
+/// Weights of y = x Wᵀ + b in the order a backend likes best. Made by Backend::PackLinear, used with the same backend
+/// only.
 class LinearWeights {
  public:
   LinearWeights(Index in_features, Index out_features) : in_(in_features), out_(out_features) {}
@@ -52,8 +53,8 @@ class Backend {
   virtual void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
                          View<float, 2> y) const = 0;
 
-  /// Rotates pairs (i, i + d/2) of each head in place by the angles of its position (Su et al. 2021, in the half-split order of
-  /// Llama). x [T, H, d]; `cosine` and `sine` are [T, d/2].
+  /// Rotates pairs (i, i + d/2) of each head in place by the angles of its position (Su et al. 2021, in the half-split
+  /// order of Llama). x [T, H, d]; `cosine` and `sine` are [T, d/2].
   virtual void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) const = 0;
 
   /// gate ← gate · sigmoid(gate) · up (Shazeer 2020).
@@ -69,7 +70,8 @@ class Backend {
   virtual void Add(std::span<float> x, std::span<const float> y) const = 0;
 };
 
-/// Plain loops in fp64, each kernel rounding once to fp32 at the end: the twin that every other backend is held against.
+/// Plain loops in fp64, each kernel rounding once to fp32 at the end: the twin that every other backend is held
+/// against.
 const Backend& ReferenceBackend();
 
 /// Highway kernels; the best instruction set of this machine is chosen at run time.

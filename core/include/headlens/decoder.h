@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Decoder-only models in Hugging Face form (Llama: RMSNorm, rotary positions, grouped-query attention, SwiGLU), and the maps of their heads.
+/// Decoder-only models in Hugging Face form (Llama: RMSNorm, rotary positions, grouped-query attention, SwiGLU), and
+/// the maps of their heads.
 #ifndef HEADLENS_DECODER_H_
 #define HEADLENS_DECODER_H_
 
@@ -28,8 +29,8 @@ struct DecoderConfig {
   bool tie_word_embeddings = false;
 };
 
-/// Reads the text of a Llama-type config.json. Throws kFormat for what is not JSON or lacks a size, kUnsupported for another kind of
-/// model, and kValue for sizes that are out of range or do not fit.
+/// Reads the text of a Llama-type config.json. Throws kFormat for what is not JSON or lacks a size, kUnsupported for
+/// another kind of model, and kValue for sizes that are out of range or do not fit.
 DecoderConfig ParseDecoderConfig(std::string_view json);
 
 class Decoder;
@@ -44,7 +45,8 @@ class DecoderAttention {
   /// Throws kValue for a layer, head or row that is not there.
   void Map(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> weights) const;
 
-  /// Rows [row_begin, row_end) of the map averaged over equal blocks (equal to within one cell) down to `pooled` [rows, cols].
+  /// Rows [row_begin, row_end) of the map averaged over equal blocks (equal to within one cell) down to `pooled` [rows,
+  /// cols].
   void PooledMap(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> pooled) const;
 
   /// The residual stream after the last layer, before the final norm: [T, hidden].
@@ -75,7 +77,8 @@ class Decoder {
 
   const DecoderConfig& config() const { return config_; }
 
-  /// Runs the model on token ids. Throws kValue when there are none, more than max_positions, or one is not in the vocabulary.
+  /// Runs the model on token ids. Throws kValue when there are none, more than max_positions, or one is not in the
+  /// vocabulary.
   DecoderAttention Attend(std::span<const std::int32_t> ids) const;
 
  private:
@@ -84,7 +87,8 @@ class Decoder {
     Tensor input_norm, post_attention_norm;
     std::unique_ptr<LinearWeights> q, k, v, o, gate, up, down;
   };
-  void RunLayer(const Layer& layer, const Tensor& cosine, const Tensor& sine, DecoderAttention::Layer& kept, Tensor& hidden) const;
+  void RunLayer(const Layer& layer, const Tensor& cosine, const Tensor& sine, DecoderAttention::Layer& kept,
+                Tensor& hidden) const;
 
   DecoderConfig config_;
   const Backend& backend_;

@@ -22,7 +22,8 @@ enum class ErrorCode {
 /// "shape", "option", …
 std::string_view ToString(ErrorCode code);
 
-/// The one exception of the library: a stable code, and a message that names the argument, what it was and what was expected.
+/// The one exception of the library: a stable code, and a message that names the argument, what it was and what was
+/// expected.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}

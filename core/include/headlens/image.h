@@ -29,12 +29,13 @@ struct ColorOptions {
 
 using Rgba = std::array<std::uint8_t, 4>;
 
-/// The colour of `t` in [0, 1]. Both maps change evenly in OKLab (Ottosson 2020), so equal steps in value look equal, and their
-/// lightness alone orders the values of each hue, so they survive colour blindness and grey print.
+/// The colour of `t` in [0, 1]. Both maps change evenly in OKLab (Ottosson 2020), so equal steps in value look equal,
+/// and their lightness alone orders the values of each hue, so they survive colour blindness and grey print.
 Rgba ColorAt(Colormap colormap, Theme theme, float t);
 
-/// Colours `values` [rows, cols] into `rgba`, 4 bytes a cell, row by row. NaN and masked cells become transparent (alpha 0), so that what
-/// lies behind (a hatch, say) tells them apart from zeros. Throws kShape when `rgba` is not rows · cols · 4 long.
+/// Colours `values` [rows, cols] into `rgba`, 4 bytes a cell, row by row. NaN and masked cells become transparent
+/// (alpha 0), so that what lies behind (a hatch, say) tells them apart from zeros. Throws kShape when `rgba` is not
+/// rows · cols · 4 long.
 void Colorize(View<const float, 2> values, const ColorOptions& options, std::span<std::uint8_t> rgba);
 
 }  // namespace headlens

@@ -71,9 +71,10 @@ struct MultiheadResults {
 /// Q = query W_qᵀ + b_q and so on, attention in each head, concatenated, output = heads W_oᵀ + b_o.
 class MultiheadAttention {
  public:
-  /// Reads `in_proj_weight` [3D, D] (or `q_proj_weight` [D, D], `k_proj_weight` [D, kdim], `v_proj_weight` [D, vdim]), `in_proj_bias` [3D],
-  /// `bias_k` and `bias_v` [1, 1, D], `out_proj.weight` [D, D] and `out_proj.bias` [D]. `backend` must outlive the layer.
-  /// Throws kShape when embed_dim is not a multiple of num_heads (naming both), or when a parameter is missing or has another shape.
+  /// Reads `in_proj_weight` [3D, D] (or `q_proj_weight` [D, D], `k_proj_weight` [D, kdim], `v_proj_weight` [D, vdim]),
+  /// `in_proj_bias` [3D], `bias_k` and `bias_v` [1, 1, D], `out_proj.weight` [D, D] and `out_proj.bias` [D]. `backend`
+  /// must outlive the layer. Throws kShape when embed_dim is not a multiple of num_heads (naming both), or when a
+  /// parameter is missing or has another shape.
   MultiheadAttention(const MultiheadConfig& config, const StateDict& state, const Backend& backend);
 
   const MultiheadConfig& config() const { return config_; }

@@ -17,10 +17,11 @@ using Results = std::map<std::string, Tensor, std::less<>>;
 
 /// An operation with its options, to be given named tensors and run, once or many times.
 ///
-/// `op` is "scaled_dot_product_attention", "multihead_attention", "transformer_encoder_layer" or "transformer_decoder_layer". Options
-/// are a JSON object in PyTorch's words; what is absent has PyTorch's default, except that a fully masked row gives zeros. A name
-/// that is not known is an error. Tensors: `query`, `key`, `value`, `attn_mask`, `key_padding_mask`, `valid_lens`, or `src`, `tgt`,
-/// `memory` and their masks for the layers, and parameters under their state-dict names.
+/// `op` is "scaled_dot_product_attention", "multihead_attention", "transformer_encoder_layer" or
+/// "transformer_decoder_layer". Options are a JSON object in PyTorch's words; what is absent has PyTorch's default,
+/// except that a fully masked row gives zeros. A name that is not known is an error. Tensors: `query`, `key`, `value`,
+/// `attn_mask`, `key_padding_mask`, `valid_lens`, or `src`, `tgt`, `memory` and their masks for the layers, and
+/// parameters under their state-dict names.
 class Problem {
  public:
   /// Throws kOption for an unknown op, kFormat for what is not a JSON object.
@@ -29,12 +30,12 @@ class Problem {
   Problem(Problem&&) noexcept;
   Problem& operator=(Problem&&) noexcept;
 
-  /// Declares an input and returns its storage, dense and row-major, to be filled before Run; replaces one of the same name.
-  /// Throws kOption for a name the op does not know.
+  /// Declares an input and returns its storage, dense and row-major, to be filled before Run; replaces one of the same
+  /// name. Throws kOption for a name the op does not know.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
 
-  /// Runs with the constructor's options, overridden by `options`. Results: "output", "weights" when needed, and each name in `stages`.
-  /// Parameters stay for the next run; the other inputs are dropped, also when an Error is thrown.
+  /// Runs with the constructor's options, overridden by `options`. Results: "output", "weights" when needed, and each
+  /// name in `stages`. Parameters stay for the next run; the other inputs are dropped, also when an Error is thrown.
   Results Run(std::string_view options = "{}");
 
   /// Number of parameters of the layer that the options describe; 0 for an operation without any.

@@ -18,8 +18,9 @@ namespace headlens {
 /// The tensors of a safetensors file that is in memory. Borrows the bytes, which must outlive it.
 class Safetensors {
  public:
-  /// Checks everything before anything is used: header length and JSON, known types, sizes that match the shapes, offsets inside the
-  /// file, no overlap, no hole. Throws kFormat saying what is wrong and where. Never reads outside `bytes`, allocates in proportion to it.
+  /// Checks everything before anything is used: header length and JSON, known types, sizes that match the shapes,
+  /// offsets inside the file, no overlap, no hole. Throws kFormat saying what is wrong and where. Never reads outside
+  /// `bytes`, allocates in proportion to it.
   explicit Safetensors(std::span<const std::byte> bytes);
 
   /// In the order of their names.

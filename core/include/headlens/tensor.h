@@ -25,10 +25,12 @@ using Shape = std::vector<Index>;
 /// "(2, 4, 8)"
 std::string ToString(const Shape& shape);
 
-/// Product of the sizes. Throws kShape for a negative size and kMemory when the product, times 8 bytes, cannot be addressed.
+/// Product of the sizes. Throws kShape for a negative size and kMemory when the product, times 8 bytes, cannot be
+/// addressed.
 Index ElementCount(const Shape& shape);
 
-/// A strided view of memory that somebody else owns. `data == nullptr` means "not there". Strides count elements; 0 broadcasts.
+/// A strided view of memory that somebody else owns. `data == nullptr` means "not there". Strides count elements; 0
+/// broadcasts.
 template <class T, std::size_t Rank>
 struct View {
   T* data = nullptr;
@@ -38,22 +40,14 @@ struct View {
   explicit operator bool() const { return data != nullptr; }
 
   /// Read-only view of the same elements.
-  operator View<const T, Rank>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, shape, strides};
-  }
+  operator View<const T, Rank>() const requires(!std::is_const_v<T>) { return {data, shape, strides}; }
 
   template <class... I>
-    requires(sizeof...(I) == Rank)
-  T& operator()(I... index) const {
-    return *at(index...);
-  }
+  requires(sizeof...(I) == Rank) T& operator()(I... index) const { return *at(index...); }
 
   /// Address of an element; fewer indices than dimensions address the first element of what is left.
   template <class... I>
-    requires(sizeof...(I) <= Rank)
-  T* at(I... index) const {
+  requires(sizeof...(I) <= Rank) T* at(I... index) const {
     Index offset = 0;
     std::size_t dim = 0;
     ((offset += static_cast<Index>(index) * strides[dim++]), ...);
@@ -78,7 +72,8 @@ View<T, Rank> DenseView(T* data, const std::array<Index, Rank>& shape) {
   return {data, shape, RowMajorStrides(shape)};
 }
 
-/// Splits the last dimension of [B, T, H·d] into heads: [B, H, T, d]. Arithmetic on strides; merging is the same view read backwards.
+/// Splits the last dimension of [B, T, H·d] into heads: [B, H, T, d]. Arithmetic on strides; merging is the same view
+/// read backwards.
 template <class T>
 View<T, 4> SplitHeads(const View<T, 3>& x, Index heads) {
   if (heads <= 0 || x.shape[2] % heads != 0) {

@@ -14,14 +14,15 @@ struct TransformerLayerConfig {
   Index dim_feedforward = 2048;
   Activation activation = Activation::kRelu;
   float layer_norm_eps = 1e-5f;
-  bool norm_first = false;  ///< normalise before each block (pre-norm) instead of after its residual
+  bool norm_first = false;       ///< normalise before each block (pre-norm) instead of after its residual
   bool cross_attention = false;  ///< a decoder layer: attention over `memory` between self-attention and feed-forward
 };
 
 /// act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3).
 class FeedForward {
  public:
-  FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias, const Backend& backend);
+  FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
+              const Backend& backend);
   /// x [rows, width] → y [rows, width]
   void Forward(View<const float, 2> x, View<float, 2> y) const;
 
@@ -34,16 +35,17 @@ class FeedForward {
 /// nn.TransformerEncoderLayer, and nn.TransformerDecoderLayer with `cross_attention`, without dropout.
 class TransformerLayer {
  public:
-  /// Reads `self_attn.*`, `multihead_attn.*` (with cross-attention), `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`, `norm3.*`.
+  /// Reads `self_attn.*`, `multihead_attn.*` (with cross-attention), `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`,
+  /// `norm3.*`.
   TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend);
 
   const TransformerLayerConfig& config() const { return config_; }
 
-  /// `self` holds the mask and options of self-attention; its query, key and value are filled in here. `cross` likewise: its key and
-  /// value are the memory. `results.output` of `self_results` is the layer's output; what else is there describes self-attention,
-  /// and `cross_results` the attention over the memory. x [B, T, D], last stride 1.
-  void Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross, const MultiheadResults& self_results,
-               const MultiheadResults& cross_results) const;
+  /// `self` holds the mask and options of self-attention; its query, key and value are filled in here. `cross`
+  /// likewise: its key and value are the memory. `results.output` of `self_results` is the layer's output; what else is
+  /// there describes self-attention, and `cross_results` the attention over the memory. x [B, T, D], last stride 1.
+  void Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
+               const MultiheadResults& self_results, const MultiheadResults& cross_results) const;
 
  private:
   struct Norm {

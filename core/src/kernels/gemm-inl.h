@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The one matrix kernel: projections, Q Kᵀ and weights · V. A is read where it lies, B comes in panels of kVecs vectors.
+/// The one matrix kernel: projections, Q Kᵀ and weights · V. A is read where it lies, B comes in panels of kVecs
+/// vectors.
 #if defined(HEADLENS_KERNELS_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_GEMM_INL_H_
 #undef HEADLENS_KERNELS_GEMM_INL_H_
@@ -16,8 +17,9 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-// The register tile, kRows × kVecs vectors: as many accumulators as the registers allow beside kVecs of B and one broadcast of A.
-// On x86 WebAssembly engines have 15 registers and spill at 6 × 2 unless multiply-add is one instruction.
+// The register tile, kRows × kVecs vectors: as many accumulators as the registers allow beside kVecs of B and one
+// broadcast of A. On x86 WebAssembly engines have 15 registers and spill at 6 × 2 unless multiply-add is one
+// instruction.
 inline constexpr Index kVecs = 2;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 inline constexpr Index kRows = 12;  // 32 registers
@@ -27,15 +29,16 @@ inline constexpr Index kRows = 6;
 inline constexpr Index kRows = 4;
 #endif
 
-// Depth of one pass: a panel of B of this depth (16 KiB at 16 columns) stays in the first-level cache while A's rows go by.
+// Depth of one pass: a panel of B of this depth (16 KiB at 16 columns) stays in the first-level cache while A's rows go
+// by.
 inline constexpr Index kDepth = 256;
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
 /// One tile: kM rows of A times one panel of B, k deep. `first` starts from the bias or zero instead of C.
 template <Index kM>
-HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias, float* HWY_RESTRICT c,
-                     Index columns, Index depth, bool first) {
+HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias,
+                     float* HWY_RESTRICT c, Index columns, Index depth, bool first) {
   const D d;
   const Index lanes = LaneCount();
   V sum[kM][kVecs];
@@ -68,8 +71,8 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
 
 /// The last rows, fewer than kRows: the tile of just that height.
 template <Index kM>
-void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, const float* bias, float* c, Index columns, Index depth,
-              bool first) {
+void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, const float* bias, float* c, Index columns,
+              Index depth, bool first) {
   if constexpr (kM > 0) {
     if (rows == kM) return Tile<kM>(g, a, b, bias, c, columns, depth, first);
     LastRows<kM - 1>(rows, g, a, b, bias, c, columns, depth, first);
@@ -85,8 +88,10 @@ void Gemm(const GemmArgs& g) {
       const float* bias = g.bias ? g.bias + n : nullptr;
       const Index columns = std::min(width, g.n - n);
       Index m = 0;
-      for (; m + kRows <= g.m; m += kRows) Tile<kRows>(g, g.a + m * g.lda + p, b, bias, g.c + m * g.ldc + n, columns, depth, p == 0);
-      if (m < g.m) LastRows<kRows - 1>(g.m - m, g, g.a + m * g.lda + p, b, bias, g.c + m * g.ldc + n, columns, depth, p == 0);
+      for (; m + kRows <= g.m; m += kRows)
+        Tile<kRows>(g, g.a + m * g.lda + p, b, bias, g.c + m * g.ldc + n, columns, depth, p == 0);
+      if (m < g.m)
+        LastRows<kRows - 1>(g.m - m, g, g.a + m * g.lda + p, b, bias, g.c + m * g.ldc + n, columns, depth, p == 0);
     }
   }
 }

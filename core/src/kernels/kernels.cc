@@ -20,8 +20,26 @@ namespace HWY_NAMESPACE {
 
 const Kernels* Table() {
   static const Kernels kTable = {
-      hwy::TargetName(HWY_TARGET), PanelWidth(), Gemm,    PackPanels, Scale,  Softcap, AddBias,  MaskRow, MaxOf, ExpSum, AddScaled,
-      AllFinite,                   RmsNorm,      LayerNorm, Rotate,     SwiGlu, GeluErf, GeluTanh, Relu,    Add,
+      hwy::TargetName(HWY_TARGET),
+      PanelWidth(),
+      Gemm,
+      PackPanels,
+      Scale,
+      Softcap,
+      AddBias,
+      MaskRow,
+      MaxOf,
+      ExpSum,
+      AddScaled,
+      AllFinite,
+      RmsNorm,
+      LayerNorm,
+      Rotate,
+      SwiGlu,
+      GeluErf,
+      GeluTanh,
+      Relu,
+      Add,
   };
   return &kTable;
 }

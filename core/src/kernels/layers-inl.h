@@ -44,7 +44,8 @@ HWY_INLINE void Map(const float* x, Index n, float* y, const F& f) {
 void RmsNorm(const float* x, Index n, const float* weight, float eps, float* y) {
   const float squares = SumOf(x, n, [](V v) HWY_ATTR { return hn::Mul(v, v); });
   const V factor = hn::Set(D(), 1.0f / std::sqrt(squares / static_cast<float>(n) + eps));
-  Map(x, n, y, [&](V v, Index i, Index count) HWY_ATTR { return hn::Mul(hn::Mul(v, factor), LoadSome(weight + i, count)); });
+  Map(x, n, y,
+      [&](V v, Index i, Index count) HWY_ATTR { return hn::Mul(hn::Mul(v, factor), LoadSome(weight + i, count)); });
 }
 
 void LayerNorm(const float* x, Index n, const float* weight, const float* bias, float eps, float* y) {
@@ -80,7 +81,9 @@ HWY_INLINE V Sigmoid(V x) {
 }
 
 void SwiGlu(float* gate, Index n, const float* up) {
-  Transform(gate, n, [&](V g, Index i, Index count) HWY_ATTR { return hn::Mul(hn::Mul(g, Sigmoid(g)), LoadSome(up + i, count)); });
+  Transform(gate, n, [&](V g, Index i, Index count) HWY_ATTR {
+    return hn::Mul(hn::Mul(g, Sigmoid(g)), LoadSome(up + i, count));
+  });
 }
 
 /// erf(x) within 2e-7 (Abramowitz & Stegun 1964, 7.1.26).

@@ -16,9 +16,10 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-/// exp(x) for x ≤ 0, within 2 ulp of e^x plus the rounding of x · log₂e; exactly 0 below e^−88 (and for −∞); NaN stays NaN.
-/// 2^y = 2^n · 2^f with n the nearest integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of a float, whence one
-/// shift makes 2^n; n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½, ½] with its first coefficient 1.
+/// exp(x) for x ≤ 0, within 2 ulp of e^x plus the rounding of x · log₂e; exactly 0 below e^−88 (and for −∞); NaN stays
+/// NaN. 2^y = 2^n · 2^f with n the nearest integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of
+/// a float, whence one shift makes 2^n; n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½,
+/// ½] with its first coefficient 1.
 HWY_INLINE V ExpOfNonPositive(V x) {
   const D d;
   const hn::RebindToUnsigned<D> du;
@@ -76,7 +77,8 @@ void MaskRow(float* x, Index n, const std::uint8_t* bytes, bool masked_when_set)
   const hn::Rebind<std::uint8_t, D> db;
   const V masked = hn::Set(d, -std::numeric_limits<float>::infinity());
   Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR {
-    const auto byte = count == LaneCount() ? hn::LoadU(db, bytes + i) : hn::LoadN(db, bytes + i, static_cast<size_t>(count));
+    const auto byte =
+        count == LaneCount() ? hn::LoadU(db, bytes + i) : hn::LoadN(db, bytes + i, static_cast<size_t>(count));
     const auto clear = hn::RebindMask(d, hn::Eq(hn::PromoteTo(du, byte), hn::Zero(du)));
     return masked_when_set ? hn::IfThenElse(clear, v, masked) : hn::IfThenElse(clear, masked, v);
   });
@@ -87,7 +89,8 @@ float MaxOf(const float* x, Index n) {
   const Index lanes = LaneCount();
   const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   V max0 = lowest, max1 = lowest;
-  const auto raise = [](V max, V v) HWY_ATTR { return hn::IfThenElse(hn::Gt(v, max), v, max); };  // a NaN is not greater
+  const auto raise = [](V max, V v)
+                         HWY_ATTR { return hn::IfThenElse(hn::Gt(v, max), v, max); };  // a NaN is not greater
   Index i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
     max0 = raise(max0, hn::LoadU(d, x + i));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What all kernels share: the vector type, multiply-add, and loops over rows with their tails. Included once per target.
+/// What all kernels share: the vector type, multiply-add, and loops over rows with their tails. Included once per
+/// target.
 #if defined(HEADLENS_KERNELS_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_VECTOR_INL_H_
 #undef HEADLENS_KERNELS_VECTOR_INL_H_
@@ -21,7 +22,8 @@ using V = hn::Vec<D>;
 
 HWY_INLINE Index LaneCount() { return static_cast<Index>(hn::Lanes(D())); }
 
-/// a · b + c. Highway's own is two operations on WebAssembly, where the fused one is an extension that we build for separately.
+/// a · b + c. Highway's own is two operations on WebAssembly, where the fused one is an extension that we build for
+/// separately.
 HWY_INLINE V Fma(V a, V b, V c) {
 #if HWY_TARGET == HWY_WASM && defined(__wasm_relaxed_simd__)
   return V{wasm_f32x4_relaxed_madd(a.raw, b.raw, c.raw)};
@@ -37,7 +39,8 @@ HWY_INLINE void Transform(float* HWY_RESTRICT x, Index n, const F& f) {
   const Index lanes = LaneCount();
   Index i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i), i, lanes), d, x + i);
-  if (i < n) hn::StoreN(f(hn::LoadN(d, x + i, static_cast<size_t>(n - i)), i, n - i), d, x + i, static_cast<size_t>(n - i));
+  if (i < n)
+    hn::StoreN(f(hn::LoadN(d, x + i, static_cast<size_t>(n - i)), i, n - i), d, x + i, static_cast<size_t>(n - i));
 }
 
 /// The lanes from `p` on, `count` of them; the others are 0.

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Every vector kernel against a scalar twin in fp64, on every target, for all lengths around the vector width and odd
+/// addresses.
+#include "kernels/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "support.h"
+
+namespace headlens::testing {
+namespace {
+
+using simd::BestKernels;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+const float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// Calls `check(x, n)` with rows of every length up to a few vectors of the widest target, at three misalignments,
+/// filled at random. What lies behind the row must stay untouched.
+template <class F>
+void ForEachRow(float scale, const F& check) {
+  Random random(7);
+  for (Index n = 0; n <= 67; ++n)
+    for (const Index offset : {0, 1, 3}) {
+      CAPTURE(n);
+      CAPTURE(offset);
+      Tensor memory = random.NormalTensor({n + offset + 1}, scale);
+      float* x = memory.data() + offset;
+      x[n] = 123.0f;
+      check(x, n);
+      CHECK(x[n] == 123.0f);
+    }
+}
+
+/// Checks an in-place kernel of one row against `twin`, an fp64 function of each element and its index.
+template <class Kernel, class Twin>
+void CheckElementwise(float scale, double relative, double absolute, const Kernel& kernel, const Twin& twin) {
+  ForEachRow(scale, [&](float* x, Index n) {
+    const std::vector<float> before(x, x + n);
+    kernel(x, n);
+    for (Index i = 0; i < n; ++i) {
+      const double expected = twin(double{before[static_cast<std::size_t>(i)]}, i);
+      CAPTURE(i);
+      CHECK(std::abs(x[i] - expected) <= relative * std::abs(expected) + absolute);
+    }
+  });
+}
+
+TEST_CASE("gemm: all edges of the tile, against fp64") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(11);
+    for (const Index m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25})
+      for (const Index n : {1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65})
+        for (const Index k : {0, 1, 2, 5, 255, 256, 257, 600}) {
+          if (k > 5 && (m > 13 || n > 33)) continue;  // the deep ones on the small ones
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(k);
+          const Index lda = k + 3, ldc = n + 5, width = kernels.panel_width, panels = (n + width - 1) / width;
+          const Tensor a = random.NormalTensor({m, lda}), bt = random.NormalTensor({n, k + 1});
+          Tensor bias = random.NormalTensor({panels * width}), packed({panels * width, std::max<Index>(k, 1)}),
+                 c({m, ldc});
+          std::fill_n(c.data(), c.size(), 77.0f);
+          kernels.pack_panels(bt.data(), k + 1, n, k, packed.data());
+          kernels.gemm({a.data(), lda, packed.data(), width, width * k, bias.data(), c.data(), ldc, m, n, k});
+          bool good = true;
+          for (Index i = 0; i < m; ++i)
+            for (Index j = 0; j < ldc; ++j) {
+              if (j >= n) {
+                good &= c.data()[i * ldc + j] == 77.0f;
+                continue;
+              }
+              double sum = double{bias.data()[j]}, norm = std::abs(sum);
+              for (Index p = 0; p < k; ++p) {
+                const double term = double{a.data()[i * lda + p]} * double{bt.data()[j * (k + 1) + p]};
+                sum += term;
+                norm += std::abs(term);
+              }
+              // Each of the k additions rounds once or twice; γ_k of Higham 2002, §3.1, with room for the unfused
+              // multiply-add.
+              good &= std::abs(c.data()[i * ldc + j] - sum) <= (static_cast<double>(k) + 2) * kEpsilon * norm;
+            }
+          CHECK(good);
+        }
+  });
+}
+
+TEST_CASE("exponentials: relative error over every step of the range, exact zeros, NaN") {
+  ForEachTarget([] {
+    constexpr Index kSteps = 1 << 20;
+    Tensor x({kSteps});
+    for (Index i = 0; i < kSteps; ++i) x.data()[i] = -87.0f * static_cast<float>(i) / kSteps;
+    const Tensor before = x.Clone();
+    BestKernels().exp_sum(x.data(), kSteps, 0.0f);
+    double worst = 0.0;
+    for (Index i = 0; i < kSteps; ++i) {
+      const double expected = std::exp(double{before.data()[i]});
+      // x · log₂e is rounded: the error grows with |x|.
+      worst = std::max(worst, std::abs(x.data()[i] - expected) / expected / (2.0 + std::abs(double{before.data()[i]})));
+    }
+    CHECK(worst <= kEpsilon);
+    CHECK(worst > 0.0);
+
+    float special[] = {-kInf, -1e30f, -88.5f, 0.0f, kNan, 3.0f, 2.0f, 3.0f, -kInf};
+    BestKernels().exp_sum(special, 9, 3.0f);
+    CHECK(special[0] == 0.0f);
+    CHECK(special[1] == 0.0f);
+    CHECK(special[2] == 0.0f);
+    CHECK(std::isnan(special[4]));
+    CHECK(special[5] == 1.0f);
+    CHECK(special[8] == 0.0f);
+  });
+}
+
+TEST_CASE("exp_sum, max, add_scaled and all_finite reduce whole rows") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    ForEachRow(3.0f, [&](float* x, Index n) {
+      float max = -kInf;
+      for (Index i = 0; i < n; ++i) max = std::max(max, x[i]);
+      CHECK(kernels.max(x, n) == max);
+      CHECK(kernels.all_finite(x, n));
+      for (Index i = 0; i < n; ++i)
+        for (const float bad : {kNan, kInf, -kInf}) {
+          const float kept = std::exchange(x[i], bad);
+          CHECK_FALSE(kernels.all_finite(x, n));
+          x[i] = kept;
+        }
+      const std::vector<float> y(static_cast<std::size_t>(n), 0.5f);
+      const std::vector<float> before(x, x + n);
+      kernels.add_scaled(x, n, y.data(), 4.0f);
+      for (Index i = 0; i < n; ++i) CHECK(x[i] == before[static_cast<std::size_t>(i)] + 2.0f);
+      std::copy(before.begin(), before.end(), x);
+      double sum = 0.0;
+      for (Index i = 0; i < n; ++i) sum += std::exp(double{x[i]} - double{max});
+      CHECK(std::abs(kernels.exp_sum(x, n, max) - sum) <= 4 * kEpsilon * (1.0 + sum));
+    });
+    const float with_nan[] = {1.0f, kNan, 5.0f, kNan, 2.0f, 1.0f, 0.0f, 0.0f, kNan};
+    CHECK(kernels.max(with_nan, 9) == 5.0f);
+  });
+}
+
+TEST_CASE("masks and biases: −∞ wins over anything") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(3);
+    ForEachRow(1.0f, [&](float* x, Index n) {
+      std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n));
+      std::vector<float> bias(bytes.size());
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = random.Chance(0.5) ? static_cast<std::uint8_t>(1 + random.Below(255)) : 0;
+        bias[i] = random.Chance(0.3) ? -kInf : random.Normal();
+      }
+      if (n > 0) x[n / 2] = kNan;
+      const std::vector<float> before(x, x + n);
+      for (const bool masked_when_set : {true, false}) {
+        std::copy(before.begin(), before.end(), x);
+        kernels.mask(x, n, bytes.data(), masked_when_set);
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+          const bool masked = (bytes[i] != 0) == masked_when_set;
+          CHECK((masked ? x[i] == -kInf : x[i] == before[i] || std::isnan(before[i])));
+        }
+      }
+      std::copy(before.begin(), before.end(), x);
+      kernels.add_bias(x, n, bias.data());
+      for (std::size_t i = 0; i < bias.size(); ++i) {
+        CHECK((bias[i] == -kInf        ? x[i] == -kInf
+               : std::isnan(before[i]) ? std::isnan(x[i])
+                                       : x[i] == before[i] + bias[i]));
+      }
+    });
+  });
+}
+
+TEST_CASE("elementwise kernels") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(5);
+    const Tensor other = random.NormalTensor({128});
+    const auto at = [&](Index i) { return double{other.data()[i]}; };
+    for (const float scale : {0.01f, 1.0f, 30.0f}) {
+      CheckElementwise(
+          scale, kEpsilon, 0, [&](float* x, Index n) { kernels.scale(x, n, 1.7f); },
+          [](double x, Index) { return x * double{1.7f}; });
+      CheckElementwise(
+          scale, 4 * kEpsilon, 1e-9, [&](float* x, Index n) { kernels.softcap(x, n, 1.5f); },
+          [](double x, Index) { return 1.5 * std::tanh(x / 1.5); });
+      CheckElementwise(
+          scale, 0, 3 * kEpsilon * (1 + scale), [&](float* x, Index n) { kernels.gelu_erf(x, n); },
+          [](double x, Index) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
+      CheckElementwise(
+          scale, 0, 3 * kEpsilon * (1 + scale), [&](float* x, Index n) { kernels.gelu_tanh(x, n); },
+          [](double x, Index) {
+            return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+          });
+      CheckElementwise(
+          scale, 0, 0, [&](float* x, Index n) { kernels.relu(x, n); },
+          [](double x, Index) { return std::max(x, 0.0); });
+      CheckElementwise(
+          scale, kEpsilon, 0, [&](float* x, Index n) { kernels.add(x, n, other.data() + 1); },
+          [&](double x, Index i) { return x + at(i + 1); });
+      // The relative error of exp(−|x|) grows with |x|, which is at most 4 · scale here.
+      CheckElementwise(
+          scale, (8 + 4 * scale) * kEpsilon, 1e-30, [&](float* x, Index n) { kernels.swiglu(x, n, other.data()); },
+          [&](double x, Index i) { return x / (1 + std::exp(-x)) * at(i); });
+    }
+  });
+}
+
+TEST_CASE("norms and rotation") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(9);
+    const Tensor weight = random.NormalTensor({128}), bias = random.NormalTensor({128});
+    ForEachRow(2.0f, [&](float* x, Index n) {
+      if (n == 0) return;
+      double mean = 0, squares = 0, variance = 0;
+      for (Index i = 0; i < n; ++i) {
+        mean += x[i] / static_cast<double>(n);
+        squares += double{x[i]} * x[i] / static_cast<double>(n);
+      }
+      for (Index i = 0; i < n; ++i) variance += (x[i] - mean) * (x[i] - mean) / static_cast<double>(n);
+      std::vector<float> y(static_cast<std::size_t>(n));
+      kernels.rms_norm(x, n, weight.data(), 1e-5f, y.data());
+      for (Index i = 0; i < n; ++i) {
+        const double expected = x[i] / std::sqrt(squares + 1e-5) * double{weight.data()[i]};
+        CHECK(std::abs(y[static_cast<std::size_t>(i)] - expected) <= 8 * kEpsilon * (1e-3 + std::abs(expected)));
+      }
+      kernels.layer_norm(x, n, weight.data(), bias.data(), 1e-3f, y.data());
+      for (Index i = 0; i < n; ++i) {
+        const double expected =
+            (x[i] - mean) / std::sqrt(variance + 1e-3) * double{weight.data()[i]} + double{bias.data()[i]};
+        CHECK(std::abs(y[static_cast<std::size_t>(i)] - expected) <= 64 * kEpsilon * (1 + std::abs(expected)));
+      }
+      if (n % 2 != 0) return;
+      const std::vector<float> before(x, x + n);
+      const Index half = n / 2;
+      kernels.rotate(x, half, weight.data(), bias.data());
+      for (Index i = 0; i < half; ++i) {
+        const double a = before[static_cast<std::size_t>(i)], b = before[static_cast<std::size_t>(i + half)];
+        const double c = weight.data()[i], s = bias.data()[i], norm = std::abs(a) + std::abs(b);
+        CHECK(std::abs(x[i] - (a * c - b * s)) <= 4 * kEpsilon * norm * (std::abs(c) + std::abs(s)));
+        CHECK(std::abs(x[i + half] - (b * c + a * s)) <= 4 * kEpsilon * norm * (std::abs(c) + std::abs(s)));
+      }
+    });
+  });
+}
+
+TEST_CASE("no target is an emulation where the machine has vectors") {
+#if defined(__wasm_simd128__)
+  CHECK(SimdTarget() == "WASM");
+#elif defined(__x86_64__) || defined(__aarch64__)
+  CHECK(SimdTarget() != "EMU128");
+  CHECK(SimdTarget() != "SCALAR");
+#endif
+}
+
+}  // namespace
+}  // namespace headlens::testing

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Problems by name: options and tensors that are wrong each get their own message; layers are reused as they should.
+#include "headlens/problem.h"
+
+#include <cstring>
+#include <initializer_list>
+
+#include "support.h"
+
+namespace headlens::testing {
+namespace {
+
+void Give(Problem& problem, std::string_view name, const Shape& shape, float value = 0.5f) {
+  const std::span<std::byte> bytes = problem.Input(name, DType::kF32, shape);
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof value) std::memcpy(bytes.data() + i, &value, sizeof value);
+}
+
+void GiveTensor(Problem& problem, std::string_view name, const Tensor& tensor) {
+  const std::span<std::byte> bytes = problem.Input(name, DType::kF32, tensor.shape());
+  std::memcpy(bytes.data(), tensor.data(), bytes.size());
+}
+
+std::string Refusal(const std::function<void()>& call, ErrorCode code) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK_MESSAGE(error.code() == code, error.what());
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("options that are wrong") {
+  const struct {
+    const char* options;
+    ErrorCode code;
+    const char* says;
+  } cases[] = {
+      {"", ErrorCode::kFormat, "options is not a JSON object"},
+      {"[]", ErrorCode::kFormat, "options is not a JSON object"},
+      {"{\"is_causal\":", ErrorCode::kFormat, "options is not a JSON object"},
+      {R"({"is_causl": true})", ErrorCode::kOption, "unknown option \"is_causl\"; known here: "},
+      {R"({"is_causal": 1})", ErrorCode::kOption, "is_causal is 1, expected true or false"},
+      {R"({"scale": "big"})", ErrorCode::kOption, "scale is \"big\", expected a finite number"},
+      {R"({"scale": 1e999})", ErrorCode::kFormat, "options is not a JSON object"},
+      {R"({"dropout_p": 2})", ErrorCode::kValue, "dropout_p must be between 0 and 1"},
+      {R"({"seed": -1})", ErrorCode::kOption, "seed is -1, expected a whole number, at least 0"},
+      {R"({"seed": 0.5})", ErrorCode::kOption, "seed is 0.5, expected a whole number"},
+      {R"({"softcap": -3})", ErrorCode::kValue, "softcap must be positive"},
+      {R"({"conventions": "numpy"})", ErrorCode::kOption, "conventions is \"numpy\", expected one of \"torch-mha\""},
+      {R"({"mask_true": "maybe"})", ErrorCode::kOption, "mask_true is \"maybe\", expected one of \"keep\", \"ignore\""},
+      {R"({"fully_masked": true})", ErrorCode::kOption,
+       "fully_masked is true, expected one of \"zero\", \"nan\", \"uniform\""},
+      {R"({"causal_alignment": ""})", ErrorCode::kOption, "causal_alignment is \"\", expected one of \"top_left\""},
+      {R"({"gqa_order": 3})", ErrorCode::kOption, "gqa_order is 3"},
+      {R"({"softcap_order": 3})", ErrorCode::kOption, "softcap_order is 3"},
+      {R"({"stages": "scores"})", ErrorCode::kOption, "stages is \"scores\", expected a list of names"},
+      {R"({"stages": ["score"]})", ErrorCode::kOption, "stages names \"score\", expected some of: q, k, v"},
+      {R"({"backend": "cuda"})", ErrorCode::kOption, "backend is \"cuda\", expected one of: simd, reference"},
+      {R"({"embed_dim": 4})", ErrorCode::kOption, "unknown option \"embed_dim\""},
+  };
+  for (const auto& [options, code, says] : cases) {
+    CAPTURE(options);
+    const std::string message = Refusal(
+        [&] {
+          Problem problem("scaled_dot_product_attention", "{}");
+          Give(problem, "query", {3, 4});
+          problem.Run(options);
+        },
+        code);
+    CHECK_MESSAGE(message.find(says) == 0, message);
+  }
+  CHECK(Refusal([] { Problem("attention", "{}"); }, ErrorCode::kOption).find("unknown operation \"attention\"") == 0);
+}
+
+TEST_CASE("tensors that are wrong") {
+  using Named = std::pair<const char*, Shape>;
+  const struct {
+    std::initializer_list<Named> tensors;
+    const char* options;
+    ErrorCode code;
+    const char* says;
+  } cases[] = {
+      {{}, "{}", ErrorCode::kShape, "query is missing"},
+      {{{"query", {4}}}, "{}", ErrorCode::kShape, "query has shape (4,), expected 2 to 4 dimensions"},
+      {{{"query", {1, 1, 1, 2, 3}}}, "{}", ErrorCode::kShape, "query has shape (1, 1, 1, 2, 3)"},
+      {{{"query", {2, 3, 4}}, {"key", {3, 4}}}, "{}", ErrorCode::kShape, "key has shape (3, 4), expected 3 dimensions"},
+      {{{"query", {3, 4}}, {"key", {3, 5}}},
+       "{}",
+       ErrorCode::kShape,
+       "query (1, 1, 3, 4) and key (1, 1, 3, 5) differ in head width"},
+      {{{"query", {1, 4, 3, 4}}, {"key", {1, 2, 3, 4}}},
+       "{}",
+       ErrorCode::kShape,
+       "query (1, 4, 3, 4) and key (1, 2, 3, 4) differ in heads"},
+      {{{"query", {1, 4, 3, 4}}, {"key", {1, 3, 3, 4}}},
+       R"({"enable_gqa": true})",
+       ErrorCode::kShape,
+       "query (1, 4, 3, 4) and key (1, 3, 3, 4): the number"},
+      {{{"query", {3, 4}}, {"value", {2, 4}}},
+       "{}",
+       ErrorCode::kShape,
+       "value has shape (1, 1, 2, 4), expected (1, 1, 3, 4)"},
+      {{{"query", {3, 0}}}, "{}", ErrorCode::kShape, "the head width must be at least 1"},
+      {{{"query", {3, 4}}, {"attn_mask", {2, 3}}},
+       "{}",
+       ErrorCode::kShape,
+       "attn_mask has shape (2, 3), expected (queries, keys) = (3, 3)"},
+      {{{"query", {2, 3, 4}}, {"attn_mask", {5, 3, 3}}}, "{}", ErrorCode::kShape, "attn_mask has shape (5, 3, 3)"},
+      {{{"query", {3, 4}}, {"key_padding_mask", {1, 3}}},
+       "{}",
+       ErrorCode::kDtype,
+       "key_padding_mask has the type F32, expected BOOL or U8"},
+      {{{"query", {3, 4}}, {"valid_lens", {1}}},
+       "{}",
+       ErrorCode::kDtype,
+       "valid_lens has the type F32, expected I32 or I64"},
+  };
+  for (const auto& [tensors, options, code, says] : cases) {
+    CAPTURE(says);
+    const std::string message = Refusal(
+        [&, &tensors = tensors, &options = options] {
+          Problem problem("scaled_dot_product_attention", options);
+          for (const auto& [name, shape] : tensors) Give(problem, name, shape);
+          problem.Run();
+        },
+        code);
+    CHECK_MESSAGE(message.find(says) == 0, message);
+  }
+  Problem problem("scaled_dot_product_attention", "{}");
+  CHECK(Refusal([&] { problem.Input("quary", DType::kF32, {1}); }, ErrorCode::kOption)
+            .find("unknown tensor \"quary\"; known here: query") == 0);
+  CHECK(Refusal([&] { problem.Input("query", DType::kF32, {-1}); }, ErrorCode::kShape).find("negative") !=
+        std::string::npos);
+  CHECK(Refusal(
+            [&] {
+              problem.Input("query", DType::kF32, {Index{1} << 40, Index{1} << 40});
+            },
+            ErrorCode::kMemory)
+            .find("too large") != std::string::npos);
+
+  Give(problem, "query", {3, 4});
+  const std::int32_t too_long = 4;
+  std::memcpy(problem.Input("valid_lens", DType::kI32, {1}).data(), &too_long, sizeof too_long);
+  CHECK(Refusal([&] { problem.Run(); }, ErrorCode::kValue) == "valid_lens holds 4, expected 0 to 3");
+  // The inputs of a run that failed are gone.
+  CHECK(Refusal([&] { problem.Run(); }, ErrorCode::kShape) == "query is missing");
+}
+
+TEST_CASE("layers: sizes, missing parameters, and a width that the heads do not divide") {
+  const auto layer = [](const char* options) { return [=] { Problem("multihead_attention", options).Run(); }; };
+  CHECK(Refusal(layer("{}"), ErrorCode::kOption) == "embed_dim is missing, expected a whole number, at least 1");
+  CHECK(Refusal(layer(R"({"embed_dim": 0, "num_heads": 1})"), ErrorCode::kOption).find("embed_dim is 0") == 0);
+  // T1.4
+  CHECK(Refusal(layer(R"({"embed_dim": 10, "num_heads": 3})"), ErrorCode::kShape) ==
+        "embed_dim must be a multiple of num_heads, got embed_dim 10 and num_heads 3");
+  CHECK(Refusal(layer(R"({"embed_dim": 4, "num_heads": 2})"), ErrorCode::kShape) ==
+        "parameter in_proj_bias is missing; expected shape (12,)");
+  Problem problem("multihead_attention", R"({"embed_dim": 4, "num_heads": 2, "bias": false})");
+  Give(problem, "in_proj_weight", {12, 5});
+  CHECK(Refusal([&] { problem.Run(); }, ErrorCode::kShape) ==
+        "parameter in_proj_weight has shape (12, 5), expected (12, 4)");
+  Give(problem, "in_proj_weight", {12, 4});
+  Give(problem, "out_proj.weight", {4, 4});
+  const auto run_with = [&](const Shape& query) {
+    return Refusal(
+        [&] {
+          Give(problem, "query", query);
+          problem.Run();
+        },
+        ErrorCode::kShape);
+  };
+  CHECK(run_with({2, 5, 6}).find("query has shape (5, 2, 6) (batch, length, width), expected (5, 2, 4)") == 0);
+  CHECK(run_with({4}).find("query has shape (4,), expected 2 or 3 dimensions") == 0);
+  CHECK(run_with({2, 5, 4}) == "accepted");
+}
+
+TEST_CASE("T1.6: parameters are counted as PyTorch counts them") {
+  const auto count = [](const char* options) { return Problem("multihead_attention", options).ParameterCount(); };
+  CHECK(count(R"({"embed_dim": 768, "num_heads": 12, "bias": false})") == 2'359'296);
+  CHECK(count(R"({"embed_dim": 768, "num_heads": 12})") == 2'359'296 + 4 * 768);
+  CHECK(count(R"({"embed_dim": 8, "num_heads": 2, "kdim": 5, "vdim": 6, "add_bias_kv": true})") ==
+        8 * 8 * 2 + 8 * 5 + 8 * 6 + 32 + 16);
+  CHECK(Problem("transformer_encoder_layer", R"({"embed_dim": 512, "num_heads": 8})").ParameterCount() == 3'152'384);
+  CHECK(Problem("transformer_decoder_layer", R"({"embed_dim": 512, "num_heads": 8})").ParameterCount() == 4'204'032);
+}
+
+TEST_CASE("a layer keeps its parameters between runs, and follows changed ones") {
+  Random random(4);
+  Problem problem("multihead_attention", R"({"embed_dim": 6, "num_heads": 3, "bias": false, "batch_first": true})");
+  const Tensor in = random.NormalTensor({18, 6}), out = random.NormalTensor({6, 6}),
+               query = random.NormalTensor({2, 4, 6});
+  const auto run = [&](const char* options) {
+    GiveTensor(problem, "query", query);
+    return problem.Run(options);
+  };
+  GiveTensor(problem, "in_proj_weight", in);
+  GiveTensor(problem, "out_proj.weight", out);
+  const Results first = run("{}"), second = run("{}"),
+                reference = run(R"({"backend": "reference", "average_attn_weights": false})");
+  CheckClose("again", second.at("output").values(), first.at("output").values(), 0.0);
+  CheckClose("reference", reference.at("output").values(), first.at("output").values(),
+             64 * kEpsilon * MaxNorm(first.at("output").values()));
+  CHECK(first.at("weights").shape() == Shape{2, 4, 4});
+  CHECK(reference.at("weights").shape() == Shape{2, 3, 4, 4});
+  CHECK_FALSE(run(R"({"need_weights": false})").contains("weights"));
+  Give(problem, "out_proj.weight", {6, 6}, 0.0f);
+  for (const float value : run("{}").at("output").values()) CHECK(value == 0.0f);
+}
+
+TEST_CASE("a bare number of heads: averaged weights are the mean of the heads', whatever else is asked for") {
+  // T1.2
+  const std::vector<std::byte> file = ReadFile(HEADLENS_GOLDEN_DIR "/cases/t1_2_sequence_first.safetensors");
+  const Results averaged = ReadCase(file).Run(), heads = ReadCase(file).Run(R"({"average_attn_weights": false})");
+  CHECK(averaged.at("weights").shape() == Shape{4, 16, 16});
+  CHECK(heads.at("weights").shape() == Shape{4, 8, 16, 16});
+  const View<float, 4> each = heads.at("weights").view<4>();
+  const View<float, 3> mean = averaged.at("weights").view<3>();
+  for (Index b = 0; b < 4; ++b)
+    for (Index t = 0; t < 16; ++t)
+      for (Index s = 0; s < 16; ++s) {
+        double sum = 0.0;
+        for (Index h = 0; h < 8; ++h) sum += double{each(b, h, t, s)};
+        CHECK(std::abs(mean(b, t, s) - sum / 8) <= 8 * kEpsilon);
+      }
+}
+
+}  // namespace
+}  // namespace headlens::testing

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reading files that mean harm: every one is refused with a message, none is believed.
+#include "headlens/safetensors.h"
+
+#include <cstring>
+
+#include "headlens/problem.h"
+#include "support.h"
+
+namespace headlens::testing {
+namespace {
+
+std::vector<std::byte> File(const std::string& header, std::size_t data_size, std::uint64_t length_lie = 0) {
+  const std::uint64_t length = length_lie ? length_lie : header.size();
+  std::vector<std::byte> bytes(8 + header.size() + data_size);
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(length >> (8 * i));
+  std::memcpy(bytes.data() + 8, header.data(), header.size());
+  return bytes;
+}
+
+std::string Refusal(const std::vector<std::byte>& bytes) {
+  try {
+    const Safetensors tensors(bytes);
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kFormat);
+    const std::string message = error.what();
+    CHECK(message.find('\n') == std::string::npos);
+    return message;
+  }
+  return "accepted";
+}
+
+TEST_CASE("what is written is read back") {
+  Random random(1);
+  std::map<std::string, Tensor, std::less<>> tensors;
+  tensors.emplace("a", random.NormalTensor({2, 3}));
+  tensors.emplace("empty", Tensor({0, 5}));
+  tensors.emplace("scalar", random.NormalTensor({}));
+  const std::vector<std::byte> file = WriteSafetensors(tensors, {{"op", "x \"quoted\" ünïcode"}});
+  const Safetensors read(file);
+  CHECK(read.metadata().at("op") == "x \"quoted\" ünïcode");
+  CHECK(read.tensors().size() == 3);
+  for (const auto& [name, tensor] : tensors) {
+    const Tensor back = ToFloat(*read.Find(name));
+    CHECK(back.shape() == tensor.shape());
+    CheckClose(name, back.values(), tensor.values(), 0.0);
+  }
+  CHECK_FALSE(read.Find("b"));
+}
+
+TEST_CASE("hostile files") {
+  const std::string f32 = R"("dtype":"F32","shape":[2],"data_offsets":)";
+  const struct {
+    const char* what;
+    std::vector<std::byte> bytes;
+    const char* says;
+  } cases[] = {
+      {"empty", {}, "0 bytes"},
+      {"short", std::vector<std::byte>(7), "7 bytes"},
+      {"length beyond the file", File("{}", 0, 3), "claims 3 bytes"},
+      {"length near 2^64", File("{}", 0, ~std::uint64_t{0}), "claims 18446744073709551615 bytes"},
+      {"no JSON", File("{\"a\":", 0), "not a JSON object"},
+      {"a list", File("[]", 0), "not a JSON object"},
+      {"deep", File(std::string(100000, '['), 0), "nested too deeply"},
+      {"deep object", File(R"({"a":{"b":{"c":{"d":{}}}}})", 0), "nested too deeply"},
+      {"invalid UTF-8", File("{\"\xFF\":{}}", 0), "not a JSON object"},
+      {"tensor is a number", File(R"({"a":1})", 0), "not described by an object"},
+      {"no dtype", File(R"({"a":{"shape":[],"data_offsets":[0,4]}})", 4), "no dtype"},
+      {"unknown dtype", File(R"({"a":{"dtype":"F8","shape":[],"data_offsets":[0,1]}})", 1), "F8"},
+      {"negative size", File(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4), "not a size"},
+      {"fractional size", File(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4), "not a size"},
+      {"overflowing shape", File(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", 4),
+       "too large"},
+      {"size beyond 64 bits", File(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", 4),
+       "not a size"},
+      {"one offset", File("{\"a\":{" + f32 + "[0]}}", 8), "data_offsets"},
+      {"offsets reversed", File("{\"a\":{" + f32 + "[8,0]}}", 8), "data_offsets"},
+      {"offsets beyond the file", File("{\"a\":{" + f32 + "[0,16]}}", 8), "8 bytes of data"},
+      {"shape against offsets", File("{\"a\":{" + f32 + "[0,4]}}", 4), "needs 8 bytes"},
+      {"overlap", File("{\"a\":{" + f32 + "[0,8]},\"b\":{" + f32 + "[4,12]}}", 12), "overlaps"},
+      {"same bytes twice", File("{\"a\":{" + f32 + "[0,8]},\"b\":{" + f32 + "[0,8]}}", 8), "overlaps"},
+      {"hole", File("{\"a\":{" + f32 + "[4,12]}}", 12), "4 unused bytes before"},
+      {"rest", File("{\"a\":{" + f32 + "[0,8]}}", 12), "4 unused bytes at the end"},
+      {"twice", File("{\"a\":{" + f32 + "[0,8]},\"a\":{" + f32 + "[8,16]}}", 16), "twice"},
+      {"metadata is a list", File(R"({"__metadata__":[]})", 0), "__metadata__"},
+      {"metadata of numbers", File(R"({"__metadata__":{"op":1}})", 0), "__metadata__"},
+      {"control characters in a name", File("{\"a\\nb\":{}}", 0), "a?b"},
+  };
+  for (const auto& [what, bytes, says] : cases) {
+    CAPTURE(what);
+    CHECK_MESSAGE(Refusal(bytes).find(says) != std::string::npos, Refusal(bytes));
+  }
+}
+
+TEST_CASE("cut off or damaged anywhere: refused or harmless") {
+  const std::vector<std::byte> whole = ReadFile(GoldenCases().front());
+  const std::size_t step = std::max<std::size_t>(whole.size() / 400, 1);
+  for (std::size_t n = 0; n < whole.size(); n += step) {
+    CHECK(Refusal({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n)}) != "accepted");
+  }
+  Random random(99);
+  int survived = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::byte> bytes = whole;
+    for (Index i = 0; i <= random.Below(4); ++i) {
+      bytes[static_cast<std::size_t>(random.Below(std::min<Index>(static_cast<Index>(bytes.size()), 1500)))] =
+          static_cast<std::byte>(random.Below(256));
+    }
+    try {
+      ReadCase(bytes).Run();
+      ++survived;  // the damage hit a number
+    } catch (const Error&) {
+    }
+  }
+  CHECK(survived < 3000);
+}
+
+}  // namespace
+}  // namespace headlens::testing
