@@ -214,17 +214,18 @@ async function buildPreset(preset, { compiler, werror, target }) {
   return /Building|Linking|Built target.*\n.*Linking/.test(output) ? "" : "up to date";
 }
 
-const native = () => `${process.env.CXX || "c++"} ${versionOf(ask(process.env.CXX || "c++", "--version"))}`;
+/** Builds one wasm preset. Warnings are errors for the compiler that the project pins, and for every one in the tests. */
+async function buildWasm(preset, emscripten, tests) {
+  await step(`build ${preset} with Emscripten ${emscripten.version}`, () => buildPreset(preset, {
+    compiler: `${emscripten.root} ${emscripten.version}`,
+    werror: emscripten.own || tests ? true : undefined,
+    target: tests ? undefined : "headlens_wasm",
+  }));
+}
 
-/** Builds both wasm modules. Warnings are errors for the compiler that the project pins, and for every one in the tests. */
-async function buildWasm(emscripten, tests) {
-  for (const preset of ["wasm", "wasm-relaxed"]) {
-    await step(`${preset} with Emscripten ${emscripten.version}`, () => buildPreset(preset, {
-      compiler: `${emscripten.root} ${emscripten.version}`,
-      werror: emscripten.own || tests ? true : undefined,
-      target: tests ? undefined : "headlens_wasm",
-    }));
-  }
+async function buildNative(preset) {
+  const compiler = `${process.env.CXX || "c++"} ${versionOf(ask(process.env.CXX || "c++", "--version"))}`;
+  await step(`build ${preset} with ${compiler}`, () => buildPreset(preset, { compiler, werror: true }));
 }
 
 /** Fills dist/, unless it was made from the same files. */
@@ -233,7 +234,7 @@ async function buildPackage() {
     "web/models", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
   const modules = ["wasm", "wasm-relaxed"].map((preset) => ["mjs", "wasm"].map((type) => `build/${preset}/headlens.${type}`));
   const stamp = at("build", "dist.stamp");
-  await step("dist: package and playground", async () => {
+  await step("build dist: package and playground", async () => {
     const now = hashOf(...inputs, ...[].concat(...modules));
     if (fs.existsSync(at("dist/index.js")) && read("build/dist.stamp") === now) return "up to date";
     await run("dist", process.execPath, [at("wasm/build.mjs")]);
@@ -260,14 +261,13 @@ async function serve() {
 const counts = (passed, failed, skipped = 0) => ({ passed, failed, skipped });
 
 /** A command that passes or fails as a whole. */
-const whole = (log, command, args) => async () => {
+async function whole(log, command, args) {
   const { code, output } = await run(log, command, args, { check: false });
   return { ...counts(code === 0 ? 1 : 0, code === 0 ? 0 : 1), output };
-};
+}
 
 /** ctest in one preset: doctest's cases, and each of the other tests, count. */
-const ctest = (preset, build) => async () => {
-  await build();
+async function ctest(preset) {
   const { code, output } = await run(`${preset}-ctest`, "ctest", ["--preset", preset, "--verbose"], { check: false });
   const total = counts(0, 0);
   for (const [, passed, failed] of output.matchAll(/test cases: .*\| +(\d+) passed \| +(\d+) failed/g)) {
@@ -277,7 +277,7 @@ const ctest = (preset, build) => async () => {
   total.passed += [...output.matchAll(/Test +#\d+: (?!core ).* Passed/g)].length;
   if (code !== 0 && total.failed === 0) total.failed = 1;
   return { ...total, output };
-};
+}
 
 async function vitest() {
   const report = at("build/logs/vitest.json");
@@ -305,39 +305,52 @@ function clangFormat(...mode) {
   return [command, [...mode, ...[].concat(...["core", "wasm", "native", "tests"].map(sources))]];
 }
 
-function stages() {
-  const nativeBuild = (preset) => () => buildPreset(preset, { compiler: native(), werror: true });
+/** What `npm test` does, by name: what has to be built first, and what runs then. */
+function stages(emscripten) {
+  const built = {};
+  const once = (name, build) => () => (built[name] = built[name] || build());
+  const native = once("native", () => buildNative("native"));
+  const nativeDebug = once("native-debug", () => buildNative("native-debug"));
+  const wasm = once("wasm", () => buildWasm("wasm", emscripten, true));
+  const wasmRelaxed = once("wasm-relaxed", () => buildWasm("wasm-relaxed", emscripten, true));
+  const dist = once("dist", buildPackage);
   return {
-    format: whole("format", ...clangFormat("--dry-run", "--Werror")),
-    types: whole("types", "npm", ["run", "--silent", "test:types"]),
-    lint: whole("lint", "npm", ["run", "--silent", "test:lint"]),
-    native: ctest("native", nativeBuild("native")),
-    "native-debug": ctest("native-debug", nativeBuild("native-debug")),
-    wasm: ctest("wasm", () => undefined),
-    "wasm-relaxed": ctest("wasm-relaxed", () => undefined),
-    js: vitest,
+    format: { needs: [], test: () => whole("format", ...clangFormat("--dry-run", "--Werror")) },
+    types: { needs: [], test: () => whole("types", "npm", ["run", "--silent", "test:types"]) },
+    lint: { needs: [], test: () => whole("lint", "npm", ["run", "--silent", "test:lint"]) },
+    native: { needs: [native], test: () => ctest("native") },
+    "native-debug": { needs: [nativeDebug], test: () => ctest("native-debug") },
+    wasm: { needs: [wasm], test: () => ctest("wasm") },
+    "wasm-relaxed": { needs: [wasmRelaxed], test: () => ctest("wasm-relaxed") },
+    js: { needs: [native, wasm, wasmRelaxed, dist], test: vitest },
   };
+}
+
+/** Runs one stage. A build that fails is a failed test, so that the other stages still run. */
+async function runStage(name, { needs, test }) {
+  let result;
+  try {
+    for (const build of needs) await build();
+    await step(`test ${name}`, async () => {
+      result = await test();
+      return `${result.passed} passed${result.failed ? `, ${bold(`${result.failed} FAILED`)}` : ""}`;
+    });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    result = { ...counts(0, 1), output: error.message };
+  }
+  if (result.failed) console.log(`\n${result.output.trimEnd()}\n`);
+  return result;
 }
 
 async function test(names) {
   const emscripten = await setUp("test");
-  const all = stages();
+  const all = stages(emscripten);
   const unknown = names.filter((name) => !all[name]);
-  if (unknown.length) throw new Failure(`unknown stage ${unknown.join(", ")}: choose from ${Object.keys(all).join(", ")}`);
-  const chosen = names.length ? names : Object.keys(all);
-  if (chosen.some((name) => /wasm|js|types/.test(name))) await buildWasm(emscripten, true);
-  if (chosen.some((name) => /js|types/.test(name))) await buildPackage();
+  if (unknown.length) throw new Failure(`no stage ${unknown.join(", ")}: there are ${Object.keys(all).join(", ")}`);
   const total = counts(0, 0);
-  for (const name of chosen) {
-    let result;
-    await step(name, async () => {
-      result = await all[name]().catch((error) => {
-        if (!(error instanceof Failure)) throw error;
-        return { ...counts(0, 1), output: error.message };
-      });
-      return `${result.passed} passed${result.failed ? `, ${bold(`${result.failed} FAILED`)}` : ""}`;
-    });
-    if (result.failed) console.log(`\n${result.output.trimEnd()}\n`);
+  for (const name of names.length ? names : Object.keys(all)) {
+    const result = await runStage(name, all[name]);
     for (const key of Object.keys(total)) total[key] += result[key];
   }
   console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`);
@@ -354,7 +367,7 @@ async function main([goal, ...rest]) {
   }
   const emscripten = await setUp(goal);
   if (goal === "setup") return;
-  await buildWasm(emscripten, false);
+  for (const preset of ["wasm", "wasm-relaxed"]) await buildWasm(preset, emscripten, false);
   await buildPackage();
   if (goal === "start") await serve();
 }
