@@ -2,6 +2,7 @@
 /// headlens bench: how fast the layer runs here, and how near to what this machine can do.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -54,35 +55,64 @@ std::vector<Row> Rows(const std::string& filter) {
   return rows;
 }
 
-void Register(const Row& row, const Backend& backend, const BenchOptions& options, double limit) {
-  const auto run = [row, &backend, limit](benchmark::State& state) {
-    const LayerRun layer(*row.workload, backend);
+/// Adds to each row how near it came to the limit, in percent.
+template <class Reporter>
+class WithLimit : public Reporter {
+ public:
+  template <class... Args>
+  explicit WithLimit(double limit, Args... args) : Reporter(args...), limit_(limit) {}
+
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    auto with_limit = runs;
+    for (auto& run : with_limit) {
+      const auto it = run.counters.find("FLOPS");
+      if (it == run.counters.end() || run.aggregate_unit == benchmark::kPercentage) continue;
+      run.counters["limit_percent"] = 100.0 * it->second.value / limit_;
+    }
+    Reporter::ReportRuns(with_limit);
+  }
+
+ private:
+  double limit_;
+};
+
+void Register(const Row& row, const std::string& backend) {
+  const auto run = [row, &chosen = FindBackend(backend)](benchmark::State& state) {
+    const LayerRun layer(*row.workload, chosen);
     for (auto _ : state) layer.Forward(row.maps);
-    const double operations = row.workload->operations();
-    using benchmark::Counter;
-    state.counters["GFLOP/s"] = Counter(operations * 1e-9, Counter::kIsIterationInvariantRate);
-    state.counters["limit_percent"] = Counter(100.0 * operations / limit, Counter::kIsIterationInvariantRate);
+    state.counters["FLOPS"] =
+        benchmark::Counter(row.workload->operations(), benchmark::Counter::kIsIterationInvariantRate);
   };
-  benchmark::RegisterBenchmark((row.name + "/" + options.backend).c_str(), run)
-      ->Unit(benchmark::kMicrosecond)
-      ->MinTime(options.seconds)
-      ->Repetitions(options.repetitions);
+  benchmark::RegisterBenchmark((row.name + "/" + backend).c_str(), run)->Unit(benchmark::kMicrosecond);
+}
+
+/// Google Benchmark takes its settings from a command line alone, and keeps the program's name.
+void SetUpLibrary(const BenchOptions& options) {
+  static char name[] = "headlens";
+  std::string seconds = "--benchmark_min_time=" + std::to_string(options.seconds);
+  std::string repetitions = "--benchmark_repetitions=" + std::to_string(options.repetitions);
+  char* argv[] = {name, seconds.data(), repetitions.data(), nullptr};
+  int argc = 3;
+  benchmark::Initialize(&argc, argv);
 }
 
 void RunAll(const BenchOptions& options) {
-  const std::vector<Row> rows = Rows(options.filter);
+  for (const Row& row : Rows(options.filter)) Register(row, options.backend);
+  SetUpLibrary(options);
   const double limit = bench::MultiplyAddLimit();
-  for (const Row& row : rows) Register(row, FindBackend(options.backend), options, limit);
   benchmark::AddCustomContext("headlens_version", Version());
   benchmark::AddCustomContext("simd_target", std::string(SimdTarget()));
   benchmark::AddCustomContext("threads", "1");
   benchmark::AddCustomContext("multiply_add_limit_gflops", std::to_string(limit * 1e-9));
-  benchmark::JSONReporter json;
-  benchmark::ConsoleReporter console(isatty(STDOUT_FILENO) == 1 ? benchmark::ConsoleReporter::OO_Color
-                                                                : benchmark::ConsoleReporter::OO_None);
-  benchmark::BenchmarkReporter* reporter = &console;
-  if (options.json) reporter = &json;
-  benchmark::RunSpecifiedBenchmarks(reporter, ".");
+  using benchmark::ConsoleReporter;
+  WithLimit<benchmark::JSONReporter> json(limit);
+  WithLimit<ConsoleReporter> console(
+      limit, isatty(STDOUT_FILENO) == 1 ? ConsoleReporter::OO_ColorTabular : ConsoleReporter::OO_Tabular);
+  if (options.json) {
+    benchmark::RunSpecifiedBenchmarks(&json);
+  } else {
+    benchmark::RunSpecifiedBenchmarks(&console);
+  }
 }
 
 /// Seconds of each of `count` calls.
