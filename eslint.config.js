@@ -12,6 +12,8 @@ export default tseslint.config(
     rules: {
       "@typescript-eslint/switch-exhaustiveness-check": "error",
       "@typescript-eslint/explicit-function-return-type": ["error", { allowExpressions: true }],
+      // `as T` says what is meant where the compiler cannot know; `!` hides it.
+      "@typescript-eslint/non-nullable-type-assertion-style": "off",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
     },
   },

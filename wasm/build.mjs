@@ -6,8 +6,9 @@
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
@@ -33,16 +34,29 @@ const gluePlugin = {
   },
 };
 
-async function bundle() {
-  const entryPoints = ["index", "node", "worker", "worker-node"].map((name) => ({ in: `wasm/src/${name}.ts`, out: name }));
-  if (existsSync("web/elements/index.ts")) entryPoints.push({ in: "web/elements/index.ts", out: "element" });
-  const result = await build({
-    entryPoints, outdir: "dist", chunkNames: "[name]-[hash]",
-    bundle: true, splitting: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
+/** Bundles `entries` (output name to source) into dist/ and returns the files they are made of. */
+async function bundle(entries, splitting) {
+  const { metafile } = await build({
+    entryPoints: entries, splitting, outdir: "dist", chunkNames: "chunk-[hash]",
+    bundle: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
     minify: true, legalComments: "none", metafile: true, plugins: [gluePlugin], logLevel: "warning",
   });
-  return Object.keys(result.metafile.inputs);
+  return Object.keys(metafile.inputs);
 }
+
+/** The entries share chunks, so that what a page does not use is not loaded. A worker is one file: it uses all of it at once. */
+async function bundleAll() {
+  const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts", element: "web/elements/index.ts" };
+  const workers = { worker: "wasm/src/worker.ts", "worker-node": "wasm/src/worker-node.ts" };
+  return [...await bundle(entries, true), ...await bundle(workers, false)];
+}
+
+const kInTheWasm = `In the .wasm files:
+Highway, copyright The Highway Project Authors (Apache-2.0 or BSD-3-Clause)
+JSON for Modern C++, copyright Niels Lohmann (MIT)
+Emscripten and its C and C++ libraries: copyright the Emscripten authors (MIT or NCSA), musl's authors (MIT),
+and the LLVM Project (Apache-2.0 with LLVM exceptions)
+`;
 
 /** The texts of the licences of everything bundled in. */
 function writeNotices(inputs) {
@@ -52,6 +66,7 @@ function writeNotices(inputs) {
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
     return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : "see the package"}\n`;
   });
+  notices.unshift(kInTheWasm);
   writeFileSync("dist/THIRD-PARTY-LICENSES.txt", notices.join(`\n${"-".repeat(80)}\n\n`));
 }
 
@@ -59,18 +74,38 @@ function runTool(packageName, script, ...args) {
   execFileSync(process.execPath, [join("node_modules", packageName, script), ...args], { stdio: ["ignore", "inherit", "inherit"] });
 }
 
-/** Declarations: only those that the public entry reaches. */
+/** Copies index.d.ts and every declaration that it reaches. */
+function copyTypes(from, to, edit = (text) => text) {
+  const pending = ["index"];
+  for (const name of pending) {
+    const text = edit(readFileSync(`${from}/${name}.d.ts`, "utf8"));
+    mkdirSync(to, { recursive: true });
+    writeFileSync(`${to}/${name}.d.ts`, text);
+    for (const [, next] of text.matchAll(/"\.\/([\w-]+)\.js"/g)) if (!pending.includes(next)) pending.push(next);
+  }
+}
+
+/** Declarations without Lit. It is bundled in, so whoever uses the package has none: to them its elements are HTML elements. */
+function withoutLit(text) {
+  const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);
+  const isLit = (node) => ts.isImportDeclaration(node) && /^"lit\b/.test(node.moduleSpecifier.getText());
+  const imports = source.statements.filter(isLit);
+  const named = imports.flatMap((node) => [...node.importClause?.namedBindings?.elements ?? []]);
+  const names = named.map((element) => element.name.text);
+  const mentionsLit = (node) => new RegExp(`import\\("lit|\\b(${names.join("|") || "lit"})\\b`).test(node.getText());
+  const members = source.statements.filter(ts.isClassDeclaration).flatMap((node) => node.members.filter(mentionsLit));
+  const dropped = [...imports, ...members].sort((a, b) => b.pos - a.pos);
+  return dropped.reduce((rest, node) => rest.slice(0, node.pos) + rest.slice(node.end), text)
+    .replace("extends LitElement", "extends HTMLElement").trimStart();
+}
+
+/** Declarations of the two public entries. */
 function writeTypes() {
   runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.json");
-  const pending = ["index.d.ts"];
-  for (const file of pending) {
-    const text = readFileSync(`build/types/${file}`, "utf8");
-    mkdirSync(dirname(`dist/${file}`), { recursive: true });
-    writeFileSync(`dist/${file}`, text);
-    for (const [, name] of text.matchAll(/from "\.\/([\w-]+)\.js"/g)) {
-      if (!pending.includes(`${name}.d.ts`)) pending.push(`${name}.d.ts`);
-    }
-  }
+  copyTypes("build/types", "dist");
+  runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.element.json");
+  copyTypes("build/types-element", "dist/elements", withoutLit);
+  writeFileSync("dist/element.d.ts", 'export * from "./elements/index.js";\n');
 }
 
 function copyFiles() {
@@ -84,7 +119,7 @@ function copyFiles() {
 
 rmSync("dist", { recursive: true, force: true });
 mkdirSync("dist", { recursive: true });
-writeNotices(await bundle());
+writeNotices(await bundleAll());
 writeTypes();
 copyFiles();
 if (existsSync("web/playground")) runTool("vite", "bin/vite.js", "build");

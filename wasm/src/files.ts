@@ -45,16 +45,23 @@ function fromFiles(files: readonly File[]): Opener {
   };
 }
 
-function opener(source: ModelSource, platform: Platform): { name: string; open: Opener } {
+interface Place {
+  readonly name: string;
+  /** What stands before the file's name in messages. */
+  readonly where: string;
+  readonly open: Opener;
+}
+
+function placeOf(source: ModelSource, platform: Platform): Place {
   const open = builtIn(source, platform);
-  if (open) return { name: "tiny", open };
-  if (Array.isArray(source)) return { name: "model", open: fromFiles(source as readonly File[]) };
+  if (open) return { name: "tiny", where: "the built-in model's ", open };
+  if (Array.isArray(source)) return { name: "model", where: "", open: fromFiles(source as readonly File[]) };
   if (typeof source !== "string" && !(source instanceof URL)) {
     throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or files`);
   }
   const folder = folderUrl("source", source, platform);
-  const name = decodeURIComponent(folder.pathname.split("/").at(-2) ?? "") || folder.host;
-  return { name, open: (file, signal) => platform.fetch(new URL(file, folder), signal) };
+  const name = folder.pathname.split("/").at(-2) ?? folder.host;
+  return { name, where: folder.href, open: (file, signal) => platform.fetch(new URL(file, folder), signal) };
 }
 
 interface Count {
@@ -95,7 +102,7 @@ export async function readFiles(
   source: ModelSource, platform: Platform, options: LoadModelOptions,
 ): Promise<ModelFiles> {
   const { signal, onProgress } = options;
-  const { name, open } = opener(source, platform);
+  const { name, where, open } = placeOf(source, platform);
   const abort = new AbortController();
   const onAbort = (): void => abort.abort(signal?.reason);
   if (signal?.aborted) onAbort();
@@ -116,7 +123,7 @@ export async function readFiles(
       return await readBody(response, kMaxBytes[file], count, abort.signal, report);
     } catch (error) {
       if (signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal", { cause: error });
-      throw new HeadlensError("model-load", `${file} of ${source instanceof URL ? source.href : show(source)}: ${messageOf(error)}`, { cause: error });
+      throw new HeadlensError("model-load", `${where}${file}: ${messageOf(error)}`, { cause: error });
     }
   };
   try {

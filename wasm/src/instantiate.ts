@@ -6,7 +6,7 @@ import { HeadlensError } from "./errors.js";
 import { asHeadlensError, messageOf } from "./failures.js";
 import { chooseBuild, detectFeatures, type Build } from "./features.js";
 import type { HeadlensModule } from "./module.js";
-import { folderUrl, type Platform } from "./platform.js";
+import { absoluteUrl, folderUrl, type Platform } from "./platform.js";
 import type { Engine, EngineInfo, LoadOptions } from "./types.js";
 
 /** Compiled code by URL. Only success stays: after a failure the next load tries again. */
@@ -17,7 +17,7 @@ function wasmUrlOf(build: Build, wasmUrl: string | URL | undefined, platform: Pl
   if (wasmUrl === undefined) {
     return build === "relaxed" ? new URL("./headlens-relaxed.wasm", import.meta.url) : new URL("./headlens-simd.wasm", import.meta.url);
   }
-  if (isFile(wasmUrl)) return new URL(wasmUrl, platform.baseUrl());
+  if (isFile(wasmUrl)) return absoluteUrl("wasmUrl", wasmUrl, platform);
   return new URL(build === "relaxed" ? "headlens-relaxed.wasm" : "headlens-simd.wasm", folderUrl("wasmUrl", wasmUrl, platform));
 }
 

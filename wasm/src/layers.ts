@@ -30,14 +30,14 @@ export function compute(
   });
 }
 
-abstract class WasmLayer extends HandleResource<ProblemHandle> {
+abstract class WasmLayer<O> extends HandleResource<ProblemHandle> {
   readonly parameterCount: number;
   readonly #caller: Caller;
   readonly #names: readonly string[];
 
   /** `maker` is the engine's method; the module calls the operation the same in snake_case. */
   constructor(
-    module: HeadlensModule, maker: Caller, caller: Caller, options: unknown, names: readonly string[],
+    module: HeadlensModule, maker: Caller, caller: Caller, options: O, namesOf: (options: O) => string[],
     engine: Resource<unknown>,
   ) {
     const { json } = toRequest(maker, options);
@@ -45,7 +45,7 @@ abstract class WasmLayer extends HandleResource<ProblemHandle> {
     super(maker, problem, engine);
     this.parameterCount = problem.parameterCount();
     this.#caller = caller;
-    this.#names = names;
+    this.#names = namesOf(options);
   }
 
   loadStateDict(state: StateDict): void {
@@ -83,19 +83,16 @@ function attentionNames(options: MultiheadAttentionOptions): string[] {
 }
 
 /** Those of a transformer layer: its attentions' and its other modules'. */
-function layerNames(
-  options: TransformerLayerOptions, attentions: readonly string[], modules: readonly string[],
-): string[] {
-  const inner = attentionNames(options);
-  return [
-    ...attentions.flatMap((attention) => inner.map((name) => `${attention}.${name}`)),
+function layerNames(attentions: readonly string[], modules: readonly string[]) {
+  return (options: TransformerLayerOptions): string[] => [
+    ...attentions.flatMap((attention) => attentionNames(options).map((name) => `${attention}.${name}`)),
     ...modules.flatMap((module) => [`${module}.weight`, ...(options.bias === false ? [] : [`${module}.bias`])]),
   ];
 }
 
-export class WasmMultiheadAttention extends WasmLayer implements MultiheadAttention {
+export class WasmMultiheadAttention extends WasmLayer<MultiheadAttentionOptions> implements MultiheadAttention {
   constructor(module: HeadlensModule, options: MultiheadAttentionOptions, engine: Resource<unknown>) {
-    super(module, "multiheadAttention", "MultiheadAttention.forward", options, attentionNames(options), engine);
+    super(module, "multiheadAttention", "MultiheadAttention.forward", options, attentionNames, engine);
   }
 
   forward(query: TensorLike, ...rest: readonly (TensorLike | AttentionOptions | undefined)[]): AttentionResult {
@@ -121,9 +118,9 @@ function forwardArguments(rest: readonly unknown[]): ForwardArguments {
   return { key, value, options: rest[at] };
 }
 
-export class WasmEncoderLayer extends WasmLayer implements TransformerEncoderLayer {
+export class WasmEncoderLayer extends WasmLayer<TransformerLayerOptions> implements TransformerEncoderLayer {
   constructor(module: HeadlensModule, options: TransformerLayerOptions, engine: Resource<unknown>) {
-    const names = layerNames(options, ["self_attn"], ["linear1", "linear2", "norm1", "norm2"]);
+    const names = layerNames(["self_attn"], ["linear1", "linear2", "norm1", "norm2"]);
     super(module, "transformerEncoderLayer", "TransformerEncoderLayer.forward", options, names, engine);
   }
 
@@ -132,10 +129,10 @@ export class WasmEncoderLayer extends WasmLayer implements TransformerEncoderLay
   }
 }
 
-export class WasmDecoderLayer extends WasmLayer implements TransformerDecoderLayer {
+export class WasmDecoderLayer extends WasmLayer<TransformerLayerOptions> implements TransformerDecoderLayer {
   constructor(module: HeadlensModule, options: TransformerLayerOptions, engine: Resource<unknown>) {
     const modules = ["linear1", "linear2", "norm1", "norm2", "norm3"];
-    const names = layerNames(options, ["self_attn", "multihead_attn"], modules);
+    const names = layerNames(["self_attn", "multihead_attn"], modules);
     super(module, "transformerDecoderLayer", "TransformerDecoderLayer.forward", options, names, engine);
   }
 

@@ -10,10 +10,10 @@ import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
-  AttendOptions, ColorOptions, Image, LoadModelOptions, MapOptions, Model, ModelAttention, ModelInfo, ModelSource, Tensor,
+  AttendOptions, ColorOptions, Image, LoadModelOptions, MapOptions, Model, ModelAttention, ModelInfo, ModelSource,
+  Tensor,
 } from "./types.js";
 
-/** `part` and the whole it must lie in. */
 function checkIndex(name: string, value: unknown, below: number): void {
   if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= below) {
     throw new HeadlensError("value", `${name} is ${show(value)}, expected a whole number from 0 to ${below - 1}`);
@@ -97,14 +97,15 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 }
 
-
 class WasmModelAttention extends HandleResource<AttentionHandle> implements ModelAttention {
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
   readonly tokenCount: number;
   readonly #info: ModelInfo;
 
-  constructor(handle: AttentionHandle, { ids, tokens }: Encoded, tokenCount: number, info: ModelInfo, model: WasmModel) {
+  constructor(
+    handle: AttentionHandle, { ids, tokens }: Encoded, tokenCount: number, info: ModelInfo, model: WasmModel,
+  ) {
     super("attention", handle, model);
     this.tokens = tokens;
     this.ids = ids;

@@ -4,8 +4,9 @@ import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
 import { booleans, lengths, mask, type Input } from "./tensors.js";
 import type {
-  AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, MapOptions,
-  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
+  AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions,
+  LoadOptions, MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
+  TransformerLayerOptions,
 } from "./types.js";
 
 /** Whether a model's source is one of the models in the package. */
@@ -96,6 +97,7 @@ const kChoices: Readonly<Record<string, readonly string[]>> = {
   colormap: ["sequential", "diverging"], theme: ["light", "dark"], stages: Object.keys(kStages),
 };
 const kNumbers = ["min", "max"];
+const kFlags = ["causal"];
 
 /** JSON has no NaN, no Infinity and no functions; it would drop them without a word. */
 function checkJson(name: string, value: unknown): void {
@@ -109,6 +111,8 @@ function checkJson(name: string, value: unknown): void {
     if (!isKnown) refuse(`${name === "stages" ? "a list of" : "one of"} ${choices.join(", ")}`);
   } else if (kNumbers.includes(name)) {
     if (!Number.isFinite(value)) refuse("a finite number");
+  } else if (kFlags.includes(name)) {
+    if (typeof value !== "boolean") refuse("true or false");
   } else if (typeof value !== "boolean" && typeof value !== "string" && !Number.isFinite(value)) {
     refuse("a finite number, a boolean or a string");
   }

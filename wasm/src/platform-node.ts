@@ -27,7 +27,8 @@ export const nodePlatform: Platform = {
   },
 
   startWorker() {
-    const worker = new Worker(new URL("./worker-node.js", import.meta.url));
+    // Flags of the process that concern its main script, such as --input-type, would stop the worker.
+    const worker = new Worker(new URL("./worker-node.js", import.meta.url), { execArgv: [] });
     worker.unref();
     return {
       endpoint: nodeEndpoint(worker),

@@ -21,15 +21,19 @@ export interface Platform {
   startWorker(): WorkerLink;
 }
 
-/** A folder's absolute URL, ending in a slash. */
-export function folderUrl(name: string, source: string | URL, platform: Platform): URL {
+export function absoluteUrl(name: string, source: string | URL, platform: Platform): URL {
   try {
-    const url = new URL(source, platform.baseUrl());
-    if (!url.pathname.endsWith("/")) url.pathname += "/";
-    return url;
+    return new URL(source, platform.baseUrl());
   } catch (error) {
     throw new HeadlensError("value", `${name} is ${show(String(source))}, which is no URL`, { cause: error });
   }
+}
+
+/** A folder's absolute URL, ending in a slash. */
+export function folderUrl(name: string, source: string | URL, platform: Platform): URL {
+  const url = absoluteUrl(name, source, platform);
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
 }
 
 /** Bundlers turn small files into data: URLs, which a strict connect-src does not let fetch read. */

@@ -5,7 +5,7 @@ import { HeadlensError } from "./errors.js";
 import { messageOf } from "./failures.js";
 import type { Answer, Host, Reference } from "./host.js";
 import { checkOptions, isBuiltIn } from "./names.js";
-import { folderUrl, type Platform, type WorkerLink } from "./platform.js";
+import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
@@ -136,7 +136,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
       if (signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal");
       // A worker's own address is another one: what is relative for the caller becomes absolute here.
       const isUrl = (typeof source === "string" && !isBuiltIn(source)) || source instanceof URL;
-      const where = isUrl ? folderUrl("source", source, this.platform).href : source;
+      const where = isUrl ? absoluteUrl("source", source, this.platform).href : source;
       const listener = onProgress && proxy((loaded: number, total: number) => onProgress(loaded, total));
       const answer = await this.connection.ask((remote) => remote.loadModel(id, load, where, listener));
       return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
@@ -202,6 +202,10 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
 /** Starts a worker and the engine in it. */
 export async function createRemoteEngine(options: LoadOptions, platform: Platform): Promise<AsyncEngine> {
   const { simd, threads, wasmUrl } = options;
+  const plainOptions: LoadOptions = {
+    ...(simd && { simd }), ...(threads && { threads }),
+    ...(wasmUrl !== undefined && { wasmUrl: absoluteUrl("wasmUrl", wasmUrl, platform).href }),
+  };
   let link: WorkerLink;
   try {
     link = platform.startWorker();
@@ -209,10 +213,6 @@ export async function createRemoteEngine(options: LoadOptions, platform: Platfor
     throw new HeadlensError("wasm-load", `the worker cannot be started: ${messageOf(error)}`, { cause: error });
   }
   const connection = new Connection(link);
-  const plainOptions: LoadOptions = {
-    ...(simd && { simd }), ...(threads && { threads }),
-    ...(wasmUrl !== undefined && { wasmUrl: new URL(wasmUrl, platform.baseUrl()).href }),
-  };
   try {
     const answer = await connection.ask((remote) => remote.load(plainOptions));
     return new RemoteEngine(connection, (answer as { reference: Reference }).reference, platform);

@@ -98,7 +98,7 @@ export function feed(problem: ProblemHandle, input: Input, rename: (message: str
 
 /** The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. */
 export function plain(tensor: TensorLike): TensorLike {
-  const shape = [...("shape" in tensor ? tensor.shape : tensor.dims)];
+  const shape = "shape" in tensor ? tensor.shape : tensor.dims;
   const { data } = tensor;
   const isPart = ArrayBuffer.isView(data) && data.byteLength !== data.buffer.byteLength;
   return { data: isPart ? data.slice() : data, shape };

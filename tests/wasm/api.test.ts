@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The API's manners: what it takes, how it refuses, whose memory is whose. Each, here and in a worker. */
+import { HeadlensError, load, type AsyncEngine, type Engine, type TensorLike } from "headlens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectError, layerState, random, zeros } from "./support.js";
+
+type AnyEngine = Engine | AsyncEngine;
+
+const q = random(1, 2, 2, 4, 8);
+const k = random(2, 2, 2, 5, 8);
+const v = random(3, 2, 2, 5, 8);
+const of = (data: unknown, ...shape: unknown[]): TensorLike => ({ data, shape }) as TensorLike;
+
+describe.each([false, true])("worker: %s", (worker) => {
+  let engine: AnyEngine;
+  beforeAll(async () => {
+    engine = await load({ worker });
+  });
+  afterAll(() => engine.dispose());
+
+  const sdpa = (query: unknown, options?: unknown): unknown =>
+    engine.scaledDotProductAttention(query as TensorLike, k, v, options as object);
+
+  describe("tensors", () => {
+    test.each<[string, unknown, string, ...RegExp[]]>([
+      ["nothing", undefined, "dtype", /^q is undefined, expected a tensor/],
+      ["an array", [1, 2], "dtype", /^q is \[1,2\], expected a tensor/],
+      ["no data", { shape: [1] }, "dtype", /^q is Object/],
+      ["booleans", of([true, false], 1, 2), "dtype", /^q: data is array of boolean, expected Float32Array/],
+      ["bytes", of(new Uint8Array(4), 2, 2), "dtype", /^q: data is Uint8Array/],
+      ["strings", of(["1", "2"], 1, 2), "dtype", /^q: data is array of string/],
+      ["a stray string", of([1, "2"], 1, 2), "dtype", /^q: data\[1\] is "2", expected a number/],
+      ["big integers", of(new BigInt64Array(2), 1, 2), "dtype", /^q: data is BigInt64Array/],
+      ["a buffer", of(new ArrayBuffer(8), 1, 2), "dtype", /^q: data is/],
+      ["too little data", of(new Float32Array(7), 2, 4), "shape", /^q: data has 7 values, but shape \[2,4\] has 8/],
+      ["too much data", of(new Float32Array(9), 2, 4), "shape", /^q: data has 9 values/],
+      ["a negative size", of(new Float32Array(2), -1, -2), "shape", /^q: shape \[-1,-2\] holds -1/],
+      ["a fraction", of(new Float32Array(2), 0.5, 4), "shape", /^q: shape .* holds 0.5/],
+      ["a size that is no number", of(new Float32Array(2), "2"), "shape", /^q: shape .* holds "2"/],
+      ["NaN for a size", of(new Float32Array(0), NaN), "shape", /holds NaN/],
+      ["a shape that overflows", of(new Float32Array(0), 2 ** 52, 2 ** 52, 0, 8), "memory", /4503599627370496/],
+      ["no shape", { data: new Float32Array(2), shape: 2 }, "shape", /^q: shape is 2, expected an array/],
+      ["one dimension", of(new Float32Array(8), 8), "shape", /\(8,\)/],
+      ["another width", random(1, 2, 2, 4, 7), "shape", /7/, /8/],
+      ["another batch", random(1, 3, 2, 4, 8), "shape", /3/, /2/],
+    ])("a query that is %s", (_, query, code, ...words) => expectError(() => sdpa(query), code as "shape", ...words));
+
+    test("Float64Array, plain numbers, Int32Array, `dims`, parts of larger buffers: all the same numbers", async () => {
+      const small = Float32Array.from([1, -2, 3, 0, 5, 6, -7, 8]);
+      const run = async (data: unknown): Promise<Float32Array> =>
+        (await engine.scaledDotProductAttention(of(data, 2, 4), of(small, 2, 4), of(small, 2, 4))).output.data;
+      const expected = await run(small);
+      expect(await run([...small])).toEqual(expected);
+      expect(await run(Float64Array.from(small))).toEqual(expected);
+      expect(await run(Int32Array.from(small))).toEqual(expected);
+      const large = new Float32Array(1000);
+      large.set(small, 100);
+      expect(await run(large.subarray(100, 108))).toEqual(expected);
+      const dims = { data: small, dims: [2, 4] };
+      expect((await engine.scaledDotProductAttention(dims, dims, dims)).output.data).toEqual(expected);
+    });
+
+    test("a tensor of another library, with getters on its class", async () => {
+      class Foreign {
+        #data = q.data;
+        get data(): Float32Array {
+          return this.#data;
+        }
+        get dims(): number[] {
+          return [2, 2, 4, 8];
+        }
+      }
+      const { output } = await engine.scaledDotProductAttention(new Foreign(), k, v);
+      expect(output).toEqual((await engine.scaledDotProductAttention(q, k, v)).output);
+    });
+
+    test("inputs are left as they are, and results are the caller's own", async () => {
+      const before = q.data.slice();
+      const first = await engine.scaledDotProductAttention(q, k, v, { needWeights: true });
+      expect(q.data).toEqual(before);
+      const copy = structuredClone(first);
+      first.output.data.fill(7);
+      const second = await engine.scaledDotProductAttention(q, k, v, { needWeights: true });
+      expect(second).toEqual(copy);
+      expect(first.output.data.byteLength).toBe(first.output.data.buffer.byteLength);
+      await engine.scaledDotProductAttention(
+        random(9, 1, 1, 512, 64),
+        random(8, 1, 1, 512, 64),
+        random(7, 1, 1, 512, 64),
+      );
+      expect(second).toEqual(copy);
+    });
+
+    test("empty sequences", async () => {
+      const { output } = await engine.scaledDotProductAttention(
+        zeros(1, 2, 0, 8),
+        zeros(1, 2, 5, 8),
+        zeros(1, 2, 5, 8),
+      );
+      expect(output).toEqual({ data: new Float32Array(0), shape: [1, 2, 0, 8] });
+    });
+  });
+
+  describe("options", () => {
+    test.each<[unknown, string, ...RegExp[]]>([
+      [{ isCasual: true }, "option", /unknown option "isCasual"/, /isCausal/],
+      [{ is_causal: true }, "option", /unknown option "is_causal"/],
+      ["fast", "option", /options are "fast", expected an object/],
+      [[], "option", /options are \[\]/],
+      [null, "option", /options are null/],
+      [{ isCausal: "yes" }, "option", /isCausal is "yes", expected true or false/],
+      [{ isCausal: null }, "option", /isCausal is null/],
+      [{ scale: NaN }, "option", /scale is NaN, expected a finite number/],
+      [{ scale: Infinity }, "option", /scale is Infinity/],
+      [{ scale: 1n }, "option", /scale is 1/],
+      [{ stages: ["sores"] }, "option", /stages is \[sores\], expected a list of .*scaledScores/],
+      [{ stages: "scores" }, "option", /stages is "scores"/],
+      [{ backend: "gpu" }, "option", /"gpu"/, /simd/, /reference/],
+      [{ conventions: "numpy" }, "option", /conventions is "numpy"/, /torch-sdpa/],
+      [{ maskTrue: "maybe" }, "option", /maskTrue is "maybe"/, /keep/, /ignore/],
+      [{ fullyMasked: 0 }, "option", /fullyMasked is 0/, /uniform/],
+      [{ seed: -1 }, "option", /seed is -1/],
+      [{ seed: 0.5 }, "option", /seed is 0.5/],
+      [{ dropoutP: 1.5 }, "value", /1.5/],
+      [{ attnMask: zeros(3, 3) }, "shape", /attnMask/, /3/],
+      [{ attnMask: { data: new Float32Array(20).fill(NaN), shape: [4, 5] } }, "value", /NaN/],
+      [{ attnMask: { data: new Int32Array(20), shape: [4, 5] } }, "dtype", /attnMask: data is Int32Array/],
+      [{ attnMask: true }, "dtype", /attnMask is true/],
+      [
+        { keyPaddingMask: zeros(2, 5) },
+        "dtype",
+        /keyPaddingMask: data is Float32Array, expected Uint8Array, array of boolean/,
+      ],
+      [{ keyPaddingMask: { data: new Uint8Array(8), shape: [2, 4] } }, "shape", /keyPaddingMask/],
+      [{ validLens: zeros(2) }, "dtype", /validLens: data is Float32Array, expected Int32Array, array of number/],
+      [{ validLens: { data: [1.5, 2], shape: [2] } }, "value", /validLens: data\[0\] is 1.5/],
+      [{ validLens: { data: [-1, 2], shape: [2] } }, "value", /validLens: data\[0\] is -1/],
+      [{ validLens: { data: [6, 2], shape: [2] } }, "value", /validLens/, /6/],
+      [{ validLens: { data: [1], shape: [1] } }, "shape", /validLens/],
+    ])("%o", (options, code, ...words) => expectError(() => sdpa(q, options), code as "option", ...words));
+
+    test("an absent option and one that is undefined are the same", async () => {
+      expect(await sdpa(q, { isCausal: undefined, stages: undefined })).toEqual(await sdpa(q));
+    });
+
+    test("an input of a refused call does not reach the next one", async () => {
+      const attnMask = { data: new Array<boolean>(20).fill(false), shape: [4, 5] };
+      await expectError(() => sdpa(q, { attnMask, backend: "gpu" }), "option");
+      await expectError(() => sdpa(q, { attnMask, validLens: { data: [99, 99], shape: [2] } }), "value");
+      using other = await load();
+      expect(await sdpa(q)).toEqual(other.scaledDotProductAttention(q, k, v));
+    });
+
+    test("masks: booleans and bytes say which, numbers are added", async () => {
+      const keep = Array.from({ length: 20 }, (_, i) => (i * 7) % 3 !== 0);
+      const run = (data: unknown, more = {}): unknown =>
+        sdpa(q, { attnMask: of(data, 4, 5), needWeights: true, ...more });
+      const expected = await run(keep);
+      expect(await run(Uint8Array.from(keep, (look) => (look ? 255 : 0)))).toEqual(expected);
+      expect(
+        await run(
+          keep.map((look) => !look),
+          { maskTrue: "ignore" },
+        ),
+      ).toEqual(expected);
+      expect(await run(keep.map((look) => (look ? 0 : -Infinity)))).toEqual(expected);
+      expect(await run(Float32Array.from(keep, (look) => (look ? 0 : -Infinity)))).toEqual(expected);
+    });
+  });
+
+  describe("layers", () => {
+    test.each<[unknown, string, ...RegExp[]]>([
+      [{ embedDim: 10, numHeads: 3 }, "shape", /embedDim 10/, /numHeads 3/],
+      [{ embedDim: 8 }, "option", /numHeads is missing/],
+      [{ embedDim: 0, numHeads: 1 }, "option", /embedDim is 0/],
+      [{ embedDim: 8.5, numHeads: 1 }, "option", /embedDim is 8.5/],
+      [{ embedDim: 8, numHeads: 2, heads: 2 }, "option", /multiheadAttention: unknown option "heads"/],
+      [{ embedDim: 8, numHeads: 2, batchFirst: 1 }, "option", /batchFirst is 1/],
+      [{ embedDim: 2 ** 40, numHeads: 1 }, "shape|value|memory|option"],
+      [undefined, "option", /embedDim is missing/],
+    ])("multiheadAttention(%j)", async (options, code, ...words) => {
+      await expect(async () => {
+        const mha = await engine.multiheadAttention(options as never);
+        await mha.forward(zeros(1, 8));
+      }).rejects.toSatisfy((error: unknown) => {
+        expect(error).toBeInstanceOf(HeadlensError);
+        expect((error as HeadlensError).code).toMatch(new RegExp(`^(${code})$`));
+        for (const word of words) expect((error as HeadlensError).message).toMatch(word);
+        return true;
+      });
+    });
+
+    test("a state dict: missing, unexpected, misshapen, not a tensor; the layer stays usable", async () => {
+      const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2, batchFirst: true });
+      const state = layerState(1, 8);
+      const { in_proj_bias, ...rest } = state;
+      await expectError(() => mha.forward(zeros(1, 2, 8)), "shape", /parameter in_proj_\w+ is missing/);
+      await expectError(() => mha.loadStateDict(rest), "value", /in_proj_bias missing/);
+      await expectError(() => mha.loadStateDict({ ...state, query: zeros(1) }), "value", /query unexpected/);
+      await expectError(() => mha.loadStateDict({ ...state, in_proj_bias: 1 as never }), "dtype", /in_proj_bias is 1/);
+      await mha.loadStateDict({ ...state, in_proj_bias: zeros(7) });
+      await expectError(() => mha.forward(zeros(1, 2, 8)), "shape", /in_proj_bias/, /7/, /24/);
+      await mha.loadStateDict({ ...rest, in_proj_bias } as never);
+      expect((await mha.forward(zeros(1, 2, 8))).output.shape).toEqual([1, 2, 8]);
+    });
+
+    test("forward takes (query), (query, options), (query, key, options), (query, key, value, options)", async () => {
+      const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2, batchFirst: true });
+      await mha.loadStateDict(layerState(1, 8));
+      const x = random(5, 2, 3, 8);
+      const y = random(6, 2, 4, 8);
+      const none = { needWeights: false };
+      expect(await mha.forward(x, undefined, undefined, none)).toEqual(await mha.forward(x, none));
+      expect(await mha.forward(x, x, x)).toEqual(await mha.forward(x));
+      expect(await mha.forward(x, y, none)).toEqual(await mha.forward(x, y, y, none));
+      expect(await mha.forward(x, y, undefined, none)).toEqual(await mha.forward(x, y, y, none));
+      await expectError(() => mha.forward(x, {} as never, y as never), "dtype", /key is Object/);
+      await expectError(() => mha.forward(x, 3 as never), "option", /options are 3/);
+      await expectError(
+        () => mha.forward(x, y, { isCausal: true, scale: 1 } as never),
+        "option",
+        /MultiheadAttention.forward: unknown option "scale"/,
+      );
+      await expectError(() => mha.forward(x, random(6, 1, 4, 8)), "shape", /2/, /1/);
+      await expectError(() => mha.forward(random(6, 2, 4, 9)), "shape", /9/, /8/);
+    });
+
+    test("parameters stay from call to call and can be replaced", async () => {
+      const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2, batchFirst: true });
+      const x = random(5, 2, 3, 8);
+      await mha.loadStateDict(layerState(1, 8));
+      const first = await mha.forward(x);
+      expect(await mha.forward(x)).toEqual(first);
+      await mha.loadStateDict(layerState(100, 8));
+      expect((await mha.forward(x)).output.data).not.toEqual(first.output.data);
+      await mha.loadStateDict(layerState(1, 8));
+      expect(await mha.forward(x)).toEqual(first);
+    });
+  });
+
+  describe("colours", () => {
+    test("one pixel a cell; NaN and the future are transparent", async () => {
+      const data = Float32Array.from([0, 0.5, 1, NaN, 0.25, 0.75]);
+      const picture = await engine.colorize({ data, shape: [2, 3] }, { min: 0, max: 1 });
+      expect([picture.width, picture.height, picture.data.constructor.name, picture.data.length]).toEqual([
+        3,
+        2,
+        "Uint8ClampedArray",
+        24,
+      ]);
+      const alpha = (image: { data: Uint8ClampedArray }): number[] => [...image.data].filter((_, i) => i % 4 === 3);
+      expect(alpha(picture)).toEqual([255, 255, 255, 0, 255, 255]);
+      expect(alpha(await engine.colorize({ data, shape: [2, 3] }, { causal: true }))).toEqual([255, 0, 0, 0, 255, 0]);
+      const bar = await engine.colorbar(3);
+      expect([...picture.data.subarray(0, 4)]).toEqual([...bar.subarray(0, 4)]);
+      expect([...picture.data.subarray(8, 12)]).toEqual([...bar.subarray(8, 12)]);
+      expect(await engine.colorbar(3, { theme: "dark" })).not.toEqual(bar);
+      expect(await engine.colorbar(3, { colormap: "diverging" })).not.toEqual(bar);
+    });
+
+    test.each<[unknown, unknown, string, ...RegExp[]]>([
+      [random(1, 4), {}, "shape", /matrix: shape is \[4\], expected \[rows, cols\]/],
+      [random(1, 2, 2), { colormap: "jet" }, "option", /colormap is "jet", expected one of sequential, diverging/],
+      [random(1, 2, 2), { theme: 1 }, "option", /theme is 1/],
+      [random(1, 2, 2), { min: "0" }, "option", /min is "0", expected a finite number/],
+      [random(1, 2, 2), { max: Infinity }, "option", /max is Infinity/],
+      [random(1, 2, 2), { causal: 1 }, "option", /causal is 1/],
+      [random(1, 2, 2), { colourmap: "x" }, "option", /colorize: unknown option "colourmap"/],
+    ])("colorize refuses %j with %j", (matrix, options, code, ...words) =>
+      expectError(() => engine.colorize(matrix as TensorLike, options as object), code as "shape", ...words),
+    );
+
+    test.each([0, -1, 1.5, NaN, 1e9, "8"])("colorbar refuses %j steps", (steps) =>
+      expectError(() => engine.colorbar(steps as number), "value", /steps is/),
+    );
+  });
+
+  describe("dispose", () => {
+    test("is final, idempotent, spelled two ways, and takes along what was made", async () => {
+      const mine = await load({ worker });
+      const mha = await mine.multiheadAttention({ embedDim: 8, numHeads: 2 });
+      const other = await mine.multiheadAttention({ embedDim: 8, numHeads: 2 });
+      mha.dispose();
+      mha[Symbol.dispose]();
+      await expectError(() => mha.forward(zeros(1, 8)), "disposed", /multiheadAttention was disposed/);
+      await expectError(() => mha.loadStateDict({}), "disposed");
+      expect(mha.parameterCount).toBe(4 * 64 + 32);
+      mine[Symbol.dispose]();
+      mine.dispose();
+      for (const call of [
+        () => other.forward(zeros(1, 8)),
+        () => mine.scaledDotProductAttention(q, k, v),
+        () => mine.multiheadAttention({ embedDim: 8, numHeads: 2 }),
+        () => mine.transformerEncoderLayer({ embedDim: 8, numHeads: 2 }),
+        () => mine.loadModel("tiny"),
+        () => mine.colorize(random(1, 2, 2)),
+        () => mine.colorbar(3),
+        () => mine.heapBytes(),
+      ])
+        await expectError(call, "disposed");
+      expect(mine.info.version).toBe("0.1.0");
+      other.dispose();
+    });
+
+    test("works with `using`", async () => {
+      let seen: AnyEngine;
+      {
+        using mine = await load({ worker });
+        seen = mine;
+        await mine.colorbar(2);
+      }
+      await expectError(() => seen.colorbar(2), "disposed");
+    });
+  });
+});

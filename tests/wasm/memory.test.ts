@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Nothing is left behind on the wasm heap. */
+import { load, type Engine } from "headlens";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { kBuilds, layerState, random } from "./support.js";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await load();
+});
+afterAll(() => engine.dispose());
+
+function round(i: number): void {
+  const mha = engine.multiheadAttention({ embedDim: 32, numHeads: 4, batchFirst: true });
+  mha.loadStateDict(layerState(i, 32));
+  mha.forward(random(i, 2, 8 + (i % 5), 32), {
+    isCausal: true,
+    averageAttnWeights: false,
+    stages: ["scores", "headOutputs"],
+  });
+  const x = random(i, 1, 2, 8, 8);
+  engine.scaledDotProductAttention(x, x, x, { needWeights: true });
+  engine.colorize(random(i, 8, 8));
+  // Failures give back what they took, too.
+  try {
+    mha.forward(random(i, 2, 8, 31));
+  } catch {
+    // expected: 31 is not 32
+  }
+  try {
+    engine.multiheadAttention({ embedDim: 32, numHeads: 5 });
+  } catch {
+    // expected: 32 is not a multiple of 5
+  }
+  mha.dispose();
+}
+
+test("a thousand rounds of create, forward, dispose leave the heap as it was", () => {
+  for (let i = 0; i < 10; ++i) round(i);
+  const before = engine.heapBytes();
+  expect(before).toBeGreaterThan(0);
+  for (let i = 0; i < 1000; ++i) round(i);
+  expect(engine.heapBytes()).toBeLessThanOrEqual(before);
+});
+
+test("the measure sees a leak: a layer that is kept shows", () => {
+  const before = engine.heapBytes();
+  const mha = engine.multiheadAttention({ embedDim: 64, numHeads: 4 });
+  mha.loadStateDict(layerState(1, 64));
+  expect(engine.heapBytes() - before).toBeGreaterThan(4 * 4 * 64 * 64);
+  mha.dispose();
+  expect(engine.heapBytes()).toBe(before);
+});
+
+test("memory that grows in the middle of a call moves no view of ours", async () => {
+  const fresh = await load();
+  const small = random(1, 1, 1, 8, 8);
+  const expected = fresh.scaledDotProductAttention(small, small, small);
+  // 96 MB of inputs, in a heap that starts with 16.
+  const large = random(2, 1, 1, 1 << 17, 64);
+  const one = random(3, 1, 1, 1, 64);
+  const { output } = fresh.scaledDotProductAttention(one, large, large);
+  const other = await load();
+  expect(output).toEqual(other.scaledDotProductAttention(one, large, large).output);
+  expect(fresh.scaledDotProductAttention(small, small, small)).toEqual(expected);
+  fresh.dispose();
+  other.dispose();
+});
+
+test.each(kBuilds)("more than the %s build can address is an error, and the engine lives on", async (simd) => {
+  const mine = await load({ simd });
+  const x = random(1, 1, 1, 70_000, 1);
+  expect(() => mine.scaledDotProductAttention(x, x, x, { needWeights: true })).toThrow(
+    expect.objectContaining({ code: "memory" }) as Error,
+  );
+  const small = random(1, 1, 1, 4, 4);
+  expect(mine.scaledDotProductAttention(small, small, small).output.shape).toEqual([1, 1, 4, 4]);
+  mine.dispose();
+});

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the npm tests share: the builds to run, expected errors, random tensors; files and comparisons as every door's tests. */
+import { HeadlensError, type ErrorCode, type Tensor, type TensorLike } from "headlens";
+import { expect } from "vitest";
+
+/** Both of them: the runner is started with relaxed SIMD on. */
+export const kBuilds = ["baseline", "relaxed"] as const;
+
+export { expectClose, goldenCases, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
+export { readSafetensors, tensorOf, type FileTensor, type Safetensors } from "../safetensors.js";
+
+/** `call` must fail, at once or as a promise, with a HeadlensError of this code whose message has every one of `words`. */
+export async function expectError(
+  call: () => unknown,
+  code: ErrorCode,
+  ...words: readonly (string | RegExp)[]
+): Promise<void> {
+  let thrown: unknown;
+  try {
+    await call();
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown, `expected an error "${code}"`).toBeInstanceOf(HeadlensError);
+  const { code: gotCode, message } = thrown as HeadlensError;
+  expect(`${gotCode}: ${message}`).toMatch(new RegExp(`^${code}: `));
+  for (const word of words) expect(message).toMatch(word);
+}
+
+/** Numbers in (−1, 1), the same for the same seed everywhere. */
+export function random(seed: number, ...shape: number[]): Tensor {
+  const data = new Float32Array(shape.reduce((a, b) => a * b, 1));
+  let state = seed >>> 0;
+  for (let i = 0; i < data.length; ++i) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    data[i] = (state >>> 8) / 2 ** 23 - 1;
+  }
+  return { data, shape };
+}
+
+export function zeros(...shape: number[]): TensorLike {
+  return { data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape };
+}
+
+/** Parameters of a multi-head layer of width `d`, scaled so that its scores stay moderate. */
+export function layerState(seed: number, d: number): Record<string, Tensor> {
+  const scaled = (tensor: Tensor): Tensor => ({ ...tensor, data: tensor.data.map((x) => x / Math.sqrt(d)) });
+  return {
+    in_proj_weight: scaled(random(seed, 3 * d, d)),
+    in_proj_bias: random(seed + 1, 3 * d),
+    "out_proj.weight": scaled(random(seed + 2, d, d)),
+    "out_proj.bias": random(seed + 3, d),
+  };
+}
