@@ -222,8 +222,8 @@ class ModelHandle {
     return Guard([&] {
       const Buffer<std::byte> file = std::move(file_);
       const Safetensors tensors({file.data(), static_cast<std::size_t>(file.size())});
-      decoder_ = std::make_shared<Decoder>(
-          config_, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
+      decoder_ =
+          std::make_shared<Decoder>(config_, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
       return val::undefined();
     });
   }
@@ -287,10 +287,8 @@ double HeapBytes() { return static_cast<double>(mallinfo().uordblks); }
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(headlens) {
-  emscripten::function(
-      "version", +[] { return std::string(Version()); });
-  emscripten::function(
-      "simdTarget", +[] { return std::string(SimdTarget()); });
+  emscripten::function("version", +[] { return std::string(Version()); });
+  emscripten::function("simdTarget", +[] { return std::string(SimdTarget()); });
   emscripten::function("heapBytes", &HeapBytes);
   emscripten::function("createProblem", &CreateProblem);
   emscripten::function("createModel", &CreateModel);

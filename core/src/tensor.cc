@@ -66,10 +66,10 @@ std::size_t ByteSize(DType dtype) {
 
 namespace internal {
 
-void AlignedDelete::operator()(void* p) const { ::operator delete (p, std::align_val_t{kAlignment}); }
+void AlignedDelete::operator()(void* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
 
 void* AllocateAligned(std::size_t bytes) {
-  void* p = ::operator new (std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
+  void* p = ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
   if (!p) throw Error(ErrorCode::kMemory, "out of memory: could not allocate " + std::to_string(bytes) + " bytes");
   return p;
 }

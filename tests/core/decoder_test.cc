@@ -146,8 +146,7 @@ TEST_CASE("the built-in model gives PyTorch's numbers") {
                                weights = ReadFile(folder + "model.safetensors");
   const Safetensors golden(golden_file), tensors(weights);
   const DecoderConfig shape = ParseDecoderConfig({reinterpret_cast<const char*>(config.data()), config.size()});
-  const Decoder decoder(
-      shape, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
+  const Decoder decoder(shape, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
 
   std::vector<std::int32_t> ids;
   const RawTensor raw_ids = golden.Find("input_ids").value();

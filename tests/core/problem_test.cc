@@ -133,11 +133,7 @@ TEST_CASE("tensors that are wrong") {
             .find("unknown tensor \"quary\"; known here: query") == 0);
   CHECK(Refusal([&] { problem.Input("query", DType::kF32, {-1}); }, ErrorCode::kShape).find("negative") !=
         std::string::npos);
-  CHECK(Refusal(
-            [&] {
-              problem.Input("query", DType::kF32, {Index{1} << 40, Index{1} << 40});
-            },
-            ErrorCode::kMemory)
+  CHECK(Refusal([&] { problem.Input("query", DType::kF32, {Index{1} << 40, Index{1} << 40}); }, ErrorCode::kMemory)
             .find("too large") != std::string::npos);
 
   Give(problem, "query", {3, 4});

@@ -40,14 +40,22 @@ struct View {
   explicit operator bool() const { return data != nullptr; }
 
   /// Read-only view of the same elements.
-  operator View<const T, Rank>() const requires(!std::is_const_v<T>) { return {data, shape, strides}; }
+  operator View<const T, Rank>() const
+    requires(!std::is_const_v<T>)
+  {
+    return {data, shape, strides};
+  }
 
   template <class... I>
-  requires(sizeof...(I) == Rank) T& operator()(I... index) const { return *at(index...); }
+    requires(sizeof...(I) == Rank)
+  T& operator()(I... index) const {
+    return *at(index...);
+  }
 
   /// Address of an element; fewer indices than dimensions address the first element of what is left.
   template <class... I>
-  requires(sizeof...(I) <= Rank) T* at(I... index) const {
+    requires(sizeof...(I) <= Rank)
+  T* at(I... index) const {
     Index offset = 0;
     std::size_t dim = 0;
     ((offset += static_cast<Index>(index) * strides[dim++]), ...);
