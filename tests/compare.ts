@@ -14,10 +14,10 @@ export function goldenCases(): string[] {
 }
 
 /** Largest finite magnitude. */
-export function maxNorm(values: ArrayLike<number>): number {
+export function maxNorm(values: Iterable<number>): number {
   let norm = 0;
-  for (let i = 0; i < values.length; ++i) {
-    const magnitude = Math.abs(values[i] ?? 0);
+  for (const value of values) {
+    const magnitude = Math.abs(value);
     if (Number.isFinite(magnitude) && magnitude > norm) norm = magnitude;
   }
   return norm;

@@ -15,6 +15,12 @@ export interface Safetensors {
   readonly tensors: ReadonlyMap<string, FileTensor>;
 }
 
+interface Entry {
+  readonly dtype: string;
+  readonly shape: number[];
+  readonly data_offsets: readonly [number, number];
+}
+
 function halfToFloat(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -40,7 +46,7 @@ export function readSafetensors(path: string): Safetensors {
   const tensors = new Map<string, FileTensor>();
   for (const [name, entry] of Object.entries(header)) {
     if (name === "__metadata__") continue;
-    const { dtype, shape, data_offsets: [begin, end] } = entry as { dtype: string; shape: number[]; data_offsets: [number, number] };
+    const { dtype, shape, data_offsets: [begin, end] } = entry as Entry;
     const bytes = Uint8Array.from(file.subarray(headerEnd + begin, headerEnd + end)).buffer;
     tensors.set(name, { dtype, shape, data: decode(dtype, bytes) });
   }
@@ -73,7 +79,9 @@ function dtypeOf(data: GivenTensor["data"]): string {
   return data instanceof Int32Array ? "I32" : "U8";
 }
 
-export function writeSafetensors(tensors: Readonly<Record<string, GivenTensor>>, metadata: Readonly<Record<string, string>>): Uint8Array {
+export function writeSafetensors(
+  tensors: Readonly<Record<string, GivenTensor>>, metadata: Readonly<Record<string, string>>,
+): Uint8Array {
   const header: Record<string, unknown> = { __metadata__: metadata };
   let end = 0;
   for (const [name, { data, shape }] of Object.entries(tensors)) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Every golden case of PyTorch's (tests/golden/make.py) through `headlens attend`, on both backends. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { expectClose, goldenCases, kEpsilon, kGolden, maxNorm } from "../compare.js";
+import { readSafetensors, writeSafetensors, type FileTensor, type GivenTensor, type Safetensors } from "../safetensors.js";
+import { succeeds, temporaryFolder } from "./support.js";
+
+const inFolder = temporaryFolder();
+
+function attend(path: string, ...more: string[]): ReadonlyMap<string, FileTensor> {
+  const out = inFolder("result.safetensors");
+  expect(succeeds(["attend", path, "--out", out, ...more])).toBe("");
+  const { metadata, tensors } = readSafetensors(out);
+  expect(metadata.generator).toMatch(/^headlens \d+\.\d+\.\d+$/);
+  return tensors;
+}
+
+/** The same problem, asked for its scores. Types that the writer does not know become floats, which hold all their values. */
+function scoresOf({ metadata, tensors }: Safetensors): number {
+  const given: Record<string, GivenTensor> = {};
+  for (const [name, { data, shape }] of tensors) {
+    if (!name.startsWith("expected.")) given[name] = { data: data instanceof Float64Array ? Float32Array.from(data) : data, shape };
+  }
+  const options = { ...JSON.parse(metadata.options ?? "{}") as object, stages: ["scores", "biased_scores"] };
+  const path = inFolder("scores.safetensors");
+  writeFileSync(path, writeSafetensors(given, { ...metadata, options: JSON.stringify(options) }));
+  const results = attend(path, "--backend", "reference");
+  return Math.max(maxNorm(results.get("scores")?.data ?? []), maxNorm(results.get("biased_scores")?.data ?? []));
+}
+
+/**
+ * Roundings of the largest result that a backend may be away, times 1 + the largest score: a score s is known to within ε·|s|, and its
+ * exponential to within exp(ε·|s|) − 1 of itself; what is made of weights inherits that.
+ */
+const kFactors = { reference: 4, simd: 16 } as const;
+
+describe("golden cases", () => {
+  test.each(goldenCases())("%s", (name) => {
+    const path = `${kGolden}/cases/${name}`;
+    const file = readSafetensors(path);
+    const expected = [...file.tensors].filter(([key]) => key.startsWith("expected."));
+    expect(expected.length).toBeGreaterThan(0);
+    const norm = scoresOf(file);
+    for (const [backend, factor] of Object.entries(kFactors)) {
+      const results = attend(path, "--backend", backend);
+      // Nothing comes back that was not asked for.
+      expect([...results.keys()].sort()).toEqual(expected.map(([key]) => key.slice("expected.".length)).sort());
+      for (const [key, tensor] of expected) {
+        const tolerance = factor * kEpsilon * (1 + norm) * Math.max(maxNorm(tensor.data), 1e-3);
+        expectClose(`${backend} ${key}`, results.get(key.slice("expected.".length)), tensor, tolerance);
+      }
+    }
+  });
+
+  test("the case's own backend is taken when the command line names none", () => {
+    const path = `${kGolden}/cases/sdpa_plain.safetensors`;
+    const file = readSafetensors(path);
+    const inputs = Object.fromEntries([...file.tensors].filter(([key]) => !key.startsWith("expected."))) as Record<string, GivenTensor>;
+    const options = { ...JSON.parse(file.metadata.options ?? "{}") as object, backend: "reference" };
+    const own = inFolder("own.safetensors");
+    writeFileSync(own, writeSafetensors(inputs, { ...file.metadata, options: JSON.stringify(options) }));
+    expect(attend(own)).toEqual(attend(path, "--backend", "reference"));
+    expect(attend(own, "--backend", "simd")).toEqual(attend(path));
+  });
+});

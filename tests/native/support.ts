@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the tests of the command-line program share: running it, and a folder for its files. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect } from "vitest";
+import { kRoot } from "../compare.js";
+
+/** Another build's program (the sanitizers' say) can be named in the environment. */
+const kProgram = process.env.HEADLENS_PROGRAM ?? `${kRoot}build/native/headlens`;
+
+export interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface How {
+  readonly input?: string;
+  readonly uid?: number;
+}
+
+/** Runs the program to its end. */
+export function headlens(args: readonly string[], { input = "", uid }: How = {}): Ended {
+  if (!existsSync(kProgram)) throw new Error(`${kProgram} is not there: cmake --preset native && cmake --build --preset native`);
+  const { status, signal, stdout, stderr, error } = spawnSync(kProgram, args, { input, uid, encoding: "utf8", maxBuffer: 2 ** 28, timeout: 50_000 });
+  if (error ?? signal) throw new Error(`headlens ${args.join(" ")}: ${error?.message ?? signal}\n${stderr}`);
+  return { status, stdout, stderr };
+}
+
+/** The program must succeed and have nothing to say on the standard error. Returns its output. */
+export function succeeds(args: readonly string[], how?: How): string {
+  const ended = headlens(args, how);
+  expect(ended, args.join(" ")).toMatchObject({ status: 0, stderr: "" });
+  return ended.stdout;
+}
+
+/** The program must end with `status` after one line on the standard error, which matches `message`. */
+export function fails(args: readonly string[], status: 1 | 2, message: RegExp, how?: How): void {
+  const ended = headlens(args, how);
+  expect(ended.stderr).toMatch(/^headlens: [^\n]+\n$/);
+  expect(ended.stderr).toMatch(message);
+  expect(ended).toMatchObject({ status, stdout: "" });
+}
+
+/** A folder that is there while the tests of a file run. */
+export function temporaryFolder(): (name: string) => string {
+  let folder = "";
+  beforeAll(() => { folder = mkdtempSync(join(tmpdir(), "headlens-")); });
+  afterAll(() => { rmSync(folder, { recursive: true, force: true }); });
+  return (name) => join(folder, name);
+}
