@@ -28,6 +28,8 @@ export interface AttentionMapEvents {
   /** New pictures stand. */
   "attention-draw": {
     view: string;
+    /** The text that was read; empty for given arrays. */
+    text: string;
     tokens: readonly string[];
     keyTokens: readonly string[];
     /** Tokens of the whole text: more than `tokens` when the model has no positions for the rest. */
@@ -248,6 +250,7 @@ export class AttentionMap extends LitElement {
 
   async #run(inputs: Inputs): Promise<void> {
     const started = performance.now();
+    const text = this.weights ? "" : this.text;
     try {
       const content = this.#isEmpty() ? undefined : await this.#compute(inputs, this.#theme.theme);
       if (!this.isConnected) return;
@@ -257,7 +260,7 @@ export class AttentionMap extends LitElement {
       this.requestUpdate();
       await this.updateComplete;
       if (this.#moveFocus && content?.view === this.view) this.#focusView(content.view);
-      if (content) this.#announce(content, performance.now() - started);
+      if (content) this.#announce(content, text, performance.now() - started);
     } catch (error) {
       if (this.isConnected && isSame(inputs, this.#inputs()))
         this.#fail(error instanceof Error ? error : new Error(String(error)));
@@ -319,11 +322,20 @@ export class AttentionMap extends LitElement {
     ({ grid: this.#grid, map: this.#map, steps: this.#steps })[view].focus();
   }
 
-  #announce(content: Content, milliseconds: number): void {
+  #announce(content: Content, text: string, milliseconds: number): void {
     if (content.view === "steps") return;
     const { tokens, keyTokens, tokenCount, layers, heads } = content.maps;
     if (content.view === "map") this.#map.announceCell();
-    this.#emit("attention-draw", { view: content.view, tokens, keyTokens, tokenCount, layers, heads, milliseconds });
+    this.#emit("attention-draw", {
+      view: content.view,
+      text,
+      tokens,
+      keyTokens,
+      tokenCount,
+      layers,
+      heads,
+      milliseconds,
+    });
   }
 
   #fail(error: Error): void {

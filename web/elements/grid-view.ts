@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All heads as small maps: layers down, heads across, one canvas each. */
+import { HeadlensError } from "headlens";
 import type { Image } from "headlens";
 import { html, nothing } from "lit";
 import type { ReactiveControllerHost, TemplateResult } from "lit";
@@ -96,8 +97,8 @@ export class GridView {
       }
     } catch (error) {
       // Released meanwhile: newer maps describe themselves.
-      if (content === this.#content) throw error;
-      return;
+      if (error instanceof HeadlensError && error.code === "disposed") return;
+      throw error;
     }
     this.#links = links;
     this.host.requestUpdate();

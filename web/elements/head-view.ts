@@ -144,11 +144,12 @@ export class HeadView implements ReactiveController {
     return `--cell: ${cell}px; --left: ${left}px; --top: ${top}px; --width: ${cell * width}px; --height: ${cell * height}px`;
   }
 
-  /** Where labels would overlap, every second, third, … is shown, and always the highlighted one. */
+  /** Where labels would overlap, every second, third, … is shown; the highlighted one always, and its neighbours give way. */
   #labels(axis: "rows" | "cols", tokens: readonly string[], chosen: number | undefined): TemplateResult {
     const every = this.#content ? Math.ceil(labelHeight / this.#side(this.#content).cell) : 1;
     const label = (token: string, index: number): TemplateResult | typeof nothing => {
-      if (index % every !== 0 && index !== chosen) return nothing;
+      const isNear = chosen !== undefined && Math.abs(index - chosen) < every;
+      if (index !== chosen && (isNear || index % every !== 0)) return nothing;
       return html`<span class="label ${index === chosen ? "chosen" : ""}" .style=${`--at: ${index}`}>${tokenLabel(token)}</span>`;
     };
     return html`<div class=${axis} aria-hidden="true">${tokens.map(label)}</div>`;

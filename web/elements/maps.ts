@@ -36,7 +36,8 @@ export function modelMaps(model: AsyncModel, { attention, release }: Lease): Map
     heads: model.info.heads,
     range,
     map: (layer, head) => attention.map(layer, head),
-    pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme }),
+    // The models are decoders: no token looks at a later one.
+    pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme, causal: true }),
     release,
   };
 }

@@ -478,6 +478,7 @@ const preferences = css`
   @media (forced-colors: active) {
     canvas,
     .cells,
+    .pointer,
     .swatch,
     tbody td {
       forced-color-adjust: none;

@@ -62,14 +62,25 @@ function chooseHead(layer: number, head: number): void {
   }
 }
 
-/** When the text last changed, until its maps stand. */
-let changedAt: number | undefined;
+/** When the text last changed, and which elements still show an older one. */
+let changedAt = 0;
+const behind = new Set<AttentionMap>();
 
 function showText(): void {
   changedAt = performance.now();
-  grid.text = text.value;
-  map.text = text.value;
+  for (const view of [grid, map]) {
+    if (view.text !== text.value) behind.add(view);
+    view.text = text.value;
+  }
+  if (text.value === "") behind.clear();
+  if (behind.size > 0) return showState("drawing");
   if (text.value === "") showTokens([]);
+  showState("drawn");
+}
+
+/** For the tests: what the page is at. */
+function showState(state: "drawing" | "drawn" | "failed"): void {
+  document.documentElement.dataset.state = state;
 }
 
 let tokens: readonly string[] = [];
@@ -81,6 +92,7 @@ function showTokens(newTokens: readonly string[], total = newTokens.length): voi
   const amount = total === 1 ? "1 token" : `${total} tokens`;
   count.textContent = total > tokens.length ? `${amount}, of which the model reads the first ${tokens.length}` : amount;
   drawTokens();
+  makeReachable();
 }
 
 /** The tokens, in the colours of what the query looks at while a row of the open head is pointed at. */
@@ -91,6 +103,12 @@ function drawTokens(): void {
     return html`<li class=${index === row ? "query" : ""} .style=${tintStyle(color)}>${tokenLabel(word)}</li>`;
   };
   render(tokens.map(token), tokenList);
+}
+
+/** Many tokens scroll, and what scrolls must be within the keyboard's reach. */
+function makeReachable(): void {
+  if (tokenList.scrollHeight > tokenList.clientHeight) tokenList.tabIndex = 0;
+  else tokenList.removeAttribute("tabindex");
 }
 
 /** From the last change to the frame that shows it. */
@@ -108,13 +126,17 @@ async function showEngine(last: string): Promise<void> {
   engineLine.textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · ${last}`;
 }
 
-listen(grid, "attention-draw", ({ tokens: shown, tokenCount, layers, heads }) => {
+listen(grid, "attention-draw", ({ text: read, tokens: shown, tokenCount, layers, heads }) => {
   showTokens(shown, tokenCount);
-  if (changedAt !== undefined) measureRedraw(changedAt, layers * heads);
-  changedAt = undefined;
+  if (read === text.value && behind.has(grid)) measureRedraw(changedAt, layers * heads);
 });
 
-listen(grid, "attention-error", () => (changedAt = undefined));
+for (const view of [grid, map]) {
+  listen(view, "attention-draw", ({ text: read }) => {
+    if (read === text.value && behind.delete(view) && behind.size === 0) showState("drawn");
+  });
+  listen(view, "attention-error", () => showState("failed"));
+}
 
 listen(grid, "head-focus", ({ layer, head }) => {
   chooseHead(layer, head);
@@ -149,5 +171,6 @@ text.addEventListener("input", () => {
   writeHash();
 });
 
+window.addEventListener("resize", makeReachable);
 window.addEventListener("hashchange", readHash);
 readHash();

@@ -28,8 +28,8 @@ CONFIG = {
 BUILD = Path(__file__).resolve().parents[3] / "build" / "model"
 SHARES = {"generated": 0.4, "wordnet": 0.3, "austen": 0.3}
 LENGTH, ROWS, REPEATS = 128, 16, 3  # tokens of a row, rows of a step, how many of them are repeated sequences
-FIRST_STEPS, TEXT_STEPS, REPEAT_WEIGHT = 3000, 4000, 0.3
-MATRIX_RATE, OTHER_RATE = 0.02, 3e-3
+FEW, FIRST_STEPS, TEXT_STEPS, REPEAT_WEIGHT = 256, 3000, 4000, 0.3
+MATRIX_RATE, OTHER_RATE = 0.01, 3e-3
 IGNORE = -100
 
 
@@ -116,22 +116,55 @@ class Training:
         self.random, self.generator = random.Random(1), torch.Generator().manual_seed(1)
         self.data, self.tokens = data, plausible(data)
         self.model = Llama(CONFIG)
-        named = list(self.model.named_parameters())
-        matrices = [p for name, p in named if p.dim() == 2 and "embed" not in name]
-        others = [p for name, p in named if p.dim() == 1 or "embed" in name]
-        self.optimisers = [(Muon(matrices, 0), MATRIX_RATE), (torch.optim.AdamW(others, 0, (0.9, 0.98), weight_decay=0.01), OTHER_RATE)]
         self.started = time.time()
 
     def loss(self, ids, targets):
+        """Mean loss where a target counts."""
         counted = targets != IGNORE
         return F.cross_entropy(self.model.logits(self.model.trace(ids)[0][-1][counted]), targets[counted])
 
-    def step(self, loss, rate):
-        """One update; rate is the share of each optimiser's full rate."""
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                velocity = self.state[p].setdefault("velocity", torch.zeros_like(p))
+                velocity.lerp_(p.grad, 1 - group["momentum"])
+                update = p.grad.lerp(velocity, group["momentum"])
+                p.mul_(1 - group["lr"] * group["decay"])
+                p.add_(orthogonal(update), alpha=-group["lr"] * max(1, p.shape[0] / p.shape[1]) ** 0.5)
+
+
+def orthogonal(x):
+    tall = x.shape[0] > x.shape[1]
+    x = x.T if tall else x
+    x = x / (x.norm() + 1e-7)
+    for _ in range(5):
+        a = x @ x.T
+        x = 3.4445 * x + (-4.775 * a + 2.0315 * a @ a) @ x
+    return x.T if tall else x
+
+
+class Training:
+    def __init__(self, data):
+        torch.manual_seed(1)
+        self.random, self.generator = random.Random(1), torch.Generator().manual_seed(1)
+        self.data, self.tokens = data, plausible(data)
+        self.model = Llama(CONFIG)
+        self.started = time.time()
+
+    def loss(self, ids, targets, tokens=None):
+        """Mean loss where a target counts; tokens: the only ids among which the model has to choose, so that the others' embeddings rest."""
+        counted = targets != IGNORE
+        logits, targets = self.model.logits(self.model.trace(ids)[0][-1][counted]), targets[counted]
+        if tokens is not None:
+            logits, targets = logits[:, tokens], torch.zeros(logits.shape[1], dtype=torch.long).scatter(0, tokens, torch.arange(len(tokens)))[targets]
+        return F.cross_entropy(logits, targets)
+
+    def step(self, loss, optimisers, rate):
+        """One update; optimisers: pairs of an optimiser and its full rate, of which the share `rate` is used."""
         self.model.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        for optimiser, full in self.optimisers:
+        for optimiser, full in optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = full * rate
             optimiser.step()
@@ -145,27 +178,38 @@ class Training:
         return previous.max() >= 0.7 and induction.max() >= 0.7
 
     def stand_up(self):
-        """The repeated-sequence task alone: with few different tokens until the heads are there, then with ever more."""
-        count, total = 256, 0
+        """The repeated-sequence task alone: with few different tokens until the heads are there, then with all."""
+        optimisers = [(torch.optim.AdamW(self.model.parameters(), 0, (0.9, 0.98), weight_decay=0.05), 1e-3)]
+        tokens, total = self.tokens[:FEW], 0
         for step in range(1, FIRST_STEPS + 1):
-            rows = repeat_rows(self.random, self.generator, self.tokens[:count], 32, 96)
-            total += self.step(self.loss(*rows), min(1, step / 50))
+            rows = repeat_rows(self.random, self.generator, tokens, 32, 96)
+            total += self.step(self.loss(*rows), optimisers, 1)
             if step % 25 == 0:
-                if self.report(step, f"{total / 25:.3f}", self.tokens[:count]):
-                    if count == len(self.tokens):
+                if self.report(step, f"{total / 25:.3f}", tokens):
+                    if tokens is self.tokens:
                         return
-                    count = min(2 * count, len(self.tokens))
+                    tokens = self.tokens
+                    self.renew(self.tokens[FEW:], self.tokens[:FEW])
                 total = 0
+
+    @torch.no_grad()
+    def renew(self, ids, like):
+        """Embeddings that have only been pushed away as wrong answers start anew, spread as the used ones are: the heads know them at once."""
+        weight = self.model.model.embed_tokens.weight
+        weight[ids] = weight[like].mean(0) + torch.randn(len(ids), weight.shape[1]) * weight[like].std(0)
 
     def read(self):
         """English, with some rows of the task so that its heads stay; the rate falls to zero; the last tenth has twice as long rows."""
+        matrices = [p for p in self.model.model.layers.parameters() if p.dim() == 2]
+        others = [p for p in self.model.parameters() if not any(p is matrix for matrix in matrices)]
+        optimisers = [(Muon(matrices, 0), MATRIX_RATE), (torch.optim.AdamW(others, 0, (0.9, 0.98), weight_decay=0.01), OTHER_RATE)]
         totals = [0, 0]
         for step in range(1, TEXT_STEPS + 1):
             longer = 2 if step > 0.9 * TEXT_STEPS else 1
             length = LENGTH * longer
             text = self.loss(*text_rows(self.random, self.data, (ROWS - REPEATS) // longer, length))
             repeats = self.loss(*repeat_rows(self.random, self.generator, self.tokens, max(1, REPEATS // longer), length))
-            self.step(text + REPEAT_WEIGHT * repeats, min(1, 0.2 + step / 200, 1.4 * (1 - step / TEXT_STEPS)))
+            self.step(text + REPEAT_WEIGHT * repeats, optimisers, min(1, 0.2 + step / 200, 1.4 * (1 - step / TEXT_STEPS)))
             totals = [totals[0] + text.item(), totals[1] + repeats.item()]
             if step % 100 == 0:
                 self.report(step, f"{totals[0] / 100:.3f} {totals[1] / 100:.3f}", self.tokens)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Real browsers on the built page, and everything in it that must not happen. */
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { readFile } from "node:fs/promises";
+import { extname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+import { launch } from "puppeteer-core";
+import type { Browser, ElementHandle, Page } from "puppeteer-core";
+import { preview } from "vite";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** An address, and how to stop serving there. */
+export interface Served {
+  url: string;
+  close(this: void): Promise<void>;
+}
+
+/** The playground as `vite preview` serves it: dist/playground with the policy in its headers. */
+export async function servePlayground(): Promise<Served> {
+  if (!existsSync(join(root, "dist/playground/index.html")))
+    throw new Error("dist/playground is missing: npm run build");
+  const configFile = join(root, "vite.config.ts");
+  const server = await preview({ configFile, logLevel: "error", preview: { port: 0, host: "127.0.0.1" } });
+  const address = server.httpServer.address();
+  if (address === null || typeof address === "string") throw new Error("the preview server has no port");
+  return { url: `http://127.0.0.1:${address.port}/`, close: () => server.close() };
+}
+
+const types: Record<string, string> = {
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".wasm": "application/wasm",
+};
+
+/** dist/ under /dist/, and at / the given page, all under a policy without eval, inline scripts or inline styles. */
+export async function servePackage(html: string): Promise<Served> {
+  const policy =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'";
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const headers = { "Content-Security-Policy": policy };
+    if (pathname === "/") return response.writeHead(200, { ...headers, "Content-Type": "text/html" }).end(html);
+    const type = types[extname(pathname)] ?? "application/octet-stream";
+    readFile(join(root, normalize(pathname))).then(
+      (bytes) => response.writeHead(200, { ...headers, "Content-Type": type }).end(bytes),
+      () => response.writeHead(404).end(),
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  return {
+    url: `http://127.0.0.1:${address.port}/`,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export const firefoxPath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
+
+export function launchChromium(): Promise<Browser> {
+  // Without its sandbox, since tests also run as root in containers.
+  return launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+export function launchFirefox(): Promise<Browser> {
+  return launch({ browser: "firefox", executablePath: firefoxPath });
+}
+
+/** A page, and what went wrong in it: console errors, exceptions, failed requests, breaches of the policy. */
+export interface Opened {
+  page: Page;
+  faults: string[];
+}
+
+export interface View {
+  width: number;
+  height: number;
+  scheme?: "light" | "dark";
+  scale?: number;
+}
+
+export const desktop: View = { width: 1440, height: 900 };
+export const phone: View = { width: 360, height: 740, scale: 2 };
+
+/** Opens a page with clean storage. `ready` false: does not wait for the first maps. */
+export async function open(browser: Browser, url: string, view: View = desktop, ready = true): Promise<Opened> {
+  const page = await browser.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => faults.push(`exception: ${String(error)}`));
+  page.on("requestfailed", (request) => faults.push(`request: ${request.url()}`));
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.setViewport({ width: view.width, height: view.height, deviceScaleFactor: view.scale ?? 1 });
+  if (view.scheme) await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: view.scheme }]);
+  await page.evaluateOnNewDocument(() => {
+    addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) => {
+      console.error(`policy: ${violatedDirective} ${blockedURI} ${sample}`);
+    });
+  });
+  await page.goto(url);
+  if (ready) await drawn(page);
+  return { page, faults };
+}
+
+/** Waits until the maps of the last input stand. */
+export async function drawn(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.documentElement.dataset.state === "drawn");
+}
+
+/** Waits until a selector finds something that is seen. (Asked every frame: what changes in a shadow root is not reported.) */
+export async function seen(page: Page, selector: string): Promise<ElementHandle> {
+  const found = await page.waitForSelector(selector, { visible: true });
+  if (!found) throw new Error(`${selector} is not there`);
+  return found;
+}
+
+/** Replaces the playground's text, as a paste does, and waits for its maps. */
+export async function setText(page: Page, text: string): Promise<void> {
+  await page.$eval(
+    "#text",
+    (area, value) => {
+      (area as HTMLTextAreaElement).value = value;
+      area.dispatchEvent(new Event("input", { bubbles: true }));
+    },
+    text,
+  );
+  await drawn(page);
+}
+
+/** Everything in the page, shadow roots included, that a selector finds; its text without the space around it. */
+export function texts(page: Page, selector: string): Promise<string[]> {
+  return page.$$eval(`>>> ${selector}`, (found) => found.map((element) => (element.textContent ?? "").trim()));
+}
+
+/** Runs axe on the whole page, shadow roots included, and gives its findings in words. */
+export async function axe(page: Page): Promise<string[]> {
+  const script = await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+  // Through the debugger, which the page's policy does not bind.
+  await page.evaluate(script);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };
+    const { violations } = await axe.run(document);
+    const where = (nodes: { target: unknown; failureSummary?: string | undefined }[]): string =>
+      nodes.map(({ target, failureSummary }) => `${JSON.stringify(target)} ${failureSummary}`).join("; ");
+    return violations.map(({ id, nodes }) => `${id}: ${where(nodes)}`);
+  });
+}

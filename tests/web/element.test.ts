@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `<attention-map>` by itself: given arrays, its own navigation, what it says when something is wrong; and the shipped bundle. */
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { AttentionMap } from "../../web/elements/index.js";
+import { launchChromium, open, seen, servePackage, texts } from "./browser.js";
+import type { Served } from "./browser.js";
+
+const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Element</title>
+<script type="module" src="/dist/element.js"></script></head><body><main><h1>Element</h1></main></body></html>`;
+
+let browser: Browser;
+let server: Served;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launchChromium(), servePackage(kPage)]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.close();
+});
+
+let faults: string[] = [];
+
+afterEach(async () => {
+  for (const page of await browser.pages()) if (page.url().startsWith(server.url)) await page.close();
+  expect(faults.splice(0)).toEqual([]);
+});
+
+type Properties = Record<string, unknown>;
+
+/** A page with one element that has these properties (an array under `weights.data` becomes a Float32Array). */
+async function openElement(properties: Properties): Promise<Page> {
+  const opened = await open(browser, server.url, undefined, false);
+  faults = opened.faults;
+  await opened.page.evaluate(async (given) => {
+    await customElements.whenDefined("attention-map");
+    const element = document.createElement("attention-map");
+    element.id = "map";
+    const log: string[] = [];
+    (window as unknown as { log: string[] }).log = log;
+    for (const name of ["attention-draw", "attention-error", "head-select", "head-close"]) {
+      element.addEventListener(name, (event) => {
+        const { error, ...detail } = (event as CustomEvent<{ error?: Error; layer?: number; head?: number }>).detail;
+        log.push(
+          `${name} ${error?.message ?? ""}${detail.layer !== undefined ? `${detail.layer} ${detail.head}` : ""}`.trim(),
+        );
+      });
+    }
+    Object.assign(element, given);
+    document.querySelector("main")?.append(element);
+  }, properties);
+  return opened.page;
+}
+
+const log = (page: Page): Promise<string[]> => page.evaluate(() => (window as unknown as { log: string[] }).log);
+
+const logged = (page: Page, start: string): Promise<unknown> =>
+  page.waitForFunction(
+    (text) => (window as unknown as { log: string[] }).log.some((line) => line.startsWith(text)),
+    {},
+    start,
+  );
+
+test("the bundle registers the element under a strict policy, and a model's maps are drawn", async () => {
+  const page = await openElement({ text: "Anna saw Ben." });
+  await logged(page, "attention-draw");
+  expect(await page.$$("#map >>> canvas")).toHaveLength(32);
+});
+
+test("opening a head by click and by key, and going back", async () => {
+  const page = await openElement({ text: "Anna saw Ben." });
+  await logged(page, "attention-draw");
+  await page.click("#map >>> .thumb[data-layer='1'][data-head='2']");
+  await seen(page, "#map >>> .plot:focus");
+  expect(await texts(page, "#map >>> .title")).toEqual(["L1 H2"]);
+  expect(await log(page)).toContain("head-select 1 2");
+  await page.keyboard.press("Escape");
+  await seen(page, "#map >>> .thumb[data-layer='1'][data-head='2']:focus");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  await seen(page, "#map >>> .title ::-p-text(L1 H3)");
+  await page.click("#map >>> .back");
+  await seen(page, "#map >>> .thumb[data-head='3']:focus");
+});
+
+test("arrays computed elsewhere: cross-attention of several heads", async () => {
+  const data = [0.7, 0.2, 0.1, 0.1, 0.1, 0.8, 0.25, 0.25, 0.5, 1, 0, 0];
+  const page = await openElement({
+    weights: { data, shape: [2, 2, 3] },
+    tokens: ["le", "chat"],
+    keyTokens: ["the", " cat", "!"],
+  });
+  await logged(page, "attention-draw");
+  expect(await page.$$("#map >>> canvas")).toHaveLength(2);
+  await page.click("#map >>> .thumb[data-head='1']");
+  await seen(page, "#map >>> .plot:focus");
+  expect(await texts(page, "#map >>> .rows .label")).toEqual(["le", "chat"]);
+  expect(await texts(page, "#map >>> .cols .label")).toEqual(["the", "cat", "!"]);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  expect((await texts(page, "#map >>> .readout"))[0]?.replaceAll(/[\u2068\u2069]/g, "")).toBe(
+    "query ‘le’ → key ‘!’: 0.5000",
+  );
+});
+
+test("a single array with masked and with negative values", async () => {
+  const page = await openElement({ view: "map", weights: { data: [-2, 1, 0, 4], shape: [2, 2] }, causal: true });
+  await logged(page, "attention-draw");
+  const sizes = await page.$$eval("#map >>> .cells canvas", (found) =>
+    found.map((canvas) => {
+      const { width, height } = canvas;
+      const data = canvas.getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
+      return [...data].filter((_, index) => index % 4 === 3);
+    }),
+  );
+  expect(sizes).toEqual([[255, 0, 255, 255]]);
+  expect(await texts(page, "#map >>> .ticks span")).toEqual(["−4.00", "−2.00", "0.00", "2.00", "4.00"]);
+  expect(await texts(page, "#map >>> .legend .masked")).toEqual(["masked"]);
+});
+
+const kMistakes: [string, Properties, RegExp][] = [
+  ["an unknown view", { text: "a", view: "lines" }, /view: "lines" is not known; grid, map, steps are/],
+  ["a layer that is not there", { text: "a", view: "map", layer: 9 }, /layer: 9 is not one of 0 to 3/],
+  [
+    "a shape that does not fit",
+    { weights: { data: [1, 2, 3], shape: [2, 2] } },
+    /3 values do not fill the shape \[2, 2\]/,
+  ],
+  ["too few tokens", { weights: { data: [1, 0, 0, 1], shape: [2, 2] }, tokens: ["a"] }, /tokens: 1 names for 2 rows/],
+  ["an example's head that is not there", { view: "steps", head: 5 }, /head 5: this example has heads 0 to 1/],
+];
+
+test.each(kMistakes)("%s is said in the element and by an event", async (_, properties, message) => {
+  const page = await openElement(properties);
+  const alert = await seen(page, "#map >>> [role=alert] p");
+  expect(await alert.evaluate(({ textContent }) => textContent)).toMatch(message);
+  expect(await log(page)).toContainEqual(expect.stringMatching(message));
+  expect(await page.$$("#map >>> canvas")).toEqual([]);
+});
+
+test("a model that is not there is said, and the next one is drawn", async () => {
+  const page = await openElement({ text: "Anna saw Ben.", model: "models/none" });
+  const alert = await seen(page, "#map >>> [role=alert] p");
+  expect(await alert.evaluate(({ textContent }) => textContent)).toMatch(/config\.json.*404/);
+  // The browser reports every failed request, as it should.
+  faults = faults.filter((fault) => !/404|models\/none/.test(fault));
+  await page.$eval("#map", (element) => void ((element as AttentionMap).model = "tiny"));
+  await logged(page, "attention-draw");
+  expect(await page.$$("#map >>> [role=alert]")).toEqual([]);
+  expect(await page.$$("#map >>> canvas")).toHaveLength(32);
+});
+
+test("a second copy of the script leaves the first element in place", async () => {
+  const page = await openElement({ text: "a" });
+  const first = await page.evaluateHandle(() => customElements.get("attention-map"));
+  await page.addScriptTag({ type: "module", url: "/dist/element.js?again" });
+  const isSame = await page.evaluate((before) => before === customElements.get("attention-map"), first);
+  expect(isSame).toBe(true);
+});
+
+test("elements with the same text share one computation; one that leaves the page does not disturb the other", async () => {
+  const page = await openElement({ text: "Anna saw Ben." });
+  await page.evaluate(() => {
+    const second = document.createElement("attention-map");
+    Object.assign(second, { text: "Anna saw Ben.", view: "map", id: "second" });
+    document.querySelector("main")?.append(second);
+  });
+  await seen(page, "#second >>> .plot");
+  await page.$eval("#map", (element) => element.remove());
+  await page.click("#second >>> .turn[aria-label='Next head']");
+  await seen(page, "#second >>> .title ::-p-text(L0 H1)");
+});
+
+test("dark maps follow the page's color-scheme, not the reader's alone", async () => {
+  const page = await openElement({ view: "map", weights: { data: [0, 1], shape: [1, 2] } });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+  await logged(page, "attention-draw");
+  const zero = (): Promise<number> =>
+    page.$eval("#map >>> .cells canvas", (canvas) => {
+      const pixels = canvas.getContext("2d")?.getImageData(0, 0, 1, 1).data ?? [];
+      return pixels[0] ?? NaN;
+    });
+  expect(await zero(), "a page that is always light").toBeGreaterThan(200);
+  await page.evaluate(() => {
+    document.documentElement.style.colorScheme = "light dark";
+    document.querySelector("attention-map")?.requestUpdate();
+  });
+  await page.waitForFunction(() => {
+    const canvas = document.querySelector("#map")?.shadowRoot?.querySelector<HTMLCanvasElement>(".cells canvas");
+    return (canvas?.getContext("2d")?.getImageData(0, 0, 1, 1).data[0] ?? 255) < 60;
+  });
+});

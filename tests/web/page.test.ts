@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The playground in Chromium: what is drawn, what is said, and that it equals what the engine computes in Node. */
+import { load } from "headlens";
+import type { Engine, Model } from "headlens";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { AttentionMap } from "../../web/elements/index.js";
+import { desktop, drawn, launchChromium, open, phone, seen, servePlayground, setText, texts } from "./browser.js";
+import type { Served, View } from "./browser.js";
+
+const kSentence = "The cat sat on the mat because it was tired.";
+
+let browser: Browser;
+let server: Served;
+let engine: Engine;
+let model: Model;
+
+beforeAll(async () => {
+  [browser, server, engine] = await Promise.all([launchChromium(), servePlayground(), load()]);
+  model = await engine.loadModel("tiny");
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.close();
+  engine.dispose();
+});
+
+let faults: string[] = [];
+
+/** Opens the page; after each test nothing may have gone wrong in it. */
+async function openPage(hash = "", view: View = desktop): Promise<Page> {
+  const opened = await open(browser, server.url + hash, view);
+  faults = opened.faults;
+  return opened.page;
+}
+
+afterEach(async () => {
+  for (const page of await browser.pages()) if (page.url().startsWith(server.url)) await page.close();
+  expect(faults.splice(0)).toEqual([]);
+});
+
+/** RGBA of every canvas a selector finds. */
+function pixelsOf(page: Page, selector: string): Promise<{ width: number; height: number; data: number[] }[]> {
+  return page.$$eval(`>>> ${selector}`, (found) =>
+    found.map((canvas) => {
+      const { width, height } = canvas as HTMLCanvasElement;
+      const data = (canvas as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
+      return { width, height, data: [...data] };
+    }),
+  );
+}
+
+/** The middle of a map's cell on the screen. */
+async function cellAt(page: Page, row: number, col: number, size: number): Promise<{ x: number; y: number }> {
+  const cells = await page.$("#map >>> .cells");
+  await cells?.scrollIntoView();
+  const box = await cells?.boundingBox();
+  if (!box) throw new Error("the map has no box");
+  return { x: box.x + ((col + 0.5) / size) * box.width, y: box.y + ((row + 0.5) / size) * box.height };
+}
+
+const readout = async (page: Page): Promise<string> => (await texts(page, "#map >>> .readout"))[0] ?? "";
+
+const focused = (page: Page): Promise<string | null> =>
+  page.evaluate(() => {
+    let active = document.activeElement;
+    while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+    return active?.getAttribute("aria-label") ?? active?.id ?? null;
+  });
+
+test("every head has a map, painted with the engine's own colours", async () => {
+  const page = await openPage();
+  const canvases = await pixelsOf(page, "#grid >>> canvas");
+  const { layers, heads } = model.info;
+  expect(canvases).toHaveLength(layers * heads);
+  const attention = model.attend(kSentence);
+  const size = attention.tokens.length;
+  for (const [index, canvas] of canvases.entries()) {
+    const [layer, head] = [Math.floor(index / heads), index % heads];
+    const options = { theme: "light", min: 0, max: 1, causal: true } as const;
+    const expected = attention.pixels(layer, head, options);
+    expect([canvas.width, canvas.height]).toEqual([size, size]);
+    // The page may run another SIMD build than Node: a weight's last bit may round to the neighbouring colour.
+    const worst = canvas.data.reduce(
+      (most, byte, at) => Math.max(most, Math.abs(byte - (expected.data[at] ?? NaN))),
+      0,
+    );
+    expect(worst, `layer ${layer}, head ${head}`).toBeLessThanOrEqual(3);
+    expect(new Set(canvas.data).size, `colours of layer ${layer}, head ${head}`).toBeGreaterThan(8);
+  }
+  attention.dispose();
+});
+
+test("masked cells are transparent, and told apart from zeros", async () => {
+  const page = await openPage();
+  const [map] = await pixelsOf(page, "#map >>> .cells canvas");
+  if (!map) throw new Error("no map");
+  for (let row = 0; row < map.height; row++) {
+    for (let col = 0; col < map.width; col++) {
+      expect(map.data[(row * map.width + col) * 4 + 3], `${row}, ${col}`).toBe(col > row ? 0 : 255);
+    }
+  }
+  const hatch = await page.$eval("#map >>> .cells", (cells) => getComputedStyle(cells).backgroundImage);
+  expect(hatch).toContain("gradient");
+  const { x, y } = await cellAt(page, 1, 4, map.width);
+  await page.mouse.move(x, y);
+  expect(await readout(page)).toMatch(/: masked$/);
+});
+
+test("hovering a cell says its exact value", async () => {
+  const attention = model.attend(kSentence);
+  const { tokens } = attention;
+  const size = tokens.length;
+  for (const [layer, head] of [
+    [0, 0],
+    [1, 3],
+    [3, 7],
+  ] as const) {
+    const page = await openPage(`#layer=${layer}&head=${head}`);
+    const { data } = attention.map(layer, head);
+    for (const [row, col] of [
+      [0, 0],
+      [4, 2],
+      [size - 1, 1],
+      [size - 1, size - 1],
+    ] as const) {
+      const { x, y } = await cellAt(page, row, col, size);
+      await page.mouse.move(x, y);
+      const words = (await readout(page)).replaceAll(/[\u2068\u2069]/g, "");
+      const [, query = "", key = "", value = ""] = /^query ‘(.*)’ → key ‘(.*)’: ([\d.]+)$/.exec(words) ?? [];
+      expect([query, key], words).toEqual([tokens[row]?.trim(), tokens[col]?.trim()]);
+      expect(Math.abs(Number(value) - (data[row * size + col] ?? NaN)), words).toBeLessThan(1e-4);
+      const marks = await texts(page, "#map >>> .label.chosen");
+      expect(marks).toEqual([tokens[col]?.trim(), tokens[row]?.trim()]);
+    }
+    await page.close();
+  }
+  attention.dispose();
+});
+
+test("the tokens take the colours of the row that is pointed at", async () => {
+  const page = await openPage("#layer=1&head=2");
+  const [map] = await pixelsOf(page, "#map >>> .cells canvas");
+  if (!map) throw new Error("no map");
+  const row = map.height - 1;
+  const { x, y } = await cellAt(page, row, 0, map.width);
+  await page.mouse.move(x, y);
+  const colors = await page.$$eval("#tokens li", (found) =>
+    found.map((item) => getComputedStyle(item).backgroundColor),
+  );
+  const expected = Array.from({ length: map.width }, (_, col) => {
+    const at = (row * map.width + col) * 4;
+    return `rgb(${map.data.slice(at, at + 3).join(", ")})`;
+  });
+  expect(colors).toEqual(expected);
+  expect(await page.$$eval("#tokens li", (found) => found.findIndex((item) => item.className === "query"))).toBe(row);
+});
+
+test("keys go through all of it: grid, one head, its cells, the next head, and back", async () => {
+  const page = await openPage();
+  const size = model.attend(kSentence).tokens.length;
+  await page.focus("#text");
+  await page.keyboard.press("Tab");
+  expect(await focused(page)).toMatch(/^Layer 0, head 0/);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  await page.waitForFunction(() => document.querySelector<AttentionMap>("#map")?.layer === 1);
+  expect(await focused(page)).toMatch(/^Layer 1, head 1/);
+  await page.keyboard.press("End");
+  expect(await focused(page)).toMatch(new RegExp(`^Layer 1, head ${model.info.heads - 1}`));
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  expect(await focused(page)).toMatch(/^Layer 0, head 0/);
+  await page.keyboard.press("Enter");
+
+  await page.focus("#map >>> .plot");
+  expect(await focused(page)).toMatch(/^Layer 0, head 0: strongest link ‘.+’ to ‘.+’ \d+ %/);
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"] as const) await page.keyboard.press(key);
+  const { data } = model.attend(kSentence).map(0, 0);
+  expect(await readout(page)).toContain((data[2 * size + 1] ?? NaN).toFixed(4));
+  await page.keyboard.press("]");
+  await page.waitForFunction(() => document.querySelector<AttentionMap>("#grid")?.head === 1);
+  await seen(page, "#map >>> .title ::-p-text(L0 H1)");
+  await page.keyboard.press("[");
+  await seen(page, "#map >>> .title ::-p-text(L0 H0)");
+  await page.keyboard.press("PageDown");
+  await seen(page, "#map >>> .title ::-p-text(L0 H1)");
+  await page.keyboard.press("Escape");
+  expect(await focused(page)).toMatch(/^Layer 0, head 1/);
+});
+
+test("the grid's maps have their strongest link as text", async () => {
+  const page = await openPage();
+  await seen(page, "#grid >>> .thumb[aria-label*='strongest link']");
+  const labels = await page.$$eval("#grid >>> .thumb", (found) =>
+    found.map((thumb) => thumb.getAttribute("aria-label") ?? ""),
+  );
+  const attention = model.attend(kSentence);
+  const size = attention.tokens.length;
+  for (const [index, label] of labels.entries()) {
+    const [layer, head] = [Math.floor(index / model.info.heads), index % model.info.heads];
+    const { data } = attention.map(layer, head);
+    // The first row has one key only: its 100 % says nothing.
+    const best = data.slice(size).reduce((most, weight) => Math.max(most, weight), 0);
+    expect(label).toMatch(
+      new RegExp(`^Layer ${layer}, head ${head}: strongest link ‘.+’ to ‘.+’ ${(best * 100).toFixed(0)} %$`),
+    );
+  }
+});
+
+test("while typing fast the last text wins", async () => {
+  const page = await openPage();
+  await page.focus("#text");
+  await page.keyboard.down("Control");
+  await page.keyboard.press("a");
+  await page.keyboard.up("Control");
+  const typed = "Anna met Ben, and Anna saw that Ben was late";
+  await page.keyboard.type(typed);
+  await drawn(page);
+  const attention = model.attend(typed);
+  expect(await texts(page, "#tokens li")).toEqual(attention.tokens.map((token) => token.trim()));
+  const [first] = await pixelsOf(page, "#grid >>> canvas");
+  expect(first?.width).toBe(attention.tokens.length);
+  const { data, width } = attention.pixels(0, 0, { theme: "light", min: 0, max: 1, causal: true });
+  expect(width).toBe(attention.tokens.length);
+  const worst = first?.data.reduce((most, byte, at) => Math.max(most, Math.abs(byte - (data[at] ?? NaN))), 0);
+  expect(worst).toBeLessThanOrEqual(3);
+  attention.dispose();
+});
+
+test("the address holds text, layer and head", async () => {
+  const page = await openPage();
+  await setText(page, "Ben & Anna");
+  await page.click("#grid >>> .thumb[data-layer='2'][data-head='1']");
+  await page.waitForFunction(() => location.hash.includes("text=") && location.hash.includes("layer=2"));
+  const again = await openPage(await page.evaluate(() => location.hash));
+  expect(await again.$eval("#text", (area) => (area as HTMLTextAreaElement).value)).toBe("Ben & Anna");
+  expect(await texts(again, "#map >>> .title")).toEqual(["L2 H1"]);
+  await again.evaluate(() => (location.hash = "#text=Other&layer=0&head=3"));
+  await seen(again, "#map >>> .title ::-p-text(L0 H3)");
+  await drawn(again);
+  expect(await texts(again, "#tokens li")).toEqual(model.attend("Other").tokens.map((token) => token.trim()));
+});
+
+test("the page says which build runs and how long the last computation took", async () => {
+  const page = await openPage();
+  await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined);
+  const { version } = engine.info;
+  const line = await page.$eval("#engine", (footer) => footer.textContent ?? "");
+  expect(line).toMatch(
+    new RegExp(`^headlens ${version} · (relaxed )?SIMD build \\(.+\\) · one thread, in a worker · 32 maps in \\d+ ms$`),
+  );
+});
+
+test("an empty text is no error", async () => {
+  const page = await openPage();
+  await setText(page, "");
+  await seen(page, "#grid >>> ::-p-text(No text yet.)");
+  expect(await texts(page, "#count")).toEqual(["0 tokens"]);
+  await setText(page, "Hi");
+  expect(await texts(page, "#grid >>> canvas")).toHaveLength(model.info.layers * model.info.heads);
+});
+
+test("of a text that is too long the beginning is read, and that is said", async () => {
+  const page = await openPage();
+  const long = "the cat sat on the mat. ".repeat(4200);
+  expect(long.length).toBeGreaterThan(100_000);
+  await setText(page, long);
+  const { maxPositions } = model.info;
+  const all = model.attend(long, { truncate: true });
+  expect(all.tokenCount).toBeGreaterThan(maxPositions);
+  expect(await texts(page, "#count")).toEqual([
+    `${all.tokenCount} tokens, of which the model reads the first ${maxPositions}`,
+  ]);
+  const [first] = await pixelsOf(page, "#grid >>> canvas");
+  expect(first?.width).toBe(maxPositions);
+  all.dispose();
+});
+
+const kHostile = {
+  markup: `<img src=x onerror="alert(1)"><script>alert(2)</script><b>bold</b> &amp; {{x}} \${y}`,
+  "right to left": "שלום עולם مرحبا بالعالم \u202eevil\u202c end",
+  emoji: "👩‍👩‍👧‍👦🏳️‍🌈 e\u0301\u0302\u0303 \u200b\u200d\u2060\ufeff z̸̢̛̳a̶͙l̴̰g̵o̶",
+  "one long word": "a".repeat(4000),
+  "lines and tabs": "one\n\n\ttwo\r\n   three\u00a0four\u2028five",
+};
+
+test.each(Object.entries(kHostile))("hostile text stays text: %s", async (_, text) => {
+  for (const view of [desktop, phone]) {
+    const page = await openPage("", view);
+    await setText(page, text);
+    const shown = await page.$eval("#text", (area) => (area as HTMLTextAreaElement).value);
+    const { tokens } = model.attend(shown, { truncate: true });
+    const items = await page.$$eval("#tokens li", (found) => found.map((item) => item.textContent ?? ""));
+    expect(items).toHaveLength(tokens.length);
+    for (const [index, token] of tokens.entries()) {
+      // Unseen characters are shown as marks; all others as they are.
+      const seen = token.replaceAll(/[\p{Cc}\p{Cf}\p{Z}]/gu, "");
+      expect(items[index]?.replaceAll(/U\+[\dA-F]{4,}|[\p{Cc}\p{Cf}\p{Z}◌↵⇥]/gu, "")).toContain(seen);
+    }
+    expect(await page.$$("main img, main script, main b")).toEqual([]);
+    const spill = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(spill).toBeLessThanOrEqual(0);
+    await page.close();
+  }
+});
+
+test("every number of the worked example is the engine's", async () => {
+  const page = await openPage();
+  await page.$eval("#steps", (steps) => steps.scrollIntoView());
+  await seen(page, "#steps >>> table");
+  for (const causal of [false, true]) {
+    for (const head of [0, 1]) {
+      if (causal !== (await page.$eval("#steps", (steps) => (steps as AttentionMap).causal)))
+        await page.click("#steps >>> .check input");
+      await page.$eval("#steps", (steps, index) => void ((steps as AttentionMap).head = index), head);
+      await seen(page, `#steps >>> caption ::-p-text(head ${head})`);
+      await page.waitForFunction(
+        (count) => document.querySelector("#steps")?.shadowRoot?.querySelectorAll(".step").length === count,
+        {},
+        causal ? 9 : 8,
+      );
+      const expected = await workInNode(page, head, causal);
+      const results = await page.$$eval("#steps >>> .result tbody", (found) =>
+        found.map((body) => [...body.querySelectorAll("td")].map((cell) => (cell.textContent ?? "").replace("−", "-"))),
+      );
+      expect(results).toHaveLength(expected.length);
+      for (const [step, numbers] of expected.entries()) {
+        expect(results[step]).toHaveLength(numbers.length);
+        for (const [cell, number] of numbers.entries()) {
+          const shown = results[step]?.[cell] ?? "";
+          if (number === -Infinity) expect(shown).toBe("-∞");
+          else expect(Math.abs(Number(shown) - number), `step ${step + 1}, cell ${cell}`).toBeLessThan(6e-4);
+        }
+      }
+    }
+  }
+});
+
+/** The results of the steps for one head, by the reference backend, from the example the page holds. */
+async function workInNode(page: Page, head: number, isCausal: boolean): Promise<number[][]> {
+  const example = await page.$eval("#steps", (steps) => (steps as AttentionMap).example);
+  const transposed = (matrix: readonly (readonly number[])[]): number[][] =>
+    (matrix[0] ?? []).map((_, col) => matrix.map((row) => row[col] ?? NaN));
+  const tensor = (rows: readonly (readonly number[])[]): { data: number[]; shape: number[] } => ({
+    data: rows.flat(),
+    shape: [rows.length, rows[0]?.length ?? 0],
+  });
+  const layer = engine.multiheadAttention({ embedDim: 4, numHeads: 2, bias: false });
+  layer.loadStateDict({
+    in_proj_weight: tensor([example.wq, example.wk, example.wv].flatMap(transposed)),
+    "out_proj.weight": tensor(transposed(example.wo)),
+  });
+  const stages = ["q", "k", "v", "scores", "scaledScores", "maskedScores", "weights", "headOutputs"] as const;
+  const result = layer.forward(tensor(example.x), {
+    isCausal,
+    stages,
+    averageAttnWeights: false,
+    backend: "reference",
+  });
+  layer.dispose();
+  const own = (stage: (typeof stages)[number]): number[] => {
+    const data = result[stage]?.data ?? new Float32Array();
+    return [...data.slice((head * data.length) / 2, ((head + 1) * data.length) / 2)];
+  };
+  const order = [
+    "q",
+    "k",
+    "scores",
+    "scaledScores",
+    ...(isCausal ? (["maskedScores"] as const) : []),
+    "weights",
+    "v",
+    "headOutputs",
+  ] as const;
+  return [...order.map(own), [...result.output.data]];
+}
+
+test("a number of the worked example tells the sum that makes it, to pointer and keyboard alike", async () => {
+  const page = await openPage();
+  await page.$eval("#steps", (steps) => steps.scrollIntoView());
+  const step = await seen(page, "#steps >>> .step");
+  const cell = await step.$(".result tbody tr:nth-child(2) td:nth-of-type(1)");
+  await cell?.hover();
+  const sum = (await step.$eval(".sum", (output) => output.textContent)) ?? "";
+  const [terms = "", result = ""] = sum.replaceAll("−", "-").split(" = ");
+  const total = terms.split(" + ").reduce((before, term) => {
+    const [left, right] = term.split("·").map((factor) => Number(factor.replaceAll(/[()]/g, "")));
+    return before + (left ?? NaN) * (right ?? NaN);
+  }, 0);
+  expect(terms.split(" + ")).toHaveLength(4);
+  expect(Number(result)).toBeCloseTo(total, 4);
+  expect(await step.$$eval(".term:nth-child(1) td.lit", (lit) => lit.map(({ dataset }) => dataset.row))).toEqual([
+    "1",
+    "1",
+    "1",
+    "1",
+  ]);
+  expect(await step.$$eval(".term:nth-child(2) td.lit", (lit) => lit.map(({ dataset }) => dataset.col))).toEqual([
+    "0",
+    "0",
+    "0",
+    "0",
+  ]);
+
+  await step.$eval(".result td[tabindex='0']", (stop) => (stop as HTMLElement).focus());
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  expect(await step.$eval("td:focus", ({ dataset }) => [dataset.row, dataset.col])).toEqual(["2", "1"]);
+  expect(await step.$eval(".sum", (output) => output.textContent)).toMatch(/^0\.05·.+ = /);
+});

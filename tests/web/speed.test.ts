@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How soon the page opens and how soon typing shows: measured and kept in build/web-timings.json. The bounds here are several times
+ * what an idle machine needs, for test machines are shared; the file is what to read.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "puppeteer-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { drawn, launchChromium, open, root, servePlayground, setText } from "./browser.js";
+import type { Served } from "./browser.js";
+
+/** 64 tokens and somewhat more while it is typed on. */
+const kText =
+  "The old man and the sea were quiet when night came down over the small town where no one had seen a ship for years and the " +
+  "children told each other stories about the day the last one left with all the men on board and never came home again to us";
+
+let browser: Browser;
+let server: Served;
+
+beforeAll(async () => {
+  [browser, server] = await Promise.all([launchChromium(), servePlayground()]);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.close();
+});
+
+test("the page opens, and redraws all heads of a 64-token text while it is typed", async () => {
+  const { page, faults } = await open(browser, server.url);
+  await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined);
+  const opening = await page.evaluate(() => ({
+    firstPaintMs: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
+    firstMapsMs:
+      performance.getEntriesByName("headlens:redraw").map((entry) => entry.startTime + entry.duration)[0] ?? NaN,
+  }));
+  await setText(page, kText);
+  const tokens = await page.$$eval("#tokens li", (items) => items.length);
+  expect(tokens).toBeGreaterThanOrEqual(56);
+  expect(tokens).toBeLessThanOrEqual(80);
+  await page.focus("#text");
+  await page.keyboard.press("End");
+  const redraws: number[] = [];
+  for (const key of " and then it was".repeat(2)) {
+    await page.evaluate(() => delete document.documentElement.dataset.redrawMs);
+    await page.keyboard.type(key);
+    await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined);
+    redraws.push(Number(await page.evaluate(() => document.documentElement.dataset.redrawMs)));
+    await drawn(page);
+  }
+  const sorted = redraws.toSorted((a, b) => a - b);
+  const median = sorted[sorted.length >> 1] ?? NaN;
+  const redraw = { tokens, keys: redraws.length, median, most: sorted.at(-1), all: redraws };
+  writeFileSync(join(root, "build/web-timings.json"), `${JSON.stringify({ opening, redraw }, undefined, 1)}\n`);
+  expect(median).toBeLessThan(500);
+  expect(opening.firstPaintMs).toBeLessThan(2000);
+  expect(faults).toEqual([]);
+  await page.close();
+});
