@@ -149,7 +149,7 @@ TEST_CASE("the built-in model gives PyTorch's numbers") {
   const Decoder decoder(shape, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
 
   std::vector<std::int32_t> ids;
-  const RawTensor raw_ids = golden.Find("input_ids").value();
+  const RawTensor raw_ids = golden.Find("ids").value();
   for (Index i = 0; i < ElementCount(raw_ids.shape); ++i) {
     std::int64_t id = 0;
     std::memcpy(&id, raw_ids.data + static_cast<std::size_t>(i) * ByteSize(raw_ids.dtype), ByteSize(raw_ids.dtype));
@@ -166,10 +166,14 @@ TEST_CASE("the built-in model gives PyTorch's numbers") {
       CheckClose("map", map.values(),
                  expected.values().subspan(static_cast<std::size_t>(layer * shape.heads + head) * cells, cells), 2e-5);
     }
-  const Tensor logits = attention.Logits(), last = ToFloat(golden.Find("logits").value());
-  REQUIRE(last.shape()[1] == shape.vocab_size);
-  CheckClose("logits", logits.values().last(last.values().size()), last.values(),
-             256 * kEpsilon * MaxNorm(last.values()));
+  // The golden holds the stream after the embedding and after each layer; the last is ours to compare.
+  const Tensor hidden = ToFloat(golden.Find("hidden").value()), logits = ToFloat(golden.Find("logits").value());
+  const Index states = length * shape.hidden_size;
+  REQUIRE(hidden.size() == (shape.layers + 1) * states);
+  const std::span<const float> last = hidden.values().last(static_cast<std::size_t>(states));
+  CheckClose("hidden", attention.hidden().values(), last, 64 * kEpsilon * MaxNorm(last));
+  REQUIRE(logits.shape() == Shape{length, shape.vocab_size});
+  CheckClose("logits", attention.Logits().values(), logits.values(), 64 * kEpsilon * MaxNorm(logits.values()));
 }
 
 }  // namespace
