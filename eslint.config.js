@@ -22,6 +22,10 @@ export default tseslint.config(
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly", setInterval: "readonly", clearInterval: "readonly" } },
   },
   {
+    files: ["tests/package/fixtures/**/*.js"],
+    languageOptions: { globals: { document: "readonly" } },
+  },
+  {
     rules: {
       "max-len": ["error", { code: 120, comments: 160, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true }],
       quotes: ["error", "double", { avoidEscape: true, allowTemplateLiterals: true }],

@@ -85,7 +85,10 @@ function copyTypes(from, to, edit = (text) => text) {
   }
 }
 
-/** Declarations without Lit. It is bundled in, so whoever uses the package has none: to them its elements are HTML elements. */
+/**
+ * Declarations without Lit. It is bundled in, so whoever uses the package has none: to them its elements are HTML elements.
+ * What a class inherits from Lit or shows of it (its templates, its life cycle) is left out.
+ */
 function withoutLit(text) {
   const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);
   const isLit = (node) => ts.isImportDeclaration(node) && /^"lit\b/.test(node.moduleSpecifier.getText());
@@ -93,10 +96,16 @@ function withoutLit(text) {
   const named = imports.flatMap((node) => [...node.importClause?.namedBindings?.elements ?? []]);
   const names = named.map((element) => element.name.text);
   const mentionsLit = (node) => new RegExp(`import\\("lit|\\b(${names.join("|") || "lit"})\\b`).test(node.getText());
-  const members = source.statements.filter(ts.isClassDeclaration).flatMap((node) => node.members.filter(mentionsLit));
-  const dropped = [...imports, ...members].sort((a, b) => b.pos - a.pos);
-  return dropped.reduce((rest, node) => rest.slice(0, node.pos) + rest.slice(node.end), text)
-    .replace("extends LitElement", "extends HTMLElement").trimStart();
+  const edits = imports.map((node) => [node, ""]);
+  const isType = (node) => ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node);
+  for (const node of source.statements.filter(isType)) {
+    for (const clause of (node.heritageClauses ?? []).filter(mentionsLit)) {
+      edits.push([clause, /\bLitElement\b/.test(clause.getText()) ? " extends HTMLElement" : ""]);
+    }
+    edits.push(...node.members.filter(mentionsLit).map((member) => [member, ""]));
+  }
+  edits.sort(([a], [b]) => b.pos - a.pos);
+  return edits.reduce((rest, [node, by]) => rest.slice(0, node.pos) + by + rest.slice(node.end), text).trimStart();
 }
 
 /** Declarations of the two public entries. */

@@ -195,6 +195,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       const state = layerState(1, 8);
       const { in_proj_bias, ...rest } = state;
       await expectError(() => mha.forward(zeros(1, 2, 8)), "shape", /parameter in_proj_\w+ is missing/);
+      await expectError(() => mha.loadStateDict(undefined as never), "dtype", /state is undefined/);
       await expectError(() => mha.loadStateDict(rest), "value", /in_proj_bias missing/);
       await expectError(() => mha.loadStateDict({ ...state, query: zeros(1) }), "value", /query unexpected/);
       await expectError(() => mha.loadStateDict({ ...state, in_proj_bias: 1 as never }), "dtype", /in_proj_bias is 1/);

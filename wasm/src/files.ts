@@ -2,7 +2,7 @@
 /** The three files of a Hugging Face folder, from wherever they are, with progress, limits and a way to stop. */
 import { HeadlensError } from "./errors.js";
 import { messageOf, show } from "./failures.js";
-import { isBuiltIn } from "./names.js";
+import { checkSource, isBuiltIn } from "./names.js";
 import { folderUrl, type Platform } from "./platform.js";
 import type { LoadModelOptions, ModelSource } from "./types.js";
 
@@ -53,12 +53,10 @@ interface Place {
 }
 
 function placeOf(source: ModelSource, platform: Platform): Place {
+  checkSource(source);
   const open = builtIn(source, platform);
   if (open) return { name: "tiny", where: "the built-in model's ", open };
-  if (Array.isArray(source)) return { name: "model", where: "", open: fromFiles(source as readonly File[]) };
-  if (typeof source !== "string" && !(source instanceof URL)) {
-    throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or files`);
-  }
+  if (typeof source !== "string" && !(source instanceof URL)) return { name: "model", where: "", open: fromFiles(source) };
   const folder = folderUrl("source", source, platform);
   const name = folder.pathname.split("/").at(-2) ?? folder.host;
   return { name, where: folder.href, open: (file, signal) => platform.fetch(new URL(file, folder), signal) };

@@ -6,7 +6,7 @@ import { asHeadlensError } from "./failures.js";
 import { createEngine } from "./instantiate.js";
 import type { Platform } from "./platform.js";
 import type {
-  Engine, Layer, LoadModelOptions, LoadOptions, Model, ModelAttention, ModelSource,
+  Engine, Layer, LoadModelOptions, LoadOptions, Model, ModelAttention,
 } from "./types.js";
 
 /** What is held here and spoken to from the other thread. */
@@ -25,6 +25,12 @@ export type Answer =
   | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly stack: string | undefined } };
 
 type Method = (...args: readonly unknown[]) => unknown;
+/** A File as it travels: cloning between threads of Node would leave a Blob without a name. */
+export interface NamedBlob {
+  readonly name: string;
+  readonly blob: Blob;
+}
+
 export type ProgressListener = (loaded: number, total: number) => void;
 
 function isHosted(value: unknown): value is Hosted {
@@ -59,8 +65,9 @@ export class Host {
 
   /** `load` numbers this call for `abort`. Functions and signals cannot be cloned, so they come apart from the options. */
   async loadModel(
-    id: number, load: number, source: ModelSource, onProgress?: Remote<ProgressListener & ProxyMarked>,
+    id: number, load: number, given: string | readonly NamedBlob[], onProgress?: Remote<ProgressListener & ProxyMarked>,
   ): Promise<Answer> {
+    const source = typeof given === "string" ? given : given.map(({ name, blob }) => new File([blob], name));
     const abort = new AbortController();
     this.#loads.set(load, abort);
     try {

@@ -50,6 +50,9 @@ abstract class WasmLayer<O> extends HandleResource<ProblemHandle> {
 
   loadStateDict(state: StateDict): void {
     const problem = this.held;
+    if (typeof state !== "object" || (state as unknown) === null) {
+      throw new HeadlensError("dtype", `state is ${show(state)}, expected an object of tensors`);
+    }
     const given = Object.keys(state);
     const missing = this.#names.filter((name) => !given.includes(name)).map((name) => `${name} missing`);
     const unexpected = given.filter((name) => !this.#names.includes(name)).map((name) => `${name} unexpected`);

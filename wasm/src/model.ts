@@ -5,7 +5,7 @@ import { HeadlensError } from "./errors.js";
 import { asHeadlensError, guarded, show, unwrap } from "./failures.js";
 import { readFiles, type ModelFiles } from "./files.js";
 import type { AttentionHandle, HeadlensModule, ModelHandle } from "./module.js";
-import { checkOptions, inApiWords, toRequest } from "./names.js";
+import { checkLoadModelOptions, checkOptions, inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
@@ -55,7 +55,7 @@ function build(module: HeadlensModule, config: string, weights: readonly Uint8Ar
 export async function loadModel(
   engine: WasmEngine, module: HeadlensModule, platform: Platform, source: ModelSource, options?: LoadModelOptions,
 ): Promise<Model> {
-  const files: ModelFiles = await readFiles(source, platform, checkOptions("loadModel", options));
+  const files: ModelFiles = await readFiles(source, platform, checkLoadModelOptions(options));
   engine.heapBytes(); // throws when the engine was disposed meanwhile
   const config = parse("config.json", files.config);
   const tokenizer = new TextTokenizer(parse("tokenizer.json", files.tokenizer).json);

@@ -14,6 +14,26 @@ export function isBuiltIn(source: unknown): boolean {
   return source === "tiny";
 }
 
+/** Throws unless `source` is of a kind that a model can come from. */
+export function checkSource(source: unknown): asserts source is string | URL | readonly File[] {
+  const isFiles = Array.isArray(source) && source.every((file) => file instanceof Blob && "name" in file);
+  if (typeof source !== "string" && !(source instanceof URL) && !isFiles) {
+    throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or Files`);
+  }
+}
+
+export function checkLoadModelOptions(given: unknown): LoadModelOptions {
+  const options: LoadModelOptions = checkOptions("loadModel", given);
+  const { signal, onProgress } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new HeadlensError("option", `loadModel: signal is ${show(signal)}, expected an AbortSignal`);
+  }
+  if (onProgress !== undefined && typeof onProgress !== "function") {
+    throw new HeadlensError("option", `loadModel: onProgress is ${show(onProgress)}, expected a function`);
+  }
+  return options;
+}
+
 export function toSnake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

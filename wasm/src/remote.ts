@@ -3,8 +3,8 @@
 import { proxy, wrap, type Remote } from "comlink";
 import { HeadlensError } from "./errors.js";
 import { messageOf } from "./failures.js";
-import type { Answer, Host, Reference } from "./host.js";
-import { checkOptions, isBuiltIn } from "./names.js";
+import type { Answer, Host, NamedBlob, Reference } from "./host.js";
+import { checkLoadModelOptions, checkSource, isBuiltIn } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
@@ -18,7 +18,9 @@ import type {
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
 function cloneable(value: unknown): unknown {
   if (isTensorLike(value)) return plain(value);
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if (typeof value !== "object" || value === null) return value;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cloneable(item)]));
 }
 
@@ -128,21 +130,27 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
 
   async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<AsyncModel> {
     const id = this.held;
-    const { signal, onProgress }: LoadModelOptions = checkOptions("loadModel", options);
+    const { signal, onProgress } = checkLoadModelOptions(options);
     const load = nextLoad++;
     const onAbort = (): void => this.connection.tell((remote) => remote.abort(load));
     signal?.addEventListener("abort", onAbort);
     try {
       if (signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal");
-      // A worker's own address is another one: what is relative for the caller becomes absolute here.
-      const isUrl = (typeof source === "string" && !isBuiltIn(source)) || source instanceof URL;
-      const where = isUrl ? absoluteUrl("source", source, this.platform).href : source;
+      const where = this.#transportable(source);
       const listener = onProgress && proxy((loaded: number, total: number) => onProgress(loaded, total));
       const answer = await this.connection.ask((remote) => remote.loadModel(id, load, where, listener));
       return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }
+  }
+
+  /** A worker's own address is another one, so what is relative for the caller becomes absolute here. */
+  #transportable(source: ModelSource): string | NamedBlob[] {
+    checkSource(source);
+    if (typeof source === "string" && isBuiltIn(source)) return source;
+    if (typeof source === "string" || source instanceof URL) return absoluteUrl("source", source, this.platform).href;
+    return source.map((file) => ({ name: file.name, blob: file.slice() }));
   }
 
   colorize(matrix: TensorLike, options?: ColorOptions): Promise<Image> {

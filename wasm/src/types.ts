@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
 
 /** A dense row-major result; the array is the caller's own. */

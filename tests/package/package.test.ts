@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The tarball: what is in it, how large it is, and that it works installed in Node, with Vite and in plain pages. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build as bundle, transform } from "esbuild";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { type Browser, type Page } from "puppeteer-core";
+import { build, createServer, type ViteDevServer } from "vite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serve, type Server } from "../wasm/server.js";
+import { launchChromium, launchFirefox } from "../web/browser.js";
+import { installPackage, kRoot, type Project } from "./project.js";
+
+let project: Project;
+let dist: string;
+beforeAll(() => {
+  project = installPackage();
+  dist = join(project.folder, "node_modules/headlens/dist");
+});
+afterAll(() => project.remove());
+
+const scripts = (): string[] => readdirSync(dist).filter((name) => name.endsWith(".js"));
+const read = (name: string): string => readFileSync(join(dist, name), "utf8");
+
+describe("the tarball", () => {
+  test("holds what the exports name, the licences, and nothing that is not for users", () => {
+    const names = [...project.files.keys()];
+    for (const name of [
+      "LICENSE",
+      "README.md",
+      "package.json",
+      "dist/index.js",
+      "dist/index.d.ts",
+      "dist/node.js",
+      "dist/worker.js",
+      "dist/worker-node.js",
+      "dist/element.js",
+      "dist/element.d.ts",
+      "dist/headlens-simd.wasm",
+      "dist/headlens-relaxed.wasm",
+      "dist/THIRD-PARTY-LICENSES.txt",
+      "dist/models/tiny/config.json",
+      "dist/models/tiny/tokenizer.json",
+      "dist/models/tiny/model.safetensors",
+      "dist/models/tiny/README.md",
+    ])
+      expect(names).toContain(name);
+    const kinds = [
+      /^(LICENSE|README\.md|package\.json)$/,
+      /^dist\/(chunk-\w+|index|node|worker|worker-node|element)\.js$/,
+      /^dist\/(elements\/)?[\w-]+\.d\.ts$/,
+      /^dist\/headlens-(simd|relaxed)\.wasm$/,
+      /^dist\/THIRD-PARTY-LICENSES\.txt$/,
+      /^dist\/models\/\w+\/[\w.]+$/,
+    ];
+    expect(names.filter((name) => !kinds.some((kind) => kind.test(name)))).toEqual([]);
+  });
+
+  test("has no dependencies", () => {
+    const manifest = JSON.parse(readFileSync(join(dist, "../package.json"), "utf8")) as Record<string, unknown>;
+    for (const kind of ["dependencies", "peerDependencies", "optionalDependencies", "bundledDependencies"])
+      expect(manifest[kind]).toBeUndefined();
+    expect(readdirSync(join(project.folder, "node_modules")).filter((name) => !name.startsWith("."))).toEqual([
+      "headlens",
+    ]);
+  });
+
+  test("names the licence of all that is bundled in", () => {
+    for (const name of ["lit", "lit-html", "comlink", "@huggingface/tokenizers"])
+      expect(read("THIRD-PARTY-LICENSES.txt")).toContain(`\n${name} `);
+  });
+
+  test("keeps to its budget", () => {
+    const gzipped = (name: string): number => gzipSync(readFileSync(join(dist, name))).length;
+    const budgets: Record<string, number> = {
+      "worker.js": 32_000,
+      "headlens-simd.wasm": 200_000,
+      "headlens-relaxed.wasm": 200_000,
+    };
+    for (const [name, limit] of Object.entries(budgets)) expect(gzipped(name), name).toBeLessThan(limit);
+    const model = [...project.files]
+      .filter(([name]) => name.startsWith("dist/models/"))
+      .reduce((sum, [, size]) => sum + size, 0);
+    expect(model).toBeLessThan(4 << 20);
+    expect(project.packedSize - model).toBeLessThan(600_000);
+  });
+
+  test("publint finds nothing", async () => {
+    const { messages, pkg } = await publint({ pkgDir: join(project.folder, "node_modules/headlens"), strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg as Record<string, unknown>))).toEqual([]);
+  });
+
+  test("arethetypeswrong finds nothing", () => {
+    const cli = join(kRoot, "node_modules/@arethetypeswrong/cli/dist/index.js");
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [cli, project.tarball, "--profile", "esm-only", "--format", "json"],
+      { encoding: "utf8" },
+    );
+    expect(stderr).toBe("");
+    const { analysis } = JSON.parse(stdout) as {
+      analysis: { problems: { resolutionKind?: string }[]; types: unknown };
+    };
+    expect(analysis.types).toBeTruthy();
+    // The profile sets aside what cannot load an ES module anyway.
+    const cjsOnly = ["node10", "node16-cjs"];
+    expect(analysis.problems.filter(({ resolutionKind }) => !cjsOnly.includes(resolutionKind ?? ""))).toEqual([]);
+    expect(status).toBe(0);
+  });
+});
+
+describe("the scripts", () => {
+  test("have no top-level await", async () => {
+    for (const name of scripts())
+      await transform(read(name), { format: "esm", supported: { "top-level-await": false }, logLevel: "silent" });
+    // The check itself sees one.
+    await expect(
+      transform("await 0", { format: "esm", supported: { "top-level-await": false }, logLevel: "silent" }),
+    ).rejects.toThrow();
+  });
+
+  test("have no eval, no new Function, and no address of a server", () => {
+    for (const name of scripts()) {
+      expect(read(name).match(/\beval\s*\(|new\s+Function\b|\bFunction\s*\(/g) ?? [], name).toEqual([]);
+      // Names of XML's vocabularies look like addresses and are none.
+      expect(
+        (read(name).match(/https?:\/\/[^\s"'`)]*/g) ?? []).filter((url) => !url.startsWith("http://www.w3.org/")),
+        name,
+      ).toEqual([]);
+    }
+  });
+
+  test("import nothing but each other; those for the web nothing of Node's", async () => {
+    for (const name of scripts()) {
+      for (const [, specifier = ""] of read(name).matchAll(/(?:\bfrom|\bimport)\s*\(?["']([^"']+)["']/g)) {
+        expect(specifier, name).toMatch(
+          name.startsWith("node") || name.startsWith("worker-node") ? /^(\.\/|node:)/ : /^\.\//,
+        );
+      }
+    }
+    // Bundled for a browser without any exception, a node: import would fail.
+    await bundle({
+      entryPoints: ["index.js", "element.js", "worker.js"].map((name) => join(dist, name)),
+      bundle: true,
+      format: "esm",
+      write: false,
+      outdir: "out",
+    });
+  });
+});
+
+describe("types", () => {
+  test.each(["bundler", "nodenext"])(
+    "check with moduleResolution %s, all declarations included",
+    (moduleResolution) => {
+      writeFileSync(
+        join(project.folder, "tsconfig.json"),
+        JSON.stringify({
+          compilerOptions: {
+            strict: true,
+            noEmit: true,
+            skipLibCheck: false,
+            types: [],
+            target: "es2022",
+            lib: ["es2022", "dom"],
+            module: moduleResolution === "bundler" ? "esnext" : "nodenext",
+            moduleResolution,
+          },
+          files: ["consumer.ts"],
+        }),
+      );
+      const tsc = join(kRoot, "node_modules/typescript/bin/tsc");
+      const { stdout } = spawnSync(process.execPath, [tsc, "-p", project.folder], { encoding: "utf8" });
+      expect(stdout).toBe("");
+    },
+  );
+});
+
+interface Use {
+  readonly info: { readonly simd: string; readonly target: string };
+  readonly weights: readonly number[];
+  readonly tokens: readonly string[];
+  readonly map: readonly number[];
+  readonly refusal: readonly unknown[];
+}
+
+interface Report {
+  readonly page: Use;
+  readonly worker: Use;
+}
+
+/** The page's script, run by Node in the project with a stand-in for the page. */
+function reportOfNode(): Report {
+  const main = pathToFileURL(join(project.folder, "main.js")).href;
+  const script = `
+    const dataset = {};
+    globalThis.document = { body: { dataset } };
+    await import(${JSON.stringify(main)});
+    while (!dataset.report) await new Promise((resolve) => setTimeout(resolve, 10));
+    console.log(dataset.report);`;
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    cwd: project.folder,
+    encoding: "utf8",
+    env: {},
+  });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  return JSON.parse(stdout) as Report;
+}
+
+function expectSame(got: Report, expected: Report): void {
+  for (const place of ["page", "worker"] as const) {
+    expect(got[place].tokens).toEqual(expected.page.tokens);
+    expect(got[place].refusal).toEqual([true, "shape", expected.page.refusal[2]]);
+    for (const what of ["weights", "map"] as const) {
+      expect(got[place][what]).toHaveLength(expected.page[what].length);
+      got[place][what].forEach((value, i) =>
+        expect(Math.abs(value - (expected.page[what][i] ?? NaN))).toBeLessThan(1e-5),
+      );
+    }
+  }
+}
+
+describe("installed", () => {
+  test("Node: works, says nothing on stderr, and finds the .wasm files by name", () => {
+    const report = reportOfNode();
+    expectSame(report, report);
+    expect(report.page.tokens.join("")).toBe("<s>The cat sat on the mat.");
+    expect(report.page.map[0]).toBe(1);
+    const resolve =
+      "console.log(import.meta.resolve('headlens/headlens-simd.wasm'), import.meta.resolve('headlens/package.json'))";
+    const output = execFileSync(process.execPath, ["--input-type=module", "-e", resolve], {
+      cwd: project.folder,
+      encoding: "utf8",
+      env: {},
+    });
+    for (const url of output.trim().split(" ")) expect(existsSync(new URL(url))).toBe(true);
+  });
+});
+
+const kBrowsers = { Chromium: launchChromium, Firefox: launchFirefox };
+
+describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, launch) => {
+  let browser: Browser;
+  let server: Server;
+  let isWorkerMissing = false;
+  let expected: Report;
+  beforeAll(async () => {
+    browser = await launch();
+    expected = reportOfNode();
+    server = await serve(project.folder, (path, response) => {
+      const isMissing = isWorkerMissing && path.endsWith("/worker.js");
+      if (isMissing) response.writeHead(404).end();
+      // A page without a bundler names the script itself.
+      const isPlain = path === "/main.js";
+      if (isPlain) {
+        const script = readFileSync(join(project.folder, "main.js"), "utf8").replace(
+          '"headlens"',
+          '"./node_modules/headlens/dist/index.js"',
+        );
+        response.writeHead(200, { "content-type": "text/javascript" }).end(script);
+      }
+      return isMissing || isPlain;
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  /** Opens a page and collects what must not happen in it. */
+  async function open(url: string): Promise<{ page: Page; faults: string[] }> {
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on("console", (message) => {
+      if (/^(error|warn)/.test(message.type())) faults.push(message.text());
+    });
+    page.on("pageerror", (error) => faults.push(String(error)));
+    await page.goto(url);
+    return { page, faults };
+  }
+
+  async function reportOf(url: string): Promise<Report> {
+    const { page, faults } = await open(url);
+    await page.waitForFunction(() => document.body.dataset.report);
+    const report = JSON.parse(await page.evaluate(() => document.body.dataset.report ?? "")) as Report & {
+      error?: string;
+    };
+    expect(report.error).toBeUndefined();
+    expect(faults).toEqual([]);
+    await page.close();
+    return report;
+  }
+
+  test("a plain page: <script type=module>, no bundler", async () => {
+    const report = await reportOf(server.url);
+    expectSame(report, expected);
+    expect(report.page.info).toMatchObject({ simd: "relaxed", target: "WASM" });
+    // Only what is used is fetched: the page's engine and the worker each take one build.
+    expect(server.requests.filter((path) => path.endsWith("-simd.wasm"))).toEqual([]);
+  });
+
+  test("vite build: hashed .wasm files and worker, and the page works", async () => {
+    await build({
+      root: project.folder,
+      configFile: false,
+      logLevel: "error",
+      build: { outDir: `built-${name}`, emptyOutDir: true },
+    });
+    const assets = readdirSync(join(project.folder, `built-${name}`, "assets"));
+    for (const pattern of [
+      /^headlens-simd-[\w-]+\.wasm$/,
+      /^headlens-relaxed-[\w-]+\.wasm$/,
+      /^worker-[\w-]+\.js$/,
+      /^model-[\w-]+\.safetensors$/,
+    ]) {
+      expect(
+        assets.filter((asset) => pattern.test(asset)),
+        String(pattern),
+      ).toHaveLength(1);
+    }
+    const built = await serve(join(project.folder, `built-${name}`));
+    expectSame(await reportOf(built.url), expected);
+    await built.close();
+  });
+
+  test("vite's development server", async () => {
+    // Its client in the page must know the port from the start.
+    const free = await serve(project.folder);
+    await free.close();
+    const dev: ViteDevServer = await createServer({
+      root: project.folder,
+      configFile: false,
+      logLevel: "error",
+      server: { port: Number(new URL(free.url).port), strictPort: true, host: "127.0.0.1" },
+    });
+    await dev.listen();
+    expectSame(await reportOf(dev.resolvedUrls?.local[0] ?? ""), expected);
+    await dev.close();
+  });
+
+  test("the element, from one script tag", async () => {
+    const { page, faults } = await open(`${server.url}element.html`);
+    await page.waitForFunction(() => document.querySelector("attention-map")?.shadowRoot?.querySelector("canvas"));
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
+  test("files that are missing are errors, never silence", async () => {
+    const { page } = await open(`${server.url}empty.html`);
+    // As text, for the test runner rewrites an import() that it sees.
+    const codeOf = (options: object): Promise<unknown> =>
+      page.evaluate(`
+      import("/node_modules/headlens/dist/index.js").then(({ load }) => load(${JSON.stringify(options)}))
+        .then(() => "no error", ({ code, message }) => [code, message])`);
+    expect(await codeOf({ wasmUrl: "/nowhere/" })).toEqual([
+      "wasm-load",
+      expect.stringMatching(/nowhere\/headlens-relaxed\.wasm: .*404/),
+    ]);
+    expect(await codeOf({ wasmUrl: "/nowhere/", worker: true })).toEqual([
+      "wasm-load",
+      expect.stringMatching(/nowhere\/headlens-relaxed\.wasm: .*404/),
+    ]);
+    expect(await codeOf({ wasmUrl: "/index.html?x.wasm" })).toEqual(["wasm-load", expect.stringMatching(/HTML page/)]);
+    isWorkerMissing = true;
+    expect(await codeOf({ worker: true })).toEqual(["wasm-load", expect.stringMatching(/worker/)]);
+    isWorkerMissing = false;
+    await page.close();
+  });
+});
+
+test("every file of the package is readable by whoever installed it", () => {
+  for (const path of project.files.keys()) expect(statSync(join(dist, "..", path)).mode & 0o444, path).toBe(0o444);
+});
