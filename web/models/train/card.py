@@ -108,9 +108,9 @@ def best(scores):
 
 def rewrite(card, name, text):
     """Replaces what stands between <!-- name --> and <!-- /name -->."""
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.S)
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
     assert pattern.search(card), f"the card has no place for {name}"
-    return pattern.sub(lambda match: match[1] + text + match[2], card)
+    return pattern.sub(lambda match: match[1] + text + "\n" + match[2], card)
 
 
 def main():
