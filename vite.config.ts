@@ -6,7 +6,7 @@ import type { Plugin } from "vite";
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** Nothing from elsewhere, no inline script or style, no eval, and no text that becomes HTML. */
-const policy = [
+const kPolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
   "worker-src 'self'",
@@ -20,11 +20,11 @@ const policy = [
 ].join("; ");
 
 /** The built page carries the policy itself, for servers that send no headers. */
-const policyInPage: Plugin = {
+const kPolicyInPage: Plugin = {
   name: "content-security-policy",
   apply: "build",
   transformIndexHtml: () => [
-    { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: policy }, injectTo: "head-prepend" },
+    { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: kPolicy }, injectTo: "head-prepend" },
   ],
 };
 
@@ -35,7 +35,7 @@ export default defineConfig({
   base: "./",
   // The page stands on the package as it is shipped: the .wasm files, the worker and the model lie beside it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [policyInPage],
+  plugins: [kPolicyInPage],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),
@@ -49,7 +49,7 @@ export default defineConfig({
     port,
     strictPort: true,
     headers: {
-      "Content-Security-Policy": `${policy}; frame-ancestors 'self'`,
+      "Content-Security-Policy": `${kPolicy}; frame-ancestors 'self'`,
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     },

@@ -34,13 +34,14 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-/** dist/ under /dist/, and at / the given page, all under a policy without eval, inline scripts or inline styles. */
+/** dist/ under /dist/, at / the given page, and no answer ever under /never/; all under a policy without eval, inline scripts or inline styles. */
 export async function servePackage(html: string): Promise<Served> {
   const policy =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'";
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const headers = { "Content-Security-Policy": policy };
+    if (pathname.startsWith("/never/")) return undefined;
     if (pathname === "/") return response.writeHead(200, { ...headers, "Content-Type": "text/html" }).end(html);
     const type = types[extname(pathname)] ?? "application/octet-stream";
     readFile(join(root, normalize(pathname))).then(

@@ -152,6 +152,42 @@ test("a model that is not there is said, and the next one is drawn", async () =>
   expect(await page.$$("#map >>> canvas")).toHaveLength(32);
 });
 
+test("a model that never comes does not hold the next one up", async () => {
+  const page = await openElement({ text: "Anna saw Ben.", model: "/never/" });
+  await seen(page, "#map >>> [role=status]");
+  await page.$eval("#map", (element) => void ((element as AttentionMap).model = "tiny"));
+  await logged(page, "attention-draw");
+  expect(await page.$$("#map >>> canvas")).toHaveLength(32);
+  faults = faults.filter((fault) => !fault.includes("/never/"));
+});
+
+test("twelve heads of 1024 by 1024 are drawn and stay quick to the pointer", async () => {
+  const page = await openElement({});
+  await page.evaluate(() => {
+    const data = Float32Array.from({ length: 12 * 1024 * 1024 }, (_, index) => ((index * 2654435761) % 1000) / 1000);
+    Object.assign(document.querySelector("#map")!, { weights: { data, shape: [12, 1024, 1024] } });
+  });
+  await logged(page, "attention-draw");
+  expect(await page.$$eval("#map >>> canvas", (found) => found.map((canvas) => canvas.width))).toEqual(
+    Array<number>(12).fill(1024),
+  );
+  await page.click("#map >>> .thumb[data-head='7']");
+  await seen(page, "#map >>> .plot:focus");
+  const milliseconds = await page.evaluate(async () => {
+    const element = document.querySelector<AttentionMap>("#map")!;
+    const cells = element.shadowRoot!.querySelector(".cells")!;
+    const box = cells.getBoundingClientRect();
+    const started = performance.now();
+    for (let step = 0; step < 50; step++) {
+      const [clientX, clientY] = [box.left + (step / 50) * box.width, box.top + (step / 50) * box.height];
+      cells.dispatchEvent(new PointerEvent("pointermove", { clientX, clientY }));
+      await element.updateComplete;
+    }
+    return (performance.now() - started) / 50;
+  });
+  expect(milliseconds).toBeLessThan(50);
+});
+
 test("a second copy of the script leaves the first element in place", async () => {
   const page = await openElement({ text: "a" });
   const first = await page.evaluateHandle(() => customElements.get("attention-map"));

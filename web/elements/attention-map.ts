@@ -20,7 +20,7 @@ import { StepsView } from "./steps-view.js";
 import type { StepsContent } from "./steps-view.js";
 import { styles } from "./styles.js";
 import { ThemeController } from "./theme.js";
-import { catSatOnMat, workExample } from "./worked-example.js";
+import { kCatSatOnMat, workExample } from "./worked-example.js";
 import type { WorkedExample } from "./worked-example.js";
 
 /** The events' details. All bubble and cross shadow roots. */
@@ -51,8 +51,8 @@ export interface AttentionMapEvents {
   "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
 
-const views = ["grid", "map", "steps"] as const;
-type View = (typeof views)[number];
+const kViews = ["grid", "map", "steps"] as const;
+type View = (typeof kViews)[number];
 type Content = GridContent | HeadContent | StepsContent;
 
 /** Everything a picture depends on, compared field by field. */
@@ -100,6 +100,8 @@ export class AttentionMap extends LitElement {
   #error: Error | undefined;
   #progress: { loaded: number; total: number } | undefined;
   #moveFocus = false;
+  /** Ends the wait for a model that is no longer wanted. */
+  #giveUp: () => void = () => undefined;
 
   /** Work starts when the element comes near the part of the page that is seen. */
   readonly #nearness = new IntersectionObserver(
@@ -122,7 +124,7 @@ export class AttentionMap extends LitElement {
     this.weights = undefined;
     this.tokens = undefined;
     this.keyTokens = undefined;
-    this.example = catSatOnMat;
+    this.example = kCatSatOnMat;
   }
 
   override connectedCallback(): void {
@@ -138,7 +140,8 @@ export class AttentionMap extends LitElement {
     setTimeout(() => this.isConnected || this.#release());
   }
 
-  override updated(_changed: PropertyValues<this>): void {
+  override updated(changed: PropertyValues<this>): void {
+    if (changed.has("model") || changed.has("weights") || changed.has("view")) this.#giveUp();
     if (this.#near) void this.#catchUp();
   }
 
@@ -286,8 +289,8 @@ export class AttentionMap extends LitElement {
   }
 
   #knownView(): View {
-    const view = views.find((known) => known === this.view);
-    if (!view) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${views.join(", ")} are`);
+    const view = kViews.find((known) => known === this.view);
+    if (!view) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${kViews.join(", ")} are`);
     return view;
   }
 
@@ -304,10 +307,15 @@ export class AttentionMap extends LitElement {
   async #openNew(): Promise<Maps> {
     const { weights, tokens, keyTokens, causal, model, text } = this;
     if (weights) return arrayMaps(await sharedEngine(), { weights, tokens, keyTokens, causal });
-    const loaded = await sharedModel(model, (bytes, total) => {
+    const givenUp = new Promise<never>((_, reject) => {
+      this.#giveUp = (): void => reject(new Error(`${model} is no longer wanted`));
+    });
+    const loading = sharedModel(model, (bytes, total) => {
+      if (model !== this.model) return;
       this.#progress = { loaded: bytes, total };
       this.requestUpdate();
     });
+    const loaded = await Promise.race([loading, givenUp]);
     return modelMaps(loaded, await attend(model, text));
   }
 

@@ -27,19 +27,14 @@ export function sharedModel(source: string, onProgress?: Progress): Promise<Asyn
     return known.model;
   }
   const listeners = new Set<Progress>(onProgress ? [onProgress] : []);
-  const model = loadModel(source, (loaded, total) => listeners.forEach((listener) => listener(loaded, total)));
+  const report: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
+  const model = sharedEngine().then((loaded) => loaded.loadModel(source, { onProgress: report }));
   models.set(source, { model, listeners });
   model.then(
     () => listeners.clear(),
     () => models.delete(source),
   );
   return model;
-}
-
-async function loadModel(source: string, onProgress: Progress): Promise<AsyncModel> {
-  const isName = /^[\w-]+$/.test(source);
-  const where = isName ? source : new URL(source, document.baseURI).href;
-  return (await sharedEngine()).loadModel(where, { onProgress });
 }
 
 /** A share in the attention of one text: elements that show the same text compute it once. */

@@ -91,6 +91,8 @@ export class GridView {
         const words: string[] = [];
         links.push(words);
         for (const [head, image] of row.entries()) {
+          // Between two heads the page has its turn.
+          await new Promise((next) => setTimeout(next));
           if (content !== this.#content) return;
           words.push(strongestLink(content.maps, await content.maps.map(layer, head), image));
         }

@@ -30,16 +30,33 @@ interface Host extends ReactiveControllerHost, Element {
 }
 
 /** Pixels: the widest a cell gets, the whole map within the window, and what labels need. */
-const maxCell = 48;
+const kMaxCell = 48;
 const maxSide = (): number => Math.min(Math.max(0.6 * innerHeight, 320), 640);
-const labelHeight = 14;
-const charWidth = 7.3;
-const maxChars = 12;
+const kLabelHeight = 14;
+const kCharWidth = 7.3;
+const kMaxChars = 12;
 /** Column labels lean by 60°: what they take up and to the right, a pixel of length. */
-const lean = { up: 0.87, right: 0.5 };
+const kLean = { up: 0.87, right: 0.5 };
+
+/** What takes a look at every cell or token, and so is found out once for each map. */
+interface Facts {
+  strongest: string;
+  masked: boolean;
+  /** Pixels along the longest label of the rows and of the columns. */
+  rowLabel: number;
+  colLabel: number;
+}
+
+/** Sizes in pixels: of a cell, and of the labels' column and row. */
+interface Layout {
+  cell: number;
+  left: number;
+  top: number;
+}
 
 export class HeadView implements ReactiveController {
   #content: HeadContent | undefined;
+  #facts: Facts = { strongest: "", masked: false, rowLabel: 0, colLabel: 0 };
   #cell: Cell | undefined;
   #width = 0;
   readonly #resize = new ResizeObserver(([entry]) => {
@@ -68,9 +85,10 @@ export class HeadView implements ReactiveController {
   render(content: HeadContent): TemplateResult {
     if (content !== this.#content) this.#show(content);
     const { maps, picture } = content;
-    const { layer, head, matrix, image } = picture;
+    const { layer, head, image } = picture;
+    const layout = this.#layout(image);
     const name = `Layer ${layer}, head ${head}`;
-    const about = `${name}: ${strongestLink(maps, matrix, image)}. Rows are queries, columns are keys. Arrow keys move the cell.`;
+    const about = `${name}: ${this.#facts.strongest}. Rows are queries, columns are keys. Arrow keys move the cell.`;
     return html`
       <div class="head" part="map">
         ${this.#bar(content)}
@@ -81,14 +99,15 @@ export class HeadView implements ReactiveController {
           aria-roledescription="attention map"
           aria-label=${about}
           tabindex="0"
-          .style=${this.#layout(content)}
+          .style=${sizes(layout, image)}
           @keydown=${this.#onKey}
           @focus=${this.#onFocus}
         >
           <div class="axes" aria-hidden="true"><span class="key">key →</span><span class="query">query ↓</span></div>
-          ${this.#labels("cols", maps.keyTokens, this.#cell?.col)} ${this.#labels("rows", maps.tokens, this.#cell?.row)}
+          ${labels("cols", maps.keyTokens, layout.cell, this.#cell?.col)}
+          ${labels("rows", maps.tokens, layout.cell, this.#cell?.row)}
           <div class="cells" @pointermove=${this.#onPointer} @pointerdown=${this.#onPointer} @pointerleave=${this.#onLeave}>
-            <canvas class=${this.#side(content).cell < 1 ? "fine" : nothing} ${draw(image)}></canvas>
+            <canvas class=${layout.cell < 1 ? "fine" : nothing} ${draw(image)}></canvas>
             ${this.#cell ? this.#highlight(this.#cell) : nothing}
           </div>
         </div>
@@ -120,39 +139,25 @@ export class HeadView implements ReactiveController {
   }
 
   #show(content: HeadContent): void {
-    const { image } = content.picture;
+    const { maps, picture } = content;
+    const { matrix, image } = picture;
     this.#content = content;
+    this.#facts = {
+      strongest: strongestLink(maps, matrix, image),
+      masked: hasMasked(image),
+      rowLabel: labelLength(maps.tokens),
+      colLabel: labelLength(maps.keyTokens),
+    };
     if (this.#cell && (this.#cell.row >= image.height || this.#cell.col >= image.width)) this.#cell = undefined;
   }
 
-  /** Sizes in pixels: of a cell, and of the labels' column and row. */
-  #side({ maps }: HeadContent): { cell: number; left: number; top: number } {
-    const longest = (tokens: readonly string[]): number =>
-      Math.min(maxChars, Math.max(2, ...tokens.map(tokenWidth))) * charWidth + 10;
-    const left = Math.max(longest(maps.tokens), 56);
-    const label = longest(maps.keyTokens);
-    const cols = maps.keyTokens.length;
-    const room = Math.min(this.#width - left - label * lean.right, maxSide());
-    const exact = Math.max(room / cols, 0.25);
-    const cell = Math.min(exact >= 4 ? Math.floor(exact) : exact, maxCell);
-    return { cell, left: Math.ceil(left), top: Math.ceil(label * lean.up + 8) };
-  }
-
-  #layout(content: HeadContent): string {
-    const { cell, left, top } = this.#side(content);
-    const { width, height } = content.picture.image;
-    return `--cell: ${cell}px; --left: ${left}px; --top: ${top}px; --width: ${cell * width}px; --height: ${cell * height}px`;
-  }
-
-  /** Where labels would overlap, every second, third, … is shown; the highlighted one always, and its neighbours give way. */
-  #labels(axis: "rows" | "cols", tokens: readonly string[], chosen: number | undefined): TemplateResult {
-    const every = this.#content ? Math.ceil(labelHeight / this.#side(this.#content).cell) : 1;
-    const label = (token: string, index: number): TemplateResult | typeof nothing => {
-      const isNear = chosen !== undefined && Math.abs(index - chosen) < every;
-      if (index !== chosen && (isNear || index % every !== 0)) return nothing;
-      return html`<span class="label ${index === chosen ? "chosen" : ""}" .style=${`--at: ${index}`}>${tokenLabel(token)}</span>`;
-    };
-    return html`<div class=${axis} aria-hidden="true">${tokens.map(label)}</div>`;
+  #layout({ width, height }: Image): Layout {
+    const { rowLabel, colLabel } = this.#facts;
+    const left = Math.max(rowLabel, 56);
+    const room = Math.min(this.#width - left - colLabel * kLean.right, maxSide());
+    const exact = Math.max(Math.min(room / width, maxSide() / height), 0.25);
+    const cell = Math.min(exact >= 4 ? Math.floor(exact) : exact, kMaxCell);
+    return { cell, left: Math.ceil(left), top: Math.ceil(colLabel * kLean.up + 8) };
   }
 
   #highlight({ row, col }: Cell): TemplateResult {
@@ -186,7 +191,7 @@ export class HeadView implements ReactiveController {
           ${value === undefined ? nothing : html`<span class="pointer" .style=${`--place: ${Math.min(Math.max(place, 0), 1)}`}></span>`}
           <div class="ticks">${ticks.map((tick) => html`<span>${formatValue(tick, digits)}</span>`)}</div>
         </div>
-        ${hasMasked(image) ? html`<span class="masked"><span class="swatch"></span>masked</span>` : nothing}
+        ${this.#facts.masked ? html`<span class="masked"><span class="swatch"></span>masked</span>` : nothing}
       </div>
     `;
   }
@@ -248,6 +253,31 @@ export class HeadView implements ReactiveController {
     event.preventDefault();
     action();
   };
+}
+
+function sizes({ cell, left, top }: Layout, { width, height }: Image): string {
+  return `--cell: ${cell}px; --left: ${left}px; --top: ${top}px; --width: ${cell * width}px; --height: ${cell * height}px`;
+}
+
+/** Where labels would overlap, every second, third, … is shown; the highlighted one always, and its neighbours give way. */
+function labels(
+  axis: "rows" | "cols",
+  tokens: readonly string[],
+  cell: number,
+  chosen: number | undefined,
+): TemplateResult {
+  const every = Math.ceil(kLabelHeight / cell);
+  const label = (token: string, index: number): TemplateResult | typeof nothing => {
+    const isNear = chosen !== undefined && Math.abs(index - chosen) < every;
+    if (index !== chosen && (isNear || index % every !== 0)) return nothing;
+    return html`<span class="label ${index === chosen ? "chosen" : ""}" .style=${`--at: ${index}`}>${tokenLabel(token)}</span>`;
+  };
+  return html`<div class=${axis} aria-hidden="true">${tokens.map(label)}</div>`;
+}
+
+function labelLength(tokens: readonly string[]): number {
+  const longest = tokens.reduce((most, token) => Math.max(most, tokenWidth(token)), 2);
+  return Math.min(longest, kMaxChars) * kCharWidth + 10;
 }
 
 function hasMasked({ data }: Image): boolean {

@@ -58,7 +58,8 @@ export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
   if (rank < 2 || rank > 4)
     throw new Error(`weights: shape [${shape.join(", ")}] is not [T, S], [H, T, S] or [L, H, T, S]`);
   const [layers = 1, heads = 1, rows = 0, cols = 0] = [...Array<number>(4 - rank).fill(1), ...shape];
-  const values = Float32Array.from(given.weights.data, Number);
+  const { data } = given.weights;
+  const values = ArrayBuffer.isView(data) ? new Float32Array(data) : Float32Array.from(data, Number);
   if (values.length !== layers * heads * rows * cols)
     throw new Error(`weights: ${values.length} values do not fill the shape [${shape.join(", ")}]`);
   if (values.length === 0) throw new Error(`weights: the shape [${shape.join(", ")}] is empty`);

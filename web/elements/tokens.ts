@@ -3,18 +3,18 @@
 import { html } from "lit";
 import type { TemplateResult } from "lit";
 
-const visible = new Map([
+const kVisible = new Map([
   [" ", "·"],
   ["\u00a0", "·"],
   ["\n", "↵"],
   ["\r", "↵"],
   ["\t", "⇥"],
 ]);
-const unseen = /[\p{Cc}\p{Cf}\p{Z}]/u;
-const picture = /\p{Extended_Pictographic}/u;
-const combining = /^\p{M}/u;
+const kUnseen = /[\p{Cc}\p{Cf}\p{Z}]/u;
+const kPicture = /\p{Extended_Pictographic}/u;
+const kCombining = /^\p{M}/u;
 /** Characters of a token's name in a sentence. */
-const longest = 20;
+const kLongest = 20;
 
 interface Piece {
   text: string;
@@ -25,12 +25,12 @@ interface Piece {
 /** Spaces, line ends, control and format characters become marks; joiners inside an emoji stay. */
 function pieces(token: string): Piece[] {
   if (token === "") return [{ text: "∅", mark: true }];
-  if (picture.test(token) && !token.includes(" ")) return [{ text: token, mark: false }];
+  if (kPicture.test(token) && !token.includes(" ")) return [{ text: token, mark: false }];
   const result: Piece[] = [];
-  for (const char of combining.test(token) ? `◌${token}` : token) {
-    const mark = unseen.test(char);
+  for (const char of kCombining.test(token) ? `◌${token}` : token) {
+    const mark = kUnseen.test(char);
     const code = (): string => `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-    const text = mark ? (visible.get(char) ?? code()) : char;
+    const text = mark ? (kVisible.get(char) ?? code()) : char;
     const last = result.at(-1);
     if (last?.mark === mark) last.text += text;
     else result.push({ text, mark });
@@ -55,7 +55,7 @@ export function tokenName(token: string): string {
       : pieces(word)
           .map((piece) => piece.text)
           .join("");
-  const short = text.length > longest ? `${[...text].slice(0, longest - 1).join("")}…` : text;
+  const short = text.length > kLongest ? `${[...text].slice(0, kLongest - 1).join("")}…` : text;
   return `‘\u2068${short}\u2069’`;
 }
 

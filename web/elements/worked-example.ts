@@ -49,7 +49,7 @@ export interface Worked {
  * The tutorials' four words; the projections are ours, two decimals each, chosen so that the heads differ: in head 0 the nouns look at
  * the verb and the verb at its nouns, in head 1 each word looks at those most like it.
  */
-export const catSatOnMat: WorkedExample = {
+export const kCatSatOnMat: WorkedExample = {
   tokens: ["cat", "sat", "on", "mat"],
   x: [
     [0.21, 0.85, 0.14, 0.62],
@@ -84,7 +84,7 @@ export const catSatOnMat: WorkedExample = {
   numHeads: 2,
 };
 
-const stages = [
+const kStages = [
   "q",
   "k",
   "v",
@@ -121,7 +121,7 @@ async function runLayer(
       in_proj_weight: tensor([...transpose(wq), ...transpose(wk), ...transpose(wv)]),
       "out_proj.weight": tensor(transpose(wo)),
     });
-    return await layer.forward(tensor(x), { isCausal, averageAttnWeights: false, stages });
+    return await layer.forward(tensor(x), { isCausal, averageAttnWeights: false, stages: kStages });
   } finally {
     layer.dispose();
   }
@@ -148,7 +148,7 @@ function arrange(example: WorkedExample, result: AttentionResult, head: number, 
   ): Matrix => {
     return { name, rows: tokens, cols, values, digits: 3, colormap };
   };
-  const stage = (name: (typeof stages)[number]): Float32Array => slice(result[name], head, tokens.length);
+  const stage = (name: (typeof kStages)[number]): Float32Array => slice(result[name], head, tokens.length);
   const columns = (matrix: readonly (readonly number[])[]): number[][] =>
     matrix.map((row) => row.slice(head * width, (head + 1) * width));
 

@@ -8,9 +8,9 @@ import { sharedEngine } from "../elements/engine.js";
 import { tintStyle } from "../elements/ink.js";
 import { tokenLabel } from "../elements/tokens.js";
 
-const defaultText = "The cat sat on the mat because it was tired.";
+const kDefaultText = "The cat sat on the mat because it was tired.";
 /** Longer texts stay out of the address. */
-const maxHashLength = 2000;
+const kMaxHashLength = 2000;
 
 function byId<E extends Element>(id: string, type: new () => E): E {
   const element = document.getElementById(id);
@@ -38,7 +38,7 @@ function listen<Name extends keyof AttentionMapEvents>(
 function readHash(): void {
   const state = new URLSearchParams(location.hash.slice(1));
   const index = (name: string): number => Math.max(0, Math.trunc(Number(state.get(name)) || 0));
-  text.value = state.get("text") ?? defaultText;
+  text.value = state.get("text") ?? kDefaultText;
   chooseHead(index("layer"), index("head"));
   showText();
 }
@@ -50,7 +50,7 @@ function writeHash(): void {
   clearTimeout(hashTimer);
   hashTimer = window.setTimeout(() => {
     const state = new URLSearchParams({ layer: String(map.layer), head: String(map.head) });
-    if (text.value !== defaultText && text.value.length <= maxHashLength) state.set("text", text.value);
+    if (text.value !== kDefaultText && text.value.length <= kMaxHashLength) state.set("text", text.value);
     history.replaceState(null, "", `#${state}`);
   }, 250);
 }

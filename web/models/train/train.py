@@ -26,9 +26,9 @@ CONFIG = {
     "torch_dtype": "float16",
 }
 BUILD = Path(__file__).resolve().parents[3] / "build" / "model"
-SHARES = {"generated": 0.4, "wordnet": 0.3, "austen": 0.3}
+SHARES = {"generated": 0.3, "wordnet": 0.4, "austen": 0.3}
 LENGTH, ROWS, REPEATS = 128, 16, 3  # tokens of a row, rows of a step, how many of them are repeated sequences
-FEW, FIRST_STEPS, TEXT_STEPS, REPEAT_WEIGHT = 256, 3000, 4000, 0.3
+FEW, FIRST_STEPS, TEXT_STEPS = 256, 3000, 4000
 MATRIX_RATE, OTHER_RATE = 0.01, 3e-3
 IGNORE = -100
 
@@ -199,7 +199,7 @@ class Training:
         weight[ids] = weight[like].mean(0) + torch.randn(len(ids), weight.shape[1]) * weight[like].std(0)
 
     def read(self):
-        """English, with some rows of the task so that its heads stay; the rate falls to zero; the last tenth has twice as long rows."""
+        """English, with some rows of the task, of falling weight, so that its heads stay; the rate falls to zero; the last tenth has twice as long rows."""
         matrices = [p for p in self.model.model.layers.parameters() if p.dim() == 2]
         others = [p for p in self.model.parameters() if not any(p is matrix for matrix in matrices)]
         optimisers = [(Muon(matrices, 0), MATRIX_RATE), (torch.optim.AdamW(others, 0, (0.9, 0.98), weight_decay=0.01), OTHER_RATE)]
@@ -209,7 +209,8 @@ class Training:
             length = LENGTH * longer
             text = self.loss(*text_rows(self.random, self.data, (ROWS - REPEATS) // longer, length))
             repeats = self.loss(*repeat_rows(self.random, self.generator, self.tokens, max(1, REPEATS // longer), length))
-            self.step(text + REPEAT_WEIGHT * repeats, optimisers, min(1, 0.2 + step / 200, 1.4 * (1 - step / TEXT_STEPS)))
+            left = 1 - step / TEXT_STEPS
+            self.step(text + (0.05 + 0.25 * left) * repeats, optimisers, min(1, 0.2 + step / 200, 1.4 * left))
             totals = [totals[0] + text.item(), totals[1] + repeats.item()]
             if step % 100 == 0:
                 self.report(step, f"{totals[0] / 100:.3f} {totals[1] / 100:.3f}", self.tokens)
