@@ -5,13 +5,16 @@
 // the script it ends up in. Libraries are bundled in, so the package has no dependencies and its scripts work unbundled in a page.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
+
+/** Takes the place of dist/ when all of it is there. */
+const kOut = "build/package";
 
 const kBuilds = { simd: "build/wasm", relaxed: "build/wasm-relaxed" };
 
@@ -34,10 +37,10 @@ const gluePlugin = {
   },
 };
 
-/** Bundles `entries` (output name to source) into dist/ and returns the files they are made of. */
+/** Bundles `entries` (output name to source) and returns the files they are made of. */
 async function bundle(entries, splitting) {
   const { metafile } = await build({
-    entryPoints: entries, splitting, outdir: "dist", chunkNames: "chunk-[hash]",
+    entryPoints: entries, splitting, outdir: kOut, chunkNames: "chunk-[hash]",
     bundle: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
     minify: true, legalComments: "none", metafile: true, plugins: [gluePlugin], logLevel: "warning",
   });
@@ -67,7 +70,7 @@ function writeNotices(inputs) {
     return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : "see the package"}\n`;
   });
   notices.unshift(kInTheWasm);
-  writeFileSync("dist/THIRD-PARTY-LICENSES.txt", notices.join(`\n${"-".repeat(80)}\n\n`));
+  writeFileSync(`${kOut}/THIRD-PARTY-LICENSES.txt`, notices.join(`\n${"-".repeat(80)}\n\n`));
 }
 
 function runTool(packageName, script, ...args) {
@@ -111,24 +114,25 @@ function withoutLit(text) {
 /** Declarations of the two public entries. */
 function writeTypes() {
   runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.json");
-  copyTypes("build/types", "dist");
+  copyTypes("build/types", kOut);
   runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.element.json");
-  copyTypes("build/types-element", "dist/elements", withoutLit);
-  writeFileSync("dist/element.d.ts", 'export * from "./elements/index.js";\n');
+  copyTypes("build/types-element", `${kOut}/elements`, withoutLit);
+  writeFileSync(`${kOut}/element.d.ts`, 'export * from "./elements/index.js";\n');
 }
 
 function copyFiles() {
-  for (const [name, folder] of Object.entries(kBuilds)) cpSync(`${folder}/headlens.wasm`, `dist/headlens-${name}.wasm`);
+  for (const [name, folder] of Object.entries(kBuilds)) cpSync(`${folder}/headlens.wasm`, `${kOut}/headlens-${name}.wasm`);
   for (const model of ["tiny"]) {
     for (const file of ["config.json", "tokenizer.json", "model.safetensors", "README.md"]) {
-      cpSync(`web/models/${model}/${file}`, `dist/models/${model}/${file}`);
+      cpSync(`web/models/${model}/${file}`, `${kOut}/models/${model}/${file}`);
     }
   }
 }
 
-rmSync("dist", { recursive: true, force: true });
-mkdirSync("dist", { recursive: true });
+rmSync(kOut, { recursive: true, force: true });
 writeNotices(await bundleAll());
 writeTypes();
 copyFiles();
+rmSync("dist", { recursive: true, force: true });
+renameSync(kOut, "dist");
 if (existsSync("web/playground")) runTool("vite", "bin/vite.js", "build");
