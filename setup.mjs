@@ -107,7 +107,8 @@ function checkNode() {
 /** The Debian packages that `goal` needs and this machine lacks. A tool that is already on PATH needs no package. */
 function missingPackages(goal, ownEmscripten) {
   const without = (command, name) => (ask(command, "--version") ? [] : [name]);
-  const wanted = [...without("cmake", "cmake"), ...without("ninja", "ninja-build")];
+  const wanted = without("cmake", "cmake");
+  if (isRoot || !ask("make", "--version")) wanted.push(...without("ninja", "ninja-build"));  // make would do, slower
   if (ownEmscripten) wanted.push("clang-19", "lld-19", "llvm-19", "python3", "xz-utils");
   if (goal === "test") {
     wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev");

@@ -21,7 +21,10 @@ prepare_apt() {
   keys=$(find /usr/share/keyrings -name 'debian-archive-keyring.*' | sort | head -n 1)
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 'Component: main' |
     sort -u | head -n 1)
-  [ -n "$keys" ] && [ -n "$mirror" ] || fail "this works on Debian only, after an apt-get update"
+  # Without downloaded lists, as in a container image, apt still tells what it would download.
+  [ -n "$mirror" ] || mirror=$(apt-get update --print-uris |
+    sed -n "s#^'\(.*/debian\)/*/dists/[a-z]*/InRelease'.*#\1#p" | head -n 1)
+  [ -n "$keys" ] && [ -n "$mirror" ] || fail "this works on Debian only"
   mkdir -p "$download/lists/partial" "$download/archives/partial"
   printf '%s [signed-by=%s] %s %s main\n' deb "$keys" "$mirror" $suite deb-src "$keys" "$mirror" $suite \
     >"$download/sources.list"
