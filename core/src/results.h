@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Named results of a problem, allocated as they are asked for.
+#ifndef HEADLENS_SRC_RESULTS_H_
+#define HEADLENS_SRC_RESULTS_H_
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "headlens/attention.h"
+#include "headlens/problem.h"
+#include "inputs.h"
+#include "options.h"
+
+namespace headlens {
+
+/// The results of one attention, allocated as they are asked for. `lead` are the caller's dimensions before queries:
+/// (B, H), (H), ….
+class ResultSet {
+ public:
+  ResultSet(const CommonOptions& options, const Sizes& n, Index key_columns, Shape lead, Shape mean_lead)
+      : options_(options), n_(n), columns_(key_columns), lead_(std::move(lead)), mean_lead_(std::move(mean_lead)) {}
+
+  AttentionResults Attention(Index value_width) {
+    AttentionResults r;
+    const struct {
+      const char* name;
+      View<float, 4>* view;
+    } maps[] = {{"scores", &r.scores},
+                {"scaled_scores", &r.scaled_scores},
+                {"capped_scores", &r.capped_scores},
+                {"biased_scores", &r.biased_scores},
+                {"masked_scores", &r.masked_scores},
+                {"dropped_weights", &r.dropped_weights}};
+    for (const auto& [name, view] : maps) {
+      if (options_.Wants(name)) *view = PerHead(name, n_.queries, columns_);
+    }
+    const bool per_head = options_.Wants("weights") || (options_.need_weights && !options_.average_weights);
+    if (per_head) r.weights = PerHead("weights", n_.queries, columns_);
+    if (options_.need_weights && !per_head) {
+      Shape shape = mean_lead_;
+      shape.insert(shape.end(), {n_.queries, columns_});
+      r.mean_weights = DenseView(Make("weights", shape), std::array<Index, 3>{n_.batch, n_.queries, columns_});
+    }
+    if (options_.Wants("lse")) {
+      Shape shape = lead_;
+      shape.push_back(n_.queries);
+      r.lse = DenseView(Make("lse", shape), std::array<Index, 3>{n_.batch, n_.heads, n_.queries});
+    }
+    if (options_.Wants("head_outputs")) r.output = PerHead("head_outputs", n_.queries, value_width);
+    return r;
+  }
+
+  View<float, 4> PerHead(const char* name, Index rows, Index columns) {
+    Shape shape = lead_;
+    shape.insert(shape.end(), {rows, columns});
+    return DenseView(Make(name, shape), std::array<Index, 4>{n_.batch, n_.heads, rows, columns});
+  }
+
+  View<float, 4> PerHeadIfWanted(const char* name, Index rows, Index columns) {
+    return options_.Wants(name) ? PerHead(name, rows, columns) : View<float, 4>();
+  }
+
+  float* Make(const std::string& name, Shape shape) {
+    return results.insert_or_assign(name, Tensor(std::move(shape))).first->second.data();
+  }
+
+  Results results;
+
+ private:
+  const CommonOptions& options_;
+  Sizes n_;
+  Index columns_;
+  Shape lead_, mean_lead_;
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_RESULTS_H_
