@@ -21,7 +21,8 @@ int main() {
   headlens::SimdBackend().Attention(problem, results);
 
   const float own = 1 / (1 + std::exp(-1 / std::sqrt(2.0f)));
-  std::printf("headlens %s on %s: %g, expected %g\n", headlens::Version(), headlens::SimdTarget().data(), weights[0], own);
+  std::printf("headlens %s on %s: %g, expected %g\n", headlens::Version(), headlens::SimdTarget().data(), weights[0],
+              own);
   const std::array<float, 4> expected = {own, 1 - own, 1 - own, own};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!(std::abs(weights[i] - expected[i]) < 1e-6f)) return 1;
