@@ -45,7 +45,7 @@ Oklch Blend(const Oklch& from, const Oklch& to, double t, double swell) {
 /// the pair that every common kind of colour blindness keeps.
 Oklch Sequential(Theme theme, double t) {
   return theme == Theme::kLight ? Blend({0.975, 0.012, 200}, {0.27, 0.085, 268}, t, 0.075)
-                                : Blend({0.21, 0.025, 265}, {0.94, 0.12, 104}, t, 0.05);
+                                : Blend({0.21, 0.025, 265}, {0.94, 0.12, 104}, t, 0.02);
 }
 
 /// Orange for negative, blue for positive, meeting in the background.

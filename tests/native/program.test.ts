@@ -55,7 +55,9 @@ test("info says what is there, as text and as JSON", () => {
 
 interface Report {
   context: Record<string, string>;
-  benchmarks: { name: string; run_type: string; cpu_time: number; time_unit: string; FLOPS: number; limit_percent: number }[];
+  benchmarks: {
+    name: string; run_type: string; cpu_time: number; time_unit: string; FLOPS: number; limit_percent: number;
+  }[];
 }
 
 test("bench prints Google Benchmark's JSON, with the machine's limit", () => {

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `headlens map` on the built-in model: its numbers are PyTorch's, and its pictures show those numbers. */
+import { mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { PNG } from "pngjs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { expectClose, kGolden, kRoot } from "../compare.js";
+import { readSafetensors, tensorOf } from "../safetensors.js";
+import { fails, succeeds, temporaryFolder } from "./support.js";
+
+const inFolder = temporaryFolder();
+const kModel = `${kRoot}web/models/tiny`;
+const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
+const ids = [...tensorOf(golden, "ids").data];
+const weights = tensorOf(golden, "weights");
+const [layers = 0, heads = 0, length = 0] = weights.shape;
+
+interface MapsJson {
+  tokens: number[];
+  layers: number[];
+  heads: number[];
+  causal: boolean;
+  maps: number[][][][];
+}
+
+/** The file that `headlens map` writes under this name. */
+function map(name: string, ...more: string[]): Buffer {
+  const out = inFolder(name);
+  expect(succeeds(["map", "--model", kModel, "--tokens", ids.join(","), "--out", out, ...more])).toBe("");
+  return readFileSync(out);
+}
+
+const json = (...more: string[]): MapsJson => JSON.parse(map("maps.json", ...more).toString()) as MapsJson;
+
+/** Weight of query `t` for key `s`, by PyTorch. */
+const goldenWeight = (layer: number, head: number, t: number, s: number): number =>
+  weights.data[((layer * heads + head) * length + t) * length + s] ?? NaN;
+
+describe("weights", () => {
+  // Through four layers, each a few hundred additions deep; weights are at most 1.
+  const kTolerance = 1e-4;
+
+  test.each(["simd", "reference"])("as JSON, they are PyTorch's (%s)", (backend) => {
+    const maps = json("--backend", backend);
+    expect(maps).toMatchObject({ tokens: ids, layers: [0, 1, 2, 3], causal: true });
+    expect(maps.heads).toEqual([...Array(heads).keys()]);
+    expect(maps.layers).toHaveLength(layers);
+    expectClose("weights", { data: maps.maps.flat(3), shape: [layers, heads, length, length] }, weights, kTolerance);
+  });
+
+  test("as CSV, they are the JSON's, without the masked cells", () => {
+    const { maps } = json();
+    const lines = map("maps.csv").toString().trimEnd().split("\n");
+    expect(lines[0]).toBe("layer,head,query,key,weight");
+    expect(lines).toHaveLength(1 + layers * heads * length * (length + 1) / 2);
+    for (const line of lines.slice(1)) {
+      const [layer = -1, head = -1, t = -1, s = -1, weight] = line.split(",").map(Number);
+      if (!(s <= t) || weight !== maps[layer]?.[head]?.[t]?.[s]) throw new Error(`CSV and JSON differ: ${line}`);
+    }
+  });
+
+  test("one layer, one head, or one map", () => {
+    const { maps } = json();
+    expect(json("--layer", "2")).toMatchObject({ layers: [2], maps: [maps[2]] });
+    expect(json("--head", "3")).toMatchObject({ heads: [3], maps: maps.map((row) => [row[3]]) });
+    expect(json("--layer", "1", "--head", "0")).toMatchObject({ layers: [1], heads: [0], maps: [[maps[1]?.[0]]] });
+  });
+});
+
+/** Lightness in OKLab (Ottosson 2020) of an sRGB colour. */
+function lightness(red: number, green: number, blue: number): number {
+  const linear = (byte: number): number =>
+    (byte <= 10.31475 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
+  const [r, g, b] = [linear(red), linear(green), linear(blue)];
+  return 0.2104542553 * Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b) +
+    0.793617785 * Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b) -
+    0.0040720468 * Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
+}
+
+/** Lightness of weight 0 and of weight 1: it runs evenly from one to the other. */
+const kLightness = { light: [0.975, 0.27], dark: [0.21, 0.94] } as const;
+const kLine = 2;
+
+interface Cell {
+  readonly layer: number;
+  readonly head: number;
+  readonly t: number;
+  readonly s: number;
+}
+
+/** The colours of all pixels of a cell. */
+function pixelsOf({ data, width }: PNG, cell: number, { layer, head, t, s }: Cell): number[][] {
+  const step = length * cell + kLine;
+  const pixels: number[][] = [];
+  for (let y = 0; y < cell; ++y) {
+    for (let x = 0; x < cell; ++x) {
+      const at = ((kLine + layer * step + t * cell + y) * width + kLine + head * step + s * cell + x) * 4;
+      pixels.push([...data.subarray(at, at + 4)]);
+    }
+  }
+  return pixels;
+}
+
+function* cells(): Generator<Cell> {
+  for (let layer = 0; layer < layers; ++layer) {
+    for (let head = 0; head < heads; ++head) {
+      for (let t = 0; t < length; ++t) for (let s = 0; s < length; ++s) yield { layer, head, t, s };
+    }
+  }
+}
+
+describe.each(["light", "dark"] as const)("the %s picture", (theme) => {
+  const cell = 7;
+  let picture: PNG;
+  beforeAll(() => { picture = PNG.sync.read(map("maps.png", "--cell", String(cell), "--theme", theme)); });
+
+  test("has a row for each layer and a column for each head, lines between them", () => {
+    const step = length * cell + kLine;
+    expect([picture.width, picture.height]).toEqual([heads * step + kLine, layers * step + kLine]);
+    const line = [...picture.data.subarray(0, 4)];
+    for (let i = 0; i <= layers; ++i) {
+      for (let x = 0; x < picture.width; ++x) {
+        const at = (i * step * picture.width + x) * 4;
+        expect([...picture.data.subarray(at, at + 4)]).toEqual(line);
+      }
+    }
+  });
+
+  test("shows each weight: lightness runs evenly from 0 to 1", () => {
+    const [zero, one] = kLightness[theme];
+    for (const place of cells()) {
+      if (place.s > place.t) continue;
+      const pixels = pixelsOf(picture, cell, place);
+      const [red = 0, green = 0, blue = 0] = pixels[0] ?? [];
+      const shown = (lightness(red, green, blue) - zero) / (one - zero);
+      // 256 steps of colour, each channel rounded to a byte.
+      const weight = goldenWeight(place.layer, place.head, place.t, place.s);
+      if (!(Math.abs(shown - weight) < 0.01)) throw new Error(`${JSON.stringify(place)} shows ${shown}, is ${weight}`);
+      if (pixels.some((pixel) => pixel.join() !== [red, green, blue, 255].join())) throw new Error(`${JSON.stringify(place)} is not even`);
+    }
+  });
+
+  test("hatches masked cells: they are not zeros", () => {
+    for (const place of cells()) {
+      if (place.s <= place.t) continue;
+      const colors = new Set(pixelsOf(picture, cell, place).map((pixel) => pixel.join()));
+      expect(colors.size).toBe(2);
+    }
+  });
+});
+
+test("a picture of one map, a pixel a cell, and the size that is chosen without --cell", () => {
+  const small = PNG.sync.read(map("small.png", "--layer", "0", "--head", "0", "--cell", "1"));
+  expect([small.width, small.height]).toEqual([length + 2 * kLine, length + 2 * kLine]);
+  const { width } = PNG.sync.read(map("chosen.png", "--layer", "0", "--head", "0"));
+  expect((width - 2 * kLine) % length).toBe(0);
+  expect(width).toBeGreaterThan(100);
+  expect(width).toBeLessThanOrEqual(204);
+});
+
+test("as SVG, each map is there once, with its name and its pixels", () => {
+  const svg = map("maps.svg").toString();
+  const found = [...svg.matchAll(/<title>layer (\d+), head (\d+)<\/title>.*?base64,([^"]+)"/g)];
+  expect(found).toHaveLength(layers * heads);
+  for (const [i, [, layer, head, data = ""]] of found.entries()) {
+    expect([Number(layer), Number(head)]).toEqual([Math.floor(i / heads), i % heads]);
+    const image = PNG.sync.read(Buffer.from(data, "base64"));
+    expect([image.width, image.height]).toEqual([length, length]);
+    // Above the diagonal the hatch behind shows through.
+    const masked = [...image.data].filter((value, at) => at % 4 === 3 && value === 0).length;
+    expect(masked).toBe(length * (length - 1) / 2);
+    expect(image.data[3]).toBe(255);
+  }
+  expect(svg).toMatch(/^<svg xmlns[^]*<\/svg>\n$/);
+});
+
+describe("map refuses", () => {
+  beforeAll(() => { mkdirSync(inFolder("out")); });
+  const config = JSON.parse(readFileSync(`${kModel}/config.json`, "utf8")) as Record<string, unknown>;
+
+  /** A folder with this config.json and, when given, these bytes of weights. */
+  function modelFolder(text: string, bytes?: Uint8Array): string {
+    mkdirSync(inFolder("model"), { recursive: true });
+    writeFileSync(inFolder("model/config.json"), text);
+    writeFileSync(inFolder("model/model.safetensors"), bytes ?? readFileSync(`${kModel}/model.safetensors`));
+    return inFolder("model");
+  }
+
+  function refuses(message: RegExp, model: string, ...more: string[]): void {
+    fails(["map", "--model", model, "--out", inFolder("out/maps.png"), ...more], 2, message);
+    expect(readdirSync(inFolder("out"))).toEqual([]);
+  }
+
+  test.each([
+    [["--tokens", "1", "--layer", "4"], /--layer 4: the model's are 0 to 3/],
+    [["--tokens", "1", "--head", "8"], /--head 8: the model's are 0 to 7/],
+    [["--tokens", "1", "--layer", "-1"], /--layer/],
+    [["--tokens", "1,x"], /--tokens/],
+    [["--tokens", "1,99999"], /--tokens: value error: .*99999/],
+    [["--tokens=-1"], /--tokens: value error: .*-1/],
+    [["--tokens", "99999999999"], /--tokens/],
+    [["--tokens", Array(257).fill("1").join(",")], /--tokens: value error: .*257/],
+    [["--tokens", Array(60_000).fill("1").join(",")], /more than 67108864 weights; choose a --layer/],
+    [["--tokens", Array(256).fill("1").join(","), "--cell", "64"], /131090 x 65546 pixels, more than 67108864; .*--cell/],
+    [["--tokens", "1", "--cell", "65"], /--cell/],
+    [["--tokens", "1", "--cell", "0"], /--cell/],
+    [["--tokens", "1", "--theme", "blue"], /--theme/],
+    [["--text", "The cat sat"], /--text: this program has no tokenizer yet; give the ids of the tokens with --tokens/],
+    [["--text", "The cat sat", "--tokens", "1"], /--text/],
+    [[], /--tokens is required/],
+  ])("%j", (args, message) => { refuses(message, kModel, ...args); });
+
+  test("a name that says no format", () => {
+    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /must end in \.png, \.svg, \.json or \.csv/);
+  });
+
+  test.each([
+    ["no JSON", "{", /config\.json: format error: .*not a JSON object/],
+    ["another kind of model", JSON.stringify({ ...config, model_type: "gpt2" }), /model_type is "gpt2"/],
+    ["no number of heads", JSON.stringify({ ...config, num_attention_heads: undefined }), /no num_attention_heads/],
+    ["heads without end", JSON.stringify({ ...config, num_attention_heads: 1e9 }), /num_attention_heads is 1000000000/],
+    ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /input_layernorm\.weight is missing/],
+    ["another width", JSON.stringify({ ...config, hidden_size: 64 }), /expected \(2048, 64\)/],
+    ["a picture without end", JSON.stringify({ ...config, num_hidden_layers: 2 ** 24, num_attention_heads: 2 ** 24 }), /more than|out of/],
+  ])("a config with %s", (_, text, message) => { refuses(message, modelFolder(text), "--tokens", "1,2"); });
+
+  test("weights that are missing, a folder, cut short or huge", () => {
+    refuses(/nowhere\/config\.json: No such file/, inFolder("nowhere"), "--tokens", "1");
+    const text = JSON.stringify(config);
+    refuses(/model\.safetensors: format error: safetensors: the header claims/, modelFolder(text, new Uint8Array(100).fill(1)), "--tokens", "1");
+    truncateSync(`${modelFolder(text)}/model.safetensors`, 2 ** 42);
+    refuses(/half of this machine's memory/, inFolder("model"), "--tokens", "1");
+    mkdirSync(inFolder("folder/model.safetensors"), { recursive: true });
+    writeFileSync(inFolder("folder/config.json"), text);
+    refuses(/model\.safetensors: is a directory/, inFolder("folder"), "--tokens", "1");
+  });
+});
