@@ -4,7 +4,7 @@ import { guarded, show, unwrap } from "./failures.js";
 import { compute, WasmDecoderLayer, WasmEncoderLayer, WasmMultiheadAttention } from "./layers.js";
 import { loadModel } from "./model.js";
 import type { HeadlensModule, ProblemHandle } from "./module.js";
-import { inApiWords, toRequest } from "./names.js";
+import { inApiWords, toRequest, toSnake } from "./names.js";
 import type { Platform } from "./platform.js";
 import { Resource } from "./resource.js";
 import { floats } from "./tensors.js";
@@ -34,10 +34,11 @@ export class WasmEngine extends Resource<HeadlensModule> implements Engine {
     q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
   ): AttentionResult {
     const module = this.held;
-    const { json, inputs } = toRequest("scaledDotProductAttention", options);
+    const caller = "scaledDotProductAttention";
+    const { json, inputs } = toRequest(caller, options);
     const qkv = [{ ...floats("q", q), name: "query" }, { ...floats("k", k), name: "key" }, { ...floats("v", v), name: "value" }];
-    this.#attention ??= unwrap(module.createProblem("scaled_dot_product_attention", "{}"), inApiWords);
-    return compute(this.#attention, "scaledDotProductAttention", [...qkv, ...inputs], json);
+    this.#attention ??= guarded(caller, () => unwrap(module.createProblem(toSnake(caller), "{}"), inApiWords));
+    return compute(this.#attention, caller, [...qkv, ...inputs], json);
   }
 
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention {

@@ -5,9 +5,7 @@ import { HeadlensError, type ErrorCode } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
 import { createEngine } from "./instantiate.js";
 import type { Platform } from "./platform.js";
-import type {
-  Engine, Layer, LoadModelOptions, LoadOptions, Model, ModelAttention,
-} from "./types.js";
+import type { Engine, Layer, LoadModelOptions, LoadOptions, Model, ModelAttention } from "./types.js";
 
 /** What is held here and spoken to from the other thread. */
 export type Hosted = Engine | Layer | Model | ModelAttention;
@@ -24,7 +22,6 @@ export type Answer =
   | { readonly reference: Reference }
   | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly stack: string | undefined } };
 
-type Method = (...args: readonly unknown[]) => unknown;
 /** A File as it travels: cloning between threads of Node would leave a Blob without a name. */
 export interface NamedBlob {
   readonly name: string;
@@ -32,6 +29,8 @@ export interface NamedBlob {
 }
 
 export type ProgressListener = (loaded: number, total: number) => void;
+
+type Method = (...args: readonly unknown[]) => unknown;
 
 function isHosted(value: unknown): value is Hosted {
   return typeof value === "object" && value !== null && "dispose" in value;

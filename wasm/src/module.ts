@@ -4,7 +4,7 @@
  * Views returned by `input`, `weights` and the like point into wasm memory: fill or copy them before the next call.
  */
 
-/** Every call that can fail returns this instead of its value; `unwrap` in errors.ts turns it into a thrown HeadlensError. */
+/** Every call that can fail returns this instead of its value; `unwrap` in failures.ts turns it into a thrown HeadlensError. */
 export interface Failure {
   readonly error: { readonly code: string; readonly message: string };
 }

@@ -2,7 +2,7 @@
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
 import { proxy, wrap, type Remote } from "comlink";
 import { HeadlensError } from "./errors.js";
-import { messageOf } from "./failures.js";
+import { asHeadlensError } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference } from "./host.js";
 import { checkLoadModelOptions, checkSource, isBuiltIn } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
@@ -29,10 +29,13 @@ class Connection {
   readonly #remote: Remote<Host>;
   readonly #pending = new Set<(error: HeadlensError) => void>();
   #ended: HeadlensError | undefined;
+  #hasAnswered = false;
 
   constructor(private readonly link: WorkerLink) {
     this.#remote = wrap<Host>(link.endpoint);
-    link.onFailure((message) => this.end(new HeadlensError("wasm-load", `the worker failed: ${message}`)));
+    link.onFailure((message) => {
+      this.end(new HeadlensError(this.#hasAnswered ? "internal" : "wasm-load", `the worker failed: ${message}`));
+    });
   }
 
   end(reason: HeadlensError): void {
@@ -46,6 +49,7 @@ class Connection {
   async ask(call: (remote: Remote<Host>) => Promise<Answer>): Promise<Exclude<Answer, { error: unknown }>> {
     if (this.#ended) throw this.#ended;
     const answer = await this.#settled(call);
+    this.#hasAnswered = true;
     if (!("error" in answer)) return answer;
     const error = new HeadlensError(answer.error.code, answer.error.message);
     if (answer.error.stack !== undefined) error.stack = answer.error.stack;
@@ -64,7 +68,7 @@ class Connection {
     try {
       return await Promise.race([call(this.#remote), ended]);
     } catch (error) {
-      throw error instanceof HeadlensError ? error : new HeadlensError("value", `the arguments cannot be sent to the worker: ${messageOf(error)}`, { cause: error });
+      throw asHeadlensError(error, "value", "the arguments cannot be sent to the worker");
     } finally {
       this.#pending.delete(fail);
       if (this.#pending.size === 0) this.link.setBusy(false);
@@ -218,7 +222,7 @@ export async function createRemoteEngine(options: LoadOptions, platform: Platfor
   try {
     link = platform.startWorker();
   } catch (error) {
-    throw new HeadlensError("wasm-load", `the worker cannot be started: ${messageOf(error)}`, { cause: error });
+    throw asHeadlensError(error, "wasm-load", "the worker cannot be started");
   }
   const connection = new Connection(link);
   try {

@@ -207,7 +207,10 @@ export interface Model extends Disposable {
 }
 
 export interface ModelAttention extends Disposable {
-  /** What each position shows: the piece of the text, or the special token's name. */
+  /**
+   * What each position shows: its piece of the text, or a special token's name. The pieces join to the text, but for a character that
+   * is split over several tokens: each of those shows its bytes as ⟨E2⟩.
+   */
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
   /** Tokens of the whole text: more than `tokens` holds when it was truncated. */
