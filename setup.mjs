@@ -225,9 +225,9 @@ async function buildWasm(preset, emscripten, tests) {
   }));
 }
 
-async function buildNative(preset) {
+async function buildNative(preset, target) {
   const compiler = `${process.env.CXX || "c++"} ${versionOf(ask(process.env.CXX || "c++", "--version"))}`;
-  await step(`build ${preset} with ${compiler}`, () => buildPreset(preset, { compiler, werror: true }));
+  await step(`build ${preset} with ${compiler}`, () => buildPreset(preset, { compiler, werror: true, target }));
 }
 
 /** Fills dist/, unless it was made from the same files. */
@@ -313,7 +313,7 @@ function stages(emscripten) {
   const built = {};
   const once = (name, build) => () => (built[name] = built[name] || build());
   const native = once("native", () => buildNative("native"));
-  const nativeDebug = once("native-debug", () => buildNative("native-debug"));
+  const nativeDebug = once("native-debug", () => buildNative("native-debug", "headlens_tests"));
   const wasm = once("wasm", () => buildWasm("wasm", emscripten, true));
   const wasmRelaxed = once("wasm-relaxed", () => buildWasm("wasm-relaxed", emscripten, true));
   const dist = once("dist", buildPackage);
