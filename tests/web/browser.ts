@@ -104,7 +104,11 @@ export async function open(browser: Browser, url: string, view: View = desktop, 
     void dialog.dismiss();
   });
   await page.setViewport({ width: view.width, height: view.height, deviceScaleFactor: view.scale ?? 1 });
-  if (view.scheme) await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: view.scheme }]);
+  // Without smooth scrolling, or what is pointed at would still be on its way.
+  await page.emulateMediaFeatures([
+    { name: "prefers-color-scheme", value: view.scheme ?? "light" },
+    { name: "prefers-reduced-motion", value: "reduce" },
+  ]);
   await page.evaluateOnNewDocument(() => {
     addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI, sample }) => {
       console.error(`policy: ${violatedDirective} ${blockedURI} ${sample}`);

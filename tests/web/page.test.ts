@@ -158,7 +158,7 @@ test("the tokens take the colours of the row that is pointed at", async () => {
 });
 
 test("keys go through all of it: grid, one head, its cells, the next head, and back", async () => {
-  const page = await openPage();
+  const page = await openPage("#layer=0&head=0");
   const size = model.attend(kSentence).tokens.length;
   await page.focus("#text");
   await page.keyboard.press("Tab");
@@ -188,7 +188,7 @@ test("keys go through all of it: grid, one head, its cells, the next head, and b
   await page.keyboard.press("PageDown");
   await seen(page, "#map >>> .title ::-p-text(L0 H1)");
   await page.keyboard.press("Escape");
-  expect(await focused(page)).toMatch(/^Layer 0, head 1/);
+  await seen(page, "#grid >>> .thumb[data-layer='0'][data-head='1']:focus");
 });
 
 test("the grid's maps have their strongest link as text", async () => {

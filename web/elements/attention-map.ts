@@ -186,6 +186,11 @@ export class AttentionMap extends LitElement {
     </div>`;
   }
 
+  /** Focuses the open head's map, or the chosen head in the grid. */
+  override focus(): void {
+    if (this.#content) this.#focusView(this.#content.view);
+  }
+
   /** Tries again after a failure. */
   readonly retry = (): void => {
     this.#tried = undefined;

@@ -25,9 +25,19 @@ interface Host extends ReactiveControllerHost {
   visitHead(layer: number, head: number): void;
 }
 
+/** Maps of more cells than this a side are smoothed: on a small canvas single cells would be skipped. */
+const kCrisp = 40;
+
+/** The head nearest to the given one that there is. */
+function within({ layers, heads }: Maps, layer: number, head: number): readonly [layer: number, head: number] {
+  const clamp = (index: number, count: number): number => Math.max(0, Math.min(Math.trunc(index) || 0, count - 1));
+  return [clamp(layer, layers), clamp(head, heads)];
+}
+
 export class GridView {
-  /** The one map that is a tab stop; the chosen head until the arrow keys move it. */
-  #stop: [layer: number, head: number] | undefined;
+  /** The one map that is a tab stop: the chosen head, until the arrow keys move on. */
+  #stop: readonly [layer: number, head: number] = [0, 0];
+  #chosen: readonly [layer: number, head: number] = [0, 0];
   #content: GridContent | undefined;
   #links: string[][] = [];
 
@@ -38,22 +48,27 @@ export class GridView {
   }
 
   render(content: GridContent): TemplateResult {
-    if (content !== this.#content) this.#show(content);
+    const { layer, head } = this.host;
     const { layers, heads } = content.maps;
+    if (content !== this.#content) this.#show(content);
+    if (!Object.is(layer, this.#chosen[0]) || !Object.is(head, this.#chosen[1])) {
+      this.#chosen = [layer, head];
+      this.#stop = within(content.maps, layer, head);
+    }
     const names = Array.from(
       { length: heads },
-      (_, head) => html`<span role="columnheader" class="name">H${head}</span>`,
+      (_, index) => html`<span role="columnheader" class="name">H${index}</span>`,
     );
     return html`
       <div class="heads" part="grid" role="grid" aria-label="Attention of every head" .style=${`--heads: ${heads}`} @keydown=${this.#onKey}>
         <div role="row" class="layer"><span role="columnheader" class="name"><span class="unseen">Layer</span></span>${names}</div>
-        ${Array.from({ length: layers }, (_, layer) => this.#row(content, layer))}
+        ${Array.from({ length: layers }, (_, index) => this.#row(content, index))}
       </div>
     `;
   }
 
   #row({ maps, images }: GridContent, layer: number): TemplateResult {
-    const [stopLayer, stopHead] = this.#stop ?? [this.host.layer, this.host.head];
+    const [stopLayer, stopHead] = this.#stop;
     const cell = (image: Image, head: number): TemplateResult => {
       const isChosen = layer === this.host.layer && head === this.host.head;
       const label = `Layer ${layer}, head ${head}: ${this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`}`;
@@ -67,7 +82,7 @@ export class GridView {
             data-head=${head}
             @click=${(): void => this.host.openHead(layer, head)}
           >
-            <canvas class=${image.width > 96 ? "fine" : nothing} ${draw(image)}></canvas>
+            <canvas class=${image.width > kCrisp ? "fine" : nothing} ${draw(image)}></canvas>
           </button>
         </div>
       `;
@@ -76,10 +91,9 @@ export class GridView {
   }
 
   #show(content: GridContent): void {
-    const { layers, heads } = content.maps;
     this.#content = content;
     this.#links = [];
-    if (this.#stop && (this.#stop[0] >= layers || this.#stop[1] >= heads)) this.#stop = undefined;
+    this.#stop = within(content.maps, ...this.#stop);
     setTimeout(() => void this.#describe(content), 150);
   }
 
@@ -109,7 +123,7 @@ export class GridView {
   readonly #onKey = (event: KeyboardEvent): void => {
     if (!this.#content || event.altKey || event.metaKey) return;
     const { layers, heads } = this.#content.maps;
-    const [layer, head] = this.#stop ?? [this.host.layer, this.host.head];
+    const [layer, head] = this.#stop;
     const to = ((): [number, number] | undefined => {
       switch (event.key) {
         case "ArrowUp":

@@ -123,8 +123,9 @@ function table(
     const classes = `${tint === "" ? "masked" : ""} ${isLit(row, col) ? "lit" : ""}`;
     return html`<td class=${classes} .style=${tint} tabindex=${stop?.(row, col) ?? nothing} data-row=${row} data-col=${col}>${printed(value, matrix.digits)}</td>`;
   };
+  const widest = Math.max(...Array.from(matrix.values, (value) => printed(value, matrix.digits).length));
   return html`
-    <table>
+    <table .style=${`--chars: ${widest}`}>
       <caption>${symbols(matrix.name)} <small>${matrix.rows.length} × ${matrix.cols.length}</small></caption>
       <thead><tr><td></td>${matrix.cols.map((name) => html`<th scope="col">${tokenLabel(name)}</th>`)}</tr></thead>
       <tbody>

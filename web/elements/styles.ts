@@ -431,7 +431,7 @@ const steps = css`
     padding: 0 8px 0 0;
   }
   tbody td {
-    min-width: 40px;
+    min-width: calc(var(--chars) * 1ch + 12px);
     height: 32px;
     padding: 0 6px;
     border-radius: 2px;

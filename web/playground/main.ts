@@ -9,6 +9,8 @@ import { tintStyle } from "../elements/ink.js";
 import { tokenLabel } from "../elements/tokens.js";
 
 const kDefaultText = "The cat sat on the mat because it was tired.";
+/** In the built-in model this head finds the subject: ‘because’ looks at ‘cat’. */
+const kDefaultHead = { layer: "3", head: "2" };
 /** Longer texts stay out of the address. */
 const kMaxHashLength = 2000;
 
@@ -22,6 +24,8 @@ const text = byId("text", HTMLTextAreaElement);
 const count = byId("count", HTMLElement);
 const tokenList = byId("tokens", HTMLElement);
 const engineLine = byId("engine", HTMLElement);
+/** All heads and the open one stand below each other. */
+const isNarrow = matchMedia("(max-width: 959px)");
 const grid = byId("grid", HTMLElement) as AttentionMap;
 const map = byId("map", HTMLElement) as AttentionMap;
 
@@ -37,7 +41,9 @@ function listen<Name extends keyof AttentionMapEvents>(
 
 function readHash(): void {
   const state = new URLSearchParams(location.hash.slice(1));
-  const index = (name: string): number => Math.max(0, Math.trunc(Number(state.get(name)) || 0));
+  const index = (name: "layer" | "head"): number => {
+    return Math.max(0, Math.trunc(Number(state.get(name) ?? kDefaultHead[name]) || 0));
+  };
   text.value = state.get("text") ?? kDefaultText;
   chooseHead(index("layer"), index("head"));
   showText();
@@ -147,7 +153,7 @@ listen(grid, "head-select", ({ layer, head }, event) => {
   event.preventDefault();
   chooseHead(layer, head);
   writeHash();
-  map.scrollIntoView({ block: "nearest" });
+  if (isNarrow.matches) map.scrollIntoView();
 });
 
 listen(map, "head-focus", ({ layer, head }) => {
@@ -162,7 +168,7 @@ listen(map, "cell-change", ({ row, colors }) => {
 
 listen(map, "head-close", (_, event) => {
   event.preventDefault();
-  grid.scrollIntoView({ block: "nearest" });
+  if (isNarrow.matches) grid.scrollIntoView();
   grid.focus();
 });
 
