@@ -279,6 +279,27 @@ test("of a text that is too long the beginning is read, and that is said", async
   all.dispose();
 });
 
+test("the policy is strict, in the headers and in the page, and it is kept to", async () => {
+  const page = await openPage();
+  const response = await fetch(server.url);
+  const inPage = await page.$eval(
+    "meta[http-equiv='Content-Security-Policy']",
+    (meta) => meta.getAttribute("content") ?? "",
+  );
+  for (const policy of [response.headers.get("content-security-policy") ?? "", inPage]) {
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    expect(policy).not.toMatch(/unsafe-inline|'unsafe-eval'|https?:|\*/);
+  }
+  const parse = page.evaluate(() => {
+    document.createElement("div").innerHTML = "<b>text as HTML</b>";
+  });
+  await expect(parse).rejects.toThrow(/TrustedHTML/);
+  // Once for the header, once for the page's own.
+  await expect.poll(() => faults.filter((fault) => fault.includes("trusted-types-sink")).length).toBe(2);
+  faults = faults.filter((fault) => !/trusted-types-sink|TrustedHTML/.test(fault));
+});
+
 const kHostile = {
   markup: `<img src=x onerror="alert(1)"><script>alert(2)</script><b>bold</b> &amp; {{x}} \${y}`,
   "right to left": "שלום עולם مرحبا بالعالم \u202eevil\u202c end",

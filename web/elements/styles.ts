@@ -465,6 +465,16 @@ const steps = css`
   }
 `;
 
+const directions = css`
+  /* Rows and columns keep their sides in pages that read from right to left. */
+  .heads,
+  .plot,
+  .scale,
+  .equation {
+    direction: ltr;
+  }
+`;
+
 const preferences = css`
   @media (prefers-contrast: more) {
     :host {
@@ -495,4 +505,4 @@ const preferences = css`
   }
 `;
 
-export const styles = [base, grid, head, steps, preferences];
+export const styles = [base, grid, head, steps, directions, preferences];
