@@ -139,6 +139,15 @@ test("hovering a cell says its exact value", async () => {
   attention.dispose();
 });
 
+test("the page opens on a head that finds the subject", async () => {
+  const page = await openPage();
+  const tokens = await texts(page, "#tokens li");
+  const [row, col] = [tokens.indexOf("because"), tokens.indexOf("cat")];
+  const { x, y } = await cellAt(page, row, col, tokens.length);
+  await page.mouse.move(x, y);
+  expect(Number(/[\d.]+$/.exec(await readout(page))?.[0])).toBeGreaterThan(0.5);
+});
+
 test("the tokens take the colours of the row that is pointed at", async () => {
   const page = await openPage("#layer=1&head=2");
   const [map] = await pixelsOf(page, "#map >>> .cells canvas");
