@@ -7,6 +7,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
+import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { native, ours, peers, reference } from "./contestants.mjs";
@@ -19,6 +20,7 @@ const kTurnSeconds = 0.03;
 const sorted = (values) => [...values].sort((a, b) => a - b);
 const quantile = (values, q) => sorted(values)[Math.round(q * (values.length - 1))];
 const median = (values) => quantile(values, 0.5);
+const quartiles = (values) => [quantile(values, 0.25), quantile(values, 0.75)];
 const maxNorm = (values) => values.reduce((norm, value) => Math.max(norm, Math.abs(value)), 0);
 
 /** Each result is a sum of D products, each rounded: within D·ε of the largest. */
@@ -59,9 +61,10 @@ function rowsOf(contestants, times, job) {
   return contestants.map(({ name, variant }, i) => {
     const ratios = peer.map((time, round) => time / times[i][round]);
     return {
-      workload: job.workload.name, maps: job.maps, name, variant, seconds: median(times[i]), min: Math.min(...times[i]),
-      quartiles: [quantile(times[i], 0.25), quantile(times[i], 0.75)], gflops: operations(job.workload) / median(times[i]) / 1e9,
-      ratio: median(ratios), ratio_quartiles: [quantile(ratios, 0.25), quantile(ratios, 0.75)], rounds: times[i].length,
+      workload: job.workload.name, maps: job.maps, name, variant, rounds: times[i].length,
+      seconds: median(times[i]), min: Math.min(...times[i]), quartiles: quartiles(times[i]),
+      gflops: operations(job.workload) / median(times[i]) / 1e9,
+      ratio: median(ratios), ratio_quartiles: quartiles(ratios),
     };
   });
 }
@@ -100,7 +103,8 @@ function print(rows) {
 }
 
 const command = (program, ...args) => spawnSync(program, args, { cwd: root, encoding: "utf8" }).stdout?.trim() ?? "";
-const versionOf = (name) => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
+const versionOf = (name) =>
+  JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
 
 function context(load, limits) {
   return {
@@ -114,7 +118,11 @@ function context(load, limits) {
 }
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: "string", default: "31" }, filter: { type: "string", default: "" }, out: { type: "string", default: "build/bench/peers.json" } },
+  options: {
+    rounds: { type: "string", default: "31" },
+    filter: { type: "string", default: "" },
+    out: { type: "string", default: "build/bench/peers.json" },
+  },
 });
 const load = loadavg();
 if (load[0] > 0.5) console.error(`The machine is busy (load ${load[0].toFixed(1)}): ratios hold roughly, times do not.`);
@@ -137,7 +145,7 @@ if (limits.length) {
   console.log(`\nmultiply-add limit of one thread ${median(limits).toFixed(0)} GFLOP/s (${about.headlens.simd_target}); ` +
     `${best.workload} with maps reaches ${percent(best.gflops / median(limits))} of it natively`);
 }
-const out = fileURLToPath(new URL(options.out, new URL("../../", import.meta.url)));
-mkdirSync(new URL("../../build/bench/", import.meta.url), { recursive: true });
+const out = resolve(root, options.out);
+mkdirSync(dirname(out), { recursive: true });
 writeFileSync(out, `${JSON.stringify({ context: about, rows }, null, 2)}\n`);
 console.log(`written to ${options.out}`);

@@ -42,7 +42,7 @@ export async function ours(simd, { workload, data, maps }) {
   let last;
   const call = () => { last = layer.forward(data.x, undefined, undefined, options); };
   return warmUp({
-    name: `headlens ${simd}`,
+    name: `headlens wasm ${simd}`,
     // Not awaited call by call: ours returns at once what onnxruntime promises.
     round: async (calls) => {
       const start = performance.now();
@@ -84,11 +84,12 @@ export async function peers(kind, job) {
 function attend(backend, { workload, data, maps }) {
   const folder = mkdtempSync(join(tmpdir(), "headlens-bench-"));
   try {
-    const options = {
-      embed_dim: workload.width, num_heads: workload.heads, batch_first: true, need_weights: maps, average_attn_weights: false,
-    };
+    const options = JSON.stringify({
+      embed_dim: workload.width, num_heads: workload.heads, batch_first: true,
+      need_weights: maps, average_attn_weights: false,
+    });
     const [path, out] = [join(folder, "case.safetensors"), join(folder, "result.safetensors")];
-    writeFileSync(path, writeSafetensors({ query: data.x, ...data.state }, { op: "multihead_attention", options: JSON.stringify(options) }));
+    writeFileSync(path, writeSafetensors({ query: data.x, ...data.state }, { op: "multihead_attention", options }));
     const { status, stderr } = spawnSync(kProgram, ["attend", path, "--out", out, "--backend", backend], { encoding: "utf8" });
     if (status !== 0) throw new Error(stderr);
     const { tensors } = readSafetensors(out);

@@ -48,7 +48,9 @@ export function dataOf({ tokens, width }) {
     x: { data: normal(tokens * width, 1, 1), shape: [1, tokens, width] },
     onnx: { weights: { q, k, v, o }, biases: { q: bq, k: bk, v: bv, o: bo } },
     state: {
-      in_proj_weight: { data: concat(...[q, k, v].map((matrix) => transposed(matrix, width))), shape: [3 * width, width] },
+      in_proj_weight: {
+        data: concat(...[q, k, v].map((matrix) => transposed(matrix, width))), shape: [3 * width, width],
+      },
       in_proj_bias: { data: concat(bq, bk, bv), shape: [3 * width] },
       "out_proj.weight": { data: transposed(o, width), shape: [width, width] },
       "out_proj.bias": { data: bo, shape: [width] },
