@@ -5,7 +5,6 @@ a token, on held-out documents each read by itself from <s>. Exit status 1 if th
 an induction head (0.5).
 """
 import collections
-import json
 import math
 import re
 import sys
@@ -22,6 +21,7 @@ from train import SHARES, plausible
 FOLDER = Path(__file__).resolve().parents[1] / "tiny"
 LIMIT, DOCUMENTS = 128, 400  # tokens of a document that are read, held-out documents of each source
 SEEDS, HALF, TEXT = range(5), 32, 32
+LENGTHS = (8, 16, 32, 64, 96, 120)
 
 
 def rows(tokenizer, texts):
@@ -58,8 +58,8 @@ class Counts:
 
     def losses(self, rows):
         pairs = [pair for row in rows for pair in zip(row, row[1:])]
-        mean = lambda values: -sum(map(math.log, values)) / len(pairs)  # noqa: E731
-        return mean([self.unigram(b) for _, b in pairs]), mean([self.bigram(a, b) for a, b in pairs])
+        return (-sum(math.log(self.unigram(b)) for _, b in pairs) / len(pairs),
+                -sum(math.log(self.bigram(a, b)) for a, b in pairs) / len(pairs))
 
 
 @torch.no_grad()
@@ -90,15 +90,24 @@ def loss_table(model, tokenizer):
 
 
 def head_scores(model, tokenizer, data):
-    """{name: tensor [L,H]} of the four scores."""
+    """{name: tensor [L,H]} of the four scores, the widest difference between seeds, and how many tokens were drawn from."""
     tokens = plausible(data)
     pairs = [repeat_scores(model, repeated(torch.Generator().manual_seed(seed), tokens, 16, HALF), HALF) for seed in SEEDS]
-    texts = [row[:TEXT + 1] for source in SHARES for row in rows(tokenizer, corpus.documents(source)[1]) if len(row) > TEXT][:10 ** 6]
+    texts = [row[:TEXT + 1] for source in SHARES
+             for row in rows(tokenizer, corpus.documents(source)[1]) if len(row) > TEXT]
     step = max(1, len(texts) // 300)
     entropy, positional = text_scores(model, torch.tensor(texts[::step]))
     previous, induction = (torch.stack(score) for score in zip(*pairs))
     spread = max((score.amax((1, 2)).max() - score.amax((1, 2)).min()).item() for score in (previous, induction))
-    return {"previous": previous.mean(0), "induction": induction.mean(0), "entropy": entropy, "positional": positional}, spread, len(tokens)
+    scores = {"previous": previous.mean(0), "induction": induction.mean(0), "entropy": entropy, "positional": positional}
+    return scores, spread, len(tokens)
+
+
+def reach(model, data):
+    """The best induction score for shorter and longer repeated sequences."""
+    tokens = plausible(data)
+    scores = {n: repeat_scores(model, repeated(torch.Generator().manual_seed(0), tokens, 8, n), n)[1].max() for n in LENGTHS}
+    return "Induction by the length n of the repeated sequence: " + ", ".join(f"{n}: {x:.2f}" for n, x in scores.items()) + "."
 
 
 def best(scores):
@@ -118,9 +127,11 @@ def main():
     model, tokenizer = load_model(FOLDER), Tokenizer.load(FOLDER / "tokenizer.json")
     losses, data = loss_table(model, tokenizer)
     scores, spread, tokens = head_scores(model, tokenizer, data)
-    named = {"Previous-token head": "previous", "Induction head": "induction", "Broadest head": "entropy", "Most positional head": "positional"}
+    named = {"Previous-token head": "previous", "Induction head": "induction",
+             "Broadest head": "entropy", "Most positional head": "positional"}
     summary = "\n".join(f"- {title}: **{best(scores[key])}**" for title, key in named.items())
-    summary += f"\n\nOver the {len(SEEDS)} seeds the best previous-token and induction scores differ by at most {spread:.3f}; ids drawn from {tokens} tokens."
+    summary += (f"\n\nOver the {len(SEEDS)} seeds the best previous-token and induction scores differ by at most {spread:.3f}; "
+                f"ids drawn from {tokens} tokens.\n\n" + reach(model, data))
     table = ["| layer | head | previous | induction | entropy | positional |", "|---|---|---|---|---|---|"]
     for layer in range(scores["entropy"].shape[0]):
         for head in range(scores["entropy"].shape[1]):
@@ -128,7 +139,9 @@ def main():
     parameters = sum(p.numel() for p in model.parameters())
     size = sum(path.stat().st_size for path in FOLDER.iterdir() if path.name != "README.md")
     card = (FOLDER / "README.md").read_text()
-    for name, text in {"size": f"{parameters:,} parameters, {size / 1e6:.2f} MB in all.", "losses": losses, "heads": summary, "table": "\n".join(table)}.items():
+    figures = {"size": f"{parameters:,} parameters, {size / 1e6:.2f} MB in all.", "losses": losses,
+               "heads": summary, "table": "\n".join(table)}
+    for name, text in figures.items():
         card = rewrite(card, name, text)
         print(text + "\n")
     (FOLDER / "README.md").write_text(card)

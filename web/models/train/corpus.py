@@ -78,7 +78,7 @@ SOURCES = {"generated": generated, "wordnet": wordnet, "austen": austen}
 
 
 def documents(source):
-    """(training, held-out) documents of a source: shuffled; a document is held out when its own hash says so (1 in 25), so no text is in both."""
+    """(training, held-out) documents of a source, shuffled; its own hash says which is held out (1 in 25), so no text is in both."""
     train, held = [], []
     for text in SOURCES[source]():
         (held if hashlib.sha256(text.encode()).digest()[0] % 25 == 0 else train).append(text)
