@@ -142,7 +142,7 @@ test("hovering a cell says its exact value", async () => {
 test("the page opens on a head that finds the subject", async () => {
   const page = await openPage();
   const tokens = await texts(page, "#tokens li");
-  const [row, col] = [tokens.indexOf("because"), tokens.indexOf("cat")];
+  const [row, col] = [tokens.indexOf("was"), tokens.indexOf("cat")];
   const { x, y } = await cellAt(page, row, col, tokens.length);
   await page.mouse.move(x, y);
   expect(Number(/[\d.]+$/.exec(await readout(page))?.[0])).toBeGreaterThan(0.5);

@@ -9,7 +9,7 @@ import { tintStyle } from "../elements/ink.js";
 import { tokenLabel } from "../elements/tokens.js";
 
 const kDefaultText = "The cat sat on the mat because it was tired.";
-/** In the built-in model this head finds the subject: ‘because’ looks at ‘cat’. */
+/** In the built-in model this head finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
 const kDefaultHead = { layer: "3", head: "2" };
 /** Longer texts stay out of the address. */
 const kMaxHashLength = 2000;
