@@ -108,7 +108,8 @@ const versionOf = (name) =>
 
 function context(load, limits) {
   return {
-    date: new Date().toISOString(), cpu: cpus()[0].model, cpus: cpus().length, load_before: load, load_after: loadavg(), threads: 1,
+    date: new Date().toISOString(), cpu: cpus()[0].model, cpus: cpus().length, threads: 1,
+    load_before: load, load_after: loadavg(),
     node: process.versions.node, v8: process.versions.v8, commit: command("git", "rev-parse", "HEAD"),
     modified: command("git", "status", "--porcelain", "--untracked-files=no") !== "",
     headlens: JSON.parse(command("build/native/headlens", "info", "--json")),
