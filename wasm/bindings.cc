@@ -154,9 +154,9 @@ ColorOptions ReadColorOptions(const val& options) {
 
 val ParseJson(const std::string& text) { return val::global("JSON").call<val>("parse", text); }
 
-val Image(View<const float, 2> values, const std::string& options) {
+val Image(View<const float, 2> values, const ColorOptions& colors) {
   std::vector<std::uint8_t> rgba(static_cast<std::size_t>(ElementCount({values.shape[0], values.shape[1], 4})));
-  Colorize(values, ReadColorOptions(ParseJson(options)), rgba);
+  Colorize(values, colors, rgba);
   val image = val::object();
   const val bytes = Copy(std::span<const std::uint8_t>(rgba));
   image.set("data", val::global("Uint8ClampedArray").new_(bytes["buffer"]));
@@ -191,7 +191,9 @@ class AttentionHandle {
       const Index length = attention_.length();
       const Tensor map({length, length});
       attention_.Map(layer, head, 0, length, map.view<2>());
-      return Image(map.view<2>(), options);
+      ColorOptions colors = ReadColorOptions(ParseJson(options));
+      colors.causal = true;  // a decoder's maps are
+      return Image(map.view<2>(), colors);
     });
   }
 
@@ -267,7 +269,7 @@ val ColorizeMatrix(const val& data, int rows, int cols, const std::string& optio
   return Guard([&] {
     const Tensor values({rows, cols});
     val(emscripten::typed_memory_view(values.values().size(), values.data())).call<void>("set", data);
-    return Image(values.view<2>(), options);
+    return Image(values.view<2>(), ReadColorOptions(ParseJson(options)));
   });
 }
 

@@ -37,7 +37,7 @@ export function modelMaps(model: AsyncModel, { attention, release }: Lease): Map
     range,
     map: (layer, head) => attention.map(layer, head),
     // The models are decoders: no token looks at a later one.
-    pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme, causal: true }),
+    pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme }),
     release,
   };
 }
