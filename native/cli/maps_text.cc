@@ -4,7 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ranges>
+#include <concepts>
+#include <span>
 
 #include "cli/maps.h"
 
@@ -22,17 +23,21 @@ void Append(std::string& text, float value) {
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
-/// "[a,b,…]", each part written by `append`.
-template <class Range, class Append>
-void AppendList(std::string& text, const Range& range, const Append& append) {
+/// "[…,…]" of `count` parts; `append(i)` writes part i.
+template <class Append>
+void AppendList(std::string& text, Index count, const Append& append) {
   text += '[';
-  bool first = true;
-  for (const auto& part : range) {
-    if (!first) text += ',';
-    first = false;
-    append(part);
+  for (Index i = 0; i < count; ++i) {
+    if (i > 0) text += ',';
+    append(i);
   }
   text += ']';
+}
+
+template <class T>
+void AppendNumbers(std::string& text, std::span<const T> numbers) {
+  AppendList(text, static_cast<Index>(numbers.size()),
+             [&](Index i) { Append(text, numbers[static_cast<std::size_t>(i)]); });
 }
 
 std::span<const float> RowOf(const Tensor& weights, Index t) {
@@ -43,22 +48,20 @@ std::span<const float> RowOf(const Tensor& weights, Index t) {
 }  // namespace
 
 std::string ToJson(const Maps& maps) {
-  std::string text = "{";
-  const auto number = [&text](auto value) { Append(text, value); };
-  const auto map = [&](const Tensor& weights) {
-    const auto row = [&](Index t) { AppendList(text, RowOf(weights, t), number); };
-    AppendList(text, std::views::iota(Index{0}, maps.length()), row);
-  };
-  text += "\"tokens\":";
-  AppendList(text, maps.tokens, number);
+  std::string text = "{\"tokens\":";
+  AppendNumbers<std::int32_t>(text, maps.tokens);
   text += ",\"layers\":";
-  AppendList(text, maps.layers, number);
+  AppendNumbers<Index>(text, maps.layers);
   text += ",\"heads\":";
-  AppendList(text, maps.heads, number);
+  AppendNumbers<Index>(text, maps.heads);
   text += ",\"causal\":true,\"maps\":";
-  const std::span all(maps.weights);
-  AppendList(text, std::views::iota(std::size_t{0}, maps.layers.size()),
-             [&](std::size_t i) { AppendList(text, all.subspan(i * maps.heads.size(), maps.heads.size()), map); });
+  const auto heads = static_cast<Index>(maps.heads.size());
+  AppendList(text, static_cast<Index>(maps.layers.size()), [&](Index i) {
+    AppendList(text, heads, [&](Index j) {
+      const Tensor& weights = maps.weights[static_cast<std::size_t>(i * heads + j)];
+      AppendList(text, maps.length(), [&](Index t) { AppendNumbers(text, RowOf(weights, t)); });
+    });
+  });
   return text + "}\n";
 }
 
