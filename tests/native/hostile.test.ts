@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is wrong with a case is said in one line, with exit status 2, and leaves no file behind. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, test } from "vitest";
 import { kGolden } from "../compare.js";
 import { withHeader, writeSafetensors, type GivenTensor } from "../safetensors.js";
-import { fails, succeeds, temporaryFolder } from "./support.js";
+import { fails, succeeds, temporaryFolder, kProgram } from "./support.js";
 
 const inFolder = temporaryFolder();
 
@@ -149,7 +149,9 @@ describe("attend refuses", () => {
     chmodSync(secret, 0);
     // Root may read everything, so another user tries.
     chmodSync(inFolder(""), 0o755);
-    fails(["attend", secret, "--out", out()], 2, /Permission denied/, process.getuid?.() === 0 ? { uid: 65534 } : {});
+    copyFileSync(kProgram, inFolder("program"));
+    const another = process.getuid?.() === 0 ? { uid: 65534, program: inFolder("program") } : {};
+    fails(["attend", secret, "--out", out()], 2, /Permission denied/, another);
     leavesNothing();
   });
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { kRoot } from "../compare.js";
 
 /** Another build's program (the sanitizers' say) can be named in the environment. */
-const kProgram = process.env.HEADLENS_PROGRAM ?? `${kRoot}build/native/headlens`;
+export const kProgram = process.env.HEADLENS_PROGRAM ?? `${kRoot}build/native/headlens`;
 
 export interface Ended {
   readonly status: number | null;
@@ -19,12 +19,14 @@ export interface Ended {
 interface How {
   readonly input?: string;
   readonly uid?: number;
+  /** A copy of the program, for a user who may not enter the checkout. */
+  readonly program?: string;
 }
 
 /** Runs the program to its end. */
-export function headlens(args: readonly string[], { input = "", uid }: How = {}): Ended {
+export function headlens(args: readonly string[], { input = "", uid, program = kProgram }: How = {}): Ended {
   if (!existsSync(kProgram)) throw new Error(`${kProgram} is not there: cmake --preset native && cmake --build --preset native`);
-  const { status, signal, stdout, stderr, error } = spawnSync(kProgram, args, {
+  const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
     // Under AddressSanitizer, too, an allocation that is too large shall fail as any other; it still says so in a line.
     env: { ...process.env, ASAN_OPTIONS: "allocator_may_return_null=1" },
     input, uid, encoding: "utf8", maxBuffer: 2 ** 28, timeout: 50_000,

@@ -12,7 +12,7 @@ import { type Browser, type Page } from "puppeteer-core";
 import { build, createServer, type ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve, type Server } from "../wasm/server.js";
-import { launchChromium, launchFirefox } from "../web/browser.js";
+import { holds, launchChromium, launchFirefox } from "../web/browser.js";
 import { installPackage, kRoot, type Project } from "./project.js";
 
 let project: Project;
@@ -286,7 +286,7 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
 
   async function reportOf(url: string): Promise<Report> {
     const { page, faults } = await open(url);
-    await page.waitForFunction(() => document.body.dataset.report);
+    await holds(page, () => document.body.dataset.report !== undefined);
     const report = JSON.parse(await page.evaluate(() => document.body.dataset.report ?? "")) as Report & {
       error?: string;
     };
@@ -345,7 +345,7 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
 
   test("the element, from one script tag", async () => {
     const { page, faults } = await open(`${server.url}element.html`);
-    await page.waitForFunction(() => document.querySelector("attention-map")?.shadowRoot?.querySelector("canvas"));
+    await holds(page, () => Boolean(document.querySelector("attention-map")?.shadowRoot?.querySelector("canvas")));
     expect(faults).toEqual([]);
     await page.close();
   });
@@ -359,11 +359,11 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
         .then(() => "no error", ({ code, message }) => [code, message])`);
     expect(await codeOf({ wasmUrl: "/nowhere/" })).toEqual([
       "wasm-load",
-      expect.stringMatching(/nowhere\/headlens-relaxed\.wasm: .*404/),
+      expect.stringMatching(/nowhere\/headlens-(relaxed|simd)\.wasm: .*404/),
     ]);
     expect(await codeOf({ wasmUrl: "/nowhere/", worker: true })).toEqual([
       "wasm-load",
-      expect.stringMatching(/nowhere\/headlens-relaxed\.wasm: .*404/),
+      expect.stringMatching(/nowhere\/headlens-(relaxed|simd)\.wasm: .*404/),
     ]);
     expect(await codeOf({ wasmUrl: "/index.html?x.wasm" })).toEqual(["wasm-load", expect.stringMatching(/HTML page/)]);
     isWorkerMissing = true;

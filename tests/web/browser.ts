@@ -119,9 +119,18 @@ export async function open(browser: Browser, url: string, view: View = desktop, 
   return { page, faults };
 }
 
+/** Waits until `condition` holds in the page. Asked from outside: in some Firefox a strict policy blocks Puppeteer's own waiting. */
+export async function holds(page: Page, condition: () => boolean): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!(await page.evaluate(condition))) {
+    if (Date.now() > end) throw new Error(`waited 30 s for ${String(condition)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 /** Waits until the maps of the last input stand. */
 export async function drawn(page: Page): Promise<void> {
-  await page.waitForFunction(() => document.documentElement.dataset.state === "drawn");
+  await holds(page, () => document.documentElement.dataset.state === "drawn");
 }
 
 /** Waits until a selector finds something that is seen. (Asked every frame: what changes in a shadow root is not reported.) */
