@@ -171,7 +171,7 @@ class Training:
     def read(self):
         """English, with some rows of the task, of falling weight, so that its heads stay.
 
-        The rate falls to zero; in the last fifth rows are twice as long.
+        The rate falls to zero; in the last tenth rows are twice as long.
         """
         matrices = [p for p in self.model.model.layers.parameters() if p.dim() == 2]
         others = [p for p in self.model.parameters() if not any(p is matrix for matrix in matrices)]
@@ -179,10 +179,10 @@ class Training:
                       (torch.optim.AdamW(others, 0, (0.9, 0.98), weight_decay=0.01), OTHER_RATE)]
         totals = [0, 0]
         for step in range(1, TEXT_STEPS + 1):
-            longer = 2 if step > 0.8 * TEXT_STEPS else 1
+            longer = 2 if step > 0.9 * TEXT_STEPS else 1
             length = LENGTH * longer
             text = self.loss(*text_rows(self.random, self.data, (ROWS - REPEATS) // longer, length))
-            repeats = self.loss(*repeat_rows(self.random, self.generator, self.tokens, -(-REPEATS // longer), length))
+            repeats = self.loss(*repeat_rows(self.random, self.generator, self.tokens, max(1, REPEATS // longer), length))
             left = 1 - step / TEXT_STEPS
             self.step(text + (0.05 + 0.25 * left) * repeats, optimisers, min(1, 0.2 + step / 200, 1.4 * left))
             totals = [totals[0] + text.item(), totals[1] + repeats.item()]
