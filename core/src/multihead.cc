@@ -85,26 +85,6 @@ void CheckInputs(const MultiheadConfig& config, const MultiheadInputs& in) {
 
 }  // namespace
 
-StateDict WithPrefix(const StateDict& state, std::string prefix) {
-  return [state, prefix = std::move(prefix)](std::string_view name) { return state(prefix + std::string(name)); };
-}
-
-Tensor Parameter(const StateDict& state, std::string_view name, const Shape& shape) {
-  const std::optional<RawTensor> raw = state(name);
-  if (!raw) {
-    throw Error(ErrorCode::kShape, "parameter " + std::string(name) + " is missing; expected shape " + ToString(shape));
-  }
-  ExpectSizes(("parameter " + std::string(name)).c_str(), raw->shape, shape);
-  return ToFloat(*raw);
-}
-
-std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, const std::string& name,
-                                               Index out_features, Index in_features, bool bias) {
-  const Tensor weight = Parameter(state, name + ".weight", {out_features, in_features});
-  const Tensor offset = bias ? Parameter(state, name + ".bias", {out_features}) : Tensor();
-  return backend.PackLinear(weight.view<2>(), offset.values());
-}
-
 void Validate(const MultiheadConfig& config) {
   if (config.embed_dim < 1 || config.num_heads < 1 || config.kdim < 0 || config.vdim < 0) {
     throw Error(ErrorCode::kShape, "embed_dim and num_heads must be positive, got embed_dim " +

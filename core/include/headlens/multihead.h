@@ -3,31 +3,15 @@
 #ifndef HEADLENS_MULTIHEAD_H_
 #define HEADLENS_MULTIHEAD_H_
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "headlens/attention.h"
 #include "headlens/backend.h"
+#include "headlens/state_dict.h"
 #include "headlens/tensor.h"
 
 namespace headlens {
-
-/// Looks a parameter up by its state-dict name; nothing when there is none such.
-using StateDict = std::function<std::optional<RawTensor>(std::string_view name)>;
-
-/// A view of `state` in which every name is looked up under `prefix`: WithPrefix(state, "self_attn.").
-StateDict WithPrefix(const StateDict& state, std::string prefix);
-
-/// The named parameter as floats. Throws kShape, naming both shapes, when it is missing or has another shape.
-Tensor Parameter(const StateDict& state, std::string_view name, const Shape& shape);
-
-/// y = x Wᵀ + b from "<name>.weight" [out, in] and, when `bias`, "<name>.bias" [out].
-std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, const std::string& name,
-                                               Index out_features, Index in_features, bool bias);
 
 struct MultiheadConfig {
   Index embed_dim = 0;  ///< D; a multiple of num_heads
