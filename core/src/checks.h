@@ -26,8 +26,19 @@ inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, Vi
   ExpectSizes("output of a linear layer", SizesOf(y), {x.shape[0], weights.out_features()});
 }
 
-inline void CheckPack(View<const float, 2> weight, std::span<const float> bias) {
-  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {weight.shape[0]});
+inline void CheckPack(const WeightMatrix& weight, std::span<const float> bias) {
+  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {weight.out});
+  if (weight.dtype != DType::kF32 && weight.dtype != DType::kF16 && weight.dtype != DType::kBF16) {
+    throw Error(ErrorCode::kDtype, "weights are F32, F16 or BF16, got " + std::string(ToString(weight.dtype)));
+  }
+}
+
+inline void CheckRow(const LinearWeights& weights, Index out, std::span<float> to) {
+  ExpectSizes("a row of weights", {static_cast<Index>(to.size())}, {weights.in_features()});
+  if (out < 0 || out >= weights.out_features()) {
+    throw Error(ErrorCode::kValue, "row " + std::to_string(out) + " is not there: the weights have " +
+                                       std::to_string(weights.out_features()));
+  }
 }
 
 inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias,

@@ -154,7 +154,8 @@ void MultiheadAttention::Contributions(View<const float, 4> heads, View<float, 4
               {heads.shape[0], heads.shape[1], heads.shape[2], config_.embed_dim});
   for (Index h = 0; h < heads.shape[1]; ++h) {
     const View<const float, 2> all = out_weight_.view<2>();
-    const auto part = backend_.PackLinear({all.at(0, h * head_dim), {config_.embed_dim, head_dim}, all.strides}, {});
+    const auto part = backend_.PackLinear(
+        View<const float, 2>{all.at(0, h * head_dim), {config_.embed_dim, head_dim}, all.strides}, {});
     for (Index b = 0; b < heads.shape[0]; ++b) {
       backend_.Linear({heads.at(b, h), {heads.shape[2], head_dim}, {heads.strides[2], heads.strides[3]}}, *part,
                       {contributions.at(b, h),

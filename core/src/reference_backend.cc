@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The fp64 twin: plain loops that read like the formulas, each kernel rounding once at its end. Attention itself is in
 /// reference_attention.cc.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -12,12 +13,17 @@ namespace headlens {
 namespace {
 
 struct PlainLinear : LinearWeights {
-  PlainLinear(View<const float, 2> weight, std::span<const float> bias_values)
-      : LinearWeights(weight.shape[1], weight.shape[0]),
-        w({weight.shape[0], weight.shape[1]}),
-        bias(bias_values.begin(), bias_values.end()) {
-    for (Index o = 0; o < weight.shape[0]; ++o)
-      for (Index i = 0; i < weight.shape[1]; ++i) w.view<2>()(o, i) = weight(o, i);
+  PlainLinear(const WeightMatrix& weight, std::span<const float> bias_values)
+      : LinearWeights(weight.in, weight.out), w({weight.out, weight.in}), bias(bias_values.begin(), bias_values.end()) {
+    const auto size = static_cast<Index>(ByteSize(weight.dtype));
+    for (Index o = 0; o < weight.out; ++o)
+      for (Index i = 0; i < weight.in; ++i)
+        w.view<2>()(o, i) =
+            LoadFloat(weight.dtype, weight.data + (o * weight.out_stride + i * weight.in_stride) * size);
+  }
+  void CopyRow(Index out, std::span<float> to) const override {
+    CheckRow(*this, out, to);
+    std::copy_n(w.view<2>().at(out), to.size(), to.begin());
   }
   Tensor w;
   std::vector<float> bias;
@@ -27,7 +33,7 @@ class Reference final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
 
-  std::unique_ptr<LinearWeights> PackLinear(View<const float, 2> weight, std::span<const float> bias) const override {
+  std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
     CheckPack(weight, bias);
     return std::make_unique<PlainLinear>(weight, bias);
   }

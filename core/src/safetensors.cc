@@ -6,15 +6,14 @@
 #include <limits>
 
 #include "nlohmann/json.hpp"
+#include "safetensors_header.h"
 
 namespace headlens {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLengthBytes = 8;
-// As the format's own readers: a larger header is an attack, not a model.
-constexpr std::uint64_t kMaxHeader = 100'000'000;
+constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 
 [[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
 
@@ -23,19 +22,6 @@ std::string Quoted(const std::string& name) {
   std::string text = "\"";
   for (const char c : name.substr(0, 80)) text += c >= ' ' && c != 0x7F ? c : '?';
   return text + (name.size() > 80 ? "…\"" : "\"");
-}
-
-std::uint64_t ReadLength(std::span<const std::byte> bytes) {
-  if (bytes.size() < kLengthBytes)
-    Fail("the file has " + std::to_string(bytes.size()) + " bytes, too few for a header");
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
-  const std::uint64_t rest = bytes.size() - kLengthBytes;
-  if (length > kMaxHeader || length > rest) {
-    Fail("the header claims " + std::to_string(length) + " bytes, the file has " + std::to_string(rest) +
-         " after the length");
-  }
-  return length;
 }
 
 DType ParseDType(const std::string& name, const json& entry) {
@@ -65,22 +51,15 @@ std::vector<Index> ParseSizes(const std::string& name, const json& entry, const 
   return sizes;
 }
 
-struct Entry {
-  Index begin, end;
-  std::string name;
-};
-
-RawTensor ParseTensor(const std::string& name, const json& entry, std::span<const std::byte> data,
-                      std::vector<Entry>& entries) {
+SafetensorsHeader::Entry ParseTensor(const std::string& name, const json& entry, std::optional<Index> data_size) {
   if (!entry.is_object()) Fail("tensor " + Quoted(name) + " is not described by an object");
-  RawTensor tensor;
-  tensor.dtype = ParseDType(name, entry);
-  tensor.shape = ParseSizes(name, entry, "shape");
   const std::vector<Index> offsets = ParseSizes(name, entry, "data_offsets");
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > static_cast<Index>(data.size())) {
-    Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(data.size()) +
-         " bytes of data");
+  const Index most = data_size.value_or(std::numeric_limits<Index>::max());
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > most) {
+    Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(most) + " bytes of data");
   }
+  SafetensorsHeader::Entry tensor{name, ParseDType(name, entry), ParseSizes(name, entry, "shape"), offsets[0],
+                                  offsets[1]};
   Index count = 0;
   try {
     count = ElementCount(tensor.shape);
@@ -88,62 +67,96 @@ RawTensor ParseTensor(const std::string& name, const json& entry, std::span<cons
     Fail("tensor " + Quoted(name) + ": the shape " + ToString(tensor.shape) + " is too large");
   }
   const Index size = count * static_cast<Index>(ByteSize(tensor.dtype));
-  if (size != offsets[1] - offsets[0]) {
+  if (size != tensor.end - tensor.begin) {
     Fail("tensor " + Quoted(name) + " of shape " + ToString(tensor.shape) + " needs " + std::to_string(size) +
-         " bytes, data_offsets give " + std::to_string(offsets[1] - offsets[0]));
+         " bytes, data_offsets give " + std::to_string(tensor.end - tensor.begin));
   }
-  tensor.data = data.data() + offsets[0];
-  entries.push_back({offsets[0], offsets[1], name});
   return tensor;
 }
 
-void CheckCoverage(std::vector<Entry>& entries, Index data_size) {
+/// Sorts the tensors as their bytes lie, which must follow each other without holes up to the end. Returns that end.
+Index SortAndCheckCoverage(std::vector<SafetensorsHeader::Entry>& entries, std::optional<Index> data_size) {
   std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
+            [](const auto& a, const auto& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
   Index at = 0;
-  for (const Entry& entry : entries) {
+  for (const SafetensorsHeader::Entry& entry : entries) {
     if (entry.begin < at) Fail("tensor " + Quoted(entry.name) + " overlaps another one");
     if (entry.begin > at)
       Fail("there are " + std::to_string(entry.begin - at) + " unused bytes before tensor " + Quoted(entry.name));
     at = entry.end;
   }
-  if (at != data_size) Fail("there are " + std::to_string(data_size - at) + " unused bytes at the end");
+  if (data_size && at != *data_size) {
+    Fail("there are " + std::to_string(*data_size - at) + " unused bytes at the end");
+  }
+  return at;
 }
 
-}  // namespace
-
-Safetensors::Safetensors(std::span<const std::byte> bytes) {
-  const auto length = static_cast<std::size_t>(ReadLength(bytes));
-  const char* text = reinterpret_cast<const char*>(bytes.data() + kLengthBytes);
+json ParseHeaderJson(std::string_view text) {
   // Only the file's own nesting is allowed: name → description → list. Deeper input is cut off as it is read.
-  bool too_deep = false, repeated = false;
+  bool too_deep = false;
   std::vector<std::string> seen;
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
     if (depth > 3) too_deep = true;
     if (depth == 1 && event == json::parse_event_t::key) seen.push_back(parsed.get<std::string>());
     return !too_deep;
   };
-  const json header = json::parse(text, text + length, watch, /*allow_exceptions=*/false);
+  json header = json::parse(text, watch, /*allow_exceptions=*/false);
   if (too_deep) Fail("the header is nested too deeply");
   if (header.is_discarded() || !header.is_object()) Fail("the header is not a JSON object");
   std::sort(seen.begin(), seen.end());
-  repeated = std::adjacent_find(seen.begin(), seen.end()) != seen.end();
-  if (repeated) Fail("the header names " + Quoted(*std::adjacent_find(seen.begin(), seen.end())) + " twice");
+  const auto twice = std::adjacent_find(seen.begin(), seen.end());
+  if (twice != seen.end()) Fail("the header names " + Quoted(*twice) + " twice");
+  return header;
+}
 
-  const auto data = bytes.subspan(kLengthBytes + length);
-  std::vector<Entry> entries;
-  for (const auto& [name, value] : header.items()) {
+}  // namespace
+
+Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> bytes, std::optional<Index> rest) {
+  // As the format's own readers: a larger header is an attack, not a model.
+  constexpr std::uint64_t kMaxHeader = 100'000'000;
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
+  if (rest && length > static_cast<std::uint64_t>(*rest)) {
+    Fail("the header claims " + std::to_string(length) + " bytes, the file has " + std::to_string(*rest) +
+         " after the length");
+  }
+  if (length > kMaxHeader) {
+    Fail("the header claims " + std::to_string(length) + " bytes, expected at most " + std::to_string(kMaxHeader));
+  }
+  return static_cast<Index>(length);
+}
+
+SafetensorsHeader ParseSafetensorsHeader(std::string_view text, std::optional<Index> data_size) {
+  SafetensorsHeader header;
+  const json parsed = ParseHeaderJson(text);
+  for (const auto& [name, value] : parsed.items()) {
     if (name != "__metadata__") {
-      tensors_.emplace(name, ParseTensor(name, value, data, entries));
+      header.entries.push_back(ParseTensor(name, value, data_size));
       continue;
     }
     if (!value.is_object()) Fail("__metadata__ is not an object");
     for (const auto& [key, item] : value.items()) {
       if (!item.is_string()) Fail("__metadata__ " + Quoted(key) + " is not a string");
-      metadata_.emplace(key, item.get<std::string>());
+      header.metadata.emplace(key, item.get<std::string>());
     }
   }
-  CheckCoverage(entries, static_cast<Index>(data.size()));
+  header.data_size = SortAndCheckCoverage(header.entries, data_size);
+  return header;
+}
+
+Safetensors::Safetensors(std::span<const std::byte> bytes) {
+  if (bytes.size() < kLengthBytes) {
+    Fail("the file has " + std::to_string(bytes.size()) + " bytes, too few for a header");
+  }
+  const auto rest = bytes.subspan(kLengthBytes);
+  const auto length =
+      static_cast<std::size_t>(ReadSafetensorsLength(bytes.first<kLengthBytes>(), static_cast<Index>(rest.size())));
+  const auto data = rest.subspan(length);
+  SafetensorsHeader header =
+      ParseSafetensorsHeader({reinterpret_cast<const char*>(rest.data()), length}, static_cast<Index>(data.size()));
+  for (auto& entry : header.entries)
+    tensors_.emplace(entry.name, RawTensor{entry.dtype, std::move(entry.shape), data.data() + entry.begin});
+  metadata_ = std::move(header.metadata);
 }
 
 std::optional<RawTensor> Safetensors::Find(std::string_view name) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The SIMD backend: everything vectorised is in kernels/, attention's blocks in simd_attention.cc.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "attention_run.h"
@@ -14,21 +15,51 @@ namespace {
 
 using simd::BestKernels;
 using simd::Kernels;
-using simd::Panels;
 using simd::RoundUp;
 
+/// Panels in the type of the weights given: gemm expands 16-bit floats as it goes.
 struct PackedLinear : LinearWeights {
-  PackedLinear(View<const float, 2> weight, std::span<const float> bias_values)
-      : LinearWeights(weight.shape[1], weight.shape[0]),
+  PackedLinear(const WeightMatrix& weight, std::span<const float> bias_values)
+      : LinearWeights(weight.in, weight.out),
         kernels(BestKernels()),
-        panels(kernels, weight.shape[0], weight.shape[1]) {
-    panels.Pack(weight.data, weight.strides[0], weight.shape[0]);
+        type(weight.dtype),
+        panels(ElementCount({RoundUp(weight.out, kernels.panel_width), weight.in}) *
+               static_cast<Index>(ByteSize(type))) {
+    if (type == DType::kF32) {
+      Pack<std::uint32_t>(weight);
+    } else {
+      Pack<std::uint16_t>(weight);
+    }
     if (bias_values.empty()) return;
-    bias.resize(static_cast<std::size_t>(RoundUp(weight.shape[0], kernels.panel_width)), 0.0f);
+    bias.resize(static_cast<std::size_t>(RoundUp(weight.out, kernels.panel_width)), 0.0f);
     std::copy(bias_values.begin(), bias_values.end(), bias.begin());
   }
+
+  /// Bit by bit: element (o, i) goes to column o mod width of panel o / width. What pads the last panel is zero.
+  template <class Bits>
+  void Pack(const WeightMatrix& weight) {
+    const Index width = kernels.panel_width;
+    std::byte* to = panels.data();
+    for (Index first = 0; first < weight.out; first += width)
+      for (Index i = 0; i < weight.in; ++i)
+        for (Index j = 0; j < width; ++j, to += sizeof(Bits)) {
+          Bits bits = 0;
+          const Index o = first + j, at = o * weight.out_stride + i * weight.in_stride;
+          if (o < weight.out) std::memcpy(&bits, weight.data + at * static_cast<Index>(sizeof(Bits)), sizeof(Bits));
+          std::memcpy(to, &bits, sizeof(Bits));
+        }
+  }
+
+  void CopyRow(Index out, std::span<float> to) const override {
+    CheckRow(*this, out, to);
+    const Index width = kernels.panel_width, size = static_cast<Index>(ByteSize(type));
+    const std::byte* from = panels.data() + (out / width * width * in_features() + out % width) * size;
+    for (std::size_t i = 0; i < to.size(); ++i, from += width * size) to[i] = LoadFloat(type, from);
+  }
+
   const Kernels& kernels;  // those that chose the panels' width
-  Panels panels;
+  DType type;
+  Buffer<std::byte> panels;
   std::vector<float> bias;
 };
 
@@ -36,7 +67,7 @@ class Simd final : public Backend {
  public:
   std::string_view name() const override { return "simd"; }
 
-  std::unique_ptr<LinearWeights> PackLinear(View<const float, 2> weight, std::span<const float> bias) const override {
+  std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
     CheckPack(weight, bias);
     return std::make_unique<PackedLinear>(weight, bias);
   }
@@ -44,9 +75,10 @@ class Simd final : public Backend {
   void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
     CheckLinear(x, weights, y);
     const auto& packed = static_cast<const PackedLinear&>(weights);
-    packed.kernels.gemm({x.data, x.strides[0], packed.panels.data(), packed.panels.row_step(),
-                         packed.panels.panel_step(), packed.bias.empty() ? nullptr : packed.bias.data(), y.data,
-                         y.strides[0], x.shape[0], weights.out_features(), weights.in_features()});
+    const Index width = packed.kernels.panel_width;
+    packed.kernels.gemm({x.data, x.strides[0], packed.panels.data(), width, width * weights.in_features(),
+                         packed.bias.empty() ? nullptr : packed.bias.data(), y.data, y.strides[0], x.shape[0],
+                         weights.out_features(), weights.in_features(), packed.type});
   }
 
   void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {

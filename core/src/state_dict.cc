@@ -5,24 +5,36 @@
 
 namespace headlens {
 
-StateDict WithPrefix(const StateDict& state, std::string prefix) {
-  return [state, prefix = std::move(prefix)](std::string_view name) { return state(prefix + std::string(name)); };
+TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape) {
+  std::optional<TakenTensor> taken = state.Take(name);
+  const std::string what = "parameter " + state.FullName(name);
+  if (!taken) throw Error(ErrorCode::kShape, what + " is missing; expected shape " + ToString(shape));
+  ExpectSizes(what.c_str(), taken->shape, shape);
+  return *std::move(taken);
 }
 
 Tensor Parameter(const StateDict& state, std::string_view name, const Shape& shape) {
-  const std::optional<RawTensor> raw = state(name);
-  if (!raw) {
-    throw Error(ErrorCode::kShape, "parameter " + std::string(name) + " is missing; expected shape " + ToString(shape));
-  }
-  ExpectSizes(("parameter " + std::string(name)).c_str(), raw->shape, shape);
-  return ToFloat(*raw);
+  return ToFloat(TakeParameter(state, name, shape));
 }
 
 std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, const std::string& name,
                                                Index out_features, Index in_features, bool bias) {
-  const Tensor weight = Parameter(state, name + ".weight", {out_features, in_features});
   const Tensor offset = bias ? Parameter(state, name + ".bias", {out_features}) : Tensor();
-  return backend.PackLinear(weight.view<2>(), offset.values());
+  const TakenTensor weight = TakeParameter(state, name + ".weight", {out_features, in_features});
+  return PackRows(backend, weight, /*transposed=*/false, 0, out_features, offset.values());
+}
+
+std::unique_ptr<LinearWeights> PackRows(const Backend& backend, const RawTensor& matrix, bool transposed, Index first,
+                                        Index count, std::span<const float> bias) {
+  if (matrix.dtype == DType::kF64) {
+    const Tensor floats = ToFloat(matrix);
+    const RawTensor raw{DType::kF32, matrix.shape, reinterpret_cast<const std::byte*>(floats.data())};
+    return PackRows(backend, raw, transposed, first, count, bias);
+  }
+  const Index row = matrix.shape[1], out_stride = transposed ? 1 : row, in_stride = transposed ? row : 1;
+  const std::byte* from = matrix.data + first * out_stride * static_cast<Index>(ByteSize(matrix.dtype));
+  return backend.PackLinear({matrix.dtype, from, count, transposed ? matrix.shape[0] : row, out_stride, in_stride},
+                            bias);
 }
 
 }  // namespace headlens

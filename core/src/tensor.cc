@@ -23,6 +23,8 @@ float HalfToFloat(std::uint16_t half) {
   return std::bit_cast<float>(sign | float_exponent << 23 | mantissa << 13);
 }
 
+constexpr std::byte kZero[8] = {};
+
 template <class T>
 T Load(const std::byte* p) {
   T value;
@@ -91,31 +93,32 @@ Tensor Tensor::Reshaped(Shape shape) && {
   return std::move(*this);
 }
 
+float LoadFloat(DType dtype, const std::byte* p) {
+  switch (dtype) {
+    case DType::kF32:
+      return Load<float>(p);
+    case DType::kF64:
+      return static_cast<float>(Load<double>(p));
+    case DType::kF16:
+      return HalfToFloat(Load<std::uint16_t>(p));
+    case DType::kBF16:
+      return std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(p)} << 16);
+    default:
+      throw Error(ErrorCode::kDtype, "expected floats (F32, F64, F16 or BF16), got " + std::string(ToString(dtype)));
+  }
+}
+
 Tensor ToFloat(const RawTensor& raw) {
   Tensor tensor(raw.shape);
   const std::byte* p = raw.data;
-  const auto convert = [&](auto read) {
-    for (float& value : tensor.values()) {
-      value = read(p);
-      p += ByteSize(raw.dtype);
-    }
-  };
-  switch (raw.dtype) {
-    case DType::kF32:
-      if (tensor.size() > 0) std::memcpy(tensor.data(), p, tensor.values().size_bytes());
-      break;
-    case DType::kF64:
-      convert([](const std::byte* q) { return static_cast<float>(Load<double>(q)); });
-      break;
-    case DType::kF16:
-      convert([](const std::byte* q) { return HalfToFloat(Load<std::uint16_t>(q)); });
-      break;
-    case DType::kBF16:
-      convert([](const std::byte* q) { return std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(q)} << 16); });
-      break;
-    default:
-      throw Error(ErrorCode::kDtype,
-                  "expected floats (F32, F64, F16 or BF16), got " + std::string(ToString(raw.dtype)));
+  if (raw.dtype == DType::kF32) {
+    if (tensor.size() > 0) std::memcpy(tensor.data(), p, tensor.values().size_bytes());
+    return tensor;
+  }
+  if (tensor.size() == 0) LoadFloat(raw.dtype, kZero);  // the type is checked all the same
+  for (float& value : tensor.values()) {
+    value = LoadFloat(raw.dtype, p);
+    p += ByteSize(raw.dtype);
   }
   return tensor;
 }

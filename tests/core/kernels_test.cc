@@ -249,6 +249,69 @@ TEST_CASE("norms and rotation") {
   });
 }
 
+TEST_CASE("16-bit weights: every value there is, expanded exactly") {
+  ForEachTarget([] {
+    const Index count = 1 << 16, width = 64;
+    std::vector<std::uint16_t> bits(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
+    Tensor one({width, width});
+    for (Index i = 0; i < width; ++i)
+      for (Index j = 0; j < width; ++j) one.view<2>()(i, j) = i == j ? 1.0f : 0.0f;
+    for (const DType type : {DType::kF16, DType::kBF16}) {
+      const auto* bytes = reinterpret_cast<std::byte*>(bits.data());
+      const auto weights = SimdBackend().PackLinear({type, bytes, count / width, width, width, 1}, {});
+      std::vector<float> row(static_cast<std::size_t>(width));
+      Tensor out({width, count / width});
+      bool same_rows = true, same_products = true;
+      for (Index o = 0; o < count / width; ++o) {
+        weights->CopyRow(o, row);
+        for (Index i = 0; i < width; ++i) {
+          const float expected = LoadFloat(type, bytes + 2 * (o * width + i));
+          const float got = row[static_cast<std::size_t>(i)];
+          same_rows &= got == expected || (std::isnan(got) && std::isnan(expected));
+        }
+      }
+      // Only rows without NaN and infinity: those times the zeros of the identity are NaN.
+      SimdBackend().Linear(one.view<2>(), *weights, out.view<2>());
+      for (Index o = 0; o < count / width; ++o) {
+        const auto value = [&](Index i) { return LoadFloat(type, bytes + 2 * (o * width + i)); };
+        bool finite = true;
+        for (Index i = 0; i < width; ++i) finite &= std::isfinite(value(i));
+        for (Index i = 0; i < width && finite; ++i) same_products &= out.view<2>()(i, o) == value(i);
+      }
+      CHECK(same_rows);
+      CHECK(same_products);
+    }
+  });
+}
+
+TEST_CASE("16-bit weights: all edges of the tile, transposed and unaligned") {
+  ForEachTarget([] {
+    Random random(13);
+    for (const DType type : {DType::kF16, DType::kBF16})
+      for (const Index rows : {1, 5, 13})
+        for (const Index out : {1, 16, 33})
+          for (const Index in : {1, 7, 256, 300})
+            for (const bool transposed : {false, true}) {
+              std::vector<std::byte> bytes(static_cast<std::size_t>(2 * out * in + 1));
+              for (std::size_t i = 1; i + 1 < bytes.size(); i += 2) {  // magnitudes from 1 to 2, either sign
+                bytes[i] = static_cast<std::byte>(random.Below(256));
+                const int high = type == DType::kF16 ? 0x3C + static_cast<int>(random.Below(4)) : 0x3F;
+                if (type == DType::kBF16) bytes[i] |= std::byte{0x80};
+                bytes[i + 1] = static_cast<std::byte>(high + (random.Chance(0.5) ? 0x80 : 0));
+              }
+              const WeightMatrix w{type, bytes.data() + 1, out, in, transposed ? 1 : in, transposed ? out : 1};
+              const Tensor x = random.NormalTensor({rows, in}), bias = random.NormalTensor({out});
+              Tensor got({rows, out}), expected({rows, out});
+              const auto packed = SimdBackend().PackLinear(w, bias.values());
+              SimdBackend().Linear(x.view<2>(), *packed, got.view<2>());
+              ReferenceBackend().Linear(x.view<2>(), *ReferenceBackend().PackLinear(w, bias.values()),
+                                        expected.view<2>());
+              CheckClose("16-bit linear", got.values(), expected.values(), 4 * kEpsilon * static_cast<double>(in + 4));
+            }
+  });
+}
+
 TEST_CASE("no target is an emulation where the machine has vectors") {
 #if defined(__wasm_simd128__)
   CHECK(SimdTarget() == "WASM");

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "headlens/checkpoint.h"
 #include "headlens/problem.h"
 #include "support.h"
 
@@ -113,6 +114,80 @@ TEST_CASE("cut off or damaged anywhere: refused or harmless") {
     }
   }
   CHECK(survived < 3000);
+}
+
+std::vector<std::byte> TwoTensors(Random& random, const std::string& prefix) {
+  std::map<std::string, Tensor, std::less<>> tensors;
+  tensors.emplace(prefix + "a", random.NormalTensor({2, 3}));
+  tensors.emplace(prefix + "empty", Tensor({0, 5}));
+  tensors.emplace(prefix + "z", random.NormalTensor({7}));
+  return WriteSafetensors(tensors, {});
+}
+
+TEST_CASE("shards that come in piece by piece hold what whole files hold, and hand it over once") {
+  Random random(2);
+  const std::vector<std::byte> files[] = {TwoTensors(random, "x."), TwoTensors(random, "y.")};
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{100000}})
+    for (const bool known : {false, true}) {
+      Checkpoint checkpoint(10000);
+      std::size_t at[] = {0, 0};
+      for (const auto& file : files) checkpoint.Begin(known ? std::optional<Index>(file.size()) : std::nullopt);
+      while (at[0] < files[0].size() || at[1] < files[1].size())  // in turns
+        for (const int i : {0, 1}) {
+          const std::size_t count = std::min(piece, files[i].size() - at[i]);
+          checkpoint.Append(i, std::span(files[i]).subspan(at[i], count));
+          at[i] += count;
+        }
+      CHECK(checkpoint.Next(0).empty());
+      const StateDict state = checkpoint.Parameters();
+      for (const auto& file : files) {
+        const Safetensors whole(file);
+        for (const auto& [name, raw] : whole.tensors()) {
+          CHECK(state.Has(name));
+          CheckClose(name, Parameter(state, name, raw.shape).values(), ToFloat(raw).values(), 0.0);
+          CHECK_FALSE(state.Has(name));
+        }
+      }
+    }
+}
+
+TEST_CASE("pieces of hostile files") {
+  const auto refusal = [](const std::vector<std::byte>& bytes, Index limit, bool known) -> std::string {
+    try {
+      Checkpoint checkpoint(limit);
+      const int file = checkpoint.Begin(known ? std::optional<Index>(bytes.size()) : std::nullopt);
+      checkpoint.Append(file, bytes);
+      checkpoint.Parameters();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  Random random(3);
+  const std::vector<std::byte> good = TwoTensors(random, "");
+  std::vector<std::byte> cut = good, longer = good;
+  cut.pop_back();
+  longer.push_back(std::byte{0});
+  const std::string huge = R"({"a":{"dtype":"F32","shape":[1000000000000],"data_offsets":[0,4000000000000]}})";
+  for (const bool known : {false, true}) {
+    CHECK(refusal(good, 10000, known) == "accepted");
+    CHECK(refusal(good, 200, known).find("left of the limit") != std::string::npos);
+    CHECK(refusal(cut, 10000, known) != "accepted");
+    CHECK(refusal(longer, 10000, known).find("1 unused bytes at the end") != std::string::npos);
+    CHECK(refusal(File(huge, 0), 10000, known) != "accepted");
+    CHECK(refusal(File("", 0), 10000, known) != "accepted");
+    CHECK(refusal(std::vector<std::byte>(5), 10000, known) != "accepted");
+    CHECK(refusal(std::vector<std::byte>(64, std::byte{0xFF}), 10000, known).find("header claims") !=
+          std::string::npos);
+  }
+  Checkpoint twice(10000);
+  for (const int i : {0, 1}) {
+    twice.Begin(std::nullopt);
+    if (i == 0) twice.Append(0, good);
+  }
+  CHECK_THROWS_WITH_AS(twice.Append(1, good), "safetensors: two files hold a tensor \"a\"", Error);
+  CHECK_THROWS_AS(twice.Next(2), Error);
+  CHECK_THROWS_AS(twice.Advance(0, 1), Error);
 }
 
 }  // namespace

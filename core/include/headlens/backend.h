@@ -13,6 +13,24 @@
 
 namespace headlens {
 
+/// The elements of a matrix [out, in] where they lie, in F32, F16 or BF16; strides count elements, addresses need no
+/// alignment.
+struct WeightMatrix {
+  WeightMatrix(DType dtype, const std::byte* data, Index out_features, Index in_features, Index out_stride,
+               Index in_stride)
+      : dtype(dtype), data(data), out(out_features), in(in_features), out_stride(out_stride), in_stride(in_stride) {}
+  // Implicit: a view of floats is such a matrix.
+  WeightMatrix(View<const float, 2> w)
+      : WeightMatrix(DType::kF32, reinterpret_cast<const std::byte*>(w.data), w.shape[0], w.shape[1], w.strides[0],
+                     w.strides[1]) {}
+  WeightMatrix(View<float, 2> w) : WeightMatrix(View<const float, 2>(w)) {}
+
+  DType dtype;
+  const std::byte* data;
+  Index out, in;
+  Index out_stride, in_stride;
+};
+
 /// Weights of y = x Wᵀ + b in the order a backend likes best. Made by Backend::PackLinear, used with the same backend
 /// only.
 class LinearWeights {
@@ -24,6 +42,9 @@ class LinearWeights {
 
   Index in_features() const { return in_; }
   Index out_features() const { return out_; }
+
+  /// Row `out` of W as floats: an embedding, when W is the table of them. `to` has in_features elements.
+  virtual void CopyRow(Index out, std::span<float> to) const = 0;
 
  private:
   Index in_, out_;
@@ -37,8 +58,9 @@ class Backend {
 
   virtual std::string_view name() const = 0;
 
-  /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias` [out] or empty.
-  virtual std::unique_ptr<LinearWeights> PackLinear(View<const float, 2> weight, std::span<const float> bias) const = 0;
+  /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias` [out] or empty. Throws kDtype for weights
+  /// that are neither F32 nor 16-bit floats.
+  virtual std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const = 0;
 
   /// y [rows, out] = x [rows, in] Wᵀ + b.
   virtual void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const = 0;

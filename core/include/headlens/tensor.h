@@ -168,6 +168,9 @@ struct RawTensor {
   const std::byte* data = nullptr;
 };
 
+/// The float at `p`, which need not be aligned: F32, F64, F16 or BF16. Throws kDtype for the others.
+float LoadFloat(DType dtype, const std::byte* p);
+
 /// Copies to float: F32, F64, F16 and BF16. Throws kDtype for the others.
 Tensor ToFloat(const RawTensor& raw);
 

@@ -36,6 +36,29 @@ inline constexpr Index kDepth = 256;
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
+/// `count` 16-bit floats, whole vectors of them, as fp32; exact.
+template <class Half>
+HWY_INLINE void Expand(const std::uint16_t* from, Index count, float* HWY_RESTRICT to) {
+  const D d;
+  const hn::Rebind<Half, D> d16;
+  const hn::RebindToUnsigned<decltype(d16)> bits;
+  for (Index i = 0; i < count; i += LaneCount())
+    hn::StoreU(hn::PromoteTo(d, hn::BitCast(d16, hn::LoadU(bits, from + i))), d, to + i);
+}
+
+/// Where rows [p, p + depth) of a panel of B can be read as fp32: in B, or expanded in `scratch`.
+HWY_INLINE const float* PanelBlock(const GemmArgs& g, Index panel, Index p, Index depth, float* HWY_RESTRICT scratch) {
+  const Index at = panel * g.b_panel + p * g.b_row;
+  if (g.b_type == DType::kF32) return static_cast<const float*>(g.b) + at;
+  const std::uint16_t* from = static_cast<const std::uint16_t*>(g.b) + at;
+  if (g.b_type == DType::kF16) {
+    Expand<hwy::float16_t>(from, depth * g.b_row, scratch);
+  } else {
+    Expand<hwy::bfloat16_t>(from, depth * g.b_row, scratch);
+  }
+  return scratch;
+}
+
 /// One tile: kM rows of A times one panel of B, k deep. `first` starts from the bias or zero instead of C.
 template <Index kM>
 HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias,
@@ -87,10 +110,11 @@ void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, con
 
 void Gemm(const GemmArgs& g) {
   const Index width = PanelWidth();
+  HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
   for (Index p = 0; p == 0 || p < g.k; p += kDepth) {  // once for k = 0: C is the bias
     const Index depth = std::min(kDepth, g.k - p);
     for (Index n = 0, panel = 0; n < g.n; n += width, ++panel) {
-      const float* b = g.b + panel * g.b_panel + p * g.b_row;
+      const float* b = PanelBlock(g, panel, p, depth, expanded);
       const float* bias = g.bias ? g.bias + n : nullptr;
       const Index columns = std::min(width, g.n - n);
       Index m = 0;

@@ -8,16 +8,18 @@
 namespace headlens::simd {
 
 /// C[m, n] = A[m, k] · B[k, n] (+ bias[n]). B comes in panels of `panel_width` columns: element (p, j) of panel q is
-/// b[q · b_panel + p · b_row + j]. All columns of the last panel must be readable.
+/// b[q · b_panel + p · b_row + j]. All columns of the last panel must be readable. A B of 16-bit floats is expanded
+/// block by block as it is used; its panels are dense (b_row is the panel's width).
 struct GemmArgs {
   const float* a;
   Index lda;  // between rows; elements of a row are dense
-  const float* b;
+  const void* b;
   Index b_row, b_panel;
   const float* bias;  // n values, readable up to a whole panel; or null
   float* c;
   Index ldc;
   Index m, n, k;
+  DType b_type = DType::kF32;  // or kF16, kBF16
 };
 
 /// Everything is one row (dense floats) unless said otherwise; lengths may be anything, addresses need no alignment.
