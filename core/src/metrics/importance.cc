@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What is lost without a head.
+#include <algorithm>
+
+#include "checks.h"
+#include "headlens/attribution.h"
+#include "metrics/maps.h"
+
+namespace headlens {
+namespace {
+
+double Dot(const View<const float, 2>& x, const View<const float, 2>& y) {
+  double sum = 0.0;
+  for (Index t = 0; t < x.shape[0]; ++t)
+    for (Index e = 0; e < x.shape[1]; ++e) sum += double{x(t, e)} * double{y(t, e)};
+  return sum;
+}
+
+/// Inner products of the heads' contributions with each other and with the output: all that is needed of them.
+struct Products {
+  Matrix heads;                ///< [H, H]
+  std::vector<double> output;  ///< [H]
+  double output_square = 0.0;
+};
+
+Products ProductsOf(const View<const float, 3>& contributions, const View<const float, 2>& output) {
+  metrics::ExpectElements("contributions", contributions);
+  const Index heads = contributions.shape[0];
+  if (output) ExpectSizes("output", SizesOf(output), {contributions.shape[1], contributions.shape[2]});
+  Products products{Matrix(heads, heads), {}, output ? Dot(output, output) : 0.0};
+  for (Index a = 0; a < heads; ++a) {
+    const View<const float, 2> c = metrics::Slice(contributions, a);
+    for (Index b = 0; b <= a; ++b)
+      products.heads(a, b) = products.heads(b, a) = Dot(c, metrics::Slice(contributions, b));
+    if (output) products.output.push_back(Dot(c, output));
+  }
+  if (!output) {
+    for (Index a = 0; a < heads; ++a) {
+      double sum = 0.0;
+      for (const double x : products.heads.row(a)) sum += x;
+      products.output.push_back(sum);
+      products.output_square += sum;
+    }
+    products.output_square = std::max(products.output_square, 0.0);
+  }
+  metrics::ExpectFinite("the norm of a contribution", products.heads.values());
+  metrics::ExpectFinite("the norm of the output", std::span(&products.output_square, 1));
+  return products;
+}
+
+std::optional<double> Quotient(double x, double y) { return y > 0.0 ? std::optional(x / y) : std::nullopt; }
+
+}  // namespace
+
+std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions, View<const float, 2> output) {
+  const Products products = ProductsOf(contributions, output);
+  const double norm = std::sqrt(products.output_square);
+  double norms = 0.0;
+  for (Index h = 0; h < products.heads.rows(); ++h) norms += std::sqrt(products.heads(h, h));
+  std::vector<HeadImportance> result;
+  for (Index h = 0; h < products.heads.rows(); ++h) {
+    const double own = std::sqrt(products.heads(h, h));
+    std::optional<double> cosine = Quotient(products.output[static_cast<std::size_t>(h)], own * norm);
+    if (cosine) cosine = std::clamp(*cosine, -1.0, 1.0);
+    result.push_back({Quotient(own, norm), Quotient(own, norms), cosine});
+  }
+  return result;
+}
+
+void NormalizeImportance(std::span<double> importance) {
+  metrics::ExpectFinite("importance", importance);
+  const double norm = metrics::Norm(importance);
+  for (double& x : importance) x = norm > 0.0 ? x / norm : 0.0;
+}
+
+std::vector<PruningStep> PruningCurve(View<const float, 3> contributions, View<const float, 2> output) {
+  const Products products = ProductsOf(contributions, output);
+  const Index heads = products.heads.rows();
+  if (products.output_square == 0.0) return {};
+  // ‖Σ_{removed} c‖², and of each head the product with that sum.
+  double removed_square = 0.0;
+  std::vector<double> with_removed(static_cast<std::size_t>(heads), 0.0);
+  std::vector<bool> removed(static_cast<std::size_t>(heads), false);
+  std::vector<PruningStep> curve;
+  while (static_cast<Index>(curve.size()) < heads) {
+    std::optional<Index> best;
+    double least = 0.0;
+    for (Index h = 0; h < heads; ++h) {
+      if (removed[static_cast<std::size_t>(h)]) continue;
+      const double square = removed_square + 2.0 * with_removed[static_cast<std::size_t>(h)] + products.heads(h, h);
+      if (best && square >= least) continue;
+      best = h;
+      least = square;
+    }
+    removed[static_cast<std::size_t>(*best)] = true;
+    removed_square = std::max(least, 0.0);
+    for (Index h = 0; h < heads; ++h) with_removed[static_cast<std::size_t>(h)] += products.heads(*best, h);
+    curve.push_back({*best, std::sqrt(removed_square / products.output_square)});
+  }
+  return curve;
+}
+
+}  // namespace headlens

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/metrics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "support.h"
+
+namespace headlens::testing {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// A square map in which query i looks at key target(i) only; targets that are not there leave the row to key 0.
+template <class Target>
+Tensor Pointing(Index length, const Target& target) {
+  Tensor weights({length, length}, std::vector<float>(static_cast<std::size_t>(length * length), 0.0f));
+  for (Index i = 0; i < length; ++i) {
+    const Index j = target(i);
+    weights.view<2>()(i, j >= 0 && j < length ? j : 0) = 1.0f;
+  }
+  return weights;
+}
+
+Tensor CausalUniform(Index length) {
+  Tensor weights({length, length}, std::vector<float>(static_cast<std::size_t>(length * length), 0.0f));
+  for (Index i = 0; i < length; ++i)
+    for (Index j = 0; j <= i; ++j) weights.view<2>()(i, j) = 1.0f / static_cast<float>(i + 1);
+  return weights;
+}
+
+/// Random rows that sum to 1, causal or not.
+Tensor RandomWeights(Random& random, Shape shape, bool causal) {
+  Tensor weights = random.NormalTensor(std::move(shape), 2.0f);
+  const Index keys = weights.shape().back(), queries = weights.shape()[weights.shape().size() - 2];
+  for (Index row = 0; row < weights.size() / keys; ++row) {
+    const std::span<float> values =
+        weights.values().subspan(static_cast<std::size_t>(row * keys), static_cast<std::size_t>(keys));
+    double sum = 0.0;
+    for (Index j = 0; j < keys; ++j) {
+      float& x = values[static_cast<std::size_t>(j)];
+      x = causal && j > row % queries ? 0.0f : std::exp(x);
+      sum += double{x};
+    }
+    for (float& x : values) x = static_cast<float>(double{x} / sum);
+  }
+  return weights;
+}
+
+MetricValue Compute(std::string_view name, const Tensor& weights, const MapInfo& info = {}) {
+  return FindMetric(name).function(HeadMap(weights.view<2>(), info));
+}
+
+/// The value, which must be there.
+double Value(std::string_view name, const Tensor& weights, const MapInfo& info = {}) {
+  const MetricValue result = Compute(name, weights, info);
+  REQUIRE_MESSAGE(result.value.has_value(), name);
+  CHECK(result.n_valid > 0);
+  return *result.value;
+}
+
+doctest::Approx About(double expected) { return doctest::Approx(expected).epsilon(1e-6); }
+
+template <class Call>
+std::string Refusal(ErrorCode code, const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK_MESSAGE(error.code() == code, error.what());
+    return error.what();
+  }
+  return "accepted";
+}
+
+const std::vector<std::int32_t> kRepeated = {9, 4, 7, 1,      4 + 16, 7 + 16,
+                                             4, 7, 1, 4 + 16, 7 + 16};  // [9][s][s], |s| = 5
+
+TEST_CASE("perfect heads score 1, and are found by no other pattern") {
+  MapInfo info{.causal = true, .tokens = kRepeated, .repeat = FindRepeat(kRepeated)};
+  REQUIRE(info.repeat.begin == 1);
+  REQUIRE(info.repeat.length == 5);
+  const Index length = 11;
+  const Tensor self = Pointing(length, [](Index i) { return i; });
+  const Tensor previous = Pointing(length, [](Index i) { return i - 1; });
+  const Tensor duplicate = Pointing(length, [](Index i) { return i >= 6 ? i - 5 : 0; });
+  const Tensor induction = Pointing(length, [](Index i) { return i >= 6 ? i - 4 : 0; });
+  CHECK(Value("self", self, info) == 1.0);
+  CHECK(Value("previous", previous, info) == 1.0);
+  CHECK(Value("previous_abs", previous, info) == About(1.0 - 1.0 / 11));  // row 0 looks at itself
+  CHECK(Value("duplicate", duplicate, info) == 1.0);
+  CHECK(Value("duplicate_text", duplicate, info) == About(5.0 / 11));  // the first copy has nothing to find
+  CHECK(Value("induction", induction, info) == 1.0);
+  CHECK(Value("induction_text", induction, info) == 1.0);
+  CHECK(Value("induction_text_loose", induction, info) == 1.0);
+  CHECK(Value("induction_match", induction, info) == About(5.0 / 11));
+  CHECK(Value("induction_diagonal", induction, info) == About(6.0 / 7));  // row 4 finds BOS there, row 5 nothing
+  CHECK(Value("previous", induction, info) == About(1.0 / 10));           // row 1 looks at BOS, its neighbour
+  CHECK(Value("induction", previous, info) == 0.0);
+  CHECK(Value("self", previous, info) == About(1.0 / 11));
+  CHECK(Compute("induction", induction, info).n_valid == 5);
+  CHECK(Compute("previous", previous, info).n_valid == 10);
+}
+
+TEST_CASE("looking ahead is defined only where a query may") {
+  const Tensor next = Pointing(6, [](Index i) { return i + 1; });
+  CHECK(Value("next", next) == 1.0);
+  CHECK(Compute("next", next).n_valid == 5);
+  CHECK(!Compute("next", CausalUniform(6), {.causal = true}).value);
+  CHECK(Value("offset", next) == About((5.0 * 1 - 5) / 6));  // five look ahead by 1, the last back by 5
+}
+
+TEST_CASE("induction in any text: sums over prior occurrences, the threshold, and the query itself") {
+  // a b a a b: query 2 has a at 0; query 3 has a at 0 and 2; query 4 has b at 1.
+  const std::vector<std::int32_t> tokens = {1, 2, 1, 1, 2};
+  const Tensor weights({5, 5}, std::vector<float>{1.0f, 0,     0,      0,     0,  //
+                                                  0.5f, 0.5f,  0,      0,     0,  //
+                                                  0.3f, 0.5f,  0.2f,   0,     0,  //
+                                                  0.1f, 0.25f, 0.3f,   0.35f, 0,  //
+                                                  0.5f, 0.4f,  0.009f, 0.05f, 0.041f});
+  const MapInfo info{.causal = true, .tokens = tokens};
+  // Strict: query 2 at 1; query 3 at 1 (3 is itself); query 4 at 2, below 0.01.
+  CHECK(Value("induction_text", weights, info) == About((0.5 + 0.25 + 0.0) / 3));
+  CHECK(Value("induction_text_loose", weights, info) == About((0.5 + 0.25 + 0.35 + 0.0) / 3));
+  CHECK(Compute("induction_text", weights, info).n_valid == 3);
+  CHECK(Value("duplicate_text", weights, info) == About((0.3 + 0.1 + 0.3 + 0.4) / 5));
+  const std::vector<std::int32_t> distinct = {1, 2, 3, 4, 5};
+  CHECK(!Compute("induction_text", weights, {.causal = true, .tokens = distinct}).value);
+  // An adjacent pair alone gives no strict candidate.
+  const std::vector<std::int32_t> pair = {1, 2, 3, 4, 4};
+  CHECK(!Compute("induction_text", weights, {.causal = true, .tokens = pair}).value);
+  CHECK(Value("induction_text_loose", weights, {.causal = true, .tokens = pair}) == About(0.041));
+}
+
+TEST_CASE("uniform attention has entropy ln n, a pointing head none") {
+  for (const Index n : {2, 3, 7, 64}) {
+    const Tensor uniform({n, n}, std::vector<float>(static_cast<std::size_t>(n * n), 1.0f / static_cast<float>(n)));
+    const double expected = std::log(static_cast<double>(n));
+    CHECK(Value("entropy", uniform) == About(expected));
+    CHECK(Value("entropy_uniform", uniform) == About(expected));
+    CHECK(Value("entropy_normalized", uniform) == About(1.0));
+    CHECK(Value("perplexity", uniform) == About(static_cast<double>(n)));
+    CHECK(Value("entropy_smoothed", uniform) == About(expected));
+    CHECK(Value("sharpness", uniform) == About(1.0 / static_cast<double>(n)));
+  }
+  const Tensor pointing = Pointing(9, [](Index i) { return i - 1; });
+  CHECK(Value("entropy", pointing) == 0.0);
+  CHECK(Value("perplexity", pointing) == 1.0);
+  CHECK(Value("sharpness", pointing) == 1.0);
+  // Causal: row i of ln(i + 1), of which row 0 is left out of the normalised one.
+  double mean = 0.0;
+  for (int i = 0; i < 9; ++i) mean += std::log(i + 1.0) / 9;
+  CHECK(Value("entropy", CausalUniform(9), {.causal = true}) == About(mean));
+  CHECK(Value("entropy_normalized", CausalUniform(9), {.causal = true}) == About(1.0));
+  CHECK(Compute("entropy_normalized", CausalUniform(9), {.causal = true}).n_valid == 8);
+}
+
+TEST_CASE("confidence leaves special columns out; their mass is counted apart") {
+  const std::vector<std::uint8_t> special = {1, 0, 0, 1};
+  const Tensor weights({4, 4}, std::vector<float>{0.7f, 0.1f, 0.1f, 0.1f,  //
+                                                  0.5f, 0.3f, 0.1f, 0.1f,  //
+                                                  0.0f, 0.2f, 0.8f, 0.0f,  //
+                                                  0.1f, 0.2f, 0.1f, 0.6f});
+  const MapInfo info{.special = special};
+  CHECK(Value("confidence", weights, info) == About((0.1 + 0.3 + 0.8 + 0.2) / 4));
+  CHECK(Value("confidence", weights) == About((0.7 + 0.5 + 0.8 + 0.6) / 4));
+  CHECK(Value("sharpness", weights, info) == About((0.7 + 0.5 + 0.8 + 0.6) / 4));
+  CHECK(Value("special", weights, info) == About((0.8 + 0.6 + 0.0 + 0.7) / 4));
+  CHECK(Value("special_from_special", weights, info) == About((0.8 + 0.7) / 2));
+  CHECK(Value("special_from_rest", weights, info) == About(0.6 / 2));
+  CHECK(!Compute("special", weights).value);
+  const std::vector<std::uint8_t> all = {1, 1, 1, 1};
+  CHECK(!Compute("confidence", weights, {.special = all}).value);
+  CHECK(!Compute("special_from_rest", weights, {.special = all}).value);
+}
+
+TEST_CASE("distances, their variance and sign, and bands around the diagonal") {
+  const Tensor back = Pointing(8, [](Index i) { return i - 3; });  // rows 0 to 2 look at key 0
+  CHECK(Value("distance", back) == About((0 + 1 + 2 + 5 * 3) / 8.0));
+  CHECK(Value("offset", back) == About(-(0 + 1 + 2 + 5 * 3) / 8.0));
+  CHECK(Value("distance_variance", back) == About((0 + 1 + 4 + 5 * 9) / 8.0 - 18.0 * 18 / 64));
+  CHECK(Value("distance_variance", Pointing(8, [](Index i) { return i; })) == 0.0);
+  CHECK(Value("locality_0", back) == About(1.0 / 8));
+  CHECK(Value("locality_2", back) == About(3.0 / 8));
+  CHECK(Value("locality_4", back) == 1.0);
+  const HeadMap map(back.view<2>(), {});
+  CHECK(*Locality(map, 3).value == 1.0);
+  CHECK_THROWS_AS(Locality(map, -1), Error);
+  // A strip of a larger map: query t stands at t + 5.
+  const Tensor strip({3, 8}, std::vector<float>(24, 1.0f / 8));
+  double expected = 0.0;
+  for (int t = 5; t < 8; ++t)
+    for (int s = 0; s < 8; ++s) expected += std::abs(t - s) / 24.0;
+  CHECK(Value("distance", strip, {.query_offset = 5}) == About(expected));
+  CHECK(Value("previous", strip, {.query_offset = 5}) == About(1.0 / 8));
+}
+
+TEST_CASE("patch distance: pixels, CLS neither as a row nor as a column, rows not renormalised") {
+  // CLS and 2 × 3 patches of 16 pixels. Patch 0 looks half at CLS and half at the far corner, the others at themselves.
+  Tensor weights = Pointing(7, [](Index i) { return i; });
+  weights.view<2>()(1, 1) = 0.0f;
+  weights.view<2>()(1, 0) = weights.view<2>()(1, 6) = 0.5f;
+  const MapInfo info{.grid = {.prefix = 1, .columns = 3, .patch_size = 16.0}};
+  CHECK(Value("patch_distance", weights, info) == About(16.0 * 0.5 * std::sqrt(5.0) / 6));
+  CHECK(Compute("patch_distance", weights, info).n_valid == 6);
+  CHECK(!Compute("patch_distance", weights).value);
+}
+
+TEST_CASE("sink: what the k-th key gets from itself on") {
+  const Tensor weights({4, 4}, std::vector<float>{1.0f, 0, 0, 0,        //
+                                                  0.6f, 0.4f, 0, 0,     //
+                                                  0.2f, 0.2f, 0.6f, 0,  //
+                                                  0.2f, 0.1f, 0.1f, 0.6f});
+  const HeadMap map(weights.view<2>(), {.causal = true});
+  CHECK(*SinkScore(map, 1).value == About(2.0 / 4));
+  CHECK(*SinkScore(map, 2).value == About(0.7 / 3));
+  CHECK(*SinkScore(map, 4).value == About(0.6));
+  CHECK(!SinkScore(map, 5).value);
+  CHECK_THROWS_AS(SinkScore(map, 0), Error);
+  CHECK(Value("sink", weights) == About(0.5));
+  CHECK(Value("sink_rate", weights) == 1.0);
+  const std::vector<MetricValue> alphas = {{0.5, 4}, {0.3, 4}, {}, {0.31, 4}};
+  CHECK(*SinkFraction(alphas).value == About(2.0 / 3));
+  CHECK(SinkFraction(alphas).n_valid == 3);
+  CHECK(!SinkFraction({}).value);
+}
+
+TEST_CASE("padded and fully masked rows are left out, whatever they hold") {
+  // Left padding of two tokens; rows 0 and 1 hold NaN, row 4 is fully masked.
+  Tensor weights({5, 5}, std::vector<float>(25, 0.0f));
+  for (Index j = 0; j < 5; ++j) weights.view<2>()(0, j) = weights.view<2>()(1, j) = kNan;
+  weights.view<2>()(2, 2) = 1.0f;
+  weights.view<2>()(3, 2) = 0.75f;
+  weights.view<2>()(3, 3) = 0.25f;
+  const std::vector<std::uint8_t> padding = {1, 1, 0, 0, 0};
+  const MapInfo info{.causal = true, .padded_queries = padding, .padded_keys = padding};
+  CHECK(Value("self", weights, info) == About(1.25 / 2));
+  CHECK(Value("previous", weights, info) == About(0.75));  // row 2 has no neighbour but padding
+  CHECK(Compute("previous", weights, info).n_valid == 1);
+  CHECK(Value("sink", weights, info) == About(1.75 / 2));  // the first key that is there
+  CHECK(Value("entropy_uniform", weights, info) == About(std::log(2.0) / 2));
+  // The same by a mask that hides everything from those rows; their NaN is not read.
+  std::vector<std::uint8_t> visible(25, 0);
+  for (const std::size_t cell : {12u, 17u, 18u}) visible[cell] = 1;
+  const MapInfo masked{.visible = DenseView(visible.data(), std::array<Index, 2>{5, 5})};
+  CHECK(Value("self", weights, masked) == About(1.25 / 2));
+  CHECK(Compute("self", weights, masked).n_valid == 2);
+}
+
+TEST_CASE("every metric: a value or none, never NaN, on maps of all shapes") {
+  Random random(7);
+  for (const auto& [queries, keys] : {std::pair<Index, Index>{1, 1}, {1, 9}, {9, 1}, {2, 2}, {5, 8}, {16, 16}}) {
+    for (const bool causal : {false, true}) {
+      const Tensor weights = RandomWeights(random, {queries, keys}, causal);
+      std::vector<std::int32_t> tokens;
+      std::vector<std::uint8_t> special;
+      for (Index s = 0; s < keys; ++s) {
+        tokens.push_back(static_cast<std::int32_t>(random.Below(3)));
+        special.push_back(random.Chance(0.3));
+      }
+      const MapInfo full{.causal = causal,
+                         .tokens = tokens,
+                         .special = special,
+                         .repeat = {0, keys / 2},
+                         .grid = {.prefix = 1, .columns = keys > 1 ? keys - 1 : 1}};
+      for (const MapInfo& info : {MapInfo{}, full}) {
+        const HeadMap map(weights.view<2>(), info);
+        for (const Metric& metric : Metrics()) {
+          const MetricValue result = metric.function(map);
+          CHECK_MESSAGE(result.value.has_value() == (result.n_valid > 0), metric.name);
+          if (result.value) CHECK_MESSAGE(std::isfinite(*result.value), metric.name);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("one token: only what one token can have") {
+  const Tensor one({1, 1}, std::vector<float>{1.0f});
+  const std::vector<std::int32_t> token = {3};
+  const MapInfo info{.causal = true, .tokens = token};
+  CHECK(Value("self", one, info) == 1.0);
+  CHECK(Value("entropy", one, info) == 0.0);
+  CHECK(Value("distance", one, info) == 0.0);
+  for (const char* name : {"previous", "next", "entropy_normalized", "duplicate", "induction", "induction_text"})
+    CHECK_MESSAGE(!Compute(name, one, info).value, name);
+}
+
+TEST_CASE("rows that are no distributions have no entropy, but masses") {
+  const Tensor sigmoid({2, 2}, std::vector<float>{0.9f, 0.8f, 0.1f, 0.05f});
+  for (const char* name : {"entropy", "entropy_smoothed", "entropy_normalized", "perplexity"})
+    CHECK_MESSAGE(!Compute(name, sigmoid).value, name);
+  CHECK(Value("self", sigmoid) == About((0.9 + 0.05) / 2));
+}
+
+TEST_CASE("weights that are none are refused, by their place") {
+  const auto refuses = [](Tensor weights, const MapInfo& info, ErrorCode code) {
+    return Refusal(code, [&] { HeadMap(weights.view<2>(), info); });
+  };
+  const auto square = [](float a, float b, float c, float d) { return Tensor({2, 2}, std::vector<float>{a, b, c, d}); };
+  CHECK(refuses(square(1, 0, kNan, 1), {}, ErrorCode::kValue) == "weights[1, 0] is nan, expected 0 to 1");
+  CHECK(refuses(square(1, 0, -0.5f, 1), {}, ErrorCode::kValue).find("weights[1, 0] is -0.5") == 0);
+  CHECK(refuses(square(1, 0, 0, 1.5f), {}, ErrorCode::kValue).find("weights[1, 1] is 1.5") == 0);
+  CHECK(refuses(square(1, 0, 0, std::numeric_limits<float>::infinity()), {}, ErrorCode::kValue).find("inf") !=
+        std::string::npos);
+  CHECK(refuses(square(0.5f, 0.5f, 0, 1), {.causal = true}, ErrorCode::kValue) ==
+        "weights[0, 1] is 0.500000, but that cell is masked");
+  const std::vector<std::int32_t> three(3);
+  const std::vector<std::uint8_t> flags(3);
+  const auto unit = [&] { return square(1, 0, 0, 1); };
+  CHECK(refuses(unit(), {.tokens = three}, ErrorCode::kShape) == "tokens has shape (3,), expected (2,)");
+  CHECK(refuses(unit(), {.padded_queries = flags}, ErrorCode::kShape).find("padded_queries") == 0);
+  CHECK(refuses(unit(), {.padded_keys = flags}, ErrorCode::kShape).find("padded_keys") == 0);
+  CHECK(refuses(unit(), {.special = flags}, ErrorCode::kShape).find("special") == 0);
+  CHECK(refuses(unit(), {.visible = DenseView(flags.data(), std::array<Index, 2>{1, 3})}, ErrorCode::kShape) ==
+        "visible has shape (1, 3), expected (2, 2)");
+  constexpr Index kHuge = std::numeric_limits<Index>::max();
+  CHECK(refuses(unit(), {.query_offset = kHuge}, ErrorCode::kValue).find("query_offset") == 0);
+  for (const RepeatedSequence repeat : {RepeatedSequence{0, 2}, {1, 1}, {-1, 1}, {0, -1}, {kHuge, kHuge}})
+    CHECK(refuses(unit(), {.repeat = repeat}, ErrorCode::kValue).find("repeat: twice") == 0);
+  for (const PatchGrid grid : {PatchGrid{0, 3}, {1, 2}, {-1, 1}, {0, -1}, {kHuge, 1}, {0, 2, kNan}, {0, 2, 0.0}})
+    CHECK(refuses(unit(), {.grid = grid}, ErrorCode::kValue).find("grid: 2 keys") == 0);
+  CHECK(refuses(Tensor({0, 2}), {}, ErrorCode::kShape) == "weights of shape (0, 2) are empty, expected [T, S]");
+  CHECK(refuses(Tensor({2, 0}), {}, ErrorCode::kShape).find("empty") != std::string::npos);
+  CHECK(Refusal(ErrorCode::kShape, [] { HeadMetrics({}, {}); }) == "weights are empty, expected [H, T, S]");
+  CHECK(Refusal(ErrorCode::kOption, [] {
+          FindMetric("indukction");
+        }).find("no metric is called \"indukction\"; there are self, previous,") == 0);
+}
+
+TEST_CASE("by name, for all heads at once") {
+  Tensor weights({2, 4, 4});
+  const Tensor previous = Pointing(4, [](Index i) { return i - 1; }), self = Pointing(4, [](Index i) { return i; });
+  std::copy_n(previous.data(), 16, weights.data());
+  std::copy_n(self.data(), 16, weights.data() + 16);
+  const std::string_view names[] = {"self", "previous"};
+  const auto values = HeadMetrics(weights.view<3>(), {.causal = true}, names);
+  REQUIRE(values.size() == 2);
+  CHECK(*values[0][0].value == 0.25);
+  CHECK(*values[0][1].value == 1.0);
+  CHECK(*values[1][0].value == 1.0);
+  CHECK(*values[1][1].value == 0.0);
+  CHECK(HeadMetrics(weights.view<3>(), {})[0].size() == Metrics().size());
+  for (const Metric& metric : Metrics()) CHECK(&FindMetric(metric.name) == &metric);
+}
+
+TEST_CASE("which sequences are repeated ones") {
+  using Tokens = std::vector<std::int32_t>;
+  const auto length = [](const Tokens& tokens) { return FindRepeat(tokens).length; };
+  CHECK(length({1, 2, 1, 2}) == 2);
+  CHECK(length({0, 1, 2, 1, 2}) == 2);
+  CHECK(FindRepeat(Tokens{0, 1, 2, 1, 2}).begin == 1);
+  CHECK(length({}) == 0);
+  CHECK(length({1}) == 0);
+  CHECK(length({1, 1}) == 0);
+  CHECK(length({1, 2, 1, 3}) == 0);
+  CHECK(length({1, 2, 3, 1, 2}) == 0);
+}
+
+}  // namespace
+}  // namespace headlens::testing
