@@ -11,22 +11,6 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Random rows that sum to 1; causal maps are zeros above the diagonal.
-Tensor RandomWeights(Random& random, Shape shape, bool causal = false) {
-  Tensor weights = random.NormalTensor(std::move(shape), 2.0f);
-  const Index keys = weights.shape().back(), queries = weights.shape()[weights.shape().size() - 2];
-  for (Index row = 0; row < weights.size() / keys; ++row) {
-    float* values = weights.data() + row * keys;
-    double sum = 0.0;
-    for (Index j = 0; j < keys; ++j) {
-      values[j] = causal && j > row % queries ? 0.0f : std::exp(values[j]);
-      sum += double{values[j]};
-    }
-    for (Index j = 0; j < keys; ++j) values[j] = static_cast<float>(double{values[j]} / sum);
-  }
-  return weights;
-}
-
 /// [layers, heads, T, T] in which every token looks at itself.
 Tensor Identity(Index layers, Index heads, Index length) {
   Tensor weights({layers, heads, length, length},

@@ -29,24 +29,6 @@ Tensor CausalUniform(Index length) {
   return weights;
 }
 
-/// Random rows that sum to 1, causal or not.
-Tensor RandomWeights(Random& random, Shape shape, bool causal) {
-  Tensor weights = random.NormalTensor(std::move(shape), 2.0f);
-  const Index keys = weights.shape().back(), queries = weights.shape()[weights.shape().size() - 2];
-  for (Index row = 0; row < weights.size() / keys; ++row) {
-    const std::span<float> values =
-        weights.values().subspan(static_cast<std::size_t>(row * keys), static_cast<std::size_t>(keys));
-    double sum = 0.0;
-    for (Index j = 0; j < keys; ++j) {
-      float& x = values[static_cast<std::size_t>(j)];
-      x = causal && j > row % queries ? 0.0f : std::exp(x);
-      sum += double{x};
-    }
-    for (float& x : values) x = static_cast<float>(double{x} / sum);
-  }
-  return weights;
-}
-
 MetricValue Compute(std::string_view name, const Tensor& weights, const MapInfo& info = {}) {
   return FindMetric(name).function(HeadMap(weights.view<2>(), info));
 }

@@ -46,6 +46,9 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// Attention weights of any rank [.., T, S]: random rows that sum to 1, zeros above the diagonal when `causal`.
+Tensor RandomWeights(Random& random, Shape shape, bool causal = false);
+
 }  // namespace headlens::testing
 
 #endif  // HEADLENS_TESTS_CORE_SUPPORT_H_
