@@ -3,21 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "checks.h"
+#include "masks/mask_set.h"
+#include "normalizers/registry.h"
+#include "positions/bias_table.h"
 
 namespace headlens {
 namespace {
 
 template <class T, std::size_t Rank>
-Shape ShapeOf(const View<T, Rank>& view) {
-  return Shape(view.shape.begin(), view.shape.end());
-}
-
-template <class T, std::size_t Rank>
 void ExpectShape(const char* name, const View<T, Rank>& view, const std::array<Index, Rank>& expected,
                  const char* why) {
   if (!view || view.shape == expected) return;
-  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(ShapeOf(view)) + ", expected " +
+  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(view)) + ", expected " +
                                      ToString(Shape(expected.begin(), expected.end())) + why);
 }
 
@@ -31,7 +30,7 @@ void ExpectDenseRows(const char* name, const View<T, Rank>& view) {
 void ValidateQkv(const AttentionProblem& p) {
   if (!p.q || !p.k) throw Error(ErrorCode::kShape, "query and key must be given");
   const auto& [batch, heads, queries, width] = p.q.shape;
-  const std::string both = "query " + ToString(ShapeOf(p.q)) + " and key " + ToString(ShapeOf(p.k));
+  const std::string both = "query " + ToString(SizesOf(p.q)) + " and key " + ToString(SizesOf(p.k));
   if (p.k.shape[0] != batch) throw Error(ErrorCode::kShape, both + " differ in batch size");
   if (p.k.shape[3] != width) throw Error(ErrorCode::kShape, both + " differ in head width (the last size)");
   const Index kv_heads = p.k.shape[1];
@@ -40,7 +39,7 @@ void ValidateQkv(const AttentionProblem& p) {
                                        ", must be a multiple of the key/value heads, " + std::to_string(kv_heads));
   }
   if (width < 1)
-    throw Error(ErrorCode::kShape, "the head width must be at least 1, query has " + ToString(ShapeOf(p.q)));
+    throw Error(ErrorCode::kShape, "the head width must be at least 1, query has " + ToString(SizesOf(p.q)));
   if (p.v) {
     ExpectShape("value", p.v, {batch, kv_heads, p.k.shape[2], p.v.shape[3]}, " (batch, heads and length of the key)");
   }
@@ -50,27 +49,25 @@ void ValidateQkv(const AttentionProblem& p) {
 }
 
 void ValidateMask(const AttentionProblem& p) {
-  const Mask& mask = p.mask;
-  const Index batch = p.q.shape[0], heads = p.q.shape[1], queries = p.q.shape[2];
-  const Index keys = p.k.shape[2] - mask.appended_keys;
-  if (mask.appended_keys < 0 || keys < 0) throw Error(ErrorCode::kShape, "more keys are appended than there are");
-  const char* const why = " (batch, heads, queries, keys)";
-  ExpectShape("attn_mask", mask.boolean, {batch, heads, queries, keys}, why);
-  ExpectShape("attn_mask", mask.additive, {batch, heads, queries, keys}, why);
-  ExpectShape("key_padding_mask", mask.key_padding, {batch, keys}, " (batch, keys)");
-  ExpectShape("valid_lens", mask.valid_lens, {batch, queries}, " (batch, queries)");
-  if (!mask.additive) return;
-  for (Index b = 0; b < (mask.additive.strides[0] ? batch : std::min<Index>(batch, 1)); ++b)
-    for (Index h = 0; h < (mask.additive.strides[1] ? heads : std::min<Index>(heads, 1)); ++h)
-      for (Index t = 0; t < (mask.additive.strides[2] ? queries : std::min<Index>(queries, 1)); ++t)
-        for (Index s = 0; s < keys; ++s) {
-          const float value = mask.additive(b, h, t, s);
-          if (std::isnan(value) || value == std::numeric_limits<float>::infinity()) {
-            throw Error(ErrorCode::kValue, "attn_mask holds " + std::string(std::isnan(value) ? "NaN" : "+inf") +
-                                               " at " + ToString(Shape{b, h, t, s}) +
-                                               "; expected finite numbers or -inf");
-          }
-        }
+  if (p.mask.appended_keys < 0 || MaskableKeys(p) < 0) {
+    throw Error(ErrorCode::kShape, "more keys are appended than there are");
+  }
+  for (const MaskRule* rule : MaskRules())
+    if (rule->validate && rule->present(p.mask)) rule->validate(p);
+}
+
+void ValidateNumbers(const AttentionProblem& p) {
+  if (!(p.dropout_p >= 0.0 && p.dropout_p <= 1.0)) {
+    throw Error(ErrorCode::kValue, "dropout_p must be between 0 and 1, got " + std::to_string(p.dropout_p));
+  }
+  if (!(p.softcap >= 0.0f) || !std::isfinite(p.softcap)) {
+    throw Error(ErrorCode::kValue, "softcap must be positive, or 0 for none, got " + std::to_string(p.softcap));
+  }
+  if (!std::isfinite(p.scale)) throw Error(ErrorCode::kValue, "scale must be a finite number");
+  if (p.head_mask) {
+    ExpectShape("head_mask", p.head_mask, {p.q.shape[0], p.q.shape[1]}, " (batch, heads)");
+    ExpectFinite("head_mask", p.head_mask);
+  }
 }
 
 void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
@@ -80,6 +77,7 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
     const char* name;
     const View<float, 4>& view;
   } maps[] = {{"weights", r.weights},
+              {"dropout_mask", r.dropout_mask},
               {"dropped_weights", r.dropped_weights},
               {"scores", r.scores},
               {"scaled_scores", r.scaled_scores},
@@ -107,14 +105,10 @@ float DefaultScale(Index head_dim) { return static_cast<float>(1.0 / std::sqrt(s
 void Validate(const AttentionProblem& problem, const AttentionResults& results) {
   ValidateQkv(problem);
   ValidateMask(problem);
+  Validate(problem.position_bias, problem.q.shape[1]);
+  Validate(problem.normalizer, problem.q.shape[1]);
+  ValidateNumbers(problem);
   ValidateResults(problem, results);
-  if (!(problem.dropout_p >= 0.0 && problem.dropout_p <= 1.0)) {
-    throw Error(ErrorCode::kValue, "dropout_p must be between 0 and 1, got " + std::to_string(problem.dropout_p));
-  }
-  if (!(problem.softcap >= 0.0f) || !std::isfinite(problem.softcap)) {
-    throw Error(ErrorCode::kValue, "softcap must be positive, or 0 for none, got " + std::to_string(problem.softcap));
-  }
-  if (!std::isfinite(problem.scale)) throw Error(ErrorCode::kValue, "scale must be a finite number");
 }
 
 Index KvHead(const AttentionProblem& problem, Index h) {
@@ -122,25 +116,21 @@ Index KvHead(const AttentionProblem& problem, Index h) {
   return problem.gqa_order == GqaOrder::kBlock ? h / (heads / kv_heads) : h % kv_heads;
 }
 
-Index VisibleKeys(const AttentionProblem& problem, Index b, Index t) {
-  const Mask& mask = problem.mask;
-  const Index keys = problem.k.shape[2] - mask.appended_keys;
-  Index visible = keys;
-  if (mask.causal) {
-    const Index shift = mask.causal_alignment == CausalAlignment::kBottomRight ? keys - problem.q.shape[2] : 0;
-    visible = std::min(visible, t + mask.query_offset + shift + 1);
-  }
-  if (mask.valid_lens) visible = std::min<Index>(visible, mask.valid_lens(b, t));
-  return std::max<Index>(visible, 0);
+Index QueryPosition(const AttentionProblem& problem, Index t) {
+  const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
+  return t + problem.query_offset + (from_the_end ? MaskableKeys(problem) - problem.q.shape[2] : 0);
 }
 
+Index KeyPosition(const AttentionProblem& problem, Index s) { return s + problem.key_offset; }
+
 bool IsMasked(const AttentionProblem& problem, Index b, Index h, Index t, Index s) {
-  const Mask& mask = problem.mask;
-  if (s >= problem.k.shape[2] - mask.appended_keys) return false;
-  if (s >= VisibleKeys(problem, b, t)) return true;
-  if (mask.key_padding && mask.key_padding(b, s)) return true;
-  if (mask.boolean && (mask.boolean(b, h, t, s) != 0) != mask.boolean_keeps) return true;
-  return mask.additive && mask.additive(b, h, t, s) == -std::numeric_limits<float>::infinity();
+  if (s >= MaskableKeys(problem)) return false;
+  MaskSet masks(problem);
+  const KeyRange range = masks.Range(b, t);
+  if (s < range.begin || s >= range.end) return true;
+  std::uint8_t mark = 0;
+  masks.Mark({b, h, t}, {s, s + 1}, &mark);
+  return mark != 0;
 }
 
 }  // namespace headlens

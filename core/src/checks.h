@@ -3,6 +3,8 @@
 #ifndef HEADLENS_SRC_CHECKS_H_
 #define HEADLENS_SRC_CHECKS_H_
 
+#include <array>
+#include <cmath>
 #include <string>
 
 #include "headlens/backend.h"
@@ -19,6 +21,24 @@ inline void ExpectSizes(const char* what, const Shape& got, const Shape& expecte
 template <class T, std::size_t Rank>
 Shape SizesOf(const View<T, Rank>& view) {
   return Shape(view.shape.begin(), view.shape.end());
+}
+
+/// NaN and infinities are errors in what a caller gives beside queries, keys and values.
+template <std::size_t Rank>
+void ExpectFinite(const char* what, const View<const float, Rank>& view) {
+  std::array<Index, Rank> at{};
+  Index count = 1;
+  for (const Index size : view.shape) count *= size;
+  for (Index i = 0; i < count; ++i) {
+    Index rest = i, offset = 0;
+    for (std::size_t dim = Rank; dim-- > 0; rest /= view.shape[dim]) {
+      at[dim] = rest % view.shape[dim];
+      offset += at[dim] * view.strides[dim];
+    }
+    if (std::isfinite(view.data[offset])) continue;
+    throw Error(ErrorCode::kValue, std::string(what) + " holds " + std::to_string(view.data[offset]) + " at " +
+                                       ToString(Shape(at.begin(), at.end())) + "; expected finite numbers");
+  }
 }
 
 inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) {

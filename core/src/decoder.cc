@@ -176,8 +176,8 @@ void Decoder::RunLayer(const Layer& layer, const Tensor& cosine, const Tensor& s
   kept.q = project(normal, *layer.q);
   kept.k = project(normal, *layer.k);
   const Tensor v = project(normal, *layer.v);
-  backend_.Rotary(AsPositions(kept.q, config_.heads), cosine.view<2>(), sine.view<2>());
-  backend_.Rotary(AsPositions(kept.k, config_.kv_heads), cosine.view<2>(), sine.view<2>());
+  backend_.Rotary(AsPositions(kept.q, config_.heads), cosine.view<2>(), sine.view<2>(), RotaryPairs::kHalf);
+  backend_.Rotary(AsPositions(kept.k, config_.kv_heads), cosine.view<2>(), sine.view<2>(), RotaryPairs::kHalf);
 
   const Tensor heads({length, config_.heads * config_.head_dim});
   AttentionProblem problem;
@@ -219,7 +219,7 @@ void DecoderAttention::Map(Index layer, Index head, Index row_begin, Index row_e
   problem.k = {k.at(0, group), {1, 1, length_, config.head_dim}, k.strides};
   problem.scale = DefaultScale(config.head_dim);
   problem.mask.causal = true;
-  problem.mask.query_offset = row_begin;
+  problem.query_offset = row_begin;
   AttentionResults results;
   results.weights = {
       weights.data, {1, 1, weights.shape[0], weights.shape[1]}, {0, 0, weights.strides[0], weights.strides[1]}};

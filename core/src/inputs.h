@@ -26,6 +26,8 @@ struct Given {
   RawTensor raw() const { return {dtype, shape, bytes.data()}; }
 };
 
+inline bool IsBoolean(DType dtype) { return dtype == DType::kU8 || dtype == DType::kBool; }
+
 using Inputs = std::map<std::string, Given, std::less<>>;
 
 /// The inputs of one run, as views; keeps what had to be converted. Errors name the input.
@@ -40,13 +42,16 @@ class Arguments {
 
   const float* Floats(std::string_view name, const Given& input);
   const std::uint8_t* Booleans(std::string_view name, const Given& input) const;
-  /// Integers as 32 bits, each from 0 to `most`.
-  const std::int32_t* Counts(std::string_view name, const Given& input, Index most);
+  /// Integers as 32 bits, each from `least` to `most`.
+  const std::int32_t* Integers(std::string_view name, const Given& input, Index least, Index most);
+
+  /// Keeps values made for this run.
+  const float* Keep(std::span<const float> values);
 
  private:
   const Inputs& inputs_;
   std::list<Tensor> converted_;
-  std::list<std::vector<std::int32_t>> counts_;
+  std::list<std::vector<std::int32_t>> integers_;
 };
 
 /// What query, key and value have in common when key and value may be left out.
@@ -66,10 +71,6 @@ struct Sizes {
   Index batch, heads, queries, keys;
   bool batched = true;  ///< whether the caller's tensors have a batch dimension
 };
-/// Reads the masks of one attention by their names ("" where there is none such).
-Mask ReadMask(Arguments& args, const Sizes& sizes, const CommonOptions& options, bool causal,
-              std::string_view attn_mask, std::string_view padding, std::string_view lengths);
-
 /// [B, T, D] as the caller laid it out: batch first, step first, or without a batch.
 template <class T>
 View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool batch_first) {

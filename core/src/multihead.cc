@@ -55,9 +55,6 @@ void Project(const Backend& backend, const LinearWeights& weights, const View<co
   }
 }
 
-/// [B, H, T, d] written into [B, T, H·d] rows: merging heads.
-View<float, 4> HeadsOf(const View<float, 3>& x, Index heads) { return SplitHeads(x, heads); }
-
 void CopyHeads(const View<const float, 4>& from, const View<float, 4>& to) {
   if (!to) return;
   ExpectSizes("q, k or v", SizesOf(to), SizesOf(from));
@@ -65,22 +62,6 @@ void CopyHeads(const View<const float, 4>& from, const View<float, 4>& to) {
     for (Index h = 0; h < from.shape[1]; ++h)
       for (Index t = 0; t < from.shape[2]; ++t)
         for (Index i = 0; i < from.shape[3]; ++i) to(b, h, t, i) = from(b, h, t, i);
-}
-
-void CheckInputs(const MultiheadConfig& config, const MultiheadInputs& in) {
-  const auto expect = [](const char* name, const View<const float, 3>& x, const Shape& expected, const char* why) {
-    if (!x) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
-    if (SizesOf(x) != expected) {
-      throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(x)) +
-                                         " (batch, length, width), expected " + ToString(expected) + why);
-    }
-  };
-  if (!in.query || !in.key) throw Error(ErrorCode::kShape, "query and key must be given");
-  const Index batch = in.query.shape[0];
-  expect("query", in.query, {batch, in.query.shape[1], config.embed_dim}, ": the width is embed_dim");
-  expect("key", in.key, {batch, in.key.shape[1], config.key_width()}, ": the batch of query, the width kdim");
-  expect("value", in.value, {batch, in.key.shape[1], config.value_width()},
-         ": the batch and length of key, the width vdim");
 }
 
 }  // namespace
@@ -96,30 +77,38 @@ void Validate(const MultiheadConfig& config) {
                                        std::to_string(config.embed_dim) + " and num_heads " +
                                        std::to_string(config.num_heads));
   }
+  if (config.num_kv_heads < 0 || config.num_heads % config.kv_heads() != 0) {
+    throw Error(ErrorCode::kShape, "num_heads must be a multiple of num_kv_heads, got num_heads " +
+                                       std::to_string(config.num_heads) + " and num_kv_heads " +
+                                       std::to_string(config.num_kv_heads));
+  }
 }
 
 MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const StateDict& state, const Backend& backend)
     : config_(config), backend_(backend) {
   Validate(config);
-  const Index d = config.embed_dim;
-  const Tensor in_bias = config.bias ? Parameter(state, "in_proj_bias", {3 * d}) : Tensor();
-  const auto bias = [&](Index part) {
-    return config.bias ? in_bias.values().subspan(static_cast<std::size_t>(part * d), static_cast<std::size_t>(d))
+  const Index d = config.embed_dim, kv = config.kv_dim();
+  const Tensor in_bias = config.bias ? Parameter(state, "in_proj_bias", {d + 2 * kv}) : Tensor();
+  const auto bias = [&](Index first, Index count) {
+    return config.bias ? in_bias.values().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count))
                        : std::span<float>();
   };
   if (config.packed_projections()) {
     const Tensor weight = Parameter(state, "in_proj_weight", {3 * d, d});
-    q_proj_ = backend.PackLinear(Rows(weight.view<2>(), 0, d), bias(0));
-    k_proj_ = backend.PackLinear(Rows(weight.view<2>(), d, d), bias(1));
-    v_proj_ = backend.PackLinear(Rows(weight.view<2>(), 2 * d, d), bias(2));
+    q_proj_ = backend.PackLinear(Rows(weight.view<2>(), 0, d), bias(0, d));
+    k_proj_ = backend.PackLinear(Rows(weight.view<2>(), d, d), bias(d, d));
+    v_proj_ = backend.PackLinear(Rows(weight.view<2>(), 2 * d, d), bias(2 * d, d));
   } else {
-    q_proj_ = backend.PackLinear(Parameter(state, "q_proj_weight", {d, d}).view<2>(), bias(0));
-    k_proj_ = backend.PackLinear(Parameter(state, "k_proj_weight", {d, config.key_width()}).view<2>(), bias(1));
-    v_proj_ = backend.PackLinear(Parameter(state, "v_proj_weight", {d, config.value_width()}).view<2>(), bias(2));
+    const auto project = [&](const char* name, Index out, Index in, Index first) {
+      return backend.PackLinear(Parameter(state, name, {out, in}).view<2>(), bias(first, out));
+    };
+    q_proj_ = project("q_proj_weight", d, d, 0);
+    k_proj_ = project("k_proj_weight", kv, config.key_width(), d);
+    v_proj_ = project("v_proj_weight", kv, config.value_width(), d + kv);
   }
   if (config.add_bias_kv) {
-    bias_k_ = Parameter(state, "bias_k", {1, 1, d});
-    bias_v_ = Parameter(state, "bias_v", {1, 1, d});
+    bias_k_ = Parameter(state, "bias_k", {1, 1, kv});
+    bias_v_ = Parameter(state, "bias_v", {1, 1, kv});
   }
   out_weight_ = Parameter(state, "out_proj.weight", {d, d});
   const Tensor out_bias = config.bias ? Parameter(state, "out_proj.bias", {d}) : Tensor();
@@ -127,13 +116,33 @@ MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const Stat
 }
 
 Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
-  const Index d = config.embed_dim;
-  return d * (2 * d + config.key_width() + config.value_width()) + (config.bias ? 4 * d : 0) +
-         (config.add_bias_kv ? 2 * d : 0);
+  const Index d = config.embed_dim, kv = config.kv_dim();
+  return 2 * d * d + kv * (config.key_width() + config.value_width()) + (config.bias ? 2 * d + 2 * kv : 0) +
+         (config.add_bias_kv ? 2 * kv : 0);
 }
 
-void MultiheadAttention::Append(const MultiheadInputs& inputs, View<float, 3> k, View<float, 3> v) const {
-  const Index length = inputs.key.shape[1], width = config_.embed_dim;
+void MultiheadAttention::CheckInputs(const MultiheadInputs& in) const {
+  const auto expect = [](const char* name, const View<const float, 3>& x, const Shape& expected, const char* why) {
+    if (!x) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
+    if (SizesOf(x) != expected) {
+      throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(x)) +
+                                         " (batch, length, width), expected " + ToString(expected) + why);
+    }
+  };
+  if (!in.query || !in.key) throw Error(ErrorCode::kShape, "query and key must be given");
+  const Index batch = in.query.shape[0];
+  expect("query", in.query, {batch, in.query.shape[1], config_.embed_dim}, ": the width is embed_dim");
+  expect("key", in.key, {batch, in.key.shape[1], config_.key_width()}, ": the batch of query, the width kdim");
+  expect("value", in.value, {batch, in.key.shape[1], config_.value_width()},
+         ": the batch and length of key, the width vdim");
+  if (in.cache && config_.appended_keys() > 0) {
+    throw Error(ErrorCode::kOption,
+                "a layer with add_bias_kv or add_zero_attn cannot take past keys: what it appends stands last");
+  }
+}
+
+void MultiheadAttention::AppendConstants(Index length, View<float, 3> k, View<float, 3> v) const {
+  const Index width = config_.kv_dim();
   for (Index b = 0; b < k.shape[0]; ++b) {
     Index s = length;
     if (config_.add_bias_kv) {
@@ -166,45 +175,42 @@ void MultiheadAttention::Contributions(View<const float, 4> heads, View<float, 4
 }
 
 void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadResults& results) const {
-  CheckInputs(config_, inputs);
+  CheckInputs(inputs);
   const Index batch = inputs.query.shape[0], queries = inputs.query.shape[1], d = config_.embed_dim,
-              heads = config_.num_heads;
+              kv = config_.kv_dim(), heads = config_.num_heads;
   const Index length = inputs.key.shape[1], keys = length + config_.appended_keys();
   if (results.output) ExpectSizes("output", SizesOf(results.output), {batch, queries, d});
 
   // Projections keep the memory order of their inputs, so that each is one product over all rows.
-  const Tensor q_rows({batch * queries, d}), k_rows({batch * keys, d}), v_rows({batch * keys, d}),
+  const Tensor q_rows({batch * queries, d}), k_rows({batch * keys, kv}), v_rows({batch * keys, kv}),
       head_rows({batch * queries, d});
   const View<float, 3> q = LaidOutLike(inputs.query, q_rows.data(), d, 0),
                        joined = LaidOutLike(inputs.query, head_rows.data(), d, 0);
-  const View<float, 3> k = LaidOutLike(inputs.key, k_rows.data(), d, config_.appended_keys());
-  const View<float, 3> v = LaidOutLike(inputs.key, v_rows.data(), d, config_.appended_keys());
+  const View<float, 3> k = LaidOutLike(inputs.key, k_rows.data(), kv, config_.appended_keys());
+  const View<float, 3> v = LaidOutLike(inputs.key, v_rows.data(), kv, config_.appended_keys());
   Project(backend_, *q_proj_, inputs.query, q);
   Project(backend_, *k_proj_, inputs.key, Leading(k, length));
   Project(backend_, *v_proj_, inputs.value, Leading(v, length));
-  Append(inputs, k, v);
+  AppendConstants(length, k, v);
 
   AttentionProblem problem;
+  static_cast<AttentionSettings&>(problem) = inputs;
   problem.q = SplitHeads(q, heads);
-  problem.k = SplitHeads(k, heads);
-  problem.v = SplitHeads(v, heads);
-  problem.scale = inputs.scale.value_or(DefaultScale(d / heads));
-  problem.softcap = inputs.softcap;
-  problem.softcap_order = inputs.softcap_order;
-  problem.mask = inputs.mask;
+  problem.k = SplitHeads(k, config_.kv_heads());
+  problem.v = SplitHeads(v, config_.kv_heads());
+  problem.scale = inputs.scale.value_or(DefaultScale(config_.head_dim()));
   problem.mask.appended_keys = config_.appended_keys();
-  problem.fully_masked = inputs.fully_masked;
-  problem.dropout_p = inputs.dropout_p;
-  problem.seed = inputs.seed;
+  CopyHeads(problem.v, results.v);
+  Place(backend_, inputs.rotary, SplitHeads(q, heads), SplitHeads(Leading(k, length), config_.kv_heads()), inputs.cache,
+        problem);
+  CopyHeads(problem.q, results.q);
+  CopyHeads(SplitHeads(View<const float, 3>(k), config_.kv_heads()), results.k);
 
   AttentionResults attention = results.attention;
-  const View<float, 4> head_outputs = HeadsOf(joined, heads);
+  const View<float, 4> head_outputs = SplitHeads(joined, heads);
   attention.output = head_outputs;
   backend_.Attention(problem, attention);
 
-  CopyHeads(problem.q, results.q);
-  CopyHeads(problem.k, results.k);
-  CopyHeads(problem.v, results.v);
   CopyHeads(head_outputs, results.attention.output);
   if (results.contributions) Contributions(head_outputs, results.contributions);
   if (results.output) Project(backend_, *out_proj_, joined, results.output);

@@ -18,10 +18,13 @@ constexpr std::string_view kStages[] = {"q",
                                         "biased_scores",
                                         "masked_scores",
                                         "weights",
+                                        "dropout_mask",
                                         "dropped_weights",
                                         "lse",
                                         "head_outputs",
-                                        "head_contributions"};
+                                        "head_contributions",
+                                        "present_key",
+                                        "present_value"};
 
 /// The points on which the well-known libraries disagree. (That a NaN behind a mask reaches nothing is not a choice
 /// here.)
@@ -39,6 +42,36 @@ constexpr Conventions kOnnx = {true, CausalAlignment::kBottomRight, FullyMasked:
 constexpr Conventions kKeras = {true, CausalAlignment::kTopLeft, FullyMasked::kZero};
 constexpr Conventions kJax = {true, CausalAlignment::kTopLeft, FullyMasked::kUniform};
 constexpr Conventions kFlash = {true, CausalAlignment::kBottomRight, FullyMasked::kZero};
+
+std::optional<Rotary> ReadRotary(OptionReader& reader) {
+  Rotary rotary;
+  rotary.pairs = reader.Choice("rotary", RotaryPairs::kHalf,
+                               {{"half", RotaryPairs::kHalf}, {"interleaved", RotaryPairs::kInterleaved}});
+  rotary.dim = reader.Count("rotary_dim", 0, 2);
+  rotary.base = reader.Number("rotary_base", 10000.0);
+  rotary.scale = reader.Number("rotary_scale", 1.0);
+  if (reader.Has("rotary")) return rotary;
+  for (const char* name : {"rotary_dim", "rotary_base", "rotary_scale"}) {
+    if (reader.Has(name))
+      throw Error(ErrorCode::kOption, std::string(name) + " needs rotary, \"half\" or \"interleaved\"");
+  }
+  return std::nullopt;
+}
+
+std::set<std::string, std::less<>> ReadStages(OptionReader& reader) {
+  std::set<std::string, std::less<>> stages;
+  std::string known;
+  for (const std::string_view stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage);
+  for (const std::string& stage : reader.Names("stages")) {
+    if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages)) {
+      throw Error(ErrorCode::kOption,
+                  "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
+                      ", expected some of: " + known);
+    }
+    stages.insert(stage);
+  }
+  return stages;
+}
 
 }  // namespace
 
@@ -144,16 +177,8 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   options.need_weights = reader.Flag("need_weights", need_weights);
   options.average_weights = reader.Flag("average_attn_weights", true);
   options.backend = &FindBackend(reader.Text("backend", "simd"));
-  std::string known;
-  for (const std::string_view stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage);
-  for (const std::string& stage : reader.Names("stages")) {
-    if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages)) {
-      throw Error(ErrorCode::kOption,
-                  "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
-                      ", expected some of: " + known);
-    }
-    options.stages.insert(stage);
-  }
+  options.rotary = ReadRotary(reader);
+  options.stages = ReadStages(reader);
   return options;
 }
 
@@ -162,6 +187,7 @@ MultiheadConfig ReadMultihead(OptionReader& reader) {
   MultiheadConfig config;
   config.embed_dim = reader.Count("embed_dim", kUnset, 1);
   config.num_heads = reader.Count("num_heads", kUnset, 1);
+  config.num_kv_heads = reader.Count("num_kv_heads", kUnset, 1);
   config.kdim = reader.Count("kdim", kUnset, 1);
   config.vdim = reader.Count("vdim", kUnset, 1);
   config.bias = reader.Flag("bias", true);
@@ -180,9 +206,14 @@ TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_att
   TransformerLayerConfig config;
   config.attention = ReadMultihead(reader);
   config.dim_feedforward = reader.Count("dim_feedforward", 2048, 1);
-  config.activation =
-      reader.Choice("activation", Activation::kRelu, {{"relu", Activation::kRelu}, {"gelu", Activation::kGelu}});
+  config.activation = reader.Choice("activation", Activation::kRelu,
+                                    {{"relu", Activation::kRelu},
+                                     {"gelu", Activation::kGelu},
+                                     {"gelu_tanh", Activation::kGeluTanh},
+                                     {"swiglu", Activation::kSwiGlu}});
   config.layer_norm_eps = static_cast<float>(reader.Number("layer_norm_eps", 1e-5));
+  config.norm = reader.Choice("norm", NormKind::kLayerNorm,
+                              {{"layer_norm", NormKind::kLayerNorm}, {"rms_norm", NormKind::kRmsNorm}});
   config.norm_first = reader.Flag("norm_first", false);
   config.cross_attention = cross_attention;
   return config;

@@ -13,6 +13,7 @@
 
 #include "headlens/attention.h"
 #include "headlens/backend.h"
+#include "headlens/positions.h"
 #include "headlens/transformer.h"
 #include "nlohmann/json.hpp"
 
@@ -37,6 +38,10 @@ class OptionReader {
 
   template <class E>
   E Choice(const char* name, E fallback, std::initializer_list<std::pair<std::string_view, E>> choices) {
+    return Choice(name, fallback, std::vector(choices));
+  }
+  template <class E>
+  E Choice(const char* name, E fallback, const std::vector<std::pair<std::string_view, E>>& choices) {
     const nlohmann::json* value = Find(name);
     if (!value) return fallback;
     std::string known;
@@ -72,6 +77,7 @@ struct CommonOptions {
   std::uint64_t seed = 0;
   bool need_weights = false;
   bool average_weights = true;
+  std::optional<Rotary> rotary;
   std::set<std::string, std::less<>> stages;
 
   bool Wants(std::string_view stage) const { return stages.contains(stage); }

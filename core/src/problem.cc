@@ -2,27 +2,33 @@
 #include "headlens/problem.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <vector>
 
 #include "headlens/multihead.h"
+#include "headlens/positions.h"
 #include "headlens/safetensors.h"
 #include "headlens/transformer.h"
 #include "inputs.h"
+#include "masks/mask_reader.h"
+#include "normalizers/registry.h"
 #include "options.h"
+#include "positions/bias_table.h"
 #include "results.h"
 
 namespace headlens {
 namespace {
 
-enum class Op { kScaledDotProduct, kMultihead, kEncoderLayer, kDecoderLayer };
+enum class Op { kScaledDotProduct, kMultihead, kEncoderLayer, kDecoderLayer, kEmbedding };
 
 constexpr std::pair<std::string_view, Op> kOps[] = {
     {"scaled_dot_product_attention", Op::kScaledDotProduct},
     {"multihead_attention", Op::kMultihead},
     {"transformer_encoder_layer", Op::kEncoderLayer},
     {"transformer_decoder_layer", Op::kDecoderLayer},
+    {"embedding", Op::kEmbedding},
 };
 
 Op FindOp(std::string_view name) {
@@ -37,14 +43,23 @@ Op FindOp(std::string_view name) {
 
 /// What a call is given, beside parameters.
 std::vector<std::string_view> InputNames(Op op) {
+  std::vector<std::string_view> names;
   switch (op) {
+    case Op::kEmbedding:
+      return {"ids"};
     case Op::kEncoderLayer:
-      return {"src", "src_mask", "src_key_padding_mask", "valid_lens"};
+      names = {"src", "src_mask", "src_key_padding_mask"};
+      break;
     case Op::kDecoderLayer:
-      return {"tgt", "memory", "tgt_mask", "tgt_key_padding_mask", "memory_mask", "memory_key_padding_mask"};
+      names = {"tgt", "memory", "tgt_mask", "tgt_key_padding_mask", "memory_mask", "memory_key_padding_mask"};
+      break;
     default:
-      return {"query", "key", "value", "attn_mask", "key_padding_mask", "valid_lens"};
+      names = {"query", "key", "value", "attn_mask", "key_padding_mask"};
   }
+  names.insert(names.end(),
+               {"valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents", "alibi_slopes",
+                "relative_bias", "t5_bias", "sinks", "head_mask", "past_key", "past_value"});
+  return names;
 }
 
 std::vector<std::string> ParameterNames(Op op) {
@@ -55,6 +70,7 @@ std::vector<std::string> ParameterNames(Op op) {
   const auto add_attention = [&](const std::string& prefix) {
     for (const char* name : kAttention) names.push_back(prefix + name);
   };
+  if (op == Op::kEmbedding) names = {"weight", "position_embeddings"};
   if (op == Op::kMultihead) add_attention("");
   if (op == Op::kEncoderLayer || op == Op::kDecoderLayer) {
     add_attention("self_attn.");
@@ -70,68 +86,233 @@ std::vector<std::string> ParameterNames(Op op) {
   }
   return names;
 }
-Results RunScaledDotProduct(Arguments& args, OptionReader& reader) {
+
+View<const float, 2> ReadHeadMask(Arguments& args, const Sizes& n) {
+  const Given* input = args.Find("head_mask");
+  if (!input) return {};
+  const bool by_batch = input->shape == Shape{n.batch, n.heads};
+  if (!by_batch && input->shape != Shape{n.heads}) {
+    throw Error(ErrorCode::kShape, "head_mask has shape " + ToString(input->shape) + ", expected " +
+                                       ToString({n.heads}) + " or " + ToString({n.batch, n.heads}));
+  }
+  return {args.Floats("head_mask", *input), {n.batch, n.heads}, {by_batch ? n.heads : 0, 1}};
+}
+
+/// Everything about an attention but its q, k and v. `n.keys` counts past keys.
+AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const CommonOptions& options, const Sizes& n,
+                               const MaskNames& names) {
+  AttentionSettings settings;
+  settings.softcap = options.softcap;
+  settings.softcap_order = options.softcap_order;
+  settings.gqa_order = options.gqa_order;
+  settings.fully_masked = options.fully_masked;
+  settings.dropout_p = options.dropout_p;
+  settings.seed = options.seed;
+  settings.mask = ReadMask(reader, args, options, n, names);
+  if (names.over_memory) return settings;
+  settings.position_bias = ReadPositionBias({reader, args, n.heads});
+  settings.normalizer = ReadNormalizer(reader, args, n.heads);
+  settings.head_mask = ReadHeadMask(args, n);
+  return settings;
+}
+
+/// The cache of a run: the caller's, one made of `past_key` and `past_value`, or none.
+class PastKeys {
+ public:
+  /// `as_heads` reads a tensor as [B, G, P, d].
+  template <class F>
+  PastKeys(Arguments& args, const CommonOptions& options, KvCache* given, const F& as_heads) : cache_(given) {
+    const Given *key = args.Find("past_key"), *value = args.Find("past_value");
+    if (!key && !value && !options.Wants("present_key") && !options.Wants("present_value")) return;
+    if (given && (key || value)) {
+      throw Error(ErrorCode::kOption, "past_key and past_value stand in the cache already: leave one out");
+    }
+    if (!given) cache_ = &own_.emplace();
+    if (!key && !value) return;
+    const View<const float, 4> k = as_heads("past_key", args.Need("past_key")),
+                               v = as_heads("past_value", args.Need("past_value"));
+    cache_->Append(k, v);
+  }
+
+  KvCache* cache() const { return cache_; }
+  /// Keys that stand before those of this run.
+  Index count() const { return cache_ ? cache_->reachable() : 0; }
+
+  void Store(ResultSet& set, const CommonOptions& options) const {
+    const auto store = [&](const char* name, const View<const float, 4>& from) {
+      if (!options.Wants(name)) return;
+      const View<float, 4> to = set.PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
+      for (Index b = 0; b < from.shape[0]; ++b)
+        for (Index g = 0; g < from.shape[1]; ++g)
+          for (Index s = 0; s < from.shape[2]; ++s) std::copy_n(from.at(b, g, s), from.shape[3], to.at(b, g, s));
+    };
+    store("present_key", cache_ ? cache_->k() : View<const float, 4>());
+    store("present_value", cache_ ? cache_->v() : View<const float, 4>());
+  }
+
+ private:
+  std::optional<KvCache> own_;
+  KvCache* cache_;
+};
+
+/// A copy in which heads can be turned.
+View<float, 4> Turnable(Tensor& storage, const View<const float, 4>& from) {
+  storage = Tensor(Shape(from.shape.begin(), from.shape.end()));
+  const View<float, 4> to = storage.view<4>();
+  for (Index b = 0; b < from.shape[0]; ++b)
+    for (Index h = 0; h < from.shape[1]; ++h)
+      for (Index t = 0; t < from.shape[2]; ++t) std::copy_n(from.at(b, h, t), from.shape[3], to.at(b, h, t));
+  return to;
+}
+
+void ExpectSameHeads(const Qkv& in, const AttentionProblem& problem) {
+  if (problem.q.shape[1] == problem.k.shape[1]) return;
+  throw Error(ErrorCode::kShape, "query " + ToString(in.query.shape) + " and key " + ToString(in.key.shape) +
+                                     " differ in heads; enable_gqa allows fewer key/value heads");
+}
+
+Results RunScaledDotProduct(Arguments& args, OptionReader& reader, KvCache* given_cache) {
   CommonOptions options = ReadCommon(reader, /*mask_keeps=*/true, /*need_weights=*/false);
-  const bool enable_gqa = reader.Flag("enable_gqa", false), causal = reader.Flag("is_causal", false);
+  const bool enable_gqa = reader.Flag("enable_gqa", false);
   // Per-head, unless the average was asked for: PyTorch's function has no heads to average over.
   options.average_weights = reader.Flag("average_attn_weights", false);
-  reader.RejectUnknown();
 
   const Qkv in(args);
   const std::size_t rank = in.query.shape.size();
+  const auto as_heads = [&](std::string_view name, const Given& input) {
+    return AsHeads(name, args.Floats(name, input), input.shape, rank, enable_gqa);
+  };
   AttentionProblem problem;
-  problem.q = AsHeads("query", args.Floats("query", in.query), in.query.shape, rank, enable_gqa);
-  problem.k = AsHeads(in.key_name, args.Floats(in.key_name, in.key), in.key.shape, rank, enable_gqa);
-  problem.v = AsHeads(in.value_name, args.Floats(in.value_name, in.value), in.value.shape, rank, enable_gqa);
-  if (!enable_gqa && problem.q.shape[1] != problem.k.shape[1]) {
-    throw Error(ErrorCode::kShape, "query " + ToString(in.query.shape) + " and key " + ToString(in.key.shape) +
-                                       " differ in heads; enable_gqa allows fewer key/value heads");
-  }
-  const Sizes n{problem.q.shape[0], problem.q.shape[1], problem.q.shape[2], problem.k.shape[2]};
+  problem.q = as_heads("query", in.query);
+  problem.k = as_heads(in.key_name, in.key);
+  problem.v = as_heads(in.value_name, in.value);
+  if (!enable_gqa) ExpectSameHeads(in, problem);
+  const PastKeys past(args, options, given_cache, as_heads);
+  const Sizes n{problem.q.shape[0], problem.q.shape[1], problem.q.shape[2], past.count() + problem.k.shape[2]};
+  static_cast<AttentionSettings&>(problem) = ReadSettings(reader, args, options, n, {});
   problem.scale = options.scale.value_or(DefaultScale(std::max<Index>(problem.q.shape[3], 1)));
-  problem.softcap = options.softcap;
-  problem.softcap_order = options.softcap_order;
-  problem.gqa_order = options.gqa_order;
-  problem.fully_masked = options.fully_masked;
-  problem.dropout_p = options.dropout_p;
-  problem.seed = options.seed;
-  problem.mask = ReadMask(args, n, options, causal, "attn_mask", "key_padding_mask", "valid_lens");
+  reader.RejectUnknown();
 
+  Tensor q, k;
+  if (options.rotary || past.cache()) {
+    const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k);
+    problem.q = turned_q;
+    problem.k = turned_k;
+    Place(*options.backend, options.rotary, turned_q, turned_k, past.cache(), problem);
+  }
   const Shape lead(in.query.shape.begin(), in.query.shape.end() - 2);
   ResultSet set(options, n, n.keys, lead, rank == 4 ? Shape{n.batch} : lead);
   AttentionResults results = set.Attention(problem.v.shape[3]);
   if (!results.output) results.output = set.PerHead("output", n.queries, problem.v.shape[3]);
   options.backend->Attention(problem, results);
+  past.Store(set, options);
   if (const auto it = set.results.find("head_outputs"); it != set.results.end())
     set.results.insert_or_assign("output", it->second.Clone());
   return std::move(set.results);
 }
 
-MultiheadInputs InputsFor(const CommonOptions& options) {
+/// What a layer's attention takes from the options of a run.
+MultiheadInputs InputsFor(const AttentionSettings& settings, const CommonOptions& options) {
   MultiheadInputs in;
-  in.fully_masked = options.fully_masked;
+  static_cast<AttentionSettings&>(in) = settings;
   in.scale = options.scale;
-  in.softcap = options.softcap;
-  in.softcap_order = options.softcap_order;
-  in.dropout_p = options.dropout_p;
-  in.seed = options.seed;
   return in;
 }
 
-MultiheadResults ResultsFor(ResultSet& set, const MultiheadConfig& config, const Sizes& n) {
-  const Index head_dim = config.embed_dim / config.num_heads, keys = n.keys + config.appended_keys();
+MultiheadResults ResultsFor(ResultSet& set, const CommonOptions& options, const MultiheadConfig& config, Index queries,
+                            Index keys) {
+  const Index head_dim = config.head_dim(), kv_heads = config.kv_heads();
   MultiheadResults r;
   r.attention = set.Attention(head_dim);
-  r.q = set.PerHeadIfWanted("q", n.queries, head_dim);
-  r.k = set.PerHeadIfWanted("k", keys, head_dim);
-  r.v = set.PerHeadIfWanted("v", keys, head_dim);
-  r.contributions = set.PerHeadIfWanted("head_contributions", n.queries, config.embed_dim);
+  const auto wanted = [&](const char* name, Index heads, Index rows, Index columns) {
+    return options.Wants(name) ? set.PerHead(name, heads, rows, columns) : View<float, 4>();
+  };
+  r.q = wanted("q", config.num_heads, queries, head_dim);
+  r.k = wanted("k", kv_heads, keys, head_dim);
+  r.v = wanted("v", kv_heads, keys, head_dim);
+  r.contributions = wanted("head_contributions", config.num_heads, queries, config.embed_dim);
   return r;
 }
 
 ResultSet MakeResultSet(const CommonOptions& options, const Sizes& n, Index columns) {
   return n.batched ? ResultSet(options, n, columns, {n.batch, n.heads}, {n.batch})
                    : ResultSet(options, n, columns, {n.heads}, {});
+}
+
+/// `past_key` and `past_value` of a layer: [B, G, P, d], without B when its input has none.
+auto LayerHeads(Arguments& args) {
+  return [&args](std::string_view name, const Given& input) {
+    return AsHeads(name, args.Floats(name, input), input.shape, input.shape.size(), /*heads_in_three=*/true);
+  };
+}
+
+struct EmbeddingConfig {
+  enum class Positions { kNone, kSinusoidal, kLearned };
+  Positions positions;
+  Index offset;
+  bool scaled;
+};
+
+EmbeddingConfig ReadEmbedding(OptionReader& reader) {
+  using Positions = EmbeddingConfig::Positions;
+  EmbeddingConfig config;
+  config.positions = reader.Choice(
+      "positions", Positions::kNone,
+      {{"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}});
+  config.offset = reader.Count("position_offset", 0, 0);
+  config.scaled = reader.Flag("scale_embeddings", false);
+  reader.RejectUnknown();
+  return config;
+}
+
+/// A parameter of two dimensions, whatever their sizes.
+Tensor Matrix(const Inputs& parameters, const char* name) {
+  const auto it = parameters.find(name);
+  if (it == parameters.end()) throw Error(ErrorCode::kShape, std::string("parameter ") + name + " is missing");
+  if (it->second.shape.size() != 2) {
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has shape " + ToString(it->second.shape) + ", expected 2 dimensions");
+  }
+  return ToFloat(it->second.raw());
+}
+
+/// Rows of positions for `length` tokens.
+Tensor PositionRows(const EmbeddingConfig& config, const Inputs& parameters, Index length, Index width) {
+  if (config.positions == EmbeddingConfig::Positions::kSinusoidal)
+    return SinusoidalPositions(length, width, config.offset);
+  const Tensor all = Matrix(parameters, "position_embeddings");
+  if (all.shape()[1] != width || config.offset > all.shape()[0] - length) {
+    throw Error(ErrorCode::kShape, "position_embeddings has shape " + ToString(all.shape()) + ", expected at least (" +
+                                       std::to_string(length) + " positions from " + std::to_string(config.offset) +
+                                       " on, a width of " + std::to_string(width) + ")");
+  }
+  return Tensor({length, width}, {all.view<2>().at(config.offset), static_cast<std::size_t>(length * width)});
+}
+
+/// weight[ids] (· √D) (+ positions) (Vaswani et al. 2017, §3.4 and §3.5).
+Results RunEmbedding(Arguments& args, const Inputs& parameters, OptionReader& reader) {
+  const EmbeddingConfig config = ReadEmbedding(reader);
+  const Tensor weight = Matrix(parameters, "weight");
+  const Given& ids = args.Need("ids");
+  if (ids.shape.empty() || ids.shape.size() > 2) {
+    throw Error(ErrorCode::kShape, "ids has shape " + ToString(ids.shape) + ", expected (length) or (batch, length)");
+  }
+  const Index width = weight.shape()[1], length = ids.shape.back();
+  const std::int32_t* id = args.Integers("ids", ids, 0, weight.shape()[0] - 1);
+  Shape shape = ids.shape;
+  shape.push_back(width);
+  Tensor output(shape);
+  const auto factor = config.scaled ? static_cast<float>(std::sqrt(static_cast<double>(width))) : 1.0f;
+  const bool placed = config.positions != EmbeddingConfig::Positions::kNone;
+  const Tensor positions = placed ? PositionRows(config, parameters, length, width) : Tensor();
+  for (Index row = 0; row < ElementCount(ids.shape); ++row) {
+    const float* from = weight.view<2>().at(id[row]);
+    const float* add = placed ? positions.view<2>().at(row % length) : nullptr;
+    for (Index i = 0; i < width; ++i) output.data()[row * width + i] = from[i] * factor + (add ? add[i] : 0.0f);
+  }
+  Results results;
+  results.insert_or_assign("output", std::move(output));
+  return results;
 }
 
 }  // namespace
@@ -158,8 +339,9 @@ struct Problem::State {
   /// Whether the layer must be built anew for these options.
   bool Outdated(const nlohmann::json& merged) {
     nlohmann::json key = nlohmann::json::object();
-    for (const char* name : {"embed_dim", "num_heads", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn",
-                             "dim_feedforward", "activation", "layer_norm_eps", "norm_first", "backend"}) {
+    for (const char* name :
+         {"embed_dim", "num_heads", "num_kv_heads", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn",
+          "dim_feedforward", "activation", "norm", "layer_norm_eps", "norm_first", "backend"}) {
       if (merged.contains(name)) key[name] = merged[name];
     }
     const bool outdated = parameters_changed || key != built_from;
@@ -167,70 +349,87 @@ struct Problem::State {
     return outdated;
   }
 
-  Results RunMultihead(Arguments& args, const nlohmann::json& merged) {
+  Results RunMultihead(Arguments& args, const nlohmann::json& merged, KvCache* given_cache) {
     OptionReader reader(merged);
     const MultiheadConfig config = ReadMultihead(reader);
     const CommonOptions options = ReadCommon(reader, /*mask_keeps=*/false, /*need_weights=*/true);
-    const bool batch_first = reader.Flag("batch_first", false), causal = reader.Flag("is_causal", false);
+    const bool batch_first = reader.Flag("batch_first", false);
+    const Qkv given(args);
+    const auto as_batches = [&](std::string_view name, const Given& input) {
+      return AsBatches(name, args.Floats(name, input), input.shape, batch_first);
+    };
+    const View<const float, 3> query = as_batches("query", given.query), key = as_batches(given.key_name, given.key),
+                               value = as_batches(given.value_name, given.value);
+    const PastKeys past(args, options, given_cache, LayerHeads(args));
+    const Sizes n{query.shape[0], config.num_heads, query.shape[1], past.count() + key.shape[1],
+                  given.query.shape.size() == 3};
+    MultiheadInputs in = InputsFor(ReadSettings(reader, args, options, n, {}), options);
     reader.RejectUnknown();
     if (Outdated(merged) || !attention) {
       parameters_changed = true;  // stays so when the constructor throws
       attention.emplace(config, parameter_lookup(), *options.backend);
       parameters_changed = false;
     }
-    const Qkv given(args);
-    MultiheadInputs in = InputsFor(options);
-    in.query = AsBatches("query", args.Floats("query", given.query), given.query.shape, batch_first);
-    in.key = AsBatches(given.key_name, args.Floats(given.key_name, given.key), given.key.shape, batch_first);
-    in.value = AsBatches(given.value_name, args.Floats(given.value_name, given.value), given.value.shape, batch_first);
-    const Sizes n{in.query.shape[0], config.num_heads, in.query.shape[1], in.key.shape[1],
-                  given.query.shape.size() == 3};
-    in.mask = ReadMask(args, n, options, causal, "attn_mask", "key_padding_mask", "valid_lens");
+    in.query = query;
+    in.key = key;
+    in.value = value;
+    in.rotary = options.rotary;
+    in.cache = past.cache();
     ResultSet set = MakeResultSet(options, n, n.keys + config.appended_keys());
-    MultiheadResults results = ResultsFor(set, config, n);
+    MultiheadResults results = ResultsFor(set, options, config, n.queries, key.shape[1] + config.appended_keys());
     results.output = AsBatches("output", set.Make("output", given.query.shape), given.query.shape, batch_first);
     attention->Forward(in, results);
+    past.Store(set, options);
     return std::move(set.results);
   }
 
-  Results RunLayer(Arguments& args, const nlohmann::json& merged) {
+  Results RunLayer(Arguments& args, const nlohmann::json& merged, KvCache* given_cache) {
     const bool decoder = op == Op::kDecoderLayer;
     OptionReader reader(merged);
     const TransformerLayerConfig config = ReadTransformerLayer(reader, decoder);
     const CommonOptions options = ReadCommon(reader, /*mask_keeps=*/false, /*need_weights=*/false);
     const bool batch_first = reader.Flag("batch_first", false);
-    const bool causal = reader.Flag(decoder ? "tgt_is_causal" : "is_causal", false);
-    const bool memory_causal = decoder && reader.Flag("memory_is_causal", false);
+    const std::string name = decoder ? "tgt" : "src";
+    const Given& input = args.Need(name);
+    const View<const float, 3> x = AsBatches(name, args.Floats(name, input), input.shape, batch_first);
+    const PastKeys past(args, options, given_cache, LayerHeads(args));
+    const Sizes n{x.shape[0], config.attention.num_heads, x.shape[1], past.count() + x.shape[1],
+                  input.shape.size() == 3};
+    const MaskNames names{name + "_mask", name + "_key_padding_mask", decoder ? "tgt_is_causal" : "is_causal"};
+    MultiheadInputs self = InputsFor(ReadSettings(reader, args, options, n, names), options), cross;
+    self.rotary = options.rotary;
+    self.cache = past.cache();
+    ResultSet set = MakeResultSet(options, n, n.keys + config.attention.appended_keys());
+    MultiheadResults results =
+        ResultsFor(set, options, config.attention, n.queries, x.shape[1] + config.attention.appended_keys());
+    results.output = AsBatches("output", set.Make("output", input.shape), input.shape, batch_first);
+
+    // Of the attention over the memory only the weights are handed out, as "memory_weights".
+    CommonOptions weights_only = options;
+    weights_only.stages.clear();
+    std::optional<ResultSet> memory_set;
+    MultiheadResults memory_results;
+    if (decoder) {
+      const Given& memory = args.Need("memory");
+      const auto keys = AsBatches("memory", args.Floats("memory", memory), memory.shape, batch_first);
+      const Sizes m{n.batch, n.heads, n.queries, keys.shape[1], n.batched};
+      const MaskNames memory_names{"memory_mask", "memory_key_padding_mask", "memory_is_causal", true};
+      cross = InputsFor(ReadSettings(reader, args, options, m, memory_names), options);
+      cross.key = cross.value = keys;
+      memory_set.emplace(MakeResultSet(weights_only, m, m.keys + config.attention.appended_keys()));
+      memory_results.attention = memory_set->Attention(0);
+    }
     reader.RejectUnknown();
     if (Outdated(merged) || !layer) {
       parameters_changed = true;
       layer.emplace(config, parameter_lookup(), *options.backend);
       parameters_changed = false;
     }
-    const std::string name = decoder ? "tgt" : "src";
-    const Given& input = args.Need(name);
-    const View<const float, 3> x = AsBatches(name, args.Floats(name, input), input.shape, batch_first);
-    const Sizes n{x.shape[0], config.attention.num_heads, x.shape[1], x.shape[1], input.shape.size() == 3};
-    MultiheadInputs self = InputsFor(options), cross = InputsFor(options);
-    self.mask = ReadMask(args, n, options, causal, name + "_mask", name + "_key_padding_mask", "valid_lens");
-    ResultSet set = MakeResultSet(options, n, n.keys + config.attention.appended_keys());
-    MultiheadResults results = ResultsFor(set, config.attention, n), memory_results;
-    results.output = AsBatches("output", set.Make("output", input.shape), input.shape, batch_first);
-    if (!decoder) {
-      layer->Forward(x, self, cross, results, memory_results);
-      return std::move(set.results);
-    }
-    const Given& memory = args.Need("memory");
-    cross.key = cross.value = AsBatches("memory", args.Floats("memory", memory), memory.shape, batch_first);
-    const Sizes m{n.batch, n.heads, n.queries, cross.key.shape[1], n.batched};
-    cross.mask = ReadMask(args, m, options, memory_causal, "memory_mask", "memory_key_padding_mask", "");
-    // Of the attention over the memory only the weights are handed out, as "memory_weights".
-    CommonOptions weights_only = options;
-    weights_only.stages.clear();
-    ResultSet memory_set = MakeResultSet(weights_only, m, m.keys + config.attention.appended_keys());
-    memory_results.attention = memory_set.Attention(0);
     layer->Forward(x, self, cross, results, memory_results);
-    for (auto& [key, tensor] : memory_set.results) set.results.insert_or_assign("memory_" + key, std::move(tensor));
+    past.Store(set, options);
+    if (memory_set) {
+      for (auto& [key, tensor] : memory_set->results) set.results.insert_or_assign("memory_" + key, std::move(tensor));
+    }
     return std::move(set.results);
   }
 };
@@ -262,26 +461,24 @@ std::span<std::byte> Problem::Input(std::string_view name, DType dtype, const Sh
   return bytes;
 }
 
-Results Problem::Run(std::string_view options) {
+Results Problem::Run(std::string_view options, KvCache* cache) {
   const Inputs inputs = std::exchange(state_->inputs, {});
   nlohmann::json merged = state_->options;
   merged.update(ParseObject(options, "options"));
   Arguments args(inputs);
-  if (state_->op == Op::kMultihead) return state_->RunMultihead(args, merged);
-  if (state_->op != Op::kScaledDotProduct) return state_->RunLayer(args, merged);
+  if (state_->op == Op::kMultihead) return state_->RunMultihead(args, merged, cache);
+  if (state_->op == Op::kEncoderLayer || state_->op == Op::kDecoderLayer) return state_->RunLayer(args, merged, cache);
   OptionReader reader(std::move(merged));
-  return RunScaledDotProduct(args, reader);
+  if (state_->op == Op::kScaledDotProduct) return RunScaledDotProduct(args, reader, cache);
+  if (cache) throw Error(ErrorCode::kOption, "an embedding has no keys to cache");
+  return RunEmbedding(args, state_->parameters, reader);
 }
 
 Index Problem::ParameterCount() const {
   OptionReader reader(state_->options);
-  if (state_->op == Op::kScaledDotProduct) return 0;
+  if (state_->op == Op::kScaledDotProduct || state_->op == Op::kEmbedding) return 0;
   if (state_->op == Op::kMultihead) return MultiheadAttention::ParameterCount(ReadMultihead(reader));
-  const TransformerLayerConfig config = ReadTransformerLayer(reader, state_->op == Op::kDecoderLayer);
-  const Index blocks = config.cross_attention ? 2 : 1, d = config.attention.embed_dim,
-              bias = config.attention.bias ? 1 : 0;
-  return blocks * MultiheadAttention::ParameterCount(config.attention) + 2 * d * config.dim_feedforward +
-         bias * (config.dim_feedforward + d) + (blocks + 1) * d * (1 + bias);
+  return TransformerLayer::ParameterCount(ReadTransformerLayer(reader, state_->op == Op::kDecoderLayer));
 }
 
 Problem ReadCase(std::span<const std::byte> file) {

@@ -6,125 +6,194 @@
 #include <vector>
 
 #include "attention_run.h"
+#include "masks/mask_set.h"
+#include "normalizers/registry.h"
+#include "normalizers/softmax.h"
 #include "philox.h"
+#include "positions/bias_table.h"
 
 namespace headlens {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// One row of attention: query t of head h in batch b.
-class Row {
+/// One row after the other: query t of head h in batch b.
+class ReferenceRun {
  public:
-  Row(const AttentionProblem& problem, Index b, Index h, Index t)
-      : p_(problem), b_(b), h_(h), g_(KvHead(problem, h)), t_(t), row_(static_cast<std::size_t>(problem.k.shape[2])) {}
+  ReferenceRun(const AttentionProblem& problem, const AttentionResults& results)
+      : p_(problem),
+        r_(results),
+        masks_(problem),
+        biases_(problem),
+        normalizer_(FindNormalizer(problem.normalizer.kind)),
+        row_(static_cast<std::size_t>(problem.k.shape[2])),
+        masked_(row_.size()) {}
 
-  void Compute(const AttentionResults& r, double* mean) {
-    // Pass 1: scores = q kᵀ, scaled, soft-capped, biased, masked.
-    Each([&](Index s, double&) { return Dot(s); });
-    Store(r.scores);
-    Each([&](Index, double& x) { return x * p_.scale; });
-    Store(r.scaled_scores);
-    const bool cap_first = p_.softcap_order == SoftcapOrder::kBeforeBias;
-    if (cap_first) Cap(r);
-    Each([&](Index s, double& x) { return x + Bias(s); });
-    Store(r.biased_scores);
-    if (!cap_first) Cap(r);
-    Each([&](Index s, double& x) { return IsMasked(p_, b_, h_, t_, s) ? -kInfinity : x; });
-    Store(r.masked_scores);
-    // Pass 2: weights = exp(score − max) / Σ.
-    const double lse = Softmax();
-    if (r.lse) r.lse(b_, h_, t_) = static_cast<float>(lse);
-    Store(r.weights);
-    if (mean) Each([&](Index s, double& x) { return mean[s] += x / static_cast<double>(p_.q.shape[1]), x; });
-    // Pass 3: dropout.
-    if (p_.dropout_p > 0.0) Each([&](Index s, double& x) { return Keeps(s) ? x / (1.0 - p_.dropout_p) : 0.0; });
-    Store(r.dropped_weights);
-    // Pass 4: output = weights v, over what may be looked at.
-    if (r.output) Blend(r.output);
+  void Run() {
+    const auto& [batch, heads, queries, width] = p_.q.shape;
+    std::vector<double> mean(row_.size());
+    for (Index b = 0; b < batch; ++b)
+      for (Index t = 0; t < queries; ++t) {
+        std::fill(mean.begin(), mean.end(), 0.0);
+        for (Index h = 0; h < heads; ++h) {
+          at_ = {b, h, t};
+          kv_head_ = KvHead(p_, h);
+          RunRow();
+          for (std::size_t s = 0; s < row_.size(); ++s) mean[s] += weights_[s] / static_cast<double>(heads);
+        }
+        if (!r_.mean_weights) continue;
+        for (std::size_t s = 0; s < mean.size(); ++s)
+          r_.mean_weights(b, t, static_cast<Index>(s)) = static_cast<float>(mean[s]);
+      }
   }
 
  private:
+  void RunRow() {
+    FindMasked();
+    // Pass 1: scores = q kᵀ, scaled, soft-capped, biased, masked.
+    Each([&](Index s, double) { return Dot(s); });
+    Store(r_.scores);
+    Each([&](Index, double x) { return x * p_.scale; });
+    Store(r_.scaled_scores);
+    const bool cap_first = p_.softcap_order == SoftcapOrder::kBeforeBias;
+    if (cap_first) Cap();
+    Each([&](Index s, double x) { return x + Bias(s); });
+    Store(r_.biased_scores);
+    if (!cap_first) Cap();
+    Each([&](Index s, double x) { return IsHidden(s) ? -kInfinity : x; });
+    Store(r_.masked_scores);
+    // Pass 2: weights.
+    Normalize();
+    Store(r_.weights);
+    weights_ = row_;
+    // Pass 3: dropout, head mask.
+    Each([&](Index s, double x) { return Keeps(s) ? (p_.dropout_p < 1.0 ? x / (1.0 - p_.dropout_p) : 0.0) : 0.0; });
+    if (p_.head_mask) Each([&](Index, double x) { return HeadFactor() == 0.0 ? 0.0 : x * HeadFactor(); });
+    Store(r_.dropped_weights);
+    if (r_.dropout_mask)
+      for (Index s = 0; s < p_.k.shape[2]; ++s) r_.dropout_mask(at_.b, at_.h, at_.t, s) = Keeps(s) ? 1.0f : 0.0f;
+    // Pass 4: output = weights v, over what may be looked at.
+    if (r_.output) Blend();
+  }
+
   template <class F>
   void Each(F f) {
     for (std::size_t s = 0; s < row_.size(); ++s) row_[s] = f(static_cast<Index>(s), row_[s]);
   }
 
-  void Store(const View<float, 4>& to) {
-    if (to) Each([&](Index s, double& x) { return to(b_, h_, t_, s) = static_cast<float>(x), x; });
+  void Store(const View<float, 4>& to) const {
+    if (!to) return;
+    for (std::size_t s = 0; s < row_.size(); ++s)
+      to(at_.b, at_.h, at_.t, static_cast<Index>(s)) = static_cast<float>(row_[s]);
   }
+
+  void FindMasked() {
+    const KeyRange range = masks_.Range(at_.b, at_.t);
+    std::fill(masked_.begin(), masked_.end(), std::uint8_t{1});
+    masks_.Mark(at_, range, masked_.data() + range.begin);
+    std::fill(masked_.begin() + MaskableKeys(p_), masked_.end(), std::uint8_t{0});
+  }
+
+  bool IsHidden(Index s) const { return masked_[static_cast<std::size_t>(s)] != 0; }
 
   double Dot(Index s) const {
     double sum = 0.0;
-    for (Index i = 0; i < p_.q.shape[3]; ++i) sum += double{p_.q(b_, h_, t_, i)} * double{p_.k(b_, g_, s, i)};
+    for (Index i = 0; i < p_.q.shape[3]; ++i)
+      sum += double{p_.q(at_.b, at_.h, at_.t, i)} * double{p_.k(at_.b, kv_head_, s, i)};
     return sum;
   }
 
   double Bias(Index s) const {
-    const bool here = p_.mask.additive && s < p_.k.shape[2] - p_.mask.appended_keys;
-    return here ? double{p_.mask.additive(b_, h_, t_, s)} : 0.0;
+    if (s >= MaskableKeys(p_)) return 0.0;
+    const double additive = p_.mask.additive ? double{p_.mask.additive(at_.b, at_.h, at_.t, s)} : 0.0;
+    return additive + biases_.At(at_.h, at_.t, s);
   }
 
-  void Cap(const AttentionResults& r) {
-    if (p_.softcap > 0.0f) Each([&](Index, double& x) { return p_.softcap * std::tanh(x / p_.softcap); });
-    Store(r.capped_scores);
+  void Cap() {
+    if (p_.softcap > 0.0f) Each([&](Index, double x) { return p_.softcap * std::tanh(x / p_.softcap); });
+    Store(r_.capped_scores);
   }
 
-  /// Returns ln Σ exp(score).
-  double Softmax() {
-    double max = -kInfinity;
-    for (const double x : row_) max = std::max(max, x);  // a NaN passes by here and reaches the sum
-    if (std::all_of(row_.begin(), row_.end(), [](double x) { return x == -kInfinity; })) {
+  void Normalize() {
+    fully_masked_ = std::all_of(masked_.begin(), masked_.end(), [](std::uint8_t mark) { return mark != 0; });
+    double lse = -kInfinity;
+    if (fully_masked_) {
       const double uniform = 1.0 / static_cast<double>(row_.size());
       const double value = p_.fully_masked == FullyMasked::kZero  ? 0.0
                            : p_.fully_masked == FullyMasked::kNan ? std::numeric_limits<double>::quiet_NaN()
                                                                   : uniform;
       std::fill(row_.begin(), row_.end(), value);
-      fully_masked_ = true;
-      return -kInfinity;
+    } else {
+      lse = NormalizeVisible();
     }
-    double sum = 0.0;
-    Each([&](Index, double& x) { return sum += std::exp(x - max), std::exp(x - max); });
-    Each([&](Index s, double& x) { return std::isnan(sum) && IsMasked(p_, b_, h_, t_, s) ? 0.0 : x / sum; });
-    return max + std::log(sum);
+    if (r_.lse) r_.lse(at_.b, at_.h, at_.t) = static_cast<float>(lse);
+  }
+
+  /// Returns ln Σ exp.
+  double NormalizeVisible() {
+    Each([&](Index, double x) { return x / double{p_.normalizer.temperature}; });
+    double max = -kInfinity;
+    for (std::size_t s = 0; s < row_.size(); ++s) {
+      if (std::isnan(row_[s])) return Spread(row_[s]);
+      if (!masked_[s]) max = std::max(max, row_[s]);
+    }
+    // Infinite scores: equal shares for the largest.
+    const double infinite = max;
+    if (std::isinf(max)) {
+      Each([&](Index s, double x) { return x == max && !IsHidden(s) ? 0.0 : -kInfinity; });
+      max = 0.0;
+    }
+    const View<const float, 1>& sinks = p_.normalizer.sinks;
+    const NormalizerRow row{p_.normalizer, max, sinks ? std::optional(double{sinks(at_.h)}) : std::nullopt};
+    std::vector<double> copy = row_;
+    const double lse = r_.lse ? *ReferenceSoftmax(copy, row) : 0.0;
+    normalizer_.reference(row_, row);
+    return std::isinf(infinite) ? infinite : lse;
+  }
+
+  /// A NaN reaches all that may be looked at.
+  double Spread(double nan) {
+    Each([&](Index s, double) { return IsHidden(s) ? 0.0 : nan; });
+    return nan;
   }
 
   bool Keeps(Index s) const {
-    const auto row = static_cast<std::uint64_t>((b_ * p_.q.shape[1] + h_) * p_.q.shape[2] + t_);
+    if (p_.dropout_p == 0.0) return true;
+    const auto row = static_cast<std::uint64_t>((at_.b * p_.q.shape[1] + at_.h) * p_.q.shape[2] + at_.t);
     return DropoutKeeps(p_.seed, row * row_.size() + static_cast<std::uint64_t>(s), p_.dropout_p);
   }
 
-  void Blend(const View<float, 4>& output) const {
+  double HeadFactor() const { return p_.head_mask(at_.b, at_.h); }
+
+  void Blend() const {
     const bool blend_masked = fully_masked_ && p_.fully_masked != FullyMasked::kZero;
+    const bool ablated = p_.head_mask && HeadFactor() == 0.0;
     for (Index i = 0; i < p_.v.shape[3]; ++i) {
       double sum = 0.0;
-      for (Index s = 0; s < p_.v.shape[2]; ++s) {
-        if (blend_masked || !IsMasked(p_, b_, h_, t_, s))
-          sum += row_[static_cast<std::size_t>(s)] * double{p_.v(b_, g_, s, i)};
+      for (Index s = 0; s < p_.v.shape[2] && !ablated; ++s) {
+        if (blend_masked || !IsHidden(s))
+          sum += row_[static_cast<std::size_t>(s)] * double{p_.v(at_.b, kv_head_, s, i)};
       }
-      output(b_, h_, t_, i) = static_cast<float>(sum);
+      r_.output(at_.b, at_.h, at_.t, i) = static_cast<float>(sum);
     }
   }
 
   const AttentionProblem& p_;
-  Index b_, h_, g_, t_;
+  const AttentionResults& r_;
+  MaskSet masks_;
+  BiasTable biases_;
+  const NormalizerRule& normalizer_;
+  RowIndex at_{};
+  Index kv_head_ = 0;
   bool fully_masked_ = false;
-  std::vector<double> row_;
+  std::vector<double> row_, weights_;
+  std::vector<std::uint8_t> masked_;
 };
 
 }  // namespace
 
 void RunReferenceAttention(const AttentionProblem& problem, const AttentionResults& results) {
-  const auto& [batch, heads, queries, width] = problem.q.shape;
-  const Index keys = problem.k.shape[2];
-  std::vector<double> mean(results.mean_weights ? static_cast<std::size_t>(keys) : 0);
-  for (Index b = 0; b < batch; ++b)
-    for (Index t = 0; t < queries; ++t) {
-      std::fill(mean.begin(), mean.end(), 0.0);
-      for (Index h = 0; h < heads; ++h)
-        Row(problem, b, h, t).Compute(results, results.mean_weights ? mean.data() : nullptr);
-      for (std::size_t s = 0; s < mean.size(); ++s) results.mean_weights(b, t, s) = static_cast<float>(mean[s]);
-    }
+  ReferenceRun(problem, results).Run();
 }
 
 }  // namespace headlens

@@ -82,15 +82,18 @@ class Reference final : public Backend {
     }
   }
 
-  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) const override {
+  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
+              RotaryPairs pairs) const override {
     CheckRotary(x, cosine, sine);
     const Index half = x.shape[2] / 2;
     for (Index t = 0; t < x.shape[0]; ++t)
       for (Index h = 0; h < x.shape[1]; ++h)
         for (Index i = 0; i < half; ++i) {
-          const double a = x(t, h, i), b = x(t, h, i + half), c = cosine(t, i), s = sine(t, i);
-          x(t, h, i) = static_cast<float>(a * c - b * s);
-          x(t, h, i + half) = static_cast<float>(b * c + a * s);
+          const bool halves = pairs == RotaryPairs::kHalf;
+          float &first = x(t, h, halves ? i : 2 * i), &second = x(t, h, halves ? i + half : 2 * i + 1);
+          const double a = first, b = second, c = cosine(t, i), s = sine(t, i);
+          first = static_cast<float>(a * c - b * s);
+          second = static_cast<float>(b * c + a * s);
         }
   }
 

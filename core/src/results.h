@@ -31,6 +31,7 @@ class ResultSet {
                 {"capped_scores", &r.capped_scores},
                 {"biased_scores", &r.biased_scores},
                 {"masked_scores", &r.masked_scores},
+                {"dropout_mask", &r.dropout_mask},
                 {"dropped_weights", &r.dropped_weights}};
     for (const auto& [name, view] : maps) {
       if (options_.Wants(name)) *view = PerHead(name, n_.queries, columns_);
@@ -51,14 +52,14 @@ class ResultSet {
     return r;
   }
 
-  View<float, 4> PerHead(const char* name, Index rows, Index columns) {
-    Shape shape = lead_;
-    shape.insert(shape.end(), {rows, columns});
-    return DenseView(Make(name, shape), std::array<Index, 4>{n_.batch, n_.heads, rows, columns});
-  }
+  View<float, 4> PerHead(const char* name, Index rows, Index columns) { return PerHead(name, n_.heads, rows, columns); }
 
-  View<float, 4> PerHeadIfWanted(const char* name, Index rows, Index columns) {
-    return options_.Wants(name) ? PerHead(name, rows, columns) : View<float, 4>();
+  /// For `heads` heads, in the caller's dimensions otherwise.
+  View<float, 4> PerHead(const char* name, Index heads, Index rows, Index columns) {
+    Shape shape = lead_;
+    if (heads != n_.heads) shape.back() = heads;
+    shape.insert(shape.end(), {rows, columns});
+    return DenseView(Make(name, shape), std::array<Index, 4>{n_.batch, heads, rows, columns});
   }
 
   float* Make(const std::string& name, Shape shape) {

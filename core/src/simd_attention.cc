@@ -8,7 +8,11 @@
 #include "attention_run.h"
 #include "kernels/kernels.h"
 #include "kernels/panels.h"
+#include "masks/mask_set.h"
+#include "normalizers/registry.h"
+#include "normalizers/softmax.h"
 #include "philox.h"
+#include "positions/bias_table.h"
 
 namespace headlens {
 namespace {
@@ -27,13 +31,18 @@ class AttentionRun {
       : p_(problem),
         r_(results),
         kernels_(BestKernels()),
+        masks_(problem),
+        biases_(problem),
+        normalizer_(FindNormalizer(problem.normalizer.kind)),
         keys_(problem.k.shape[2]),
         value_width_(problem.v ? problem.v.shape[3] : 0),
         block_rows_(std::clamp<Index>(kBlockFloats / std::max<Index>(keys_, 1), 12, 96) / 12 * 12),
+        drops_(problem.dropout_p > 0.0),
         k_panels_(kernels_, keys_, problem.q.shape[3]),
         v_tail_(ElementCount({keys_, kernels_.panel_width})),
         block_(ElementCount({block_rows_, keys_})),
-        dropped_(problem.dropout_p > 0.0 ? ElementCount({block_rows_, keys_}) : 0) {
+        dropped_(drops_ ? ElementCount({block_rows_, keys_}) : 0),
+        scratch_(static_cast<std::size_t>(keys_)) {
     // Raw stages show every cell, and rows that nothing is left of may blend all values: no column can be left out
     // then.
     whole_rows_ = r_.scores || r_.scaled_scores || r_.capped_scores || r_.biased_scores || p_.mask.appended_keys > 0 ||
@@ -49,6 +58,7 @@ class AttentionRun {
         if (r_.output) PackValueTail(b, g);
         for (Index h = 0; h < heads; ++h) {
           if (KvHead(p_, h) != g) continue;
+          biases_.Prepare(h);
           for (Index t = 0; t < queries; t += block_rows_) RunBlock(b, g, h, t, std::min(block_rows_, queries - t));
         }
       }
@@ -57,13 +67,16 @@ class AttentionRun {
  private:
   static constexpr Index kBlockFloats = 32 * 1024;  // 128 KiB
 
-  /// One row of a block: where it is, how many leading keys causality and lengths leave, and how many cells are
-  /// computed.
+  /// One row of a block: where it is, which keys its masks' ranges leave, and which cells are computed. `cells` is that
+  /// of key 0.
   struct Row {
-    Index b, h, t;
-    Index visible, computed;
+    RowIndex at;
+    KeyRange visible, computed;
     float* cells;
     bool fully_masked = false;
+
+    float* begin() const { return cells + computed.begin; }
+    Index count() const { return computed.end - computed.begin; }
   };
 
   void ZeroMean() {
@@ -84,176 +97,262 @@ class AttentionRun {
     }
   }
 
+  /// The keys that some row of the block needs, from a whole panel on.
+  KeyRange BlockRange(Index b, Index first, Index rows) const {
+    if (whole_rows_) return {0, keys_};
+    KeyRange all{keys_, 0};
+    for (Index i = 0; i < rows; ++i) {
+      const KeyRange range = masks_.Range(b, first + i);
+      if (range.begin < range.end) all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+    }
+    if (all.begin >= all.end) return {0, 0};
+    return {all.begin / kernels_.panel_width * kernels_.panel_width, all.end};
+  }
+
   void RunBlock(Index b, Index g, Index h, Index first, Index rows) {
-    Index columns = 0;
-    for (Index i = 0; i < rows; ++i) columns = std::max(columns, whole_rows_ ? keys_ : VisibleKeys(p_, b, first + i));
+    const KeyRange columns = BlockRange(b, first, rows);
     // The block lies in the weights themselves where those are wanted.
     float* block = r_.weights ? r_.weights.at(b, h, first) : block_.data();
     const Index stride = r_.weights ? r_.weights.strides[2] : keys_;
-    kernels_.gemm({p_.q.at(b, h, first), p_.q.strides[2], k_panels_.data(), k_panels_.row_step(),
-                   k_panels_.panel_step(), nullptr, block, stride, rows, columns, p_.q.shape[3]});
+    kernels_.gemm({p_.q.at(b, h, first), p_.q.strides[2],
+                   k_panels_.data() + columns.begin / k_panels_.row_step() * k_panels_.panel_step(),
+                   k_panels_.row_step(), k_panels_.panel_step(), nullptr, block + columns.begin, stride, rows,
+                   columns.end - columns.begin, p_.q.shape[3]});
     bool any_fully_masked = false;
     for (Index i = 0; i < rows; ++i) {
-      const Index visible = VisibleKeys(p_, b, first + i);
-      Row row{b, h, first + i, visible, whole_rows_ ? keys_ : visible, block + i * stride};
-      Score(row);
-      Normalize(row);
-      std::fill(row.cells + row.computed, row.cells + (r_.weights ? keys_ : columns), 0.0f);
-      if (r_.mean_weights) {
-        kernels_.add_scaled(r_.mean_weights.at(b, row.t), row.computed, row.cells,
-                            1.0f / static_cast<float>(p_.q.shape[1]));
-      }
-      if (r_.dropped_weights || p_.dropout_p > 0.0) Drop(row, columns, i);
+      const KeyRange visible = masks_.Range(b, first + i);
+      Row row{{b, h, first + i}, visible, whole_rows_ ? KeyRange{0, keys_} : visible, block + i * stride};
+      RunRow(row, i, r_.weights ? KeyRange{0, keys_} : columns);
       any_fully_masked |= row.fully_masked;
     }
-    if (!r_.output) return;
-    const bool drops = p_.dropout_p > 0.0;
-    Blend(b, g, h, first, rows, columns, drops ? dropped_.data() : block, drops ? keys_ : stride, any_fully_masked);
+    if (r_.output) {
+      Blend(b, g, h, first, rows, columns, drops_ ? dropped_.data() : block, drops_ ? keys_ : stride, any_fully_masked);
+    }
+  }
+
+  /// Scores → weights, and what is asked for on the way. Cells of `filled` that are not computed become 0.
+  void RunRow(Row& row, Index i, KeyRange filled) {
+    Score(row);
+    Normalize(row);
+    std::fill(row.cells + filled.begin, row.cells + std::max(row.computed.begin, filled.begin), 0.0f);
+    std::fill(row.cells + std::max(row.computed.end, filled.begin), row.cells + filled.end, 0.0f);
+    if (r_.mean_weights) {
+      kernels_.add_scaled(r_.mean_weights.at(row.at.b, row.at.t) + row.computed.begin, row.count(), row.begin(),
+                          1.0f / static_cast<float>(p_.q.shape[1]));
+    }
+    if (r_.dropout_mask) StoreDropoutMask(row);
+    if (drops_) Drop(row, i, filled);
+    if (r_.dropped_weights) StoreDropped(row, drops_ ? dropped_.data() + i * keys_ : row.cells);
   }
 
   /// Scores → masked scores, in place.
   void Score(const Row& row) {
-    Store(r_.scores, row);
-    kernels_.scale(row.cells, row.computed, p_.scale);
-    Store(r_.scaled_scores, row);
+    Store(r_.scores, row, 0.0f);
+    kernels_.scale(row.begin(), row.count(), p_.scale);
+    Store(r_.scaled_scores, row, 0.0f);
     if (p_.softcap_order == SoftcapOrder::kBeforeBias) Cap(row);
-    const Index maskable = std::min(row.computed, keys_ - p_.mask.appended_keys);
-    AddBias(row, maskable);
-    Store(r_.biased_scores, row);
+    const KeyRange maskable{row.computed.begin, std::min(row.computed.end, MaskableKeys(p_))};
+    AddBiases(row, maskable);
+    Store(r_.biased_scores, row, 0.0f);
     if (p_.softcap_order == SoftcapOrder::kAfterBias) Cap(row);
     MaskCells(row, maskable);
-    if (r_.masked_scores) {
-      float* to = r_.masked_scores.at(row.b, row.h, row.t);
-      std::copy_n(row.cells, row.computed, to);
-      std::fill(to + row.computed, to + keys_, kMasked);
-    }
+    Store(r_.masked_scores, row, kMasked);
   }
 
-  void Store(const View<float, 4>& to, const Row& row) const {
-    if (to) std::copy_n(row.cells, row.computed, to.at(row.b, row.h, row.t));
+  void Store(const View<float, 4>& to, const Row& row, float elsewhere) const {
+    if (!to) return;
+    float* cells = to.at(row.at.b, row.at.h, row.at.t);
+    std::fill(cells, cells + row.computed.begin, elsewhere);
+    std::copy_n(row.begin(), row.count(), cells + row.computed.begin);
+    std::fill(cells + row.computed.end, cells + keys_, elsewhere);
   }
 
   void Cap(const Row& row) const {
-    if (p_.softcap > 0.0f) kernels_.softcap(row.cells, row.computed, p_.softcap);
-    Store(r_.capped_scores, row);
+    if (p_.softcap > 0.0f) kernels_.softcap(row.begin(), row.count(), p_.softcap);
+    Store(r_.capped_scores, row, 0.0f);
   }
 
-  /// The `count` elements of a mask's row, gathered when they are not dense.
-  template <class T>
-  const T* MaskRow(const T* from, Index stride, Index count, std::vector<T>& scratch) const {
-    if (stride == 1) return from;
-    scratch.resize(static_cast<std::size_t>(count));
-    for (Index s = 0; s < count; ++s) scratch[static_cast<std::size_t>(s)] = from[s * stride];
-    return scratch.data();
+  void AddBiases(const Row& row, KeyRange keys) {
+    const Index count = keys.end - keys.begin;
+    if (count <= 0) return;
+    float* cells = row.cells + keys.begin;
+    if (!biases_.empty()) kernels_.add(cells, count, biases_.Row(row.at.t) + keys.begin);
+    const View<const float, 4>& bias = p_.mask.additive;
+    if (!bias) return;
+    const float* from = bias.at(row.at.b, row.at.h, row.at.t, keys.begin);
+    if (bias.strides[3] != 1) {
+      for (Index s = 0; s < count; ++s) scratch_[static_cast<std::size_t>(s)] = from[s * bias.strides[3]];
+      from = scratch_.data();
+    }
+    kernels_.add_bias(cells, count, from);
   }
 
-  void AddBias(const Row& row, Index maskable) {
-    const auto& bias = p_.mask.additive;
-    if (bias)
-      kernels_.add_bias(row.cells, maskable,
-                        MaskRow(bias.at(row.b, row.h, row.t), bias.strides[3], maskable, bias_row_));
-  }
-
-  void MaskCells(const Row& row, Index maskable) {
-    // A cap after the bias has made finite numbers of its −∞.
-    if (const auto& bias = p_.mask.additive; bias && p_.softcap > 0.0f) {
-      for (Index s = 0; s < maskable; ++s)
-        if (bias(row.b, row.h, row.t, s) == kMasked) row.cells[s] = kMasked;
-    }
-    if (const auto& keep = p_.mask.boolean) {
-      const std::uint8_t* bytes = MaskRow(keep.at(row.b, row.h, row.t), keep.strides[3], maskable, mask_row_);
-      kernels_.mask(row.cells, maskable, bytes, !p_.mask.boolean_keeps);
-    }
-    if (const auto& padding = p_.mask.key_padding) {
-      kernels_.mask(row.cells, maskable, MaskRow(padding.at(row.b), padding.strides[1], maskable, mask_row_), true);
-    }
-    if (row.visible < maskable) std::fill(row.cells + row.visible, row.cells + maskable, kMasked);
+  void MaskCells(const Row& row, KeyRange maskable) {
+    if (maskable.begin >= maskable.end) return;
+    const KeyRange visible = row.visible.begin < row.visible.end ? row.visible : KeyRange{maskable.end, maskable.end};
+    std::fill(row.cells + maskable.begin, row.cells + visible.begin, kMasked);
+    std::fill(row.cells + visible.end, row.cells + maskable.end, kMasked);
+    if (!masks_.has_marks() || visible.begin == visible.end) return;
+    marks_.resize(static_cast<std::size_t>(keys_));
+    masks_.Mark(row.at, visible, marks_.data());
+    kernels_.mask(row.cells + visible.begin, visible.end - visible.begin, marks_.data(), true);
   }
 
   /// Masked scores → weights, in place.
-  void Normalize(Row& row) const {
-    const float max = kernels_.max(row.cells, row.computed);
-    row.fully_masked =
-        max == kMasked && std::all_of(row.cells, row.cells + row.computed, [](float x) { return x == kMasked; });
+  void Normalize(Row& row) {
+    const float max = kernels_.max(row.begin(), row.count());
+    row.fully_masked = max == kMasked && AllMasked(row.at);
     float lse = kMasked;
     if (row.fully_masked) {
       const float value = p_.fully_masked == FullyMasked::kZero  ? 0.0f
                           : p_.fully_masked == FullyMasked::kNan ? std::numeric_limits<float>::quiet_NaN()
                                                                  : 1.0f / static_cast<float>(keys_);
-      std::fill_n(row.cells, row.computed, value);
+      std::fill_n(row.begin(), row.count(), value);
     } else {
-      const float sum = kernels_.exp_sum(row.cells, row.computed, max);
-      kernels_.scale(row.cells, row.computed, 1.0f / sum);
-      if (std::isnan(sum)) KeepMaskedAtZero(row);
-      lse = max + std::log(sum);
+      lse = NormalizeVisible(row, max);
     }
-    if (r_.lse) r_.lse(row.b, row.h, row.t) = lse;
+    if (r_.lse) r_.lse(row.at.b, row.at.h, row.at.t) = lse;
+  }
+
+  /// Returns ln Σ exp.
+  float NormalizeVisible(const Row& row, float max) {
+    const Normalizer& n = p_.normalizer;
+    const std::span<float> cells(row.begin(), static_cast<std::size_t>(row.count()));
+    if (n.temperature != 1.0f) {
+      kernels_.scale(cells.data(), row.count(), 1.0f / n.temperature);
+      max /= n.temperature;
+    }
+    const bool softmax = n.kind == NormalizerKind::kSoftmax;
+    if (std::isinf(max)) {
+      ShareAmongLargest(row, max);
+    } else if (!softmax && std::any_of(cells.begin(), cells.end(), [](float x) { return x != x; })) {
+      std::fill(cells.begin(), cells.end(), std::numeric_limits<float>::quiet_NaN());
+      KeepMaskedAtZero(row);
+      return std::numeric_limits<float>::quiet_NaN();
+    }
+    const NormalizerRow about{n, std::isinf(max) ? 0.0 : double{max},
+                              n.sinks ? std::optional(double{n.sinks(row.at.h)}) : std::nullopt};
+    double lse = 0.0;
+    if (r_.lse && !softmax) {
+      std::copy(cells.begin(), cells.end(), scratch_.begin());
+      lse = *SimdSoftmax(kernels_, {scratch_.data(), cells.size()}, about);
+    }
+    lse = normalizer_.simd(kernels_, cells, about).value_or(lse);
+    if (softmax && std::isnan(lse)) KeepMaskedAtZero(row);
+    return std::isinf(max) ? max : static_cast<float>(lse);
+  }
+
+  /// 1 for each masked key of a row. For rare rows only.
+  const std::vector<std::uint8_t>& Hidden(const RowIndex& at) {
+    const KeyRange range = masks_.Range(at.b, at.t);
+    hidden_.assign(static_cast<std::size_t>(keys_), 1);
+    masks_.Mark(at, range, hidden_.data() + range.begin);
+    std::fill(hidden_.begin() + MaskableKeys(p_), hidden_.end(), std::uint8_t{0});
+    return hidden_;
+  }
+
+  bool AllMasked(const RowIndex& at) {
+    const auto& hidden = Hidden(at);
+    return std::all_of(hidden.begin(), hidden.end(), [](std::uint8_t mark) { return mark != 0; });
+  }
+
+  /// Infinite scores: equal shares for the largest.
+  void ShareAmongLargest(const Row& row, float max) {
+    const auto& hidden = Hidden(row.at);
+    for (Index s = row.computed.begin; s < row.computed.end; ++s) {
+      float& cell = row.cells[s];
+      if (!std::isnan(cell)) cell = cell == max && !hidden[static_cast<std::size_t>(s)] ? 0.0f : kMasked;
+    }
   }
 
   /// In a row that a NaN has spread over, what is masked is still exactly 0.
-  void KeepMaskedAtZero(const Row& row) const {
-    for (Index s = 0; s < row.computed; ++s)
-      if (IsMasked(p_, row.b, row.h, row.t, s)) row.cells[s] = 0.0f;
+  void KeepMaskedAtZero(const Row& row) {
+    const auto& hidden = Hidden(row.at);
+    for (Index s = row.computed.begin; s < row.computed.end; ++s)
+      if (hidden[static_cast<std::size_t>(s)]) row.cells[s] = 0.0f;
   }
 
-  void Drop(const Row& row, Index columns, Index i) {
-    const auto first = static_cast<std::uint64_t>(((row.b * p_.q.shape[1] + row.h) * p_.q.shape[2] + row.t) * keys_);
-    const auto factor = static_cast<float>(1.0 / (1.0 - p_.dropout_p));
-    float* to = p_.dropout_p > 0.0 ? dropped_.data() + i * keys_ : r_.dropped_weights.at(row.b, row.h, row.t);
-    for (Index s = 0; s < row.computed; ++s) {
-      const bool keep =
-          p_.dropout_p == 0.0 || DropoutKeeps(p_.seed, first + static_cast<std::uint64_t>(s), p_.dropout_p);
-      to[s] = keep ? row.cells[s] * factor : 0.0f;
-    }
-    if (p_.dropout_p > 0.0) std::fill(to + row.computed, to + columns, 0.0f);
-    if (!r_.dropped_weights) return;
-    float* stage = r_.dropped_weights.at(row.b, row.h, row.t);
-    if (stage != to) std::copy_n(to, row.computed, stage);
-    std::fill(stage + row.computed, stage + keys_, 0.0f);
+  bool Keeps(const Row& row, Index s) const {
+    const auto first =
+        static_cast<std::uint64_t>(((row.at.b * p_.q.shape[1] + row.at.h) * p_.q.shape[2] + row.at.t) * keys_);
+    return !drops_ || DropoutKeeps(p_.seed, first + static_cast<std::uint64_t>(s), p_.dropout_p);
+  }
+
+  void Drop(const Row& row, Index i, KeyRange filled) {
+    const auto factor = p_.dropout_p < 1.0 ? static_cast<float>(1.0 / (1.0 - p_.dropout_p)) : 0.0f;
+    float* to = dropped_.data() + i * keys_;
+    std::fill(to + filled.begin, to + filled.end, 0.0f);
+    for (Index s = row.computed.begin; s < row.computed.end; ++s) to[s] = Keeps(row, s) ? row.cells[s] * factor : 0.0f;
+  }
+
+  void StoreDropoutMask(const Row& row) const {
+    float* to = r_.dropout_mask.at(row.at.b, row.at.h, row.at.t);
+    for (Index s = 0; s < keys_; ++s) to[s] = Keeps(row, s) ? 1.0f : 0.0f;
+  }
+
+  float HeadFactor(Index b, Index h) const { return p_.head_mask ? p_.head_mask(b, h) : 1.0f; }
+
+  /// `cells` after the head mask.
+  void StoreDropped(const Row& row, const float* cells) const {
+    float* to = r_.dropped_weights.at(row.at.b, row.at.h, row.at.t);
+    const float factor = HeadFactor(row.at.b, row.at.h);
+    std::fill_n(to, keys_, 0.0f);
+    if (factor == 0.0f) return;
+    std::copy_n(cells + row.computed.begin, row.count(), to + row.computed.begin);
+    if (factor != 1.0f) kernels_.scale(to, keys_, factor);
   }
 
   /// output rows = weights · values.
-  void Blend(Index b, Index g, Index h, Index first, Index rows, Index columns, const float* weights, Index stride,
+  void Blend(Index b, Index g, Index h, Index first, Index rows, KeyRange columns, const float* weights, Index stride,
              bool any_fully_masked) {
-    const Index width = kernels_.panel_width, whole = value_width_ / width * width;
     const auto& out = r_.output;
+    const float factor = HeadFactor(b, h);
+    if (factor == 0.0f || columns.begin == columns.end) {
+      for (Index i = 0; i < rows; ++i) std::fill_n(out.at(b, h, first + i), value_width_, 0.0f);
+      return;
+    }
+    const Index width = kernels_.panel_width, whole = value_width_ / width * width, begin = columns.begin;
     if (whole > 0) {
-      kernels_.gemm({weights, stride, p_.v.at(b, g), p_.v.strides[2], width, nullptr, out.at(b, h, first),
-                     out.strides[2], rows, whole, columns});
+      kernels_.gemm({weights + begin, stride, p_.v.at(b, g, begin), p_.v.strides[2], width, nullptr,
+                     out.at(b, h, first), out.strides[2], rows, whole, columns.end - begin});
     }
     if (whole < value_width_) {
-      kernels_.gemm({weights, stride, v_tail_.data(), width, 0, nullptr, out.at(b, h, first, whole), out.strides[2],
-                     rows, value_width_ - whole, columns});
+      kernels_.gemm({weights + begin, stride, v_tail_.data() + begin * width, width, 0, nullptr,
+                     out.at(b, h, first, whole), out.strides[2], rows, value_width_ - whole, columns.end - begin});
     }
     for (Index i = 0; i < rows; ++i) {
       float* row = out.at(b, h, first + i);
-      if (kernels_.all_finite(row, value_width_)) continue;
-      // 0 · NaN is NaN: a masked value may have come through. Rare, so slowly: blend what may be looked at.
-      const bool blend_masked = any_fully_masked && p_.fully_masked != FullyMasked::kZero && AllMasked(b, h, first + i);
-      std::fill_n(row, value_width_, 0.0f);
-      for (Index s = 0; s < columns; ++s) {
-        if (blend_masked || !IsMasked(p_, b, h, first + i, s)) {
-          kernels_.add_scaled(row, value_width_, p_.v.at(b, g, s), weights[i * stride + s]);
-        }
-      }
+      if (!kernels_.all_finite(row, value_width_))
+        BlendVisible(b, g, h, first + i, columns, weights + i * stride, any_fully_masked);
+      if (factor != 1.0f) kernels_.scale(row, value_width_, factor);
     }
   }
 
-  bool AllMasked(Index b, Index h, Index t) const {
-    for (Index s = 0; s < keys_; ++s)
-      if (!IsMasked(p_, b, h, t, s)) return false;
-    return true;
+  /// 0 · NaN is NaN: a masked value may have come through. Rare, so slowly: blend what may be looked at.
+  void BlendVisible(Index b, Index g, Index h, Index t, KeyRange columns, const float* weights, bool any_fully_masked) {
+    float* row = r_.output.at(b, h, t);
+    const bool blend_masked = any_fully_masked && p_.fully_masked != FullyMasked::kZero && AllMasked({b, h, t});
+    const auto& hidden = Hidden({b, h, t});
+    std::fill_n(row, value_width_, 0.0f);
+    for (Index s = columns.begin; s < columns.end; ++s) {
+      if (blend_masked || !hidden[static_cast<std::size_t>(s)]) {
+        kernels_.add_scaled(row, value_width_, p_.v.at(b, g, s), weights[s]);
+      }
+    }
   }
 
   const AttentionProblem& p_;
   const AttentionResults& r_;
   const Kernels& kernels_;
+  MaskSet masks_;
+  BiasTable biases_;
+  const NormalizerRule& normalizer_;
   Index keys_, value_width_, block_rows_;
-  bool whole_rows_ = false;
+  bool drops_, whole_rows_ = false;
   Panels k_panels_;
   Buffer<float> v_tail_, block_, dropped_;
-  std::vector<float> bias_row_;
-  std::vector<std::uint8_t> mask_row_;
+  std::vector<float> scratch_;
+  std::vector<std::uint8_t> marks_, hidden_;
 };
 
 }  // namespace

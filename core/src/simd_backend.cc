@@ -100,10 +100,12 @@ class Simd final : public Backend {
       BestKernels().layer_norm(x.at(row), x.shape[1], weight.data(), b, eps, y.at(row));
   }
 
-  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) const override {
+  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
+              RotaryPairs pairs) const override {
     CheckRotary(x, cosine, sine);
+    const auto rotate = pairs == RotaryPairs::kHalf ? BestKernels().rotate : BestKernels().rotate_interleaved;
     for (Index t = 0; t < x.shape[0]; ++t)
-      for (Index h = 0; h < x.shape[1]; ++h) BestKernels().rotate(x.at(t, h), x.shape[2] / 2, cosine.at(t), sine.at(t));
+      for (Index h = 0; h < x.shape[1]; ++h) rotate(x.at(t, h), x.shape[2] / 2, cosine.at(t), sine.at(t));
   }
 
   void SwiGlu(std::span<float> gate, std::span<const float> up) const override {

@@ -4,23 +4,45 @@
 #include "checks.h"
 
 namespace headlens {
+namespace {
+
+/// The two halves of a row.
+std::pair<std::span<float>, std::span<float>> Halves(const Tensor& rows, Index row) {
+  const auto width = static_cast<std::size_t>(rows.shape()[1]);
+  const std::span<float> all(rows.view<2>().at(row), width);
+  return {all.first(width / 2), all.last(width / 2)};
+}
+
+}  // namespace
 
 FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
                          const Backend& backend)
     : activation_(activation),
       backend_(backend),
-      linear1_(LinearParameter(backend, state, "linear1", hidden, width, bias)),
+      linear1_(LinearParameter(backend, state, "linear1", activation == Activation::kSwiGlu ? 2 * hidden : hidden,
+                               width, bias)),
       linear2_(LinearParameter(backend, state, "linear2", width, hidden, bias)) {}
 
 void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
   const Tensor hidden({x.shape[0], linear1_->out_features()});
   backend_.Linear(x, *linear1_, hidden.view<2>());
-  if (activation_ == Activation::kRelu) {
-    backend_.Relu(hidden.values());
-  } else {
-    backend_.Gelu(hidden.values(), /*tanh_approximation=*/false);
+  View<const float, 2> inner = hidden.view<2>();
+  switch (activation_) {
+    case Activation::kRelu:
+      backend_.Relu(hidden.values());
+      break;
+    case Activation::kGelu:
+    case Activation::kGeluTanh:
+      backend_.Gelu(hidden.values(), activation_ == Activation::kGeluTanh);
+      break;
+    case Activation::kSwiGlu:
+      inner.shape[1] = linear2_->in_features();
+      for (Index row = 0; row < inner.shape[0]; ++row) {
+        const auto [gate, up] = Halves(hidden, row);
+        backend_.SwiGlu(gate, up);
+      }
   }
-  backend_.Linear(hidden.view<2>(), *linear2_, y);
+  backend_.Linear(inner, *linear2_, y);
 }
 
 TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend)
@@ -36,12 +58,24 @@ TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const S
   const Index width = config.attention.embed_dim;
   for (int i = 1; i <= (config.cross_attention ? 3 : 2); ++i) {
     const std::string name = "norm" + std::to_string(i);
-    norms_.push_back({Parameter(state, name + ".weight", {width}),
-                      config.attention.bias ? Parameter(state, name + ".bias", {width}) : Tensor()});
+    norms_.push_back(
+        {Parameter(state, name + ".weight", {width}), config.attention.bias && config.norm == NormKind::kLayerNorm
+                                                          ? Parameter(state, name + ".bias", {width})
+                                                          : Tensor()});
   }
 }
 
+Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
+  const Index blocks = config.cross_attention ? 2 : 1, d = config.attention.embed_dim,
+              bias = config.attention.bias ? 1 : 0,
+              inner = config.dim_feedforward * (config.activation == Activation::kSwiGlu ? 2 : 1);
+  const Index norm = d * (config.norm == NormKind::kLayerNorm ? 1 + bias : 1);
+  return blocks * MultiheadAttention::ParameterCount(config.attention) + d * (inner + config.dim_feedforward) +
+         bias * (inner + d) + (blocks + 1) * norm;
+}
+
 void TransformerLayer::Normalize(const Norm& norm, View<const float, 2> x, View<float, 2> y) const {
+  if (config_.norm == NormKind::kRmsNorm) return backend_.RmsNorm(x, norm.weight.values(), config_.layer_norm_eps, y);
   backend_.LayerNorm(x, norm.weight.values(), norm.bias.values(), config_.layer_norm_eps, y);
 }
 

@@ -298,7 +298,7 @@ TEST_CASE("order-blind: permuting the keys and values changes nothing; a strip o
     problem.mask.causal = true;
     const Solved whole(*backend, problem);
     problem.q = {q.view<4>().at(0, 0, 20), {1, 1, 5, width}, q.view<4>().strides};
-    problem.mask.query_offset = 20;
+    problem.query_offset = 20;
     const Solved strip(*backend, problem);
     CheckClose("strip", strip.weights.values(), whole.weights.values().subspan(20 * length, 5 * length), 8 * kEpsilon);
   }

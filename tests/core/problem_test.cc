@@ -145,7 +145,13 @@ TEST_CASE("tensors that are wrong") {
 }
 
 TEST_CASE("layers: sizes, missing parameters, and a width that the heads do not divide") {
-  const auto layer = [](const char* options) { return [=] { Problem("multihead_attention", options).Run(); }; };
+  const auto layer = [](const char* options) {
+    return [=] {
+      Problem problem("multihead_attention", options);
+      Give(problem, "query", {1, 1, 4});
+      problem.Run();
+    };
+  };
   CHECK(Refusal(layer("{}"), ErrorCode::kOption) == "embed_dim is missing, expected a whole number, at least 1");
   CHECK(Refusal(layer(R"({"embed_dim": 0, "num_heads": 1})"), ErrorCode::kOption).find("embed_dim is 0") == 0);
   // T1.4
@@ -155,6 +161,7 @@ TEST_CASE("layers: sizes, missing parameters, and a width that the heads do not 
         "parameter in_proj_bias is missing; expected shape (12,)");
   Problem problem("multihead_attention", R"({"embed_dim": 4, "num_heads": 2, "bias": false})");
   Give(problem, "in_proj_weight", {12, 5});
+  Give(problem, "query", {1, 1, 4});
   CHECK(Refusal([&] { problem.Run(); }, ErrorCode::kShape) ==
         "parameter in_proj_weight has shape (12, 5), expected (12, 4)");
   Give(problem, "in_proj_weight", {12, 4});

@@ -50,6 +50,12 @@ class LinearWeights {
   Index in_, out_;
 };
 
+/// Which elements rotary positions turn together.
+enum class RotaryPairs {
+  kHalf,         ///< i and i + d/2 (Llama, GPT-NeoX)
+  kInterleaved,  ///< 2i and 2i + 1 (GPT-J, the paper)
+};
+
 /// What a backend computes. Stateless and safe to share between threads. Rows of all views are dense (last stride 1);
 /// outputs must not overlap inputs unless a function says so. Sizes are checked; Error kShape names both.
 class Backend {
@@ -75,9 +81,10 @@ class Backend {
   virtual void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
                          View<float, 2> y) const = 0;
 
-  /// Rotates pairs (i, i + d/2) of each head in place by the angles of its position (Su et al. 2021, in the half-split
-  /// order of Llama). x [T, H, d]; `cosine` and `sine` are [T, d/2].
-  virtual void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) const = 0;
+  /// Rotates pairs of each head's elements in place by the angles of its position (Su et al. 2021). x [T, H, d];
+  /// `cosine` and `sine` are [T, d/2].
+  virtual void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
+                      RotaryPairs pairs) const = 0;
 
   /// gate ← gate · sigmoid(gate) · up (Shazeer 2020).
   virtual void SwiGlu(std::span<float> gate, std::span<const float> up) const = 0;

@@ -8,46 +8,52 @@
 
 #include "headlens/attention.h"
 #include "headlens/backend.h"
+#include "headlens/cache.h"
+#include "headlens/positions.h"
 #include "headlens/state_dict.h"
 #include "headlens/tensor.h"
 
 namespace headlens {
 
 struct MultiheadConfig {
-  Index embed_dim = 0;  ///< D; a multiple of num_heads
-  Index num_heads = 0;  ///< H
-  Index kdim = 0;       ///< width of the keys given; 0: embed_dim
-  Index vdim = 0;       ///< width of the values given; 0: embed_dim
+  Index embed_dim = 0;     ///< D; a multiple of num_heads
+  Index num_heads = 0;     ///< H
+  Index num_kv_heads = 0;  ///< G, a divisor of H (Ainslie et al. 2023); 0: num_heads
+  Index kdim = 0;          ///< width of the keys given; 0: embed_dim
+  Index vdim = 0;          ///< width of the values given; 0: embed_dim
   bool bias = true;
   bool add_bias_kv = false;    ///< one learned key and value more, `bias_k` and `bias_v`
   bool add_zero_attn = false;  ///< one key and value of zeros more
 
   Index key_width() const { return kdim ? kdim : embed_dim; }
   Index value_width() const { return vdim ? vdim : embed_dim; }
+  Index kv_heads() const { return num_kv_heads ? num_kv_heads : num_heads; }
+  Index head_dim() const { return embed_dim / num_heads; }
+  Index kv_dim() const { return kv_heads() * head_dim(); }
   /// in_proj_weight holds all three projections when every width is D; otherwise each has a name of its own.
-  bool packed_projections() const { return key_width() == embed_dim && value_width() == embed_dim; }
+  bool packed_projections() const {
+    return key_width() == embed_dim && value_width() == embed_dim && kv_heads() == num_heads;
+  }
   Index appended_keys() const { return (add_bias_kv ? 1 : 0) + (add_zero_attn ? 1 : 0); }
 };
 
 /// What one call computes with the layer. Inputs are borrowed for the call.
-struct MultiheadInputs {
-  View<const float, 3> query;  ///< [B, T, D], last stride 1; [T, B, D] memory is addressed by its strides
-  View<const float, 3> key;    ///< [B, S, kdim]
-  View<const float, 3> value;  ///< [B, S, vdim]
-  Mask mask;
-  FullyMasked fully_masked = FullyMasked::kZero;
-  std::optional<float> scale;  ///< default 1/√d
-  float softcap = 0.0f;
-  SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
-  double dropout_p = 0.0;
-  std::uint64_t seed = 0;
+struct MultiheadInputs : AttentionSettings {
+  View<const float, 3> query;    ///< [B, T, D], last stride 1; [T, B, D] memory is addressed by its strides
+  View<const float, 3> key;      ///< [B, S, kdim]
+  View<const float, 3> value;    ///< [B, S, vdim]
+  std::optional<float> scale;    ///< default 1/√d
+  std::optional<Rotary> rotary;  ///< turns queries and keys after their projection
+  /// Keys and values of the tokens so far: those of this call are appended, and all are attended to. Masks then speak
+  /// of all kept keys. Not with add_bias_kv or add_zero_attn.
+  KvCache* cache = nullptr;
 };
 
 /// What the layer was asked for beside its output. Each is filled when `data` is there; S counts appended keys too.
 struct MultiheadResults {
   View<float, 3> output;         ///< [B, T, D], last stride 1
   AttentionResults attention;    ///< its `output` is the heads' outputs [B, H, T, d]; may be absent
-  View<float, 4> q, k, v;        ///< [B, H, T or S, d], after projection and bias
+  View<float, 4> q, k, v;        ///< [B, H, T, d], [B, G, S, d] of this call, after projection, bias and rotation
   View<float, 4> contributions;  ///< [B, H, T, D]: each head's part of the output, before the output's bias
 };
 
@@ -55,8 +61,9 @@ struct MultiheadResults {
 /// Q = query W_qᵀ + b_q and so on, attention in each head, concatenated, output = heads W_oᵀ + b_o.
 class MultiheadAttention {
  public:
-  /// Reads `in_proj_weight` [3D, D] (or `q_proj_weight` [D, D], `k_proj_weight` [D, kdim], `v_proj_weight` [D, vdim]),
-  /// `in_proj_bias` [3D], `bias_k` and `bias_v` [1, 1, D], `out_proj.weight` [D, D] and `out_proj.bias` [D]. `backend`
+  /// Reads `in_proj_weight` [3D, D] (or `q_proj_weight` [D, D], `k_proj_weight` [G·d, kdim], `v_proj_weight` [G·d,
+  /// vdim]), `in_proj_bias` [D + 2·G·d], `bias_k` and `bias_v` [1, 1, G·d], `out_proj.weight` [D, D] and
+  /// `out_proj.bias` [D]. `backend`
   /// must outlive the layer. Throws kShape when embed_dim is not a multiple of num_heads (naming both), or when a
   /// parameter is missing or has another shape.
   MultiheadAttention(const MultiheadConfig& config, const StateDict& state, const Backend& backend);
@@ -69,7 +76,8 @@ class MultiheadAttention {
   void Forward(const MultiheadInputs& inputs, const MultiheadResults& results) const;
 
  private:
-  void Append(const MultiheadInputs& inputs, View<float, 3> k, View<float, 3> v) const;
+  void CheckInputs(const MultiheadInputs& inputs) const;
+  void AppendConstants(Index length, View<float, 3> k, View<float, 3> v) const;
   void Contributions(View<const float, 4> heads, View<float, 4> contributions) const;
 
   MultiheadConfig config_;
@@ -79,7 +87,7 @@ class MultiheadAttention {
   Tensor out_weight_;  // [D, D] as given, for the heads' contributions
 };
 
-/// Throws kShape, naming both, unless embed_dim and num_heads are positive and fit.
+/// Throws kShape, naming both, unless embed_dim, num_heads and num_kv_heads are positive and fit.
 void Validate(const MultiheadConfig& config);
 
 }  // namespace headlens

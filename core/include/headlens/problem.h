@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "headlens/cache.h"
 #include "headlens/tensor.h"
 
 namespace headlens {
@@ -17,11 +18,12 @@ using Results = std::map<std::string, Tensor, std::less<>>;
 
 /// An operation with its options, to be given named tensors and run, once or many times.
 ///
-/// `op` is "scaled_dot_product_attention", "multihead_attention", "transformer_encoder_layer" or
-/// "transformer_decoder_layer". Options are a JSON object in PyTorch's words; what is absent has PyTorch's default,
-/// except that a fully masked row gives zeros. A name that is not known is an error. Tensors: `query`, `key`, `value`,
-/// `attn_mask`, `key_padding_mask`, `valid_lens`, or `src`, `tgt`, `memory` and their masks for the layers, and
-/// parameters under their state-dict names.
+/// `op` is "scaled_dot_product_attention", "multihead_attention", "transformer_encoder_layer",
+/// "transformer_decoder_layer" or "embedding". Options are a JSON object in PyTorch's words; what is absent has
+/// PyTorch's default, except that a fully masked row gives zeros. A name that is not known is an error. Tensors:
+/// `query`, `key`, `value`, or `src`, `tgt`, `memory`, or `ids`; masks, position biases, sinks, head masks and past
+/// keys by name (each kind of mask, normaliser and position in core/src says which it takes); and parameters under
+/// their state-dict names.
 class Problem {
  public:
   /// Throws kOption for an unknown op, kFormat for what is not a JSON object.
@@ -36,7 +38,8 @@ class Problem {
 
   /// Runs with the constructor's options, overridden by `options`. Results: "output", "weights" when needed, and each
   /// name in `stages`. Parameters stay for the next run; the other inputs are dropped, also when an Error is thrown.
-  Results Run(std::string_view options = "{}");
+  /// With a `cache`, self-attention appends its keys and values there and attends to all that it keeps.
+  Results Run(std::string_view options = "{}", KvCache* cache = nullptr);
 
   /// Number of parameters of the layer that the options describe; 0 for an operation without any.
   Index ParameterCount() const;

@@ -7,18 +7,27 @@
 
 namespace headlens {
 
-enum class Activation { kRelu, kGelu };
+enum class Activation {
+  kRelu,
+  kGelu,      ///< exact, with erf
+  kGeluTanh,  ///< its tanh approximation
+  kSwiGlu,    ///< silu(gate) · up (Shazeer 2020)
+};
+
+enum class NormKind { kLayerNorm, kRmsNorm };
 
 struct TransformerLayerConfig {
   MultiheadConfig attention;
   Index dim_feedforward = 2048;
   Activation activation = Activation::kRelu;
+  NormKind norm = NormKind::kLayerNorm;
   float layer_norm_eps = 1e-5f;
   bool norm_first = false;       ///< normalise before each block (pre-norm) instead of after its residual
   bool cross_attention = false;  ///< a decoder layer: attention over `memory` between self-attention and feed-forward
 };
 
-/// act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3).
+/// act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3). With SwiGLU, linear1 has
+/// twice the rows: the gate's, then those that it multiplies.
 class FeedForward {
  public:
   FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
@@ -40,6 +49,8 @@ class TransformerLayer {
   TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend);
 
   const TransformerLayerConfig& config() const { return config_; }
+
+  static Index ParameterCount(const TransformerLayerConfig& config);
 
   /// `self` holds the mask and options of self-attention; its query, key and value are filled in here. `cross`
   /// likewise: its key and value are the memory. `results.output` of `self_results` is the layer's output; what else is

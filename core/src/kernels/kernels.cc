@@ -12,6 +12,7 @@
 // After foreach_target.h, in this order.
 #include "kernels/gemm-inl.h"
 #include "kernels/layers-inl.h"
+#include "kernels/normalize-inl.h"
 #include "kernels/softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -32,9 +33,13 @@ const Kernels* Table() {
       ExpSum,
       AddScaled,
       AllFinite,
+      SumHinges,
+      Hinge,
+      SigmoidRow,
       RmsNorm,
       LayerNorm,
       Rotate,
+      RotateInterleaved,
       SwiGlu,
       GeluErf,
       GeluTanh,

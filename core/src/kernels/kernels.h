@@ -22,6 +22,11 @@ struct GemmArgs {
   DType b_type = DType::kF32;  // or kF16, kBF16
 };
 
+/// Sums over max((x − max) · scale − tau, 0): how many are positive, they themselves, their squares.
+struct HingeSums {
+  float count, sum, squares;
+};
+
 /// Everything is one row (dense floats) unless said otherwise; lengths may be anything, addresses need no alignment.
 struct Kernels {
   const char* target;
@@ -42,10 +47,15 @@ struct Kernels {
   void (*add_scaled)(float* x, Index n, const float* y, float factor);
   bool (*all_finite)(const float* x, Index n);
 
+  HingeSums (*hinge_sums)(const float* x, Index n, float max, float scale, float tau);
+  void (*hinge)(float* x, Index n, float max, float scale, float tau);  // x ← max((x − max) · scale − tau, 0)
+  void (*sigmoid)(float* x, Index n, float bias);                       // x ← 1 / (1 + exp(−x − bias))
+
   // Layers.
   void (*rms_norm)(const float* x, Index n, const float* weight, float eps, float* y);
   void (*layer_norm)(const float* x, Index n, const float* weight, const float* bias_or_null, float eps, float* y);
-  void (*rotate)(float* x, Index half, const float* cosine, const float* sine);
+  void (*rotate)(float* x, Index half, const float* cosine, const float* sine);              // pairs i, i + half
+  void (*rotate_interleaved)(float* x, Index half, const float* cosine, const float* sine);  // pairs 2i, 2i + 1
   void (*swiglu)(float* gate, Index n, const float* up);
   void (*gelu_erf)(float* x, Index n);
   void (*gelu_tanh)(float* x, Index n);

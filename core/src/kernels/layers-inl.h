@@ -72,6 +72,23 @@ void Rotate(float* x, Index half, const float* cosine, const float* sine) {
   }
 }
 
+void RotateInterleaved(float* x, Index half, const float* cosine, const float* sine) {
+  const D d;
+  const Index lanes = LaneCount();
+  Index i = 0;
+  for (; i + lanes <= half; i += lanes) {
+    V a, b;
+    hn::LoadInterleaved2(d, x + 2 * i, a, b);
+    const V c = hn::LoadU(d, cosine + i), s = hn::LoadU(d, sine + i);
+    hn::StoreInterleaved2(hn::Sub(hn::Mul(a, c), hn::Mul(b, s)), hn::Add(hn::Mul(b, c), hn::Mul(a, s)), d, x + 2 * i);
+  }
+  for (; i < half; ++i) {
+    const float a = x[2 * i], b = x[2 * i + 1];
+    x[2 * i] = a * cosine[i] - b * sine[i];
+    x[2 * i + 1] = b * cosine[i] + a * sine[i];
+  }
+}
+
 /// 1 / (1 + exp(−x)), from the exponential of −|x| so that nothing overflows.
 HWY_INLINE V Sigmoid(V x) {
   const D d;

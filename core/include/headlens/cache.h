@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The keys and values of the tokens so far, for step-by-step decoding.
+#ifndef HEADLENS_CACHE_H_
+#define HEADLENS_CACHE_H_
+
+#include "headlens/tensor.h"
+
+namespace headlens {
+
+/// Attention over the whole cache after each Append gives the numbers of one causal pass over everything: the new
+/// queries stand at positions [length − n, length), the first kept key at `first`. Grows as needed, in place.
+class KvCache {
+ public:
+  /// `window` is how many of the latest tokens are kept for those to come (a rolling window; use Mask::window_left =
+  /// window − 1 with it); 0 keeps all. Throws kValue when it is negative.
+  explicit KvCache(Index window = 0);
+
+  /// Appends k [B, G, n, d] and v [B, G, n, dv], by copy; first drops what lies further back than `window` from the
+  /// first new token. So views taken before are no longer valid, and the queries of these very n tokens still find all
+  /// that their windows reach. Throws kShape when sizes differ from those before.
+  void Append(View<const float, 4> k, View<const float, 4> v);
+
+  /// How many of those kept the next Append leaves.
+  Index reachable() const { return window_ > 0 && kept_ > window_ - 1 ? window_ - 1 : kept_; }
+
+  /// All that are kept, oldest first: [B, G, kept, d] and [B, G, kept, dv]. Absent before the first Append.
+  View<const float, 4> k() const { return Kept(k_, k_width_); }
+  View<const float, 4> v() const { return Kept(v_, v_width_); }
+
+  /// Tokens seen so far, and the position of the oldest that is kept.
+  Index length() const { return first_ + kept_; }
+  Index first() const { return first_; }
+  Index window() const { return window_; }
+
+  void Reset();
+
+ private:
+  View<const float, 4> Kept(const Tensor& store, Index width) const;
+  void Reserve(Index tokens);
+
+  Index window_;
+  Index batch_ = 0, heads_ = 0, k_width_ = 0, v_width_ = 0;
+  Index first_ = 0, kept_ = 0;
+  Index begin_ = 0, capacity_ = 0;  // the kept ones are [begin, begin + kept) of `capacity`
+  Tensor k_, v_;                    // [B, G, capacity, width]
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_CACHE_H_

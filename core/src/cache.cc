@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/cache.h"
+
+#include <algorithm>
+
+#include "checks.h"
+
+namespace headlens {
+namespace {
+
+View<float, 4> From(const Tensor& store, Index token) {
+  View<float, 4> view = store.view<4>();
+  view.data += token * view.strides[2];
+  return view;
+}
+
+void CopyTokens(const View<const float, 4>& from, Index tokens, const View<float, 4>& to) {
+  for (Index b = 0; b < from.shape[0]; ++b)
+    for (Index h = 0; h < from.shape[1]; ++h)
+      for (Index t = 0; t < tokens; ++t)
+        for (Index i = 0; i < from.shape[3]; ++i) to(b, h, t, i) = from(b, h, t, i);
+}
+
+}  // namespace
+
+KvCache::KvCache(Index window) : window_(window) {
+  if (window < 0)
+    throw Error(ErrorCode::kValue, "the window of a cache is " + std::to_string(window) + ", expected 0 or more");
+}
+
+void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
+  if (!k || !v) throw Error(ErrorCode::kShape, "a cache needs both keys and values");
+  if (length() == 0 && !k_.data()) {
+    batch_ = k.shape[0], heads_ = k.shape[1], k_width_ = k.shape[3], v_width_ = v.shape[3];
+  }
+  const Index tokens = k.shape[2];
+  ExpectSizes("keys for the cache", SizesOf(k), {batch_, heads_, tokens, k_width_});
+  ExpectSizes("values for the cache", SizesOf(v), {batch_, heads_, tokens, v_width_});
+  // The first new query reaches window − 1 keys back, beside its own.
+  const Index left = reachable();
+  begin_ += kept_ - left;
+  first_ += kept_ - left;
+  kept_ = left;
+  Reserve(tokens);
+  CopyTokens(k, tokens, From(k_, begin_ + kept_));
+  CopyTokens(v, tokens, From(v_, begin_ + kept_));
+  kept_ += tokens;
+}
+
+/// Room for so many more: what is kept moves to the front, into twice the space when it would fill most of it.
+void KvCache::Reserve(Index tokens) {
+  if (k_.data() && begin_ + kept_ + tokens <= capacity_) return;
+  const Index need = kept_ + tokens;
+  const Index capacity = 2 * need <= capacity_ ? capacity_ : std::max<Index>(2 * need, 16);
+  const auto moved = [&](const Tensor& store, Index width) {
+    Tensor larger({batch_, heads_, capacity, width});
+    if (kept_ > 0) CopyTokens(From(store, begin_), kept_, larger.view<4>());
+    return larger;
+  };
+  Tensor k = moved(k_, k_width_), v = moved(v_, v_width_);
+  k_ = std::move(k), v_ = std::move(v);
+  capacity_ = capacity;
+  begin_ = 0;
+}
+
+View<const float, 4> KvCache::Kept(const Tensor& store, Index width) const {
+  if (!store.data()) return {};
+  View<const float, 4> view = From(store, begin_);
+  view.shape = {batch_, heads_, kept_, width};
+  return view;
+}
+
+void KvCache::Reset() { *this = KvCache(window_); }
+
+}  // namespace headlens

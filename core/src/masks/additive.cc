@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/// An additive mask: its numbers are added to the scores elsewhere, its −∞ hide.
+#include <cmath>
+#include <limits>
+
+#include "masks/broadcast.h"
+#include "masks/mask_reader.h"
+#include "masks/mask_rule.h"
+
+namespace headlens {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+void ExpectFiniteOrMinusInfinity(const AttentionProblem& p) {
+  const View<const float, 4>& mask = p.mask.additive;
+  ExpectMaskSizes(p, mask);
+  const auto size = [&](std::size_t dim) {
+    return mask.strides[dim] ? mask.shape[dim] : std::min<Index>(mask.shape[dim], 1);
+  };
+  for (Index b = 0; b < size(0); ++b)
+    for (Index h = 0; h < size(1); ++h)
+      for (Index t = 0; t < size(2); ++t)
+        for (Index s = 0; s < size(3); ++s) {
+          const float value = mask(b, h, t, s);
+          if (!std::isnan(value) && value != kInfinity) continue;
+          throw Error(ErrorCode::kValue, "attn_mask holds " + std::string(std::isnan(value) ? "NaN" : "+inf") + " at " +
+                                             ToString(Shape{b, h, t, s}) + "; expected finite numbers or -inf");
+        }
+}
+
+}  // namespace
+
+extern const MaskRule kAdditiveMask = {
+    .name = "attn_mask",
+    .any_input = true,
+    .present = [](const Mask& mask) { return static_cast<bool>(mask.additive); },
+    .validate = ExpectFiniteOrMinusInfinity,
+    .mark =
+        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+          const float* cells = p.mask.additive.at(row.b, row.h, row.t);
+          const Index stride = p.mask.additive.strides[3];
+          MarkWhere(keys, marks, [&](Index s) { return cells[s * stride] == -kInfinity; });
+        },
+    .read =
+        [](MaskReader& in, Mask& mask) {
+          const Given* input = in.args.Find(in.names.attn_mask);
+          if (!input || IsBoolean(input->dtype)) return;
+          mask.additive =
+              BroadcastMask(in.names.attn_mask, in.args.Floats(in.names.attn_mask, *input), input->shape, in.sizes);
+        },
+};
+
+}  // namespace headlens

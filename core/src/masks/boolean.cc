@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A boolean mask: true keeps or ignores, as the conventions say.
+#include "masks/broadcast.h"
+#include "masks/mask_reader.h"
+#include "masks/mask_rule.h"
+
+namespace headlens {
+
+extern const MaskRule kBooleanMask = {
+    .name = "attn_mask",
+    .any_input = true,
+    .present = [](const Mask& mask) { return static_cast<bool>(mask.boolean); },
+    .validate = [](const AttentionProblem& p) { ExpectMaskSizes(p, p.mask.boolean); },
+    .mark =
+        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+          const std::uint8_t* cells = p.mask.boolean.at(row.b, row.h, row.t);
+          const Index stride = p.mask.boolean.strides[3];
+          const bool keeps = p.mask.boolean_keeps;
+          MarkWhere(keys, marks, [&](Index s) { return (cells[s * stride] != 0) != keeps; });
+        },
+    .read =
+        [](MaskReader& in, Mask& mask) {
+          const Given* input = in.args.Find(in.names.attn_mask);
+          if (!input || !IsBoolean(input->dtype)) return;
+          mask.boolean_keeps = in.common.mask_keeps;
+          mask.boolean =
+              BroadcastMask(in.names.attn_mask, in.args.Booleans(in.names.attn_mask, *input), input->shape, in.sizes);
+        },
+};
+
+}  // namespace headlens

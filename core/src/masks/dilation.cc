@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Every n-th position only, counted from the query's own (Beltagy et al. 2020, §3.1).
+#include "masks/mask_reader.h"
+#include "masks/mask_rule.h"
+
+namespace headlens {
+
+extern const MaskRule kDilation = {
+    .name = "dilation",
+    .group = MaskGroup::kLocality,
+    .present = [](const Mask& mask) { return mask.dilation != 1; },
+    .validate =
+        [](const AttentionProblem& p) {
+          if (p.mask.dilation < 1) {
+            throw Error(ErrorCode::kValue, "dilation is " + std::to_string(p.mask.dilation) + ", expected at least 1");
+          }
+        },
+    .mark =
+        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+          const Index own = QueryPosition(p, row.t) - p.key_offset, step = p.mask.dilation;
+          MarkWhere(keys, marks, [&](Index s) { return (own - s) % step != 0; });
+        },
+    .read = [](MaskReader& in, Mask& mask) { mask.dilation = in.options.Count("dilation", 1, 1); },
+};
+
+}  // namespace headlens

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Padding keys, by batch.
+#include "checks.h"
+#include "masks/mask_reader.h"
+#include "masks/mask_rule.h"
+
+namespace headlens {
+
+extern const MaskRule kKeyPadding = {
+    .name = "key_padding_mask",
+    .any_input = true,
+    .present = [](const Mask& mask) { return static_cast<bool>(mask.key_padding); },
+    .validate =
+        [](const AttentionProblem& p) {
+          ExpectSizes("key_padding_mask", SizesOf(p.mask.key_padding), {p.q.shape[0], MaskableKeys(p)});
+        },
+    .mark =
+        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+          const std::uint8_t* padding = p.mask.key_padding.at(row.b);
+          const Index stride = p.mask.key_padding.strides[1];
+          MarkWhere(keys, marks, [&](Index s) { return padding[s * stride] != 0; });
+        },
+    .read =
+        [](MaskReader& in, Mask& mask) {
+          const auto& [batch, heads, queries, keys, batched] = in.sizes;
+          if (const Given* input = in.Find(in.names.key_padding_mask, {batch, keys}))
+            mask.key_padding = DenseView(in.args.Booleans(in.names.key_padding_mask, *input), std::array{batch, keys});
+        },
+};
+
+}  // namespace headlens

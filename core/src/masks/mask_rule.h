@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What one kind of mask is made of. A new kind is one file with one rule, and its line in mask_set.cc.
+#ifndef HEADLENS_SRC_MASKS_MASK_RULE_H_
+#define HEADLENS_SRC_MASKS_MASK_RULE_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "headlens/attention.h"
+
+namespace headlens {
+
+class MaskReader;
+
+/// Rules of one group hide together what none of the group's exempting rules shows.
+enum class MaskGroup { kAlways, kOrder, kLocality };
+inline constexpr int kMaskGroups = 3;
+
+/// Keys [begin, end).
+struct KeyRange {
+  Index begin = 0, end = 0;
+};
+
+/// A row of the problem: query t of head h in batch b.
+struct RowIndex {
+  Index b, h, t;
+};
+
+struct MaskRule {
+  std::string_view name;  ///< of its option or tensor
+  MaskGroup group = MaskGroup::kAlways;
+  bool exempts = false;    ///< shows cells in spite of its group, instead of hiding them
+  bool any_input = false;  ///< applies to the attention over a decoder layer's memory too
+
+  bool (*present)(const Mask& mask);
+  void (*validate)(const AttentionProblem& problem) = nullptr;
+
+  /// The keys outside of which the rule hides (shows) everything; null: it may be anywhere.
+  KeyRange (*range)(const AttentionProblem& problem, Index b, Index t) = nullptr;
+  /// Inside its range, too, the rule hides (shows) cells: those that `mark` sets. Null: all inside are visible (shown).
+  /// Writes 1 to marks[s − keys.begin] for each such key.
+  void (*mark)(const AttentionProblem& problem, const RowIndex& row, KeyRange keys, std::uint8_t* marks) = nullptr;
+
+  /// Takes the rule's options and tensors.
+  void (*read)(MaskReader& in, Mask& mask);
+};
+
+/// Sets marks[s − keys.begin] where `covers(s)`.
+template <class F>
+void MarkWhere(KeyRange keys, std::uint8_t* marks, const F& covers) {
+  for (Index s = keys.begin; s < keys.end; ++s) marks[s - keys.begin] |= static_cast<std::uint8_t>(covers(s) ? 1 : 0);
+}
+
+/// Number of keys that masks speak of: all but the appended ones.
+inline Index MaskableKeys(const AttentionProblem& problem) { return problem.k.shape[2] - problem.mask.appended_keys; }
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_MASKS_MASK_RULE_H_

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// All masks of a problem together.
+#ifndef HEADLENS_SRC_MASKS_MASK_SET_H_
+#define HEADLENS_SRC_MASKS_MASK_SET_H_
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "masks/mask_rule.h"
+
+namespace headlens {
+
+/// Every kind of mask there is.
+std::span<const MaskRule* const> MaskRules();
+
+/// The rules that a problem's mask uses. Borrows the problem.
+class MaskSet {
+ public:
+  explicit MaskSet(const AttentionProblem& problem);
+
+  /// The keys outside of which everything is hidden from query t; appended keys left out.
+  KeyRange Range(Index b, Index t) const;
+
+  /// Whether a row can have hidden cells inside its Range.
+  bool has_marks() const { return has_marks_; }
+
+  /// marks[s − keys.begin] ← 1 for the hidden keys of the row, 0 for the others. `keys` must lie in its Range.
+  void Mark(const RowIndex& row, KeyRange keys, std::uint8_t* marks);
+
+ private:
+  struct Group {
+    std::vector<const MaskRule*> hiding, exempting;
+  };
+  void MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, std::uint8_t* marks);
+
+  const AttentionProblem& problem_;
+  std::array<Group, kMaskGroups> groups_;
+  bool has_marks_ = false;
+  std::vector<std::uint8_t> hidden_, shown_;
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_MASKS_MASK_SET_H_

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What one kind of normaliser is made of. A new kind is one file with one rule, and its line in registry.cc.
+#ifndef HEADLENS_SRC_NORMALIZERS_NORMALIZER_RULE_H_
+#define HEADLENS_SRC_NORMALIZERS_NORMALIZER_RULE_H_
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "headlens/attention.h"
+#include "kernels/kernels.h"
+
+namespace headlens {
+
+/// What is known of a row beside its scores.
+struct NormalizerRow {
+  const Normalizer& normalizer;
+  double max;                  ///< of the scores; finite
+  std::optional<double> sink;  ///< of the row's head
+};
+
+/// Both functions turn scores (after the temperature; −∞ where masked, no NaN, at least one finite) into weights, in
+/// place; masked cells get exactly 0. Softmax returns its ln Σ exp, the others nothing.
+struct NormalizerRule {
+  std::string_view name;
+  NormalizerKind kind;
+  bool takes_sinks = false;
+  void (*validate)(const Normalizer& normalizer) = nullptr;
+  std::optional<double> (*reference)(std::span<double> scores, const NormalizerRow& row);
+  std::optional<double> (*simd)(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row);
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_NORMALIZERS_NORMALIZER_RULE_H_

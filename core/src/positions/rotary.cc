@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "headlens/positions.h"
+
+namespace headlens {
+namespace {
+
+Index RotatedWidth(const Rotary& rotary, Index head_dim) {
+  const Index dim = rotary.dim ? rotary.dim : head_dim;
+  if (dim < 0 || dim > head_dim || dim % 2 != 0) {
+    throw Error(ErrorCode::kShape, "rotary_dim is " + std::to_string(dim) +
+                                       ", expected an even number up to the head width, " + std::to_string(head_dim));
+  }
+  if (!(rotary.base > 0.0) || !(rotary.scale > 0.0)) {
+    throw Error(ErrorCode::kValue, "rotary_base and rotary_scale must be positive, got " + std::to_string(rotary.base) +
+                                       " and " + std::to_string(rotary.scale));
+  }
+  return dim;
+}
+
+}  // namespace
+
+void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x, Index offset) {
+  const Index dim = RotatedWidth(rotary, x.shape[3]), length = x.shape[2], half = dim / 2;
+  const Tensor cosine({length, half}), sine({length, half});
+  for (Index i = 0; i < half; ++i) {
+    const double rate = std::pow(rotary.base, -2.0 * static_cast<double>(i) / static_cast<double>(dim)) / rotary.scale;
+    for (Index t = 0; t < length; ++t) {
+      const double angle = static_cast<double>(t + offset) * rate;
+      cosine.view<2>()(t, i) = static_cast<float>(std::cos(angle));
+      sine.view<2>()(t, i) = static_cast<float>(std::sin(angle));
+    }
+  }
+  for (Index b = 0; b < x.shape[0]; ++b) {
+    const View<float, 3> rows = {x.at(b), {length, x.shape[1], dim}, {x.strides[2], x.strides[1], x.strides[3]}};
+    backend.Rotary(rows, cosine.view<2>(), sine.view<2>(), rotary.pairs);
+  }
+}
+
+void Place(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
+           KvCache* cache, AttentionProblem& problem) {
+  const Index past = cache ? cache->length() : 0;
+  const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
+  if (rotary) {
+    // Before the cache: QueryPosition, of this problem and what it will append to.
+    ApplyRotary(backend, *rotary, q, past + (from_the_end ? k.shape[2] - q.shape[2] : 0));
+    ApplyRotary(backend, *rotary, k, past);
+  }
+  if (!cache) return;
+  cache->Append(k, problem.v);
+  problem.k = cache->k();
+  problem.v = cache->v();
+  problem.key_offset = cache->first();
+  if (const Index reach = cache->window() - 1; reach >= 0) {
+    Index& left = problem.mask.window_left;
+    left = left < 0 ? reach : std::min(left, reach);
+  }
+  // From the end, the queries' positions count from the first kept key.
+  problem.query_offset = from_the_end ? cache->first() : past;
+}
+
+}  // namespace headlens
