@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which heads of a model do what: every head scored by any metrics over any number of texts.
+#ifndef HEADLENS_HEAD_FINDER_H_
+#define HEADLENS_HEAD_FINDER_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headlens/attribution.h"
+#include "headlens/metrics.h"
+
+namespace headlens {
+
+/// One text (or image) in a model: its tokens, and its maps when they are asked for.
+struct TextHeads {
+  Index length = 0;                      ///< T
+  std::span<const std::int32_t> tokens;  ///< [T]; empty: none
+  PatchGrid grid = {};
+  /// Fills the weights [T, T] of one head.
+  std::function<void(Index layer, Index head, View<float, 2> weights)> map;
+};
+
+/// Where heads come from.
+struct HeadSource {
+  Index layers = 0;
+  Index heads = 0;  ///< of each layer
+  Index texts = 0;
+  bool causal = false;
+  /// Runs the model on one of the texts. What it returns is used before the next is asked for.
+  std::function<TextHeads(Index text)> attend;
+};
+
+struct FinderOptions {
+  std::vector<std::string> metrics;          ///< names, as in Metrics()
+  std::vector<std::int32_t> special_tokens;  ///< ids that count as special
+  ProgressCallback progress = {};
+};
+
+/// A metric of a head over all texts.
+struct HeadScore {
+  std::optional<double> mean;  ///< over the texts where the metric has a value, each counting alike (macro average)
+  Index texts = 0;             ///< how many those are
+  Index n_valid = 0;           ///< rows (or other terms) of all of them together
+};
+
+struct ScoredHead {
+  Index layer = 0;
+  Index head = 0;
+  std::vector<HeadScore> scores;  ///< in the order of the metrics asked for
+};
+
+/// Scores all heads, by layer and head. Never more than one map is in memory: [T, T] floats of the longest text. A text
+/// of the form [s][s], or [one token][s][s], is the repeated sequence of the metrics that need one. Nothing when
+/// `progress`, called after each head, stopped it. Throws kOption for an unknown metric or none, and whatever the source
+/// throws, the text's number (from 1) before the message.
+std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options);
+
+/// Sorts by metric number `metric`, the largest mean first (the smallest when `ascending`); equal ones stay in order,
+/// heads without a value come last.
+void RankHeads(std::span<ScoredHead> heads, std::size_t metric, bool ascending = false);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_HEAD_FINDER_H_
