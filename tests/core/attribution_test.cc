@@ -374,6 +374,35 @@ TEST_CASE("importance: what the output loses without each head, its share, its d
   Refused(ErrorCode::kShape, "output", [&] { ImportanceOfHeads(zeros.view<3>(), output.view<2>()); });
 }
 
+TEST_CASE("importance from the heads' outputs is that from their contributions") {
+  Random random(12);
+  const Index heads = 3, length = 5, d = 4, width = 6;
+  const Tensor z = random.NormalTensor({heads, length, d}), weight = random.NormalTensor({width, heads * d}),
+               bias = random.NormalTensor({width});
+  Tensor contributions({heads, length, width}), output({length, width});
+  for (Index t = 0; t < length; ++t) {
+    for (Index e = 0; e < width; ++e) {
+      double sum = double{bias.data()[e]};
+      for (Index h = 0; h < heads; ++h) {
+        double part = 0.0;
+        for (Index c = 0; c < d; ++c) part += double{z.view<3>()(h, t, c)} * double{weight.view<2>()(e, h * d + c)};
+        contributions.view<3>()(h, t, e) = static_cast<float>(part);
+        sum += part;
+      }
+      output.view<2>()(t, e) = static_cast<float>(sum);
+    }
+  }
+  const auto expected = ImportanceOfHeads(contributions.view<3>(), output.view<2>()),
+             got = ImportanceOfHeads(z.view<3>(), weight.view<2>(), bias.values());
+  for (std::size_t h = 0; h < 3; ++h) {
+    CHECK(*got[h].output_change == About(*expected[h].output_change));
+    CHECK(*got[h].norm_share == About(*expected[h].norm_share));
+    CHECK(*got[h].cosine == doctest::Approx(*expected[h].cosine).epsilon(1e-5));
+  }
+  Refused(ErrorCode::kShape, "out_weight",
+          [&] { ImportanceOfHeads(z.view<3>(), View<const float, 2>(output.view<2>()), std::span<const float>{}); });
+}
+
 TEST_CASE("greedy pruning takes the best head in every step") {
   Random random(11);
   const Tensor contributions = random.NormalTensor({5, 3, 4});

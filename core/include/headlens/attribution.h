@@ -141,6 +141,11 @@ struct HeadImportance {
 /// gradient.
 std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions, View<const float, 2> output = {});
 
+/// The same from the heads' outputs before the output projection: heads z [H, T, d], out_weight [D, H·d] as PyTorch's
+/// out_proj.weight, `bias` [D] or empty; c_h = z_h W_O^h. Needs no H × T × D numbers.
+std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> heads, View<const float, 2> out_weight,
+                                              std::span<const float> bias);
+
 /// Divides by the l2 norm, as Michel et al. 2019 do with the heads of each layer; zeros stay.
 void NormalizeImportance(std::span<double> importance);
 

@@ -34,8 +34,8 @@ struct HeadSource {
 };
 
 struct FinderOptions {
-  std::vector<std::string> metrics;          ///< names, as in Metrics()
-  std::vector<std::int32_t> special_tokens;  ///< ids that count as special
+  std::vector<std::string> metrics;               ///< names, as in Metrics()
+  std::vector<std::int32_t> special_tokens = {};  ///< ids that count as special
   ProgressCallback progress = {};
 };
 
@@ -54,8 +54,8 @@ struct ScoredHead {
 
 /// Scores all heads, by layer and head. Never more than one map is in memory: [T, T] floats of the longest text. A text
 /// of the form [s][s], or [one token][s][s], is the repeated sequence of the metrics that need one. Nothing when
-/// `progress`, called after each head, stopped it. Throws kOption for an unknown metric or none, and whatever the source
-/// throws, the text's number (from 1) before the message.
+/// `progress`, called after each head, stopped it. Throws kOption for an unknown metric or none, and whatever the
+/// source throws, the text's number (from 1) before the message.
 std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options);
 
 /// Sorts by metric number `metric`, the largest mean first (the smallest when `ascending`); equal ones stay in order,

@@ -2,6 +2,7 @@
 /// What is lost without a head.
 #include <algorithm>
 
+#include "Eigen/Core"
 #include "checks.h"
 #include "headlens/attribution.h"
 #include "metrics/maps.h"
@@ -50,21 +51,65 @@ Products ProductsOf(const View<const float, 3>& contributions, const View<const 
 
 std::optional<double> Quotient(double x, double y) { return y > 0.0 ? std::optional(x / y) : std::nullopt; }
 
-}  // namespace
-
-std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions, View<const float, 2> output) {
-  const Products products = ProductsOf(contributions, output);
-  const double norm = std::sqrt(products.output_square);
+/// From ‖c_h‖², ⟨c_h, out⟩ and ‖out‖².
+std::vector<HeadImportance> FromProducts(std::span<const double> squares, std::span<const double> with_output,
+                                         double output_square) {
+  const double norm = std::sqrt(output_square);
   double norms = 0.0;
-  for (Index h = 0; h < products.heads.rows(); ++h) norms += std::sqrt(products.heads(h, h));
+  for (const double square : squares) norms += std::sqrt(square);
   std::vector<HeadImportance> result;
-  for (Index h = 0; h < products.heads.rows(); ++h) {
-    const double own = std::sqrt(products.heads(h, h));
-    std::optional<double> cosine = Quotient(products.output[static_cast<std::size_t>(h)], own * norm);
+  for (std::size_t h = 0; h < squares.size(); ++h) {
+    const double own = std::sqrt(squares[h]);
+    std::optional<double> cosine = Quotient(with_output[h], own * norm);
     if (cosine) cosine = std::clamp(*cosine, -1.0, 1.0);
     result.push_back({Quotient(own, norm), Quotient(own, norms), cosine});
   }
   return result;
+}
+
+using Dense = Eigen::MatrixXd;
+
+Dense ToDense(const View<const float, 2>& x) {
+  Dense dense(x.shape[0], x.shape[1]);
+  for (Index i = 0; i < x.shape[0]; ++i)
+    for (Index j = 0; j < x.shape[1]; ++j) dense(i, j) = double{x(i, j)};
+  return dense;
+}
+
+}  // namespace
+
+std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions, View<const float, 2> output) {
+  const Products products = ProductsOf(contributions, output);
+  std::vector<double> squares;
+  for (Index h = 0; h < products.heads.rows(); ++h) squares.push_back(products.heads(h, h));
+  return FromProducts(squares, products.output, products.output_square);
+}
+
+std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> heads, View<const float, 2> out_weight,
+                                              std::span<const float> bias) {
+  metrics::ExpectElements("heads", heads);
+  metrics::ExpectElements("out_weight", out_weight);
+  const Index count = heads.shape[0], length = heads.shape[1], d = heads.shape[2], width = out_weight.shape[0];
+  ExpectSizes("out_weight", SizesOf(out_weight), {width, count * d});
+  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {width});
+  const Dense weight = ToDense(out_weight);
+  std::vector<Dense> z;
+  Dense output = Dense::Zero(length, width);
+  for (Index e = 0; e < width && !bias.empty(); ++e)
+    output.col(e).setConstant(double{bias[static_cast<std::size_t>(e)]});
+  for (Index h = 0; h < count; ++h) {
+    z.push_back(ToDense(metrics::Slice(heads, h)));
+    output.noalias() += z.back() * weight.middleCols(h * d, d).transpose();
+  }
+  std::vector<double> squares, with_output;
+  for (Index h = 0; h < count; ++h) {
+    const Dense& head = z[static_cast<std::size_t>(h)];
+    const auto part = weight.middleCols(h * d, d);
+    squares.push_back(std::max((head * (part.transpose() * part)).cwiseProduct(head).sum(), 0.0));
+    with_output.push_back((output * part).cwiseProduct(head).sum());
+  }
+  metrics::ExpectFinite("the norm of a contribution", std::span(squares));
+  return FromProducts(squares, with_output, output.squaredNorm());
 }
 
 void NormalizeImportance(std::span<double> importance) {
