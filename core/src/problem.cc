@@ -13,6 +13,7 @@
 #include "headlens/transformer.h"
 #include "inputs.h"
 #include "masks/mask_reader.h"
+#include "masks/mask_set.h"
 #include "normalizers/registry.h"
 #include "options.h"
 #include "positions/bias_table.h"
@@ -56,9 +57,11 @@ std::vector<std::string_view> InputNames(Op op) {
     default:
       names = {"query", "key", "value", "attn_mask", "key_padding_mask"};
   }
-  names.insert(names.end(),
-               {"valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents", "alibi_slopes",
-                "relative_bias", "t5_bias", "sinks", "head_mask", "past_key", "past_value"});
+  for (const MaskRule* rule : MaskRules())
+    for (const std::string_view tensor : rule->tensors)
+      if (!tensor.empty()) names.push_back(tensor);
+  for (const BiasRule* rule : BiasRules()) names.push_back(rule->tensor);
+  names.insert(names.end(), {"sinks", "head_mask", "past_key", "past_value"});
   return names;
 }
 

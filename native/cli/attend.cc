@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// headlens attend CASE --out RESULT: solves one attention problem.
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -15,8 +17,25 @@ namespace {
 
 struct AttendOptions {
   std::string input, output;
+  std::vector<std::string> set;
   std::string backend;  // empty: as the case says
 };
+
+/// What is said on the command line instead of in the case: NAME=VALUE, the value as JSON or as a plain word.
+nlohmann::json Overrides(const AttendOptions& options) {
+  nlohmann::json overrides = nlohmann::json::object();
+  for (const std::string& item : options.set) {
+    const std::size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw InputError("--set " + item + ": expected NAME=VALUE, such as is_causal=true or stages=[\"scores\"]");
+    }
+    const std::string value = item.substr(equals + 1);
+    const auto parsed = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
+    overrides[item.substr(0, equals)] = parsed.is_discarded() ? nlohmann::json(value) : parsed;
+  }
+  if (!options.backend.empty()) overrides["backend"] = options.backend;
+  return overrides;
+}
 
 void Attend(const AttendOptions& options) {
   const Progress progress;
@@ -25,10 +44,9 @@ void Attend(const AttendOptions& options) {
     const File file(options.input);  // the problem has copied what it needs
     return Blaming(options.input, [&file] { return ReadCase(file.bytes()); });
   }();
-  nlohmann::json overrides = nlohmann::json::object();
-  if (!options.backend.empty()) overrides["backend"] = options.backend;
   progress.Show("computing");
-  const Results results = Blaming(options.input, [&] { return problem.Run(overrides.dump()); });
+  const std::string overrides = Overrides(options).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const Results results = Blaming(options.input, [&] { return problem.Run(overrides); });
   progress.Show("writing " + options.output);
   WriteFile(options.output, WriteSafetensors(results, {{"generator", std::string("headlens ") + Version()}}));
 }
@@ -46,6 +64,12 @@ void AddAttend(CLI::App& app) {
                    "Safetensors file for the results: output, weights and each stage asked for")
       ->required()
       ->type_name("RESULT");
+  command
+      ->add_option("--set", options->set,
+                   "An option of the attention, instead of the case's: --set normalizer=sparsemax --set window_left=4")
+      ->type_name("NAME=VALUE")
+      ->type_size(1)
+      ->allow_extra_args(false);
   AddBackendOption(*command, options->backend);
   command->callback([options] { Attend(*options); });
 }

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectClose, goldenCases, kEpsilon, kGolden, maxNorm } from "../compare.js";
 import { readSafetensors, writeSafetensors, type FileTensor, type GivenTensor, type Safetensors } from "../safetensors.js";
-import { succeeds, temporaryFolder } from "./support.js";
+import { fails, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 
@@ -62,5 +62,15 @@ describe("golden cases", () => {
     writeFileSync(own, writeSafetensors(inputs, { ...file.metadata, options: JSON.stringify(options) }));
     expect(attend(own)).toEqual(attend(path, "--backend", "reference"));
     expect(attend(own, "--backend", "simd")).toEqual(attend(path));
+  });
+
+  test("options of the command line replace the case's own", () => {
+    const path = `${kGolden}/cases/sdpa_plain.safetensors`;
+    expect([...attend(path, "--set", "stages=[\"lse\"]", "--set", "need_weights=true").keys()].sort()).toEqual(["lse", "output", "weights"]);
+    const hard = attend(path, "--set", "normalizer=hard", "--set", "need_weights=true").get("weights");
+    expect(new Set(hard?.data)).toEqual(new Set([0, 1]));
+    fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "normalizer"], 2, /--set normalizer: expected NAME=VALUE/);
+    fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "temperature=-1"], 2, /temperature is -1/);
+    fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "colour=1"], 2, /unknown option "colour"/);
   });
 });

@@ -20,7 +20,8 @@ View<const std::int32_t, 2> ReadIds(MaskReader& in, std::string_view name, Index
 }  // namespace
 
 extern const MaskRule kDocuments = {
-    .name = "key_documents",
+    .name = "documents",
+    .tensors = {"query_documents", "key_documents"},
     .present = [](const Mask& mask) { return mask.key_documents || mask.query_documents; },
     .validate =
         [](const AttentionProblem& p) {

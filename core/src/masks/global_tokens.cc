@@ -8,6 +8,7 @@ namespace headlens {
 
 extern const MaskRule kGlobalTokens = {
     .name = "global_tokens",
+    .tensors = {"global_tokens"},
     .group = MaskGroup::kLocality,
     .exempts = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.global_tokens); },

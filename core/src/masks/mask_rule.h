@@ -3,6 +3,7 @@
 #ifndef HEADLENS_SRC_MASKS_MASK_RULE_H_
 #define HEADLENS_SRC_MASKS_MASK_RULE_H_
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -27,7 +28,9 @@ struct RowIndex {
 };
 
 struct MaskRule {
-  std::string_view name;  ///< of its option or tensor
+  std::string_view name;
+  /// The tensors that it takes; `attn_mask` and `key_padding_mask`, which ops name differently, are theirs.
+  std::array<std::string_view, 2> tensors{};
   MaskGroup group = MaskGroup::kAlways;
   bool exempts = false;    ///< shows cells in spite of its group, instead of hiding them
   bool any_input = false;  ///< applies to the attention over a decoder layer's memory too

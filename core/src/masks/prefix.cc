@@ -8,6 +8,7 @@ namespace headlens {
 
 extern const MaskRule kPrefix = {
     .name = "prefix_lens",
+    .tensors = {"prefix_lens"},
     .group = MaskGroup::kOrder,
     .exempts = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.prefix_lens); },

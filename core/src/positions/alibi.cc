@@ -24,7 +24,7 @@ std::vector<float> AlibiSlopes(Index heads) {
 }
 
 extern const BiasRule kAlibi = {
-    .name = "alibi_slopes",
+    .tensor = "alibi_slopes",
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.alibi_slopes); },
     .validate =
         [](const PositionBias& bias, Index heads) {

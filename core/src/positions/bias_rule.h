@@ -9,7 +9,6 @@
 
 namespace headlens {
 
-struct CommonOptions;
 class Arguments;
 class OptionReader;
 
@@ -21,7 +20,7 @@ struct BiasReader {
 };
 
 struct BiasRule {
-  std::string_view name;  ///< of its tensor
+  std::string_view tensor;
   bool (*present)(const PositionBias& bias);
   void (*validate)(const PositionBias& bias, Index heads);
   /// The bias of head `h` where the key stands `distance` positions after the query.

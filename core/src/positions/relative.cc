@@ -10,7 +10,7 @@
 namespace headlens {
 
 extern const BiasRule kRelativeBias = {
-    .name = "relative_bias",
+    .tensor = "relative_bias",
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.relative); },
     .validate =
         [](const PositionBias& bias, Index heads) {

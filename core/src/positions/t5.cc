@@ -28,7 +28,7 @@ Index T5Bucket(Index distance, Index buckets, bool bidirectional, Index max_dist
 }
 
 extern const BiasRule kT5Bias = {
-    .name = "t5_bias",
+    .tensor = "t5_bias",
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.t5); },
     .validate =
         [](const PositionBias& bias, Index heads) {
