@@ -112,9 +112,9 @@ AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const Comm
   settings.dropout_p = options.dropout_p;
   settings.seed = options.seed;
   settings.mask = ReadMask(reader, args, options, n, names);
+  settings.normalizer = ReadNormalizer(reader, args, n.heads);
   if (names.over_memory) return settings;
   settings.position_bias = ReadPositionBias({reader, args, n.heads});
-  settings.normalizer = ReadNormalizer(reader, args, n.heads);
   settings.head_mask = ReadHeadMask(args, n);
   return settings;
 }
@@ -141,16 +141,9 @@ class PastKeys {
   /// Keys that stand before those of this run.
   Index count() const { return cache_ ? cache_->reachable() : 0; }
 
-  void Store(ResultSet& set, const CommonOptions& options) const {
-    const auto store = [&](const char* name, const View<const float, 4>& from) {
-      if (!options.Wants(name)) return;
-      const View<float, 4> to = set.PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
-      for (Index b = 0; b < from.shape[0]; ++b)
-        for (Index g = 0; g < from.shape[1]; ++g)
-          for (Index s = 0; s < from.shape[2]; ++s) std::copy_n(from.at(b, g, s), from.shape[3], to.at(b, g, s));
-    };
-    store("present_key", cache_ ? cache_->k() : View<const float, 4>());
-    store("present_value", cache_ ? cache_->v() : View<const float, 4>());
+  void Store(ResultSet& set) const {
+    set.CopyIfWanted("present_key", cache_ ? cache_->k() : View<const float, 4>());
+    set.CopyIfWanted("present_value", cache_ ? cache_->v() : View<const float, 4>());
   }
 
  private:
@@ -197,10 +190,12 @@ Results RunScaledDotProduct(Arguments& args, OptionReader& reader, KvCache* give
   reader.RejectUnknown();
 
   Tensor q, k;
+  View<const float, 4> own_k = problem.k;
+  const View<const float, 4> own_v = problem.v;
   if (options.rotary || past.cache()) {
     const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k);
     problem.q = turned_q;
-    problem.k = turned_k;
+    problem.k = own_k = turned_k;
     Place(*options.backend, options.rotary, turned_q, turned_k, past.cache(), problem);
   }
   const Shape lead(in.query.shape.begin(), in.query.shape.end() - 2);
@@ -208,7 +203,10 @@ Results RunScaledDotProduct(Arguments& args, OptionReader& reader, KvCache* give
   AttentionResults results = set.Attention(problem.v.shape[3]);
   if (!results.output) results.output = set.PerHead("output", n.queries, problem.v.shape[3]);
   options.backend->Attention(problem, results);
-  past.Store(set, options);
+  past.Store(set);
+  set.CopyIfWanted("q", problem.q);
+  set.CopyIfWanted("k", own_k);
+  set.CopyIfWanted("v", own_v);
   if (const auto it = set.results.find("head_outputs"); it != set.results.end())
     set.results.insert_or_assign("output", it->second.Clone());
   return std::move(set.results);
@@ -264,6 +262,7 @@ EmbeddingConfig ReadEmbedding(OptionReader& reader) {
       {{"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}});
   config.offset = reader.Count("position_offset", 0, 0);
   config.scaled = reader.Flag("scale_embeddings", false);
+  FindBackend(reader.Text("backend", "simd"));  // a lookup is the same on all
   reader.RejectUnknown();
   return config;
 }
@@ -382,7 +381,7 @@ struct Problem::State {
     MultiheadResults results = ResultsFor(set, options, config, n.queries, key.shape[1] + config.appended_keys());
     results.output = AsBatches("output", set.Make("output", given.query.shape), given.query.shape, batch_first);
     attention->Forward(in, results);
-    past.Store(set, options);
+    past.Store(set);
     return std::move(set.results);
   }
 
@@ -429,7 +428,7 @@ struct Problem::State {
       parameters_changed = false;
     }
     layer->Forward(x, self, cross, results, memory_results);
-    past.Store(set, options);
+    past.Store(set);
     if (memory_set) {
       for (auto& [key, tensor] : memory_set->results) set.results.insert_or_assign("memory_" + key, std::move(tensor));
     }

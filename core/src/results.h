@@ -3,6 +3,7 @@
 #ifndef HEADLENS_SRC_RESULTS_H_
 #define HEADLENS_SRC_RESULTS_H_
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -60,6 +61,15 @@ class ResultSet {
     if (heads != n_.heads) shape.back() = heads;
     shape.insert(shape.end(), {rows, columns});
     return DenseView(Make(name, shape), std::array<Index, 4>{n_.batch, heads, rows, columns});
+  }
+
+  /// `from` [B, heads, rows, columns], whose rows are dense, under this name.
+  void CopyIfWanted(const char* name, const View<const float, 4>& from) {
+    if (!options_.Wants(name)) return;
+    const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
+    for (Index b = 0; b < from.shape[0]; ++b)
+      for (Index h = 0; h < from.shape[1]; ++h)
+        for (Index t = 0; t < from.shape[2]; ++t) std::copy_n(from.at(b, h, t), from.shape[3], to.at(b, h, t));
   }
 
   float* Make(const std::string& name, Shape shape) {
