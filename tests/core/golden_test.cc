@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Every golden case, made by PyTorch (tests/golden/make.py), on every backend and SIMD target.
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
 #include "headlens/problem.h"
 #include "headlens/safetensors.h"
@@ -12,15 +12,26 @@ namespace {
 
 constexpr std::string_view kExpected = "expected.";
 
-/// The largest score of the case: errors of weights and of what they blend grow with it, since exp(x + δ) = exp(x)(1 +
-/// δ).
+/// Scores beyond this are exact in every case that has them (make.py sees to it), so they bring no error.
+constexpr double kExactBeyond = 1e6;
+
+/// The largest score of the case that may be inexact: errors of weights and of what they blend grow with it, since
+/// exp(x + δ) = exp(x)(1 + δ).
 double ScoreNorm(const std::vector<std::byte>& file) {
+  if (Safetensors(file).metadata().at("op") == "embedding") return 0.0;
   Problem problem = ReadCase(file);
   const Results results = problem.Run(R"({"backend": "reference", "stages": ["scores", "biased_scores"]})");
-  return std::max(MaxNorm(results.at("scores").values()), MaxNorm(results.at("biased_scores").values()));
+  double norm = 0.0;
+  for (const char* stage : {"scores", "biased_scores"})
+    for (const float score : results.at(stage).values())
+      if (std::abs(double{score}) <= kExactBeyond) norm = std::max(norm, std::abs(double{score}));
+  return norm;
 }
 
-void CheckCase(const std::vector<std::byte>& file, const char* run_options, double score_norm, double factor) {
+void CheckCase(const std::string& path, const char* run_options, double factor) {
+  CAPTURE(path);
+  const std::vector<std::byte> file = ReadFile(path);
+  const double score_norm = ScoreNorm(file);
   const Safetensors tensors(file);
   Problem problem = ReadCase(file);
   const Results results = problem.Run(run_options);
@@ -28,7 +39,8 @@ void CheckCase(const std::vector<std::byte>& file, const char* run_options, doub
   for (const auto& [name, raw] : tensors.tensors()) {
     if (!name.starts_with(kExpected)) continue;
     const std::string result = name.substr(kExpected.size());
-    REQUIRE_MESSAGE(results.contains(result), result);
+    CHECK_MESSAGE(results.contains(result), result);
+    if (!results.contains(result)) continue;
     const Tensor expected = ToFloat(raw);
     CHECK_MESSAGE(results.at(result).shape() == expected.shape(), result, " ", ToString(results.at(result).shape()));
     const double tolerance = factor * kEpsilon * (1.0 + score_norm) * std::max(MaxNorm(expected.values()), 1e-3);
@@ -42,18 +54,14 @@ void CheckCase(const std::vector<std::byte>& file, const char* run_options, doub
 
 TEST_CASE("golden cases, reference backend") {
   for (const std::string& path : GoldenCases()) {
-    CAPTURE(path);
-    const std::vector<std::byte> file = ReadFile(path);
-    CheckCase(file, R"({"backend": "reference"})", ScoreNorm(file), 4);
+    CHECK_NOTHROW_MESSAGE(CheckCase(path, R"({"backend": "reference"})", 4), path);
   }
 }
 
 TEST_CASE("golden cases, SIMD backend on every target") {
   ForEachTarget([] {
     for (const std::string& path : GoldenCases()) {
-      CAPTURE(path);
-      const std::vector<std::byte> file = ReadFile(path);
-      CheckCase(file, "{}", ScoreNorm(file), 16);
+      CHECK_NOTHROW_MESSAGE(CheckCase(path, "{}", 16), path);
     }
   });
 }

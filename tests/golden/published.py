@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's own answers, wherever it has words for a problem. Any disagreement beyond float64's rounding stops the
+script."""
+
+import collections
+import math
+import sys
+import warnings
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+try:
+    from torch.nn.attention.bias import causal_lower_right
+except ImportError:  # PyTorch 1.13 has neither this nor the public scaled_dot_product_attention
+    causal_lower_right = None
+
+checked = collections.defaultdict(set)  # what agreed → the names of the cases
+
+
+def agree(ours, theirs, skip):
+    """Stops when ours is not theirs. `skip`, broadcast from the left, marks rows where PyTorch's rule is another."""
+    skip = skip.reshape(*skip.shape, *[1] * (ours.dim() - skip.dim())).expand(ours.shape)
+    theirs = torch.where(skip, ours, theirs)
+    if not torch.allclose(ours, theirs, rtol=1e-9, atol=1e-11, equal_nan=True):
+        sys.exit(f"differs from PyTorch by up to {(ours - theirs).abs().nan_to_num(math.inf).max()}")
+
+
+def cleaned(x):
+    return torch.nan_to_num(x, 0.0, 0.0, 0.0)
+
+
+def unlike_pytorch(masks, points, *inputs, pytorch_gives="nan"):
+    """[B,H,T]: rows in which we differ on purpose, fully masked ones; and rows that do see a NaN or an infinity, which
+    PyTorch is not given. inputs: query-like [B,1|H,T,·], then key-like [B,1|H,S,·]."""
+    dead = ~masks.keep.any(-1) & (points["fully_masked"] != pytorch_gives)
+    wild_query, *wild_keys = (~torch.isfinite(x).all(-1) for x in inputs)
+    for wild in wild_keys:
+        dead = dead | (masks.keep[..., :wild.shape[-1]] & wild[:, :, None]).any(-1)
+    return dead | wild_query
+
+
+def softmax_alone(given):
+    """Softmax, whose temperature and sink other words can say, and nothing between the weights and the values."""
+    return (given.get("normalizer", "softmax") == "softmax" and not given.get("softcap")
+            and not given.get("dropout_p") and "head_mask" not in given)
+
+
+def scaled_dot_product(q, k, v, **how):
+    """The public function, or the one of PyTorch 1.13 from which it became; scale 1/sqrt(d)."""
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, **how)
+    if how.get("attn_mask") is not None and how["attn_mask"].dtype == torch.bool:
+        how["attn_mask"] = torch.zeros_like(how["attn_mask"], dtype=q.dtype).masked_fill(~how["attn_mask"], -math.inf)
+    return F._scaled_dot_product_attention(q, k, v, **how)[0]
+
+
+def check_attention(name, q, k, v, masks, points, given, scale, stages):
+    """All of q, k, v in query heads and all masks and biases as one [B,H,T,S] against PyTorch's function. Temperature is
+    part of the scale; a sink is one key more, with that logit and a value of zeros."""
+    if not softmax_alone(given) or 0 in masks.keep.shape:
+        return
+    temperature = given.get("temperature", 1.0)
+    skip = unlike_pytorch(masks, points, q, k, v,
+                          pytorch_gives="zero" if hasattr(F, "scaled_dot_product_attention") else "nan")
+    mask = (masks.bias / temperature).masked_fill(~masks.keep, -math.inf)
+    q, k, v = cleaned(q) * scale * math.sqrt(q.shape[-1]) / temperature, cleaned(k), cleaned(v)
+    if "sink" in given or "sinks" in given:
+        logit = given.get("sinks", torch.tensor([given.get("sink", 0.0)])).double().reshape(1, -1, 1, 1)
+        mask = torch.cat([mask, logit.expand(*mask.shape[:3], 1)], -1)
+        k, v = (F.pad(x, (0, 0, 0, 1)) for x in (k, v))
+        skip = skip | ~masks.keep.any(-1)
+    agree(stages["head_outputs"], scaled_dot_product(q, k, v, attn_mask=mask), skip)
+    checked["scaled_dot_product_attention"].add(name)
+    check_triangle(name, q, k, v, mask, stages["head_outputs"], skip)
+
+
+def check_triangle(name, q, k, v, mask, output, skip):
+    """Where the mask is a causal triangle and nothing else, PyTorch's own triangle must give the same."""
+    queries, keys = mask.shape[2:]
+
+    def is_triangle(shift):
+        seen = torch.ones(queries, keys, dtype=torch.bool).tril(shift)
+        return bool((mask == torch.zeros(queries, keys).masked_fill(~seen, -math.inf)).all())
+
+    if is_triangle(0):
+        agree(output, scaled_dot_product(q, k, v, is_causal=True), skip)
+        checked["its is_causal"].add(name)
+    elif causal_lower_right and queries <= keys and is_triangle(keys - queries):
+        agree(output, scaled_dot_product(q, k, v, attn_mask=causal_lower_right(queries, keys)), skip)
+        checked["its causal_lower_right"].add(name)
+
+
+def batched(x, options):
+    """[T,D], [T,B,D] or [B,T,D] → [B,T,D]."""
+    return x[None] if x.dim() == 2 else x if options.get("batch_first") else x.transpose(0, 1)
+
+
+def as_given(x, like, options):
+    return x[0] if like.dim() == 2 else x if options.get("batch_first") else x.transpose(0, 1)
+
+
+# What the layer has no words for, and what it can be told as one additive mask.
+FOREIGN = {"temperature", "sink", "sinks", "scale", "rotary", "past_key"}
+AS_A_MASK = {"is_causal", "valid_lens", "window_left", "window_right", "dilation", "prefix_lens", "global_tokens",
+              "query_documents", "key_documents", "alibi", "alibi_slopes", "relative_bias", "t5_bias"}
+
+
+def full_params(params, given, points):
+    """A layer's parameters with as many key/value heads as query heads: each repeated for the heads that read it."""
+    heads, groups = given["num_heads"], given.get("num_kv_heads", given["num_heads"])
+    if heads == groups:
+        return params
+    h = torch.arange(heads)
+    reads = h * groups // heads if points["gqa_order"] == "block" else h % groups
+    repeat = lambda x: x.unflatten(0, (groups, -1))[reads].flatten(0, 1)
+    full = {**params, **{x: repeat(params[x]) for x in ("k_proj_weight", "v_proj_weight")}}
+    if "in_proj_bias" in params:
+        width = params["q_proj_weight"].shape[0]
+        b_k, b_v = params["in_proj_bias"][width:].chunk(2)
+        full["in_proj_bias"] = torch.cat([params["in_proj_bias"][:width], repeat(b_k), repeat(b_v)])
+    for x in {"bias_k", "bias_v"} & set(params):
+        full[x] = repeat(params[x][0, 0])[None, None]
+    if "kdim" not in given and "vdim" not in given:
+        full["in_proj_weight"] = torch.cat([full.pop(f"{x}_proj_weight") for x in "qkv"])
+    return full
+
+
+def additive(masks, keys):
+    """[B*H,T,S]: masks and biases together, without the columns of appended keys."""
+    return masks.bias.masked_fill(~masks.keep, -math.inf)[..., :keys].flatten(0, 1)
+
+
+def check_mha(name, query, key, value, params, given, points, masks, results):
+    """The layer itself, with the case's own tensors and, where PyTorch has the words, its own masks."""
+    if not softmax_alone(given) or FOREIGN & set(given) or 0 in masks.keep.shape:
+        return
+    words = ("bias", "add_bias_kv", "add_zero_attn", "kdim", "vdim", "batch_first")
+    layer = nn.MultiheadAttention(given["embed_dim"], given["num_heads"],
+                                  **{x: given[x] for x in words if x in given}).double()
+    layer.load_state_dict(full_params(params, given, points))
+    attn_mask, padding = given.get("attn_mask"), given.get("key_padding_mask")
+    if any(given.get(x) is not None and given.get(x) is not False for x in AS_A_MASK) or (attn_mask is not None and (
+            attn_mask.dim() == 4 or (points["mask_true"] == "keep" and attn_mask.dtype == torch.bool))):
+        attn_mask = additive(masks, key.shape[0 if key.dim() == 2 else 1 if given.get("batch_first") else 0])
+    elif attn_mask is not None:
+        attn_mask = attn_mask.double() if attn_mask.dtype.is_floating_point else attn_mask.bool()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two kinds of mask in one call: deprecated, not wrong
+        output, weights = layer(cleaned(query), cleaned(key), cleaned(value), attn_mask=attn_mask,
+                                key_padding_mask=None if padding is None else padding.bool(),
+                                need_weights=given.get("need_weights", True),
+                                average_attn_weights=given.get("average_attn_weights", True))
+    rows = [batched(x, given)[:, None] for x in (query, key, value)]
+    skip = unlike_pytorch(masks, points, *rows)
+    agree(results["output"], batched(output, given), skip.any(1))
+    if weights is not None:
+        weights = weights[None] if query.dim() == 2 else weights
+        average = given.get("average_attn_weights", True)
+        ours = results["weights"].mean(1) if average else results["weights"]
+        agree(ours, weights, skip.any(1) if average else skip)
+    checked["MultiheadAttention"].add(name)
