@@ -5,7 +5,8 @@ import { html, nothing } from "lit";
 import type { ReactiveController, ReactiveControllerHost, TemplateResult } from "lit";
 import { draw } from "./draw.js";
 import type { HeadPicture, Maps } from "./maps.js";
-import { formatValue, isMasked, strongestLink } from "./maps.js";
+import { formatValue } from "./format.js";
+import { isMasked, strongestLink } from "./maps.js";
 import { tokenLabel, tokenName, tokenWidth } from "./tokens.js";
 
 export interface HeadContent {

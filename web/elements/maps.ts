@@ -2,6 +2,7 @@
 /** What the views draw: the heads of a model reading a text, or arrays computed elsewhere, behind one interface. */
 import type { AsyncEngine, AsyncModel, ColorOptions, Image, Tensor, TensorLike } from "headlens";
 import type { Lease } from "./engine.js";
+import { formatValue } from "./format.js";
 import { tokenName } from "./tokens.js";
 
 /** The values a picture's colours stand for. */
@@ -133,6 +134,3 @@ export function strongestLink(maps: Maps, matrix: Tensor, image: Image): string 
   const share = range.max === 1 && range.min === 0 ? `${(best.value * 100).toFixed(0)} %` : formatValue(best.value);
   return `strongest link ${tokenName(tokens[best.row] ?? "")} to ${tokenName(keyTokens[best.col] ?? "")} ${share}`;
 }
-
-/** Four decimals with a true minus sign. */
-export const formatValue = (value: number, digits = 4): string => value.toFixed(digits).replace("-", "−");

@@ -2,7 +2,7 @@
 /** Attention worked step by step: every matrix, and for every number of a result the sum that makes it. The engine computes, this arranges. */
 import type { AsyncEngine, AttentionResult, Image, Stage, Tensor, TensorLike } from "headlens";
 import type { Theme } from "./maps.js";
-import { formatValue } from "./maps.js";
+import { formatValue } from "./format.js";
 
 /** Embeddings [T, D] of the tokens and projections [D, D], as in x · W; head h has the columns from h · D / numHeads on. */
 export interface WorkedExample {

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Each lesson on the real engine: its numbers against small computations in double precision, and what it says of them. */
+import { load, type AsyncEngine, type Engine } from "headlens";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kCatSatOnMat } from "../../web/elements/worked-example.js";
+import { countOperations, kCheckpoints, multiplications, prices } from "../../web/lessons/index.js";
+import { orientation, saturation, sixSteps } from "../../web/lessons/index.js";
+import type { Checkpoint, Experiment, Lesson, Matrix } from "../../web/lessons/index.js";
+import { Draw } from "../../web/lessons/lesson.js";
+import { kEpsilon, kRoot, maxNorm } from "../compare.js";
+
+let engine: Engine;
+let remote: AsyncEngine;
+beforeAll(async () => {
+  engine = await load();
+  remote = await load({ worker: true });
+});
+afterAll(() => {
+  engine.dispose();
+  remote.dispose();
+});
+
+type Rows = readonly (readonly number[])[];
+
+const times = (a: Rows, b: Rows): number[][] =>
+  a.map((row) => (b[0] ?? []).map((_, col) => row.reduce((sum, x, i) => sum + x * (b[i]?.[col] ?? NaN), 0)));
+const turned = (a: Rows): number[][] => (a[0] ?? []).map((_, col) => a.map((row) => row[col] ?? NaN));
+function softmax(row: readonly number[]): number[] {
+  const powers = row.map((x) => Math.exp(x - Math.max(...row)));
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return powers.map((x) => x / sum);
+}
+const single = (a: Rows): number[][] => a.map((row) => row.map(Math.fround));
+const columns = (a: Rows, begin: number, end: number): number[][] => a.map((row) => row.slice(begin, end));
+const entropy = (row: readonly number[]): number => -row.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
+
+function find({ matrices }: Pick<Lesson, "matrices">, name: string): Matrix {
+  const names = matrices.map((one) => one.name);
+  expect(new Set(names).size).toBe(names.length);
+  const found = matrices.find((one) => one.name === name);
+  if (!found) throw new Error(`no matrix “${name}” among ${names.join(", ")}`);
+  expect(found.values.length).toBe(found.rows.length * found.cols.length);
+  return found;
+}
+
+const figure = ({ figures }: Pick<Lesson, "figures">, name: string): number =>
+  figures.find((one) => one.name === name)?.value ?? NaN;
+
+function expectMatrix(lesson: Pick<Lesson, "matrices">, name: string, expected: Rows, tolerance = 64 * kEpsilon): void {
+  const { values, rows } = find(lesson, name);
+  expect(rows.length).toBe(expected.length);
+  const bound = tolerance * Math.max(1e-3, maxNorm(expected.flat()));
+  for (const [i, x] of expected.flat().entries())
+    expect(Math.abs((values[i] ?? NaN) - x), `${name}[${i}]`).toBeLessThanOrEqual(bound);
+}
+
+function expectHolds({ observations }: Lesson): void {
+  for (const { holds, text } of observations) expect(holds, text).toBe(true);
+}
+
+describe("T0.5: saturation", () => {
+  const widths = [4, 16, 64, 256, 1024];
+
+  test("entropy falls and the gradient vanishes as d grows, unless scores are divided by √d", async () => {
+    const lesson = await saturation(engine, { widths, queries: 32, keys: 16, seed: 5 });
+    expectHolds(lesson);
+    expect(figure(lesson, "entropy of equal weights, ln n")).toBe(Math.log(16));
+    const draw = new Draw(5);
+    for (const [index, width] of widths.entries()) {
+      const [q, k] = [single(draw.rows(32, width)), single(draw.rows(16, width))];
+      for (const [name, scale] of [["scores as they are", 1], ["scores ÷ √d", 1 / Math.sqrt(width)]] as const) {
+        const scores = times(q, turned(k)).map((row) => row.map((x) => x * scale));
+        const weights = scores.map(softmax);
+        // Scores of this size are rounded by as much as width · ε of them; so are the weights.
+        const rounding = 1e-6 + 4 * kEpsilon * maxNorm(scores.flat());
+        expectMatrix(lesson, `weights, d = ${width}, ${name}`, weights, rounding);
+        const mean = (of: (row: number[]) => number): number => weights.reduce((sum, row) => sum + of(row), 0) / 32;
+        const table = find(lesson, name);
+        const [, gotEntropy, gotLargest, gotGradient] = table.values.subarray(index * 4, index * 4 + 4);
+        const close = (got: number | undefined, expected: number): void =>
+          expect(Math.abs((got ?? NaN) - expected)).toBeLessThanOrEqual(16 * rounding + 1e-6);
+        close(gotEntropy, mean(entropy));
+        close(gotLargest, mean((row) => Math.max(...row)));
+        // ‖diag(p) − p pᵀ‖² = Σ p² − 2 Σ p³ + (Σ p²)²
+        const power = (row: number[], n: number): number => row.reduce((sum, p) => sum + p ** n, 0);
+        const squared = (row: number[]): number => power(row, 2) - 2 * power(row, 3) + power(row, 2) ** 2;
+        close(gotGradient, mean((row) => Math.sqrt(Math.max(0, squared(row)))));
+      }
+    }
+  });
+
+  test("one width proves nothing, and the lesson says so", async () => {
+    const { observations } = await saturation(engine, { widths: [4] });
+    expect(observations[1]?.holds).toBe(false);
+    expect(observations[1]?.text).toContain("still answers");
+  });
+});
+
+describe("T2.1: six steps", () => {
+  test("every matrix, head by head", async () => {
+    const lesson = await sixSteps(engine);
+    expectHolds(lesson);
+    expect(lesson.steps.length).toBe(6);
+    const { x, wq, wk, wv, wo } = kCatSatOnMat;
+    const joined: number[][] = [[], [], [], []];
+    for (const head of [0, 1]) {
+      const [q, k, v] = [wq, wk, wv].map((w) => times(x, columns(w, 2 * head, 2 * head + 2)));
+      if (!q || !k || !v) throw new Error("three");
+      const scores = times(q, turned(k)).map((row) => row.map((s) => s / Math.SQRT2));
+      const weights = scores.map(softmax);
+      const output = times(weights, v);
+      output.forEach((row, t) => joined[t]?.push(...row));
+      expectMatrix(lesson, `Q, head ${head}`, q);
+      expectMatrix(lesson, `K, head ${head}`, k);
+      expectMatrix(lesson, `V, head ${head}`, v);
+      expectMatrix(lesson, `scores ÷ √d, head ${head}`, scores);
+      expectMatrix(lesson, `weights, head ${head}`, weights);
+      expectMatrix(lesson, `output, head ${head}`, output);
+    }
+    expectMatrix(lesson, "heads joined", joined);
+    expectMatrix(lesson, "output", times(joined, wo));
+    expect(figure(lesson, "parameters")).toBe(4 * 4 * 4);
+  });
+
+  test("the price of 8 heads at d = 512 is that of one", () => {
+    const [tokens, width] = [10, 512];
+    const heads = countOperations(tokens, width, 8);
+    expect(heads.projections).toBe(8 * 3 * tokens * 512 * 64);
+    expect(heads.scores).toBe(8 * tokens * tokens * 64);
+    expect(heads.parameters).toBe(4 * 512 * 512);
+    expect(multiplications(heads)).toBe(multiplications(countOperations(tokens, width, 1)));
+    expect(multiplications(countOperations(tokens, width, 8, 512))).toBe(8 * multiplications(heads));
+    expect([...prices(tokens, width, 8).values.subarray(4, 5)]).toEqual([4 * 10 * 512 * 512 + 2 * 100 * 512]);
+  });
+
+  test("the steps' operations add up to the price", async () => {
+    const { steps, figures } = await sixSteps(engine);
+    const total = steps.reduce((sum, step) => sum + step.operations, 0);
+    expect(figure({ figures }, "multiplications")).toBe(total);
+    expect(total).toBe(multiplications(countOperations(4, 4, 2)));
+  });
+});
+
+describe("T3.5: rows and columns", () => {
+  test("the same numbers, transposed", async () => {
+    const lesson = await orientation(engine);
+    expectHolds(lesson);
+    const rows = find(lesson, "weights · V");
+    const cols = find(lesson, "V · weights");
+    expect([rows.rows, rows.cols]).toEqual([cols.cols, cols.rows]);
+    for (let t = 0; t < 4; ++t)
+      for (let i = 0; i < 3; ++i)
+        expect(Math.abs((rows.values[t * 3 + i] ?? NaN) - (cols.values[i * 4 + t] ?? NaN))).toBeLessThan(1e-5);
+    // The column form by hand, out of the matrices shown.
+    const [q, k, v] = ["Q = X Ω_qᵀ + 1 β_qᵀ", "K = X Ω_kᵀ + 1 β_kᵀ", "V = X Ω_vᵀ + 1 β_vᵀ"].map((name) => {
+      const { values } = find(lesson, name);
+      return Array.from({ length: 4 }, (_, t) => [...values.subarray(3 * t, 3 * t + 3)]);
+    });
+    if (!q || !k || !v) throw new Error("three");
+    const weights = times(q, turned(k)).map((row) => softmax(row.map((s) => s / Math.sqrt(3))));
+    expectMatrix(lesson, "softmax of each column", turned(weights));
+    expectMatrix(lesson, "weights · V", times(weights, v));
+  });
+});
+
+describe("T3.7: the eleven checkpoints", () => {
+  const byNumber = (number: number): Checkpoint => {
+    const found = kCheckpoints[number - 1];
+    if (found?.number !== number) throw new Error(`checkpoint ${number} is out of place`);
+    return found;
+  };
+
+  test("are eleven, asked and predicted in words", () => {
+    expect(kCheckpoints.map((one) => one.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    for (const { question, prediction } of kCheckpoints) {
+      expect(question).toMatch(/\?$/);
+      expect(prediction).toMatch(/\.$/);
+    }
+  });
+
+  test.each(kCheckpoints.map((one) => [one.number, one] as const))("%i comes true", async (_, checkpoint) => {
+    for (const where of [engine, remote]) {
+      const { verdict, matrices, figures } = await checkpoint.run(where);
+      expect(verdict.holds, verdict.text).toBe(true);
+      expect(matrices.length).toBeGreaterThan(0);
+      for (const one of matrices) find({ matrices }, one.name);
+      for (const { value } of figures) expect(Number.isFinite(value)).toBe(true);
+    }
+  });
+
+  test.each(kCheckpoints.flatMap((one) => (one.control ? [[one.number, one, one.control] as const] : [])))(
+    "%i runs at both ends of its control",
+    async (_, checkpoint, { min, max, value }) => {
+      expect(value).toBeGreaterThanOrEqual(min);
+      for (const setting of [min, max])
+        expect((await checkpoint.run(engine, setting)).verdict.text.length).toBeGreaterThan(0);
+    },
+  );
+
+  const run = (number: number, setting?: number): Promise<Experiment> => byNumber(number).run(engine, setting);
+
+  test("1: the same key has the same weights; far apart they part", async () => {
+    expect(figure(await run(1, 0), "a and a′ differ by")).toBe(0);
+    expect((await run(1, 4)).verdict.holds).toBe(false);
+  });
+
+  test("2: the largest weight is 1 / (1 + 3 e^−lead)", async () => {
+    for (const lead of [0, 1, 5, 10, 20]) {
+      const result = await run(2, lead);
+      const share = 1 / (1 + 3 * Math.exp(-lead));
+      expect(Math.abs(figure(result, "largest weight") - share)).toBeLessThan(1e-6);
+      expect(result.verdict.holds).toBe(share > 0.99);
+      // The others pull by [0, 1] + [−1, 0] + [0, −1], an equal share each.
+      const away = 1 - share + (1 - share) / 3;
+      expect(Math.abs(figure(result, "output’s distance from that value") - away)).toBeLessThan(1e-5);
+    }
+  });
+
+  test("3: keys give the query back, values the content", async () => {
+    const result = await run(3);
+    const weights = [0, 1, 2, 3].map((t) => softmax([0, 1, 2, 3].map((s) => (s === t ? 10 : 0))));
+    expectMatrix(result, "weights", weights);
+    expectMatrix(result, "output from keys", weights);
+  });
+
+  test("4: cross-attention is 3 × 5, self-attention 3 × 3", async () => {
+    const { verdict, figures } = await run(4);
+    expect(verdict.text).toContain("3 × 3 and 3 × 5");
+    expect(figure({ figures }, "keys moved, cross")).toBe(0);
+  });
+
+  test.each([1, 2, 5, 64])("5: %i equal scores", async (n) => {
+    const result = await run(5, n);
+    expect(result.verdict.holds, result.verdict.text).toBe(true);
+    expectMatrix(result, "weights", [Array<number>(n).fill(1 / n)]);
+    expectMatrix(result, "output", [[...find(result, "mean of the values").values]], 1e-5);
+  });
+
+  test("6: the outputs are the same weights times either values", async () => {
+    const result = await run(6);
+    const draw = new Draw(6);
+    const [q, k, v, other] = [draw.rows(4, 4), draw.rows(4, 4), draw.rows(4, 2), draw.rows(4, 2)];
+    const weights = times(q, turned(k)).map((row) => softmax(row.map((s) => s / 2)));
+    expectMatrix(result, "weights, first values", weights);
+    expectMatrix(result, "output, first values", times(weights, v));
+    expectMatrix(result, "output, other values", times(weights, other));
+  });
+
+  test.each([0, 1, 2, 3])("7: without token %i", async (masked) => {
+    const result = await run(7, masked);
+    expect(result.verdict.holds, result.verdict.text).toBe(true);
+    expect(figure(result, "masked weight")).toBe(0);
+    const scores = [1, 2, 0.5, 0];
+    expectMatrix(result, "weights, unmasked", [softmax(scores)]);
+    expectMatrix(result, "weights, masked", [softmax(scores.map((s, i) => (i === masked ? -Infinity : s)))]);
+  });
+
+  test("8: both heads have the same map", async () => {
+    const result = await run(8);
+    expect(find(result, "weights, head 0").values).toEqual(find(result, "weights, head 1").values);
+    const x = [1, 3, 0.5];
+    expectMatrix(result, "weights, head 0", x.map((a) => softmax(x.map((b) => (16 * a * b) / Math.SQRT2))), 1e-5);
+  });
+
+  test("9: the two rows and columns of the same word are equal without positions", async () => {
+    const result = await run(9);
+    const { values } = find(result, "weights");
+    for (let i = 0; i < 5; ++i) {
+      expect(values[i]).toBe(values[15 + i]);
+      expect(values[5 * i]).toBe(values[5 * i + 3]);
+    }
+    const placed = find(result, "weights with positions").values;
+    expect(placed[1]).not.toBe(placed[16]);
+  });
+
+  test.each([1, 12, 16, 64])("10: width %i takes its divisors", async (width) => {
+    const result = await run(10, width);
+    const divisors = Array.from({ length: width }, (_, i) => i + 1).filter((h) => width % h === 0);
+    expect(figure(result, "numbers of heads that fit")).toBe(divisors.length);
+    expect(result.verdict.text).toContain(`can have ${divisors.join(", ")} heads`);
+  });
+
+  test("11: the longer the query, the less even its weights", async () => {
+    const breadth = async (length: number): Promise<number> => figure(await run(11, length), "entropy ÷ ln n");
+    const [zero, short, long] = [await breadth(0), await breadth(0.5), await breadth(8)];
+    expect(zero).toBeGreaterThan(1 - 1e-6);
+    expect(short).toBeLessThan(zero);
+    expect(long).toBeLessThan(short);
+    const draw = new Draw(11);
+    const [k] = [draw.rows(6, 8), draw.rows(6, 2)];
+    const q = draw.row(8);
+    const scores = times([q], turned(k)).flat().map((s) => (s * 8) / Math.hypot(...q) / Math.sqrt(8));
+    expect(Math.abs(long - entropy(softmax(scores)) / Math.log(6))).toBeLessThan(1e-5);
+  });
+});
+
+test("a worker's engine gives the same lessons", async () => {
+  for (const lesson of [saturation, sixSteps, orientation])
+    expect(await lesson(remote)).toEqual(await lesson(engine));
+});
+
+test("a page takes the lessons in as they are: no engine of their own, no library, nothing of the page", async () => {
+  const entry = `${kRoot}web/lessons/index.ts`;
+  const options = { bundle: true, format: "esm", target: "es2022", write: false, metafile: true } as const;
+  const { metafile } = await build({ ...options, entryPoints: [entry], platform: "browser", absWorkingDir: kRoot });
+  const foreign = Object.keys(metafile.inputs).filter((path) => !path.startsWith("web/lessons/"));
+  expect(foreign.sort()).toEqual(["web/elements/format.ts", "web/elements/worked-example.ts"]);
+});

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Where queries and keys come from, and tokens that are alike: checkpoints 4 and 9. */
+import type { StateDict } from "headlens";
+import { compare, count, Draw, given, layerState, map, matrix, observe, rows, shown, tensor, withLayer } from "../lesson.js";
+import { sinusoidal } from "../positions.js";
+import type { Checkpoint } from "./checkpoint.js";
+
+const kWidth = 8;
+
+function randomState(seed: number): StateDict {
+  const draw = new Draw(seed);
+  const square = (): number[][] => draw.rows(kWidth, kWidth, 1 / Math.sqrt(kWidth));
+  return layerState(square(), square(), square(), square());
+}
+
+export const kSelfAndCross: Checkpoint = {
+  number: 4,
+  question: "What makes self-attention “self”?",
+  prediction: "Queries, keys and values come from one sequence: change it and all three change. Across two, the keys stay.",
+  async run(engine) {
+    const draw = new Draw(4);
+    const [x, other, memory] = [draw.rows(3, kWidth), draw.rows(3, kWidth), draw.rows(5, kWidth)].map(tensor);
+    if (!x || !other || !memory) throw new Error("three sequences");
+    return withLayer(engine, { embedDim: kWidth, numHeads: 1, bias: false }, randomState(40), async (layer) => {
+      const options = { averageAttnWeights: false, stages: ["k"] } as const;
+      const self = [await layer.forward(x, x, x, options), await layer.forward(other, other, other, options)] as const;
+      const cross = [
+        await layer.forward(x, memory, memory, options), await layer.forward(other, memory, memory, options),
+      ] as const;
+      const moved = (pair: typeof self): number => compare(given(pair[0].k).data, given(pair[1].k).data).difference;
+      const [own, across] = [moved(self), moved(cross)];
+      const shapes = [self, cross].map(([one]) => given(one.weights).shape.slice(-2).join(" × "));
+      const numbers = `another query sequence moves self-attention’s keys by ${shown(own)} and cross-attention’s by ${across}; `
+        + `the weights are ${shapes.join(" and ")}`;
+      return {
+        matrices: [
+          map("self-attention", count(3), count(3), given(self[0].weights).data),
+          map("cross-attention", count(3), count(5, (i) => `m${i}`), given(cross[0].weights).data),
+        ],
+        figures: [{ name: "keys moved, self", value: own }, { name: "keys moved, cross", value: across }],
+        verdict: observe(own > 0 && across === 0, `One sequence asks itself: ${numbers}.`, `Not so: ${numbers}.`),
+      };
+    });
+  },
+};
+
+export const kIdenticalEmbeddings: Checkpoint = {
+  number: 9,
+  question: "The same word stands in two places, and nothing tells positions. Can attention tell them apart?",
+  prediction: "No: both get the same output and are looked at alike. Positions part them.",
+  async run(engine) {
+    const tokens = ["the", "dog", "saw", "the", "cat"];
+    const words = new Map(tokens.map((token) => [token, [] as number[]]));
+    const draw = new Draw(9);
+    for (const token of words.keys()) words.set(token, draw.row(kWidth));
+    const x = tokens.map((token) => given(words.get(token)));
+    const placed = sinusoidal(tokens.length, kWidth).map((row, t) => row.map((value, i) => value + (x[t]?.[i] ?? NaN)));
+    return withLayer(engine, { embedDim: kWidth, numHeads: 1, bias: false }, randomState(90), async (layer) => {
+      const [plain, with_] = [await layer.forward(tensor(x)), await layer.forward(tensor(placed))];
+      const apart = ({ output }: typeof plain): number => {
+        const all = rows(output);
+        return compare(given(all[0]), given(all[3])).difference;
+      };
+      const [without, after] = [apart(plain), apart(with_)];
+      const numbers = `the outputs of the two “the” differ by ${shown(without)} without positions, by ${shown(after)} with them`;
+      const weightsOf = (name: string, result: typeof plain): ReturnType<typeof map> =>
+        map(name, tokens, tokens, given(result.weights).data);
+      return {
+        matrices: [
+          weightsOf("weights", plain), weightsOf("weights with positions", with_),
+          matrix("output", tokens, count(kWidth), plain.output.data),
+          matrix("output with positions", tokens, count(kWidth), with_.output.data),
+        ],
+        figures: [{ name: "apart without positions", value: without }, { name: "apart with positions", value: after }],
+        verdict: observe(without < 1e-5 && after > 0.01, `Not without positions: ${numbers}.`, `Not as predicted: ${numbers}.`),
+      };
+    });
+  },
+};
