@@ -13,7 +13,9 @@ namespace {
 
 using EigenMap = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 
-EigenMap AsEigen(const Matrix& m) { return {m.values().data(), m.rows(), m.columns()}; }
+EigenMap AsEigen(const Matrix& m) {
+  return {m.values().data(), static_cast<Eigen::Index>(m.rows()), static_cast<Eigen::Index>(m.columns())};
+}
 
 void CheckDiscardRatio(double ratio) {
   if (!(ratio >= 0.0 && ratio < 1.0)) {
