@@ -105,7 +105,7 @@ decoder("composed_decoder_window", "Window and global tokens on the target, entm
                    "global_tokens": places(6, [0], [2]), "memory_key_padding_mask": padding(5, 5, 2)},
         normalizer="entmax15", window_left=1, window_right=1, need_weights=True, **PER_HEAD)
 sdpa_step("composed_past", "A past with rotation, grouped heads, sinks, window and padding.", lambda d: {
-    **qkv(d, 2, 4, 8, 8, 4, G=2), "sinks": d.normal(4), "key_padding_mask": places(8, [], [0, 1])}, 6, is_causal=True,
+    **qkv(d, 2, 4, 8, 8, 4, G=2), "sinks": d.normal(4), "key_padding_mask": places(8, [], [0, 4])}, 6, is_causal=True,
     rotary="half", enable_gqa=True, window_left=4, stages=["masked_scores", "lse", "present_key"])
 mha_step("composed_past_mha", "A past in the layer: entmax, ALiBi, grouped heads, sequence first.", lambda d: grouped(
     d, 7, 2, 12), 5, num_heads=4, num_kv_heads=2, normalizer="entmax15", alibi=True, is_causal=True)

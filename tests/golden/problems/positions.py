@@ -99,7 +99,7 @@ for kind in "half", "interleaved":
          rotary=kind, causal_alignment="bottom_right", is_causal=True, stages=["scores"])
     sdpa(f"rotary_{kind}_gqa", "Four query heads on two key heads, float64.", lambda d: qkv(
         d, 1, 4, 5, 5, 4, G=2, dtype=torch.float64), rotary=kind, enable_gqa=True)
-    sdpa(f"rotary_{kind}_width_2", "One pair only.", lambda d: qkv(d, 1, 1, 3, 4, 2), rotary=kind, rotary_base=2.5)
+    sdpa(f"rotary_{kind}_width_2", "One pair only.", lambda d: qkv(d, 1, 1, 3, 4, 2), rotary=kind)
     mha(f"rotary_{kind}_mha", "In the layer, sequence first: stages q and k are turned.",
         lambda d: from_one(d, 5, 2, 12), rotary=kind, stages=LAYER_STAGES, average_attn_weights=False)
     mha_per_head(f"rotary_{kind}_mha_partial", "Half of each head, base and scale of its own.",

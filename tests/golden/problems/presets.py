@@ -6,7 +6,7 @@ import math
 import torch
 
 from definition.masks import CONVENTION_WORDS, PRESETS, conventions
-from draw import attention_params, padding, put, qkv
+from draw import attention_params, places, put, qkv
 from problems import PER_HEAD, mha, mha_per_head, sdpa
 
 # Presets: one problem that tells them apart
@@ -33,11 +33,11 @@ mha("preset_torch_mha", "Boolean mask, true: ignore, with a row of true, which i
 
 
 def all_points(draw):
-    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; a NaN in a
-    padded key and value."""
+    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; a NaN in the
+    first key and value, which are padding."""
     tensors = {**qkv(draw, 1, 4, 4, 6, 2, G=2), "alibi_slopes": torch.tensor([1.0, 0.5, -0.5, 0.25]),
-               "attn_mask": put(put(draw.keep(4, 6), 1, True), 2, False), "key_padding_mask": padding(6, 5)}
-    tensors["key"][:, :, 5] = tensors["value"][:, :, 5] = math.nan
+               "attn_mask": put(put(draw.keep(4, 6), 1, True), 2, False), "key_padding_mask": places(6, [0])}
+    tensors["key"][:, :, 0] = tensors["value"][:, :, 0] = math.nan
     return tensors
 
 
