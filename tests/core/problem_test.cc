@@ -213,8 +213,7 @@ TEST_CASE("a layer keeps its parameters between runs, and follows changed ones")
   for (const float value : silent.at("output").values()) CHECK(value == 0.0f);
 }
 
-TEST_CASE("a bare number of heads: averaged weights are the mean of the heads', whatever else is asked for") {
-  // T1.2
+TEST_CASE("T1.2: averaged weights are the mean of the heads', whatever else is asked for") {
   const std::vector<std::byte> file = ReadFile(HEADLENS_GOLDEN_DIR "/cases/t1_2_sequence_first.safetensors");
   const Results averaged = ReadCase(file).Run(), heads = ReadCase(file).Run(R"({"average_attn_weights": false})");
   CHECK(averaged.at("weights").shape() == Shape{4, 16, 16});
