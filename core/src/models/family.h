@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a family of models has to say of itself: one description for all, filled in from its config.json, and where its
+/// parameters go. A new family is one file, which defines a Family, and its line in model.cc's table.
+#ifndef HEADLENS_SRC_MODELS_FAMILY_H_
+#define HEADLENS_SRC_MODELS_FAMILY_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlens/model.h"
+#include "models/config.h"
+#include "models/rope.h"
+
+namespace headlens::models {
+
+enum class NormKind { kLayerNorm, kRmsNorm };
+
+enum class Activation { kRelu, kGelu, kGeluTanh, kSwiGlu };
+
+struct Architecture {
+  ModelInfo info;
+  Index intermediate_size = 0;
+  NormKind norm = NormKind::kLayerNorm;
+  float norm_eps = 1e-5f;
+  bool norm_first = true;  // before each block; else after its residual
+  Activation activation = Activation::kGelu;
+  std::optional<Rope> rope;
+  float attention_scale = 1.0f;         // before the softmax
+  bool scale_by_inverse_layer = false;  // divided by the layer's number, from 1
+  bool tied = false;                    // logits by the table of tokens
+  bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
+  Index labels = 0;  // of a classifier, when the weights have one
+};
+
+struct Norm {
+  Tensor weight, bias;
+  explicit operator bool() const { return weight.size() > 0; }
+};
+
+struct Layer {
+  Norm attention_norm, feed_forward_norm;
+  std::unique_ptr<LinearWeights> q, k, v, o;
+  std::unique_ptr<LinearWeights> gate, up, down;  // gate with SwiGLU only
+};
+
+/// From the stream to the logits: final norm, then (BERT) a layer of its own, then the decoder.
+struct Head {
+  std::unique_ptr<LinearWeights> transform;
+  Norm transform_norm;
+  std::unique_ptr<LinearWeights> decoder;  // absent: the table of tokens
+  Tensor bias;                             // of the decoder, when the table of tokens is it
+  bool first_row_only = false;             // a classifier reads CLS
+};
+
+struct Parameters {
+  std::unique_ptr<LinearWeights> tokens;   // [vocab, D]
+  std::unique_ptr<LinearWeights> patches;  // [D, channels · patch²]
+  Tensor cls;                              // [D]
+  Tensor positions;                        // [max_positions, D]
+  Tensor segments;                         // [segments, D]
+  Norm embedding_norm, final_norm;
+  std::vector<Layer> layers;
+  std::optional<Head> head;
+};
+
+struct LoadedModel {
+  Architecture architecture;
+  Parameters parameters;
+  const Backend& backend;
+
+  /// The weights that make the logits of normalised rows.
+  const LinearWeights& decoder() const {
+    return parameters.head->decoder ? *parameters.head->decoder : *parameters.tokens;
+  }
+};
+
+struct Family {
+  std::string_view name;
+  std::vector<std::string_view> model_types;  // as config.json names them
+  Architecture (*parse)(const Config& config);
+  Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
+};
+
+extern const Family kBert, kGpt2, kLlama, kVit;
+
+/// The parameters under `prefix` when `probe` is there, else as they are: base models are saved without their prefix.
+inline StateDict UnderPrefix(const StateDict& state, const std::string& prefix, const std::string& probe) {
+  return state.Has(prefix + probe) ? WithPrefix(state, prefix) : state;
+}
+
+/// "<name>.weight" and, with `bias`, "<name>.bias".
+inline Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool bias) {
+  return {Parameter(state, name + ".weight", {width}), bias ? Parameter(state, name + ".bias", {width}) : Tensor()};
+}
+
+/// Checks that num_attention_heads fits hidden_size, and returns the heads' width.
+Index HeadDim(const Config& config, const char* hidden_key, const char* heads_key);
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_FAMILY_H_

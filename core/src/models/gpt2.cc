@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// GPT-2 (Radford et al. 2019). Its linear weights are stored [in, out].
+#include "models/family.h"
+
+namespace headlens::models {
+namespace {
+
+Architecture Parse(const Config& config) {
+  config.Require("add_cross_attention", false);
+  Architecture a;
+  ModelInfo& info = a.info;
+  info.vocab_size = config.Size("vocab_size");
+  info.hidden_size = config.Size("n_embd");
+  info.layers = config.Size("n_layer");
+  info.heads = info.kv_heads = config.Size("n_head");
+  info.head_dim = HeadDim(config, "n_embd", "n_head");
+  info.max_positions = config.Size("n_positions", 1024);
+  a.intermediate_size = config.Size("n_inner", 4 * info.hidden_size);
+  a.norm_eps = static_cast<float>(config.Positive("layer_norm_epsilon", 1e-5));
+  a.activation = config.Choice<Activation>("activation_function", "gelu_new",
+                                           {{"gelu_new", Activation::kGeluTanh},
+                                            {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                            {"gelu", Activation::kGelu},
+                                            {"relu", Activation::kRelu}});
+  a.attention_scale = config.Flag("scale_attn_weights", true) ? DefaultScale(info.head_dim) : 1.0f;
+  a.scale_by_inverse_layer = config.Flag("scale_attn_by_inverse_layer_idx", false);
+  a.tied = config.Flag("tie_word_embeddings", true);
+  return a;
+}
+
+/// Columns [part · out, (part + 1) · out) of "<name>.weight" [in, parts · out], and of its bias, for each part.
+std::vector<std::unique_ptr<LinearWeights>> Columns(const Backend& backend, const StateDict& state,
+                                                    const std::string& name, Index in, Index out, Index parts) {
+  const Tensor bias = Parameter(state, name + ".bias", {parts * out});
+  const TakenTensor weight = TakeParameter(state, name + ".weight", {in, parts * out});
+  std::vector<std::unique_ptr<LinearWeights>> columns;
+  for (Index part = 0; part < parts; ++part) {
+    columns.push_back(
+        PackRows(backend, weight, /*transposed=*/true, part * out, out,
+                 bias.values().subspan(static_cast<std::size_t>(part * out), static_cast<std::size_t>(out))));
+  }
+  return columns;
+}
+
+Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const Index width = a.info.hidden_size, inner = a.intermediate_size;
+  Layer layer;
+  layer.attention_norm = LoadNorm(state, "ln_1", width, true);
+  layer.feed_forward_norm = LoadNorm(state, "ln_2", width, true);
+  auto qkv = Columns(backend, state, "attn.c_attn", width, width, 3);
+  layer.q = std::move(qkv[0]);
+  layer.k = std::move(qkv[1]);
+  layer.v = std::move(qkv[2]);
+  layer.o = std::move(Columns(backend, state, "attn.c_proj", width, width, 1)[0]);
+  layer.up = std::move(Columns(backend, state, "mlp.c_fc", width, inner, 1)[0]);
+  layer.down = std::move(Columns(backend, state, "mlp.c_proj", inner, width, 1)[0]);
+  return layer;
+}
+
+Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const ModelInfo& info = a.info;
+  const StateDict base = UnderPrefix(state, "transformer.", "wte.weight");
+  Parameters p;
+  p.tokens = LinearParameter(backend, base, "wte", info.vocab_size, info.hidden_size, false);
+  p.positions = Parameter(base, "wpe.weight", {info.max_positions, info.hidden_size});
+  for (Index i = 0; i < info.layers; ++i)
+    p.layers.push_back(LoadLayer(a, WithPrefix(base, "h." + std::to_string(i) + "."), backend));
+  p.final_norm = LoadNorm(base, "ln_f", info.hidden_size, true);
+  p.head.emplace();
+  if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", info.vocab_size, info.hidden_size, false);
+  return p;
+}
+
+}  // namespace
+
+const Family kGpt2 = {"gpt2", {"gpt2"}, Parse, Load};
+
+}  // namespace headlens::models

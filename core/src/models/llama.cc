@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Llama (Touvron et al. 2023) and those built like it: Mistral (a sliding window), Qwen 2 (biases of q, k and v).
+#include <algorithm>
+
+#include "models/family.h"
+
+namespace headlens::models {
+namespace {
+
+Index WindowOf(const Config& config, const std::string& type) {
+  if (type == "qwen2" && config.Flag("use_sliding_window", false)) config.Require("use_sliding_window", false);
+  return type == "mistral" && config.Has("sliding_window") ? config.Size("sliding_window") : 0;
+}
+
+Architecture Parse(const Config& config) {
+  config.Require("hidden_act", "silu");
+  config.Require("partial_rotary_factor", 1.0);
+  const std::string type = config.Text("model_type");
+  Architecture a;
+  ModelInfo& info = a.info;
+  info.vocab_size = config.Size("vocab_size");
+  info.hidden_size = config.Size("hidden_size");
+  a.intermediate_size = config.Size("intermediate_size");
+  info.layers = config.Size("num_hidden_layers");
+  info.heads = config.Size("num_attention_heads");
+  info.kv_heads = config.Size("num_key_value_heads", type == "mistral" ? 8 : info.heads);
+  info.head_dim = config.Size("head_dim", std::max<Index>(info.hidden_size / info.heads, 1));
+  info.window = WindowOf(config, type);
+  a.norm = NormKind::kRmsNorm;
+  a.norm_eps = static_cast<float>(config.Positive("rms_norm_eps", 1e-6));
+  a.activation = Activation::kSwiGlu;
+  a.rope = ParseRope(config, info.head_dim);
+  a.attention_scale = DefaultScale(info.head_dim);
+  info.max_positions = a.rope->max_positions;
+  a.tied = config.Flag("tie_word_embeddings", false);
+  a.output_bias = type == "llama" && config.Flag("attention_bias", false);
+  a.query_key_value_bias = type == "qwen2" || a.output_bias;
+  a.feed_forward_bias = type == "llama" && config.Flag("mlp_bias", false);
+  if (info.heads % info.kv_heads != 0) {
+    throw Error(ErrorCode::kValue, "config.json: num_attention_heads " + std::to_string(info.heads) +
+                                       " must be a multiple of num_key_value_heads " + std::to_string(info.kv_heads));
+  }
+  return a;
+}
+
+Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const ModelInfo& info = a.info;
+  const Index width = info.hidden_size, q_width = info.heads * info.head_dim, kv_width = info.kv_heads * info.head_dim;
+  const auto linear = [&](const char* name, Index out, Index in, bool bias) {
+    return LinearParameter(backend, state, name, out, in, bias);
+  };
+  Layer layer;
+  layer.attention_norm = LoadNorm(state, "input_layernorm", width, false);
+  layer.feed_forward_norm = LoadNorm(state, "post_attention_layernorm", width, false);
+  layer.q = linear("self_attn.q_proj", q_width, width, a.query_key_value_bias);
+  layer.k = linear("self_attn.k_proj", kv_width, width, a.query_key_value_bias);
+  layer.v = linear("self_attn.v_proj", kv_width, width, a.query_key_value_bias);
+  layer.o = linear("self_attn.o_proj", width, q_width, a.output_bias);
+  layer.gate = linear("mlp.gate_proj", a.intermediate_size, width, a.feed_forward_bias);
+  layer.up = linear("mlp.up_proj", a.intermediate_size, width, a.feed_forward_bias);
+  layer.down = linear("mlp.down_proj", width, a.intermediate_size, a.feed_forward_bias);
+  return layer;
+}
+
+Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const Index width = a.info.hidden_size;
+  // A base model is saved without the prefix, and then without the head.
+  const bool is_base = state.Has("embed_tokens.weight");
+  const StateDict base = is_base ? state : WithPrefix(state, "model.");
+  Parameters p;
+  p.tokens = LinearParameter(backend, base, "embed_tokens", a.info.vocab_size, width, false);
+  for (Index i = 0; i < a.info.layers; ++i)
+    p.layers.push_back(LoadLayer(a, WithPrefix(base, "layers." + std::to_string(i) + "."), backend));
+  p.final_norm = LoadNorm(base, "norm", width, false);
+  if (is_base && !a.tied) return p;
+  p.head.emplace();
+  if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", a.info.vocab_size, width, false);
+  return p;
+}
+
+}  // namespace
+
+const Family kLlama = {"llama", {"llama", "mistral", "qwen2"}, Parse, Load};
+
+}  // namespace headlens::models

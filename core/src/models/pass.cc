@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/pass.h"
+
+#include <algorithm>
+
+namespace headlens::models {
+namespace {
+
+// Rows of the feed-forward block at a time: its inner width is the largest there is.
+constexpr Index kStrip = 256;
+
+View<float, 3> AsPositions(const Tensor& rows, Index heads) {
+  return DenseView(rows.data(), std::array<Index, 3>{rows.shape()[0], heads, rows.shape()[1] / heads});
+}
+
+std::span<float> Elements(View<float, 2> dense) {
+  return {dense.data, static_cast<std::size_t>(dense.shape[0] * dense.shape[1])};
+}
+
+void CheckIds(const char* name, std::span<const std::int32_t> ids, Index below) {
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    if (ids[t] >= 0 && ids[t] < below) continue;
+    throw Error(ErrorCode::kValue, std::string(name) + " " + std::to_string(t) + " is " + std::to_string(ids[t]) +
+                                       ", expected 0 to " + std::to_string(below - 1));
+  }
+}
+
+void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_position) {
+  const auto length = static_cast<Index>(input.ids.size());
+  if (input.image) throw Error(ErrorCode::kValue, "an image was given, but the model reads tokens");
+  if (length < 1 || first_position + length > info.max_positions) {
+    throw Error(ErrorCode::kValue, "got " + std::to_string(first_position + length) + " tokens, expected 1 to " +
+                                       std::to_string(info.max_positions) + " (the model's max_position_embeddings)");
+  }
+  CheckIds("token", input.ids, info.vocab_size);
+  if (!input.segments.empty() && info.segments == 0) {
+    throw Error(ErrorCode::kValue, "segments were given, but the model has none");
+  }
+  const auto check_length = [&](const char* name, std::size_t count) {
+    if (count == 0 || count == input.ids.size()) return;
+    throw Error(ErrorCode::kShape, std::string(name) + " has " + std::to_string(count) + " values, expected " +
+                                       std::to_string(length) + ", one for each token");
+  };
+  check_length("segments", input.segments.size());
+  check_length("padding", input.padding.size());
+  CheckIds("segment", input.segments, info.segments);
+}
+
+Tensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index first_position) {
+  const ModelInfo& info = model.architecture.info;
+  const Parameters& p = model.parameters;
+  CheckTokens(info, input, first_position);
+  const auto length = static_cast<Index>(input.ids.size());
+  Tensor hidden({length, info.hidden_size});
+  for (Index t = 0; t < length; ++t) {
+    const std::span<float> row = Elements(RowsOf(hidden, t, 1));
+    p.tokens->CopyRow(input.ids[static_cast<std::size_t>(t)], row);
+    if (p.positions.size() > 0) model.backend.Add(row, Elements(RowsOf(p.positions, first_position + t, 1)));
+    if (p.segments.size() == 0) continue;
+    const Index segment = input.segments.empty() ? 0 : input.segments[static_cast<std::size_t>(t)];
+    model.backend.Add(row, Elements(RowsOf(p.segments, segment, 1)));
+  }
+  return hidden;
+}
+
+/// Patches as rows [side², channels · patch²], each in the order of the projection's weights.
+Tensor CutPatches(const ModelInfo& info, View<const float, 3> image) {
+  const Index patch = info.patch_size, side = info.image_size / patch;
+  Tensor patches({side * side, info.channels * patch * patch});
+  float* to = patches.data();
+  for (Index row = 0; row < side; ++row)
+    for (Index column = 0; column < side; ++column)
+      for (Index c = 0; c < info.channels; ++c)
+        for (Index y = 0; y < patch; ++y)
+          for (Index x = 0; x < patch; ++x) *to++ = image(c, row * patch + y, column * patch + x);
+  return patches;
+}
+
+Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
+  const ModelInfo& info = model.architecture.info;
+  const Parameters& p = model.parameters;
+  if (!input.image || !input.ids.empty()) throw Error(ErrorCode::kValue, "the model reads an image, not tokens");
+  const Shape expected = {info.channels, info.image_size, info.image_size};
+  const Shape got(input.image.shape.begin(), input.image.shape.end());
+  if (got != expected) {
+    throw Error(ErrorCode::kShape, "image has shape " + ToString(got) + ", expected " + ToString(expected) +
+                                       " (channels, image_size, image_size)");
+  }
+  if (!input.padding.empty() || !input.segments.empty()) {
+    throw Error(ErrorCode::kValue, "an image has neither padding nor segments");
+  }
+  Tensor hidden({info.max_positions, info.hidden_size});
+  std::copy_n(p.cls.data(), info.hidden_size, hidden.data());
+  const Tensor patches = CutPatches(info, input.image);
+  model.backend.Linear(patches.view<2>(), *p.patches, RowsOf(hidden, 1, info.max_positions - 1));
+  model.backend.Add(hidden.values(), p.positions.values());
+  return hidden;
+}
+
+}  // namespace
+
+void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y) {
+  const Architecture& a = model.architecture;
+  if (a.norm == NormKind::kRmsNorm) {
+    model.backend.RmsNorm(x, norm.weight.values(), a.norm_eps, y);
+  } else {
+    model.backend.LayerNorm(x, norm.weight.values(), norm.bias.values(), a.norm_eps, y);
+  }
+}
+
+void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up) {
+  switch (model.architecture.activation) {
+    case Activation::kRelu:
+      return model.backend.Relu(x.values());
+    case Activation::kGelu:
+      return model.backend.Gelu(x.values(), /*tanh_approximation=*/false);
+    case Activation::kGeluTanh:
+      return model.backend.Gelu(x.values(), /*tanh_approximation=*/true);
+    case Activation::kSwiGlu:
+      return model.backend.SwiGlu(x.values(), up.values());
+  }
+}
+
+Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights) {
+  Tensor y({x.shape[0], weights.out_features()});
+  model.backend.Linear(x, weights, y.view<2>());
+  return y;
+}
+
+AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, View<const float, 4> k,
+                           Index first_position, std::span<const std::uint8_t> padding) {
+  const Architecture& a = model.architecture;
+  AttentionProblem problem;
+  problem.q = q;
+  problem.k = k;
+  problem.scale = a.scale_by_inverse_layer ? a.attention_scale / static_cast<float>(layer + 1) : a.attention_scale;
+  problem.mask.causal = a.info.causal;
+  problem.mask.query_offset = first_position;
+  if (!padding.empty()) {
+    const auto keys = static_cast<Index>(padding.size());
+    problem.mask.key_padding = DenseView(padding.data(), std::array<Index, 2>{1, keys});
+  }
+  return problem;
+}
+
+Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position) {
+  const bool is_image = model.architecture.info.image_size > 0;
+  Tensor hidden = is_image ? EmbedImage(model, input) : EmbedTokens(model, input, first_position);
+  if (const Norm& norm = model.parameters.embedding_norm) Normalize(model, norm, hidden.view<2>(), hidden.view<2>());
+  return hidden;
+}
+
+void RequireLogits(const LoadedModel& model) {
+  if (model.parameters.head) return;
+  throw Error(ErrorCode::kUnsupported, "this " + model.architecture.info.family +
+                                           " model has no logits: its weights end with the last layer's output");
+}
+
+Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
+  RequireLogits(model);
+  const Parameters& p = model.parameters;
+  Tensor changed;
+  if (p.final_norm) {
+    changed = Tensor({hidden.shape[0], hidden.shape[1]});
+    Normalize(model, p.final_norm, hidden, changed.view<2>());
+    hidden = changed.view<2>();
+  }
+  if (p.head->transform) {
+    changed = Project(model, hidden, *p.head->transform);
+    Activate(model, changed, {});
+    Normalize(model, p.head->transform_norm, changed.view<2>(), changed.view<2>());
+    hidden = changed.view<2>();
+  }
+  Tensor logits = Project(model, hidden, model.decoder());
+  for (Index row = 0; p.head->bias.size() > 0 && row < logits.shape()[0]; ++row)
+    model.backend.Add(Elements(RowsOf(logits, row, 1)), p.head->bias.values());
+  return logits;
+}
+
+void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, Kept& kept) const {
+  const ModelInfo& info = model_.architecture.info;
+  Tensor normal;
+  if (model_.architecture.norm_first) {
+    normal = Tensor(hidden.shape());
+    Normalize(model_, layer.attention_norm, hidden.view<2>(), normal.view<2>());
+  }
+  const View<const float, 2> x = (model_.architecture.norm_first ? normal : hidden).view<2>();
+  kept.q = Project(model_, x, *layer.q);
+  kept.k = Project(model_, x, *layer.k);
+  kept.v = Project(model_, x, *layer.v);
+  if (model_.architecture.rope) {
+    model_.backend.Rotary(AsPositions(kept.q, info.heads), angles_.cosine.view<2>(), angles_.sine.view<2>());
+    model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), angles_.cosine.view<2>(), angles_.sine.view<2>());
+  }
+  const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == index);
+  if (zeroed) std::ranges::fill(Elements(RowsOf(kept.v, options_.zeroed_token, 1)), 0.0f);
+}
+
+void Pass::FinishLayer(Index index, const Layer& layer, const Tensor& heads, Tensor& hidden) const {
+  const ModelInfo& info = model_.architecture.info;
+  if (const auto& mask = options_.head_mask) {
+    const View<float, 4> all = AsHeads(heads, info.heads);
+    for (Index t = 0; t < hidden.shape()[0]; ++t)
+      for (Index h = 0; h < info.heads; ++h)
+        for (Index i = 0; i < info.head_dim; ++i)
+          all(0, h, t, i) = mask(index, h) == 0.0f ? 0.0f : all(0, h, t, i) * mask(index, h);
+  }
+  {
+    const Tensor change = Project(model_, heads.view<2>(), *layer.o);
+    model_.backend.Add(hidden.values(), change.values());
+  }
+  if (!model_.architecture.norm_first) Normalize(model_, layer.attention_norm, hidden.view<2>(), hidden.view<2>());
+  for (Index t = 0; t < hidden.shape()[0]; t += kStrip)
+    FeedForward(layer, RowsOf(hidden, t, std::min(kStrip, hidden.shape()[0] - t)));
+}
+
+/// hidden ← hidden + feed_forward(hidden), with its norm before or behind.
+void Pass::FeedForward(const Layer& layer, View<float, 2> hidden) const {
+  const bool norm_first = model_.architecture.norm_first;
+  const Tensor normal(norm_first ? Shape{hidden.shape[0], hidden.shape[1]} : Shape{0, 0});
+  if (norm_first) Normalize(model_, layer.feed_forward_norm, hidden, normal.view<2>());
+  const View<const float, 2> x = norm_first ? View<const float, 2>(normal.view<2>()) : View<const float, 2>(hidden);
+  Tensor inner = Project(model_, x, layer.gate ? *layer.gate : *layer.up);
+  Activate(model_, inner, layer.gate ? Project(model_, x, *layer.up) : Tensor());
+  const Tensor change = Project(model_, inner.view<2>(), *layer.down);
+  model_.backend.Add(Elements(hidden), change.values());
+  if (!norm_first) Normalize(model_, layer.feed_forward_norm, hidden, hidden);
+}
+
+}  // namespace headlens::models

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One forward pass through a model, layer by layer.
+#ifndef HEADLENS_SRC_MODELS_PASS_H_
+#define HEADLENS_SRC_MODELS_PASS_H_
+
+#include "models/family.h"
+
+namespace headlens::models {
+
+/// What a layer leaves behind; rows [T, H·d] or [T, G·d].
+struct Kept {
+  Tensor q, k, v;
+};
+
+/// [T, H·d] rows as [1, H, T, d].
+inline View<float, 4> AsHeads(const Tensor& rows, Index heads) {
+  return SplitHeads(DenseView(rows.data(), std::array<Index, 3>{1, rows.shape()[0], rows.shape()[1]}), heads);
+}
+
+/// Rows [begin, begin + count) of a matrix.
+inline View<float, 2> RowsOf(const Tensor& matrix, Index begin, Index count) {
+  const View<float, 2> all = matrix.view<2>();
+  return {all.at(begin), {count, all.shape[1]}, all.strides};
+}
+
+/// y = norm(x), row by row; y may be x.
+void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y);
+
+/// Without `up`, which only SwiGLU has.
+void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up);
+
+/// x Wᵀ + b
+Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights);
+
+/// The attention of layer `layer`, given its queries [1, H, T, d], the first of which is at `first_position`, and its
+/// keys [1, G, S, d]. `padding` [S] or empty.
+AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, View<const float, 4> k,
+                           Index first_position, std::span<const std::uint8_t> padding);
+
+/// Rows of the stream for tokens at positions from `first_position` on. Throws as Model::Attend.
+Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
+
+/// Logits of rows of the stream.
+Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden);
+
+/// Throws kUnsupported when the model has no logits.
+void RequireLogits(const LoadedModel& model);
+
+/// Takes a stream through the layers. What a layer's attention looks at is up to `Memory`, a function of the layer and
+/// of what it kept now, which returns the problem with its q, k and v.
+class Pass {
+ public:
+  Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, Index count)
+      : model_(model), options_(options) {
+    const auto& rope = model.architecture.rope;
+    if (rope) angles_ = AnglesAt(*rope, first_position, count, first_position + count);
+  }
+
+  /// One layer: hidden ← layer(hidden). `kept.v` is the caller's to drop.
+  template <class Memory>
+  void RunLayer(Index index, Tensor& hidden, Kept& kept, const Memory& memory) const {
+    const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];
+    ProjectHeads(index, layer, hidden, kept);
+    const Tensor heads({hidden.shape()[0], layer.o->in_features()});
+    AttentionResults results;
+    results.output = AsHeads(heads, model_.architecture.info.heads);
+    model_.backend.Attention(memory(), results);
+    FinishLayer(index, layer, heads, hidden);
+  }
+
+ private:
+  void ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, Kept& kept) const;
+  void FinishLayer(Index index, const Layer& layer, const Tensor& heads, Tensor& hidden) const;
+  void FeedForward(const Layer& layer, View<float, 2> hidden) const;
+
+  const LoadedModel& model_;
+  const AttendOptions& options_;
+  RopeAngles angles_;
+};
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_PASS_H_

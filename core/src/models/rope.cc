@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rope.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlens::models {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+void ParseYarn(const Config& config, Rope& rope, double max_positions) {
+  if (!config.Has("factor")) rope.factor = max_positions / rope.original_positions;
+  rope.beta_fast = config.Positive("beta_fast", 32.0);
+  rope.beta_slow = config.Positive("beta_slow", 1.0);
+  rope.truncate = config.Flag("truncate", true);
+  const auto sharpness = [&](double scale) {
+    return rope.factor <= 1.0 ? 1.0 : 0.1 * scale * std::log(rope.factor) + 1.0;
+  };
+  double fallback = sharpness(1.0);
+  if (config.Has("mscale") && config.Has("mscale_all_dim")) {
+    fallback = sharpness(config.Positive("mscale")) / sharpness(config.Positive("mscale_all_dim"));
+  }
+  rope.attention_factor = config.Positive("attention_factor", fallback);
+}
+
+void ParseScaling(const Config& config, Rope& rope, double max_positions) {
+  const char* key = config.Has("rope_type") || !config.Has("type") ? "rope_type" : "type";
+  rope.scaling = config.Choice<RopeScaling>(key, "default",
+                                            {{"default", RopeScaling::kNone},
+                                             {"linear", RopeScaling::kLinear},
+                                             {"dynamic", RopeScaling::kDynamic},
+                                             {"llama3", RopeScaling::kLlama3},
+                                             {"yarn", RopeScaling::kYarn}});
+  if (rope.scaling == RopeScaling::kNone) return;
+  rope.original_positions = config.Positive("original_max_position_embeddings", max_positions);
+  const bool needs_factor = rope.scaling != RopeScaling::kYarn;
+  rope.factor = config.Positive("factor", needs_factor ? std::nullopt : std::optional(1.0));
+  if (rope.scaling == RopeScaling::kLlama3) {
+    rope.low_frequency_factor = config.Positive("low_freq_factor");
+    rope.high_frequency_factor = config.Positive("high_freq_factor");
+    if (rope.high_frequency_factor <= rope.low_frequency_factor) {
+      throw Error(ErrorCode::kValue,
+                  "config.json: rope_scaling: high_freq_factor must be greater than low_freq_factor");
+    }
+  }
+  if (rope.scaling == RopeScaling::kYarn) ParseYarn(config, rope, max_positions);
+  const double stretched = rope.original_positions * rope.factor;
+  if (rope.scaling != RopeScaling::kLlama3 && stretched < 1 << 24) {
+    rope.max_positions = std::max(rope.max_positions, static_cast<Index>(stretched));
+  }
+}
+
+double Llama3(const Rope& rope, double frequency) {
+  const double wavelength = 2.0 * kPi / frequency;
+  if (wavelength > rope.original_positions / rope.low_frequency_factor) return frequency / rope.factor;
+  if (wavelength < rope.original_positions / rope.high_frequency_factor) return frequency;
+  const double kept = (rope.original_positions / wavelength - rope.low_frequency_factor) /
+                      (rope.high_frequency_factor - rope.low_frequency_factor);
+  return frequency * ((1.0 - kept) / rope.factor + kept);
+}
+
+/// Pair `i` turns as it did in training below a number of turns, and `factor` times slower above.
+double Yarn(const Rope& rope, double i, double frequency) {
+  const auto dim = static_cast<double>(rope.dim);
+  const auto pair_with = [&](double turns) {
+    return dim * std::log(rope.original_positions / (turns * 2.0 * kPi)) / (2.0 * std::log(rope.theta));
+  };
+  double low = pair_with(rope.beta_fast), high = pair_with(rope.beta_slow);
+  if (rope.truncate) low = std::floor(low), high = std::ceil(high);
+  low = std::max(low, 0.0);
+  high = std::min(high, dim - 1.0);
+  if (low == high) high += 0.001;
+  const double stretched = std::clamp((i - low) / (high - low), 0.0, 1.0);
+  return frequency * (stretched / rope.factor + 1.0 - stretched);
+}
+
+double Frequency(const Rope& rope, Index pair, Index length) {
+  const auto i = static_cast<double>(pair), dim = static_cast<double>(rope.dim);
+  double base = rope.theta;
+  if (rope.scaling == RopeScaling::kDynamic && static_cast<double>(length) > rope.original_positions) {
+    const double growth = rope.factor * static_cast<double>(length) / rope.original_positions - (rope.factor - 1.0);
+    base *= std::pow(growth, dim / (dim - 2.0));
+  }
+  const double frequency = std::pow(base, -2.0 * i / dim);
+  if (rope.scaling == RopeScaling::kLinear) return frequency / rope.factor;
+  if (rope.scaling == RopeScaling::kLlama3) return Llama3(rope, frequency);
+  if (rope.scaling == RopeScaling::kYarn) return Yarn(rope, i, frequency);
+  return frequency;
+}
+
+}  // namespace
+
+Rope ParseRope(const Config& config, Index head_dim) {
+  Rope rope;
+  rope.dim = head_dim;
+  rope.max_positions = config.Size("max_position_embeddings", 2048);
+  const auto parameters = config.Object(config.Has("rope_parameters") ? "rope_parameters" : "rope_scaling");
+  const double theta = config.Positive("rope_theta", 10000.0);
+  rope.theta = parameters ? parameters->Positive("rope_theta", theta) : theta;
+  if (parameters) ParseScaling(*parameters, rope, static_cast<double>(rope.max_positions));
+  if (head_dim % 2 != 0 || (rope.scaling == RopeScaling::kDynamic && head_dim < 4)) {
+    throw Error(ErrorCode::kValue, "config.json: head_dim is " + std::to_string(head_dim) +
+                                       ", but rotary positions need an even one, dynamic ones at least 4");
+  }
+  return rope;
+}
+
+RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length) {
+  const Index half = rope.dim / 2;
+  RopeAngles angles{Tensor({count, half}), Tensor({count, half})};
+  const View<float, 2> cosine = angles.cosine.view<2>(), sine = angles.sine.view<2>();
+  for (Index i = 0; i < half; ++i) {
+    const double frequency = Frequency(rope, i, length);
+    for (Index t = 0; t < count; ++t) {
+      const double angle = static_cast<double>(first + t) * frequency;
+      cosine(t, i) = static_cast<float>(std::cos(angle) * rope.attention_factor);
+      sine(t, i) = static_cast<float>(std::sin(angle) * rope.attention_factor);
+    }
+  }
+  return angles;
+}
+
+}  // namespace headlens::models

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Rotary positions as Hugging Face's configurations describe them.
+#ifndef HEADLENS_SRC_MODELS_ROPE_H_
+#define HEADLENS_SRC_MODELS_ROPE_H_
+
+#include "models/config.h"
+
+namespace headlens::models {
+
+/// How angles are stretched for contexts longer than those of the training.
+enum class RopeScaling {
+  kNone,
+  kLinear,   // positions divided by the factor (Chen et al. 2023)
+  kDynamic,  // the base grows with the length (NTK-aware, "dynamic")
+  kLlama3,   // low frequencies divided, high ones kept, smooth in between (Llama 3.1)
+  kYarn,     // by the number of turns, and attention sharpened (Peng et al. 2023)
+};
+
+struct Rope {
+  Index dim = 0;  // of a head
+  double theta = 10000.0;
+  RopeScaling scaling = RopeScaling::kNone;
+  double factor = 1.0;
+  double original_positions = 0.0;                                 // of the training
+  double low_frequency_factor = 1.0, high_frequency_factor = 4.0;  // llama3
+  double beta_fast = 32.0, beta_slow = 1.0;                        // yarn
+  bool truncate = true;                                            // yarn
+  double attention_factor = 1.0;                                   // yarn: multiplies cosine and sine
+  Index max_positions = 0;                                         // with the stretch
+};
+
+/// Reads rope_theta and rope_scaling, or rope_parameters, which newer files have instead.
+Rope ParseRope(const Config& config, Index head_dim);
+
+struct RopeAngles {
+  Tensor cosine, sine;  // [positions, dim/2]
+};
+
+/// Of positions [first, first + count) in a text of `length` tokens.
+RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length);
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_ROPE_H_

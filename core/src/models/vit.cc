@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The Vision Transformer (Dosovitskiy et al. 2021): an image's patches and CLS before them.
+#include "models/family.h"
+
+namespace headlens::models {
+namespace {
+
+Architecture Parse(const Config& config) {
+  Architecture a;
+  ModelInfo& info = a.info;
+  info.causal = false;
+  info.hidden_size = config.Size("hidden_size");
+  info.layers = config.Size("num_hidden_layers");
+  info.heads = info.kv_heads = config.Size("num_attention_heads");
+  info.head_dim = HeadDim(config, "hidden_size", "num_attention_heads");
+  info.image_size = config.Size("image_size", 224);
+  info.patch_size = config.Size("patch_size", 16);
+  info.channels = config.Size("num_channels", 3);
+  if (info.image_size % info.patch_size != 0) {
+    throw Error(ErrorCode::kValue, "config.json: image_size " + std::to_string(info.image_size) +
+                                       " must be a multiple of patch_size " + std::to_string(info.patch_size));
+  }
+  const Index side = info.image_size / info.patch_size;
+  info.max_positions = side * side + 1;
+  a.intermediate_size = config.Size("intermediate_size");
+  a.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
+  a.activation = config.Choice<Activation>(
+      "hidden_act", "gelu",
+      {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
+  a.attention_scale = DefaultScale(info.head_dim);
+  a.query_key_value_bias = config.Flag("qkv_bias", true);
+  a.labels = config.MemberCount("id2label", config.Size("num_labels", 2));
+  return a;
+}
+
+Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const Index width = a.info.hidden_size, inner = a.intermediate_size;
+  const auto linear = [&](const char* name, Index out, Index in, bool bias) {
+    return LinearParameter(backend, state, name, out, in, bias);
+  };
+  Layer layer;
+  layer.attention_norm = LoadNorm(state, "layernorm_before", width, true);
+  layer.feed_forward_norm = LoadNorm(state, "layernorm_after", width, true);
+  layer.q = linear("attention.attention.query", width, width, a.query_key_value_bias);
+  layer.k = linear("attention.attention.key", width, width, a.query_key_value_bias);
+  layer.v = linear("attention.attention.value", width, width, a.query_key_value_bias);
+  layer.o = linear("attention.output.dense", width, width, true);
+  layer.up = linear("intermediate.dense", inner, width, true);
+  layer.down = linear("output.dense", width, inner, true);
+  return layer;
+}
+
+/// A convolution with as large steps as its kernel is a linear layer over patches: [D, C, P, P] is [D, C·P·P].
+std::unique_ptr<LinearWeights> LoadPatches(const ModelInfo& info, const StateDict& state, const Backend& backend) {
+  const std::string name = "patch_embeddings.projection";
+  const Index side = info.patch_size;
+  const Tensor bias = Parameter(state, name + ".bias", {info.hidden_size});
+  TakenTensor weight = TakeParameter(state, name + ".weight", {info.hidden_size, info.channels, side, side});
+  weight.shape = {info.hidden_size, info.channels * side * side};
+  return PackRows(backend, weight, /*transposed=*/false, 0, info.hidden_size, bias.values());
+}
+
+Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const ModelInfo& info = a.info;
+  const Index width = info.hidden_size;
+  const StateDict base = UnderPrefix(state, "vit.", "embeddings.cls_token");
+  const StateDict embeddings = WithPrefix(base, "embeddings.");
+  Parameters p;
+  p.patches = LoadPatches(info, embeddings, backend);
+  p.cls = Parameter(embeddings, "cls_token", {1, 1, width}).Reshaped({width});
+  p.positions = Parameter(embeddings, "position_embeddings", {1, info.max_positions, width})
+                    .Reshaped({info.max_positions, width});
+  for (Index i = 0; i < info.layers; ++i)
+    p.layers.push_back(LoadLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));
+  p.final_norm = LoadNorm(base, "layernorm", width, true);
+  if (!state.Has("classifier.weight")) return p;
+  p.head.emplace();
+  p.head->decoder = LinearParameter(backend, state, "classifier", a.labels, width, true);
+  p.head->first_row_only = true;
+  return p;
+}
+
+}  // namespace
+
+const Family kVit = {"vit", {"vit"}, Parse, Load};
+
+}  // namespace headlens::models

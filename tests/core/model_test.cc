@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Models of every family against PyTorch's numbers (tests/golden/make_models.py), on both backends and every SIMD
+/// target; what is read out of them later; and everything that can be wrong with their files.
+#include "headlens/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "headlens/checkpoint.h"
+#include "headlens/safetensors.h"
+#include "support.h"
+
+namespace headlens::testing {
+namespace {
+
+std::string ReadText(const std::string& path) {
+  const std::vector<std::byte> bytes = ReadFile(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Model LoadFolder(const std::string& folder, const Backend& backend) {
+  Checkpoint checkpoint(Index{1} << 30);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("model") && entry.path().extension() == ".safetensors")
+      checkpoint.Append(checkpoint.Begin(std::nullopt), ReadFile(entry.path().string()));
+  }
+  return Model(ReadText(folder + "/config.json"), checkpoint.Parameters(), backend);
+}
+
+std::string GoldenFolder(const std::string& name) { return HEADLENS_GOLDEN_DIR "/models/" + name; }
+
+std::vector<std::string> GoldenModels() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(HEADLENS_GOLDEN_DIR "/models"))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  REQUIRE(names.size() >= 14);
+  return names;
+}
+
+template <class T>
+std::vector<T> Integers(const Safetensors& file, std::string_view name) {
+  const std::optional<RawTensor> raw = file.Find(name);
+  if (!raw) return {};
+  std::vector<T> values;
+  for (Index i = 0; i < ElementCount(raw->shape); ++i) {
+    std::int64_t value = 0;  // little-endian, and not negative
+    std::memcpy(&value, raw->data + static_cast<std::size_t>(i) * ByteSize(raw->dtype), ByteSize(raw->dtype));
+    values.push_back(static_cast<T>(value));
+  }
+  return values;
+}
+
+/// What a model is given, and what PyTorch made of it.
+struct Golden {
+  explicit Golden(const std::string& path)
+      : bytes(ReadFile(path)),
+        file(bytes),
+        ids(Integers<std::int32_t>(file, "ids")),
+        segments(Integers<std::int32_t>(file, "segments")),
+        padding(Integers<std::uint8_t>(file, "padding")) {
+    if (file.Find("image")) image = Expected("image");
+    input.ids = ids;
+    input.segments = segments;
+    input.padding = padding;
+    if (image.size() > 0) input.image = image.view<3>();
+  }
+
+  Tensor Expected(std::string_view name) const { return ToFloat(file.Find(name).value()); }
+
+  std::vector<std::byte> bytes;
+  Safetensors file;
+  std::vector<std::int32_t> ids, segments;
+  std::vector<std::uint8_t> padding;
+  Tensor image;
+  ModelInput input;
+};
+
+Tensor MapOf(const ModelAttention& attention, Index layer, Index head) {
+  Tensor map({attention.length(), attention.length()});
+  attention.Map(layer, head, 0, attention.length(), map.view<2>());
+  return map;
+}
+
+std::span<const float> Part(const Tensor& tensor, Index part, Index parts) {
+  const Index size = tensor.size() / parts;
+  return {tensor.data() + part * size, static_cast<std::size_t>(size)};
+}
+
+/// Every map, every layer's stream and the logits; each layer rounds a stream anew, so errors are as large as it is.
+void CheckAgainst(const Golden& golden, const Model& model) {
+  const ModelInfo& info = model.info();
+  AttendOptions options;
+  options.keep_hidden = true;
+  const ModelAttention attention = model.Attend(golden.input, options);
+  const Tensor weights = golden.Expected("weights"), hidden = golden.Expected("hidden");
+  REQUIRE(weights.shape() == Shape{info.layers, info.heads, attention.length(), attention.length()});
+  const double tolerance = 64 * kEpsilon * MaxNorm(hidden.values());
+  for (Index layer = 0; layer < info.layers; ++layer) {
+    CheckClose("hidden", attention.Hidden(layer).values(), Part(hidden, layer, info.layers + 1), tolerance);
+    for (Index head = 0; head < info.heads; ++head) {
+      CheckClose("map", MapOf(attention, layer, head).values(),
+                 Part(weights, layer * info.heads + head, info.layers * info.heads), tolerance);
+    }
+  }
+  CheckClose("hidden", attention.hidden().values(), Part(hidden, info.layers, info.layers + 1), tolerance);
+  if (!golden.file.Find("logits")) {
+    CHECK(info.logits == 0);
+    CHECK_THROWS_AS(attention.Logits(), Error);
+    return;
+  }
+  const Tensor logits = golden.Expected("logits"), got = attention.Logits();
+  CHECK(got.shape() == logits.shape());
+  CHECK(info.logits == logits.shape()[1]);
+  CheckClose("logits", got.values(), logits.values(), 64 * kEpsilon * MaxNorm(logits.values()));
+}
+
+TEST_CASE("every family gives PyTorch's maps, streams and logits") {
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    CheckAgainst(golden, LoadFolder(GoldenFolder(name), ReferenceBackend()));
+    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
+  }
+}
+
+TEST_CASE("heads are scaled and ablated as PyTorch does it; a zeroed value reaches nobody") {
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    const Model model = LoadFolder(GoldenFolder(name), SimdBackend());
+    const Tensor mask = golden.Expected("head_mask"), ablated = golden.Expected("ablated");
+    AttendOptions options;
+    options.head_mask = mask.view<2>();
+    CheckClose("ablated", model.Attend(golden.input, options).hidden().values(), ablated.values(),
+               64 * kEpsilon * MaxNorm(ablated.values()));
+    AttendOptions zeroed;
+    zeroed.zeroed_token = 2;
+    zeroed.zeroed_layer = 0;
+    zeroed.keep_values = true;
+    const ModelAttention attention = model.Attend(golden.input, zeroed);
+    const Tensor& values = attention.Values(0);
+    for (Index i = 0; i < values.shape()[1]; ++i) CHECK(values.view<2>()(2, i) == 0.0f);
+    CHECK(MaxNorm({values.view<2>().at(1), static_cast<std::size_t>(values.shape()[1])}) > 0.0);
+    zeroed.zeroed_token = attention.length();
+    CHECK_THROWS_AS(model.Attend(golden.input, zeroed), Error);
+    options.head_mask.shape[0] += 1;
+    CHECK_THROWS_AS(model.Attend(golden.input, options), Error);
+  }
+}
+
+TEST_CASE("strips and pooled maps come from the whole map") {
+  for (const std::string name : {"llama", "gpt2", "bert", "mistral"}) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    const Model model = LoadFolder(GoldenFolder(name), SimdBackend());
+    const ModelAttention attention = model.Attend(golden.input);
+    const Index length = attention.length();
+    const Tensor map = MapOf(attention, 1, 2);
+    Tensor strip({3, length}), pooled({4, 3});
+    attention.Map(1, 2, 5, 8, strip.view<2>());
+    CheckClose("strip", strip.values(),
+               map.values().subspan(static_cast<std::size_t>(5 * length), static_cast<std::size_t>(3 * length)),
+               8 * kEpsilon);
+    attention.PooledMap(1, 2, 1, length, pooled.view<2>());
+    for (Index i = 0; i < 4; ++i)
+      for (Index j = 0; j < 3; ++j) {
+        double sum = 0.0;
+        Index cells = 0;
+        for (Index t = 1 + i * (length - 1) / 4; t < 1 + (i + 1) * (length - 1) / 4; ++t)
+          for (Index s = j * length / 3; s < (j + 1) * length / 3; ++s, ++cells) sum += double{map.view<2>()(t, s)};
+        CHECK(std::abs(pooled.view<2>()(i, j) - sum / static_cast<double>(cells)) <= 8 * kEpsilon);
+      }
+    const Tensor logits = attention.Logits(), rows = attention.Logits(2, 4);
+    const auto width = static_cast<std::size_t>(logits.shape()[1]);
+    CheckClose("logits", rows.values(), logits.values().subspan(2 * width, 2 * width),
+               8 * kEpsilon * MaxNorm(logits.values()));
+    CHECK_THROWS_AS(MapOf(attention, model.info().layers, 0), Error);
+    CHECK_THROWS_AS(MapOf(attention, 0, model.info().heads), Error);
+    CHECK_THROWS_AS(attention.Map(0, 0, length - 2, length + 1, strip.view<2>()), Error);
+    CHECK_THROWS_AS(attention.PooledMap(0, 0, 3, 5, pooled.view<2>()), Error);
+    CHECK_THROWS_AS(attention.Hidden(0), Error);
+    CHECK_THROWS_AS(attention.Values(0), Error);
+    CHECK_THROWS_AS(attention.Logits(1, length + 1), Error);
+  }
+}
+
+/// The message of the error that `call` ends with; its code must be `code`.
+template <class F>
+std::string Refusal(ErrorCode code, const F& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK_MESSAGE(error.code() == code, error.what());
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_CASE("what comes later changes nothing earlier; input that does not fit") {
+  const Golden golden(GoldenFolder("llama") + "/expected.safetensors");
+  const Model model = LoadFolder(GoldenFolder("llama"), SimdBackend());
+  const ModelAttention whole = model.Attend(golden.ids), prefix = model.Attend(std::span(golden.ids).first(6));
+  const Tensor map = MapOf(whole, 1, 3), first = MapOf(prefix, 1, 3);
+  for (Index t = 0; t < 6; ++t)
+    CheckClose("prefix", {first.view<2>().at(t), 6}, {map.view<2>().at(t), 6}, 64 * kEpsilon);
+  const auto refuses = [&](const Model& from, const ModelInput& input, ErrorCode code, const char* words) {
+    const std::string message = Refusal(code, [&] { from.Attend(input); });
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+  };
+  const std::vector<std::int32_t> many(65), beyond = {263}, negative = {1, -1}, two = {1, 1};
+  refuses(model, {.ids = {}}, ErrorCode::kValue, "got 0 tokens, expected 1 to 64");
+  refuses(model, {.ids = many}, ErrorCode::kValue, "got 65 tokens, expected 1 to 64");
+  refuses(model, {.ids = beyond}, ErrorCode::kValue, "token 0 is 263, expected 0 to 262");
+  refuses(model, {.ids = negative}, ErrorCode::kValue, "token 1 is -1");
+  refuses(model, {.ids = two, .segments = two}, ErrorCode::kValue, "segments were given, but the model has none");
+  const Tensor image({3, 12, 12});
+  refuses(model, {.image = image.view<3>()}, ErrorCode::kValue, "the model reads tokens");
+  const Model bert = LoadFolder(GoldenFolder("bert"), SimdBackend());
+  const std::vector<std::int32_t> kinds = {0, 2};
+  const std::vector<std::uint8_t> padding(3);
+  refuses(bert, {.ids = two, .segments = kinds}, ErrorCode::kValue, "segment 1 is 2, expected 0 to 1");
+  refuses(bert, {.ids = two, .padding = padding}, ErrorCode::kShape, "padding has 3 values, expected 2");
+  const Model vit = LoadFolder(GoldenFolder("vit"), SimdBackend());
+  refuses(vit, {.ids = two}, ErrorCode::kValue, "the model reads an image");
+  const Tensor small({3, 12, 11});
+  refuses(vit, {.image = small.view<3>()}, ErrorCode::kShape, "image has shape (3, 12, 11), expected (3, 12, 12)");
+}
+
+TEST_CASE("configurations that are wrong, or of what is not offered") {
+  const auto refuses = [](const char* text, ErrorCode code, const char* words) {
+    const std::string message = Refusal(code, [&] { ReadModelInfo(text); });
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+    CHECK(message.size() < 300);
+  };
+  const auto altered = [](const char* folder, const std::string& extra) {
+    std::string text = ReadText(GoldenFolder(folder) + "/config.json");
+    return text.insert(1, extra + ",");
+  };
+  refuses("{", ErrorCode::kFormat, "config.json is not a JSON object");
+  refuses("[]", ErrorCode::kFormat, "config.json is not a JSON object");
+  refuses("{}", ErrorCode::kFormat, "config.json has no model_type");
+  refuses(R"({"model_type": 7})", ErrorCode::kValue, "model_type is 7, expected a string");
+  refuses(R"({"model_type": "t5"})", ErrorCode::kUnsupported,
+          R"(model_type is "t5", supported is "bert", "gpt2", "llama", "mistral", "qwen2", "vit")");
+  refuses(R"({"model_type": "llama"})", ErrorCode::kFormat, "config.json has no vocab_size");
+  refuses(R"({"model_type": "llama", "vocab_size": -5})", ErrorCode::kValue, "vocab_size is -5, expected a whole");
+  refuses(R"({"model_type": "llama", "vocab_size": 1e30})", ErrorCode::kValue, "vocab_size is 1e+30");
+  refuses(R"({"model_type": "llama", "hidden_act": "gelu"})", ErrorCode::kUnsupported,
+          R"(hidden_act is "gelu", supported is "silu")");
+  refuses(R"({"model_type": "gpt2", "add_cross_attention": true})", ErrorCode::kUnsupported, "add_cross_attention");
+  refuses(R"({"model_type": "bert", "position_embedding_type": "relative_key"})", ErrorCode::kUnsupported,
+          R"(position_embedding_type is "relative_key", supported is "absolute")");
+  refuses(R"({"model_type": "gpt2", "vocab_size": 9, "n_embd": 10, "n_head": 3, "n_layer": 1})", ErrorCode::kValue,
+          "n_embd 10 must be a multiple of n_head 3");
+  std::string qwen = ReadText(GoldenFolder("qwen2_shards") + "/config.json");
+  qwen.replace(qwen.find("false", qwen.find("use_sliding_window")), 5, "true");
+  refuses(qwen.c_str(), ErrorCode::kUnsupported, "use_sliding_window is true, supported is false");
+  const struct {
+    const char* scaling;
+    ErrorCode code;
+    const char* words;
+  } scalings[] = {
+      {R"({"rope_type": "longrope"})", ErrorCode::kUnsupported, R"(rope_type is "longrope", supported is "default", )"},
+      {R"({"type": "linear"})", ErrorCode::kFormat, "config.json: rope_scaling has no factor"},
+      {R"({"type": "linear", "factor": -1})", ErrorCode::kValue, "rope_scaling: factor is -1, expected a positive"},
+      {R"({"rope_type": "llama3", "factor": 2})", ErrorCode::kFormat, "rope_scaling has no low_freq_factor"},
+      {"7", ErrorCode::kValue, "rope_scaling is 7, expected an object"},
+  };
+  for (const auto& [scaling, code, words] : scalings)
+    refuses(altered("llama", R"("rope_scaling": )" + std::string(scaling)).c_str(), code, words);
+}
+
+TEST_CASE("parameters that are missing or of another shape are named in full") {
+  const std::string folder = GoldenFolder("gpt2"), config = ReadText(folder + "/config.json");
+  const std::vector<std::byte> bytes = ReadFile(folder + "/model.safetensors");
+  const Safetensors file(bytes);
+  const std::string missing = "transformer.h.1.mlp.c_proj.bias";
+  const auto load = [&](bool drop) {
+    const StateDict state = [&](std::string_view name) {
+      std::optional<RawTensor> raw = file.Find(name);
+      if (drop && name == missing) return std::optional<RawTensor>();
+      if (raw && name == missing) raw->shape = {3, 8};
+      return raw;
+    };
+    return Refusal(ErrorCode::kShape, [&] { Model(config, state, ReferenceBackend()); });
+  };
+  CHECK(load(true) == "parameter " + missing + " is missing; expected shape (24,)");
+  CHECK(load(false) == "parameter " + missing + " has shape (3, 8), expected (24,)");
+}
+
+TEST_CASE("weights can be read back") {
+  const std::string folder = GoldenFolder("llama_bf16_biases");
+  const std::vector<std::byte> bytes = ReadFile(folder + "/model.safetensors");
+  const Safetensors file(bytes);
+  const Model model = LoadFolder(folder, SimdBackend());
+  CheckClose("o_proj", model.Weights(1, Projection::kOutput).values(),
+             ToFloat(*file.Find("model.layers.1.self_attn.o_proj.weight")).values(), 0.0);
+  CheckClose("k_proj", model.Weights(0, Projection::kKey).values(),
+             ToFloat(*file.Find("model.layers.0.self_attn.k_proj.weight")).values(), 0.0);
+  CHECK(model.unembedding() == model.embedding());
+  CHECK(LoadFolder(GoldenFolder("bert"), SimdBackend()).unembedding() == nullptr);
+  CHECK(LoadFolder(GoldenFolder("vit"), SimdBackend()).embedding() == nullptr);
+}
+
+TEST_CASE("the built-in model gives PyTorch's numbers") {
+  // Made from the same weights in fp64 by web/models/train/golden.py.
+  const Golden golden(HEADLENS_GOLDEN_DIR "/model/tiny.safetensors");
+  CheckAgainst(golden, LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", SimdBackend()));
+}
+
+}  // namespace
+}  // namespace headlens::testing
