@@ -33,18 +33,14 @@ class Descriptor {
   int fd_;
 };
 
-off_t PhysicalMemory() {
-  return static_cast<off_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<off_t>(sysconf(_SC_PAGESIZE));
-}
-
-off_t CheckedSize(const std::string& path, int fd) {
+Index CheckedSize(const std::string& path, int fd) {
   struct stat info{};
   if (fstat(fd, &info) != 0) throw InputError(path + ": " + SystemMessage());
   if (S_ISDIR(info.st_mode)) throw InputError(path + ": is a directory, expected a file");
   if (!S_ISREG(info.st_mode)) throw InputError(path + ": is not a regular file");
-  if (const off_t most = PhysicalMemory() / 2; info.st_size > most) {
+  if (info.st_size > MostBytes()) {
     throw InputError(path + ": has " + std::to_string(info.st_size) + " bytes, and half of this machine's memory is " +
-                     std::to_string(most));
+                     std::to_string(MostBytes()));
   }
   return info.st_size;
 }
@@ -61,18 +57,36 @@ bool WriteAll(int fd, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-File::File(const std::string& path) {
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) throw InputError(path + ": " + SystemMessage());
-  buffer_ = Buffer<std::byte>(CheckedSize(path, file.get()));
-  for (Index at = 0; at < buffer_.size();) {
-    const ssize_t count = read(file.get(), buffer_.data() + at, static_cast<std::size_t>(buffer_.size() - at));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw InputError(path + ": " + SystemMessage());
-    if (count == 0) throw InputError(path + ": became shorter while it was read");
-    at += count;
+Index MostBytes() { return static_cast<Index>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2; }
+
+// Without O_NONBLOCK, opening a pipe would wait for its writer.
+FileReader::FileReader(const std::string& path)
+    : path_(path), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (fd_ < 0) throw InputError(path + ": " + SystemMessage());
+  try {
+    size_ = CheckedSize(path, fd_);
+  } catch (...) {
+    close(fd_);
+    throw;
   }
+}
+
+FileReader::~FileReader() { close(fd_); }
+
+Index FileReader::Read(std::span<std::byte> to) {
+  while (true) {
+    const ssize_t count = read(fd_, to.data(), to.size());
+    if (count > 0) return count;
+    if (count == 0) throw InputError(path_ + ": became shorter while it was read");
+    if (errno != EINTR) throw InputError(path_ + ": " + SystemMessage());
+  }
+}
+
+File::File(const std::string& path) {
+  FileReader file(path);
+  buffer_ = Buffer<std::byte>(file.size());
+  const std::span<std::byte> all(buffer_.data(), static_cast<std::size_t>(buffer_.size()));
+  for (std::size_t at = 0; at < all.size();) at += static_cast<std::size_t>(file.Read(all.subspan(at)));
 }
 
 void WriteFile(const std::string& path, std::span<const std::byte> bytes) {

@@ -13,11 +13,32 @@
 
 namespace headlens::cli {
 
+/// The most that is read into memory: half of this machine's; the rest is for what is made of it.
+Index MostBytes();
+
+/// A file that is read piece by piece.
+class FileReader {
+ public:
+  /// Throws InputError, naming the file, for what is no readable regular file, or larger than MostBytes().
+  explicit FileReader(const std::string& path);
+  ~FileReader();
+  FileReader(const FileReader&) = delete;
+  FileReader& operator=(const FileReader&) = delete;
+
+  Index size() const { return size_; }
+  /// Fills some of `to`, which is not empty, with the next bytes and returns how many. Throws InputError at the end.
+  Index Read(std::span<std::byte> to);
+
+ private:
+  std::string path_;
+  int fd_;
+  Index size_ = 0;
+};
+
 /// A whole file in memory.
 class File {
  public:
-  /// Throws InputError, naming the file, for what is no readable regular file, or larger than half of this machine's
-  /// memory (the rest is for what is made of it).
+  /// Throws as FileReader.
   explicit File(const std::string& path);
 
   std::span<const std::byte> bytes() const { return {buffer_.data(), static_cast<std::size_t>(buffer_.size())}; }

@@ -13,13 +13,14 @@
 
 namespace headlens::cli {
 
-/// Causal attention weights: cells above a map's diagonal are masked.
 struct Maps {
-  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> tokens;  ///< of a text
+  Index patches = 0;                 ///< of an image: how many on each side; its rows are CLS and then the patches
+  bool causal = true;                ///< cells above a map's diagonal are masked
   std::vector<Index> layers, heads;  ///< which of the model's
   std::vector<Tensor> weights;       ///< [T, T] each: all heads of the first layer, then of the next
 
-  Index length() const { return static_cast<Index>(tokens.size()); }
+  Index length() const { return patches > 0 ? patches * patches + 1 : static_cast<Index>(tokens.size()); }
   const Tensor& at(std::size_t layer, std::size_t head) const { return weights[layer * heads.size() + head]; }
 };
 
@@ -42,7 +43,7 @@ std::vector<std::byte> ToPng(const Maps& maps, const PictureStyle& style);
 /// The same with headings, as a picture that scales.
 std::string ToSvg(const Maps& maps, const PictureStyle& style);
 
-/// {"tokens": [ids], "layers": […], "heads": […], "causal": true, "maps": [layer][head][query][key]}
+/// {"tokens": [ids] or "patches": [rows, columns], "layers": […], "heads": […], "causal": true, "maps": [layer][head][query][key]}
 std::string ToJson(const Maps& maps);
 
 /// A line "layer,head,query,key,weight" for each cell that is not masked.

@@ -23,12 +23,12 @@ Palette PaletteFor(Theme theme) {
 }
 
 /// One map in RGBA, a pixel a cell; masked cells are transparent.
-std::vector<std::uint8_t> PixelsOf(const Tensor& weights, Theme theme) {
+std::vector<std::uint8_t> PixelsOf(const Tensor& weights, bool causal, Theme theme) {
   ColorOptions options;
   options.theme = theme;
   options.min = 0.0f;
   options.max = 1.0f;
-  options.causal = true;
+  options.causal = causal;
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(weights.size()) * 4);
   Colorize(weights.view<2>(), options, pixels);
   return pixels;
@@ -42,8 +42,8 @@ class Canvas {
     for (std::size_t i = 0; i < rgb_.size(); ++i) rgb_[i] = color[i % 3];
   }
 
-  void Draw(Index left, Index top, const Tensor& weights, const PictureStyle& style, const Palette& palette) {
-    const std::vector<std::uint8_t> pixels = PixelsOf(weights, style.theme);
+  void Draw(Index left, Index top, const Tensor& weights, bool causal, const PictureStyle& style, const Palette& palette) {
+    const std::vector<std::uint8_t> pixels = PixelsOf(weights, causal, style.theme);
     const Index length = weights.shape()[0], side = length * style.cell;
     for (Index y = 0; y < side; ++y)
       for (Index x = 0; x < side; ++x) {
@@ -87,10 +87,10 @@ std::string Text(Index x, Index y, const char* anchor, const std::string& words)
   return "<text" + Attribute("x", x) + Attribute("y", y) + " text-anchor=\"" + anchor + "\">" + words + "</text>\n";
 }
 
-std::string SvgMap(Index x, Index y, Index side, const Tensor& weights, Theme theme, const std::string& name) {
+std::string SvgMap(Index x, Index y, Index side, const Tensor& weights, bool causal, Theme theme, const std::string& name) {
   const Index length = weights.shape()[0];
   const std::string box = Attribute("x", x) + Attribute("y", y) + Attribute("width", side) + Attribute("height", side);
-  const std::vector<std::byte> png = EncodePng(PixelsOf(weights, theme), length, length, PixelFormat::kRgba);
+  const std::vector<std::byte> png = EncodePng(PixelsOf(weights, causal, theme), length, length, PixelFormat::kRgba);
   return "<g><title>" + name + "</title><rect" + box + " fill=\"url(#masked)\"/><image" + box +
          " style=\"image-rendering:pixelated\" href=\"data:image/png;base64," + Base64(png) + "\"/></g>\n";
 }
@@ -121,7 +121,7 @@ std::vector<std::byte> ToPng(const Maps& maps, const PictureStyle& style) {
   for (Index i = 0; i < rows; ++i)
     for (Index j = 0; j < columns; ++j) {
       canvas.Draw(kLine + j * step, kLine + i * step, maps.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j)),
-                  style, palette);
+                  maps.causal, style, palette);
     }
   return canvas.Encode();
 }
@@ -140,7 +140,7 @@ std::string ToSvg(const Maps& maps, const PictureStyle& style) {
     svg += Text(kLeft - 10, kTop + i * step + side / 2 + 4, "end", layer);
     for (Index j = 0; j < columns; ++j) {
       svg += SvgMap(kLeft + j * step, kTop + i * step, side,
-                    maps.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j)), style.theme,
+                    maps.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j)), maps.causal, style.theme,
                     layer + ", head " + std::to_string(maps.heads[static_cast<std::size_t>(j)]));
     }
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <concepts>
 #include <span>
+#include <vector>
 
 #include "cli/maps.h"
 
@@ -48,13 +49,17 @@ std::span<const float> RowOf(const Tensor& weights, Index t) {
 }  // namespace
 
 std::string ToJson(const Maps& maps) {
-  std::string text = "{\"tokens\":";
-  AppendNumbers<std::int32_t>(text, maps.tokens);
+  std::string text = maps.patches > 0 ? "{\"patches\":" : "{\"tokens\":";
+  if (maps.patches > 0) {
+    AppendNumbers<Index>(text, std::vector<Index>{maps.patches, maps.patches});
+  } else {
+    AppendNumbers<std::int32_t>(text, maps.tokens);
+  }
   text += ",\"layers\":";
   AppendNumbers<Index>(text, maps.layers);
   text += ",\"heads\":";
   AppendNumbers<Index>(text, maps.heads);
-  text += ",\"causal\":true,\"maps\":";
+  text += std::string(",\"causal\":") + (maps.causal ? "true" : "false") + ",\"maps\":";
   const auto heads = static_cast<Index>(maps.heads.size());
   AppendList(text, static_cast<Index>(maps.layers.size()), [&](Index i) {
     AppendList(text, heads, [&](Index j) {
@@ -71,7 +76,7 @@ std::string ToCsv(const Maps& maps) {
     for (std::size_t j = 0; j < maps.heads.size(); ++j) {
       const std::string head = std::to_string(maps.layers[i]) + "," + std::to_string(maps.heads[j]) + ",";
       for (Index t = 0; t < maps.length(); ++t)
-        for (Index s = 0; s <= t; ++s) {
+        for (Index s = 0; s < (maps.causal ? t + 1 : maps.length()); ++s) {
           text += head + std::to_string(t) + "," + std::to_string(s) + ",";
           Append(text, RowOf(maps.at(i, j), t)[static_cast<std::size_t>(s)]);
           text += '\n';

@@ -6,7 +6,27 @@
 #include <stdexcept>
 #include <string>
 
+#include "cli/commands.h"
+
 namespace headlens::cli {
+
+Picture DecodePng(std::span<const std::byte> file) {
+  constexpr Index kMostPixels = Index{1} << 26;
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  const auto fail = [&image] { throw InputError(std::string("is no PNG picture that can be read: ") + image.message); };
+  if (png_image_begin_read_from_memory(&image, file.data(), file.size()) == 0) fail();
+  const Index width = image.width, height = image.height;
+  if (width > kMostPixels / height) {
+    png_image_free(&image);
+    throw InputError("has " + std::to_string(width) + " x " + std::to_string(height) + " pixels, expected at most " +
+                     std::to_string(kMostPixels));
+  }
+  image.format = PNG_FORMAT_RGBA;
+  Picture picture{width, height, std::vector<std::uint8_t>(PNG_IMAGE_SIZE(image))};
+  if (png_image_finish_read(&image, nullptr, picture.rgba.data(), /*row_stride=*/0, nullptr) == 0) fail();
+  return picture;
+}
 
 std::vector<std::byte> EncodePng(std::span<const std::uint8_t> pixels, Index width, Index height, PixelFormat format) {
   png_image image{};

@@ -11,6 +11,14 @@
 
 namespace headlens::cli {
 
+struct Picture {
+  Index width = 0, height = 0;
+  std::vector<std::uint8_t> rgba;  ///< row by row, sRGB
+};
+
+/// Reads a PNG file of any kind. Throws InputError with libpng's message, and for one of more than 64 million pixels.
+Picture DecodePng(std::span<const std::byte> file);
+
 enum class PixelFormat { kRgb, kRgba };
 
 /// The bytes of a PNG file: `pixels` row by row, 3 or 4 bytes each, as sRGB. Throws std::runtime_error with libpng's

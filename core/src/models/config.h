@@ -21,6 +21,7 @@ class Config {
   explicit Config(std::string_view text, std::string file = "config.json");
 
   bool Has(const char* key) const { return Find(key) != nullptr; }
+  bool IsObject(const char* key) const { return Has(key) && Find(key)->is_object(); }
 
   /// A whole number from 1 up; without a fallback its absence is kFormat. Throws kValue for anything else, naming it.
   Index Size(const char* key, std::optional<Index> fallback = std::nullopt) const;
