@@ -70,9 +70,8 @@ ImageProcessor ReadImageProcessor(std::string_view json) {
   processor.resize = config.Flag("do_resize", true);
   if (processor.resize) config.Require("resample", 2);
   if (processor.resize && config.IsObject("size")) RequireSquare(config);
-  processor.rescale = config.Flag("do_rescale", true)
-                          ? static_cast<float>(config.Positive("rescale_factor", 1.0 / 255.0))
-                          : 1.0f;
+  processor.rescale =
+      config.Flag("do_rescale", true) ? static_cast<float>(config.Positive("rescale_factor", 1.0 / 255.0)) : 1.0f;
   const bool normalize = config.Flag("do_normalize", true);
   const auto channels = static_cast<std::size_t>(kChannels);
   processor.mean = normalize ? config.Numbers("image_mean", channels, 0.5f) : std::vector<float>(channels, 0.0f);

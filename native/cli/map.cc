@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens map --model DIR --tokens IDS --out FILE: what every head of a model looks at.
+/// headlens map --model DIR (--tokens IDS | --image FILE) --out FILE: what every head of a model looks at.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -8,15 +8,16 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/maps.h"
+#include "cli/model_folder.h"
+#include "cli/png.h"
 #include "cli/progress.h"
-#include "headlens/decoder.h"
-#include "headlens/safetensors.h"
+#include "headlens/preprocess.h"
 
 namespace headlens::cli {
 namespace {
 
 struct MapOptions {
-  std::string model, output, text;
+  std::string model, output, text, image;
   std::vector<std::int32_t> tokens;
   std::optional<Index> layer, head;
   std::string backend = "simd", theme = "light";
@@ -32,8 +33,7 @@ std::string ExtensionOf(const std::string& path) { return std::filesystem::path(
 bool IsPicture(const std::string& path) { return ExtensionOf(path) == ".png" || ExtensionOf(path) == ".svg"; }
 bool IsNumbers(const std::string& path) { return ExtensionOf(path) == ".json" || ExtensionOf(path) == ".csv"; }
 
-PictureStyle StyleOf(const MapOptions& options) {
-  const auto length = static_cast<Index>(options.tokens.size());
+PictureStyle StyleOf(const MapOptions& options, Index length) {
   const Index cell = options.cell > 0 ? options.cell : std::clamp<Index>(kMapPixels / length, 1, 24);
   return {options.theme == "dark" ? Theme::kDark : Theme::kLight, cell};
 }
@@ -51,8 +51,9 @@ std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, Index
 }
 
 /// Refuses what is too large before anything is computed.
-void CheckSizes(const MapOptions& options, Index layers, Index heads) {
-  const auto length = static_cast<Index>(options.tokens.size());
+void CheckSizes(const MapOptions& options, const Maps& maps) {
+  const auto layers = static_cast<Index>(maps.layers.size()), heads = static_cast<Index>(maps.heads.size());
+  const Index length = maps.length();
   const auto cells = static_cast<double>(length) * static_cast<double>(length);
   const std::string fewer = "; choose a --layer or a --head, or give fewer tokens";
   if (cells * static_cast<double>(layers) * static_cast<double>(heads) > kMaxWeights) {
@@ -61,34 +62,59 @@ void CheckSizes(const MapOptions& options, Index layers, Index heads) {
                      std::to_string(static_cast<Index>(kMaxWeights)) + " weights" + fewer);
   }
   if (IsNumbers(options.output)) return;
-  const auto [width, height] = SizeOfPicture(layers, heads, length, StyleOf(options).cell);
+  const auto [width, height] = SizeOfPicture(layers, heads, length, StyleOf(options, length).cell);
   if (width > kMaxSide || height > kMaxSide || width * height > kMaxPixels) {
     throw InputError("the picture would have " + std::to_string(width) + " x " + std::to_string(height) +
                      " pixels, more than " + std::to_string(kMaxPixels) + fewer + " or a smaller --cell");
   }
 }
 
-Decoder LoadModel(const std::string& folder, const DecoderConfig& config, const std::string& backend) {
-  const std::string path = folder + "/model.safetensors";
-  const File file(path);
-  return Blaming(path, [&] {
-    const Safetensors tensors(file.bytes());
-    return Decoder(config, [&tensors](std::string_view name) { return tensors.Find(name); }, FindBackend(backend));
-  });
+/// The picture as the model reads it, by its preprocessor_config.json where there is one.
+Tensor ReadImage(const MapOptions& options, const ModelInfo& info) {
+  const Picture picture = [&] {
+    const File file(options.image);
+    try {
+      return DecodePng(file.bytes());
+    } catch (const InputError& error) {
+      throw InputError(options.image + ": " + error.what());
+    }
+  }();
+  const std::string path = options.model + "/preprocessor_config.json";
+  ImageProcessor processor;
+  if (std::filesystem::exists(path)) processor = Blaming(path, [&] { return ReadImageProcessor(File(path).text()); });
+  return Blaming(options.image,
+                 [&] { return Preprocess(picture.rgba, picture.width, picture.height, info.image_size, processor); });
+}
+
+/// What is asked for, without the weights.
+Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
+  Maps maps;
+  maps.tokens = options.tokens;
+  maps.patches = info.image_size > 0 ? info.image_size / info.patch_size : 0;
+  maps.causal = info.causal;
+  maps.layers = Chosen("--layer", options.layer, info.layers);
+  maps.heads = Chosen("--head", options.head, info.heads);
+  if (maps.patches > 0 && options.image.empty()) throw InputError("--image is required: the model reads pictures");
+  if (maps.patches == 0 && !options.image.empty()) throw InputError("--image: the model reads tokens");
+  if (maps.patches == 0 && options.tokens.empty()) {
+    throw InputError("--tokens is required: the ids of the tokens, as 1,2,3");
+  }
+  CheckSizes(options, maps);
+  return maps;
 }
 
 Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
-  const std::string config_path = options.model + "/config.json";
-  const DecoderConfig config = Blaming(config_path, [&] { return ParseDecoderConfig(File(config_path).text()); });
-  Maps maps{options.tokens,
-            Chosen("--layer", options.layer, config.layers),
-            Chosen("--head", options.head, config.heads),
-            {}};
-  CheckSizes(options, static_cast<Index>(maps.layers.size()), static_cast<Index>(maps.heads.size()));
+  const ModelInfo info = ReadInfo(options.model);
+  Maps maps = PlanMaps(options, info);
   progress.Show("reading " + options.model);
-  const Decoder decoder = LoadModel(options.model, config, options.backend);
+  const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
   progress.Show("running the model");
-  const DecoderAttention attention = Blaming("--tokens", [&] { return decoder.Attend(options.tokens); });
+  const Tensor image = options.image.empty() ? Tensor() : ReadImage(options, info);
+  ModelInput input;
+  input.ids = options.tokens;
+  if (image.size() > 0) input.image = image.view<3>();
+  const ModelAttention attention =
+      Blaming(options.image.empty() ? "--tokens" : "--image", [&] { return model.Attend(input); });
   for (const Index layer : maps.layers) {
     progress.Show("maps of layer " + std::to_string(layer));
     for (const Index head : maps.heads) {
@@ -103,13 +129,12 @@ void Map(const MapOptions& options) {
   if (!options.text.empty()) {
     throw InputError("--text: this program has no tokenizer yet; give the ids of the tokens with --tokens 1,2,3");
   }
-  if (options.tokens.empty()) throw InputError("--tokens is required: the ids of the tokens, as 1,2,3");
   const Progress progress;
   const std::string extension = ExtensionOf(options.output);
   const Maps maps = ComputeMaps(options, progress);
   progress.Show("writing " + options.output);
-  if (extension == ".png") WriteFile(options.output, ToPng(maps, StyleOf(options)));
-  if (extension == ".svg") WriteFile(options.output, ToSvg(maps, StyleOf(options)));
+  if (extension == ".png") WriteFile(options.output, ToPng(maps, StyleOf(options, maps.length())));
+  if (extension == ".svg") WriteFile(options.output, ToSvg(maps, StyleOf(options, maps.length())));
   if (extension == ".json") WriteFile(options.output, ToJson(maps));
   if (extension == ".csv") WriteFile(options.output, ToCsv(maps));
 }
@@ -124,13 +149,17 @@ void AddMap(CLI::App& app) {
   CLI::App* command = app.add_subcommand("map", "Draw what every head of a model looks at");
   const auto options = std::make_shared<MapOptions>();
   command
-      ->add_option("--model", options->model, "Folder with config.json and model.safetensors, as Hugging Face has them")
+      ->add_option("--model", options->model,
+                   "Folder with config.json and model.safetensors or its shards, as Hugging Face has them")
       ->required()
       ->type_name("DIR");
   CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of the tokens, as 1,2,3");
   tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false);
   command->add_option("--text", options->text, "Text, once this program has a tokenizer; for now, give --tokens")
       ->type_name("TEXT")
+      ->excludes(tokens);
+  command->add_option("--image", options->image, "PNG picture, for models that read pictures")
+      ->type_name("FILE")
       ->excludes(tokens);
   command->add_option("--out", options->output, "Picture (.png, .svg) or weights (.json, .csv)")
       ->required()

@@ -43,7 +43,8 @@ std::vector<std::byte> ToPng(const Maps& maps, const PictureStyle& style);
 /// The same with headings, as a picture that scales.
 std::string ToSvg(const Maps& maps, const PictureStyle& style);
 
-/// {"tokens": [ids] or "patches": [rows, columns], "layers": […], "heads": […], "causal": true, "maps": [layer][head][query][key]}
+/// {"tokens": [ids] or "patches": [rows, columns], "layers": […], "heads": […], "causal": true, "maps":
+/// [layer][head][query][key]}
 std::string ToJson(const Maps& maps);
 
 /// A line "layer,head,query,key,weight" for each cell that is not masked.

@@ -42,7 +42,8 @@ class Canvas {
     for (std::size_t i = 0; i < rgb_.size(); ++i) rgb_[i] = color[i % 3];
   }
 
-  void Draw(Index left, Index top, const Tensor& weights, bool causal, const PictureStyle& style, const Palette& palette) {
+  void Draw(Index left, Index top, const Tensor& weights, bool causal, const PictureStyle& style,
+            const Palette& palette) {
     const std::vector<std::uint8_t> pixels = PixelsOf(weights, causal, style.theme);
     const Index length = weights.shape()[0], side = length * style.cell;
     for (Index y = 0; y < side; ++y)
@@ -87,7 +88,8 @@ std::string Text(Index x, Index y, const char* anchor, const std::string& words)
   return "<text" + Attribute("x", x) + Attribute("y", y) + " text-anchor=\"" + anchor + "\">" + words + "</text>\n";
 }
 
-std::string SvgMap(Index x, Index y, Index side, const Tensor& weights, bool causal, Theme theme, const std::string& name) {
+std::string SvgMap(Index x, Index y, Index side, const Tensor& weights, bool causal, Theme theme,
+                   const std::string& name) {
   const Index length = weights.shape()[0];
   const std::string box = Attribute("x", x) + Attribute("y", y) + Attribute("width", side) + Attribute("height", side);
   const std::vector<std::byte> png = EncodePng(PixelsOf(weights, causal, theme), length, length, PixelFormat::kRgba);

@@ -11,8 +11,8 @@ namespace headlens::cli {
 /// What the folder's config.json says. Throws InputError, naming the file.
 ModelInfo ReadInfo(const std::string& folder);
 
-/// Reads a Hugging Face folder: config.json and model.safetensors, or the shards that model.safetensors.index.json names.
-/// Tensor by tensor, so that no file is ever in memory as a whole. Throws InputError, naming the file.
+/// Reads a Hugging Face folder: config.json and model.safetensors, or the shards that model.safetensors.index.json
+/// names. Tensor by tensor, so that no file is ever in memory as a whole. Throws InputError, naming the file.
 Model LoadModelFolder(const std::string& folder, const Backend& backend);
 
 }  // namespace headlens::cli

@@ -187,6 +187,71 @@ TEST_CASE("strips and pooled maps come from the whole map") {
   }
 }
 
+/// Runs the golden's tokens in steps of these sizes; the last repeats.
+void CheckDecoding(const Golden& golden, const Model& model, const std::vector<std::size_t>& steps) {
+  const Tensor weights = golden.Expected("weights"), logits = golden.Expected("logits");
+  const double tolerance = 64 * kEpsilon * MaxNorm(golden.Expected("hidden").values());
+  const auto length = static_cast<Index>(golden.ids.size());
+  Decoding decoding = model.StartDecoding();
+  for (std::size_t at = 0, step = 0; at < golden.ids.size(); ++step) {
+    const std::size_t count = std::min(steps[std::min(step, steps.size() - 1)], golden.ids.size() - at);
+    decoding.Step(std::span(golden.ids).subspan(at, count));
+    at += count;
+    const auto first_row = static_cast<Index>(at - count), rows = static_cast<Index>(count);
+    REQUIRE(decoding.length() == static_cast<Index>(at));
+    REQUIRE(decoding.rows() == rows);
+    const Index first_key = decoding.first_key(), columns = decoding.length() - first_key;
+    CHECK((model.info().window > 0 || first_key == 0));
+    for (Index layer = 0; layer < model.info().layers; ++layer)
+      for (Index head = 0; head < model.info().heads; ++head) {
+        Tensor map({rows, columns});
+        decoding.Map(layer, head, map.view<2>());
+        const View<float, 4> whole = weights.view<4>();
+        for (Index t = 0; t < rows; ++t) {
+          CheckClose("map of a step", {map.view<2>().at(t), static_cast<std::size_t>(columns)},
+                     {whole.at(layer, head, first_row + t, first_key), static_cast<std::size_t>(columns)}, tolerance);
+          for (Index s = 0; s < first_key; ++s) CHECK(whole(layer, head, first_row + t, s) == 0.0f);
+        }
+      }
+    const auto width = static_cast<std::size_t>(logits.shape()[1]);
+    CheckClose("logits of a step", decoding.Logits(0, rows).values(),
+               logits.values().subspan(static_cast<std::size_t>(first_row) * width, count * width),
+               64 * kEpsilon * MaxNorm(logits.values()));
+  }
+  CHECK(decoding.length() == length);
+}
+
+TEST_CASE("step by step gives the numbers of one pass, however the text is cut") {
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    const Model model = LoadFolder(GoldenFolder(name), SimdBackend());
+    if (!model.info().causal || name == "llama_dynamic") continue;  // refused, see below
+    for (const std::vector<std::size_t>& steps : {std::vector<std::size_t>{1}, {7, 1}, {3}, {100}})
+      CheckDecoding(golden, model, steps);
+    CheckDecoding(golden, LoadFolder(GoldenFolder(name), ReferenceBackend()), {4, 1});
+  }
+}
+
+TEST_CASE("decoding starts anew, outlives its model's variable, and refuses what it cannot do") {
+  const Golden golden(GoldenFolder("llama_dynamic") + "/expected.safetensors");
+  Decoding decoding = LoadFolder(GoldenFolder("llama_dynamic"), SimdBackend()).StartDecoding();
+  Tensor map({1, 1});
+  CHECK_THROWS_AS(decoding.Map(0, 0, map.view<2>()), Error);
+  CHECK_THROWS_AS(decoding.Step({}), Error);
+  decoding.Step(std::span(golden.ids).first(8));
+  CHECK_THROWS_WITH_AS(decoding.Step(std::span(golden.ids).first(1)),
+                       doctest::Contains("dynamic rope_scaling runs on at most 8 tokens"), Error);
+  const Tensor before = decoding.Logits(0, 1);
+  CHECK_THROWS_AS(decoding.Logits(0, 9), Error);
+  decoding.Reset();
+  CHECK(decoding.length() == 0);
+  decoding.Step(std::span(golden.ids).first(1));
+  CheckClose("after reset", decoding.Logits(0, 1).values(), before.values(), 64 * kEpsilon * MaxNorm(before.values()));
+  for (const char* name : {"bert", "vit"})
+    CHECK_THROWS_AS(LoadFolder(GoldenFolder(name), SimdBackend()).StartDecoding(), Error);
+}
+
 /// The message of the error that `call` ends with; its code must be `code`.
 template <class F>
 std::string Refusal(ErrorCode code, const F& call) {

@@ -52,7 +52,7 @@ struct ModelInput {
 enum class Projection { kQuery, kKey, kValue, kOutput };
 
 struct AttendOptions {
-  /// [layers, heads]: multiplies each head's output before the output projection; 0 ablates the head.
+  /// [layers, heads]: multiplies each head's weights, and so its output; 0 ablates the head.
   View<const float, 2> head_mask;
   /// Value zeroing (Mohebbi et al. 2023): in `zeroed_layer` (−1: in every one) the value vectors of this token are 0.
   /// −1: of none.
@@ -103,6 +103,39 @@ class ModelAttention {
   std::unique_ptr<State> state_;
 };
 
+/// A text that grows: the keys and values so far are kept, and each step computes its own tokens only. Gives the
+/// numbers of one pass over everything. Shares the model with its owner.
+class Decoding {
+ public:
+  Decoding(Decoding&&) noexcept;
+  Decoding& operator=(Decoding&&) noexcept;
+  ~Decoding();
+
+  /// Runs the model on the tokens that come next: one, or many at once (a prefill). Throws as Model::Attend, and
+  /// kUnsupported where rotary angles would change under the keys that are kept ("dynamic" beyond its training).
+  void Step(std::span<const std::int32_t> ids);
+
+  Index length() const;     ///< tokens so far
+  Index rows() const;       ///< tokens of the last step; 0 before the first
+  Index first_key() const;  ///< the first token that is still kept: maps' columns are [first_key, length)
+
+  /// Attention weights of one head in the last step, into `weights` [rows, length − first_key]. Throws as
+  /// ModelAttention::Map, and kOption before the first step.
+  void Map(Index layer, Index head, View<float, 2> weights) const;
+
+  /// Of rows [row_begin, row_end) of the last step: [rows, vocab].
+  Tensor Logits(Index row_begin, Index row_end) const;
+
+  /// Forgets all tokens.
+  void Reset();
+
+ private:
+  friend class Model;
+  struct State;
+  explicit Decoding(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
 class Model {
  public:
   /// Reads the text of config.json, then takes and packs the parameters under their Hugging Face names. `backend` must
@@ -118,6 +151,9 @@ class Model {
   /// the model reads; kShape for an image or mask of another shape.
   ModelAttention Attend(const ModelInput& input, const AttendOptions& options = {}) const;
   ModelAttention Attend(std::span<const std::int32_t> ids) const;
+
+  /// A text to be run step by step. Throws kUnsupported for models that are not causal.
+  Decoding StartDecoding() const;
 
   /// A layer's weights, for what is read out of weights alone: [H·d, D], [G·d, D] twice, [D, H·d].
   Tensor Weights(Index layer, Projection projection) const;

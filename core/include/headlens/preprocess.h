@@ -14,13 +14,13 @@ namespace headlens {
 
 /// What a preprocessor_config.json says of images; the defaults are ViT's.
 struct ImageProcessor {
-  bool resize = true;              ///< to the model's size, else the picture must have it
-  float rescale = 1.0f / 255.0f;   ///< of the bytes; 1 when the file says not to
+  bool resize = true;             ///< to the model's size, else the picture must have it
+  float rescale = 1.0f / 255.0f;  ///< of the bytes; 1 when the file says not to
   std::vector<float> mean = {0.5f, 0.5f, 0.5f}, deviation = {0.5f, 0.5f, 0.5f};  ///< of each channel; 0 and 1: as is
 };
 
-/// Reads a preprocessor_config.json. Throws kFormat, kValue, and kUnsupported for what is not offered: a crop, or another
-/// way of resizing than bilinear.
+/// Reads a preprocessor_config.json. Throws kFormat, kValue, and kUnsupported for what is not offered: a crop, or
+/// another way of resizing than bilinear.
 ImageProcessor ReadImageProcessor(std::string_view json);
 
 /// `rgba` [height, width, 4] as [3, size, size]: resized (bilinear with antialiasing, as triangles as wide as the

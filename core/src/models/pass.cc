@@ -127,15 +127,17 @@ Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWei
   return y;
 }
 
-AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, View<const float, 4> k,
-                           Index first_position, std::span<const std::uint8_t> padding) {
+AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
+                           View<const float, 4> k, Index first_key, std::span<const std::uint8_t> padding) {
   const Architecture& a = model.architecture;
   AttentionProblem problem;
   problem.q = q;
   problem.k = k;
   problem.scale = a.scale_by_inverse_layer ? a.attention_scale / static_cast<float>(layer + 1) : a.attention_scale;
+  problem.query_offset = first_query;
+  problem.key_offset = first_key;
   problem.mask.causal = a.info.causal;
-  problem.mask.query_offset = first_position;
+  if (a.info.window > 0) problem.mask.window_left = a.info.window - 1;
   if (!padding.empty()) {
     const auto keys = static_cast<Index>(padding.size());
     problem.mask.key_padding = DenseView(padding.data(), std::array<Index, 2>{1, keys});
@@ -189,22 +191,15 @@ void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, K
   kept.k = Project(model_, x, *layer.k);
   kept.v = Project(model_, x, *layer.v);
   if (model_.architecture.rope) {
-    model_.backend.Rotary(AsPositions(kept.q, info.heads), angles_.cosine.view<2>(), angles_.sine.view<2>());
-    model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), angles_.cosine.view<2>(), angles_.sine.view<2>());
+    const View<float, 2> cosine = angles_.cosine.view<2>(), sine = angles_.sine.view<2>();
+    model_.backend.Rotary(AsPositions(kept.q, info.heads), cosine, sine, RotaryPairs::kHalf);
+    model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
   }
   const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == index);
   if (zeroed) std::ranges::fill(Elements(RowsOf(kept.v, options_.zeroed_token, 1)), 0.0f);
 }
 
-void Pass::FinishLayer(Index index, const Layer& layer, const Tensor& heads, Tensor& hidden) const {
-  const ModelInfo& info = model_.architecture.info;
-  if (const auto& mask = options_.head_mask) {
-    const View<float, 4> all = AsHeads(heads, info.heads);
-    for (Index t = 0; t < hidden.shape()[0]; ++t)
-      for (Index h = 0; h < info.heads; ++h)
-        for (Index i = 0; i < info.head_dim; ++i)
-          all(0, h, t, i) = mask(index, h) == 0.0f ? 0.0f : all(0, h, t, i) * mask(index, h);
-  }
+void Pass::FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) const {
   {
     const Tensor change = Project(model_, heads.view<2>(), *layer.o);
     model_.backend.Add(hidden.values(), change.values());

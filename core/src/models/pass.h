@@ -32,10 +32,10 @@ void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up);
 /// x Wᵀ + b
 Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights);
 
-/// The attention of layer `layer`, given its queries [1, H, T, d], the first of which is at `first_position`, and its
-/// keys [1, G, S, d]. `padding` [S] or empty.
-AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, View<const float, 4> k,
-                           Index first_position, std::span<const std::uint8_t> padding);
+/// The attention of layer `layer`, given its queries [1, H, T, d] and keys [1, G, S, d] and where the first of each
+/// stands. `padding` [S] or empty.
+AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
+                           View<const float, 4> k, Index first_key, std::span<const std::uint8_t> padding);
 
 /// Rows of the stream for tokens at positions from `first_position` on. Throws as Model::Attend.
 Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
@@ -56,7 +56,7 @@ class Pass {
     if (rope) angles_ = AnglesAt(*rope, first_position, count, first_position + count);
   }
 
-  /// One layer: hidden ← layer(hidden). `kept.v` is the caller's to drop.
+  /// One layer: hidden ← layer(hidden).
   template <class Memory>
   void RunLayer(Index index, Tensor& hidden, Kept& kept, const Memory& memory) const {
     const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];
@@ -64,13 +64,17 @@ class Pass {
     const Tensor heads({hidden.shape()[0], layer.o->in_features()});
     AttentionResults results;
     results.output = AsHeads(heads, model_.architecture.info.heads);
-    model_.backend.Attention(memory(), results);
-    FinishLayer(index, layer, heads, hidden);
+    AttentionProblem problem = memory();
+    if (const auto& mask = options_.head_mask) {
+      problem.head_mask = {mask.at(index), {1, mask.shape[1]}, {0, mask.strides[1]}};
+    }
+    model_.backend.Attention(problem, results);
+    FinishLayer(layer, heads, hidden);
   }
 
  private:
   void ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, Kept& kept) const;
-  void FinishLayer(Index index, const Layer& layer, const Tensor& heads, Tensor& hidden) const;
+  void FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) const;
   void FeedForward(const Layer& layer, View<float, 2> hidden) const;
 
   const LoadedModel& model_;

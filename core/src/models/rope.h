@@ -39,6 +39,9 @@ struct RopeAngles {
 /// Of positions [first, first + count) in a text of `length` tokens.
 RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length);
 
+/// Throws kUnsupported when a text of this length has other angles than shorter ones.
+void RequireFixedAngles(const Rope& rope, Index length);
+
 }  // namespace headlens::models
 
 #endif  // HEADLENS_SRC_MODELS_ROPE_H_
