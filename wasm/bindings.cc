@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "headlens/backend.h"
-#include "headlens/decoder.h"
+#include "headlens/checkpoint.h"
 #include "headlens/image.h"
+#include "headlens/model.h"
+#include "headlens/preprocess.h"
 #include "headlens/problem.h"
-#include "headlens/safetensors.h"
 #include "headlens/version.h"
 
 namespace headlens {
@@ -165,11 +166,60 @@ val Image(View<const float, 2> values, const ColorOptions& colors) {
   return image;
 }
 
+/// What JavaScript gives a model: { ids, segments, padding, image } and { headMask, zeroedToken, zeroedLayer }, each
+/// absent or of the right kind.
+class ModelCall {
+ public:
+  ModelCall(const ModelInfo& info, const val& given) {
+    const auto fill = [&]<class T>(const char* key, std::vector<T>& to) {
+      if (!given[key].isUndefined()) to = emscripten::convertJSArrayToNumberVector<T>(given[key]);
+    };
+    const auto number = [&](const char* key) -> Index {
+      return given[key].isUndefined() ? -1 : static_cast<Index>(given[key].as<double>());
+    };
+    fill("ids", ids_);
+    fill("segments", segments_);
+    fill("padding", padding_);
+    fill("image", image_);
+    fill("headMask", head_mask_);
+    input.ids = ids_;
+    input.segments = segments_;
+    input.padding = padding_;
+    if (!given["image"].isUndefined()) {
+      const std::array<Index, 3> shape = {info.channels, info.image_size, info.image_size};
+      ExpectCount("image", image_.size(), {shape[0], shape[1], shape[2]});
+      input.image = DenseView(static_cast<const float*>(image_.data()), shape);
+    }
+    if (!given["headMask"].isUndefined()) {
+      ExpectCount("head_mask", head_mask_.size(), {info.layers, info.heads});
+      options.head_mask =
+          DenseView(static_cast<const float*>(head_mask_.data()), std::array<Index, 2>{info.layers, info.heads});
+    }
+    options.zeroed_token = number("zeroedToken");
+    options.zeroed_layer = number("zeroedLayer");
+  }
+
+  ModelInput input;
+  AttendOptions options;
+
+ private:
+  static void ExpectCount(const char* name, std::size_t count, const Shape& shape) {
+    if (static_cast<Index>(count) == ElementCount(shape)) return;
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has " + std::to_string(count) + " values, expected shape " + ToString(shape));
+  }
+
+  std::vector<std::int32_t> ids_, segments_;
+  std::vector<std::uint8_t> padding_;
+  std::vector<float> image_, head_mask_;
+};
+
 class AttentionHandle {
  public:
-  /// Shares the model, which so outlives it whatever JavaScript deletes first.
-  AttentionHandle(std::shared_ptr<const Decoder> decoder, std::span<const std::int32_t> ids, bool logits)
-      : decoder_(std::move(decoder)), attention_(decoder_->Attend(ids)), logits_(logits) {}
+  /// The attention shares the model, and so outlives it whatever JavaScript deletes first.
+  AttentionHandle(ModelAttention attention, bool causal) : attention_(std::move(attention)), causal_(causal) {}
+
+  double Length() const { return static_cast<double>(attention_.length()); }
 
   val Map(int layer, int head, int row_begin, int row_end, int pool_rows, int pool_cols) const {
     return Guard([&] {
@@ -192,40 +242,83 @@ class AttentionHandle {
       const Tensor map({length, length});
       attention_.Map(layer, head, 0, length, map.view<2>());
       ColorOptions colors = ReadColorOptions(ParseJson(options));
-      colors.causal = true;  // a decoder's maps are
+      colors.causal = causal_;
       return Image(map.view<2>(), colors);
     });
   }
 
-  val Logits() const {
-    return Guard([&] {
-      if (!logits_) throw Error(ErrorCode::kOption, "logits were not asked for: attend with { logits: true }");
-      return TensorToJs(attention_.Logits());
-    });
+  val Logits(int row_begin, int row_end) const {
+    return Guard([&] { return TensorToJs(attention_.Logits(row_begin, row_end)); });
   }
 
  private:
-  std::shared_ptr<const Decoder> decoder_;
-  DecoderAttention attention_;
-  bool logits_;
+  ModelAttention attention_;
+  bool causal_;
+};
+
+class DecodingHandle {
+ public:
+  explicit DecodingHandle(Decoding decoding) : decoding_(std::move(decoding)) {}
+
+  val Step(const val& ids) {
+    return Guard([&] {
+      decoding_.Step(emscripten::convertJSArrayToNumberVector<std::int32_t>(ids));
+      return val::undefined();
+    });
+  }
+
+  val Map(int layer, int head) const {
+    return Guard([&] {
+      const Tensor map({decoding_.rows(), decoding_.length() - decoding_.first_key()});
+      decoding_.Map(layer, head, map.view<2>());
+      return TensorToJs(map);
+    });
+  }
+
+  val Logits(int row_begin, int row_end) const {
+    return Guard([&] { return TensorToJs(decoding_.Logits(row_begin, row_end)); });
+  }
+
+  double Length() const { return static_cast<double>(decoding_.length()); }
+  double FirstKey() const { return static_cast<double>(decoding_.first_key()); }
+  void Reset() { decoding_.Reset(); }
+
+ private:
+  Decoding decoding_;
 };
 
 class ModelHandle {
  public:
-  ModelHandle(const std::string& config, double byte_length)
-      : config_(ParseDecoderConfig(config)), file_(ElementCount({static_cast<Index>(byte_length)})) {}
+  ModelHandle(const std::string& config, double max_bytes)
+      : config_(config), info_(ReadModelInfo(config)), checkpoint_(static_cast<Index>(max_bytes)) {}
 
-  val Weights() const {
-    return val(emscripten::typed_memory_view(static_cast<std::size_t>(file_.size()),
-                                             reinterpret_cast<std::uint8_t*>(file_.data())));
+  val BeginFile(double byte_length) {
+    return Guard([&] {
+      const bool known = byte_length >= 0;
+      return val(checkpoint_.Begin(known ? std::optional<Index>(static_cast<Index>(byte_length)) : std::nullopt));
+    });
+  }
+
+  val Next(int file) {
+    return Guard([&] {
+      const std::span<std::byte> next = checkpoint_.Next(file);
+      return val(emscripten::typed_memory_view(next.size(), reinterpret_cast<std::uint8_t*>(next.data())));
+    });
+  }
+
+  val Advance(int file, double count) {
+    return Guard([&] {
+      checkpoint_.Advance(file, static_cast<Index>(count));
+      return val::undefined();
+    });
   }
 
   val Build() {
     return Guard([&] {
-      const Buffer<std::byte> file = std::move(file_);
-      const Safetensors tensors({file.data(), static_cast<std::size_t>(file.size())});
-      decoder_ =
-          std::make_shared<Decoder>(config_, [&](std::string_view name) { return tensors.Find(name); }, SimdBackend());
+      Checkpoint checkpoint = std::move(checkpoint_);
+      checkpoint_ = Checkpoint(0);
+      model_.emplace(config_, checkpoint.Parameters(), SimdBackend());
+      info_ = model_->info();
       return val::undefined();
     });
   }
@@ -233,36 +326,62 @@ class ModelHandle {
   val Info() const {
     val info = val::object();
     const auto set = [&](const char* key, Index value) { info.set(key, static_cast<double>(value)); };
-    set("layers", config_.layers);
-    set("heads", config_.heads);
-    set("kvHeads", config_.kv_heads);
-    set("headDim", config_.head_dim);
-    set("embedDim", config_.hidden_size);
-    set("vocabSize", config_.vocab_size);
-    set("maxPositions", config_.max_positions);
+    info.set("family", info_.family);
+    info.set("causal", info_.causal);
+    set("layers", info_.layers);
+    set("heads", info_.heads);
+    set("kvHeads", info_.kv_heads);
+    set("headDim", info_.head_dim);
+    set("embedDim", info_.hidden_size);
+    set("vocabSize", info_.vocab_size);
+    set("maxPositions", info_.max_positions);
+    set("segments", info_.segments);
+    set("window", info_.window);
+    set("imageSize", info_.image_size);
+    set("patchSize", info_.patch_size);
+    set("channels", info_.channels);
+    set("logits", info_.logits);
     return info;
   }
 
-  val Attend(const val& ids, bool logits) const {
+  /// RGBA bytes to [3, image_size, image_size], flat.
+  val Preprocess(const val& rgba, int width, int height, const std::string& processor) const {
     return Guard([&] {
-      if (!decoder_) throw Error(ErrorCode::kOption, "the model is not built yet");
-      const std::vector<std::int32_t> tokens = emscripten::convertJSArrayToNumberVector<std::int32_t>(ids);
-      return val(std::make_unique<AttentionHandle>(decoder_, tokens, logits));
+      const auto bytes = emscripten::convertJSArrayToNumberVector<std::uint8_t>(rgba);
+      const ImageProcessor settings = processor.empty() ? ImageProcessor() : ReadImageProcessor(processor);
+      return TensorToJs(headlens::Preprocess(bytes, width, height, info_.image_size, settings));
     });
   }
 
+  val Attend(const val& given) const {
+    return Guard([&] {
+      const ModelCall call(info_, given);
+      return val(std::make_unique<AttentionHandle>(Built().Attend(call.input, call.options), info_.causal));
+    });
+  }
+
+  val StartDecoding() const {
+    return Guard([&] { return val(std::make_unique<DecodingHandle>(Built().StartDecoding())); });
+  }
+
  private:
-  DecoderConfig config_;
-  Buffer<std::byte> file_;
-  std::shared_ptr<const Decoder> decoder_;
+  const Model& Built() const {
+    if (!model_) throw Error(ErrorCode::kOption, "the model is not built yet");
+    return *model_;
+  }
+
+  std::string config_;
+  ModelInfo info_;
+  Checkpoint checkpoint_;
+  std::optional<Model> model_;
 };
 
 val CreateProblem(const std::string& op, const std::string& options) {
   return Guard([&] { return val(std::make_unique<ProblemHandle>(op, options)); });
 }
 
-val CreateModel(const std::string& config, double byte_length) {
-  return Guard([&] { return val(std::make_unique<ModelHandle>(config, byte_length)); });
+val CreateModel(const std::string& config, double max_bytes) {
+  return Guard([&] { return val(std::make_unique<ModelHandle>(config, max_bytes)); });
 }
 
 val ColorizeMatrix(const val& data, int rows, int cols, const std::string& options) {
@@ -303,14 +422,26 @@ EMSCRIPTEN_BINDINGS(headlens) {
       .function("output", &ProblemHandle::Output)
       .function("parameterCount", &ProblemHandle::ParameterCount);
   emscripten::class_<ModelHandle>("Model")
-      .function("weights", &ModelHandle::Weights)
+      .function("beginFile", &ModelHandle::BeginFile)
+      .function("next", &ModelHandle::Next)
+      .function("advance", &ModelHandle::Advance)
       .function("build", &ModelHandle::Build)
       .function("info", &ModelHandle::Info)
-      .function("attend", &ModelHandle::Attend);
+      .function("preprocess", &ModelHandle::Preprocess)
+      .function("attend", &ModelHandle::Attend)
+      .function("startDecoding", &ModelHandle::StartDecoding);
   emscripten::class_<AttentionHandle>("Attention")
+      .function("length", &AttentionHandle::Length)
       .function("map", &AttentionHandle::Map)
       .function("pixels", &AttentionHandle::Pixels)
       .function("logits", &AttentionHandle::Logits);
+  emscripten::class_<DecodingHandle>("Decoding")
+      .function("step", &DecodingHandle::Step)
+      .function("map", &DecodingHandle::Map)
+      .function("logits", &DecodingHandle::Logits)
+      .function("length", &DecodingHandle::Length)
+      .function("firstKey", &DecodingHandle::FirstKey)
+      .function("reset", &DecodingHandle::Reset);
 }
 
 }  // namespace headlens

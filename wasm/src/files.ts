@@ -1,47 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The three files of a Hugging Face folder, from wherever they are, with progress, limits and a way to stop. */
+/** The files of a Hugging Face folder, from wherever they are, with progress, limits and a way to stop. */
 import { HeadlensError } from "./errors.js";
-import { messageOf, show } from "./failures.js";
+import { asHeadlensError, messageOf, show } from "./failures.js";
 import { checkSource, isBuiltIn } from "./names.js";
 import { folderUrl, type Platform } from "./platform.js";
 import type { LoadModelOptions, ModelSource } from "./types.js";
 
-/** Each file as the pieces it came in. */
-export interface ModelFiles {
-  readonly name: string;
-  readonly config: readonly Uint8Array[];
-  readonly tokenizer: readonly Uint8Array[];
-  readonly weights: readonly Uint8Array[];
-}
+/** No file may take more memory than this, whatever its server says; all weights together no more than kMaxWeights. */
+const kMaxText = 64 << 20;
+export const kMaxWeights = 2 ** 31;
+const kMaxShards = 1000;
 
-/** No file may take more memory than this, whatever its server says. */
-const kMaxBytes = { "config.json": 64 << 20, "tokenizer.json": 64 << 20, "model.safetensors": 2 ** 31 } as const;
-type FileName = keyof typeof kMaxBytes;
-const kFileNames = Object.keys(kMaxBytes) as FileName[];
+const kConfig = "config.json";
+const kTokenizer = "tokenizer.json";
+const kProcessor = "preprocessor_config.json";
+const kWeights = "model.safetensors";
+const kIndex = "model.safetensors.index.json";
 
-type Opener = (name: FileName, signal: AbortSignal) => Promise<Response>;
+/** A file's bytes and status as a fetch gives them: 404 where there is no such file. */
+type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
 /** The models in the package. `new URL` with these very words is what bundlers look for. */
 function builtIn(source: ModelSource, platform: Platform): Opener | undefined {
   if (!isBuiltIn(source)) return undefined;
-  const urls: Record<FileName, URL> = {
-    "config.json": new URL("./models/tiny/config.json", import.meta.url),
-    "tokenizer.json": new URL("./models/tiny/tokenizer.json", import.meta.url),
-    "model.safetensors": new URL("./models/tiny/model.safetensors", import.meta.url),
+  const urls: Readonly<Record<string, URL>> = {
+    [kConfig]: new URL("./models/tiny/config.json", import.meta.url),
+    [kTokenizer]: new URL("./models/tiny/tokenizer.json", import.meta.url),
+    [kWeights]: new URL("./models/tiny/model.safetensors", import.meta.url),
   };
-  return (name, signal) => platform.fetch(urls[name], signal);
+  return (name, signal) => {
+    const url = urls[name];
+    return url ? platform.fetch(url, signal) : Promise.resolve(new Response(null, { status: 404 }));
+  };
+}
+
+/** Shards that come without their index get one. */
+function indexOf(names: readonly string[]): Blob {
+  return new Blob([JSON.stringify({ weight_map: Object.fromEntries(names.map((name) => [name, name])) })]);
 }
 
 function fromFiles(files: readonly File[]): Opener {
-  const named = new Map(files.map((file) => [file.name, file]));
-  const missing = kFileNames.filter((name) => !named.has(name));
+  const named = new Map<string, Blob>(files.map((file) => [file.name, file]));
+  const shards = [...named.keys()].filter((name) => name.endsWith(".safetensors"));
+  if (!named.has(kWeights) && !named.has(kIndex) && shards.length > 0) named.set(kIndex, indexOf(shards));
+  // What a model of texts needs; a model of pictures reads no tokenizer, as config.json will say.
+  const missing = [kConfig, kTokenizer, kWeights].filter((name) => {
+    if (name === kTokenizer) return !named.has(name) && !named.has(kProcessor) && !named.has(kConfig);
+    return !named.has(name) && !(name === kWeights && named.has(kIndex));
+  });
   if (missing.length > 0) {
-    throw new HeadlensError("value", `source: ${missing.join(", ")} missing among ${show([...named.keys()])}, expected ${kFileNames.join(", ")}`);
+    throw new HeadlensError("value", `source: ${missing.join(", ")} missing among ${show([...named.keys()])}, expected ${kConfig}, ${kTokenizer}, ${kWeights}`);
   }
   return (name) => {
     const file = named.get(name);
-    const headers = { "content-length": String(file?.size) };
-    return Promise.resolve(new Response(file?.stream(), { headers }));
+    if (!file) return Promise.resolve(new Response(null, { status: 404, statusText: "no such file was given" }));
+    return Promise.resolve(new Response(file.stream() as BodyInit, { headers: { "content-length": String(file.size) } }));
   };
 }
 
@@ -62,75 +75,177 @@ function placeOf(source: ModelSource, platform: Platform): Place {
   return { name, where: folder.href, open: (file, signal) => platform.fetch(new URL(file, folder), signal) };
 }
 
-interface Count {
-  loaded: number;
-  /** Undefined while the size is not known. */
-  total: number | undefined;
+/** Takes a file's bytes as they come. */
+export type Sink = (piece: Uint8Array) => void;
+
+/** Where the weights go: called once for each file, with its length when that is known. */
+export type OpenSink = (byteLength: number | undefined) => Sink;
+
+/** A file that has been asked for and not yet read. */
+interface Opened {
+  readonly name: string;
+  readonly response: Response;
+  /** Its length, when that is known. */
+  readonly length: number | undefined;
 }
 
-/** All of a response's bytes, never more than `max`. */
-async function readBody(
-  response: Response, max: number, count: Count, signal: AbortSignal, onCount: () => void,
-): Promise<Uint8Array[]> {
-  const tooLarge = (bytes: number): Error => new Error(`${bytes} bytes, expected at most ${max}`);
-  const declared = Number(response.headers.get("content-length") ?? NaN);
-  // With a content encoding the declared length counts compressed bytes.
-  if (Number.isFinite(declared) && !response.headers.get("content-encoding")) count.total = declared;
-  const chunks: Uint8Array[] = [];
-  const reader = response.body?.getReader();
-  if (declared > max) {
-    await reader?.cancel();
-    throw tooLarge(declared);
-  }
-  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
-    chunks.push(read.value);
-    count.loaded += read.value.length;
-    if (count.loaded > max) {
-      await reader?.cancel();
-      throw tooLarge(count.loaded);
-    }
-    onCount();
-    signal.throwIfAborted();
-  }
-  return chunks;
-}
+/** One folder's files: every read counts towards the progress, and the first failure stops the others. */
+export class ModelFolder {
+  readonly name: string;
+  readonly #place: Place;
+  readonly #options: LoadModelOptions;
+  readonly #abort = new AbortController();
+  readonly #onAbort = (): void => this.#abort.abort(this.#options.signal?.reason);
+  #loaded = 0;
+  #total: number | undefined = 0;
+  #allOpened = false;
 
-/** Reads config.json, tokenizer.json and model.safetensors at once; the first failure stops the others. */
-export async function readFiles(
-  source: ModelSource, platform: Platform, options: LoadModelOptions,
-): Promise<ModelFiles> {
-  const { signal, onProgress } = options;
-  const { name, where, open } = placeOf(source, platform);
-  const abort = new AbortController();
-  const onAbort = (): void => abort.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener("abort", onAbort);
+  constructor(source: ModelSource, platform: Platform, options: LoadModelOptions) {
+    this.#options = options;
+    this.#place = placeOf(source, platform);
+    this.name = this.#place.name;
+    if (options.signal?.aborted) this.#onAbort();
+    options.signal?.addEventListener("abort", this.#onAbort);
+  }
 
-  const counts: Count[] = [];
-  const report = (): void => {
-    const loaded = counts.reduce((sum, count) => sum + count.loaded, 0);
-    const total = counts.reduce((sum, count) => sum + (count.total ?? NaN), 0);
-    onProgress?.(loaded, total || 0);
-  };
-  const read = async (file: FileName): Promise<Uint8Array[]> => {
-    const count: Count = { loaded: 0, total: undefined };
-    counts.push(count);
-    try {
-      const response = await open(file, abort.signal);
+  /** Ends all that is still under way. */
+  close(): void {
+    this.#abort.abort();
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+  }
+
+  /** Asks for the files that every folder may have. Reading starts with `config`. */
+  async open(): Promise<OpenFolder> {
+    const [config, tokenizer, weights] = await Promise.all([
+      this.#open(kConfig, kMaxText), this.#openOptional(kTokenizer, kMaxText), this.#openOptional(kWeights, kMaxWeights),
+    ]);
+    return { config, tokenizer, weights };
+  }
+
+  /** preprocessor_config.json, when the folder has one. */
+  openProcessor(): Promise<Opened | undefined> {
+    return this.#openOptional(kProcessor, kMaxText);
+  }
+
+  /** The weights, straight into their sinks: one file, or the shards that the index names side by side. */
+  async readWeights(single: Opened | undefined, openSink: OpenSink): Promise<void> {
+    const files = single ? [single] : await this.#openShards();
+    this.#allOpened = true;
+    await Promise.all(files.map((file) => this.#read(file, kMaxWeights, openSink(file.length))));
+  }
+
+  async readText(file: Opened): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = "";
+    await this.#read(file, kMaxText, (piece) => { text += decoder.decode(piece, { stream: true }); });
+    return text + decoder.decode();
+  }
+
+  /** What is not needed is not counted either. */
+  async skip(file: Opened | undefined): Promise<void> {
+    if (!file) return;
+    this.#count(-(file.length ?? NaN));
+    await file.response.body?.cancel();
+  }
+
+  async require(file: Opened | undefined, name: string): Promise<Opened> {
+    return file ?? this.#open(name, kMaxText);
+  }
+
+  async #openShards(): Promise<Opened[]> {
+    // Without an index, the file that is missed is the one that most folders have.
+    const index = await this.#openOptional(kIndex, kMaxText) ?? await this.#open(kWeights, kMaxWeights);
+    if (index.name === kWeights) return [index];
+    const names = shardNames(await this.readText(index));
+    return Promise.all(names.map((name) => this.#open(name, kMaxWeights)));
+  }
+
+  async #open(name: string, max: number): Promise<Opened> {
+    return this.#failing(name, async () => {
+      const response = await this.#place.open(name, this.#abort.signal);
       if (!response.ok) throw new Error(`HTTP status ${response.status} ${response.statusText}`.trim());
-      return await readBody(response, kMaxBytes[file], count, abort.signal, report);
-    } catch (error) {
-      if (signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal", { cause: error });
-      throw new HeadlensError("model-load", `${where}${file}: ${messageOf(error)}`, { cause: error });
-    }
-  };
-  try {
-    const [config = [], tokenizer = [], weights = []] = await Promise.all(kFileNames.map(read));
-    return { name, config, tokenizer, weights };
-  } catch (error) {
-    abort.abort();
-    throw error;
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
+      return this.#opened(name, response, max);
+    });
   }
+
+  async #openOptional(name: string, max: number): Promise<Opened | undefined> {
+    return this.#failing(name, async () => {
+      const response = await this.#place.open(name, this.#abort.signal);
+      if (response.status === 404) return undefined;
+      if (!response.ok) throw new Error(`HTTP status ${response.status} ${response.statusText}`.trim());
+      return this.#opened(name, response, max);
+    });
+  }
+
+  #opened(name: string, response: Response, max: number): Opened {
+    const declared = Number(response.headers.get("content-length") ?? NaN);
+    // With a content encoding the declared length counts compressed bytes.
+    const length = Number.isFinite(declared) && !response.headers.get("content-encoding") ? declared : undefined;
+    if (declared > max) {
+      void response.body?.cancel();
+      throw tooLarge(declared, max);
+    }
+    this.#count(length ?? NaN);
+    return { name, response, length };
+  }
+
+  #count(bytes: number): void {
+    this.#total = this.#total === undefined || Number.isNaN(bytes) ? undefined : this.#total + bytes;
+  }
+
+  /** Feeds a file's bytes to `sink`, never more than `max`. */
+  #read(file: Opened, max: number, sink: Sink): Promise<void> {
+    return this.#failing(file.name, async () => {
+      const reader = file.response.body?.getReader();
+      let count = 0;
+      for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+        count += read.value.length;
+        if (count > max) {
+          await reader?.cancel();
+          throw tooLarge(count, max);
+        }
+        sink(read.value);
+        this.#loaded += read.value.length;
+        this.#options.onProgress?.(this.#loaded, (this.#allOpened && this.#total) || 0);
+        this.#abort.signal.throwIfAborted();
+      }
+    });
+  }
+
+  /** Whatever goes wrong with a file names it and stops the others. */
+  async #failing<T>(name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#abort.abort();
+      if (this.#options.signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal", { cause: error });
+      throw asHeadlensError(error, "model-load", `${this.#place.where}${name}`);
+    }
+  }
+}
+
+export interface OpenFolder {
+  readonly config: Opened;
+  readonly tokenizer: Opened | undefined;
+  readonly weights: Opened | undefined;
+}
+
+function tooLarge(bytes: number, max: number): Error {
+  return new Error(`${bytes} bytes, expected at most ${max}`);
+}
+
+/** The files that an index names: each beside it, never elsewhere. */
+function shardNames(text: string): string[] {
+  let map: unknown;
+  try {
+    map = (JSON.parse(text) as { weight_map?: unknown } | null)?.weight_map;
+  } catch (error) {
+    throw new HeadlensError("format", `${kIndex}: ${messageOf(error)}`, { cause: error });
+  }
+  if (typeof map !== "object" || map === null) throw new HeadlensError("format", `${kIndex}: weight_map is ${show(map)}, expected an object`);
+  const names = [...new Set<unknown>(Object.values(map))];
+  const strange = names.find((name) => typeof name !== "string" || !/^[\w.-]+\.safetensors$/.test(name));
+  if (strange !== undefined) throw new HeadlensError("format", `${kIndex}: weight_map names ${show(strange)}, expected names like model-00001.safetensors`);
+  if (names.length > kMaxShards) throw new HeadlensError("format", `${kIndex}: weight_map names ${names.length} files, expected at most ${kMaxShards}`);
+  return names as string[];
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Models in Hugging Face form: their files, their tokens, and the maps of their heads. */
+/** Models in Hugging Face form: their files, what they read, and the maps of their heads. */
 import type { WasmEngine } from "./engine.js";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, guarded, show, unwrap } from "./failures.js";
-import { readFiles, type ModelFiles } from "./files.js";
-import type { AttentionHandle, HeadlensModule, ModelHandle } from "./module.js";
+import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "./files.js";
+import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "./module.js";
 import { checkLoadModelOptions, checkOptions, inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
+import { floats, isTensorLike } from "./tensors.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
-  AttendOptions, ColorOptions, Image, LoadModelOptions, MapOptions, Model, ModelAttention, ModelInfo, ModelSource,
-  Tensor,
+  AttendOptions, ColorOptions, Decoding, DecodingStep, Image, ImageLike, LoadModelOptions, LogitsOptions, MapOptions,
+  Model, ModelAttention, ModelInfo, ModelInput, ModelSource, Tensor, TensorLike,
 } from "./types.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -20,9 +21,7 @@ function checkIndex(name: string, value: unknown, below: number): void {
   }
 }
 
-function parse(name: string, bytes: readonly Uint8Array[]): { text: string; json: object } {
-  const decoder = new TextDecoder();
-  const text = bytes.map((chunk) => decoder.decode(chunk, { stream: true })).join("") + decoder.decode();
+function parse(name: string, text: string): object {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -30,117 +29,282 @@ function parse(name: string, bytes: readonly Uint8Array[]): { text: string; json
     throw asHeadlensError(error, "format", name);
   }
   if (typeof json !== "object" || json === null) throw new HeadlensError("format", `${name} holds ${show(json)}, expected a JSON object`);
-  return { text, json };
+  return json;
 }
 
-/** The module's model, filled with the weights. The view is taken anew for each piece: memory may have moved in between. */
-function build(module: HeadlensModule, config: string, weights: readonly Uint8Array[]): ModelHandle {
-  const byteLength = weights.reduce((sum, chunk) => sum + chunk.length, 0);
-  const handle = unwrap(module.createModel(config, byteLength), inApiWords);
-  try {
-    let at = 0;
-    for (const chunk of weights) {
-      handle.weights().set(chunk, at);
-      at += chunk.length;
+/** Copies a file's bytes to where the module wants them. The view is taken anew for each piece: memory may have moved in between. */
+function sinkOf(handle: ModelHandle, byteLength: number | undefined): Sink {
+  const file = unwrap(handle.beginFile(byteLength ?? -1), inApiWords);
+  return (piece) => {
+    for (let at = 0; at < piece.length;) {
+      const next = unwrap(handle.next(file), inApiWords);
+      if (next.length === 0) throw new HeadlensError("format", `safetensors: there are ${piece.length - at} unused bytes at the end`);
+      const part = piece.subarray(at, at + next.length);
+      next.set(part);
+      unwrap(handle.advance(file, part.length), inApiWords);
+      at += part.length;
     }
-    unwrap(handle.build(), inApiWords);
-    return handle;
-  } catch (error) {
-    handle.delete();
-    throw error;
+  };
+}
+
+/** How a model's input becomes numbers: a text's tokenizer, or the text of a preprocessor_config.json (empty when there is none). */
+type Reader = TextTokenizer | string;
+
+async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boolean): Promise<Reader> {
+  if (!isPicture) {
+    const file = await folder.require(files.tokenizer, "tokenizer.json");
+    return new TextTokenizer(parse("tokenizer.json", await folder.readText(file)));
   }
+  await folder.skip(files.tokenizer);
+  const processor = await folder.openProcessor();
+  return processor ? folder.readText(processor) : "";
+}
+
+function infoOf(name: string, handle: ModelHandle): ModelInfo {
+  const { imageSize, patchSize, channels, family, ...sizes } = handle.info();
+  const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels } };
+  return { name, family: family as ModelInfo["family"], ...sizes, ...image };
 }
 
 /** Fetches and builds a model for `engine`. */
 export async function loadModel(
   engine: WasmEngine, module: HeadlensModule, platform: Platform, source: ModelSource, options?: LoadModelOptions,
 ): Promise<Model> {
-  const files: ModelFiles = await readFiles(source, platform, checkLoadModelOptions(options));
-  engine.heapBytes(); // throws when the engine was disposed meanwhile
-  const config = parse("config.json", files.config);
-  const tokenizer = new TextTokenizer(parse("tokenizer.json", files.tokenizer).json);
-  const handle = guarded("loadModel", () => build(module, config.text, files.weights));
-  return new WasmModel(handle, { name: files.name, ...handle.info() }, tokenizer, engine);
+  const folder = new ModelFolder(source, platform, checkLoadModelOptions(options));
+  let handle: ModelHandle | undefined;
+  try {
+    const files = await folder.open();
+    const config = await folder.readText(files.config);
+    parse("config.json", config);
+    engine.heapBytes(); // throws when the engine was disposed meanwhile
+    const made = handle = guarded("loadModel", () => unwrap(module.createModel(config, kMaxWeights), inApiWords));
+    const reader = await readReader(folder, files, made.info().imageSize > 0);
+    await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
+    engine.heapBytes();
+    guarded("loadModel", () => unwrap(made.build(), inApiWords));
+    const model = new WasmModel(made, infoOf(folder.name, made), reader, engine);
+    handle = undefined;
+    return model;
+  } finally {
+    handle?.delete();
+    folder.close();
+  }
+}
+
+/** What an input comes to. */
+interface Reading extends Encoded {
+  readonly call: RawModelCall;
+  /** Tokens of the whole text. */
+  readonly count: number;
 }
 
 class WasmModel extends HandleResource<ModelHandle> implements Model {
   readonly info: ModelInfo;
-  readonly #tokenizer: TextTokenizer;
+  readonly #reader: Reader;
 
-  constructor(handle: ModelHandle, info: ModelInfo, tokenizer: TextTokenizer, engine: WasmEngine) {
+  constructor(handle: ModelHandle, info: ModelInfo, reader: Reader, engine: WasmEngine) {
     super("model", handle, engine);
     this.info = info;
-    this.#tokenizer = tokenizer;
+    this.#reader = reader;
   }
 
-  attend(text: string | readonly number[], options?: AttendOptions): ModelAttention {
+  attend(input: ModelInput, options?: AttendOptions): ModelAttention {
     const handle = this.held;
-    const { logits = false, truncate = false } = checkOptions("attend", options) as AttendOptions;
-    for (const [name, value] of Object.entries({ logits, truncate })) {
-      if (typeof value !== "boolean") throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected a boolean`);
+    const checked = checkAttend(options, this.info);
+    if (checked.logits && this.info.logits === 0) {
+      throw new HeadlensError("unsupported", "attend: logits: this model has none, its weights end with the last layer's output");
     }
-    const { ids, tokens } = this.#encode(text);
-    const { maxPositions } = this.info;
-    if (ids.length === 0 || (ids.length > maxPositions && !truncate)) {
-      throw new HeadlensError("value", `text has ${ids.length} tokens, expected 1 to ${maxPositions}`);
-    }
-    const read: Encoded = { ids: ids.slice(0, maxPositions), tokens: tokens.slice(0, maxPositions) };
-    const attention = guarded("attend", () => unwrap(handle.attend(read.ids, logits), inApiWords));
-    return new WasmModelAttention(attention, read, ids.length, this.info, this);
+    const reading = this.info.image ? this.#readPicture(input) : this.#readText(input, checked);
+    const { zeroedToken, zeroedLayer, headMask } = checked;
+    const call = {
+      ...reading.call,
+      ...(zeroedToken !== undefined && { zeroedToken }), ...(zeroedLayer !== undefined && { zeroedLayer }),
+      ...(headMask && { headMask: shaped("headMask", headMask, [this.info.layers, this.info.heads]) }),
+    };
+    const attention = guarded("attend", () => unwrap(handle.attend(call), inApiWords));
+    return new WasmModelAttention(attention, reading, this.info, checked.logits ?? false, this);
   }
 
-  #encode(text: unknown): Encoded {
-    if (typeof text === "string") return this.#tokenizer.encode(text);
-    if (!Array.isArray(text)) throw new HeadlensError("dtype", `text is ${show(text)}, expected a string or an array of token ids`);
-    (text as unknown[]).forEach((id, i) => checkIndex(`text: id ${i}`, id, this.info.vocabSize));
-    return { ids: [...text as number[]], tokens: this.#tokenizer.pieces(text as number[]) };
+  startDecoding(): Decoding {
+    const handle = this.held;
+    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(), inApiWords));
+    return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
   }
+
+  #readText(input: unknown, options: AttendOptions): Reading {
+    const { textPair, segments, paddingMask, truncate = false } = options;
+    if (textPair !== undefined && (typeof input !== "string" || this.info.segments < 2)) {
+      throw new HeadlensError("option", "attend: textPair needs a text, and a model with two kinds of segments");
+    }
+    if (typeof input === "string" && (segments ?? paddingMask)) {
+      throw new HeadlensError("option", "attend: segments and paddingMask need token ids, one value for each");
+    }
+    const encoded = typeof input === "string" && textPair !== undefined && typeof this.#reader !== "string"
+      ? this.#reader.encodePair(input, textPair)
+      : this.#encode(input, true);
+    const { maxPositions } = this.info;
+    const count = encoded.ids.length;
+    if (count === 0 || (count > maxPositions && !truncate)) {
+      throw new HeadlensError("value", `text has ${count} tokens, expected 1 to ${maxPositions}`);
+    }
+    const cut = <T>(values: readonly T[]): T[] => values.slice(0, maxPositions);
+    const kinds = segments ?? encoded.segments;
+    const call = {
+      ids: cut(encoded.ids), ...(kinds && { segments: cut(kinds) }), ...(paddingMask && { padding: cut(paddingMask).map(Number) }),
+    };
+    return { ids: call.ids, tokens: cut(encoded.tokens), call, count };
+  }
+
+  #encode(input: unknown, isFirst: boolean): Encoded {
+    const tokenizer = this.#reader as TextTokenizer;
+    if (typeof input === "string") return tokenizer.encode(input, isFirst);
+    if (!Array.isArray(input)) throw new HeadlensError("dtype", `text is ${show(input)}, expected a string or an array of token ids`);
+    (input as unknown[]).forEach((id, i) => checkIndex(`text: id ${i}`, id, this.info.vocabSize));
+    return { ids: [...input as number[]], tokens: tokenizer.pieces(input as number[]) };
+  }
+
+  #readPicture(input: unknown): Reading {
+    const { size, patchSize } = this.info.image ?? { size: 0, patchSize: 1 };
+    const image = isImageLike(input) ? this.#preprocess(input) : shaped("image", input, [this.info.image?.channels ?? 0, size, size]);
+    const side = size / patchSize;
+    const patches = Array.from({ length: side * side }, (_, i) => `${Math.floor(i / side)},${i % side}`);
+    const tokens = ["[CLS]", ...patches];
+    return { ids: [], tokens, call: { image }, count: tokens.length };
+  }
+
+  #preprocess({ data, width, height }: ImageLike): Float32Array {
+    for (const [name, side] of [["width", width], ["height", height]] as const) {
+      if (!Number.isInteger(side) || side < 1 || side > 65536) {
+        throw new HeadlensError("value", `image: ${name} is ${show(side)}, expected a whole number from 1 to 65536`);
+      }
+    }
+    const processor = this.#reader as string;
+    return guarded("attend", () => unwrap(this.held.preprocess(data, width, height, processor), inApiWords)).data;
+  }
+}
+
+/** The numbers of a tensor that must have this shape. */
+function shaped(name: string, tensor: unknown, expected: readonly number[]): ArrayLike<number> {
+  const { data, shape } = floats(name, tensor as TensorLike);
+  if (shape.join() !== expected.join()) throw new HeadlensError("shape", `${name} has shape ${show(shape)}, expected ${show(expected)}`);
+  return data;
+}
+
+function isImageLike(input: unknown): input is ImageLike {
+  if (typeof input !== "object" || input === null || isTensorLike(input)) return false;
+  const { data, width, height } = input as Partial<ImageLike>;
+  return (data instanceof Uint8ClampedArray || data instanceof Uint8Array) && width !== undefined && height !== undefined;
+}
+
+function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
+  const options = checkOptions("attend", given) as AttendOptions;
+  const expect = (name: keyof AttendOptions, isRight: (value: unknown) => boolean, expected: string): void => {
+    const value = options[name];
+    if (value !== undefined && !isRight(value)) throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected ${expected}`);
+  };
+  const isListOf = (type: string) => (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === type);
+  const isBelow = (below: number) => (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
+  expect("logits", (value) => typeof value === "boolean", "a boolean");
+  expect("truncate", (value) => typeof value === "boolean", "a boolean");
+  expect("textPair", (value) => typeof value === "string", "a string");
+  expect("segments", (value) => Array.isArray(value) && value.every(isBelow(Math.max(info.segments, 1))), `whole numbers from 0 to ${Math.max(info.segments, 1) - 1}`);
+  expect("paddingMask", isListOf("boolean"), "an array of booleans");
+  expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
+  expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
+  return options;
 }
 
 class WasmModelAttention extends HandleResource<AttentionHandle> implements ModelAttention {
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
   readonly tokenCount: number;
+  declare readonly patches?: readonly [number, number];
   readonly #info: ModelInfo;
+  readonly #hasLogits: boolean;
 
-  constructor(
-    handle: AttentionHandle, { ids, tokens }: Encoded, tokenCount: number, info: ModelInfo, model: WasmModel,
-  ) {
+  constructor(handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, hasLogits: boolean, model: WasmModel) {
     super("attention", handle, model);
     this.tokens = tokens;
     this.ids = ids;
-    this.tokenCount = tokenCount;
+    this.tokenCount = count;
+    if (info.image) {
+      const side = info.image.size / info.image.patchSize;
+      this.patches = [side, side];
+    }
     this.#info = info;
+    this.#hasLogits = hasLogits;
   }
 
   map(layer: number, head: number, options?: MapOptions): Tensor {
     const handle = this.held;
-    this.#checkHead(layer, head);
-    const { rows = [0, this.ids.length], pool } = checkOptions("map", options) as MapOptions;
-    const [begin, end] = checkPair("rows", rows, 0, this.ids.length);
-    if (begin > end) throw new HeadlensError("value", `rows is ${show(rows)}, expected a first row that is not after the end`);
+    checkHead(this.#info, layer, head);
+    const { length } = this.tokens;
+    const { rows, pool } = checkOptions("map", options) as MapOptions;
+    const [begin, end] = checkRows(rows, length);
     const [poolRows, poolCols] = pool === undefined ? [0, 0] : checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER);
-    const { length } = this.ids;
     return guarded("map", () => unwrap(
       handle.map(layer, head, begin, end, Math.min(poolRows, length), Math.min(poolCols, length)), inApiWords));
   }
 
   pixels(layer: number, head: number, options?: ColorOptions): Image {
     const handle = this.held;
-    this.#checkHead(layer, head);
+    checkHead(this.#info, layer, head);
     const { json } = toRequest("pixels", options);
     return guarded("pixels", () => unwrap(handle.pixels(layer, head, json), inApiWords));
   }
 
-  logits(): Tensor {
+  logits(options?: LogitsOptions): Tensor {
     const handle = this.held;
-    return guarded("logits", () => unwrap(handle.logits(), inApiWords));
+    const { rows } = checkOptions("logits", options) as LogitsOptions;
+    if (!this.#hasLogits) throw new HeadlensError("option", "logits were not asked for: attend with { logits: true }");
+    const [begin, end] = checkRows(rows, this.#info.image ? 1 : this.tokens.length);
+    return guarded("logits", () => unwrap(handle.logits(begin, end), inApiWords));
+  }
+}
+
+class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
+  readonly #encode: (input: unknown, isFirst: boolean) => Encoded;
+  readonly #info: ModelInfo;
+
+  constructor(
+    handle: DecodingHandle, encode: (input: unknown, isFirst: boolean) => Encoded, info: ModelInfo, model: WasmModel,
+  ) {
+    super("decoding", handle, model);
+    this.#encode = encode;
+    this.#info = info;
   }
 
-  #checkHead(layer: number, head: number): void {
-    checkIndex("layer", layer, this.#info.layers);
-    checkIndex("head", head, this.#info.heads);
+  step(input: string | readonly number[]): DecodingStep {
+    const handle = this.held;
+    const { ids, tokens } = this.#encode(input, handle.length() === 0);
+    return guarded("step", () => {
+      unwrap(handle.step(ids), inApiWords);
+      const last = unwrap(handle.logits(ids.length - 1, ids.length), inApiWords);
+      const logits = { data: last.data, shape: [this.#info.logits] };
+      return { ids, tokens, length: handle.length(), firstKey: handle.firstKey(), logits };
+    });
   }
+
+  map(layer: number, head: number): Tensor {
+    const handle = this.held;
+    checkHead(this.#info, layer, head);
+    return guarded("map", () => unwrap(handle.map(layer, head), inApiWords));
+  }
+
+  reset(): void {
+    this.held.reset();
+  }
+}
+
+function checkHead(info: ModelInfo, layer: number, head: number): void {
+  checkIndex("layer", layer, info.layers);
+  checkIndex("head", head, info.heads);
+}
+
+function checkRows(rows: unknown, length: number): [number, number] {
+  const [begin, end] = checkPair("rows", rows ?? [0, length], 0, length);
+  if (begin > end) throw new HeadlensError("value", `rows is ${show(rows)}, expected a first row that is not after the end`);
+  return [begin, end];
 }
 
 function checkPair(name: string, pair: unknown, min: number, max: number): [number, number] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What the WebAssembly module itself offers: the one place that mirrors bindings.cc.
- * Views returned by `input`, `weights` and the like point into wasm memory: fill or copy them before the next call.
+ * Views returned by `input`, `next` and the like point into wasm memory: fill or copy them before the next call.
  */
 
 /** Every call that can fail returns this instead of its value; `unwrap` in failures.ts turns it into a thrown HeadlensError. */
@@ -23,7 +23,10 @@ export interface RawImage {
   readonly height: number;
 }
 
+/** Sizes are 0 where a model has no such thing. */
 export interface RawModelInfo {
+  readonly family: string;
+  readonly causal: boolean;
   readonly layers: number;
   readonly heads: number;
   readonly kvHeads: number;
@@ -31,6 +34,12 @@ export interface RawModelInfo {
   readonly embedDim: number;
   readonly vocabSize: number;
   readonly maxPositions: number;
+  readonly segments: number;
+  readonly window: number;
+  readonly imageSize: number;
+  readonly patchSize: number;
+  readonly channels: number;
+  readonly logits: number;
 }
 
 interface Handle {
@@ -50,27 +59,64 @@ export interface ProblemHandle extends Handle {
   parameterCount(): number;
 }
 
-/** A decoder read from a Hugging Face folder. */
+/** What a model reads, and what is done to it on the way. */
+export interface RawModelCall {
+  readonly ids?: readonly number[];
+  readonly segments?: readonly number[];
+  /** 1: padding. */
+  readonly padding?: readonly number[];
+  /** [channels, imageSize, imageSize], flat. */
+  readonly image?: ArrayLike<number>;
+  /** [layers, heads], flat. */
+  readonly headMask?: ArrayLike<number>;
+  readonly zeroedToken?: number;
+  readonly zeroedLayer?: number;
+}
+
+/** A model out of a Hugging Face folder: made from its config.json, then given the bytes of its weights, then built. */
 export interface ModelHandle extends Handle {
-  /** The view, `byteLength` long, to be filled with the bytes of model.safetensors. */
-  weights(): Uint8Array;
-  /** Reads and packs the weights; their file's bytes are released. */
+  /** Starts a file of weights and gives its number. -1: its length is not known. */
+  beginFile(byteLength: number): number | Failure;
+  /** The view to be filled with the next bytes of the file; empty when it is complete. */
+  next(file: number): Uint8Array | Failure;
+  /** Says how many bytes of that view have been filled. */
+  advance(file: number, count: number): Failure | undefined;
+  /** Packs the weights; the files' bytes are released on the way. */
   build(): Failure | undefined;
-  /** The sizes that config.json gives. */
+  /** The sizes that config.json gives; `logits` is known once the model is built. */
   info(): RawModelInfo;
-  /** Runs the model on token ids. Everything needed for any map is kept in the result. */
-  attend(ids: number[], logits: boolean): AttentionHandle | Failure;
+  /** RGBA bytes as the model reads them. `processor` is the text of preprocessor_config.json, or empty. */
+  preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
+  /** Runs the model. Everything needed for any map is kept in the result. */
+  attend(call: RawModelCall): AttentionHandle | Failure;
+  startDecoding(): DecodingHandle | Failure;
 }
 
 export interface AttentionHandle extends Handle {
+  /** T: tokens, or patches and CLS. */
+  length(): number;
   /** Weights of one head, rows [rowBegin, rowEnd): [rows, T], or mean-pooled to at most [poolRows, poolCols] (0: not pooled). */
   map(
     layer: number, head: number, rowBegin: number, rowEnd: number, poolRows: number, poolCols: number,
   ): RawTensor | Failure;
   /** One head's whole map as coloured pixels, one per cell (T by T). `options` as for colorize. */
   pixels(layer: number, head: number, options: string): RawImage | Failure;
-  /** [T, vocabSize]; a failure when logits were not asked for. */
-  logits(): RawTensor | Failure;
+  /** Rows of the logits. */
+  logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
+}
+
+/** A text that grows. */
+export interface DecodingHandle extends Handle {
+  step(ids: readonly number[]): Failure | undefined;
+  /** Of the last step: [its tokens, the tokens that are kept]. */
+  map(layer: number, head: number): RawTensor | Failure;
+  /** Rows of the last step's logits. */
+  logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
+  /** Tokens so far. */
+  length(): number;
+  /** The first token that is still kept. */
+  firstKey(): number;
+  reset(): void;
 }
 
 export interface HeadlensModule {
@@ -80,8 +126,8 @@ export interface HeadlensModule {
   /** Bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
-  /** `config` is the text of config.json. */
-  createModel(config: string, byteLength: number): ModelHandle | Failure;
+  /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */
+  createModel(config: string, maxBytes: number): ModelHandle | Failure;
   /**
    * Colours a matrix [rows, cols] given in `data`. `options` is JSON: { colormap: "sequential" | "diverging", theme: "light" | "dark",
    * min?: number, max?: number (absent: from the data), causal?: boolean (cells above the diagonal are masked) }.

@@ -5,7 +5,7 @@ import { show } from "./failures.js";
 import { booleans, lengths, mask, type Input } from "./tensors.js";
 import type {
   AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions,
-  LoadOptions, MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
+  LoadOptions, LogitsOptions, MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
   TransformerLayerOptions,
 } from "./types.js";
 
@@ -74,14 +74,18 @@ const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "jso
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
-const kAttend: Known<AttendOptions> = { logits: "json", truncate: "json" };
+const kAttend: Known<AttendOptions> = {
+  logits: "json", truncate: "json", textPair: "json", segments: "json", paddingMask: "json", headMask: "json",
+  zeroedToken: "json", zeroedLayer: "json",
+};
+const kLogits: Known<LogitsOptions> = { rows: "json" };
 
 const kCallers = {
   "scaledDotProductAttention": kScaledDotProduct,
   "multiheadAttention": kMultihead, "MultiheadAttention.forward": kAttention,
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
-  "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap, "load": kLoad, "loadModel": kLoadModel, "attend": kAttend,
+  "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap, "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits,
 } as const;
 export type Caller = keyof typeof kCallers;
 

@@ -9,9 +9,9 @@ import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AttendOptions, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
-  AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, EngineInfo, Image, LoadModelOptions, LoadOptions,
-  MapOptions, ModelInfo, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
+  AttendOptions, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
+  AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, DecodingStep, EngineInfo, Image, LoadModelOptions,
+  LoadOptions, LogitsOptions, MapOptions, ModelInfo, ModelInput, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
   TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
@@ -188,8 +188,12 @@ class RemoteLayer extends RemoteObject
 class RemoteModel extends RemoteObject implements AsyncModel {
   declare readonly info: ModelInfo;
 
-  async attend(text: string | readonly number[], options?: AttendOptions): Promise<AsyncModelAttention> {
-    return new RemoteModelAttention("attention", this.connection, await this.reference("attend", text, options), this);
+  async attend(input: ModelInput, options?: AttendOptions): Promise<AsyncModelAttention> {
+    return new RemoteModelAttention("attention", this.connection, await this.reference("attend", input, options), this);
+  }
+
+  async startDecoding(): Promise<AsyncDecoding> {
+    return new RemoteDecoding("decoding", this.connection, await this.reference("startDecoding"), this);
   }
 }
 
@@ -197,6 +201,7 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
   declare readonly tokens: readonly string[];
   declare readonly ids: readonly number[];
   declare readonly tokenCount: number;
+  declare readonly patches?: readonly [number, number];
 
   map(layer: number, head: number, options?: MapOptions): Promise<Tensor> {
     return this.value("map", layer, head, options);
@@ -206,8 +211,22 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
     return this.value("pixels", layer, head, options);
   }
 
-  logits(): Promise<Tensor> {
-    return this.value("logits");
+  logits(options?: LogitsOptions): Promise<Tensor> {
+    return this.value("logits", options);
+  }
+}
+
+class RemoteDecoding extends RemoteObject implements AsyncDecoding {
+  step(input: string | readonly number[]): Promise<DecodingStep> {
+    return this.value("step", input);
+  }
+
+  map(layer: number, head: number): Promise<Tensor> {
+    return this.value("map", layer, head);
+  }
+
+  reset(): Promise<void> {
+    return this.value("reset");
   }
 }
 

@@ -58,6 +58,8 @@ function byteMark(byte: number): string {
 export interface Encoded {
   readonly ids: number[];
   readonly tokens: string[];
+  /** Which of two texts each token is of. */
+  readonly segments?: number[];
 }
 
 export class TextTokenizer {
@@ -79,9 +81,18 @@ export class TextTokenizer {
     this.#stripsFirstSpace = decoders.includes("Strip") || decoders.includes("Metaspace");
   }
 
-  /** With the special tokens that the tokenizer's post-processor adds. */
-  encode(text: string): Encoded {
-    const { ids } = this.#tokenizer.encode(text);
+  /** With the special tokens that the tokenizer's post-processor adds, unless a text goes on. */
+  encode(text: string, isFirst = true): Encoded {
+    return this.#checked(this.#tokenizer.encode(text, { add_special_tokens: isFirst }).ids);
+  }
+
+  /** Two texts, as the post-processor joins them. */
+  encodePair(text: string, pair: string): Encoded {
+    const { ids, token_type_ids } = this.#tokenizer.encode(text, { text_pair: pair, return_token_type_ids: true });
+    return { ...this.#checked(ids), segments: token_type_ids };
+  }
+
+  #checked(ids: number[]): Encoded {
     const at = ids.findIndex((id) => !Number.isInteger(id));
     if (at >= 0) throw new HeadlensError("value", `text: token ${at} is not in the vocabulary, and the tokenizer has no unknown token`);
     return { ids, tokens: this.pieces(ids) };

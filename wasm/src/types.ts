@@ -167,16 +167,32 @@ export interface ColorOptions {
 
 export interface ModelInfo {
   name: string;
+  family: "bert" | "gpt2" | "llama" | "vit";
+  /** Each token looks only at itself and at what came before. */
+  causal: boolean;
   layers: number;
   heads: number;
   kvHeads: number;
   headDim: number;
   embedDim: number;
+  /** 0 for a model that reads pictures. */
   vocabSize: number;
+  /** Most tokens, or patches and CLS together. */
   maxPositions: number;
+  /** Kinds of segments (token types) there are; 0: the model has none. */
+  segments: number;
+  /** A token looks at the last `window` ones only; 0: at all. */
+  window: number;
+  /** Width of the logits; 0: the model has none. */
+  logits: number;
+  /** Of models that read pictures: pixels a side, pixels a patch's side, channels. */
+  image?: { size: number; patchSize: number; channels: number };
 }
 
-/** A built-in model's name, the URL of a Hugging Face folder, or its files (config.json, tokenizer.json, model.safetensors). */
+/**
+ * A built-in model's name, the URL of a Hugging Face folder, or its files: config.json, model.safetensors (or its shards, with or without
+ * model.safetensors.index.json), and tokenizer.json (a model of pictures: preprocessor_config.json if there is one).
+ */
 export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
 
 export interface LoadModelOptions {
@@ -197,30 +213,83 @@ export interface AttendOptions {
   logits?: boolean;
   /** Of a text with more tokens than the model has positions, read only the beginning; without it that is an error. Default false. */
   truncate?: boolean;
+  /** A second text, behind the first, for models with segments (BERT). */
+  textPair?: string;
+  /** With token ids: the segment of each; default all 0. */
+  segments?: readonly number[];
+  /** With token ids: true where a token is padding, at which nobody looks. */
+  paddingMask?: readonly boolean[];
+  /** [layers, heads]: multiplies each head's weights; 0 ablates the head. */
+  headMask?: TensorLike;
+  /** Value zeroing: this token's value vectors are 0, in every layer or in `zeroedLayer` only. */
+  zeroedToken?: number;
+  zeroedLayer?: number;
 }
+
+/** A picture's pixels, as a canvas gives them: RGBA bytes, row by row. */
+export interface ImageLike {
+  readonly data: Uint8ClampedArray | Uint8Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What a model reads: a text or its token ids; or a picture, which is resized and normalised, or a tensor [channels, size, size] that is. */
+export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
 
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /** Runs the model; maps are computed when asked for, never all held. */
-  attend(text: string | readonly number[], options?: AttendOptions): ModelAttention;
+  attend(input: ModelInput, options?: AttendOptions): ModelAttention;
+  /** Starts a text that grows token by token; earlier keys and values are kept. Only for causal models. */
+  startDecoding(): Decoding;
+  dispose(): void;
+}
+
+export interface LogitsOptions {
+  /** Half-open range of rows; default all. */
+  rows?: readonly [number, number];
+}
+
+/** What one step of decoding read. */
+export interface DecodingStep {
+  ids: number[];
+  tokens: string[];
+  /** Tokens so far, these included. */
+  length: number;
+  /** The first token that is still kept: columns of the step's maps are the tokens [firstKey, length). */
+  firstKey: number;
+  /** [vocabSize] scores of the token that comes next. */
+  logits: Tensor;
+}
+
+export interface Decoding extends Disposable {
+  /** Reads what comes next: one token, or many at once. A text is tokenized by itself; special tokens only go before the first. */
+  step(input: string | readonly number[]): DecodingStep;
+  /** One head's weights in the last step: [its tokens, tokens kept]. */
+  map(layer: number, head: number): Tensor;
+  /** Forgets all tokens. */
+  reset(): void;
   dispose(): void;
 }
 
 export interface ModelAttention extends Disposable {
   /**
    * What each position shows: its piece of the text, or a special token's name. The pieces join to the text, but for a character that
-   * is split over several tokens: each of those shows its bytes as ⟨E2⟩.
+   * is split over several tokens: each of those shows its bytes as ⟨E2⟩. Of a picture: "[CLS]", then "row,column" of each patch.
    */
   readonly tokens: readonly string[];
+  /** Empty for a picture. */
   readonly ids: readonly number[];
+  /** Of a picture: rows and columns of patches. */
+  readonly patches?: readonly [number, number];
   /** Tokens of the whole text: more than `tokens` holds when it was truncated. */
   readonly tokenCount: number;
   /** One head's weights [rows, T]. */
   map(layer: number, head: number, options?: MapOptions): Tensor;
   /** One head's whole map, one pixel a cell, masked cells transparent. */
   pixels(layer: number, head: number, options?: ColorOptions): Image;
-  /** [T, vocabSize]; only when `logits: true` was asked for. */
-  logits(): Tensor;
+  /** [T, vocabSize], or the one row [1, labels] of a classifier; only when `logits: true` was asked for. */
+  logits(options?: LogitsOptions): Tensor;
   dispose(): void;
 }
 
@@ -274,7 +343,7 @@ interface AsyncForward {
 
 /** The same object seen through a worker: methods return promises, properties stay values. */
 export type AsyncOf<T> = T extends MultiheadAttention ? AsyncMembers<T, "forward"> & AsyncForward
-  : T extends Engine | Model | ModelAttention | Layer ? AsyncMembers<T, never>
+  : T extends Engine | Model | ModelAttention | Decoding | Layer ? AsyncMembers<T, never>
   : T;
 
 type AsyncMembers<T, Except> = { [K in keyof T as K extends Except | symbol | "dispose" ? never : K]: Promised<T[K]> }
@@ -286,6 +355,7 @@ export type AsyncTransformerEncoderLayer = AsyncOf<TransformerEncoderLayer>;
 export type AsyncTransformerDecoderLayer = AsyncOf<TransformerDecoderLayer>;
 export type AsyncModel = AsyncOf<Model>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;
+export type AsyncDecoding = AsyncOf<Decoding>;
 
 /** Starts an engine: fetches and compiles the wasm build that this browser or Node runs best. Rejects with a HeadlensError. */
 export interface Load {
