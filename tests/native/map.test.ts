@@ -215,7 +215,7 @@ describe("map refuses", () => {
 
   test.each([
     ["no JSON", "{", /config\.json: format error: .*not a JSON object/],
-    ["another kind of model", JSON.stringify({ ...config, model_type: "gpt2" }), /model_type is "gpt2"/],
+    ["another kind of model", JSON.stringify({ ...config, model_type: "t5" }), /model_type is "t5"/],
     ["no number of heads", JSON.stringify({ ...config, num_attention_heads: undefined }), /no num_attention_heads/],
     ["heads without end", JSON.stringify({ ...config, num_attention_heads: 1e9 }), /num_attention_heads is 1000000000/],
     ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /input_layernorm\.weight is missing/],

@@ -37,6 +37,11 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
     const heads = config.num_attention_heads ?? NaN;
     expect(model.info).toEqual({
       name: "tiny",
+      family: "llama",
+      causal: true,
+      segments: 0,
+      window: 0,
+      logits: config.vocab_size,
       layers: config.num_hidden_layers,
       heads,
       kvHeads: config.num_key_value_heads ?? heads,
@@ -334,8 +339,9 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
     const abort = new AbortController();
     faults = {
       "model.safetensors": (response) => {
-        response.writeHead(200, { "content-length": 1_000_000 });
-        response.write(new Uint8Array(100_000));
+        const whole = readFileSync(`${kFolder}/model.safetensors`);
+        response.writeHead(200, { "content-length": whole.length });
+        response.write(whole.subarray(0, 100_000));
       },
     };
     const pending = engine.loadModel(`${server.url}web/models/tiny`, {

@@ -117,7 +117,9 @@ export class ModelFolder {
   /** Asks for the files that every folder may have. Reading starts with `config`. */
   async open(): Promise<OpenFolder> {
     const [config, tokenizer, weights] = await Promise.all([
-      this.#open(kConfig, kMaxText), this.#openOptional(kTokenizer, kMaxText), this.#openOptional(kWeights, kMaxWeights),
+      this.#open(kConfig, kMaxText),
+      this.#openOptional(kTokenizer, kMaxText),
+      this.#openOptional(kWeights, kMaxWeights),
     ]);
     return { config, tokenizer, weights };
   }
@@ -206,7 +208,7 @@ export class ModelFolder {
         }
         sink(read.value);
         this.#loaded += read.value.length;
-        this.#options.onProgress?.(this.#loaded, (this.#allOpened && this.#total) || 0);
+        this.#options.onProgress?.(this.#loaded, this.#allOpened ? this.#total ?? 0 : 0);
         this.#abort.signal.throwIfAborted();
       }
     });

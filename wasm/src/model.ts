@@ -150,7 +150,9 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const cut = <T>(values: readonly T[]): T[] => values.slice(0, maxPositions);
     const kinds = segments ?? encoded.segments;
     const call = {
-      ids: cut(encoded.ids), ...(kinds && { segments: cut(kinds) }), ...(paddingMask && { padding: cut(paddingMask).map(Number) }),
+      ids: cut(encoded.ids),
+      ...(kinds && { segments: cut(kinds) }),
+      ...(paddingMask && { padding: cut(paddingMask).map(Number) }),
     };
     return { ids: call.ids, tokens: cut(encoded.tokens), call, count };
   }
@@ -164,8 +166,8 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   #readPicture(input: unknown): Reading {
-    const { size, patchSize } = this.info.image ?? { size: 0, patchSize: 1 };
-    const image = isImageLike(input) ? this.#preprocess(input) : shaped("image", input, [this.info.image?.channels ?? 0, size, size]);
+    const { size, patchSize, channels } = this.info.image ?? { size: 0, patchSize: 1, channels: 0 };
+    const image = isImageLike(input) ? this.#preprocess(input) : shaped("image", input, [channels, size, size]);
     const side = size / patchSize;
     const patches = Array.from({ length: side * side }, (_, i) => `${Math.floor(i / side)},${i % side}`);
     const tokens = ["[CLS]", ...patches];
@@ -193,7 +195,8 @@ function shaped(name: string, tensor: unknown, expected: readonly number[]): Arr
 function isImageLike(input: unknown): input is ImageLike {
   if (typeof input !== "object" || input === null || isTensorLike(input)) return false;
   const { data, width, height } = input as Partial<ImageLike>;
-  return (data instanceof Uint8ClampedArray || data instanceof Uint8Array) && width !== undefined && height !== undefined;
+  const isBytes = data instanceof Uint8ClampedArray || data instanceof Uint8Array;
+  return isBytes && width !== undefined && height !== undefined;
 }
 
 function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
@@ -202,13 +205,17 @@ function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
     const value = options[name];
     if (value !== undefined && !isRight(value)) throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected ${expected}`);
   };
-  const isListOf = (type: string) => (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === type);
-  const isBelow = (below: number) => (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
-  expect("logits", (value) => typeof value === "boolean", "a boolean");
-  expect("truncate", (value) => typeof value === "boolean", "a boolean");
+  const isFlag = (value: unknown): boolean => typeof value === "boolean";
+  const isBelow = (below: number) => (value: unknown): boolean =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
+  const isList = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
+    Array.isArray(value) && value.every(isItem);
+  const kinds = Math.max(info.segments, 1);
+  expect("logits", isFlag, "a boolean");
+  expect("truncate", isFlag, "a boolean");
   expect("textPair", (value) => typeof value === "string", "a string");
-  expect("segments", (value) => Array.isArray(value) && value.every(isBelow(Math.max(info.segments, 1))), `whole numbers from 0 to ${Math.max(info.segments, 1) - 1}`);
-  expect("paddingMask", isListOf("boolean"), "an array of booleans");
+  expect("segments", (value) => isList(value, isBelow(kinds)), `whole numbers from 0 to ${kinds - 1}`);
+  expect("paddingMask", (value) => isList(value, isFlag), "an array of booleans");
   expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
   expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
   return options;
@@ -222,7 +229,9 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
   readonly #info: ModelInfo;
   readonly #hasLogits: boolean;
 
-  constructor(handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, hasLogits: boolean, model: WasmModel) {
+  constructor(
+    handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, hasLogits: boolean, model: WasmModel,
+  ) {
     super("attention", handle, model);
     this.tokens = tokens;
     this.ids = ids;

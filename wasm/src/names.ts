@@ -5,8 +5,8 @@ import { show } from "./failures.js";
 import { booleans, lengths, mask, type Input } from "./tensors.js";
 import type {
   AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions,
-  LoadOptions, LogitsOptions, MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
-  TransformerLayerOptions,
+  LoadOptions, LogitsOptions, MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage,
+  TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
 /** Whether a model's source is one of the models in the package. */

@@ -9,10 +9,10 @@ import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AttendOptions, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
-  AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, DecodingStep, EngineInfo, Image, LoadModelOptions,
-  LoadOptions, LogitsOptions, MapOptions, ModelInfo, ModelInput, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
-  TensorLike, TransformerLayerOptions,
+  AttendOptions, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention,
+  AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, DecodingStep, EngineInfo,
+  Image, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, ModelInfo, ModelInput, ModelSource,
+  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
