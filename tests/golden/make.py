@@ -5,8 +5,8 @@
     /usr/bin/python3 tests/golden/make.py            # all cases
     /usr/bin/python3 tests/golden/make.py sdpa_gqa   # those whose name starts so
 
-Needs Debian's python3-torch (12's 1.13 or 13's 2.6: both write the same bytes). The cases are committed, so only who
-changes them runs this.
+Needs Debian 12's python3-torch, 1.13 (2.6 was seen to write the same bytes for the words of PyTorch's own layers). The
+cases are committed, so only who changes them runs this.
 
 What a file holds
     __metadata__   op, options (JSON) and description. An absent option has PyTorch's default; fully_masked is "zero".
@@ -32,7 +32,7 @@ How the numbers come about
     run.py       one function per operation, and the options it knows
     published.py PyTorch's own answers
 
-Shapes: B batch, H heads, G key/value heads, T queries, S keys, P past keys, d head width, dv value width, D model width.
+Shapes: B batch, H heads, G key/value heads, T queries, S keys, P past keys, d head width, dv value width, D model width
 """
 
 import collections

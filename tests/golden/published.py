@@ -57,8 +57,8 @@ def scaled_dot_product(q, k, v, **how):
 
 
 def check_attention(name, q, k, v, masks, points, given, scale, stages):
-    """All of q, k, v in query heads and all masks and biases as one [B,H,T,S] against PyTorch's function. Temperature is
-    part of the scale; a sink is one key more, with that logit and a value of zeros."""
+    """q, k, v in query heads and all masks and biases as one [B,H,T,S], against PyTorch's function. Temperature is part
+    of the scale; a sink is one key more, with that logit and a value of zeros."""
     if not softmax_alone(given) or 0 in masks.keep.shape:
         return
     temperature = given.get("temperature", 1.0)

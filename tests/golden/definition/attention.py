@@ -20,10 +20,10 @@ def of_query_heads(x, heads, points):
 
 
 def attention(name, q, k, v, given, points, appended=()):
-    """q [B,H,T,d]; k [B,G,S,d] and v [B,G,S,dv] as this call brings them → the stages, and the masks as they were read. Stages k and v
-    are the call's own, present_key and present_value have the past before them.
-    given: options, and tensors such as masks and past_key [B,G,P,d]. appended: pairs of a key and a value [B,G,1,·]
-    behind all others, which no mask hides and which have no place."""
+    """q [B,H,T,d]; k [B,G,S,d] and v [B,G,S,dv] as this call brings them → the stages, and the masks as they were read.
+    Stages k and v are the call's own, present_key and present_value have the past before them. given:
+    options, and tensors such as masks and past_key [B,G,P,d]. appended: pairs of a key and a value [B,G,1,·] behind all
+    others, which no mask hides and which have no place."""
     past = given["past_key"].shape[-2] if "past_key" in given else 0
     at_query, at_key = positions(q.shape[2], past + k.shape[2], points, past)
     q, k = rotate(q, at_query, given), rotate(k, at_key[past:], given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which weights dropout keeps: Philox4x32-10 (Salmon et al. 2011, §4), a function of the seed and the weight's number."""
+"""Which weights dropout keeps: Philox4x32-10 (Salmon et al. 2011, §4), by seed and number of the weight."""
 
 import sys
 

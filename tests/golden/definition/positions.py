@@ -18,13 +18,13 @@ def alibi_slopes(heads):
 
 def t5_bucket(ahead, buckets, bidirectional, max_distance):
     """Raffel et al. 2020, §2.1: one bucket for each small distance, then buckets whose width grows logarithmically up
-    to max_distance. Bidirectional: the upper half of the buckets is for keys ahead; else keys ahead count as distance 0.
+    to max_distance. Bidirectional: the upper half of the buckets is for keys ahead; else those count as distance 0.
     Written by where each bucket begins, which whole numbers decide exactly."""
     half = buckets // 2 if bidirectional else buckets
     distance = ahead.abs() if bidirectional else (-ahead).clamp(min=0)
     exact = half // 2
     bucket = distance.clamp(max=exact)
-    for n in range(1, half - exact):  # bucket exact + n begins where (distance / exact)^(half - exact) = (max / exact)^n
+    for n in range(1, half - exact):  # it begins where (distance / exact)^(half - exact) = (max / exact)^n
         power = half - exact
         begins = next(x for x in range(exact, max_distance + 1)
                       if x**power * exact**n >= max_distance**n * exact**power)

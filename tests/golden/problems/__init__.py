@@ -14,7 +14,7 @@ CASES = []
 
 
 def case(op, name, description, make, check=None, **options):
-    """make: draw → tensors. check: (tensors, expected) → nothing; stops the script where the case has a second truth."""
+    """make: draw → tensors. check: (tensors, expected) → nothing, or the script ends: a second truth of the case."""
     CASES.append(Case(name, description, op, make, options, check))
 
 

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoder and decoder layers."""
 
-import math
-
-import torch
-
 from draw import block_params, lengths, padding, put
 from problems import LAYER_STAGES, PER_HEAD, decoder, encoder
 
@@ -88,9 +84,12 @@ encoder("encoder_layer_rms_norm_first", "RMSNorm first, an epsilon of its own, s
         layer_norm_eps=0.1, need_weights=True)
 encoder("encoder_layer_no_bias", "LayerNorm without biases, and none elsewhere.",
         lambda d: without_biases(source(d)), bias=False, **WEIGHTS)
-encoder("encoder_layer_one_token", "A sequence of one token.", lambda d: source(d, 2, 1, 12), activation="gelu", **WEIGHTS)
-encoder("encoder_layer_valid_lens", "Valid lengths in the layer.", lambda d: source(d, valid_lens=lengths(3, 0)), **WEIGHTS)
-decoder("decoder_layer_gelu_tanh", "GELU by tanh, norm first.", target, activation="gelu_tanh", norm_first=True, **WEIGHTS)
+encoder("encoder_layer_one_token", "A sequence of one token.", lambda d: source(d, 2, 1, 12), activation="gelu",
+        **WEIGHTS)
+encoder("encoder_layer_valid_lens", "Valid lengths in the layer.", lambda d: source(d, valid_lens=lengths(3, 0)),
+        **WEIGHTS)
+decoder("decoder_layer_gelu_tanh", "GELU by tanh, norm first.", target, activation="gelu_tanh", norm_first=True,
+        **WEIGHTS)
 decoder("decoder_layer_swiglu_rms", "SwiGLU and RMSNorm, sequence first.", lambda d: block_of(
     d, (4, 2, 12), decoder=True, memory=(6, 2, 12), **SWIGLU, **RMS), activation="swiglu", norm="rms_norm",
         tgt_is_causal=True, need_weights=True)

@@ -7,6 +7,7 @@ import torch
 
 from draw import attention_params, block_params, lengths, padding, places, put, qkv
 from problems import LAYER_STAGES, PER_HEAD, SCORE_STAGES, decoder, encoder, from_one, mha, mha_per_head, sdpa
+from problems.blocks import without_biases
 from problems.sharing import encoder_step, grouped, mha_step, sdpa_step
 
 SEEN = ["biased_scores", "masked_scores", "lse"]
@@ -67,9 +68,9 @@ sdpa("composed_three_dimensions", "Input [N,T,d]: window, entmax, documents.", l
     "query": d.normal(3, 6, 4), "key": d.normal(3, 6, 4), "value": d.normal(3, 6, 2),
     "key_documents": lengths([0, 0, 0, 0, 1, 1], [0] * 6, [1, 2, 1, 2, 1, 2])}, normalizer="entmax15", window_left=3,
     stages=["lse"])
-mha_per_head("composed_llama_mha", "Grouped heads, rotation, no biases, causal, padding: every stage.", lambda d: grouped(
-    d, 2, 6, 16, G=2, bias=False) | {"key_padding_mask": padding(6, 6, 4)}, embed_dim=16, num_heads=4, num_kv_heads=2,
-    bias=False, rotary="half", is_causal=True, stages=LAYER_STAGES)
+mha_per_head("composed_llama_mha", "Grouped heads, rotation, no biases, causal, padding: every stage.",
+             lambda d: {**grouped(d, 2, 6, 16, G=2, bias=False), "key_padding_mask": padding(6, 6, 4)}, embed_dim=16,
+             num_heads=4, num_kv_heads=2, bias=False, rotary="half", is_causal=True, stages=LAYER_STAGES)
 mha("composed_mha_sequence_first", "Sequence first: entmax, relative bias, head mask, window, averaged weights.",
     lambda d: from_one(d, 7, 2, 12, relative_bias=d.normal(3, 7), head_mask=torch.tensor([1.0, 1.0, 0.5])),
     normalizer="entmax15", window_left=3, window_right=0)
@@ -84,9 +85,10 @@ mha_per_head("composed_mha_appended", "Appended keys with window, rotation, T5's
              lambda d: from_one(d, 2, 6, 12, params={"bias_kv": True}, t5_bias=d.normal(6, 3)), add_bias_kv=True,
              add_zero_attn=True, window_left=2, is_causal=True, rotary="interleaved", t5_bidirectional=False,
              t5_max_distance=8, dropout_p=0.25, seed=6, sink=-1, stages=["masked_scores", "dropout_mask", "lse"])
-encoder("composed_llama_block", "RMSNorm first, SwiGLU, rotation, grouped heads, window, no biases.", lambda d: {
-    n: t for n, t in {"src": d.normal(2, 6, 16), **block_params(d, 16, 10, kv_width=8, gated=True, norm_bias=False)}.items()
-    if not n.endswith("bias")}, embed_dim=16, num_heads=4, num_kv_heads=2, dim_feedforward=10, bias=False,
+encoder("composed_llama_block", "RMSNorm first, SwiGLU, rotation, grouped heads, window, no biases.",
+        lambda d: without_biases({
+            "src": d.normal(2, 6, 16), **block_params(d, 16, 10, kv_width=8, gated=True, norm_bias=False)}),
+        embed_dim=16, num_heads=4, num_kv_heads=2, dim_feedforward=10, bias=False,
         activation="swiglu", norm="rms_norm", norm_first=True, rotary="half", is_causal=True, window_left=3,
         need_weights=True, **PER_HEAD)
 encoder("composed_bloom_block", "ALiBi, GELU by tanh, norm first, causal, padding, sequence first.", lambda d: {
@@ -94,11 +96,12 @@ encoder("composed_bloom_block", "ALiBi, GELU by tanh, norm first, causal, paddin
         activation="gelu_tanh", norm_first=True, alibi=True, is_causal=True, need_weights=True)
 encoder("composed_sparse_block", "Sparsemax, relative bias, additive mask, ReLU, head mask.", lambda d: {
     "src": d.normal(2, 6, 12), **block_params(d, 12, 20), "src_mask": d.bias(6, 6), "relative_bias": d.normal(1, 5),
-    "head_mask": torch.tensor([1.0, 0.0, 1.0])}, normalizer="sparsemax", activation="relu", need_weights=True, **PER_HEAD)
+    "head_mask": torch.tensor([1.0, 0.0, 1.0])}, normalizer="sparsemax", activation="relu", need_weights=True,
+        **PER_HEAD)
 decoder("composed_t5_block", "T5's decoder: buckets, RMSNorm first, causal, unscaled, no biases.", lambda d: {
-    n: t for n, t in {"tgt": d.normal(2, 5, 12), "memory": d.normal(2, 7, 12), "t5_bias": d.normal(8, 3),
-                      **block_params(d, 12, 20, decoder=True, norm_bias=False)}.items()
-    if n == "t5_bias" or not n.endswith("bias")}, norm="rms_norm", norm_first=True, bias=False, scale=1.0,
+    "tgt": d.normal(2, 5, 12), "memory": d.normal(2, 7, 12), "t5_bias": d.normal(8, 3),
+    **without_biases(block_params(d, 12, 20, decoder=True, norm_bias=False))}, norm="rms_norm", norm_first=True,
+        bias=False, scale=1.0,
         t5_bidirectional=False, t5_max_distance=12, tgt_is_causal=True, need_weights=True, **PER_HEAD)
 decoder("composed_decoder_window", "Window and global tokens on the target, entmax in both, padding in the memory.",
         lambda d: {"tgt": d.normal(2, 6, 12), "memory": d.normal(2, 5, 12), **block_params(d, 12, 20, decoder=True),
@@ -111,5 +114,6 @@ mha_step("composed_past_mha", "A past in the layer: entmax, ALiBi, grouped heads
     d, 7, 2, 12), 5, num_heads=4, num_kv_heads=2, normalizer="entmax15", alibi=True, is_causal=True)
 encoder_step("composed_past_block", "A block's step: SwiGLU, sinks, interleaved rotation, documents.", lambda d: {
     "src": d.normal(2, 7, 12), **block_params(d, 12, 20, gated=True), "sinks": d.normal(3),
-    "key_documents": lengths([0, 0, 1, 1, 1, 1, 1], [3] * 7), "query_documents": lengths([0, 0, 1, 1, 1, 1, 1], [3] * 7)},
+    "key_documents": lengths([0, 0, 1, 1, 1, 1, 1], [3] * 7),
+    "query_documents": lengths([0, 0, 1, 1, 1, 1, 1], [3] * 7)},
     5, activation="swiglu", rotary="interleaved", is_causal=True, need_weights=True, **PER_HEAD)

@@ -42,7 +42,8 @@ sdpa("width_257_rotary", "256 of 257 elements turn.", lambda d: qkv(d, 1, 1, 3, 
 sdpa("width_257_rotary_interleaved", "Two of 257 elements turn.", lambda d: qkv(d, 1, 1, 2, 4, 257, dv=1),
      rotary="interleaved", rotary_dim=2, stages=["scores"])
 mha_per_head("width_1_mha", "Heads of width 1, grouped.", lambda d: {
-    "query": d.normal(1, 6, 4), **attention_params(d, 4, kv_width=2)}, embed_dim=4, num_heads=4, num_kv_heads=2, is_causal=True)
+    "query": d.normal(1, 6, 4), **attention_params(d, 4, kv_width=2)}, embed_dim=4, num_heads=4, num_kv_heads=2,
+    is_causal=True)
 
 # An empty batch
 
@@ -88,7 +89,8 @@ for name, (masks, options) in HIDDEN.items():
     for value, word in (math.nan, "nan"), (math.inf, "inf"):
         sdpa(f"{word}_behind_{name}", "The last key and value are not finite; only rows that see them know.",
              lambda d, masks=masks, value=value: {
-                 **(t := qkv(d, 1, 2, 4, 5, 4)), "key": put(t["key"], (0, 1, 4, 0), value) if value != value else t["key"],
+                 **(t := qkv(d, 1, 2, 4, 5, 4)),
+                 "key": t["key"] if value == math.inf else put(t["key"], (0, 1, 4, 0), value),
                  "value": put(t["value"], (0, 0, 4, 2), value),
                  **({**masks, "query_documents": lengths([0, 0, 0, 0])} if "key_documents" in masks else masks)},
              **options)

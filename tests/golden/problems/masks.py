@@ -3,9 +3,7 @@
 
 import math
 
-import torch
-
-from draw import block_params, lengths, padding, places, put, qkv
+from draw import lengths, padding, places, put, qkv
 from problems import BIAS_KV, PER_HEAD, batch_first, cross, decoder, encoder, from_one, mha, mha_per_head, sdpa
 from problems.blocks import source, target
 
@@ -15,7 +13,8 @@ SEEN = ["masked_scores", "lse"]
 
 sdpa("window_left", "Two keys back, and everything ahead.", lambda d: qkv(d, 2, 2, 7, 7, 4), window_left=2,
      stages=SEEN)
-sdpa("window_right", "Everything back, and one key ahead.", lambda d: qkv(d, 1, 3, 6, 6, 5), window_right=1, stages=SEEN)
+sdpa("window_right", "Everything back, and one key ahead.", lambda d: qkv(d, 1, 3, 6, 6, 5), window_right=1,
+     stages=SEEN)
 sdpa("window_both", "Two back and one ahead, at a length beyond one vector.", lambda d: qkv(d, 1, 2, 19, 19, 3),
      window_left=2, window_right=1)
 sdpa("window_of_one", "Nobody but oneself: every weight on the diagonal is 1.", lambda d: qkv(d, 1, 2, 5, 5, 4),

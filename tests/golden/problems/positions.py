@@ -3,10 +3,10 @@
 
 import torch
 
-from draw import attention_params, padding, put, qkv
+from draw import padding, qkv
 from problems import (BIAS_KV, LAYER_STAGES, PER_HEAD, batch_first, cross, decoder, encoder, from_one, mha,
                       mha_per_head, sdpa)
-from problems.blocks import source, target
+from problems.blocks import source, target, without_biases
 
 BIASED = ["scaled_scores", "biased_scores"]
 
@@ -78,10 +78,6 @@ mha_per_head("t5_bias_mha", "In the layer, unscaled as T5 has it.", lambda d: wi
 encoder("t5_bias_encoder", "A T5-like layer: RMS norm first, no biases.", lambda d: with_table(
     d, without_biases(source(d, 2, 6, 12)), "t5_bias", 16, 3), norm="rms_norm", norm_first=True, bias=False,
         need_weights=True, **PER_HEAD)
-
-
-def without_biases(tensors):
-    return {n: t for n, t in tensors.items() if not n.endswith("bias")}
 
 
 # Rotation

@@ -33,8 +33,8 @@ mha("preset_torch_mha", "Boolean mask, true: ignore, with a row of true, which i
 
 
 def all_points(draw):
-    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; a NaN in the
-    first key and value, which are padding."""
+    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; a NaN
+    in the first key and value, which are padding."""
     tensors = {**qkv(draw, 1, 4, 4, 6, 2, G=2), "alibi_slopes": torch.tensor([1.0, 0.5, -0.5, 0.25]),
                "attn_mask": put(put(draw.keep(4, 6), 1, True), 2, False), "key_padding_mask": places(6, [0])}
     tensors["key"][:, :, 0] = tensors["value"][:, :, 0] = math.nan
@@ -55,7 +55,7 @@ for preset in PRESETS:
         other = next(value for value in OTHER[word] if value != own[word])
         sdpa(f"preset_{name}_but_{word}", "One point other than the preset's.", all_points, conventions=preset,
              **{word: other}, **CAPPED)
-    mha_per_head(f"preset_mha_{name}", "The preset in the layer: grouped heads, T ≠ S, boolean mask, causal.", lambda d: {
+    mha_per_head(f"preset_mha_{name}", "The preset in the layer: grouped heads, T ≠ S, causal.", lambda d: {
         "query": d.normal(1, 4, 8), "key": d.normal(1, 6, 8), **attention_params(d, 8, kv_width=4),
         "attn_mask": put(put(d.keep(4, 6), 1, True), 2, False)}, embed_dim=8, num_heads=4, num_kv_heads=2,
         conventions=preset, is_causal=True)

@@ -8,7 +8,7 @@ import torch
 import run
 from draw import attention_params, block_params, padding, put, qkv
 from problems import PER_HEAD, case, decoder, encoder, from_one, mha, mha_per_head, sdpa
-from problems.blocks import target
+from problems.blocks import without_biases
 
 # Grouped key/value heads in the layers
 
@@ -54,14 +54,17 @@ def continued(op, name, description, make, past, **options):
     whole = {}
 
     def length_of(tensor):
-        return -3 if op != "scaled_dot_product_attention" and not options.get("batch_first") and tensor.dim() == 3 else -2
+        step_first = op != "scaled_dot_product_attention" and not options.get("batch_first") and tensor.dim() == 3
+        return -3 if step_first else -2
 
     def step(draw):
         whole.update(make(draw))
         rows = {x for x in ("query", "key", "value", "src", "tgt") if x in whole}
         before = run.run(name, op, whole, {**options, "stages": ["present_key", "present_value"]})
-        tensors = {**whole, **{x: whole[x].movedim(length_of(whole[x]), 0)[past:].movedim(0, length_of(whole[x])).clone()
-                               for x in rows}}
+        tensors = dict(whole)
+        for x in rows:
+            along = length_of(whole[x])
+            tensors[x] = whole[x].movedim(along, 0)[past:].movedim(0, along).clone()
         for x in ("attn_mask", "src_mask", "tgt_mask"):
             if x in whole:
                 tensors[x] = whole[x][..., past:, :].clone()
@@ -103,8 +106,8 @@ sdpa_step("past_prefill", "Four new tokens after three, causal.", lambda d: qkv(
 sdpa_step("past_bottom_right", "The same by places that end with the keys: the past is counted once.",
           lambda d: qkv(d, 1, 2, 7, 7, 4), 3, is_causal=True, causal_alignment="bottom_right",
           stages=["masked_scores", "lse"])
-sdpa_step("past_onnx", "ONNX's preset with a past, as its Attention has past_key.", lambda d: qkv(d, 2, 4, 6, 6, 4, G=2),
-          4, is_causal=True, conventions="onnx", enable_gqa=True, stages=PRESENT)
+sdpa_step("past_onnx", "ONNX's preset with a past, as its Attention has past_key.",
+          lambda d: qkv(d, 2, 4, 6, 6, 4, G=2), 4, is_causal=True, conventions="onnx", enable_gqa=True, stages=PRESENT)
 sdpa_step("past_not_causal", "Without a causal mask: new tokens see all.", lambda d: qkv(d, 1, 2, 5, 5, 4, dv=6), 2,
           stages=PRESENT)
 for kind in "half", "interleaved":
@@ -142,8 +145,8 @@ encoder_step("past_encoder", "A decoder-only block's step, norm first.", lambda 
     "src": d.normal(2, 6, 12), **block_params(d, 12, 20)}, 5, is_causal=True, norm_first=True, need_weights=True,
     stages=PRESENT, **PER_HEAD)
 encoder_step("past_encoder_llama", "A Llama block's step: RMS norm, SwiGLU, rotation, grouped heads, no biases.",
-             lambda d: {n: t for n, t in {"src": d.normal(2, 5, 16), **block_params(
-                 d, 16, 12, kv_width=8, gated=True, norm_bias=False)}.items() if not n.endswith("bias")}, 3,
+             lambda d: without_biases({"src": d.normal(2, 5, 16), **block_params(
+                 d, 16, 12, kv_width=8, gated=True, norm_bias=False)}), 3,
              embed_dim=16, num_heads=4, num_kv_heads=2, dim_feedforward=12, bias=False, activation="swiglu",
              norm="rms_norm", norm_first=True, rotary="half", is_causal=True, need_weights=True, **PER_HEAD)
 
