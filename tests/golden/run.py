@@ -123,7 +123,7 @@ def run_block(name, op, tensors, options):
             ("self_attn", "src")]:
         given = {**options, **told(tensors, ATTENTION_TENSORS),
                  "is_causal": options.get("is_causal" if side == "src" else f"{side}_is_causal", False)}
-        if side == "memory":  # masks of another sequence, and places, are self-attention's alone
+        if side == "memory":  # masks of another sequence, places and heads are self-attention's alone
             given = {w: y for w, y in given.items() if w not in SELF_ALONE}
         for mask in "attn_mask", "key_padding_mask":
             own = f"{side}_{mask.replace('attn_', '')}"
@@ -152,8 +152,8 @@ def run_block(name, op, tensors, options):
 
 
 SELF_ALONE = {"valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents", "window_left",
-              "window_right", "dilation", "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "past_key",
-              "past_value"}
+              "window_right", "dilation", "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "head_mask",
+              "past_key", "past_value"}
 
 
 def check_block(name, layer, x, memory, sides, theirs, output):

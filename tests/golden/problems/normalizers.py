@@ -113,6 +113,8 @@ mha("sink_and_zero_key", "A sink of 0 beside the key of zeros that add_zero_attn
     sink=0, add_zero_attn=True, stages=["lse"], **PER_HEAD)
 encoder("sinks_encoder", "Sinks in an encoder layer with padding.", lambda d: {
     **source(d, src_key_padding_mask=padding(5, 5, 2)), "sinks": d.normal(3)}, need_weights=True, **PER_HEAD)
+decoder("sinks_decoder", "Sinks and a temperature in both attentions of a decoder layer.", lambda d: {
+    **target(d), "sinks": d.normal(3)}, temperature=0.5, tgt_is_causal=True, need_weights=True, **PER_HEAD)
 mha("sparsemax_stages", "Every stage of the layer.", lambda d: batch_first(d, params=BIAS_KV), normalizer="sparsemax",
     add_bias_kv=True, stages=LAYER_STAGES, **PER_HEAD)
 mha("entmax15_cross", "Cross-attention with an additive mask per batch and head.", lambda d: cross(

@@ -8,7 +8,7 @@ import torch
 import run
 from draw import attention_params, block_params, padding, put, qkv
 from problems import PER_HEAD, case, decoder, encoder, from_one, mha, mha_per_head, sdpa
-from problems.blocks import without_biases
+from problems.blocks import target, without_biases
 
 # Grouped key/value heads in the layers
 
@@ -97,6 +97,11 @@ def encoder_step(name, description, make, past, **options):
               **{"embed_dim": 12, "num_heads": 3, "dim_feedforward": 20, **options})
 
 
+def decoder_step(name, description, make, past, **options):
+    continued("transformer_decoder_layer", name, description, make, past,
+              **{"embed_dim": 12, "num_heads": 3, "dim_feedforward": 20, **options})
+
+
 PRESENT = ["present_key", "present_value"]
 
 sdpa_step("past_one_token", "One new token after six, causal: as decoding goes.", lambda d: qkv(d, 2, 2, 7, 7, 4), 6,
@@ -150,6 +155,12 @@ encoder_step("past_encoder_llama", "A Llama block's step: RMS norm, SwiGLU, rota
              embed_dim=16, num_heads=4, num_kv_heads=2, dim_feedforward=12, bias=False, activation="swiglu",
              norm="rms_norm", norm_first=True, rotary="half", is_causal=True, need_weights=True, **PER_HEAD)
 
+decoder_step("past_decoder", "One new token of the target; the memory is as ever.", lambda d: target(
+    d, (2, 5, 12), memory_key_padding_mask=padding(6, 6, 4)), 4, tgt_is_causal=True, need_weights=True, stages=PRESENT,
+             **PER_HEAD)
+decoder_step("past_decoder_rotary", "Two new tokens, sequence first, rotation.", lambda d: target(
+    d, (6, 2, 12), (5, 2, 12)), 4, tgt_is_causal=True, rotary="half", norm_first=True)
+
 # Head masks
 
 sdpa("head_mask", "One head taken out: its output is exactly 0, its weights are still shown.", lambda d: {
@@ -167,6 +178,9 @@ mha("head_mask_mha_per_batch", "Factors for each batch and head, sequence first.
 encoder("head_mask_encoder", "In an encoder layer: head ablation.", lambda d: {
     "src": d.normal(2, 5, 12), **block_params(d, 12, 20), "head_mask": torch.tensor([0.0, 1.0, 0.0])},
         need_weights=True, **PER_HEAD)
+
+decoder("head_mask_decoder", "Heads of the self-attention; those over the memory stay.", lambda d: {
+    **target(d), "head_mask": torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.5]])}, need_weights=True, **PER_HEAD)
 
 # Dropout: not PyTorch's random numbers but Philox's, by the weight's number in [B,H,T,S]
 
