@@ -2,7 +2,7 @@
 /** Every golden case of PyTorch's (tests/golden/make.py), through the installed API, on both builds and both backends. */
 import { load, type AsyncEngine, type AttentionResult, type Engine, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { toCamel } from "../../wasm/src/names.js";
+import { optionNames, toCamel, type Caller } from "../../wasm/src/names.js";
 import {
   expectClose,
   goldenCases,
@@ -15,48 +15,61 @@ import {
 } from "./support.js";
 
 const kCases = goldenCases();
-const kLayers = ["multihead_attention", "transformer_encoder_layer", "transformer_decoder_layer"];
-/** Options of the layers' makers; the others belong to a call. */
-const kMakerOptions = [
-  "embedDim",
-  "numHeads",
-  "kdim",
-  "vdim",
-  "bias",
-  "addBiasKv",
-  "addZeroAttn",
-  "batchFirst",
-  "dimFeedforward",
-  "activation",
-  "layerNormEps",
-  "normFirst",
-];
-const kInputs = ["query", "key", "value", "src", "tgt", "memory"];
+/** The operations: what makes them, what runs them, and the tensors that a run takes by place. */
+const kOps: Readonly<Record<string, { maker?: Caller; call: Caller; tensors: readonly string[] }>> = {
+  scaled_dot_product_attention: { call: "scaledDotProductAttention", tensors: ["query", "key", "value"] },
+  multihead_attention: {
+    maker: "multiheadAttention",
+    call: "MultiheadAttention.forward",
+    tensors: ["query", "key", "value"],
+  },
+  transformer_encoder_layer: {
+    maker: "transformerEncoderLayer",
+    call: "TransformerEncoderLayer.forward",
+    tensors: ["src"],
+  },
+  transformer_decoder_layer: {
+    maker: "transformerDecoderLayer",
+    call: "TransformerDecoderLayer.forward",
+    tensors: ["tgt", "memory"],
+  },
+  embedding: { maker: "embedding", call: "Embedding.forward", tensors: ["ids"] },
+};
 
 type Options = Record<string, unknown>;
 type AnyEngine = Engine | AsyncEngine;
 
 /** A case in the words of the API. */
 interface Case {
-  readonly op: string;
-  readonly inputs: Record<string, TensorLike>;
+  readonly maker: Caller | undefined;
+  readonly inputs: readonly (TensorLike | undefined)[];
   readonly state: Record<string, TensorLike>;
-  readonly maker: Options;
+  readonly makerOptions: Options;
   readonly options: Options;
 }
 
+/** What the API's maker does not know belongs to the call; a tensor that neither knows is a parameter. */
 function readCase(file: Safetensors): Case {
-  const given = JSON.parse(file.metadata.options ?? "{}") as Options;
-  const read: Case = { op: file.metadata.op ?? "", inputs: {}, state: {}, maker: {}, options: {} };
-  for (const [name, value] of Object.entries(given)) {
+  const op = kOps[file.metadata.op ?? ""];
+  if (!op) throw new Error(`no test knows the operation ${file.metadata.op}`);
+  const { maker, call, tensors } = op;
+  const made = new Set(maker ? optionNames(maker) : []);
+  const called = new Set(optionNames(call));
+  const read: Case = {
+    maker,
+    inputs: tensors.map((name) => file.tensors.get(name)),
+    state: {},
+    makerOptions: {},
+    options: {},
+  };
+  for (const [name, value] of Object.entries(JSON.parse(file.metadata.options ?? "{}") as Options)) {
     const camel = toCamel(name);
-    const target = kLayers.includes(read.op) && kMakerOptions.includes(camel) ? read.maker : read.options;
+    const target = made.has(camel) ? read.makerOptions : read.options;
     target[camel] = name === "stages" ? (value as string[]).map(toCamel) : value;
   }
   for (const [name, tensor] of file.tensors) {
-    if (name.startsWith("expected.")) continue;
-    if (kInputs.includes(name)) read.inputs[name] = tensor;
-    else if (/(_mask|valid_lens)$/.test(name)) read.options[toCamel(name)] = tensor;
+    if (name.startsWith("expected.") || tensors.includes(name)) continue;
+    if (called.has(toCamel(name))) read.options[toCamel(name)] = tensor;
     else read.state[name] = tensor;
   }
   return read;
@@ -70,22 +83,16 @@ interface AnyLayer {
 
 async function run(
   engine: AnyEngine,
-  { op, inputs, state, maker, options }: Case,
+  { maker, inputs, state, makerOptions, options }: Case,
   more: Options = {},
 ): Promise<AttentionResult> {
-  const all = { ...options, ...more };
-  const { query, key, value, src, tgt, memory } = inputs;
-  if (op === "scaled_dot_product_attention" && query && key && value)
-    return engine.scaledDotProductAttention(query, key, value, all);
-  const make = toCamel(op) as "multiheadAttention" | "transformerEncoderLayer" | "transformerDecoderLayer";
-  const layer = (await engine[make](maker as never)) as unknown as AnyLayer;
+  const all = { ...options, ...(maker === "embedding" ? {} : more) };
+  const [query, key = query, value = key] = inputs;
+  if (!maker) return engine.scaledDotProductAttention(query as TensorLike, key as TensorLike, value as TensorLike, all);
+  const make = engine[maker as "multiheadAttention"] as (options: never) => unknown;
+  const layer = (await make.call(engine, makerOptions as never)) as AnyLayer;
   await layer.loadStateDict(state);
-  const args = {
-    multiheadAttention: [query, key, value, all],
-    transformerEncoderLayer: [src, all],
-    transformerDecoderLayer: [tgt, memory, all],
-  }[make];
-  const result = await layer.forward(...args);
+  const result = await layer.forward(...inputs, all);
   layer.dispose();
   return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
-import { compute, WasmDecoderLayer, WasmEncoderLayer, WasmMultiheadAttention } from "./layers.js";
+import { compute, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer, WasmMultiheadAttention } from "./layers.js";
 import { loadModel } from "./model.js";
 import type { HeadlensModule, ProblemHandle } from "./module.js";
 import { inApiWords, toRequest, toSnake } from "./names.js";
@@ -9,9 +9,9 @@ import type { Platform } from "./platform.js";
 import { Resource } from "./resource.js";
 import { floats } from "./tensors.js";
 import type {
-  AttentionResult, ColorOptions, Engine, EngineInfo, Image, LoadModelOptions, Model, ModelSource, MultiheadAttention,
-  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer,
-  TransformerEncoderLayer, TransformerLayerOptions,
+  AttentionResult, ColorOptions, Embedding, EmbeddingOptions, Engine, EngineInfo, Image, LoadModelOptions, Model,
+  ModelSource, MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, TensorLike,
+  TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
 export class WasmEngine extends Resource<HeadlensModule> implements Engine {
@@ -51,6 +51,10 @@ export class WasmEngine extends Resource<HeadlensModule> implements Engine {
 
   transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer {
     return new WasmDecoderLayer(this.held, options, this);
+  }
+
+  embedding(options?: EmbeddingOptions): Embedding {
+    return new WasmEmbedding(this.held, options, this);
   }
 
   async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model> {

@@ -5,10 +5,10 @@ import { HeadlensError, type ErrorCode } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
 import { createEngine } from "./instantiate.js";
 import type { Platform } from "./platform.js";
-import type { Decoding, Engine, Layer, LoadModelOptions, LoadOptions, Model, ModelAttention } from "./types.js";
+import type { Engine, LoadModelOptions, LoadOptions } from "./types.js";
 
 /** What is held here and spoken to from the other thread. */
-export type Hosted = Engine | Layer | Model | ModelAttention | Decoding;
+export type Hosted = Disposable & { dispose(): void };
 
 /** A new hosted object: its number and its plain properties. */
 export interface Reference {

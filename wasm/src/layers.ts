@@ -3,13 +3,13 @@
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
 import type { HeadlensModule, ProblemHandle } from "./module.js";
-import { inApiWords, toCamel, toRequest, toSnake, type Caller } from "./names.js";
+import { type Caller, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
-import { feed, floats, isTensorLike, type Input } from "./tensors.js";
+import { feed, floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
-  AttentionOptions, AttentionResult, DecoderLayerOptions, DecoderLayerResult, EncoderLayerOptions, MultiheadAttention,
-  MultiheadAttentionOptions, StateDict, Tensor, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
-  TransformerLayerOptions,
+  AttentionOptions, AttentionResult, DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions,
+  EmbeddingOptions, EncoderLayerOptions, MultiheadAttention, MultiheadAttentionOptions, StateDict, Tensor, TensorLike,
+  TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
 /** One run: inputs in, results out, under the API's names. */
@@ -30,8 +30,8 @@ export function compute(
   });
 }
 
-abstract class WasmLayer<O> extends HandleResource<ProblemHandle> {
-  readonly parameterCount: number;
+/** An operation with parameters. */
+abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
   readonly #caller: Caller;
   readonly #names: readonly string[];
 
@@ -43,7 +43,6 @@ abstract class WasmLayer<O> extends HandleResource<ProblemHandle> {
     const { json } = toRequest(maker, options);
     const problem = guarded(maker, () => unwrap(module.createProblem(toSnake(maker), json), inApiWords));
     super(maker, problem, engine);
-    this.parameterCount = problem.parameterCount();
     this.#caller = caller;
     this.#names = namesOf(options);
   }
@@ -64,33 +63,44 @@ abstract class WasmLayer<O> extends HandleResource<ProblemHandle> {
     guarded("loadStateDict", () => inputs.forEach((input) => feed(problem, input, inApiWords)));
   }
 
-  protected run(tensors: Readonly<Record<string, TensorLike | undefined>>, options: unknown): AttentionResult {
+  protected run(
+    tensors: Readonly<Record<string, TensorLike | undefined>>, options: unknown, read = floats,
+  ): AttentionResult {
     const problem = this.held;
     const { json, inputs } = toRequest(this.#caller, options);
-    const fed = Object.entries(tensors).flatMap(([name, tensor]) => tensor === undefined ? [] : [floats(name, tensor)]);
+    const fed = Object.entries(tensors).flatMap(([name, tensor]) => tensor === undefined ? [] : [read(name, tensor)]);
     return compute(problem, this.#caller, [...fed, ...inputs], json);
   }
 }
 
+abstract class WasmLayer<O> extends WasmParametrized<O> {
+  readonly parameterCount = this.held.parameterCount();
+}
+
 /** The state-dict names of multi-head attention, as PyTorch chooses them. */
 function attentionNames(options: MultiheadAttentionOptions): string[] {
-  const { embedDim, kdim = embedDim, vdim = embedDim, bias = true, addBiasKv = false } = options;
-  const isPacked = kdim === embedDim && vdim === embedDim;
+  const { embedDim, numHeads, numKvHeads = numHeads, kdim = embedDim, vdim = embedDim, bias = true } = options;
+  const isPacked = kdim === embedDim && vdim === embedDim && numKvHeads === numHeads;
   return [
     ...(isPacked ? ["in_proj_weight"] : ["q_proj_weight", "k_proj_weight", "v_proj_weight"]),
     ...(bias ? ["in_proj_bias"] : []),
-    ...(addBiasKv ? ["bias_k", "bias_v"] : []),
+    ...(options.addBiasKv ? ["bias_k", "bias_v"] : []),
     "out_proj.weight",
     ...(bias ? ["out_proj.bias"] : []),
   ];
 }
 
 /** Those of a transformer layer: its attentions' and its other modules'. */
-function layerNames(attentions: readonly string[], modules: readonly string[]) {
-  return (options: TransformerLayerOptions): string[] => [
-    ...attentions.flatMap((attention) => attentionNames(options).map((name) => `${attention}.${name}`)),
-    ...modules.flatMap((module) => [`${module}.weight`, ...(options.bias === false ? [] : [`${module}.bias`])]),
-  ];
+function layerNames(attentions: readonly string[], norms: readonly string[]) {
+  return (options: TransformerLayerOptions): string[] => {
+    const bias = options.bias === false ? [] : ["bias"];
+    const normBias = options.norm === "rms_norm" ? [] : bias;
+    return [
+      ...attentions.flatMap((attention) => attentionNames(options).map((name) => `${attention}.${name}`)),
+      ...["linear1", "linear2"].flatMap((linear) => ["weight", ...bias].map((name) => `${linear}.${name}`)),
+      ...norms.flatMap((norm) => ["weight", ...normBias].map((name) => `${norm}.${name}`)),
+    ];
+  };
 }
 
 export class WasmMultiheadAttention extends WasmLayer<MultiheadAttentionOptions> implements MultiheadAttention {
@@ -123,7 +133,7 @@ function forwardArguments(rest: readonly unknown[]): ForwardArguments {
 
 export class WasmEncoderLayer extends WasmLayer<TransformerLayerOptions> implements TransformerEncoderLayer {
   constructor(module: HeadlensModule, options: TransformerLayerOptions, engine: Resource<unknown>) {
-    const names = layerNames(["self_attn"], ["linear1", "linear2", "norm1", "norm2"]);
+    const names = layerNames(["self_attn"], ["norm1", "norm2"]);
     super(module, "transformerEncoderLayer", "TransformerEncoderLayer.forward", options, names, engine);
   }
 
@@ -134,12 +144,22 @@ export class WasmEncoderLayer extends WasmLayer<TransformerLayerOptions> impleme
 
 export class WasmDecoderLayer extends WasmLayer<TransformerLayerOptions> implements TransformerDecoderLayer {
   constructor(module: HeadlensModule, options: TransformerLayerOptions, engine: Resource<unknown>) {
-    const modules = ["linear1", "linear2", "norm1", "norm2", "norm3"];
-    const names = layerNames(["self_attn", "multihead_attn"], modules);
+    const names = layerNames(["self_attn", "multihead_attn"], ["norm1", "norm2", "norm3"]);
     super(module, "transformerDecoderLayer", "TransformerDecoderLayer.forward", options, names, engine);
   }
 
   forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult {
     return this.run({ tgt, memory }, options);
+  }
+}
+
+export class WasmEmbedding extends WasmParametrized<EmbeddingOptions | undefined> implements Embedding {
+  constructor(module: HeadlensModule, options: EmbeddingOptions | undefined, engine: Resource<unknown>) {
+    const names = (): string[] => ["weight", ...(options?.positions === "learned" ? ["position_embeddings"] : [])];
+    super(module, "embedding", "Embedding.forward", options, names, engine);
+  }
+
+  forward(ids: TensorLike, options?: EmbeddingCallOptions): { output: Tensor } {
+    return this.run({ ids }, options, lengths);
   }
 }

@@ -2,11 +2,11 @@
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
 import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
-import { booleans, lengths, mask, type Input } from "./tensors.js";
+import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
 import type {
-  AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions,
-  LoadOptions, LogitsOptions, MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage,
-  TensorLike, TransformerLayerOptions,
+  AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EmbeddingCallOptions, EmbeddingOptions,
+  EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, MultiheadAttentionOptions,
+  ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
 /** Whether a model's source is one of the models in the package. */
@@ -46,30 +46,37 @@ export function toCamel(name: string): string {
 type Travel = "json" | ((name: string, tensor: TensorLike) => Input);
 type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 
-const kInner = {
-  causalAlignment: "json", conventions: "json", maskTrue: "json", fullyMasked: "json", softcap: "json", softcapOrder: "json",
+/** What attention and the self-attention of every layer have in common. */
+const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal">> = {
+  validLens: lengths, causalAlignment: "json", windowLeft: "json", windowRight: "json", dilation: "json",
+  prefixLens: lengths, globalTokens: booleans, keyDocuments: integers, queryDocuments: integers,
+  normalizer: "json", temperature: "json", sink: "json", sinks: floats, topK: "json", sigmoidBias: "json", fullyMasked: "json",
+  alibi: "json", alibiSlopes: floats, relativeBias: floats, t5Bias: floats, t5Bidirectional: "json", t5MaxDistance: "json",
+  rotary: "json", rotaryDim: "json", rotaryBase: "json", rotaryScale: "json",
+  conventions: "json", maskTrue: "json", gqaOrder: "json", scale: "json", softcap: "json", softcapOrder: "json",
+  headMask: floats, pastKey: floats, pastValue: floats,
   needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json",
-} as const;
+};
 const kAttention: Known<AttentionOptions> = {
-  ...kInner, attnMask: mask, keyPaddingMask: booleans, validLens: lengths, isCausal: "json",
+  ...kInner, attnMask: mask, keyPaddingMask: booleans, isCausal: "json",
 };
-const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = {
-  ...kAttention, scale: "json", dropoutP: "json", enableGqa: "json", gqaOrder: "json",
-};
+const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = { ...kAttention, dropoutP: "json", enableGqa: "json" };
+const kHeads = {
+  embedDim: "json", numHeads: "json", numKvHeads: "json", bias: "json", batchFirst: "json", dropoutP: "json",
+} as const;
 const kMultihead: Known<MultiheadAttentionOptions> = {
-  embedDim: "json", numHeads: "json", kdim: "json", vdim: "json", bias: "json", addBiasKv: "json", addZeroAttn: "json", batchFirst: "json", dropoutP: "json",
+  ...kHeads, kdim: "json", vdim: "json", addBiasKv: "json", addZeroAttn: "json",
 };
 const kTransformer: Known<TransformerLayerOptions> = {
-  embedDim: "json", numHeads: "json", dimFeedforward: "json", activation: "json", layerNormEps: "json", normFirst: "json",
-  bias: "json", batchFirst: "json",
+  ...kHeads, dimFeedforward: "json", activation: "json", norm: "json", layerNormEps: "json", normFirst: "json",
 };
-const kEncoder: Known<EncoderLayerOptions> = {
-  ...kInner, isCausal: "json", srcMask: mask, srcKeyPaddingMask: booleans, validLens: lengths,
-};
+const kEncoder: Known<EncoderLayerOptions> = { ...kInner, isCausal: "json", srcMask: mask, srcKeyPaddingMask: booleans };
 const kDecoder: Known<DecoderLayerOptions> = {
   ...kInner, tgtIsCausal: "json", tgtMask: mask, tgtKeyPaddingMask: booleans,
   memoryIsCausal: "json", memoryMask: mask, memoryKeyPaddingMask: booleans,
 };
+const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings: "json" };
+const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json" };
 const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "json", max: "json", causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
@@ -85,21 +92,30 @@ const kCallers = {
   "multiheadAttention": kMultihead, "MultiheadAttention.forward": kAttention,
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
-  "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap, "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits,
+  "embedding": kEmbedding, "Embedding.forward": kEmbeddingCall,
+  "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap,
+  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits,
 } as const;
 export type Caller = keyof typeof kCallers;
 
 const kStages: Readonly<Record<Stage, true>> = {
   q: true, k: true, v: true,
   scores: true, scaledScores: true, cappedScores: true, biasedScores: true, maskedScores: true,
-  weights: true, droppedWeights: true, lse: true, headOutputs: true, headContributions: true,
+  weights: true, dropoutMask: true, droppedWeights: true, lse: true, headOutputs: true, headContributions: true,
+  presentKey: true, presentValue: true,
 };
+
+/** The options that a call knows. */
+export function optionNames(caller: Caller): string[] {
+  return Object.keys(kCallers[caller]);
+}
+
 
 const kCamelNames = new Set([...Object.values(kCallers), kStages].flatMap((known) => Object.keys(known)));
 
-/** A message of the module in the API's words: option and stage names become camelCase; values and parameter names stay. */
+/** A message of the module in the API's words: option and stage names become camelCase; quoted values and parameter names stay. */
 export function inApiWords(message: string): string {
-  return message.replace(/[a-z]+(?:_[a-z0-9]+)+/g, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
+  return message.replace(/"[^"]*"|[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
 }
 
 /** Throws unless `options` is an object whose every key the caller knows; gives the present ones. */
@@ -108,7 +124,7 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
   }
-  const known = Object.keys(kCallers[caller]);
+  const known = optionNames(caller);
   const present = Object.entries(options).filter(([, value]) => value !== undefined);
   for (const [name] of present) {
     if (!known.includes(name)) throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${known.join(", ")}`);

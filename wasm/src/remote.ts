@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
-import { proxy, wrap, type Remote } from "comlink";
+import { proxy, type Remote, wrap } from "comlink";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference } from "./host.js";
@@ -9,10 +9,11 @@ import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AttendOptions, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention,
-  AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttentionResult, ColorOptions, DecodingStep, EngineInfo,
-  Image, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, ModelInfo, ModelInput, ModelSource,
-  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike, TransformerLayerOptions,
+  AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention,
+  AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, ColorOptions,
+  DecodingStep, EmbeddingOptions, EngineInfo, Image, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions,
+  ModelInfo, ModelInput, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
+  TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
@@ -128,6 +129,10 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     return this.#layer("transformerDecoderLayer", options);
   }
 
+  async embedding(options?: EmbeddingOptions): Promise<AsyncEmbedding> {
+    return this.#layer("embedding", options);
+  }
+
   async #layer(maker: string, options: unknown): Promise<RemoteLayer> {
     return new RemoteLayer(maker, this.connection, await this.reference(maker, options), this);
   }
@@ -173,7 +178,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
 let nextLoad = 0;
 
 class RemoteLayer extends RemoteObject
-  implements AsyncMultiheadAttention, AsyncTransformerEncoderLayer, AsyncTransformerDecoderLayer {
+  implements AsyncMultiheadAttention, AsyncTransformerEncoderLayer, AsyncTransformerDecoderLayer, AsyncEmbedding {
   declare readonly parameterCount: number;
 
   loadStateDict(state: StateDict): Promise<void> {

@@ -36,7 +36,7 @@ function shapeOf(name: string, tensor: TensorLike): number[] {
 
 const kFloatKinds = ["Float32Array", "Float64Array", "Int32Array", "array of number"];
 const kBooleanKinds = ["Uint8Array", "array of boolean"];
-const kLengthKinds = ["Int32Array", "array of number"];
+const kIntegerKinds = ["Int32Array", "array of number"];
 
 interface Checked {
   readonly kind: string;
@@ -80,15 +80,24 @@ export function mask(name: string, tensor: TensorLike): Input {
   return kBooleanKinds.includes(kind) ? booleans(name, tensor) : floats(name, tensor);
 }
 
-export function lengths(name: string, tensor: TensorLike): Input {
-  const { shape, data } = checked(name, tensor, kLengthKinds);
+function wholeNumbers(name: string, tensor: TensorLike, least: number, expected: string): Input {
+  const { shape, data } = checked(name, tensor, kIntegerKinds);
   for (let i = 0; i < data.length; ++i) {
-    const length = data[i] as number;
-    if (!Number.isInteger(length) || length < 0 || length > 0x7fffffff) {
-      throw new HeadlensError("value", `${name}: data[${i}] is ${length}, expected a whole number from 0 up`);
+    const value = data[i] as number;
+    if (!Number.isInteger(value) || value < least || value > 0x7fffffff) {
+      throw new HeadlensError("value", `${name}: data[${i}] is ${value}, expected ${expected}`);
     }
   }
   return { name, dtype: "i32", shape, data: data as ArrayLike<number> };
+}
+
+/** Sizes and ids. */
+export function lengths(name: string, tensor: TensorLike): Input {
+  return wholeNumbers(name, tensor, 0, "a whole number from 0 up");
+}
+
+export function integers(name: string, tensor: TensorLike): Input {
+  return wholeNumbers(name, tensor, -0x80000000, "a whole number of 32 bits");
 }
 
 /** Copies an input into the module. The view is used at once: any later call may move the wasm memory. */

@@ -21,75 +21,159 @@ export type BooleanMask = TensorLike;
 export type Stage =
   | "q" | "k" | "v"
   | "scores" | "scaledScores" | "cappedScores" | "biasedScores" | "maskedScores"
-  | "weights" | "droppedWeights" | "lse" | "headOutputs" | "headContributions";
+  | "weights" | "dropoutMask" | "droppedWeights" | "lse" | "headOutputs" | "headContributions"
+  | "presentKey" | "presentValue";
 
 export type Conventions = "torch-mha" | "torch-sdpa" | "onnx" | "keras" | "jax" | "flash";
 
-/** Options that every attention call shares. Absent options have PyTorch's default. */
-export interface AttentionOptions {
-  /** Additive floats, or booleans whose polarity `conventions` / `maskTrue` names. Shapes [T,S], [B·H,T,S], [B,T,S]* or [B,H,T,S]. */
+/** Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past keys, too. */
+export interface MaskOptions {
+  /** Additive floats, or booleans whose polarity `conventions` / `maskTrue` names. [T,S], [B·H,T,S], [B,T,S] or [B,H,T,S]. */
   attnMask?: TensorLike;
   /** [B,S] booleans, true = ignore that key. */
   keyPaddingMask?: BooleanMask;
   /** Number of valid keys: [B] for every query, or [B,T] per query. */
   validLens?: TensorLike;
+  /** No query looks at a later position. */
   isCausal?: boolean;
+  /** Where the last query stands when T ≠ S: "bottom_right" puts it at the last key. Default as `conventions` say. */
   causalAlignment?: "top_left" | "bottom_right";
-  /** Bundles the points on which libraries disagree; the options below override it one by one. */
+  /** How many positions a query looks back, a whole number from 0; absent: as far as there is. */
+  windowLeft?: number;
+  /** How many positions a query looks ahead, a whole number from 0; absent: as far as there is. */
+  windowRight?: number;
+  /** A query looks at every dilation-th position, counted from its own. Default 1. */
+  dilation?: number;
+  /** [B] whole numbers: so many first keys are seen in spite of `isCausal`, which it needs (prefix language models). */
+  prefixLens?: TensorLike;
+  /** [B,S] booleans: tokens that every query sees and whose own queries see every key, in spite of windows and dilation. */
+  globalTokens?: BooleanMask;
+  /** [B,S] whole numbers: a query looks at keys of its own document only. */
+  keyDocuments?: TensorLike;
+  /** [B,T] whole numbers; absent: those of the keys, where T = S. */
+  queryDocuments?: TensorLike;
+}
+
+/** How the masked scores of a row become its weights. */
+export interface NormalizerOptions {
+  /** Default "softmax"; sparsemax (Martins & Astudillo 2016), entmax with α = 1.5 (Peters et al. 2019), each cell's sigmoid, the `topK` largest, the largest. */
+  normalizer?: "softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard";
+  /** The masked scores are divided by it first. Above 0, default 1. */
+  temperature?: number;
+  /** One logit more in the denominators of softmax and top_k, without a column: 0 is "off by one". */
+  sink?: number;
+  /** [H]: such a logit for each head. */
+  sinks?: TensorLike;
+  /** How many scores of a row stay with "top_k", a whole number from 1; what equals the last of them stays too. */
+  topK?: number;
+  /** Added before "sigmoid". Default 0. */
+  sigmoidBias?: number;
+  /** What a query with no key to look at gets; zero unless said otherwise. */
+  fullyMasked?: "zero" | "nan" | "uniform";
+}
+
+/** Positions: biases on the scores, which add up, and rotated queries and keys. */
+export interface PositionOptions {
+  /** Adds −slope · distance with the slopes of Press et al. 2022, see `engine.alibiSlopes`. */
+  alibi?: boolean;
+  /** [H]: slopes of your own. */
+  alibiSlopes?: TensorLike;
+  /** [H,2R+1] or [1,2R+1]: entry R + query position − key position, clipped to ±R, is added. */
+  relativeBias?: TensorLike;
+  /** [buckets,H]: T5's relative_attention_bias.weight, see `engine.t5Bucket`. */
+  t5Bias?: TensorLike;
+  /** Half of T5's buckets are for keys ahead. Default true. */
+  t5Bidirectional?: boolean;
+  /** From this distance on T5's last bucket counts. Default 128. */
+  t5MaxDistance?: number;
+  /** Turns pairs of elements of q and k by their positions: "half" pairs i and i + r/2 (Llama), "interleaved" 2i and 2i + 1 (GPT-J). */
+  rotary?: "half" | "interleaved";
+  /** How many leading elements of a head are turned, an even number. Default all. */
+  rotaryDim?: number;
+  /** Default 10000. */
+  rotaryBase?: number;
+  /** Positions are divided by it (linear interpolation). Default 1. */
+  rotaryScale?: number;
+}
+
+/** Options that every attention call shares. Absent options have PyTorch's default. */
+export interface AttentionOptions extends MaskOptions, NormalizerOptions, PositionOptions {
+  /** Bundles the points on which libraries disagree; the options override it one by one. */
   conventions?: Conventions;
   /** What true in a boolean attnMask means. */
   maskTrue?: "ignore" | "keep";
-  /** What a query with no key to look at gets; zero unless said otherwise. */
-  fullyMasked?: "zero" | "nan" | "uniform";
-  /** Scores become softcap · tanh(scores / softcap). */
+  /** Which key/value head a query head reads: ⌊h·G/H⌋ ("block", default) or h mod G. */
+  gqaOrder?: "block" | "interleaved";
+  /** Factor on q·kᵀ. Default 1/√d. */
+  scale?: number;
+  /** Scores become softcap · tanh(scores / softcap). 0 (default): not capped. */
   softcap?: number;
+  /** Whether masks and biases are added after the cap (default) or before. */
   softcapOrder?: "before_bias" | "after_bias";
+  /** [H] or [B,H] factors on the heads' weights after dropout: 0 takes a head out. */
+  headMask?: TensorLike;
+  /** [B,G,P,d]: keys that stand before those of this call, as `presentKey` gives them. */
+  pastKey?: TensorLike;
+  /** [B,G,P,dv]: their values. */
+  pastValue?: TensorLike;
   /** Per-head weights in the result. Default: true for the layer, false for scaledDotProductAttention (as PyTorch). */
   needWeights?: boolean;
+  /** Their mean over the heads [B,T,S] instead of [B,H,T,S]. Default as PyTorch: true for layers, whose heads it knows. */
   averageAttnWeights?: boolean;
   /** Intermediate results to return, under their own names. None costs anything when not asked for. */
   stages?: readonly Stage[];
   /** "simd" (default) or "reference": the fp64 twin. */
   backend?: "simd" | "reference";
-  /** Seed of the dropout on the weights (counter-based: same seed, same mask). */
+  /** Seed of the dropout on the weights, a whole number (counter-based: same seed, same mask). */
   seed?: number;
 }
 
 export interface ScaledDotProductAttentionOptions extends AttentionOptions {
-  /** Default 1/√d. */
-  scale?: number;
+  /** Each weight is dropped with this probability, the others divided by 1 − p. Default 0. */
   dropoutP?: number;
   /** Allow fewer key/value heads than query heads. */
   enableGqa?: boolean;
-  gqaOrder?: "block" | "interleaved";
 }
 
+/** `output`, `weights` where needed, and the stages asked for: [B,H,T,S] each but q, k, v, lse [B,H,T], headOutputs [B,H,T,dv], headContributions [B,H,T,D] and present keys and values [B,G,S,d]. */
 export type AttentionResult = { output: Tensor } & Partial<Record<Stage, Tensor>>;
 
 export interface MultiheadAttentionOptions {
+  /** D, a multiple of numHeads. */
   embedDim: number;
+  /** H. */
   numHeads: number;
+  /** G, which must divide numHeads (grouped-query attention). Default numHeads. */
+  numKvHeads?: number;
+  /** Width of the keys. Default embedDim. */
   kdim?: number;
+  /** Width of the values. Default embedDim. */
   vdim?: number;
-  /** Default true. */
+  /** Of all projections. Default true. */
   bias?: boolean;
+  /** One learned key and value more, at the end. */
   addBiasKv?: boolean;
+  /** One key and value of zeros more, at the end. */
   addZeroAttn?: boolean;
   /** Default false: [T,B,D], as PyTorch. */
   batchFirst?: boolean;
+  /** Of the attention weights. Default 0. */
   dropoutP?: number;
 }
 
 /** Parameters under PyTorch's names (`in_proj_weight`, `q_proj_weight`, `in_proj_bias`, `bias_k`, `bias_v`, `out_proj.weight`, `out_proj.bias`). */
 export type StateDict = Readonly<Record<string, TensorLike>>;
 
-/** A layer with parameters, which are to be loaded before the first `forward`. */
-export interface Layer extends Disposable {
-  /** As PyTorch counts them: 4·D² + 4·D for multi-head attention with biases. */
-  readonly parameterCount: number;
+/** What has parameters, which are to be loaded before the first `forward`. */
+export interface Parametrized extends Disposable {
   /** All parameters at once: a missing or unexpected name is an error. */
   loadStateDict(state: StateDict): void;
   dispose(): void;
+}
+
+export interface Layer extends Parametrized {
+  /** As PyTorch counts them: 4·D² + 4·D for multi-head attention with biases. */
+  readonly parameterCount: number;
 }
 
 export interface MultiheadAttention extends Layer {
@@ -99,44 +183,47 @@ export interface MultiheadAttention extends Layer {
   forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttentionOptions): AttentionResult;
 }
 
-/** As nn.TransformerEncoderLayer and nn.TransformerDecoderLayer, without dropout. */
-export interface TransformerLayerOptions {
-  embedDim: number;
-  numHeads: number;
-  /** Default 2048. */
+/** As nn.TransformerEncoderLayer and nn.TransformerDecoderLayer; dropout is on the attention weights only. */
+export interface TransformerLayerOptions
+  extends Pick<MultiheadAttentionOptions, "embedDim" | "numHeads" | "numKvHeads" | "bias" | "batchFirst" | "dropoutP"> {
+  /** F. Default 2048. */
   dimFeedforward?: number;
-  /** Default "relu". */
-  activation?: "relu" | "gelu";
-  /** Default 1e-5. */
+  /** Default "relu"; "gelu_tanh" is GELU's approximation; "swiglu" has linear1.weight [2F,D], the gate's rows first. */
+  activation?: "relu" | "gelu" | "gelu_tanh" | "swiglu";
+  /** Default "layer_norm"; norms of "rms_norm" have no bias. */
+  norm?: "layer_norm" | "rms_norm";
+  /** Of the norm, whichever it is. Default 1e-5. */
   layerNormEps?: number;
   /** Normalise before each block instead of after its residual. Default false. */
   normFirst?: boolean;
-  /** Default true. */
-  bias?: boolean;
-  /** Default false: [T,B,D], as PyTorch. */
-  batchFirst?: boolean;
 }
 
-/** Of the attention options, those that a layer passes on to its attention. Weights only when `needWeights`. */
-type InnerOptions = Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "validLens" | "isCausal">;
-
-export interface EncoderLayerOptions extends InnerOptions {
+/** Weights only when `needWeights`. */
+export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask"> {
+  /** As attnMask. */
   srcMask?: TensorLike;
+  /** [B,S] booleans, true = ignore that key. */
   srcKeyPaddingMask?: BooleanMask;
-  validLens?: TensorLike;
-  isCausal?: boolean;
 }
 
-export interface DecoderLayerOptions extends InnerOptions {
+/** All but the memory's masks concern self-attention. Weights only when `needWeights`. */
+export interface DecoderLayerOptions extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal"> {
+  /** As attnMask. */
   tgtMask?: TensorLike;
+  /** [B,T] booleans, true = ignore that key. */
   tgtKeyPaddingMask?: BooleanMask;
+  /** As isCausal. */
   tgtIsCausal?: boolean;
+  /** As attnMask, over the memory's S. */
   memoryMask?: TensorLike;
+  /** [B,S] booleans, true = ignore that key. */
   memoryKeyPaddingMask?: BooleanMask;
+  /** As isCausal. */
   memoryIsCausal?: boolean;
 }
 
 export interface TransformerEncoderLayer extends Layer {
+  /** src [T,B,D], [B,T,D] with batchFirst, or [T,D]; the output has its shape. */
   forward(src: TensorLike, options?: EncoderLayerOptions): AttentionResult;
 }
 
@@ -144,7 +231,26 @@ export interface TransformerEncoderLayer extends Layer {
 export type DecoderLayerResult = AttentionResult & { memoryWeights?: Tensor };
 
 export interface TransformerDecoderLayer extends Layer {
+  /** tgt [T,B,D] and memory [S,B,D], [B,T,D] and [B,S,D] with batchFirst, or [T,D] and [S,D]; the output has tgt's shape. */
   forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult;
+}
+
+export interface EmbeddingOptions {
+  /** What is added to the rows: nothing (default), sines and cosines (Vaswani et al. 2017), or the parameter `position_embeddings`. */
+  positions?: "none" | "sinusoidal" | "learned";
+  /** Multiply the rows by √D before positions are added. Default false. */
+  scaleEmbeddings?: boolean;
+}
+
+export interface EmbeddingCallOptions {
+  /** Position of the first token. Default 0. */
+  positionOffset?: number;
+}
+
+/** Token embeddings. Parameters: `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
+export interface Embedding extends Parametrized {
+  /** ids [T] or [B,T], whole numbers below V → output [T,D] or [B,T,D]. */
+  forward(ids: TensorLike, options?: EmbeddingCallOptions): { output: Tensor };
 }
 
 export interface Image {
@@ -310,6 +416,7 @@ export interface Engine extends Disposable {
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention;
   transformerEncoderLayer(options: TransformerLayerOptions): TransformerEncoderLayer;
   transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer;
+  embedding(options?: EmbeddingOptions): Embedding;
   loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model>;
   /** Colours a matrix [rows, cols]; NaN cells are transparent. */
   colorize(matrix: TensorLike, options?: ColorOptions): Image;
@@ -343,7 +450,7 @@ interface AsyncForward {
 
 /** The same object seen through a worker: methods return promises, properties stay values. */
 export type AsyncOf<T> = T extends MultiheadAttention ? AsyncMembers<T, "forward"> & AsyncForward
-  : T extends Engine | Model | ModelAttention | Decoding | Layer ? AsyncMembers<T, never>
+  : T extends Disposable ? AsyncMembers<T, never>
   : T;
 
 type AsyncMembers<T, Except> = { [K in keyof T as K extends Except | symbol | "dispose" ? never : K]: Promised<T[K]> }
@@ -353,6 +460,7 @@ export type AsyncEngine = AsyncOf<Engine>;
 export type AsyncMultiheadAttention = AsyncOf<MultiheadAttention>;
 export type AsyncTransformerEncoderLayer = AsyncOf<TransformerEncoderLayer>;
 export type AsyncTransformerDecoderLayer = AsyncOf<TransformerDecoderLayer>;
+export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncModel = AsyncOf<Model>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;
 export type AsyncDecoding = AsyncOf<Decoding>;
