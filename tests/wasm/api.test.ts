@@ -218,9 +218,9 @@ describe.each([false, true])("worker: %s", (worker) => {
       await expectError(() => mha.forward(x, {} as never, y as never), "dtype", /key is Object/);
       await expectError(() => mha.forward(x, 3 as never), "option", /options are 3/);
       await expectError(
-        () => mha.forward(x, y, { isCausal: true, scale: 1 } as never),
+        () => mha.forward(x, y, { isCausal: true, enableGqa: true } as never),
         "option",
-        /MultiheadAttention.forward: unknown option "scale"/,
+        /MultiheadAttention.forward: unknown option "enableGqa"/,
       );
       await expectError(() => mha.forward(x, random(6, 1, 4, 8)), "shape", /2/, /1/);
       await expectError(() => mha.forward(random(6, 2, 4, 9)), "shape", /9/, /8/);

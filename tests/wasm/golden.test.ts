@@ -81,16 +81,17 @@ interface AnyLayer {
   dispose(): void;
 }
 
+type Makers = Readonly<Partial<Record<Caller, (options: Options) => unknown>>>;
+
 async function run(
   engine: AnyEngine,
   { maker, inputs, state, makerOptions, options }: Case,
   more: Options = {},
 ): Promise<AttentionResult> {
-  const all = { ...options, ...(maker === "embedding" ? {} : more) };
+  const all = { ...options, ...more };
   const [query, key = query, value = key] = inputs;
   if (!maker) return engine.scaledDotProductAttention(query as TensorLike, key as TensorLike, value as TensorLike, all);
-  const make = engine[maker as "multiheadAttention"] as (options: never) => unknown;
-  const layer = (await make.call(engine, makerOptions as never)) as AnyLayer;
+  const layer = (await (engine as never as Makers)[maker]?.(makerOptions)) as AnyLayer;
   await layer.loadStateDict(state);
   const result = await layer.forward(...inputs, all);
   layer.dispose();
@@ -99,6 +100,7 @@ async function run(
 
 /** Errors of weights, and of what they blend, grow with the largest score: exp(x + δ) = exp(x)(1 + δ). */
 async function scoreNorm(engine: AnyEngine, problem: Case): Promise<number> {
+  if (problem.maker === "embedding") return 0;
   const { scores, biasedScores } = await run(engine, problem, {
     backend: "reference",
     stages: ["scores", "biasedScores"],

@@ -76,7 +76,7 @@ const kDecoder: Known<DecoderLayerOptions> = {
   memoryIsCausal: "json", memoryMask: mask, memoryKeyPaddingMask: booleans,
 };
 const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings: "json" };
-const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json" };
+const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json", backend: "json" };
 const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "json", max: "json", causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
@@ -115,7 +115,8 @@ const kCamelNames = new Set([...Object.values(kCallers), kStages].flatMap((known
 
 /** A message of the module in the API's words: option and stage names become camelCase; quoted values and parameter names stay. */
 export function inApiWords(message: string): string {
-  return message.replace(/"[^"]*"|[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
+  const words = /"[^"]*"|[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g;
+  return message.replace(words, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
 }
 
 /** Throws unless `options` is an object whose every key the caller knows; gives the present ones. */

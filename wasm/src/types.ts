@@ -56,7 +56,10 @@ export interface MaskOptions {
 
 /** How the masked scores of a row become its weights. */
 export interface NormalizerOptions {
-  /** Default "softmax"; sparsemax (Martins & Astudillo 2016), entmax with α = 1.5 (Peters et al. 2019), each cell's sigmoid, the `topK` largest, the largest. */
+  /**
+   * Default "softmax"; sparsemax (Martins & Astudillo 2016), entmax with α = 1.5 (Peters et al. 2019), each cell's sigmoid, softmax
+   * of the `topK` largest, 1 for the largest.
+   */
   normalizer?: "softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard";
   /** The masked scores are divided by it first. Above 0, default 1. */
   temperature?: number;
@@ -135,7 +138,10 @@ export interface ScaledDotProductAttentionOptions extends AttentionOptions {
   enableGqa?: boolean;
 }
 
-/** `output`, `weights` where needed, and the stages asked for: [B,H,T,S] each but q, k, v, lse [B,H,T], headOutputs [B,H,T,dv], headContributions [B,H,T,D] and present keys and values [B,G,S,d]. */
+/**
+ * `output`, `weights` where needed, and the stages asked for: [B,H,T,S] but for q [B,H,T,d], k and v [B,G,S,d], lse [B,H,T],
+ * headOutputs [B,H,T,dv], headContributions [B,H,T,D], presentKey and presentValue [B,G,S,d].
+ */
 export type AttentionResult = { output: Tensor } & Partial<Record<Stage, Tensor>>;
 
 export interface MultiheadAttentionOptions {
@@ -245,6 +251,8 @@ export interface EmbeddingOptions {
 export interface EmbeddingCallOptions {
   /** Position of the first token. Default 0. */
   positionOffset?: number;
+  /** "simd" (default) or "reference": the same numbers, as rows are only looked up. */
+  backend?: "simd" | "reference";
 }
 
 /** Token embeddings. Parameters: `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
