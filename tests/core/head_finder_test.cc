@@ -12,19 +12,26 @@ using Texts = std::vector<std::vector<std::int32_t>>;
 
 /// Two layers of two heads: in layer l, head 0 looks l tokens back (or at the first), head 1 everywhere alike.
 HeadSource Constructed(const Texts& texts, int* maps = nullptr) {
-  HeadSource source{.layers = 2, .heads = 2, .texts = static_cast<Index>(texts.size()), .causal = true, .attend = {}};
+  HeadSource source{
+      .layers = 2,
+      .heads = 2,
+      .texts = static_cast<Index>(texts.size()),
+      .causal = true,
+  };
   source.attend = [&texts, maps](Index text) {
     const std::vector<std::int32_t>& ids = texts[static_cast<std::size_t>(text)];
     if (ids.empty()) throw Error(ErrorCode::kValue, "no tokens");
-    return TextHeads{static_cast<Index>(ids.size()), ids, {}, [maps](Index layer, Index head, View<float, 2> weights) {
-                       if (maps) ++*maps;
-                       for (Index i = 0; i < weights.shape[0]; ++i) {
-                         for (Index j = 0; j < weights.shape[1]; ++j) {
-                           const float alike = j <= i ? 1.0f / static_cast<float>(i + 1) : 0.0f;
-                           weights(i, j) = head == 1 ? alike : j == std::max<Index>(i - layer, 0) ? 1.0f : 0.0f;
-                         }
-                       }
-                     }};
+    TextHeads heads{.length = static_cast<Index>(ids.size()), .tokens = ids};
+    heads.map = [maps](Index layer, Index head, View<float, 2> weights) {
+      if (maps) ++*maps;
+      for (Index i = 0; i < weights.shape[0]; ++i) {
+        for (Index j = 0; j < weights.shape[1]; ++j) {
+          const float alike = j <= i ? 1.0f / static_cast<float>(i + 1) : 0.0f;
+          weights(i, j) = head == 1 ? alike : j == std::max<Index>(i - layer, 0) ? 1.0f : 0.0f;
+        }
+      }
+    };
+    return heads;
   };
   return source;
 }

@@ -228,6 +228,18 @@ TEST_CASE("padded and fully masked rows are left out, whatever they hold") {
   CHECK(Compute("self", weights, masked).n_valid == 2);
 }
 
+TEST_CASE("a sliding window: what is beyond it cannot be looked at") {
+  Tensor weights({4, 4}, std::vector<float>(16, 0.0f));
+  for (Index i = 0; i < 4; ++i)
+    for (Index j = std::max<Index>(i - 1, 0); j <= i; ++j) weights.view<2>()(i, j) = i == 0 ? 1.0f : 0.5f;
+  const MapInfo info{.causal = true, .window = 2};
+  CHECK(Value("entropy_normalized", weights, info) == About(1.0));
+  CHECK(Value("previous", weights, info) == About(0.5));
+  CHECK(Compute("sink", weights, info).n_valid == 2);  // the other queries cannot see the first key
+  CHECK(Refusal(ErrorCode::kValue, [&] { HeadMap(weights.view<2>(), {.causal = true, .window = 1}); }) ==
+        "weights[1, 0] is 0.500000, but that cell is masked");
+}
+
 TEST_CASE("every metric: a value or none, never NaN, on maps of all shapes") {
   Random random(7);
   for (const auto& [queries, keys] : {std::pair<Index, Index>{1, 1}, {1, 9}, {9, 1}, {2, 2}, {5, 8}, {16, 16}}) {

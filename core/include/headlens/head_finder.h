@@ -11,16 +11,29 @@
 
 #include "headlens/attribution.h"
 #include "headlens/metrics.h"
+#include "headlens/model.h"
 
 namespace headlens {
 
-/// One text (or image) in a model: its tokens, and its maps when they are asked for.
+/// A text run without one of its heads.
+struct Ablation {
+  /// ‖hidden − hidden without the head‖ / ‖hidden‖, hidden the stream after the last layer.
+  std::optional<double> output_change;
+  /// Loss without the head minus loss, in nats a token; computed when it is called.
+  std::function<std::optional<double>()> loss_change;
+};
+
+/// One text (or image) in a model: its tokens, and what is asked of its heads. What is absent has no value.
 struct TextHeads {
-  Index length = 0;                      ///< T
-  std::span<const std::int32_t> tokens;  ///< [T]; empty: none
+  Index length = 0;                            ///< T
+  std::span<const std::int32_t> tokens = {};   ///< [T]
+  std::span<const std::uint8_t> padding = {};  ///< [T]
   PatchGrid grid = {};
   /// Fills the weights [T, T] of one head.
-  std::function<void(Index layer, Index head, View<float, 2> weights)> map;
+  std::function<void(Index layer, Index head, View<float, 2> weights)> map = {};
+  /// What each head of a layer adds to the layer's output.
+  std::function<std::vector<HeadImportance>(Index layer)> importance = {};
+  std::function<Ablation(Index layer, Index head)> ablate = {};
 };
 
 /// Where heads come from.
@@ -29,12 +42,31 @@ struct HeadSource {
   Index heads = 0;  ///< of each layer
   Index texts = 0;
   bool causal = false;
+  Index window = 0;  ///< as in MapInfo
   /// Runs the model on one of the texts. What it returns is used before the next is asked for.
-  std::function<TextHeads(Index text)> attend;
+  std::function<TextHeads(Index text)> attend = {};
 };
 
+/// The heads of a model on texts or images. Borrows both.
+HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs);
+
+/// A head of a text in a model, for metrics that need more than its map. What is asked for twice is computed once.
+class HeadProbe;
+
+/// One number of one head in a model.
+struct ModelMetric {
+  std::string_view name;
+  std::string_view formula;
+  std::string_view source;
+  MetricValue (*function)(HeadProbe& probe);
+};
+
+/// Those that need more than a map: "output_change", "norm_share", "output_cosine" from what a head adds to its layer's
+/// output, and "ablation_output", "ablation_loss", which run the model again for each head.
+std::span<const ModelMetric> ModelMetrics();
+
 struct FinderOptions {
-  std::vector<std::string> metrics;               ///< names, as in Metrics()
+  std::vector<std::string> metrics;               ///< names, as in Metrics() and ModelMetrics()
   std::vector<std::int32_t> special_tokens = {};  ///< ids that count as special
   ProgressCallback progress = {};
 };
@@ -52,10 +84,10 @@ struct ScoredHead {
   std::vector<HeadScore> scores;  ///< in the order of the metrics asked for
 };
 
-/// Scores all heads, by layer and head. Never more than one map is in memory: [T, T] floats of the longest text. A text
-/// of the form [s][s], or [one token][s][s], is the repeated sequence of the metrics that need one. Nothing when
-/// `progress`, called after each head, stopped it. Throws kOption for an unknown metric or none, and whatever the
-/// source throws, the text's number (from 1) before the message.
+/// Scores all heads, by layer and head. Never more than one map is in memory: [T, T] floats of the longest text; none
+/// is computed when no metric needs it. A text of the form [s][s], or [one token][s][s], is the repeated sequence of
+/// the metrics that need one. Nothing when `progress`, called after each head, stopped it. Throws kOption for an
+/// unknown metric or none, and whatever the source throws, the text's number (from 1) before the message.
 std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options);
 
 /// Sorts by metric number `metric`, the largest mean first (the smallest when `ascending`); equal ones stay in order,

@@ -33,9 +33,10 @@ struct PatchGrid {
 /// What is known of a map beside its weights, the same for all heads of one text. Everything is optional; metrics that
 /// need what is not there have no value. Borrowed.
 struct MapInfo {
-  Index query_offset = 0;                             ///< query t is the token of key t + query_offset
-  bool causal = false;                                ///< no query may look at keys after itself
-  View<const std::uint8_t, 2> visible = {};           ///< [T, S]; 0 where a mask hides the key
+  Index query_offset = 0;                    ///< query t is the token of key t + query_offset
+  bool causal = false;                       ///< no query may look at keys after itself
+  Index window = 0;                          ///< a query looks at itself and the window − 1 keys before; 0: at all
+  View<const std::uint8_t, 2> visible = {};  ///< [T, S]; 0 where a mask hides the key
   std::span<const std::uint8_t> padded_queries = {};  ///< [T]; nonzero: padding
   std::span<const std::uint8_t> padded_keys = {};     ///< [S]
   std::span<const std::int32_t> tokens = {};          ///< [S], ids

@@ -4,15 +4,39 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "metrics/head_probe.h"
+
 namespace headlens {
 namespace {
+
+/// A metric of either table.
+struct NamedMetric {
+  const Metric* of_map = nullptr;
+  const ModelMetric* of_model = nullptr;
+};
+
+NamedMetric FindAnyMetric(std::string_view name) {
+  std::string more;
+  for (const ModelMetric& metric : ModelMetrics()) {
+    if (metric.name == name) return {nullptr, &metric};
+    more += ", " + std::string(metric.name);
+  }
+  try {
+    return {&FindMetric(name), nullptr};
+  } catch (const Error& error) {
+    throw Error(error.code(), error.what() + more);
+  }
+}
 
 /// Sums over texts, turned into means at the end.
 class Scores {
  public:
   Scores(const HeadSource& source, const FinderOptions& options) : source_(source), options_(options) {
     if (options.metrics.empty()) throw Error(ErrorCode::kOption, "no metric is asked for");
-    for (const std::string& name : options.metrics) metrics_.push_back(&FindMetric(name));
+    for (const std::string& name : options.metrics) {
+      metrics_.push_back(FindAnyMetric(name));
+      needs_maps_ = needs_maps_ || metrics_.back().of_map;
+    }
     for (Index layer = 0; layer < source.layers; ++layer)
       for (Index head = 0; head < source.heads; ++head)
         heads_.push_back({layer, head, std::vector<HeadScore>(metrics_.size())});
@@ -22,16 +46,18 @@ class Scores {
   bool AddText(Index text) {
     const TextHeads text_heads = source_.attend(text);
     const std::vector<std::uint8_t> special = SpecialMarks(text_heads.tokens);
-    MapInfo info;
-    info.causal = source_.causal;
-    info.tokens = text_heads.tokens;
-    info.special = special;
-    info.repeat = FindRepeat(text_heads.tokens);
-    info.grid = text_heads.grid;
-    const Tensor weights({text_heads.length, text_heads.length});
+    const MapInfo info = InfoOf(text_heads, special);
+    const Tensor weights({needs_maps_ ? text_heads.length : 0, text_heads.length});
+    HeadProbe probe(text_heads);
     for (std::size_t i = 0; i < heads_.size(); ++i) {
-      text_heads.map(heads_[i].layer, heads_[i].head, weights.view<2>());
-      AddMap(HeadMap(weights.view<2>(), info), heads_[i]);
+      ScoredHead& head = heads_[i];
+      std::optional<HeadMap> map;
+      if (needs_maps_) {
+        text_heads.map(head.layer, head.head, weights.view<2>());
+        map.emplace(weights.view<2>(), info);
+      }
+      probe.Seek(head.layer, head.head);
+      AddHead(map, probe, head);
       if (!Report(text, i + 1)) return false;
     }
     return true;
@@ -53,9 +79,22 @@ class Scores {
     return marks;
   }
 
-  void AddMap(const HeadMap& map, ScoredHead& head) const {
+  MapInfo InfoOf(const TextHeads& text, std::span<const std::uint8_t> special) const {
+    MapInfo info;
+    info.causal = source_.causal;
+    info.window = source_.window;
+    info.padded_queries = info.padded_keys = text.padding;
+    info.tokens = text.tokens;
+    info.special = special;
+    info.repeat = FindRepeat(text.tokens);
+    info.grid = text.grid;
+    return info;
+  }
+
+  void AddHead(const std::optional<HeadMap>& map, HeadProbe& probe, ScoredHead& head) const {
     for (std::size_t m = 0; m < metrics_.size(); ++m) {
-      const MetricValue value = metrics_[m]->function(map);
+      const MetricValue value =
+          metrics_[m].of_map ? metrics_[m].of_map->function(*map) : metrics_[m].of_model->function(probe);
       if (!value.value) continue;
       HeadScore& score = head.scores[m];
       score.mean = score.mean.value_or(0.0) + *value.value;
@@ -72,7 +111,8 @@ class Scores {
 
   const HeadSource& source_;
   const FinderOptions& options_;
-  std::vector<const Metric*> metrics_;
+  std::vector<NamedMetric> metrics_;
+  bool needs_maps_ = false;
   std::vector<ScoredHead> heads_;
 };
 

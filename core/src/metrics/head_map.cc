@@ -60,6 +60,7 @@ void HeadMap::CheckInfo() const {
 
 bool HeadMap::Sees(Index t, Index s) const {
   if (s < 0 || s >= keys() || (info_.causal && s > Position(t))) return false;
+  if (info_.window > 0 && Position(t) - s >= info_.window) return false;
   if (!info_.padded_keys.empty() && info_.padded_keys[static_cast<std::size_t>(s)]) return false;
   return !info_.visible || info_.visible(t, s);
 }

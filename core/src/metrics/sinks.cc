@@ -50,7 +50,7 @@ MetricValue SinkScore(const HeadMap& map, Index k) {
   }
   if (column == map.keys()) return {};
   return metrics::MeanOverRows(map, [&](Index t) -> std::optional<double> {
-    return map.Position(t) >= column ? std::optional(map.weight(t, column)) : std::nullopt;
+    return map.Position(t) >= column && map.Sees(t, column) ? std::optional(map.weight(t, column)) : std::nullopt;
   });
 }
 

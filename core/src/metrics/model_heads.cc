@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The heads of a model: their maps, what they add to their layer's output, and what is lost without them.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "Eigen/Core"
+#include "metrics/head_probe.h"
+#include "metrics/maps.h"
+
+namespace headlens {
+namespace {
+
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using EigenMap = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
+
+EigenMap AsEigen(const View<const float, 2>& x) {
+  return {x.data, x.shape[0], x.shape[1], Eigen::OuterStride<>(x.strides[0])};
+}
+
+MetricValue OfText(const std::optional<double>& value, Index terms) {
+  return value ? MetricValue{value, terms} : MetricValue{};
+}
+
+constexpr ModelMetric kModelMetrics[] = {
+    {"output_change", "||c_h|| / ||out||, c_h what the head adds to its layer's output, out the sum over heads",
+     "headlens", [](HeadProbe& probe) { return OfText(probe.Importance().output_change, probe.length()); }},
+    {"norm_share", "||c_h|| / sum_h ||c_h||", "headlens",
+     [](HeadProbe& probe) { return OfText(probe.Importance().norm_share, probe.length()); }},
+    {"output_cosine", "<c_h, out> / ||c_h|| ||out||", "headlens",
+     [](HeadProbe& probe) { return OfText(probe.Importance().cosine, probe.length()); }},
+    {"ablation_output", "||hidden - hidden without the head|| / ||hidden||, after the last layer", "headlens",
+     [](HeadProbe& probe) { return OfText(probe.WithoutHead().output_change, probe.length()); }},
+    {"ablation_loss", "loss of the next token without the head - loss (nats)",
+     "Michel et al. 2019, arXiv 1905.10650, by ablation",
+     [](HeadProbe& probe) {
+       const auto& loss_change = probe.WithoutHead().loss_change;
+       return OfText(loss_change ? loss_change() : std::nullopt, probe.length() - 1);
+     }},
+};
+
+/// −ln p(id) by softmax of the logits.
+double Loss(std::span<const float> logits, std::int32_t id) {
+  const auto largest = double{*std::max_element(logits.begin(), logits.end())};
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(double{logit} - largest);
+  return std::log(sum) + largest - double{logits[static_cast<std::size_t>(id)]};
+}
+
+/// Mean loss of the next tokens; logits of some rows at a time.
+double NextTokenLoss(const ModelAttention& attention, std::span<const std::int32_t> ids) {
+  constexpr Index kRows = 64;
+  const Index predictions = attention.length() - 1;
+  double sum = 0.0;
+  for (Index begin = 0; begin < predictions; begin += kRows) {
+    const Index end = std::min(begin + kRows, predictions);
+    const Tensor logits = attention.Logits(begin, end);
+    const auto width = static_cast<std::size_t>(logits.shape()[1]);
+    for (Index t = begin; t < end; ++t) {
+      sum += Loss(logits.values().subspan(static_cast<std::size_t>(t - begin) * width, width),
+                  ids[static_cast<std::size_t>(t) + 1]);
+    }
+  }
+  return sum / static_cast<double>(predictions);
+}
+
+/// ‖x − y‖ / ‖x‖
+std::optional<double> RelativeChange(std::span<const float> x, std::span<const float> y) {
+  double difference = 0.0, norm = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double d = double{x[i]} - double{y[i]};
+    difference += d * d;
+    norm += double{x[i]} * double{x[i]};
+  }
+  return norm > 0.0 ? std::optional(std::sqrt(difference / norm)) : std::nullopt;
+}
+
+/// One input in a model. Shared by the functions that are given away.
+class ModelText : public std::enable_shared_from_this<ModelText> {
+ public:
+  ModelText(const Model& model, const ModelInput& input) : model_(model), input_(input), attention_(Attend()) {}
+
+  TextHeads Heads() {
+    TextHeads heads;
+    heads.length = attention_.length();
+    heads.tokens = input_.ids;
+    heads.padding = input_.padding;
+    if (input_.image) heads.grid = Grid();
+    const auto self = shared_from_this();
+    heads.map = [self](Index layer, Index head, View<float, 2> weights) {
+      self->attention_.Map(layer, head, 0, self->attention_.length(), weights);
+    };
+    heads.importance = [self](Index layer) { return self->Importance(layer); };
+    heads.ablate = [self](Index layer, Index head) { return self->Ablate(layer, head); };
+    return heads;
+  }
+
+ private:
+  ModelAttention Attend() const {
+    AttendOptions options;
+    options.keep_values = true;
+    return model_.Attend(input_, options);
+  }
+
+  /// What is before the patches is CLS and its like.
+  PatchGrid Grid() const {
+    const ModelInfo& info = model_.info();
+    const Index columns = info.image_size / info.patch_size;
+    return {attention_.length() - columns * columns, columns, static_cast<double>(info.patch_size)};
+  }
+
+  std::vector<HeadImportance> Importance(Index layer) const {
+    const ModelInfo& info = model_.info();
+    const Index length = attention_.length(), d = info.head_dim;
+    const Tensor& values = attention_.Values(layer);
+    const Tensor weights({length, length}), heads({info.heads, length, d});
+    for (Index h = 0; h < info.heads; ++h) {
+      attention_.Map(layer, h, 0, length, weights.view<2>());
+      const Index group = h / (info.heads / info.kv_heads);
+      const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
+      Eigen::Map<RowMajor>(heads.view<3>().at(h), length, d).noalias() = AsEigen(weights.view<2>()) * AsEigen(v);
+    }
+    return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(), {});
+  }
+
+  Ablation Ablate(Index layer, Index head) {
+    const ModelInfo& info = model_.info();
+    const Tensor mask({info.layers, info.heads});
+    std::fill(mask.values().begin(), mask.values().end(), 1.0f);
+    mask.view<2>()(layer, head) = 0.0f;
+    AttendOptions options;
+    options.head_mask = mask.view<2>();
+    const auto without = std::make_shared<ModelAttention>(model_.Attend(input_, options));
+    const auto self = shared_from_this();
+    return {RelativeChange(attention_.hidden().values(), without->hidden().values()),
+            [self, without] { return self->LossChange(*without); }};
+  }
+
+  std::optional<double> LossChange(const ModelAttention& without) {
+    const ModelInfo& info = model_.info();
+    const bool predicts_tokens = info.causal && info.logits > 0 && info.logits == info.vocab_size;
+    if (!predicts_tokens || input_.ids.size() < 2 || !input_.padding.empty()) return std::nullopt;
+    if (!loss_) loss_ = NextTokenLoss(attention_, input_.ids);
+    return NextTokenLoss(without, input_.ids) - *loss_;
+  }
+
+  const Model& model_;
+  ModelInput input_;
+  ModelAttention attention_;
+  std::optional<double> loss_;
+};
+
+}  // namespace
+
+std::span<const ModelMetric> ModelMetrics() { return kModelMetrics; }
+
+HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs) {
+  const ModelInfo& info = model.info();
+  HeadSource source{info.layers, info.heads, static_cast<Index>(inputs.size()), info.causal, info.window};
+  source.attend = [&model, inputs](Index text) {
+    return std::make_shared<ModelText>(model, inputs[static_cast<std::size_t>(text)])->Heads();
+  };
+  return source;
+}
+
+}  // namespace headlens
