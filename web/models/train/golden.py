@@ -3,7 +3,7 @@
 tests/golden/model/tiny.safetensors, one text: `ids` I32 [T], `hidden` [L+1,T,D] after the embedding and after each layer,
 `weights` [L,H,T,T], `logits` [T,V]. Metadata: `text`, and `tokens` and `ids` as JSON lists.
 
-tests/golden/model/heads.safetensors, scores of the heads on rows <s>[s][s] of random tokens, as the model's card has them:
+tests/golden/model/heads.safetensors, scores of the heads on rows <s>[s][s] of random common tokens, as its card has them:
 `ids` I32 [B,T], the means over the rows `previous`, `induction`, `entropy_normalized`, `sharpness`, `distance`, `sink`
 [L,H], and the first row's `rollout` [T,T].
 """
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @torch.no_grad()
 def head_scores(model, half=32):
-    ids = repeated(torch.Generator().manual_seed(0), torch.arange(300, model.config["vocab_size"]), 16, half)
+    ids = repeated(torch.Generator().manual_seed(0), torch.arange(300, 1200), 16, half)
     maps = torch.stack(model.trace(ids)[1])  # [L,B,H,T,T]
     places = torch.arange(ids.shape[1], dtype=maps.dtype)
     previous, induction = repeat_scores(model, ids, half)
