@@ -26,6 +26,7 @@ class InputError : public std::runtime_error {
 
 void AddAttend(CLI::App& app);
 void AddMap(CLI::App& app);
+void AddHeads(CLI::App& app);
 void AddBench(CLI::App& app);
 void AddInfo(CLI::App& app);
 

@@ -63,6 +63,7 @@ int Run(int argc, char** argv) {
   app.footer("Exit status: 0 done, 1 could not be done, 2 wrong input or usage.");
   AddAttend(app);
   AddMap(app);
+  AddHeads(app);
   AddBench(app);
   AddInfo(app);
   try {

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/// headlens heads --model DIR --text-file FILE: which heads of a model do what, ranked.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/model_folder.h"
+#include "cli/progress.h"
+#include "headlens/head_finder.h"
+#include "nlohmann/json.hpp"
+
+namespace headlens::cli {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+struct HeadsOptions {
+  std::string model, text_file, tokens_file;
+  Ids tokens, special;
+  std::vector<std::string> metrics = {"induction_text",     "previous", "duplicate_text",
+                                      "entropy_normalized", "distance", "sink"};
+  bool ascending = false;
+  std::size_t top = 0;  // 0: all
+  std::string format = "table", backend = "simd";
+};
+
+/// The lines of a file that hold anything, without their ends.
+template <class Use>
+void ForEachLine(std::string_view text, const Use& use) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view content = text.substr(0, end);
+    if (content.ends_with('\r')) content.remove_suffix(1);
+    if (content.find_first_not_of(" \t") != std::string_view::npos) use(line, content);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+/// Ids apart by commas or spaces.
+Ids ParseIds(const std::string& place, std::string_view line) {
+  constexpr std::string_view kApart = ", \t";
+  Ids ids;
+  for (std::size_t at = line.find_first_not_of(kApart); at < line.size(); at = line.find_first_not_of(kApart, at)) {
+    const std::size_t end = std::min(line.find_first_of(kApart, at), line.size());
+    const std::string_view word = line.substr(at, end - at);
+    std::int32_t id = 0;
+    const auto [rest, failed] = std::from_chars(word.begin(), word.end(), id);
+    if (failed != std::errc{} || rest != word.end()) {
+      throw InputError(place + ": \"" + std::string(word.substr(0, 40)) + "\" is no id of a token");
+    }
+    ids.push_back(id);
+    at = end;
+  }
+  return ids;
+}
+
+std::vector<Ids> ReadTexts(const HeadsOptions& options) {
+  std::vector<Ids> texts;
+  if (!options.tokens.empty()) texts.push_back(options.tokens);
+  if (!options.tokens_file.empty()) {
+    ForEachLine(File(options.tokens_file).text(), [&](std::size_t line, std::string_view content) {
+      texts.push_back(ParseIds(options.tokens_file + ", line " + std::to_string(line), content));
+    });
+    if (texts.empty()) throw InputError(options.tokens_file + ": holds no tokens");
+  }
+  if (texts.empty()) {
+    throw InputError(
+        "--text-file, --tokens-file or --tokens is required: texts, one a line, or the ids of their tokens");
+  }
+  return texts;
+}
+
+/// Why the metric that ranks has no value anywhere, when it has none.
+void CheckRanked(const std::vector<ScoredHead>& heads, const std::string& metric) {
+  for (const ScoredHead& head : heads)
+    if (head.scores[0].mean) return;
+  std::string needs = "these texts have no such places";
+  for (const Metric& known : Metrics()) {
+    if (known.name != metric) continue;
+    if (known.needs & kNeedsRepeat) needs = "it needs texts of the form [s][s], or one token and [s][s]";
+    if (known.needs & kNeedsSpecial) needs = "it needs --special";
+    if (known.needs & kNeedsGrid) needs = "it needs images";
+  }
+  throw InputError("--metric " + metric + " has no value for any head: " + needs);
+}
+
+std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector<Ids>& texts) {
+  Blaming("--metric", [&] { ScoreHeads({}, {.metrics = options.metrics}); });  // names first: models take long to read
+  const Progress progress;
+  progress.Show("reading " + options.model);
+  const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
+  std::vector<ModelInput> inputs;
+  for (const Ids& ids : texts) inputs.push_back({.ids = ids});
+  FinderOptions finder{.metrics = options.metrics, .special_tokens = options.special};
+  int percent = -1;
+  finder.progress = [&](double done) {
+    if (const int now = static_cast<int>(100 * done); now != percent) {
+      percent = now;
+      progress.Show("heads of " + std::to_string(texts.size()) + " texts: " + std::to_string(percent) + " %");
+    }
+    return true;
+  };
+  const std::string given = options.tokens_file.empty() ? "--tokens" : options.tokens_file;
+  std::vector<ScoredHead> heads = Blaming(given, [&] { return ScoreHeads(HeadsOf(model, inputs), finder).value(); });
+  CheckRanked(heads, options.metrics[0]);
+  RankHeads(heads, 0, options.ascending);
+  if (options.top > 0 && options.top < heads.size()) heads.resize(options.top);
+  return heads;
+}
+
+std::string Formatted(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+void PrintTable(const std::vector<ScoredHead>& heads, const std::vector<std::string>& metrics) {
+  const auto padded = [](const std::string& text, std::size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+  };
+  std::cout << "layer  head";
+  for (const std::string& metric : metrics) std::cout << "  " << padded(metric, 8);
+  std::cout << "\n";
+  for (const ScoredHead& head : heads) {
+    std::cout << padded(std::to_string(head.layer), 5) << padded(std::to_string(head.head), 6);
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      const std::optional<double> mean = head.scores[m].mean;
+      std::cout << "  " << padded(mean ? Formatted("%.4f", *mean) : "-", std::max<std::size_t>(metrics[m].size(), 8));
+    }
+    std::cout << "\n";
+  }
+}
+
+void PrintCsv(const std::vector<ScoredHead>& heads, const std::vector<std::string>& metrics) {
+  std::cout << "layer,head";
+  for (const std::string& metric : metrics) std::cout << "," << metric;
+  std::cout << "\n";
+  for (const ScoredHead& head : heads) {
+    std::cout << head.layer << "," << head.head;
+    for (const HeadScore& score : head.scores) std::cout << "," << (score.mean ? Formatted("%.9g", *score.mean) : "");
+    std::cout << "\n";
+  }
+}
+
+void PrintJson(const std::vector<ScoredHead>& heads, const HeadsOptions& options, std::size_t texts) {
+  nlohmann::ordered_json result = {{"texts", texts}, {"metrics", options.metrics}};
+  result["heads"] = nlohmann::ordered_json::array();
+  for (const ScoredHead& head : heads) {
+    nlohmann::ordered_json scores = nlohmann::ordered_json::object();
+    for (std::size_t m = 0; m < options.metrics.size(); ++m) {
+      const HeadScore& score = head.scores[m];
+      scores[options.metrics[m]] = {{"mean", nullptr}, {"texts", score.texts}, {"n_valid", score.n_valid}};
+      if (score.mean) scores[options.metrics[m]]["mean"] = *score.mean;
+    }
+    result["heads"].push_back({{"layer", head.layer}, {"head", head.head}, {"scores", scores}});
+  }
+  std::cout << result.dump() << "\n";
+}
+
+void Heads(const HeadsOptions& options) {
+  const std::vector<Ids> texts = ReadTexts(options);
+  const std::vector<ScoredHead> heads = FindHeads(options, texts);
+  if (options.format == "table") PrintTable(heads, options.metrics);
+  if (options.format == "csv") PrintCsv(heads, options.metrics);
+  if (options.format == "json") PrintJson(heads, options, texts.size());
+}
+
+/// Names and formulas, for --help.
+std::string ListOfMetrics() {
+  std::string list = "Metrics:\n";
+  const auto add = [&list](std::string_view name, std::string_view formula) {
+    list += "  " + std::string(name) + std::string(22 - std::min<std::size_t>(name.size(), 21), ' ') +
+            std::string(formula) + "\n";
+  };
+  for (const Metric& metric : Metrics()) add(metric.name, metric.formula);
+  for (const ModelMetric& metric : ModelMetrics()) add(metric.name, metric.formula);
+  return list;
+}
+
+}  // namespace
+
+void AddHeads(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("heads", "Rank a model's heads by what they do");
+  const auto options = std::make_shared<HeadsOptions>();
+  command->add_option("--model", options->model, "Folder of a model, as Hugging Face has them")
+      ->required()
+      ->type_name("DIR");
+  CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of one text's tokens, as 1,2,3");
+  tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false);
+  command->add_option("--tokens-file", options->tokens_file, "File with the ids of a text's tokens in each line")
+      ->type_name("FILE")
+      ->excludes(tokens);
+  command
+      ->add_option("--metric", options->metrics,
+                   "Names of metrics, apart by commas: heads are ranked by the first, all are shown; see below")
+      ->delimiter(',')
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  command->add_flag("--ascending", options->ascending, "The smallest values first");
+  command->add_option("--top", options->top, "Only this many heads")->check(CLI::PositiveNumber)->type_name("N");
+  command->add_option("--special", options->special, "Ids of tokens that count as special, as 0,1")
+      ->delimiter(',')
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->type_name("IDS");
+  command->add_option("--format", options->format, "table, json or csv")
+      ->check(CLI::IsMember({"table", "json", "csv"}))
+      ->type_name("FORMAT");
+  AddBackendOption(*command, options->backend);
+  command->footer(ListOfMetrics());
+  command->callback([options] { Heads(*options); });
+}
+
+}  // namespace headlens::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `headlens heads` on the built-in model: PyTorch's scores, ranked, in three formats. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { kGolden, kRoot } from "../compare.js";
+import { readSafetensors, tensorOf } from "../safetensors.js";
+import { fails, headlens, succeeds, temporaryFolder } from "./support.js";
+
+const inFolder = temporaryFolder();
+const kModel = `${kRoot}web/models/tiny`;
+const kMetrics = ["previous", "induction", "entropy_normalized", "sharpness", "distance", "sink"];
+
+const golden = readSafetensors(`${kGolden}/model/heads.safetensors`);
+const ids = tensorOf(golden, "ids");
+const [rows = 0, length = 0] = ids.shape;
+const [, heads = 0] = tensorOf(golden, "previous").shape;
+
+/** The golden's rows as a file, with an empty line and another line end, which do not count. */
+function tokensFile(): string {
+  const lines = [...Array(rows).keys()].map((row) => [...ids.data.slice(row * length, (row + 1) * length)]);
+  const path = inFolder("rows.txt");
+  writeFileSync(path, lines.map((line, i) => line.join(i % 2 ? " " : ", ") + (i % 3 ? "\n" : "\r\n\n")).join(""));
+  return path;
+}
+
+const run = (...more: string[]): string => succeeds(["heads", "--model", kModel, ...more]);
+
+interface HeadsJson {
+  texts: number;
+  metrics: string[];
+  heads: { layer: number; head: number; scores: Record<string, { mean: number | null; texts: number; n_valid: number }> }[];
+}
+const json = (...more: string[]): HeadsJson => JSON.parse(run("--format", "json", ...more)) as HeadsJson;
+
+describe("scores", () => {
+  test("are PyTorch's, ranked by the first metric", () => {
+    const found = json("--tokens-file", tokensFile(), "--metric", kMetrics.join());
+    expect(found).toMatchObject({ texts: rows, metrics: kMetrics });
+    expect(found.heads).toHaveLength(32);
+    expect(found.heads[0]).toMatchObject({ layer: 0, head: 2 });
+    const previous = found.heads.map(({ scores }) => scores.previous?.mean ?? NaN);
+    expect(previous).toEqual([...previous].sort((a, b) => b - a));
+    for (const metric of kMetrics) {
+      for (const { layer, head, scores } of found.heads) {
+        const expected = tensorOf(golden, metric).data[layer * heads + head] ?? NaN;
+        expect(Math.abs((scores[metric]?.mean ?? NaN) - expected), metric).toBeLessThan(2e-5 * Math.max(expected, 1));
+      }
+    }
+    expect(found.heads[0]?.scores.previous).toMatchObject({ texts: rows, n_valid: rows * (length - 1) });
+    expect(found.heads[0]?.scores.induction).toMatchObject({ texts: rows, n_valid: rows * (length - 1) / 2 });
+  });
+
+  test("--top, --ascending, and the reference backend", () => {
+    const file = tokensFile();
+    const best = json("--tokens-file", file, "--metric", "induction", "--top", "1").heads;
+    expect(best).toHaveLength(1);
+    expect(best[0]).toMatchObject({ layer: 1, head: 4 });
+    const all = json("--tokens-file", file, "--metric", "sink").heads;
+    const ascending = json("--tokens-file", file, "--metric", "sink", "--ascending").heads;
+    expect(ascending.map(({ layer, head }) => [layer, head])).toEqual(all.map(({ layer, head }) => [layer, head]).reverse());
+    const reference = json("--tokens-file", file, "--metric", "sink", "--backend", "reference").heads;
+    expect(reference[0]?.scores.sink?.mean).toBeCloseTo(all[0]?.scores.sink?.mean ?? NaN, 5);
+  });
+
+  test("as CSV and as a table, they are the JSON's", () => {
+    const args = ["--tokens", "0,300,301,302,300,301,302", "--metric", "induction,next,distance", "--top", "5"];
+    const expected = json(...args).heads;
+    const csv = run(...args, "--format", "csv").trimEnd().split("\n");
+    expect(csv[0]).toBe("layer,head,induction,next,distance");
+    const table = run(...args).trimEnd().split("\n");
+    expect(table[0]).toBe("layer  head  induction      next  distance");
+    for (const [i, { layer, head, scores }] of expected.entries()) {
+      const [l, h, induction, next, distance] = csv[i + 1]?.split(",") ?? [];
+      expect([Number(l), Number(h)]).toEqual([layer, head]);
+      expect(Number(induction)).toBeCloseTo(scores.induction?.mean ?? NaN, 8);
+      expect(next).toBe(""); // this model does not look ahead
+      expect(Number(distance)).toBeCloseTo(scores.distance?.mean ?? NaN, 8);
+      expect(table[i + 1]?.trim().split(/ +/)).toEqual([
+        String(layer), String(head), scores.induction?.mean?.toFixed(4), "-", scores.distance?.mean?.toFixed(4)]);
+    }
+    expect(csv).toHaveLength(6);
+    expect(table).toHaveLength(6);
+  });
+
+  test("special tokens are those that are named", () => {
+    const [first] = json("--tokens", "0,300,301", "--metric", "special,sink", "--special", "0").heads;
+    // <s> is the only one, and the first.
+    expect(first?.scores.special?.mean).toBeCloseTo(first?.scores.sink?.mean ?? NaN, 12);
+  });
+
+  test("what is lost without a head: induction needs the previous-token head", () => {
+    const [first] = json("--tokens-file", tokensFile(), "--metric", "ablation_loss").heads;
+    expect(first).toMatchObject({ layer: 0, head: 2 });
+    expect(first?.scores.ablation_loss?.mean).toBeGreaterThan(1);
+  });
+});
+
+test("--help names every metric with its formula", () => {
+  const help = succeeds(["heads", "--help"]);
+  for (const name of [...kMetrics, "norm_share", "ablation_loss", "patch_distance"]) expect(help).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
+});
+
+describe("heads refuses", () => {
+  test.each([
+    [[], /--text-file, --tokens-file or --tokens is required/],
+    [["--tokens", "1", "--metric", "indukction"], /--metric: option error: no metric is called "indukction"; there are self, .*ablation_loss/],
+    [["--tokens", "1,2,3", "--metric", "induction"], /--metric induction has no value for any head: it needs texts of the form \[s\]\[s\]/],
+    [["--tokens", "1,2,3", "--metric", "special"], /it needs --special/],
+    [["--tokens", "1,2,3", "--metric", "patch_distance"], /it needs images/],
+    [["--tokens", "1", "--metric", "previous"], /no such places/],
+    [["--tokens", "1,99999"], /--tokens: value error: text 1: .*99999/],
+    [["--tokens", "1,x"], /--tokens/],
+    [["--tokens", "1", "--top", "0"], /--top/],
+    [["--tokens", "1", "--format", "xml"], /--format/],
+    [["--tokens", "1", "--tokens-file", "x"], /--tokens/],
+    [["--tokens-file", "/nowhere/x"], /\/nowhere\/x: No such file/],
+  ])("%j", (args, message) => { fails(["heads", "--model", kModel, ...args], 2, message); });
+
+  test.each([
+    ["words", "1 2\n3 four\n", /bad\.txt, line 2: "four" is no id of a token/],
+    ["a number that is too large", "99999999999", /line 1: "99999999999" is no id/],
+    ["nothing", "\n \r\n", /bad\.txt: holds no tokens/],
+    ["only commas", "1,2\n,,\n", /bad\.txt: value error: text 2: got 0 tokens|bad\.txt: value error: text 2/],
+    ["too many tokens", "1 ".repeat(257), /bad\.txt: value error: text 1: .*257/],
+    ["bytes of any kind", "\u0000\u0001", /bad\.txt, line 1/],
+  ])("a file with %s", (_, content, message) => {
+    writeFileSync(inFolder("bad.txt"), content);
+    fails(["heads", "--model", kModel, "--tokens-file", inFolder("bad.txt")], 2, message);
+  });
+
+  test("no model", () => {
+    expect(headlens(["heads", "--tokens", "1"])).toMatchObject({ status: 2 });
+    fails(["heads", "--model", inFolder("nowhere"), "--tokens", "1"], 2, /nowhere\/config\.json: No such file/);
+  });
+});
