@@ -2,9 +2,9 @@
 /// What is lost without a head.
 #include <algorithm>
 
-#include "Eigen/Core"
 #include "checks.h"
 #include "headlens/attribution.h"
+#include "metrics/dense.h"
 #include "metrics/maps.h"
 
 namespace headlens {
@@ -67,15 +67,6 @@ std::vector<HeadImportance> FromProducts(std::span<const double> squares, std::s
   return result;
 }
 
-using Dense = Eigen::MatrixXd;
-
-Dense ToDense(const View<const float, 2>& x) {
-  Dense dense(x.shape[0], x.shape[1]);
-  for (Index i = 0; i < x.shape[0]; ++i)
-    for (Index j = 0; j < x.shape[1]; ++j) dense(i, j) = double{x(i, j)};
-  return dense;
-}
-
 }  // namespace
 
 std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions, View<const float, 2> output) {
@@ -94,17 +85,17 @@ std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> heads, View<c
   if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {width});
   const Dense weight = ToDense(out_weight);
   std::vector<Dense> z;
-  Dense output = Dense::Zero(length, width);
+  Dense output = Dense::Zero(EigenIndex(length), EigenIndex(width));
   for (Index e = 0; e < width && !bias.empty(); ++e)
-    output.col(e).setConstant(double{bias[static_cast<std::size_t>(e)]});
+    output.col(EigenIndex(e)).setConstant(double{bias[static_cast<std::size_t>(e)]});
   for (Index h = 0; h < count; ++h) {
     z.push_back(ToDense(metrics::Slice(heads, h)));
-    output.noalias() += z.back() * weight.middleCols(h * d, d).transpose();
+    output.noalias() += z.back() * weight.middleCols(EigenIndex(h * d), EigenIndex(d)).transpose();
   }
   std::vector<double> squares, with_output;
   for (Index h = 0; h < count; ++h) {
     const Dense& head = z[static_cast<std::size_t>(h)];
-    const auto part = weight.middleCols(h * d, d);
+    const auto part = weight.middleCols(EigenIndex(h * d), EigenIndex(d));
     squares.push_back(std::max((head * (part.transpose() * part)).cwiseProduct(head).sum(), 0.0));
     with_output.push_back((output * part).cwiseProduct(head).sum());
   }

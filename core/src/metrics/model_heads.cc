@@ -4,19 +4,12 @@
 #include <cmath>
 #include <memory>
 
-#include "Eigen/Core"
+#include "metrics/dense.h"
 #include "metrics/head_probe.h"
 #include "metrics/maps.h"
 
 namespace headlens {
 namespace {
-
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using EigenMap = Eigen::Map<const RowMajor, 0, Eigen::OuterStride<>>;
-
-EigenMap AsEigen(const View<const float, 2>& x) {
-  return {x.data, x.shape[0], x.shape[1], Eigen::OuterStride<>(x.strides[0])};
-}
 
 MetricValue OfText(const std::optional<double>& value, Index terms) {
   return value ? MetricValue{value, terms} : MetricValue{};
@@ -118,7 +111,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
       attention_.Map(layer, h, 0, length, weights.view<2>());
       const Index group = h / (info.heads / info.kv_heads);
       const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
-      Eigen::Map<RowMajor>(heads.view<3>().at(h), length, d).noalias() = AsEigen(weights.view<2>()) * AsEigen(v);
+      AsEigen(metrics::Slice(heads.view<3>(), h)).noalias() = AsEigen(weights.view<2>()) * AsEigen(v);
     }
     return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(), {});
   }

@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "Eigen/Core"
 #include "checks.h"
 #include "headlens/attribution.h"
+#include "metrics/dense.h"
 #include "metrics/maps.h"
 
 namespace headlens {
 namespace {
-
-using EigenMap = Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-
-EigenMap AsEigen(const Matrix& m) {
-  return {m.values().data(), static_cast<Eigen::Index>(m.rows()), static_cast<Eigen::Index>(m.columns())};
-}
 
 void CheckDiscardRatio(double ratio) {
   if (!(ratio >= 0.0 && ratio < 1.0)) {

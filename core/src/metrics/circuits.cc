@@ -9,23 +9,21 @@
 #include "Eigen/QR"
 #include "Eigen/SVD"
 #include "checks.h"
+#include "metrics/dense.h"
 
 namespace headlens {
 namespace {
 
-using Dense = Eigen::MatrixXd;
-using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 /// The matrix in fp64, its columns times `factors` when there are any. Throws kValue for what is not finite.
-Dense ToDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
+Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
   if (ElementCount(SizesOf(x)) == 0 || !x) {
     throw Error(ErrorCode::kShape, std::string(name) + " of shape " + ToString(SizesOf(x)) + " is empty");
   }
-  if (!factors.empty()) ExpectSizes("norm", {static_cast<Index>(factors.size())}, {x.shape[1]});
-  Dense dense(x.shape[0], x.shape[1]);
-  for (Index i = 0; i < x.shape[0]; ++i) {
-    for (Index j = 0; j < x.shape[1]; ++j)
-      dense(i, j) = double{x(i, j)} * (factors.empty() ? 1.0 : double{factors[static_cast<std::size_t>(j)]});
+  Dense dense = ToDense(x);
+  if (!factors.empty()) {
+    ExpectSizes("norm", {static_cast<Index>(factors.size())}, {x.shape[1]});
+    const Eigen::Map<const Eigen::RowVectorXf> row(factors.data(), dense.cols());
+    dense.array().rowwise() *= row.cast<double>().array();
   }
   if (!dense.allFinite()) throw Error(ErrorCode::kValue, std::string(name) + " has values that are not finite");
   return dense;
@@ -39,10 +37,10 @@ struct Factors {
 Factors FactorsOf(CircuitKind kind, const HeadWeights& head) {
   if (kind == CircuitKind::kQk) {
     ExpectSizes("k of a head", SizesOf(head.k), SizesOf(head.q));
-    return {ToDense("q", head.q, head.norm).transpose(), ToDense("k", head.k, head.norm)};
+    return {CheckedDense("q", head.q, head.norm).transpose(), CheckedDense("k", head.k, head.norm)};
   }
   ExpectSizes("o of a head", SizesOf(head.o), {head.v.shape[1], head.v.shape[0]});
-  return {ToDense("o", head.o), ToDense("v", head.v, head.norm)};
+  return {CheckedDense("o", head.o), CheckedDense("v", head.v, head.norm)};
 }
 
 /// R of x = Q R: what is left of a tall matrix when only lengths and angles of its columns matter.
@@ -67,16 +65,16 @@ using CopyRow = std::function<void(Index row, std::span<float> to)>;
 Matrix ProductOfRows(Index rows, Index width, const CopyRow& embedding, const CopyRow& unembedding) {
   constexpr Index kBlock = 256;
   Matrix product(width, width);
-  Eigen::Map<RowMajor> sum(product.values().data(), width, width);
+  auto sum = AsEigen(product);
   std::vector<float> row(static_cast<std::size_t>(width));
-  RowMajor e, u;
+  RowMajor<double> e, u;
   for (Index begin = 0; begin < rows; begin += kBlock) {
     const Index count = std::min(kBlock, rows - begin);
     for (const auto& [block, copy] : {std::pair(&e, &embedding), std::pair(&u, &unembedding)}) {
-      block->resize(count, width);
+      block->resize(EigenIndex(count), EigenIndex(width));
       for (Index i = 0; i < count; ++i) {
         (*copy)(begin + i, row);
-        block->row(i) = Eigen::Map<const Eigen::RowVectorXf>(row.data(), width).cast<double>();
+        block->row(EigenIndex(i)) = Eigen::Map<const Eigen::RowVectorXf>(row.data(), EigenIndex(width)).cast<double>();
       }
     }
     sum.noalias() += e.transpose() * u;
@@ -168,8 +166,7 @@ std::vector<std::complex<double>> FullEigenvalues(CircuitKind kind, const HeadWe
   const Factors factors = FactorsOf(kind, head);
   const Index width = factors.left.rows();
   ExpectSizes("vocabulary", {vocabulary.rows(), vocabulary.columns()}, {width, width});
-  const Eigen::Map<const RowMajor> product(vocabulary.values().data(), width, width);
-  return EigenvaluesOf(factors.right * product * factors.left);
+  return EigenvaluesOf(factors.right * AsEigen(vocabulary) * factors.left);
 }
 
 std::optional<double> CopyingScore(std::span<const std::complex<double>> eigenvalues) {
