@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "headlens/checkpoint.h"
+#include "headlens/preprocess.h"
 #include "headlens/safetensors.h"
 #include "support.h"
 
@@ -354,6 +355,40 @@ TEST_CASE("parameters that are missing or of another shape are named in full") {
   };
   CHECK(load(true) == "parameter " + missing + " is missing; expected shape (24,)");
   CHECK(load(false) == "parameter " + missing + " has shape (3, 8), expected (24,)");
+}
+
+TEST_CASE("pictures become what PyTorch makes of them") {
+  const Golden golden(GoldenFolder("vit") + "/expected.safetensors");
+  const ImageProcessor processor = ReadImageProcessor(ReadText(GoldenFolder("vit") + "/preprocessor_config.json"));
+  const RawTensor picture = golden.file.Find("picture").value();
+  const Index height = picture.shape[0], width = picture.shape[1];
+  const std::span rgba(reinterpret_cast<const std::uint8_t*>(picture.data),
+                       static_cast<std::size_t>(width * height * 4));
+  const Tensor expected = golden.Expected("pixels");
+  const Tensor got = Preprocess(rgba, width, height, 12, processor);
+  REQUIRE(got.shape() == expected.shape());
+  CheckClose("pixels", got.values(), expected.values(), 8 * kEpsilon * MaxNorm(expected.values()));
+  // Of the right size already, it stays as it is.
+  const ImageProcessor plain{false, 1.0f, {0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}};
+  const Tensor same = Preprocess(rgba.first(400), 10, 10, 10, plain);
+  for (Index c = 0; c < 3; ++c)
+    for (Index i = 0; i < 100; ++i)
+      CHECK(same.data()[c * 100 + i] == static_cast<float>(rgba[static_cast<std::size_t>(i * 4 + c)]));
+  CHECK_THROWS_AS(Preprocess(rgba.first(400), 10, 10, 12, plain), Error);
+  CHECK_THROWS_AS(Preprocess(rgba.first(399), 10, 10, 10, plain), Error);
+  CHECK_THROWS_AS(Preprocess(rgba, 0, 0, 10, plain), Error);
+  const auto refuses = [](const char* text, ErrorCode code, const char* words) {
+    const std::string message = Refusal(code, [&] { ReadImageProcessor(text); });
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+  };
+  CHECK(ReadImageProcessor("{}").mean == std::vector<float>{0.5f, 0.5f, 0.5f});
+  CHECK(ReadImageProcessor(R"({"size": 224, "do_rescale": false, "do_normalize": false})").rescale == 1.0f);
+  refuses("[1]", ErrorCode::kFormat, "preprocessor_config.json is not a JSON object");
+  refuses(R"({"resample": 3})", ErrorCode::kUnsupported, "resample is 3, supported is 2");
+  refuses(R"({"do_center_crop": true})", ErrorCode::kUnsupported, "do_center_crop is true");
+  refuses(R"({"size": {"shortest_edge": 224}})", ErrorCode::kUnsupported, "supported is {\"height\": N, \"width\": N}");
+  refuses(R"({"image_mean": [0.5, 0.5]})", ErrorCode::kValue, "image_mean is [0.5,0.5], expected 3 numbers");
+  refuses(R"({"image_std": [1, 0, 1]})", ErrorCode::kValue, "image_std must hold positive numbers");
 }
 
 TEST_CASE("weights can be read back") {

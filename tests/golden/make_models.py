@@ -14,6 +14,7 @@ What a folder holds
         weights    [layers, heads, T, T] of every layer and head
         hidden     [layers + 1, T, D] the residual stream before each layer and after the last
         logits     [T, vocab], or [1, labels]; absent where the model has none
+        picture, pixels    RGBA bytes [height, width, 4], and what preprocessor_config.json makes of them [3, size, size]
         head_mask, ablated    [layers, heads] factors of the heads' outputs, and the stream after the last layer then
 
 How the numbers come about
@@ -33,7 +34,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from make import write_safetensors
+from files import safetensors
 
 FOLDER = pathlib.Path(__file__).parent / "models"
 
@@ -474,15 +475,30 @@ def make_inputs(config, length, generator):
     return inputs
 
 
+PROCESSOR = {"do_resize": True, "size": {"height": 12, "width": 12}, "resample": 2, "do_rescale": True,
+             "rescale_factor": 1 / 255, "do_normalize": True, "image_mean": [0.485, 0.456, 0.406],
+             "image_std": [0.229, 0.224, 0.225], "image_processor_type": "ViTImageProcessor"}
+
+
+def preprocess(picture):
+    """Resized as torchvision does it (antialiased, rounded to bytes), rescaled, normalised."""
+    channels = picture[..., :3].permute(2, 0, 1).double().unsqueeze(0)
+    size = (PROCESSOR["size"]["height"], PROCESSOR["size"]["width"])
+    resized = F.interpolate(channels, size=size, mode="bilinear", antialias=True, align_corners=False)[0].round()
+    mean, deviation = (torch.tensor(PROCESSOR[key]).double().reshape(3, 1, 1) for key in ["image_mean", "image_std"])
+    return (resized * PROCESSOR["rescale_factor"] - mean) / deviation
+
+
 def write_weights(folder, tensors, shards):
     """One file, or shards of about the same number of tensors with their index."""
     if shards == 1:
-        return write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
+        (folder / "model.safetensors").write_bytes(safetensors(tensors, {"format": "pt"}))
+        return
     names, where = sorted(tensors), {}
     for i in range(shards):
         file = f"model-{i + 1:05}-of-{shards:05}.safetensors"
         part = names[i * len(names) // shards:(i + 1) * len(names) // shards]
-        write_safetensors(folder / file, {name: tensors[name] for name in part}, {"format": "pt"})
+        (folder / file).write_bytes(safetensors({name: tensors[name] for name in part}, {"format": "pt"}))
         where |= {name: file for name in part}
     size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
     index = {"metadata": {"total_size": size}, "weight_map": where}
@@ -518,9 +534,13 @@ def make(name, config, dtype=torch.float32, shards=1, rename=lambda name: name, 
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     if tokenizer:
         (folder / "tokenizer.json").write_text(json.dumps(tokenizer, ensure_ascii=False) + "\n")
+    if config["model_type"] == "vit" and config["num_channels"] == 3:
+        (folder / "preprocessor_config.json").write_text(json.dumps(PROCESSOR, indent=1) + "\n")
+        results["picture"] = torch.randint(256, [31, 10, 4], generator=generator, dtype=torch.uint8)  # one side shrinks
+        results["pixels"] = preprocess(results["picture"])
     write_weights(folder, tensors, shards)
-    write_safetensors(folder / "expected.safetensors",
-                      inputs | {key: value.float() for key, value in results.items()}, {"model": name})
+    stored = {key: value.float() if value.is_floating_point() else value for key, value in results.items()}
+    (folder / "expected.safetensors").write_bytes(safetensors(inputs | stored, {"model": name}))
 
 
 def main():

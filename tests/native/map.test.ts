@@ -148,6 +148,67 @@ describe.each(["light", "dark"] as const)("the %s picture", (theme) => {
   });
 });
 
+describe("models of every family", () => {
+  const folderOf = (name: string): string => `${kGolden}/models/${name}`;
+
+  /** The maps of a golden model, which must be PyTorch's. */
+  function expectGolden(name: string, ...input: string[]): Omit<MapsJson, "maps"> & { patches?: number[] } {
+    const expected = readSafetensors(`${folderOf(name)}/expected.safetensors`);
+    succeeds(["map", "--model", folderOf(name), "--out", inFolder("family.json"), ...input]);
+    const { maps, ...rest } = JSON.parse(readFileSync(inFolder("family.json")).toString()) as MapsJson;
+    const tolerance = 64 * kEpsilon * maxNorm(tensorOf(expected, "hidden").data);
+    const all = tensorOf(expected, "weights");
+    expectClose(name, { data: maps.flat(3), shape: all.shape }, all, tolerance);
+    return rest;
+  }
+
+  test.each(["llama_yarn", "mistral", "qwen2_shards", "gpt2", "gpt2_f16_bare"])("%s", (name) => {
+    const tokens = [...tensorOf(readSafetensors(`${folderOf(name)}/expected.safetensors`), "ids").data];
+    expect(expectGolden(name, "--tokens", tokens.join(","))).toMatchObject({ tokens, causal: true });
+  });
+
+  test("a model that looks both ways: every cell is in the CSV and in the picture", () => {
+    const args = ["map", "--model", folderOf("bert"), "--tokens", "5,6,7,8", "--layer", "0", "--head", "1"];
+    succeeds([...args, "--out", inFolder("both.csv")]);
+    expect(readFileSync(inFolder("both.csv"), "utf8").trimEnd().split("\n")).toHaveLength(1 + 16);
+    succeeds([...args, "--out", inFolder("both.svg")]);
+    const [, data = ""] = /base64,([^"]+)"/.exec(readFileSync(inFolder("both.svg"), "utf8")) ?? [];
+    const image = PNG.sync.read(Buffer.from(data, "base64"));
+    expect([...image.data].filter((value, at) => at % 4 === 3 && value !== 255)).toEqual([]);
+  });
+
+  test("a picture for a model that reads pictures", () => {
+    const expected = readSafetensors(`${folderOf("vit")}/expected.safetensors`);
+    const { data, shape: [height = 0, width = 0] } = tensorOf(expected, "picture");
+    const picture = new PNG({ width, height });
+    picture.data.set(data);
+    writeFileSync(inFolder("picture.png"), PNG.sync.write(picture));
+    const model = folderOf("vit");
+    const out = inFolder("vit.json");
+    succeeds(["map", "--model", model, "--image", inFolder("picture.png"), "--out", out]);
+    const maps = JSON.parse(readFileSync(out, "utf8")) as Omit<MapsJson, "tokens"> & { patches: number[] };
+    expect(maps).toMatchObject({ patches: [3, 3], causal: false, layers: [0, 1], heads: [0, 1, 2, 3] });
+    for (const row of maps.maps.flat(2)) expect(row.reduce((a, b) => a + b, 0)).toBeCloseTo(1, 5);
+    fails(["map", "--model", model, "--out", out], 2, /--image is required/);
+    fails(["map", "--model", model, "--out", out, "--tokens", "1"], 2, /--image is required/);
+    fails(["map", "--model", kModel, "--out", out, "--image", inFolder("picture.png")], 2, /--image: the model reads tokens/);
+    fails(["map", "--model", model, "--out", out, "--image", `${model}/config.json`], 2, /config\.json: is no PNG picture/);
+    fails(["map", "--model", model, "--out", out, "--image", inFolder("nothing.png")], 2, /nothing\.png: No such file/);
+  });
+
+  test.each([
+    ["{}", /index\.json: format error: there is no weight_map/],
+    ['{"weight_map": {"a": "../../etc/passwd.safetensors"}}', /weight_map names "\.\.\/\.\./],
+    ['{"weight_map": {"a": "nowhere.safetensors"}}', /nowhere\.safetensors: No such file/],
+    ['{"weight_map": {}}', /parameter model\.\S+ is missing/],
+  ])("an index that says %s", (text, message) => {
+    mkdirSync(inFolder("shards"), { recursive: true });
+    writeFileSync(inFolder("shards/config.json"), readFileSync(`${folderOf("qwen2_shards")}/config.json`));
+    writeFileSync(inFolder("shards/model.safetensors.index.json"), text);
+    fails(["map", "--model", inFolder("shards"), "--tokens", "1", "--out", inFolder("x.json")], 2, message);
+  });
+});
+
 test("a picture of one map, a pixel a cell, and the size that is chosen without --cell", () => {
   const small = PNG.sync.read(map("small.png", "--layer", "0", "--head", "0", "--cell", "1"));
   expect([small.width, small.height]).toEqual([length + 2 * kLine, length + 2 * kLine]);

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models: the built-in one against PyTorch's numbers, where models come from, and every way in which reading one can fail. */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { File } from "node:buffer";
 import type { ServerResponse } from "node:http";
 import { pathToFileURL } from "node:url";
-import { load, type AsyncEngine, type AsyncModel, type Engine, type Model, type ModelAttention } from "headlens";
+import {
+  load,
+  type AsyncEngine,
+  type AsyncModel,
+  type AttendOptions,
+  type Engine,
+  type Model,
+  type ModelAttention,
+  type Tensor,
+  type TensorLike,
+} from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serve, type Server } from "./server.js";
 import {
@@ -17,6 +27,7 @@ import {
   maxNorm,
   readSafetensors,
   tensorOf,
+  type Safetensors,
 } from "./support.js";
 
 const kFolder = `${kRoot}web/models/tiny`;
@@ -71,6 +82,243 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
     const logits = tensorOf(golden, "logits");
     expectClose("logits", attention.logits(), logits, tolerance * Math.max(1, maxNorm(logits.data)));
     attention.dispose();
+  });
+});
+
+/** The folders of tests/golden/models: each with its config and what PyTorch made of it. */
+const kModels = readdirSync(`${kGolden}/models`).sort();
+const folderOf = (name: string): string => `${kGolden}/models/${name}`;
+const expectedOf = (name: string): Safetensors => readSafetensors(`${folderOf(name)}/expected.safetensors`);
+
+/** The files of a folder, as a file input gives them. */
+function filesOf(name: string): File[] {
+  const names = readdirSync(folderOf(name)).filter((file) => file !== "expected.safetensors");
+  return names.map((file) => new File([readFileSync(`${folderOf(name)}/${file}`)], file));
+}
+
+/** What the golden gives the model, as the caller would. */
+function inputOf(golden: Safetensors): [ids: number[] | TensorLike, options: AttendOptions] {
+  const { tensors } = golden;
+  const image = tensors.get("image");
+  if (image) return [{ data: Float32Array.from(image.data), shape: image.shape }, {}];
+  const segments = tensors.get("segments");
+  const padding = tensors.get("padding");
+  const options = {
+    ...(segments && { segments: [...segments.data] }),
+    ...(padding && { paddingMask: [...padding.data].map((value) => value === 1) }),
+  };
+  return [[...tensorOf(golden, "ids").data], options];
+}
+
+/** Part `index` of `count` equal parts along the first dimensions. */
+function part({ data, shape }: { data: ArrayLike<number>; shape: number[] }, index: number, drop: number): Tensor {
+  const rest = shape.slice(drop);
+  const size = rest.reduce((a, b) => a * b, 1);
+  return { data: Float32Array.from(Array.from(data).slice(index * size, (index + 1) * size)), shape: rest };
+}
+
+describe.each([false, true])("models of every family, worker: %s", (worker) => {
+  let engine: Engine | AsyncEngine;
+  let server: Server;
+  beforeAll(async () => {
+    engine = await load({ worker });
+    server = await serve(kRoot);
+  });
+  afterAll(async () => {
+    engine.dispose();
+    await server.close();
+  });
+
+  /** Every map and the logits. */
+  async function expectGolden(model: Model | AsyncModel, name: string): Promise<void> {
+    const golden = expectedOf(name);
+    const [input, options] = inputOf(golden);
+    const logits = golden.tensors.get("logits");
+    const attention = await model.attend(input, { ...options, logits: logits !== undefined });
+    const weights = tensorOf(golden, "weights");
+    const tolerance = 64 * kEpsilon * maxNorm(tensorOf(golden, "hidden").data);
+    for (let layer = 0; layer < model.info.layers; ++layer) {
+      for (let head = 0; head < model.info.heads; ++head) {
+        const expected = part(weights, layer * model.info.heads + head, 2);
+        expectClose(`layer ${layer} head ${head}`, await attention.map(layer, head), expected, tolerance);
+      }
+    }
+    if (logits) expectClose("logits", await attention.logits(), logits, 64 * kEpsilon * maxNorm(logits.data));
+    else await expectError(() => model.attend(input, { ...options, logits: true }), "unsupported", /logits/);
+    attention.dispose();
+  }
+
+  test.each(kModels)("%s from a URL: PyTorch's maps and logits", async (name) => {
+    const model = await engine.loadModel(`${server.url}tests/golden/models/${name}`);
+    expect(model.info.name).toBe(name);
+    const config = JSON.parse(readFileSync(`${folderOf(name)}/config.json`, "utf8")) as Record<string, unknown>;
+    const type = String(config.model_type);
+    expect(model.info.family).toBe(["mistral", "qwen2"].includes(type) ? "llama" : type);
+    expect(model.info.causal).toBe(!["bert", "vit"].includes(type));
+    await expectGolden(model, name);
+    model.dispose();
+  });
+
+  test.each(["gpt2_f16_bare", "qwen2_shards", "bert", "vit"])("%s from files, and without an index", async (name) => {
+    for (const files of [filesOf(name), filesOf(name).filter((file) => !file.name.endsWith("index.json"))]) {
+      const model = await engine.loadModel(files as never);
+      await expectGolden(model, name);
+      model.dispose();
+    }
+  });
+
+  test("progress over all shards", async () => {
+    const seen: [number, number][] = [];
+    const onProgress = (...bytes: [number, number]): number => seen.push(bytes);
+    const model = await engine.loadModel(`${server.url}tests/golden/models/qwen2_shards`, { onProgress });
+    const size = filesOf("qwen2_shards").reduce((sum, file) => sum + file.size, 0);
+    await expect.poll(() => seen.at(-1)).toEqual([size, size]);
+    model.dispose();
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["{", "format", /index.json/],
+    ["{}", "format", /weight_map is undefined/],
+    ['{"weight_map": {"a": "../model.safetensors"}}', "format", /weight_map names "..\/model.safetensors"/],
+    ['{"weight_map": {"a": "nowhere.safetensors"}}', "model-load", /nowhere.safetensors: HTTP status 404/],
+    ['{"weight_map": {"a": "model-00001-of-00003.safetensors"}}', "shape", /parameter model\.\S+ is missing/],
+  ])("an index that says %s", (text, code, message) => {
+    const files = filesOf("qwen2_shards").filter((file) => !file.name.endsWith("index.json"));
+    const index = new File([text], "model.safetensors.index.json");
+    return expectError(() => engine.loadModel([...files, index] as never), code as "format", message);
+  });
+
+  test("a tokenizer is missed where one is needed", () =>
+    expectError(() => engine.loadModel(filesOf("gpt2").filter((file) => file.name !== "tokenizer.json") as never), "model-load", /^tokenizer.json/));
+
+  test("texts of GPT-2 and BERT, and two texts at once", async () => {
+    const gpt2 = await engine.loadModel(filesOf("gpt2") as never);
+    const one = await gpt2.attend("the cat at café");
+    expect(joined(one.tokens)).toBe("the cat at café");
+    await expectError(() => gpt2.attend("a", { textPair: "b" }), "option", /textPair needs/);
+    gpt2.dispose();
+    const bert = await engine.loadModel(filesOf("bert") as never);
+    const pair = await bert.attend("The cats sat.", { textPair: "the cat" });
+    expect(pair.tokens).toEqual(["[CLS]", "the", "cat", "##s", "sat", ".", "[SEP]", "the", "cat", "[SEP]"]);
+    const same = await bert.attend([...pair.ids], { segments: [0, 0, 0, 0, 0, 0, 0, 1, 1, 1] });
+    expect(await pair.map(1, 1)).toEqual(await same.map(1, 1));
+    const other = await bert.attend([...pair.ids]);
+    expect(await other.map(1, 1)).not.toEqual(await same.map(1, 1));
+    const pixels = await pair.pixels(0, 0);
+    expect(pixels.data.filter((value, i) => i % 4 === 3 && value !== 255)).toHaveLength(0);
+    bert.dispose();
+  });
+
+  test("heads are ablated, values zeroed", async () => {
+    const model = await engine.loadModel(filesOf("gpt2") as never);
+    const golden = expectedOf("gpt2");
+    const mask = tensorOf(golden, "head_mask");
+    const ids = [...tensorOf(golden, "ids").data];
+    const whole = await model.attend(ids, { logits: true });
+    const headMask = { data: Float32Array.from(mask.data), shape: mask.shape };
+    const ablated = await model.attend(ids, { logits: true, headMask });
+    const ones = { data: headMask.data.map(() => 1), shape: mask.shape };
+    const neutral = await model.attend(ids, { logits: true, headMask: ones });
+    expect(await neutral.logits()).toEqual(await whole.logits());
+    expect(await ablated.logits()).not.toEqual(await whole.logits());
+    // The first layer's weights do not depend on its outputs.
+    expect(await ablated.map(0, 0)).toEqual(await whole.map(0, 0));
+    const zeroed = await model.attend(ids, { logits: true, zeroedToken: 3 });
+    const [before, after] = [await whole.logits({ rows: [0, 3] }), await zeroed.logits({ rows: [0, 3] })];
+    expectClose("tokens before the zeroed one", after, before, 64 * kEpsilon * maxNorm(before.data));
+    expect(await zeroed.logits({ rows: [3, 4] })).not.toEqual(await whole.logits({ rows: [3, 4] }));
+    model.dispose();
+  });
+
+  test("a picture's bytes are resized and normalised as PyTorch does it", async () => {
+    const model = await engine.loadModel(filesOf("vit") as never);
+    const golden = expectedOf("vit");
+    const { data, shape: [height = 0, width = 0] } = tensorOf(golden, "picture");
+    const pixels = tensorOf(golden, "pixels");
+    const tensor = { data: Float32Array.from(pixels.data), shape: pixels.shape };
+    const byTensor = await model.attend(tensor, { logits: true });
+    const byBytes = await model.attend({ data: Uint8ClampedArray.from(data), width, height }, { logits: true });
+    const logits = await byTensor.logits();
+    expectClose("logits", await byBytes.logits(), logits, 64 * kEpsilon * maxNorm(logits.data));
+    expect(byBytes.patches).toEqual([3, 3]);
+    expect(byBytes.tokens).toEqual(["[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "2,0", "2,1", "2,2"]);
+    expect(byBytes.ids).toEqual([]);
+    expect(model.info.image).toEqual({ size: 12, patchSize: 4, channels: 3 });
+    await expectError(() => model.attend("a cat"), "dtype", /image is "a cat"/);
+    const turned = { data: new Float32Array(432), shape: [12, 12, 3] };
+    await expectError(() => model.attend(turned), "shape", /image has shape \[12,12,3\], expected \[3,12,12\]/);
+    await expectError(() => model.attend({ data: new Uint8Array(7), width: 2, height: 1 }), "shape", /7 bytes/);
+    await expectError(() => model.attend({ data: new Uint8Array(0), width: 0, height: 1 }), "value", /width is 0/);
+    await expectError(() => model.startDecoding(), "unsupported", /step by step/);
+    model.dispose();
+  });
+
+  test.each(["llama", "mistral", "gpt2"])("%s step by step: the rows of one pass", async (name) => {
+    const model = await engine.loadModel(filesOf(name) as never);
+    const golden = expectedOf(name);
+    const ids = [...tensorOf(golden, "ids").data];
+    const weights = tensorOf(golden, "weights");
+    const logits = tensorOf(golden, "logits");
+    const tolerance = 64 * kEpsilon * maxNorm(tensorOf(golden, "hidden").data);
+    const decoding = await model.startDecoding();
+    for (let at = 0; at < ids.length;) {
+      const count = at === 0 ? 4 : 1;
+      const step = await decoding.step(ids.slice(at, at + count));
+      expect(step).toMatchObject({ ids: ids.slice(at, at + count), length: at + count });
+      const row = (at + count - 1) * model.info.vocabSize;
+      const last = { data: logits.data.subarray(row, row + model.info.vocabSize), shape: [model.info.vocabSize] };
+      expectClose("logits", step.logits, last, 64 * kEpsilon * maxNorm(logits.data));
+      const map = await decoding.map(0, 1);
+      const columns = at + count - step.firstKey;
+      const t = ids.length;
+      const row0 = t + at; // the maps of head 1 begin after T rows
+      const rows = Array.from({ length: count }, (_, i) =>
+        Array.from(weights.data).slice((row0 + i) * t + step.firstKey, (row0 + i) * t + at + count),
+      );
+      expectClose("map", map, { data: rows.flat(), shape: [count, columns] }, tolerance);
+      at += count;
+    }
+    await decoding.reset();
+    const again = await decoding.step("the cat");
+    expect(again.length).toBe(again.ids.length);
+    await expectError(() => decoding.step([-1]), "value", /id 0 is -1/);
+    await expectError(() => decoding.step(""), "value", /tokens/);
+    await expectError(() => decoding.map(99, 0), "value", /layer is 99/);
+    decoding.dispose();
+    await expectError(() => decoding.step([1]), "disposed", /decoding was disposed/);
+    model.dispose();
+  });
+
+  test.each<[object, RegExp]>([
+    [{ segments: [0] }, /segments has 1 values, expected 3/],
+    [{ segments: [0, 0, 2] }, /segments is \[0,0,2\], expected whole numbers from 0 to 1/],
+    [{ segments: 1 }, /segments is 1/],
+    [{ paddingMask: [1, 0, 0] }, /paddingMask is \[1,0,0\], expected an array of booleans/],
+    [{ paddingMask: [true] }, /padding has 1 values/],
+    [{ headMask: { data: [1, 1], shape: [2] } }, /headMask has shape \[2\], expected \[3,4\]/],
+    [{ zeroedToken: 7 }, /token 7 of layer -1 cannot be zeroed/],
+    [{ zeroedToken: 0, zeroedLayer: 3 }, /zeroedLayer is 3/],
+    [{ textPair: "x" }, /textPair needs a text/],
+  ])("attend([1, 2, 3], %j) is refused", async (options, message) => {
+    const model = await engine.loadModel(filesOf("bert") as never);
+    const call = async (): Promise<unknown> => model.attend([1, 2, 3], options);
+    const error: unknown = await call().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: "HeadlensError", message: expect.stringMatching(message) as string });
+    model.dispose();
+  });
+
+  test("models and decodings leave nothing on the heap", async () => {
+    const round = async (): Promise<void> => {
+      const model = await engine.loadModel(filesOf("gpt2_f16_bare") as never);
+      const decoding = await model.startDecoding();
+      await decoding.step([1, 2, 3]);
+      model.dispose();
+      await expectError(() => engine.loadModel(filesOf("bert").filter((file) => file.name !== "tokenizer.json") as never), "model-load");
+    };
+    await round();
+    const before = await engine.heapBytes();
+    for (let i = 0; i < 3; ++i) await round();
+    expect(await engine.heapBytes()).toBeLessThanOrEqual(before);
   });
 });
 
@@ -391,8 +639,9 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
     expectFault(
       {
         "model.safetensors": (response) => {
-          response.writeHead(200, { "content-length": 1_000_000 });
-          response.write(new Uint8Array(1000), () => response.destroy());
+          const whole = readFileSync(`${kFolder}/model.safetensors`);
+          response.writeHead(200, { "content-length": whole.length });
+          response.write(whole.subarray(0, 100_000), () => response.destroy());
         },
       },
       "model-load",
