@@ -5,7 +5,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kCatSatOnMat } from "../../web/elements/worked-example.js";
 import { countOperations, kCheckpoints, multiplications, prices } from "../../web/lessons/index.js";
-import { orientation, saturation, sixSteps } from "../../web/lessons/index.js";
+import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/lessons/index.js";
 import type { Checkpoint, Experiment, Lesson, Matrix } from "../../web/lessons/index.js";
 import { Draw } from "../../web/lessons/lesson.js";
 import { kEpsilon, kRoot, maxNorm } from "../compare.js";
@@ -295,9 +295,202 @@ describe("T3.7: the eleven checkpoints", () => {
   });
 });
 
+const root = (width: number): number => 1 / Math.sqrt(width);
+const added = (a: Rows, b: Rows): number[][] => a.map((row, r) => row.map((x, c) => x + (b[r]?.[c] ?? NaN)));
+const scaled = (a: Rows, factor: number): number[][] => a.map((row) => row.map((x) => x * factor));
+
+describe("T3.6: order", () => {
+  const tokens = ["the", "woman", "ate", "the", "raccoon"];
+
+  test("nothing sees it but positions do", async () => {
+    const lesson = await orderBlindness(engine);
+    expectHolds(lesson);
+    expect(lesson.observations.map(({ text }) => text.split(":")[0])).toEqual(
+      ["no positions", "sinusoidal", "learned", "relative bias", "ALiBi", "rotary"]);
+    const draw = new Draw(36);
+    const [table, learned] = [draw.rows(4, 8), draw.rows(5, 8)];
+    const [wq, wk] = [draw.rows(8, 8, root(8)), draw.rows(8, 8, root(8))];
+    draw.rows(16, 8);
+    const relative = draw.rows(2, 9)[0] ?? [];
+    const x = [0, 1, 2, 0, 3].map((id) => table[id] ?? []);
+    const wave = x.map((row, t) => row.map((_, i) => {
+      const angle = t / 10000 ** (Math.floor(i / 2) / 4);
+      return i % 2 ? Math.cos(angle) : Math.sin(angle);
+    }));
+    // Head 0 has columns 0 to 3; "half" turns its pairs (0, 2) and (1, 3) by t and t / 100.
+    const turn = (a: Rows): number[][] => a.map(([a0 = NaN, a1 = NaN, a2 = NaN, a3 = NaN], t) => {
+      const [c, s, c2, s2] = [Math.cos(t), Math.sin(t), Math.cos(t / 100), Math.sin(t / 100)];
+      return [a0 * c - a2 * s, a1 * c2 - a3 * s2, a2 * c + a0 * s, a3 * c2 + a1 * s2];
+    });
+    const same = (a: Rows): Rows => a;
+    const weights = (input: Rows, place = same, bias = (_: number): number => 0): number[][] => {
+      const [q, k] = [wq, wk].map((w) => place(times(input, columns(w, 0, 4))));
+      const scores = scaled(times(q ?? [], turned(k ?? [])), 0.5);
+      return scores.map((row, t) => softmax(row.map((score, s) => score + bias(t - s))));
+    };
+    const near = (name: string, expected: Rows): void => expectMatrix(lesson, `${name}: weights`, expected, 256 * kEpsilon);
+    near("no positions", weights(x));
+    near("sinusoidal", weights(added(x, wave)));
+    near("learned", weights(added(x, learned)));
+    near("relative bias", weights(x, same, (distance) => relative[4 + distance] ?? NaN));
+    near("ALiBi", weights(x, same, (distance) => -Math.abs(distance) / 16));
+    near("rotary", weights(x, turn));
+    expect(find(lesson, "rotary: weights, other order").rows).toEqual(["the", "raccoon", "ate", "the", "woman"]);
+  });
+
+  test("the same order moves nothing, and the lesson says so", async () => {
+    const { observations } = await orderBlindness(engine, { tokens, order: [0, 1, 2, 3, 4] });
+    expect(observations.map((one) => one.holds)).toEqual([true, false, false, false, false, false]);
+  });
+});
+
+describe("T3.8: variants", () => {
+  test("normalisers side by side", async () => {
+    const lesson = await variants.normalizers(engine);
+    expectHolds(lesson);
+    const scores = [1.2, 1, 0.1, -0.5, -2];
+    // entmax: max(x/2 − τ, 0)², the τ found by halving.
+    const entmax = (tau: number): number[] => scores.map((x) => Math.max(x / 2 - tau, 0) ** 2);
+    let [low, high] = [-2, 0.6];
+    for (let i = 0; i < 60; ++i) {
+      const middle = (low + high) / 2;
+      if (entmax(middle).reduce((a, b) => a + b, 0) > 1) low = middle;
+      else high = middle;
+    }
+    expectMatrix(lesson, "weights", [
+      softmax(scores), [0.6, 0.4, 0, 0, 0], entmax(low), scores.map((x) => 1 / (1 + Math.exp(-x))),
+      [...softmax([1.2, 1]), 0, 0, 0], [1, 0, 0, 0, 0],
+    ]);
+    expect(find(lesson, "measured").values[4]).toBe(3);
+  });
+
+  test("padding", async () => {
+    const lesson = await variants.padding(engine);
+    expectHolds(lesson);
+    const draw = new Draw(82);
+    const [wq, wk, wv, wo] = [1, 2, 3, 4].map(() => draw.rows(8, 8, root(8)));
+    const x = draw.rows(3, 8);
+    const [q, k, v] = [wq, wk, wv].map((w) => times(x, w ?? []));
+    const weights = scaled(times(q ?? [], turned(k ?? [])), root(8)).map(softmax);
+    expectMatrix(lesson, "alone", weights, 256 * kEpsilon);
+    expectMatrix(lesson, "padded and masked", weights.map((row) => [...row, 0, 0]), 256 * kEpsilon);
+    expectMatrix(lesson, "output, padded and masked", times(times(weights, v ?? []), wo ?? []), 256 * kEpsilon);
+    expect(figure(await variants.padding(engine, { padding: 5 }), "weight on padding, masked")).toBe(0);
+  });
+
+  test("shared keys and values, from a cache", async () => {
+    const [tokens, heads, groups] = [6, 8, [8, 2, 1]];
+    const lesson = await variants.sharing(engine, { tokens, heads, groups, seed: 83 });
+    expectHolds(lesson);
+    const draw = new Draw(83);
+    const x = draw.rows(tokens, 32);
+    const [wq] = [draw.rows(32, 32, root(32)), draw.rows(32, 32, root(32))];
+    const q = times(x, turned(wq.slice(0, 4)));
+    for (const [index, group] of groups.entries()) {
+      const [wk] = [draw.rows(4 * group, 32, root(32)), draw.rows(4 * group, 32, root(32))];
+      const scores = scaled(times(q, turned(times(x, turned(wk.slice(0, 4))))), 0.5);
+      const weights = scores.map((row, t) => softmax(row.map((score, s) => (s > t ? -Infinity : score))));
+      const name = ["multi-head", "2 groups", "multi-query"][index] ?? "";
+      expectMatrix(lesson, `${name}: head 0, a row each step`, weights, 256 * kEpsilon);
+      // 2 · G · d numbers a token.
+      const cached = find(lesson, "numbers in the cache").values.subarray(index * tokens, (index + 1) * tokens);
+      expect([...cached]).toEqual([1, 2, 3, 4, 5, 6].map((length) => 2 * group * 4 * length));
+    }
+  });
+
+  test("patches", async () => {
+    const lesson = await variants.patches(engine);
+    expectHolds(lesson);
+    const { rows, across } = variants.patchify(variants.kTwoSquares, 4);
+    expect([rows.length, rows[0]?.length, across]).toEqual([64, 48, 8]);
+    // Pixel (y, x) of the image stands in patch (y/4, x/4) at (y mod 4, x mod 4).
+    const { data } = variants.kTwoSquares;
+    const red = (y: number, x: number): number => (data[(y * 32 + x) * 4] ?? NaN) / 255;
+    for (let y = 0; y < 32; ++y)
+      for (let x = 0; x < 32; ++x)
+        expect(rows[(y >> 2) * 8 + (x >> 2)]?.[((y & 3) * 4 + (x & 3)) * 3]).toBe(red(y, x));
+    const centre = turned(rows).map((column) => column.reduce((a, b) => a + b, 0) / 64);
+    const x = rows.map((row) => row.map((value, i) => value - (centre[i] ?? NaN)));
+    const weights = scaled(times(x, turned(x)), 4 * root(48)).map(softmax);
+    expectMatrix(lesson, "weights", weights, 256 * kEpsilon);
+    const row = weights[18] ?? [];
+    const grid = [0, 1, 2, 3, 4, 5, 6, 7].map((r) => row.slice(8 * r, 8 * r + 8));
+    expectMatrix(lesson, "where patch 2,2 looks", grid, 256 * kEpsilon);
+  });
+
+  test("an image of one colour has no like and unlike, and the lesson says so", async () => {
+    const { observations } = await variants.patches(engine, { image: variants.picture(8, []), query: 0 });
+    expect(observations[0]?.holds).toBe(false);
+  });
+
+  test("images that do not fit", async () => {
+    const image = variants.picture(8, []);
+    for (const patch of [0, -4, 3, 0.5, NaN])
+      expect(() => variants.patchify(image, patch)).toThrow("do not fill an image of 8 by 8");
+    expect(() => variants.patchify({ ...image, width: 16 }, 4)).toThrow("has 512 bytes, not 256");
+    expect(() => variants.patchify(variants.picture(65, []), 1)).toThrow("at most 4096");
+    await expect(variants.patches(engine, { image, query: 4 })).rejects.toThrow("patches 0 to 3");
+  });
+
+  test("text looks at an image", async () => {
+    const lesson = await variants.textAndImage(engine);
+    expectHolds(lesson);
+    const { rows } = variants.patchify(variants.kThreeSquares, 4);
+    const channel = (row: number[], c: number): number[] => row.filter((_, i) => i % 3 === c);
+    const colours = rows.map((row) => [0, 1, 2].map((c) => channel(row, c).reduce((a, b) => a + b, 0) / 16));
+    const weights = turned(colours).map((values) => softmax(values.map((value) => 16 * value * root(3))));
+    expectMatrix(lesson, "weights", weights, 256 * kEpsilon);
+    expectMatrix(lesson, "what they bring back", times(weights, colours), 256 * kEpsilon);
+  });
+
+  test("head pruning", async () => {
+    const lesson = await variants.pruning(engine, { tokens: 6, heads: 8, fading: 0.6, seed: 86 });
+    expectHolds(lesson);
+    const draw = new Draw(86);
+    const [square, wq, wk, wv] = [1, 2, 3, 4].map(() => draw.rows(32, 32, root(32)));
+    const x = draw.rows(6, 32);
+    const parts = [0, 1, 2, 3, 4, 5, 6, 7].map((head) => {
+      const [q, k, v] = [wq, wk, wv].map((w) => times(x, columns(w ?? [], 4 * head, 4 * head + 4)));
+      const weights = scaled(times(q ?? [], turned(k ?? [])), 0.5).map(softmax);
+      return times(times(weights, v ?? []), scaled((square ?? []).slice(4 * head, 4 * head + 4), 0.6 ** head)).flat();
+    });
+    const norm = (heads: readonly number[]): number =>
+      Math.hypot(...(parts[0] ?? []).map((_, i) => heads.reduce((sum, head) => sum + (parts[head]?.[i] ?? NaN), 0)));
+    const whole = norm([0, 1, 2, 3, 4, 5, 6, 7]);
+    expectMatrix(lesson, "output changes without", parts.map((_, head) => [norm([head]) / whole]), 256 * kEpsilon);
+    for (const [name, best] of [["least important first", Math.min], ["most important first", Math.max]] as const) {
+      const gone: number[] = [];
+      const { values } = find(lesson, name);
+      for (let step = 0; step < 8; ++step) {
+        const left = [0, 1, 2, 3, 4, 5, 6, 7].filter((head) => !gone.includes(head));
+        gone.push(values[2 * step] ?? NaN);
+        expect(left).toContain(gone[step]);
+        const change = norm(gone) / whole;
+        expect(change).toBeCloseTo(best(...left.map((head) => norm([...gone.slice(0, -1), head]) / whole)), 5);
+        expect(values[2 * step + 1]).toBeCloseTo(change, 5);
+      }
+    }
+  });
+});
+
+const { normalizers, padding, patches, pruning, sharing, textAndImage } = variants;
+const kLessons = [
+  saturation, sixSteps, orientation, orderBlindness, normalizers, padding, patches, pruning, sharing, textAndImage,
+];
+
 test("a worker's engine gives the same lessons", async () => {
-  for (const lesson of [saturation, sixSteps, orientation])
-    expect(await lesson(remote)).toEqual(await lesson(engine));
+  for (const lesson of kLessons) expect(await lesson(remote)).toEqual(await lesson(engine));
+});
+
+test("lessons leave nothing behind", async () => {
+  const run = async (): Promise<void> => {
+    for (const lesson of kLessons) await lesson(engine);
+    for (const one of kCheckpoints) await one.run(engine);
+  };
+  await run();
+  const before = engine.heapBytes();
+  await run();
+  expect(engine.heapBytes()).toBe(before);
 });
 
 test("a page takes the lessons in as they are: no engine of their own, no library, nothing of the page", async () => {

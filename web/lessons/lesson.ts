@@ -34,8 +34,10 @@ export const observe = (holds: boolean, expected: string, otherwise: string): Ob
 });
 
 /** A number in a sentence: small ones keep their size. */
-export const shown = (value: number): string =>
-  value === 0 || Math.abs(value) >= 1e-3 ? formatValue(value, 3) : value.toExponential(1).replaceAll("-", "−");
+export function shown(value: number): string {
+  if (value === 0) return "0";
+  return Math.abs(value) >= 1e-3 ? formatValue(value, 3) : value.toExponential(1).replaceAll("-", "−");
+}
 
 export const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 

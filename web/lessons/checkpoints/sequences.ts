@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Where queries and keys come from, and tokens that are alike: checkpoints 4 and 9. */
 import type { StateDict } from "headlens";
+import { embed } from "../embed.js";
 import { compare, count, Draw, given, layerState, map, matrix, observe, rows, shown, tensor, withLayer } from "../lesson.js";
-import { sinusoidal } from "../positions.js";
 import type { Checkpoint } from "./checkpoint.js";
 
 const kWidth = 8;
@@ -50,13 +50,12 @@ export const kIdenticalEmbeddings: Checkpoint = {
   prediction: "No: both get the same output and are looked at alike. Positions part them.",
   async run(engine) {
     const tokens = ["the", "dog", "saw", "the", "cat"];
-    const words = new Map(tokens.map((token) => [token, [] as number[]]));
-    const draw = new Draw(9);
-    for (const token of words.keys()) words.set(token, draw.row(kWidth));
-    const x = tokens.map((token) => given(words.get(token)));
-    const placed = sinusoidal(tokens.length, kWidth).map((row, t) => row.map((value, i) => value + (x[t]?.[i] ?? NaN)));
+    const words = [...new Set(tokens)];
+    const weight = tensor(new Draw(9).rows(words.length, kWidth));
+    const ids = tokens.map((token) => words.indexOf(token));
+    const [x, placed] = [await embed(engine, ids, { weight }), await embed(engine, ids, { weight }, "sinusoidal")];
     return withLayer(engine, { embedDim: kWidth, numHeads: 1, bias: false }, randomState(90), async (layer) => {
-      const [plain, with_] = [await layer.forward(tensor(x)), await layer.forward(tensor(placed))];
+      const [plain, with_] = [await layer.forward(x), await layer.forward(placed)];
       const apart = ({ output }: typeof plain): number => {
         const all = rows(output);
         return compare(given(all[0]), given(all[3])).difference;
