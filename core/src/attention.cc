@@ -60,7 +60,7 @@ void ValidateNumbers(const AttentionProblem& p) {
   if (!(p.dropout_p >= 0.0 && p.dropout_p <= 1.0)) {
     throw Error(ErrorCode::kValue, "dropout_p must be between 0 and 1, got " + std::to_string(p.dropout_p));
   }
-  if (!(p.softcap >= 0.0f) || !std::isfinite(p.softcap)) {
+  if (!(p.softcap >= 0.0f) || !std::isfinite(p.softcap) || (p.softcap > 0.0f && !std::isfinite(1.0f / p.softcap))) {
     throw Error(ErrorCode::kValue, "softcap must be positive, or 0 for none, got " + std::to_string(p.softcap));
   }
   if (!std::isfinite(p.scale)) throw Error(ErrorCode::kValue, "scale must be a finite number");

@@ -17,7 +17,7 @@ const Backend& FindBackend(std::string_view name) {
     if (backend->name() == name) return *backend;
     names += (names.empty() ? "" : ", ") + std::string(backend->name());
   }
-  throw Error(ErrorCode::kOption, "backend is \"" + std::string(name) + "\", expected one of: " + names);
+  throw Error(ErrorCode::kOption, "backend is \"" + std::string(name.substr(0, 80)) + "\", expected one of: " + names);
 }
 
 }  // namespace headlens

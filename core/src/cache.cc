@@ -70,6 +70,15 @@ View<const float, 4> KvCache::Kept(const Tensor& store, Index width) const {
   return view;
 }
 
+void KvCache::Truncate(Index length) {
+  if (length < first_ || length > this->length()) {
+    throw Error(ErrorCode::kValue, "a cache of the tokens " + std::to_string(first_) + " to " +
+                                       std::to_string(this->length()) + " cannot be cut to " + std::to_string(length));
+  }
+  if (length == 0) return Reset();
+  kept_ = length - first_;
+}
+
 void KvCache::Reset() { *this = KvCache(window_); }
 
 }  // namespace headlens

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include "headlens/backend.h"
@@ -39,6 +40,14 @@ void ExpectFinite(const char* what, const View<const float, Rank>& view) {
     throw Error(ErrorCode::kValue, std::string(what) + " holds " + std::to_string(view.data[offset]) + " at " +
                                        ToString(Shape(at.begin(), at.end())) + "; expected finite numbers");
   }
+}
+
+/// Numbers that are divided by: positive, and with a reciprocal that is, too.
+inline void ExpectPositive(const char* what, float value) {
+  if (value > 0.0f && std::isfinite(value) && std::isfinite(1.0f / value)) return;
+  std::ostringstream got;
+  got << value;
+  throw Error(ErrorCode::kValue, std::string(what) + " is " + got.str() + ", expected a positive number");
 }
 
 inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) {

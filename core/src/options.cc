@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headlens {
 namespace {
@@ -76,7 +77,23 @@ std::set<std::string, std::less<>> ReadStages(OptionReader& reader) {
 }  // namespace
 
 json ParseObject(std::string_view text, const std::string& what) {
-  json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  // Values are copied and shown by functions that recurse.
+  constexpr int kDeepest = 64;
+  std::set<std::string> names;
+  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > kDeepest) throw Error(ErrorCode::kFormat, what + " is nested more than 64 deep");
+    if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second) {
+      throw Error(
+          ErrorCode::kFormat,
+          what + " names " +
+              json(parsed.get<std::string>().substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
+              " twice");
+    }
+    return true;
+  };
+  // To the parser, a zero byte is the end.
+  const bool whole = text.find('\0') == std::string_view::npos;
+  json object = json::parse(whole ? text : "", check, /*allow_exceptions=*/false);
   if (!object.is_object()) throw Error(ErrorCode::kFormat, what + " is not a JSON object");
   return object;
 }
@@ -109,11 +126,26 @@ std::optional<double> OptionReader::Number(const char* name) {
 
 double OptionReader::Number(const char* name, double fallback) { return Number(name).value_or(fallback); }
 
+std::optional<float> OptionReader::Single(const char* name) {
+  const std::optional<double> value = Number(name);
+  if (!value) return std::nullopt;
+  constexpr double kLargest = std::numeric_limits<float>::max(), kSmallest = std::numeric_limits<float>::min();
+  if (std::abs(*value) > kLargest || (*value != 0.0 && std::abs(*value) < kSmallest)) {
+    Refuse(name, "a number that a 32-bit float can hold");
+  }
+  return static_cast<float>(*value);
+}
+
+float OptionReader::Single(const char* name, float fallback) { return Single(name).value_or(fallback); }
+
 Index OptionReader::Count(const char* name, Index fallback, Index least) {
   constexpr Index kMost = Index{1} << 53;  // what a JSON number holds exactly
   const json* value = Find(name);
   if (!value) return fallback;
-  if (!value->is_number_integer() || value->get<Index>() < least || value->get<Index>() > kMost) {
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{kMost}) {
+    Refuse(name, "a whole number, at most " + std::to_string(kMost));
+  }
+  if (!value->is_number_integer() || value->get<Index>() < least) {
     Refuse(name, "a whole number, at least " + std::to_string(least));
   }
   return value->get<Index>();
@@ -170,8 +202,8 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   options.softcap_order =
       reader.Choice("softcap_order", base.softcap_order,
                     {{"before_bias", SoftcapOrder::kBeforeBias}, {"after_bias", SoftcapOrder::kAfterBias}});
-  options.softcap = static_cast<float>(reader.Number("softcap", 0.0));
-  if (const std::optional<double> scale = reader.Number("scale")) options.scale = static_cast<float>(*scale);
+  options.softcap = reader.Single("softcap", 0.0f);
+  options.scale = reader.Single("scale");
   options.dropout_p = reader.Number("dropout_p", 0.0);
   options.seed = static_cast<std::uint64_t>(reader.Count("seed", 0, 0));
   options.need_weights = reader.Flag("need_weights", need_weights);
@@ -211,7 +243,11 @@ TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_att
                                      {"gelu", Activation::kGelu},
                                      {"gelu_tanh", Activation::kGeluTanh},
                                      {"swiglu", Activation::kSwiGlu}});
-  config.layer_norm_eps = static_cast<float>(reader.Number("layer_norm_eps", 1e-5));
+  config.layer_norm_eps = reader.Single("layer_norm_eps", 1e-5f);
+  if (config.layer_norm_eps < 0.0f) {
+    throw Error(ErrorCode::kValue,
+                "layer_norm_eps is " + std::to_string(config.layer_norm_eps) + ", expected 0 or a positive number");
+  }
   config.norm = reader.Choice("norm", NormKind::kLayerNorm,
                               {{"layer_norm", NormKind::kLayerNorm}, {"rms_norm", NormKind::kRmsNorm}});
   config.norm_first = reader.Flag("norm_first", false);

@@ -30,6 +30,9 @@ class OptionReader {
   bool Flag(const char* name, bool fallback);
   double Number(const char* name, double fallback);
   std::optional<double> Number(const char* name);
+  /// A number that is computed with in fp32: one that would become infinite or 0 there is refused.
+  float Single(const char* name, float fallback);
+  std::optional<float> Single(const char* name);
   /// A whole number from `least` on.
   Index Count(const char* name, Index fallback, Index least);
   std::string Text(const char* name, const char* fallback);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "checks.h"
 #include "headlens/multihead.h"
 #include "headlens/positions.h"
 #include "headlens/safetensors.h"
@@ -122,9 +123,11 @@ AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const Comm
 /// The cache of a run: the caller's, one made of `past_key` and `past_value`, or none.
 class PastKeys {
  public:
-  /// `as_heads` reads a tensor as [B, G, P, d].
+  /// `as_heads` reads a tensor as [B, G, P, d]; the keys of this run are [B, G, S, d], its values `value_width` wide.
   template <class F>
-  PastKeys(Arguments& args, const CommonOptions& options, KvCache* given, const F& as_heads) : cache_(given) {
+  PastKeys(Arguments& args, const CommonOptions& options, KvCache* given, const F& as_heads,
+           const std::array<Index, 4>& key_sizes, Index value_width)
+      : cache_(given) {
     const Given *key = args.Find("past_key"), *value = args.Find("past_value");
     if (!key && !value && !options.Wants("present_key") && !options.Wants("present_value")) return;
     if (given && (key || value)) {
@@ -134,6 +137,9 @@ class PastKeys {
     if (!key && !value) return;
     const View<const float, 4> k = as_heads("past_key", args.Need("past_key")),
                                v = as_heads("past_value", args.Need("past_value"));
+    const auto& [batch, heads, length, width] = key_sizes;
+    ExpectSizes("past_key", SizesOf(k), {batch, heads, k.shape[2], width});
+    ExpectSizes("past_value", SizesOf(v), {batch, heads, k.shape[2], value_width});
     cache_->Append(k, v);
   }
 
@@ -183,7 +189,7 @@ Results RunScaledDotProduct(Arguments& args, OptionReader& reader, KvCache* give
   problem.k = as_heads(in.key_name, in.key);
   problem.v = as_heads(in.value_name, in.value);
   if (!enable_gqa) ExpectSameHeads(in, problem);
-  const PastKeys past(args, options, given_cache, as_heads);
+  const PastKeys past(args, options, given_cache, as_heads, problem.k.shape, problem.v.shape[3]);
   const Sizes n{problem.q.shape[0], problem.q.shape[1], problem.q.shape[2], past.count() + problem.k.shape[2]};
   static_cast<AttentionSettings&>(problem) = ReadSettings(reader, args, options, n, {});
   problem.scale = options.scale.value_or(DefaultScale(std::max<Index>(problem.q.shape[3], 1)));
@@ -241,9 +247,9 @@ ResultSet MakeResultSet(const CommonOptions& options, const Sizes& n, Index colu
 }
 
 /// `past_key` and `past_value` of a layer: [B, G, P, d], without B when its input has none.
-auto LayerHeads(Arguments& args) {
-  return [&args](std::string_view name, const Given& input) {
-    return AsHeads(name, args.Floats(name, input), input.shape, input.shape.size(), /*heads_in_three=*/true);
+auto LayerHeads(Arguments& args, bool batched) {
+  return [&args, batched](std::string_view name, const Given& input) {
+    return AsHeads(name, args.Floats(name, input), input.shape, batched ? 4 : 3, /*heads_in_three=*/true);
   };
 }
 
@@ -362,7 +368,8 @@ struct Problem::State {
     };
     const View<const float, 3> query = as_batches("query", given.query), key = as_batches(given.key_name, given.key),
                                value = as_batches(given.value_name, given.value);
-    const PastKeys past(args, options, given_cache, LayerHeads(args));
+    const PastKeys past(args, options, given_cache, LayerHeads(args, given.query.shape.size() == 3),
+                        {query.shape[0], config.kv_heads(), key.shape[1], config.head_dim()}, config.head_dim());
     const Sizes n{query.shape[0], config.num_heads, query.shape[1], past.count() + key.shape[1],
                   given.query.shape.size() == 3};
     MultiheadInputs in = InputsFor(ReadSettings(reader, args, options, n, {}), options);
@@ -394,7 +401,10 @@ struct Problem::State {
     const std::string name = decoder ? "tgt" : "src";
     const Given& input = args.Need(name);
     const View<const float, 3> x = AsBatches(name, args.Floats(name, input), input.shape, batch_first);
-    const PastKeys past(args, options, given_cache, LayerHeads(args));
+    const bool batched = input.shape.size() == 3;
+    const MultiheadConfig& heads = config.attention;
+    const PastKeys past(args, options, given_cache, LayerHeads(args, batched),
+                        {x.shape[0], heads.kv_heads(), x.shape[1], heads.head_dim()}, heads.head_dim());
     const Sizes n{x.shape[0], config.attention.num_heads, x.shape[1], past.count() + x.shape[1],
                   input.shape.size() == 3};
     const MaskNames names{name + "_mask", name + "_key_padding_mask", decoder ? "tgt_is_causal" : "is_causal"};
@@ -434,6 +444,18 @@ struct Problem::State {
     }
     return std::move(set.results);
   }
+
+  Results Run(const Inputs& given, std::string_view run_options, KvCache* cache) {
+    nlohmann::json merged = options;
+    merged.update(ParseObject(run_options, "options"));
+    Arguments args(given);
+    if (op == Op::kMultihead) return RunMultihead(args, merged, cache);
+    if (op == Op::kEncoderLayer || op == Op::kDecoderLayer) return RunLayer(args, merged, cache);
+    OptionReader reader(std::move(merged));
+    if (op == Op::kScaledDotProduct) return RunScaledDotProduct(args, reader, cache);
+    if (cache) throw Error(ErrorCode::kOption, "an embedding has no keys to cache");
+    return RunEmbedding(args, parameters, reader);
+  }
 };
 
 Problem::Problem(std::string_view op, std::string_view options) : state_(std::make_unique<State>()) {
@@ -465,15 +487,14 @@ std::span<std::byte> Problem::Input(std::string_view name, DType dtype, const Sh
 
 Results Problem::Run(std::string_view options, KvCache* cache) {
   const Inputs inputs = std::exchange(state_->inputs, {});
-  nlohmann::json merged = state_->options;
-  merged.update(ParseObject(options, "options"));
-  Arguments args(inputs);
-  if (state_->op == Op::kMultihead) return state_->RunMultihead(args, merged, cache);
-  if (state_->op == Op::kEncoderLayer || state_->op == Op::kDecoderLayer) return state_->RunLayer(args, merged, cache);
-  OptionReader reader(std::move(merged));
-  if (state_->op == Op::kScaledDotProduct) return RunScaledDotProduct(args, reader, cache);
-  if (cache) throw Error(ErrorCode::kOption, "an embedding has no keys to cache");
-  return RunEmbedding(args, state_->parameters, reader);
+  if (!cache) return state_->Run(inputs, options, nullptr);
+  const Index length = cache->length();
+  try {
+    return state_->Run(inputs, options, cache);
+  } catch (...) {
+    cache->Truncate(length);  // what failed leaves no tokens there
+    throw;
+  }
 }
 
 Index Problem::ParameterCount() const {

@@ -8,7 +8,6 @@
 #include "attention_run.h"
 #include "masks/mask_set.h"
 #include "normalizers/registry.h"
-#include "normalizers/softmax.h"
 #include "philox.h"
 #include "positions/bias_table.h"
 
@@ -25,7 +24,6 @@ class ReferenceRun {
         r_(results),
         masks_(problem),
         biases_(problem),
-        normalizer_(FindNormalizer(problem.normalizer.kind)),
         row_(static_cast<std::size_t>(problem.k.shape[2])),
         masked_(row_.size()) {}
 
@@ -57,7 +55,7 @@ class ReferenceRun {
     Store(r_.scaled_scores);
     const bool cap_first = p_.softcap_order == SoftcapOrder::kBeforeBias;
     if (cap_first) Cap();
-    Each([&](Index s, double x) { return x + Bias(s); });
+    Each([&](Index s, double x) { return Bias(s) == -kInfinity ? -kInfinity : x + Bias(s); });
     Store(r_.biased_scores);
     if (!cap_first) Cap();
     Each([&](Index s, double x) { return IsHidden(s) ? -kInfinity : x; });
@@ -124,37 +122,9 @@ class ReferenceRun {
                                                                   : uniform;
       std::fill(row_.begin(), row_.end(), value);
     } else {
-      lse = NormalizeVisible();
+      lse = NormalizeRow(p_.normalizer, at_.h, row_, masked_);
     }
     if (r_.lse) r_.lse(at_.b, at_.h, at_.t) = static_cast<float>(lse);
-  }
-
-  /// Returns ln Σ exp.
-  double NormalizeVisible() {
-    Each([&](Index, double x) { return x / double{p_.normalizer.temperature}; });
-    double max = -kInfinity;
-    for (std::size_t s = 0; s < row_.size(); ++s) {
-      if (std::isnan(row_[s])) return Spread(row_[s]);
-      if (!masked_[s]) max = std::max(max, row_[s]);
-    }
-    // Infinite scores: equal shares for the largest.
-    const double infinite = max;
-    if (std::isinf(max)) {
-      Each([&](Index s, double x) { return x == max && !IsHidden(s) ? 0.0 : -kInfinity; });
-      max = 0.0;
-    }
-    const View<const float, 1>& sinks = p_.normalizer.sinks;
-    const NormalizerRow row{p_.normalizer, max, sinks ? std::optional(double{sinks(at_.h)}) : std::nullopt};
-    std::vector<double> copy = row_;
-    const double lse = r_.lse ? *ReferenceSoftmax(copy, row) : 0.0;
-    normalizer_.reference(row_, row);
-    return std::isinf(infinite) ? infinite : lse;
-  }
-
-  /// A NaN reaches all that may be looked at.
-  double Spread(double nan) {
-    Each([&](Index s, double) { return IsHidden(s) ? 0.0 : nan; });
-    return nan;
   }
 
   bool Keeps(Index s) const {
@@ -182,7 +152,6 @@ class ReferenceRun {
   const AttentionResults& r_;
   MaskSet masks_;
   BiasTable biases_;
-  const NormalizerRule& normalizer_;
   RowIndex at_{};
   Index kv_head_ = 0;
   bool fully_masked_ = false;

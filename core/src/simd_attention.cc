@@ -218,19 +218,15 @@ class AttentionRun {
   float NormalizeVisible(const Row& row, float max) {
     const Normalizer& n = p_.normalizer;
     const std::span<float> cells(row.begin(), static_cast<std::size_t>(row.count()));
-    if (n.temperature != 1.0f) {
-      kernels_.scale(cells.data(), row.count(), 1.0f / n.temperature);
-      max /= n.temperature;
-    }
     const bool softmax = n.kind == NormalizerKind::kSoftmax;
-    if (std::isinf(max)) {
-      ShareAmongLargest(row, max);
-    } else if (!softmax && std::any_of(cells.begin(), cells.end(), [](float x) { return x != x; })) {
-      std::fill(cells.begin(), cells.end(), std::numeric_limits<float>::quiet_NaN());
-      KeepMaskedAtZero(row);
-      return std::numeric_limits<float>::quiet_NaN();
+    const float factor = 1.0f / n.temperature;
+    const auto is_nan = [](float x) { return x != x; };
+    if (!std::isfinite(max * factor) || (!softmax && std::any_of(cells.begin(), cells.end(), is_nan))) {
+      return NormalizeUnusual(row);
     }
-    const NormalizerRow about{n, std::isinf(max) ? 0.0 : double{max},
+    if (n.temperature != 1.0f) kernels_.scale(cells.data(), row.count(), factor);
+    // The product that the largest cell has become, not a quotient that may be less than it.
+    const NormalizerRow about{n, double{max * factor},
                               n.sinks ? std::optional(double{n.sinks(row.at.h)}) : std::nullopt};
     double lse = 0.0;
     if (r_.lse && !softmax) {
@@ -239,7 +235,18 @@ class AttentionRun {
     }
     lse = normalizer_.simd(kernels_, cells, about).value_or(lse);
     if (softmax && std::isnan(lse)) KeepMaskedAtZero(row);
-    return std::isinf(max) ? max : static_cast<float>(lse);
+    return static_cast<float>(lse);
+  }
+
+  /// NaN, infinite scores, or such as the temperature makes infinite: rare, so slowly, in fp64.
+  float NormalizeUnusual(const Row& row) {
+    std::vector<double> scores(row.begin(), row.begin() + row.count());
+    const std::span<const std::uint8_t> hidden = Hidden(row.at);
+    const double lse = NormalizeRow(
+        p_.normalizer, row.at.h, scores,
+        hidden.subspan(static_cast<std::size_t>(row.computed.begin), static_cast<std::size_t>(row.count())));
+    std::transform(scores.begin(), scores.end(), row.begin(), [](double x) { return static_cast<float>(x); });
+    return static_cast<float>(lse);
   }
 
   /// 1 for each masked key of a row. For rare rows only.
@@ -254,15 +261,6 @@ class AttentionRun {
   bool AllMasked(const RowIndex& at) {
     const auto& hidden = Hidden(at);
     return std::all_of(hidden.begin(), hidden.end(), [](std::uint8_t mark) { return mark != 0; });
-  }
-
-  /// Infinite scores: equal shares for the largest.
-  void ShareAmongLargest(const Row& row, float max) {
-    const auto& hidden = Hidden(row.at);
-    for (Index s = row.computed.begin; s < row.computed.end; ++s) {
-      float& cell = row.cells[s];
-      if (!std::isnan(cell)) cell = cell == max && !hidden[static_cast<std::size_t>(s)] ? 0.0f : kMasked;
-    }
   }
 
   /// In a row that a NaN has spread over, what is masked is still exactly 0.

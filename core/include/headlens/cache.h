@@ -32,6 +32,10 @@ class KvCache {
   Index first() const { return first_; }
   Index window() const { return window_; }
 
+  /// Takes back the latest tokens, so that `length` are left; what they pushed out of the window stays out. Throws
+  /// kValue when those are not there.
+  void Truncate(Index length);
+
   void Reset();
 
  private:

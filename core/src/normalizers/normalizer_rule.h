@@ -25,6 +25,7 @@ struct NormalizerRule {
   std::string_view name;
   NormalizerKind kind;
   bool takes_sinks = false;
+  bool by_cell = false;  ///< each cell by itself: NaN and infinite scores are welcome, and reach no other cell
   void (*validate)(const Normalizer& normalizer) = nullptr;
   std::optional<double> (*reference)(std::span<double> scores, const NormalizerRow& row);
   std::optional<double> (*simd)(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row);

@@ -16,6 +16,12 @@ std::span<const NormalizerRule* const> NormalizerRules();
 const NormalizerRule& FindNormalizer(NormalizerKind kind);
 
 void Validate(const Normalizer& normalizer, Index heads);
+/// The masked scores of head `h` in one row become its weights, in fp64; something in the row must be visible. A NaN
+/// reaches all that is visible; of infinite scores the largest share the weight. Returns ln Σ exp(scores /
+/// temperature).
+double NormalizeRow(const Normalizer& normalizer, Index h, std::span<double> scores,
+                    std::span<const std::uint8_t> hidden);
+
 Normalizer ReadNormalizer(OptionReader& options, Arguments& args, Index heads);
 
 }  // namespace headlens

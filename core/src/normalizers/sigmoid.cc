@@ -10,6 +10,7 @@ namespace headlens {
 extern const NormalizerRule kSigmoid = {
     .name = "sigmoid",
     .kind = NormalizerKind::kSigmoid,
+    .by_cell = true,
     .validate =
         [](const Normalizer& normalizer) {
           if (std::isfinite(normalizer.sigmoid_bias)) return;

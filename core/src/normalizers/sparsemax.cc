@@ -26,7 +26,7 @@ std::optional<double> Reference(std::span<double> scores, const NormalizerRow& r
 }
 
 /// Newton's method on Σ max(x − τ, 0) = 1 from below: piecewise linear and convex, so it rises to the solution and
-/// stops when no score leaves the support any more (Michelot 1986).
+/// stops when no score leaves the support any more (Michelot 1986), or when rounding would let it fall.
 std::optional<double> Simd(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row) {
   const auto count = static_cast<Index>(scores.size());
   const auto max = static_cast<float>(row.max);
@@ -35,7 +35,9 @@ std::optional<double> Simd(const simd::Kernels& kernels, std::span<float> scores
     const simd::HingeSums sums = kernels.hinge_sums(scores.data(), count, max, 1.0f, tau);
     if (sums.count == support || sums.count == 0.0f) break;
     support = sums.count;
-    tau += (sums.sum - 1.0f) / support;
+    const float next = tau + (sums.sum - 1.0f) / support;
+    if (!(next > tau)) break;
+    tau = next;
   }
   kernels.hinge(scores.data(), count, max, 1.0f, tau);
   return std::nullopt;

@@ -17,6 +17,11 @@ Index RotatedWidth(const Rotary& rotary, Index head_dim) {
     throw Error(ErrorCode::kValue, "rotary_base and rotary_scale must be positive, got " + std::to_string(rotary.base) +
                                        " and " + std::to_string(rotary.scale));
   }
+  // The slowest and the fastest pair's angle of position 1.
+  const double slowest = std::pow(rotary.base, -1.0) / rotary.scale;
+  if (!std::isfinite(slowest) || !std::isfinite(1.0 / rotary.scale)) {
+    throw Error(ErrorCode::kValue, "rotary_base and rotary_scale are too small: they give infinite angles");
+  }
   return dim;
 }
 

@@ -55,7 +55,13 @@ extern const BiasRule kT5Bias = {
           bias.t5_bidirectional = in.options.Flag("t5_bidirectional", true);
           bias.t5_max_distance = in.options.Count("t5_max_distance", 128, 1);
           const Given* input = in.args.Find("t5_bias");
-          if (!input) return;
+          if (!input) {
+            for (const char* name : {"t5_bidirectional", "t5_max_distance"}) {
+              if (in.options.Has(name))
+                throw Error(ErrorCode::kOption, std::string(name) + " needs the tensor t5_bias");
+            }
+            return;
+          }
           if (input->shape.size() != 2) {
             throw Error(ErrorCode::kShape,
                         "t5_bias has shape " + ToString(input->shape) + ", expected (buckets, heads)");
