@@ -249,6 +249,71 @@ TEST_CASE("norms and rotation") {
   });
 }
 
+TEST_CASE("hinges, their sums, and sigmoids") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    for (const float spread : {0.1f, 1.0f, 30.0f})
+      for (const float step : {1.0f, 0.5f})
+        for (const float tau : {-1.0f, -0.3f, 0.0f}) {
+          const float max = 2 * spread;
+          const auto hinge = [&](double x) { return std::max((x - double{max}) * double{step} - double{tau}, 0.0); };
+          const double rounding = 4 * kEpsilon * (8 * double{spread} + 1);
+          CheckElementwise(
+              spread, 0, rounding, [&](float* x, Index n) { kernels.hinge(x, n, max, step, tau); },
+              [&](double x, Index) { return hinge(x); });
+          ForEachRow(spread, [&](float* x, Index n) {
+            if (n > 2) x[n / 2] = -kInf, x[n - 1] = -1e30f;
+            double least = 0, most = 0, sum = 0, squares = 0;
+            for (Index i = 0; i < n; ++i) {
+              const double h = hinge(double{x[i]});
+              least += h > rounding ? 1 : 0;
+              most += (double{x[i]} - double{max}) * double{step} - double{tau} > -rounding ? 1 : 0;
+              sum += h, squares += h * h;
+            }
+            const std::vector<float> before(x, x + n);
+            const simd::HingeSums sums = kernels.hinge_sums(x, n, max, step, tau);
+            CHECK(std::equal(before.begin(), before.end(), x));
+            CHECK((double{sums.count} >= least && double{sums.count} <= most));
+            CHECK(std::abs(double{sums.sum} - sum) <= (rounding + kEpsilon) * (sum + most + 1));
+            CHECK(std::abs(double{sums.squares} - squares) <= 4 * (rounding + kEpsilon) * (squares + sum + most + 1));
+            kernels.hinge(x, n, max, step, tau);
+            if (n > 2) CHECK((x[n / 2] == 0.0f && x[n - 1] == 0.0f));
+          });
+        }
+    for (const float spread : {0.01f, 1.0f, 30.0f})
+      for (const float bias : {-7.0f, 0.0f, 2.5f}) {
+        CheckElementwise(
+            spread, (16 + 8 * spread) * kEpsilon, 1e-30, [&](float* x, Index n) { kernels.sigmoid(x, n, bias); },
+            [&](double x, Index) { return 1 / (1 + std::exp(-x - double{bias})); });
+      }
+    float special[] = {-kInf, kInf, kNan, -1e30f, 1e30f, 0.0f, -0.0f, -200.0f, 200.0f};
+    kernels.sigmoid(special, 9, 0.0f);
+    const float expected[] = {0.0f, 1.0f, kNan, 0.0f, 1.0f, 0.5f, 0.5f, 0.0f, 1.0f};
+    for (int i = 0; i < 9; ++i) CHECK((special[i] == expected[i] || (i == 2 && std::isnan(special[i]))));
+  });
+}
+
+TEST_CASE("rotation of neighbours") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(15);
+    const Tensor cosine = random.NormalTensor({40}), sine = random.NormalTensor({40});
+    ForEachRow(2.0f, [&](float* x, Index n) {
+      const std::vector<float> before(x, x + n);
+      // Angles at odd addresses, too.
+      const float *c = cosine.data() + 1, *s = sine.data() + 3;
+      kernels.rotate_interleaved(x, n / 2, c, s);
+      for (Index i = 0; i < n / 2; ++i) {
+        const double a = before[static_cast<std::size_t>(2 * i)], b = before[static_cast<std::size_t>(2 * i + 1)];
+        const double slack = 4 * kEpsilon * (std::abs(a) + std::abs(b)) * (std::abs(c[i]) + std::abs(s[i]));
+        CHECK(std::abs(x[2 * i] - (a * double{c[i]} - b * double{s[i]})) <= slack);
+        CHECK(std::abs(x[2 * i + 1] - (b * double{c[i]} + a * double{s[i]})) <= slack);
+      }
+      if (n % 2 != 0) CHECK(x[n - 1] == before[static_cast<std::size_t>(n - 1)]);
+    });
+  });
+}
+
 TEST_CASE("16-bit weights: every value there is, expanded exactly") {
   ForEachTarget([] {
     const Index count = 1 << 16, width = 64;

@@ -2,8 +2,10 @@
 /// Problems by name: options and tensors that are wrong each get their own message; layers are reused as they should.
 #include "headlens/problem.h"
 
+#include <algorithm>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
 
 #include "support.h"
 
@@ -227,6 +229,129 @@ TEST_CASE("T1.2: averaged weights are the mean of the heads', whatever else is a
         for (Index h = 0; h < 8; ++h) sum += double{each(b, h, t, s)};
         CHECK(std::abs(mean(b, t, s) - sum / 8) <= 8 * kEpsilon);
       }
+}
+
+/// Parameters of a grouped layer: 4 heads of width 4, 2 of them for keys and values.
+void GiveGroupedLayer(Problem& problem, const std::string& prefix, Random& random) {
+  GiveTensor(problem, prefix + "q_proj_weight", random.NormalTensor({16, 16}, 0.3f));
+  GiveTensor(problem, prefix + "k_proj_weight", random.NormalTensor({8, 16}, 0.3f));
+  GiveTensor(problem, prefix + "v_proj_weight", random.NormalTensor({8, 16}, 0.3f));
+  GiveTensor(problem, prefix + "in_proj_bias", random.NormalTensor({32}));
+  GiveTensor(problem, prefix + "out_proj.weight", random.NormalTensor({16, 16}, 0.3f));
+  GiveTensor(problem, prefix + "out_proj.bias", random.NormalTensor({16}));
+}
+
+/// Tokens [first, first + count) of x, whose last dimensions are tokens and width.
+Tensor Tokens(const Tensor& x, Index first, Index count) {
+  Shape shape = x.shape();
+  const Index length = shape[shape.size() - 2], width = shape.back();
+  shape[shape.size() - 2] = count;
+  Tensor part(shape);
+  for (Index lead = 0; lead < part.size() / (count * width); ++lead)
+    std::copy_n(x.data() + (lead * length + first) * width, count * width, part.data() + lead * count * width);
+  return part;
+}
+
+TEST_CASE("token by token with a cache, or with the past handed back: as in one causal pass") {
+  const struct {
+    const char *op, *options, *input;
+    Shape shape;
+  } cases[] = {
+      {"scaled_dot_product_attention",
+       R"({"is_causal": true, "rotary": "half", "alibi": true, "sink": 0.5})",
+       "query",
+       {2, 4, 9, 4}},
+      {"scaled_dot_product_attention",
+       R"({"is_causal": true, "rotary": "interleaved", "rotary_dim": 2})",
+       "query",
+       {9, 4}},
+      {"multihead_attention",
+       R"({"embed_dim": 16, "num_heads": 4, "num_kv_heads": 2, "is_causal": true, "batch_first": true,
+           "rotary": "half", "window_left": 3, "softcap": 5})",
+       "query",
+       {2, 9, 16}},
+      {"transformer_encoder_layer",
+       R"({"embed_dim": 16, "num_heads": 4, "num_kv_heads": 2, "is_causal": true, "dim_feedforward": 5,
+           "activation": "swiglu", "norm": "rms_norm", "norm_first": true, "normalizer": "entmax15"})",
+       "src",
+       {9, 16}},
+  };
+  for (const char* backend : {R"({"backend": "reference"})", R"({"backend": "simd"})"})
+    for (const auto& [op, options, input, shape] : cases) {
+      CAPTURE(op);
+      CAPTURE(backend);
+      Random random(21);
+      Problem problem(op, options);
+      if (std::string_view(op) == "multihead_attention") GiveGroupedLayer(problem, "", random);
+      if (std::string_view(op) == "transformer_encoder_layer") {
+        GiveGroupedLayer(problem, "self_attn.", random);
+        GiveTensor(problem, "linear1.weight", random.NormalTensor({10, 16}, 0.3f));
+        GiveTensor(problem, "linear1.bias", random.NormalTensor({10}));
+        GiveTensor(problem, "linear2.weight", random.NormalTensor({16, 5}, 0.3f));
+        GiveTensor(problem, "linear2.bias", random.NormalTensor({16}));
+        GiveTensor(problem, "norm1.weight", random.NormalTensor({16}));
+        GiveTensor(problem, "norm2.weight", random.NormalTensor({16}));
+      }
+      const Tensor x = random.NormalTensor(shape);
+      const auto run = [&](Index first, Index count, const std::string& run_options, KvCache* cache) {
+        GiveTensor(problem, input, Tokens(x, first, count));
+        return problem.Run(run_options, cache);
+      };
+      const Results whole = run(0, 9, backend, nullptr);
+      const auto check = [&](const Results& got, Index first, Index count) {
+        CheckClose("output", got.at("output").values(), Tokens(whole.at("output"), first, count).values(),
+                   256 * kEpsilon * (1 + MaxNorm(whole.at("output").values())));
+      };
+      KvCache cache;
+      std::string with_present = backend;
+      with_present.insert(with_present.size() - 1, R"(, "stages": ["present_key", "present_value"])");
+      std::optional<Results> past;
+      for (const auto& [first, count] : {std::pair<Index, Index>{0, 4}, {4, 1}, {5, 3}, {8, 1}}) {
+        check(run(first, count, backend, &cache), first, count);
+        CHECK(cache.length() == first + count);
+        if (past) {
+          GiveTensor(problem, "past_key", past->at("present_key"));
+          GiveTensor(problem, "past_value", past->at("present_value"));
+        }
+        past = run(first, count, with_present, nullptr);
+        check(*past, first, count);
+      }
+    }
+}
+
+TEST_CASE("a grouped layer is the layer whose keys' and values' weights are repeated") {
+  Random random(25);
+  Problem grouped("multihead_attention",
+                  R"({"embed_dim": 16, "num_heads": 4, "num_kv_heads": 2, "bias": false, "batch_first": true})"),
+      full("multihead_attention", R"({"embed_dim": 16, "num_heads": 4, "bias": false, "batch_first": true})"),
+      same("multihead_attention",
+           R"({"embed_dim": 16, "num_heads": 4, "num_kv_heads": 4, "bias": false, "batch_first": true})");
+  const Tensor q = random.NormalTensor({16, 16}), k = random.NormalTensor({8, 16}), v = random.NormalTensor({8, 16}),
+               out = random.NormalTensor({16, 16}), x = random.NormalTensor({2, 5, 16});
+  Tensor packed({48, 16});
+  std::copy_n(q.data(), q.size(), packed.data());
+  for (Index h = 0; h < 4; ++h) {  // head h reads group h / 2; 4 rows of 16 each
+    std::copy_n(k.data() + h / 2 * 64, 64, packed.data() + 256 + h * 64);
+    std::copy_n(v.data() + h / 2 * 64, 64, packed.data() + 512 + h * 64);
+  }
+  GiveTensor(grouped, "q_proj_weight", q);
+  GiveTensor(grouped, "k_proj_weight", k);
+  GiveTensor(grouped, "v_proj_weight", v);
+  GiveTensor(full, "in_proj_weight", packed);
+  GiveTensor(same, "in_proj_weight", packed);
+  std::vector<Results> all;
+  for (Problem* problem : {&grouped, &full, &same}) {
+    GiveTensor(*problem, "out_proj.weight", out);
+    GiveTensor(*problem, "query", x);
+    all.push_back(problem->Run(R"({"average_attn_weights": false, "stages": ["k"]})"));
+  }
+  CHECK(all[0].at("k").shape() == Shape{2, 2, 5, 4});
+  CHECK(all[1].at("k").shape() == Shape{2, 4, 5, 4});
+  for (const char* name : {"output", "weights"}) {
+    const double allowed = 64 * kEpsilon * (1 + MaxNorm(all[1].at(name).values()));
+    CheckClose(name, all[0].at(name).values(), all[1].at(name).values(), allowed);
+    CheckClose(name, all[2].at(name).values(), all[1].at(name).values(), 0.0);
+  }
 }
 
 }  // namespace
