@@ -111,7 +111,8 @@ function missingPackages(goal, ownEmscripten) {
   if (isRoot || !ask("make", "--version")) wanted.push(...without("ninja", "ninja-build"));  // make would do, slower
   if (ownEmscripten) wanted.push("clang-19", "lld-19", "llvm-19", "python3", "xz-utils");
   if (goal === "test") {
-    wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev");
+    wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev",
+      "libpcre2-dev", "libutf8proc-dev");
     wanted.push("clang-format-19", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, and lists the others all the same.

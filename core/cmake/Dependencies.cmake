@@ -4,7 +4,8 @@
 #   3. its source in the project's toolchain folder, where `npm start` and `npm test` put it;
 #   4. its pinned release, downloaded.
 #
-# The table: PACKAGE, VERSION and TARGET are find_package's words. From source, INCLUDE is the folder of a header-only
+# The table: PACKAGE, VERSION and TARGET are find_package's words; a C library that is installed without a file for it has
+# LIBRARY and HEADER instead of PACKAGE, and its version is the header's. From source, INCLUDE is the folder of a header-only
 # library; BUILD is the target that the source's own CMake project makes, configured with OPTIONS.
 include(FetchContent)
 
@@ -36,15 +37,31 @@ set(headlens_png PACKAGE PNG VERSION 1.6 TARGET PNG::PNG BUILD png_static
   URL https://github.com/pnggroup/libpng/archive/refs/tags/v1.6.48.tar.gz
   SHA256 b17e99026055727e8cba99160c3a9a7f9af788e9f786daeadded5a42243f1dd0)
 
+set(headlens_pcre2 LIBRARY pcre2-8 HEADER pcre2.h VERSION 10.40 TARGET PCRE2::8BIT BUILD pcre2-8-static
+  OPTIONS BUILD_STATIC_LIBS=ON PCRE2_BUILD_PCRE2GREP=OFF PCRE2_BUILD_TESTS=OFF PCRE2_SHOW_REPORT=OFF
+  URL https://github.com/PCRE2Project/pcre2/releases/download/pcre2-10.42/pcre2-10.42.tar.gz
+  SHA256 c33b418e3b936ee3153de2c61cc638e7e4fe3156022a5c77d0711bcbb9d64f1f)
+set(headlens_utf8proc LIBRARY utf8proc HEADER utf8proc.h VERSION 2.5 TARGET utf8proc::utf8proc BUILD utf8proc
+  OPTIONS UTF8PROC_INSTALL=OFF BUILD_SHARED_LIBS=OFF
+  URL https://github.com/JuliaStrings/utf8proc/archive/refs/tags/v2.8.0.tar.gz
+  SHA256 a0a60a79fe6f6d54e7d411facbfcc867a6e198608f2cd992490e46f04b1bcecc)
+
 function(headlens_dependency name)
-  cmake_parse_arguments(arg "" "PACKAGE;VERSION;TARGET;INCLUDE;BUILD;URL;SHA256" "OPTIONS" ${headlens_${name}})
+  cmake_parse_arguments(arg "" "PACKAGE;LIBRARY;HEADER;VERSION;TARGET;INCLUDE;BUILD;URL;SHA256" "OPTIONS"
+    ${headlens_${name}})
   if(TARGET ${arg_TARGET})
     return()
   endif()
   if(NOT EMSCRIPTEN)
-    find_package(${arg_PACKAGE} ${arg_VERSION} QUIET GLOBAL)
+    if(arg_LIBRARY)
+      headlens_find_library(${arg_TARGET} ${arg_LIBRARY} ${arg_HEADER} ${arg_VERSION})
+      set(found ${version})
+    else()
+      find_package(${arg_PACKAGE} ${arg_VERSION} QUIET GLOBAL)
+      set(found ${${arg_PACKAGE}_VERSION}${${arg_PACKAGE}_VERSION_STRING})
+    endif()
     if(TARGET ${arg_TARGET})
-      message(STATUS "headlens: ${name} ${${arg_PACKAGE}_VERSION}${${arg_PACKAGE}_VERSION_STRING} is installed")
+      message(STATUS "headlens: ${name} ${found} is installed")
       return()
     endif()
   endif()
@@ -55,6 +72,28 @@ function(headlens_dependency name)
   else()
     headlens_build(${arg_TARGET} ${arg_BUILD} "${source}" ${arg_OPTIONS})
   endif()
+endfunction()
+
+# Makes `target` of an installed C library that is new enough, and sets `version` in the caller.
+function(headlens_find_library target library header minimum)
+  find_library(headlens_lib${library} ${library})
+  find_path(headlens_lib${library}_include ${header})
+  mark_as_advanced(headlens_lib${library} headlens_lib${library}_include)
+  if(NOT headlens_lib${library} OR NOT headlens_lib${library}_include)
+    return()
+  endif()
+  file(READ ${headlens_lib${library}_include}/${header} text)
+  foreach(part MAJOR MINOR)
+    string(REGEX MATCH "#define [A-Z0-9_]+_${part} +([0-9]+)" _ "${text}")
+    set(${part} ${CMAKE_MATCH_1})
+  endforeach()
+  if("${MAJOR}.${MINOR}" VERSION_LESS ${minimum})
+    return()
+  endif()
+  add_library(${target} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${headlens_lib${library}}
+    INTERFACE_INCLUDE_DIRECTORIES ${headlens_lib${library}_include})
+  set(version ${MAJOR}.${MINOR} PARENT_SCOPE)
 endfunction()
 
 # Sets `source` in the caller to the folder of the library's source.
@@ -79,6 +118,7 @@ endfunction()
 function(headlens_build target built source)
   set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # option() leaves the variables set here alone
   set(CMAKE_POLICY_DEFAULT_CMP0126 NEW)  # and so does set(CACHE)
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 refuses projects that ask for less
   foreach(option ${ARGN})
     string(REPLACE "=" ";" option "${option}")
     list(GET option 0 key)

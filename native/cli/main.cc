@@ -64,6 +64,7 @@ int Run(int argc, char** argv) {
   AddAttend(app);
   AddMap(app);
   AddHeads(app);
+  AddTokens(app);
   AddBench(app);
   AddInfo(app);
   try {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens map --model DIR (--tokens IDS | --image FILE) --out FILE: what every head of a model looks at.
+/// headlens map --model DIR (--text TEXT | --tokens IDS | --image FILE) --out FILE: what every head of a model looks
+/// at.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -11,14 +12,16 @@
 #include "cli/model_folder.h"
 #include "cli/png.h"
 #include "cli/progress.h"
+#include "cli/text.h"
 #include "headlens/preprocess.h"
 
 namespace headlens::cli {
 namespace {
 
 struct MapOptions {
-  std::string model, output, text, image;
+  std::string model, output, image;
   std::vector<std::int32_t> tokens;
+  TextOptions text;  // what the tokens are made of, when they are not given
   std::optional<Index> layer, head;
   std::string backend = "simd", theme = "light";
   Index cell = 0;  // 0: chosen by the number of tokens
@@ -96,8 +99,14 @@ Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   maps.heads = Chosen("--head", options.head, info.heads);
   if (maps.patches > 0 && options.image.empty()) throw InputError("--image is required: the model reads pictures");
   if (maps.patches == 0 && !options.image.empty()) throw InputError("--image: the model reads tokens");
-  if (maps.patches == 0 && options.tokens.empty()) {
-    throw InputError("--tokens is required: the ids of the tokens, as 1,2,3");
+  if (options.text.IsGiven()) {
+    TextTokens tokens = Tokenize(options.model, options.text);
+    maps.tokens = std::move(tokens.ids);
+    maps.pieces = std::move(tokens.pieces);
+    if (maps.tokens.empty()) throw InputError("the text has no tokens");
+  }
+  if (maps.patches == 0 && maps.tokens.empty()) {
+    throw InputError("--text, --text-file or --tokens is required: the text, or the ids of its tokens, as 1,2,3");
   }
   CheckSizes(options, maps);
   return maps;
@@ -111,10 +120,10 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
   progress.Show("running the model");
   const Tensor image = options.image.empty() ? Tensor() : ReadImage(options, info);
   ModelInput input;
-  input.ids = options.tokens;
+  input.ids = maps.tokens;
   if (image.size() > 0) input.image = image.view<3>();
-  const ModelAttention attention =
-      Blaming(options.image.empty() ? "--tokens" : "--image", [&] { return model.Attend(input); });
+  const std::string source = options.text.IsGiven() ? "the text" : options.image.empty() ? "--tokens" : "--image";
+  const ModelAttention attention = Blaming(source, [&] { return model.Attend(input); });
   for (const Index layer : maps.layers) {
     progress.Show("maps of layer " + std::to_string(layer));
     for (const Index head : maps.heads) {
@@ -126,9 +135,6 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
 }
 
 void Map(const MapOptions& options) {
-  if (!options.text.empty()) {
-    throw InputError("--text: this program has no tokenizer yet; give the ids of the tokens with --tokens 1,2,3");
-  }
   const Progress progress;
   const std::string extension = ExtensionOf(options.output);
   const Maps maps = ComputeMaps(options, progress);
@@ -150,17 +156,14 @@ void AddMap(CLI::App& app) {
   const auto options = std::make_shared<MapOptions>();
   command
       ->add_option("--model", options->model,
-                   "Folder with config.json and model.safetensors or its shards, as Hugging Face has them")
+                   "Folder as Hugging Face has it: config.json, model.safetensors or its shards, tokenizer.json")
       ->required()
       ->type_name("DIR");
   CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of the tokens, as 1,2,3");
   tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false);
-  command->add_option("--text", options->text, "Text, once this program has a tokenizer; for now, give --tokens")
-      ->type_name("TEXT")
-      ->excludes(tokens);
-  command->add_option("--image", options->image, "PNG picture, for models that read pictures")
-      ->type_name("FILE")
-      ->excludes(tokens);
+  CLI::Option* image = command->add_option("--image", options->image, "PNG picture, for models that read pictures");
+  image->type_name("FILE")->excludes(tokens);
+  for (CLI::Option* text : AddTextOptions(*command, options->text)) text->excludes(tokens)->excludes(image);
   command->add_option("--out", options->output, "Picture (.png, .svg) or weights (.json, .csv)")
       ->required()
       ->check(CLI::Validator(CheckExtension, ""))

@@ -16,6 +16,7 @@ const [layers = 0, heads = 0, length = 0] = weights.shape;
 
 interface MapsJson {
   tokens: number[];
+  pieces?: string[];
   layers: number[];
   heads: number[];
   causal: boolean;
@@ -234,6 +235,42 @@ test("as SVG, each map is there once, with its name and its pixels", () => {
   expect(svg).toMatch(/^<svg xmlns[^]*<\/svg>\n$/);
 });
 
+describe("a text", () => {
+  const kText = 'The cat sat, "quoted", \u{1F408}\n';
+  const ofText = (name: string): string => {
+    const out = inFolder(name);
+    expect(succeeds(["map", "--model", kModel, "--text", kText, "--layer", "0", "--head", "1", "--out", out])).toBe("");
+    return readFileSync(out, "utf8");
+  };
+
+  test("gives the maps of its tokens, and the pieces that they show", () => {
+    const { tokens, pieces = [] } = JSON.parse(succeeds(["tokens", "--model", kModel, "--text", kText])) as MapsJson;
+    expect(pieces).toEqual(["<s>", "The", " cat", " sat", ",", ' "', ...pieces.slice(6)]);
+    const found = JSON.parse(ofText("text.json")) as MapsJson;
+    expect(found.tokens).toEqual(tokens);
+    expect(found.pieces).toEqual(pieces);
+    const out = inFolder("ids.json");
+    succeeds(["map", "--model", kModel, "--tokens", tokens.join(","), "--layer", "0", "--head", "1", "--out", out]);
+    const { maps, ...rest } = JSON.parse(readFileSync(out, "utf8")) as MapsJson;
+    expect(maps).toEqual(found.maps);
+    expect(rest.pieces).toBeUndefined();
+  });
+
+  test("from a file, too", () => {
+    writeFileSync(inFolder("text.txt"), kText);
+    const out = inFolder("file.json");
+    succeeds(["map", "--model", kModel, "--text-file", inFolder("text.txt"), "--layer", "0", "--head", "1", "--out", out]);
+    expect(readFileSync(out, "utf8")).toBe(ofText("text.json"));
+  });
+
+  test("as CSV, pieces are quoted", () => {
+    const csv = ofText("text.csv");
+    expect(csv.slice(0, csv.indexOf("\n"))).toBe("layer,head,query,key,weight,query_piece,key_piece");
+    expect(csv).toMatch(/^0,1,0,0,1,"<s>","<s>"$/m);
+    expect(csv).toMatch(/^0,1,5,2,[^,]+," """," cat"$/m);
+  });
+});
+
 describe("map refuses", () => {
   beforeAll(() => { mkdirSync(inFolder("out")); });
   const config = JSON.parse(readFileSync(`${kModel}/config.json`, "utf8")) as Record<string, unknown>;
@@ -265,9 +302,12 @@ describe("map refuses", () => {
     [["--tokens", "1", "--cell", "65"], /--cell/],
     [["--tokens", "1", "--cell", "0"], /--cell/],
     [["--tokens", "1", "--theme", "blue"], /--theme/],
-    [["--text", "The cat sat"], /--text: this program has no tokenizer yet; give the ids of the tokens with --tokens/],
     [["--text", "The cat sat", "--tokens", "1"], /--text/],
-    [[], /--tokens is required/],
+    [["--text", "a", "--text-file", "b"], /--text/],
+    [["--text-file", "b", "--tokens", "1"], /--text-file/],
+    [["--text-file", "/nowhere/text.txt"], /nowhere\/text\.txt: No such file/],
+    [["--text", "cat ".repeat(300)], /the text: value error: got 303 tokens/],
+    [[], /--text, --text-file or --tokens is required/],
   ])("%j", (args, message) => { refuses(message, kModel, ...args); });
 
   test("a name that says no format", () => {

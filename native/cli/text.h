@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The text that a command works on, and its tokens.
+#ifndef HEADLENS_NATIVE_CLI_TEXT_H_
+#define HEADLENS_NATIVE_CLI_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+namespace headlens::cli {
+
+struct TextOptions {
+  std::optional<std::string> text;
+  std::string file;
+
+  bool IsGiven() const { return text || !file.empty(); }
+};
+
+/// "--text TEXT" and "--text-file FILE", of which one may be given. Returns them.
+std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options);
+
+struct TextTokens {
+  std::vector<std::int32_t> ids;
+  std::vector<std::string> pieces;  ///< what each shows
+};
+
+/// The tokens of the text, by `model`/tokenizer.json. Throws InputError.
+TextTokens Tokenize(const std::string& model, const TextOptions& options);
+
+}  // namespace headlens::cli
+
+#endif  // HEADLENS_NATIVE_CLI_TEXT_H_

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/added_tokens.h"
+
+#include <utility>
+
+#include "headlens/error.h"
+#include "tokenizer/regex.h"
+#include "tokenizer/unicode.h"
+
+namespace headlens::tokenizer {
+namespace {
+
+constexpr std::size_t kMaxToken = 512;  // bytes: the time is the text's size times the longest token's
+
+bool StartsWithWord(std::string_view text) {
+  return !text.empty() && IsWordCharacter(text.substr(0, CharacterAt(text, 0).size));
+}
+
+bool EndsWithWord(std::string_view text) {
+  if (text.empty()) return false;
+  std::size_t at = text.size() - 1;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80) --at;
+  return IsWordCharacter(text.substr(at));
+}
+
+}  // namespace
+
+AddedTokens::AddedTokens(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
+  for (std::size_t i = 0; i < field.ListSize(); ++i) Add(field.Element(i), vocabulary, normalizer);
+}
+
+void AddedTokens::Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
+  const std::string& content = field.At("content").String();
+  const Id id = field.At("id").ToId();
+  if (content.empty()) return;
+  if (content.size() > kMaxToken) field.At("content").Refuse("tokens of up to " + std::to_string(kMaxToken) + " bytes");
+  if (const auto known = vocabulary.Find(content); known && *known != id) {
+    field.At("id").Fail(std::to_string(*known) + ", which model.vocab gives to " + Quoted(content));
+  }
+  const auto [place, is_new] = tokens_.try_emplace(id);
+  if (!is_new && place->second.content != content) field.At("id").Fail("an id that no other added token has");
+  place->second = {content, id, field.At("single_word").BoolOr(false), field.At("lstrip").BoolOr(false),
+                   field.At("rstrip").BoolOr(false)};
+  if (!field.At("normalized").BoolOr(!field.At("special").BoolOr(false)))
+    return Insert(written_, content, &place->second);
+  std::string normalized = content;
+  normalizer(normalized);
+  Insert(normalized_, normalized, &place->second);
+}
+
+void AddedTokens::Insert(Trie& trie, std::string_view content, const Token* token) {
+  if (content.empty()) return;
+  std::size_t state = 0;
+  for (const char byte : content) {
+    const auto [place, is_new] = trie[state].next.try_emplace(byte, trie.size());
+    state = place->second;
+    if (is_new) trie.emplace_back();
+  }
+  trie[state].token = token;
+}
+
+std::vector<Section> AddedTokens::Split(const Section& section, bool normalized) const {
+  const Trie& trie = normalized ? normalized_ : written_;
+  const std::string_view text = section.text;
+  std::vector<Section> sections;
+  std::size_t done = 0;
+  const auto take = [&](std::size_t begin, std::size_t end, std::optional<Id> id) {
+    if (begin < end)
+      sections.push_back({std::string(text.substr(begin, end - begin)), id, section.is_first && begin == 0});
+    done = end;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const Token* token = nullptr;  // the longest that is found here
+    std::size_t end = at;
+    for (std::size_t i = at, state = 0; i < text.size(); ++i) {
+      const auto next = trie[state].next.find(text[i]);
+      if (next == trie[state].next.end()) break;
+      state = next->second;
+      if (trie[state].token != nullptr) {
+        token = trie[state].token;
+        end = i + 1;
+      }
+    }
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    std::size_t begin = std::exchange(at, end);
+    if (begin < done) continue;  // the token before took these spaces
+    if (token->single_word && (EndsWithWord(text.substr(0, begin)) || StartsWithWord(text.substr(end)))) continue;
+    if (token->strip_left) begin -= TrailingWhitespace(text.substr(done, begin - done));
+    if (token->strip_right) end += LeadingWhitespace(text.substr(end));
+    take(done, begin, std::nullopt);
+    take(begin, end, token->id);
+  }
+  take(done, text.size(), std::nullopt);
+  return sections;
+}
+
+const std::string* AddedTokens::TokenOf(Id id) const {
+  const auto found = tokens_.find(id);
+  return found == tokens_.end() ? nullptr : &found->second.content;
+}
+
+}  // namespace headlens::tokenizer

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/model.h"
+
+#include <algorithm>
+
+namespace headlens::tokenizer {
+
+Vocabulary::Vocabulary(const Field& field) {
+  if (!field.value().is_object()) field.Fail("an object of tokens and their ids");
+  for (const auto& [token, id] : field.value().items()) {
+    if (!id.is_number_integer()) Field(id, field.name() + "[" + Quoted(token) + "]").ToId();  // says what is wrong
+    Add(token, Field(id, "an id of " + field.name()).ToId());
+  }
+}
+
+void Vocabulary::Add(const std::string& token, Id id) {
+  const auto place = ids_.insert_or_assign(token, id).first;
+  tokens_[id] = &place->first;
+  longest_ = std::max(longest_, token.size());
+}
+
+std::optional<Id> Vocabulary::Find(std::string_view token) const {
+  const auto found = ids_.find(token);
+  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::string* Vocabulary::TokenOf(Id id) const {
+  const auto found = tokens_.find(id);
+  return found == tokens_.end() ? nullptr : found->second;
+}
+
+std::string AffixOf(const Field& field, const std::string& otherwise) {
+  std::string affix = field.StringOr(otherwise);
+  if (affix.size() > 16) field.Refuse("up to 16 bytes");
+  return affix;
+}
+
+std::unique_ptr<Model> MakeModel(const Field& field) {
+  static const std::map<std::string_view, std::unique_ptr<Model> (*)(const Field&)> kKinds = {
+      {"BPE", MakeBpe}, {"Unigram", MakeUnigram}, {"WordLevel", MakeWordLevel}, {"WordPiece", MakeWordPiece}};
+  if (!field.At("type").is_null()) return Make(kKinds, field);
+  // Files of the library's first versions do not say.
+  if (!field.At("merges").is_null()) return MakeBpe(field);
+  if (field.At("vocab").value().is_array()) return MakeUnigram(field);
+  if (!field.At("continuing_subword_prefix").is_null()) return MakeWordPiece(field);
+  field.At("type").Fail("BPE, Unigram, WordLevel or WordPiece");
+}
+
+}  // namespace headlens::tokenizer

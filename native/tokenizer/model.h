@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What makes tokens of words.
+#ifndef HEADLENS_NATIVE_TOKENIZER_MODEL_H_
+#define HEADLENS_NATIVE_TOKENIZER_MODEL_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/fields.h"
+
+namespace headlens::tokenizer {
+
+/// Tokens and their ids.
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  /// From {"token": id, …}. Throws Error(kFormat).
+  explicit Vocabulary(const Field& field);
+
+  void Add(const std::string& token, Id id);
+  std::optional<Id> Find(std::string_view token) const;
+  /// Null when no token has the id.
+  const std::string* TokenOf(Id id) const;
+  std::size_t longest() const { return longest_; }  ///< in bytes
+
+ private:
+  // Ordered: a file cannot make its look-ups slow.
+  std::map<std::string, Id, std::less<>> ids_;
+  std::map<Id, const std::string*> tokens_;
+  std::size_t longest_ = 0;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  /// Appends the ids of a word's tokens. Throws Error(kValue) when it cannot be said with this vocabulary.
+  virtual void Encode(std::string_view word, std::vector<Id>& ids) const = 0;
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+ protected:
+  Vocabulary vocabulary_;
+};
+
+/// A mark of tokens inside or at the end of words, at most 16 bytes, since every character of a text may get it.
+std::string AffixOf(const Field& field, const std::string& otherwise);
+
+/// From tokenizer.json's "model". Throws Error.
+std::unique_ptr<Model> MakeModel(const Field& field);
+
+/// Byte pairs: Sennrich et al. 2016, merged in the order of the list.
+std::unique_ptr<Model> MakeBpe(const Field& field);
+/// The longest token that fits, from left to right: Schuster and Nakajima 2012, as BERT does it.
+std::unique_ptr<Model> MakeWordPiece(const Field& field);
+/// Whole words.
+std::unique_ptr<Model> MakeWordLevel(const Field& field);
+/// The likeliest tokens: Kudo 2018.
+std::unique_ptr<Model> MakeUnigram(const Field& field);
+
+}  // namespace headlens::tokenizer
+
+#endif  // HEADLENS_NATIVE_TOKENIZER_MODEL_H_

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_NATIVE_TOKENIZER_NORMALIZER_H_
+#define HEADLENS_NATIVE_TOKENIZER_NORMALIZER_H_
+
+#include <functional>
+#include <string>
+
+#include "tokenizer/fields.h"
+
+namespace headlens::tokenizer {
+
+/// The longest text, before and after each step of its normalization; a longer one is Error(kMemory).
+inline constexpr std::size_t kMaxText = std::size_t{64} << 20;
+
+/// Changes a text before it is split.
+using Normalizer = std::function<void(std::string& text)>;
+
+/// From tokenizer.json's "normalizer", which may be null. Throws Error.
+Normalizer MakeNormalizer(const Field& field);
+
+}  // namespace headlens::tokenizer
+
+#endif  // HEADLENS_NATIVE_TOKENIZER_NORMALIZER_H_

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_NATIVE_TOKENIZER_PATTERN_H_
+#define HEADLENS_NATIVE_TOKENIZER_PATTERN_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/fields.h"
+#include "tokenizer/regex.h"
+
+namespace headlens::tokenizer {
+
+/// tokenizer.json's {"String": …} or {"Regex": …}, a text or a regular expression to look for.
+class Pattern {
+ public:
+  explicit Pattern(const Field& field);
+  std::vector<Match> FindAll(std::string_view text, Steps& steps) const;
+
+ private:
+  std::string text_;
+  std::shared_ptr<const Regex> regex_;  // null: the text
+};
+
+}  // namespace headlens::tokenizer
+
+#endif  // HEADLENS_NATIVE_TOKENIZER_PATTERN_H_

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_NATIVE_TOKENIZER_POST_PROCESSOR_H_
+#define HEADLENS_NATIVE_TOKENIZER_POST_PROCESSOR_H_
+
+#include <functional>
+#include <vector>
+
+#include "tokenizer/fields.h"
+
+namespace headlens::tokenizer {
+
+/// Adds the special tokens around those of one text.
+using PostProcessor = std::function<void(std::vector<Id>& ids)>;
+
+/// From tokenizer.json's "post_processor", which may be null. Throws Error.
+PostProcessor MakePostProcessor(const Field& field);
+
+}  // namespace headlens::tokenizer
+
+#endif  // HEADLENS_NATIVE_TOKENIZER_POST_PROCESSOR_H_

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/pre_tokenizer.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "headlens/error.h"
+#include "tokenizer/byte_letters.h"
+#include "tokenizer/normalizer.h"
+#include "tokenizer/pattern.h"
+#include "tokenizer/unicode.h"
+
+namespace headlens::tokenizer {
+namespace {
+
+/// What becomes of the delimiters between words.
+enum class Behavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+Behavior BehaviorOf(const Field& field, Behavior otherwise) {
+  static const std::map<std::string_view, Behavior> kNames = {
+      {"Removed", Behavior::kRemoved},
+      {"Isolated", Behavior::kIsolated},
+      {"MergedWithPrevious", Behavior::kMergedWithPrevious},
+      {"MergedWithNext", Behavior::kMergedWithNext},
+      {"Contiguous", Behavior::kContiguous},
+  };
+  if (field.is_null()) return otherwise;
+  const auto found = kNames.find(field.String());
+  if (found == kNames.end()) field.Refuse("Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous");
+  return found->second;
+}
+
+/// A part of a text: a delimiter or what lies between two.
+struct Part {
+  std::size_t begin, end;
+  bool is_delimiter;
+};
+
+/// The parts that cover a text of `size` bytes, in which `matches` are the delimiters, or with `invert` the rest.
+std::vector<Part> PartsOf(const std::vector<Match>& matches, std::size_t size, bool invert) {
+  std::vector<Part> parts;
+  std::size_t done = 0;
+  for (const Match& match : matches) {
+    if (done < match.begin) parts.push_back({done, match.begin, invert});
+    parts.push_back({match.begin, match.end, !invert});
+    done = match.end;
+  }
+  if (done < size) parts.push_back({done, size, invert});
+  return parts;
+}
+
+/// Whether `part` joins its neighbour, the last that was taken.
+bool Joins(Behavior behavior, const Part& part, bool neighbour_is_delimiter) {
+  if (behavior == Behavior::kContiguous) return part.is_delimiter == neighbour_is_delimiter;
+  const bool merges = behavior == Behavior::kMergedWithPrevious || behavior == Behavior::kMergedWithNext;
+  return merges && part.is_delimiter && !neighbour_is_delimiter;
+}
+
+std::vector<Part> Merged(std::vector<Part> parts, Behavior behavior) {
+  if (behavior == Behavior::kRemoved) {
+    std::erase_if(parts, [](const Part& part) { return part.is_delimiter; });
+    return parts;
+  }
+  const bool backwards = behavior == Behavior::kMergedWithNext;
+  if (backwards) std::reverse(parts.begin(), parts.end());
+  std::vector<Part> merged;
+  bool neighbour = false;  // also of the first, which has none
+  for (const Part& part : parts) {
+    if (!merged.empty() && Joins(behavior, part, neighbour)) {
+      merged.back().begin = std::min(merged.back().begin, part.begin);
+      merged.back().end = std::max(merged.back().end, part.end);
+    } else {
+      merged.push_back(part);
+    }
+    neighbour = part.is_delimiter;
+  }
+  if (backwards) std::reverse(merged.begin(), merged.end());
+  return merged;
+}
+
+/// Splits every word where `find(text)` finds a delimiter.
+template <class Find>
+void Split(std::vector<Word>& words, const Find& find, Behavior behavior, bool invert = false) {
+  std::vector<Word> result;
+  for (const Word& word : words) {
+    for (const Part& part : Merged(PartsOf(find(word.text), word.text.size(), invert), behavior)) {
+      if (part.begin == part.end) continue;
+      result.push_back({word.text.substr(part.begin, part.end - part.begin), word.is_first && part.begin == 0});
+    }
+  }
+  words = std::move(result);
+}
+
+/// Splits at each character of which `is_delimiter` is true.
+void SplitAt(std::vector<Word>& words, bool (*is_delimiter)(char32_t), Behavior behavior) {
+  const auto find = [is_delimiter](std::string_view text) {
+    std::vector<Match> matches;
+    ForEachCharacter(text, [&](const Character& character, std::size_t at) {
+      if (is_delimiter(character.code)) matches.push_back({at, at + character.size});
+    });
+    return matches;
+  };
+  Split(words, find, behavior);
+}
+
+/// Splits at the matches of a Regex or a Pattern.
+template <class Pattern>
+void SplitBy(std::vector<Word>& words, const Pattern& pattern, Behavior behavior, bool invert) {
+  std::size_t bytes = 0;
+  for (const Word& word : words) bytes += word.text.size();
+  Steps steps(bytes);
+  Split(words, [&](std::string_view text) { return pattern.FindAll(text, steps); }, behavior, invert);
+}
+
+PreTokenizer MakeByteLevel(const Field& field) {
+  static const auto kWords = std::make_shared<const Regex>(
+      PcreFromOniguruma(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"));
+  const bool prefix = field.At("add_prefix_space").BoolOr(false), split = field.At("use_regex").BoolOr(true);
+  return [=](std::vector<Word>& words) {
+    for (Word& word : words) {
+      if (prefix && !word.text.starts_with(' ')) word.text.insert(0, 1, ' ');
+    }
+    if (split) SplitBy(words, *kWords, Behavior::kIsolated, false);
+    for (Word& word : words) word.text = ByteLetters(word.text);
+  };
+}
+
+PreTokenizer MakeWhitespace(const Field&) {
+  const std::string word(kUnicodeWordClass);
+  const auto regex = std::make_shared<const Regex>("[" + word + "]+|[^" + word + R"(\p{White_Space}]+)");
+  return [regex](std::vector<Word>& words) { SplitBy(words, *regex, Behavior::kRemoved, true); };
+}
+
+PreTokenizer MakeWhitespaceSplit(const Field&) {
+  return [](std::vector<Word>& words) { SplitAt(words, IsWhitespace, Behavior::kRemoved); };
+}
+
+PreTokenizer MakeBert(const Field&) {
+  return [](std::vector<Word>& words) {
+    SplitAt(words, IsWhitespace, Behavior::kRemoved);
+    SplitAt(words, IsPunctuation, Behavior::kIsolated);
+  };
+}
+
+PreTokenizer MakeDigits(const Field& field) {
+  const Behavior behavior = field.At("individual_digits").BoolOr(false) ? Behavior::kIsolated : Behavior::kContiguous;
+  return [behavior](std::vector<Word>& words) { SplitAt(words, IsNumber, behavior); };
+}
+
+PreTokenizer MakePunctuation(const Field& field) {
+  return [behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated)](std::vector<Word>& words) {
+    SplitAt(words, IsPunctuation, behavior);
+  };
+}
+
+PreTokenizer MakeSplit(const Field& field) {
+  return [pattern = Pattern(field.At("pattern")), behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated),
+          invert = field.At("invert").BoolOr(false)](std::vector<Word>& words) {
+    SplitBy(words, pattern, behavior, invert);
+  };
+}
+
+enum class Prefix { kAlways, kFirst, kNever };
+
+/// Older files say "add_prefix_space" where newer ones say "prepend_scheme".
+Prefix PrefixOf(const Field& field) {
+  const Field scheme = field.At("prepend_scheme");
+  const std::string name = scheme.StringOr(field.At("add_prefix_space").BoolOr(true) ? "always" : "never");
+  if (name == "always") return Prefix::kAlways;
+  if (name == "first") return Prefix::kFirst;
+  if (name != "never") scheme.Refuse("always, first, never");
+  return Prefix::kNever;
+}
+
+PreTokenizer MakeMetaspace(const Field& field) {
+  const std::string mark = field.At("replacement").StringOr("▁");
+  if (mark.empty() || CharacterAt(mark, 0).size != mark.size()) field.At("replacement").Fail("one character");
+  return [mark, prefix = PrefixOf(field), split = field.At("split").BoolOr(true)](std::vector<Word>& words) {
+    for (Word& word : words) {
+      std::string text;
+      for (const char c : word.text) c == ' ' ? text += mark : text += c;
+      const bool wants = prefix == Prefix::kAlways || (prefix == Prefix::kFirst && word.is_first);
+      word.text = wants && !text.starts_with(mark) ? mark + text : std::move(text);
+    }
+    if (!split) return;
+    const auto find = [&mark](std::string_view text) {
+      std::vector<Match> matches;
+      for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
+        matches.push_back({at, at + mark.size()});
+      }
+      return matches;
+    };
+    Split(words, find, Behavior::kMergedWithNext);
+  };
+}
+
+const std::map<std::string_view, PreTokenizer (*)(const Field&)> kKinds = {
+    {"BertPreTokenizer", MakeBert},   {"ByteLevel", MakeByteLevel},
+    {"Digits", MakeDigits},           {"Metaspace", MakeMetaspace},
+    {"Punctuation", MakePunctuation}, {"Split", MakeSplit},
+    {"Whitespace", MakeWhitespace},   {"WhitespaceSplit", MakeWhitespaceSplit},
+};
+
+}  // namespace
+
+PreTokenizer MakePreTokenizer(const Field& field) {
+  std::vector<PreTokenizer> steps;
+  ForEachStep(field, "pretokenizers", [&steps](const Field& step) { steps.push_back(Make(kKinds, step)); });
+  return [steps = std::move(steps)](std::vector<Word>& words) {
+    for (const PreTokenizer& step : steps) {
+      step(words);
+      std::size_t bytes = 0;
+      for (const Word& word : words) bytes += word.text.size();
+      if (bytes > kMaxText) {
+        throw Error(ErrorCode::kMemory,
+                    "the text grows beyond " + std::to_string(kMaxText) + " bytes when it is split");
+      }
+    }
+  };
+}
+
+}  // namespace headlens::tokenizer

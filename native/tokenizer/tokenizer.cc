@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "headlens/error.h"
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/byte_letters.h"
+#include "tokenizer/fields.h"
+#include "tokenizer/model.h"
+#include "tokenizer/normalizer.h"
+#include "tokenizer/post_processor.h"
+#include "tokenizer/pre_tokenizer.h"
+#include "tokenizer/unicode.h"
+
+namespace headlens::tokenizer {
+namespace {
+
+nlohmann::json Parsed(std::string_view text) {
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) throw Error(ErrorCode::kFormat, "the file is not a JSON object");
+  return json;
+}
+
+std::string Mark(const std::string& inside) { return "⟨" + inside + "⟩"; }
+
+/// Text of the bytes; those of no whole character are marked.
+std::string Visible(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string text;
+  ForEachCharacter(bytes, [&](const Character& character, std::size_t at) {
+    const auto byte = static_cast<unsigned char>(bytes[at]);
+    text += character.valid ? std::string(bytes.substr(at, character.size))
+                            : Mark({kDigits[byte >> 4], kDigits[byte & 15U]});
+  });
+  return text;
+}
+
+/// The byte of "<0xE2>".
+std::optional<char> ByteOfName(std::string_view name) {
+  if (name.size() != 6 || !name.starts_with("<0x") || name[5] != '>') return std::nullopt;
+  int byte = 0;
+  for (const char digit : name.substr(3, 2)) {
+    const std::size_t value = std::string_view("0123456789ABCDEF").find(digit);
+    if (value == std::string_view::npos) return std::nullopt;
+    byte = 16 * byte + static_cast<int>(value);
+  }
+  return static_cast<char>(byte);
+}
+
+std::string SpacesForMarks(std::string_view token) {
+  static constexpr std::string_view kMark = "▁";
+  std::string text;
+  std::size_t done = 0;
+  for (std::size_t at = token.find(kMark); at != token.npos; at = token.find(kMark, done)) {
+    text.append(token.substr(done, at - done)).append(1, ' ');
+    done = at + kMark.size();
+  }
+  return text.append(token.substr(done));
+}
+
+}  // namespace
+
+struct Tokenizer::Parts {
+  explicit Parts(const Field& root)
+      : normalizer(MakeNormalizer(root.At("normalizer"))),
+        pre_tokenizer(MakePreTokenizer(root.At("pre_tokenizer"))),
+        model(MakeModel(root.At("model"))),
+        post_processor(MakePostProcessor(root.At("post_processor"))),
+        added(root.At("added_tokens"), model->vocabulary(), normalizer) {
+    ForEachStep(root.At("decoder"), "decoders", [this](const Field& step) {
+      const std::string& type = TypeOf(step);
+      is_byte_level = is_byte_level || type == "ByteLevel";
+      strips_first_space = strips_first_space || type == "Strip" || type == "Metaspace";
+    });
+  }
+
+  /// Tokens of what lies between two added tokens of the text as written.
+  void EncodeSection(const Section& section, std::vector<Id>& ids) const {
+    Section normalized = section;
+    normalizer(normalized.text);
+    for (Section& part : added.Split(normalized, /*normalized=*/true)) {
+      if (part.id) {
+        ids.push_back(*part.id);
+        continue;
+      }
+      std::vector<Word> words{{std::move(part.text), part.is_first}};
+      pre_tokenizer(words);
+      for (const Word& word : words) model->Encode(word.text, ids);
+    }
+  }
+
+  std::string PieceOf(const std::string& token) const {
+    if (is_byte_level) {
+      const auto bytes = BytesOfLetters(token);
+      return bytes ? Visible(*bytes) : token;
+    }
+    if (const auto byte = ByteOfName(token)) return Visible({&*byte, 1});
+    return SpacesForMarks(token);
+  }
+
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  std::unique_ptr<Model> model;
+  PostProcessor post_processor;
+  AddedTokens added;
+  bool is_byte_level = false;
+  bool strips_first_space = false;
+};
+
+Tokenizer::Tokenizer(std::string_view json) {
+  const nlohmann::json root = Parsed(json);
+  parts_ = std::make_unique<const Parts>(Field(root, ""));
+}
+
+Tokenizer::~Tokenizer() = default;
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+
+std::vector<Id> Tokenizer::Encode(std::string_view text) const {
+  if (text.size() > kMaxText) {
+    throw Error(ErrorCode::kMemory,
+                "the text has " + std::to_string(text.size()) + " bytes, more than " + std::to_string(kMaxText));
+  }
+  std::vector<Id> ids;
+  for (const Section& section : parts_->added.Split({ToValidUtf8(text), std::nullopt, true}, /*normalized=*/false)) {
+    if (section.id) {
+      ids.push_back(*section.id);
+    } else {
+      parts_->EncodeSection(section, ids);
+    }
+  }
+  parts_->post_processor(ids);
+  return ids;
+}
+
+std::vector<std::string> Tokenizer::Pieces(std::span<const Id> ids) const {
+  std::vector<std::string> pieces;
+  bool is_first_text = true;
+  for (const Id id : ids) {
+    if (const std::string* name = parts_->added.TokenOf(id)) {
+      pieces.push_back(*name);
+      continue;
+    }
+    const std::string* token = parts_->model->vocabulary().TokenOf(id);
+    std::string piece = token ? parts_->PieceOf(*token) : Mark(std::to_string(id));
+    if (std::exchange(is_first_text, false) && parts_->strips_first_space && piece.size() > 1 && piece[0] == ' ') {
+      piece.erase(0, 1);
+    }
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+}  // namespace headlens::tokenizer

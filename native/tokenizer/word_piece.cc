@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "headlens/error.h"
+#include "tokenizer/model.h"
+#include "tokenizer/unicode.h"
+
+namespace headlens::tokenizer {
+namespace {
+
+constexpr std::int64_t kMaxCharacters = 1000;  // of a word: its tokens are found in quadratic time
+
+/// The models that know words and one token for all others.
+class WordModel : public Model {
+ public:
+  explicit WordModel(const Field& field) : unknown_(field.At("unk_token").String()) {
+    vocabulary_ = Vocabulary(field.At("vocab"));
+  }
+
+ protected:
+  Id Unknown(std::string_view word) const {
+    if (const auto id = vocabulary_.Find(unknown_)) return *id;
+    throw Error(ErrorCode::kValue, "the text's " + Quoted(word) + " is not in the vocabulary, and neither is " +
+                                       Quoted(unknown_) + ", model.unk_token");
+  }
+
+ private:
+  std::string unknown_;
+};
+
+class WordPiece final : public WordModel {
+ public:
+  explicit WordPiece(const Field& field)
+      : WordModel(field), prefix_(AffixOf(field.At("continuing_subword_prefix"), "##")) {
+    const Field most = field.At("max_input_chars_per_word");
+    if (!most.is_null()) max_characters_ = static_cast<std::size_t>(most.Whole(0, kMaxCharacters));
+  }
+
+  void Encode(std::string_view word, std::vector<Id>& ids) const override {
+    std::size_t characters = 0;
+    ForEachCharacter(word, [&characters](const Character&, std::size_t) { ++characters; });
+    const std::size_t before = ids.size();
+    for (std::size_t at = 0; at < word.size() && characters <= max_characters_;) {
+      const std::size_t size = LongestAt(word, at, ids);
+      if (size == 0) break;
+      at += size;
+      if (at == word.size()) return;
+    }
+    ids.resize(before);
+    ids.push_back(Unknown(word));
+  }
+
+ private:
+  /// Appends the longest token that `word` goes on with at `at`, and gives its size, or 0.
+  std::size_t LongestAt(std::string_view word, std::size_t at, std::vector<Id>& ids) const {
+    const std::string_view prefix = at > 0 ? std::string_view(prefix_) : "";
+    const std::size_t longest = std::max(vocabulary_.longest(), prefix.size()) - prefix.size();
+    for (std::size_t size = std::min(word.size() - at, longest); size > 0; --size) {
+      if (at + size < word.size() && (static_cast<unsigned char>(word[at + size]) & 0xC0U) == 0x80) continue;
+      if (const auto id = vocabulary_.Find(std::string(prefix).append(word.substr(at, size)))) {
+        ids.push_back(*id);
+        return size;
+      }
+    }
+    return 0;
+  }
+
+  std::string prefix_;
+  std::size_t max_characters_ = 100;
+};
+
+class WordLevel final : public WordModel {
+ public:
+  using WordModel::WordModel;
+  void Encode(std::string_view word, std::vector<Id>& ids) const override {
+    const auto id = vocabulary_.Find(word);
+    ids.push_back(id ? *id : Unknown(word));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Model> MakeWordPiece(const Field& field) { return std::make_unique<WordPiece>(field); }
+std::unique_ptr<Model> MakeWordLevel(const Field& field) { return std::make_unique<WordLevel>(field); }
+
+}  // namespace headlens::tokenizer
