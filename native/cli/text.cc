@@ -2,7 +2,6 @@
 #include "cli/text.h"
 
 #include "cli/files.h"
-#include "tokenizer/tokenizer.h"
 
 namespace headlens::cli {
 
@@ -14,16 +13,22 @@ std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options
   return {text, file};
 }
 
-TextTokens Tokenize(const std::string& model, const TextOptions& options) {
+tokenizer::Tokenizer LoadTokenizer(const std::string& model) {
   const std::string path = model + "/tokenizer.json";
-  const auto tokenizer = Blaming(path, [&] { return tokenizer::Tokenizer(File(path).text()); });
-  const std::string name = options.text ? "--text" : options.file;
-  const std::string text = options.text ? *options.text : std::string(File(options.file).text());
-  return Blaming(name, [&] {
-    TextTokens tokens{tokenizer.Encode(text), {}};
-    tokens.pieces = tokenizer.Pieces(tokens.ids);
-    return tokens;
-  });
+  return Blaming(path, [&] { return tokenizer::Tokenizer(File(path).text()); });
+}
+
+TextTokens TokensOf(const tokenizer::Tokenizer& tokenizer, std::string_view text) {
+  TextTokens tokens{tokenizer.Encode(text), {}};
+  tokens.pieces = tokenizer.Pieces(tokens.ids);
+  return tokens;
+}
+
+TextTokens Tokenize(const std::string& model, const TextOptions& options) {
+  const tokenizer::Tokenizer tokenizer = LoadTokenizer(model);
+  if (options.text) return Blaming("--text", [&] { return TokensOf(tokenizer, *options.text); });
+  const File file(options.file);
+  return Blaming(options.file, [&] { return TokensOf(tokenizer, file.text()); });
 }
 
 }  // namespace headlens::cli

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
+#include "tokenizer/tokenizer.h"
 
 namespace headlens::cli {
 
@@ -26,6 +28,12 @@ struct TextTokens {
   std::vector<std::int32_t> ids;
   std::vector<std::string> pieces;  ///< what each shows
 };
+
+/// From `model`/tokenizer.json. Throws InputError.
+tokenizer::Tokenizer LoadTokenizer(const std::string& model);
+
+/// Throws Error, as Tokenizer::Encode does.
+TextTokens TokensOf(const tokenizer::Tokenizer& tokenizer, std::string_view text);
 
 /// The tokens of the text, by `model`/tokenizer.json. Throws InputError.
 TextTokens Tokenize(const std::string& model, const TextOptions& options);

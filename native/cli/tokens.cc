@@ -2,31 +2,57 @@
 /// headlens tokens --model DIR --text TEXT: what a model's tokenizer makes of a text.
 #include <iostream>
 #include <memory>
+#include <string>
 
 #include "cli/commands.h"
+#include "cli/files.h"
 #include "cli/text.h"
 #include "nlohmann/json.hpp"
 
 namespace headlens::cli {
 
+namespace {
+
+struct Options {
+  std::string model;
+  TextOptions text;
+  bool lines = false;
+};
+
+void Print(const TextTokens& tokens) {
+  std::cout << nlohmann::ordered_json{{"tokens", tokens.ids}, {"pieces", tokens.pieces}}.dump() << '\n';
+}
+
+/// Each line of the standard input is a JSON string.
+void PrintLines(const tokenizer::Tokenizer& tokenizer) {
+  std::string line;
+  for (int number = 1; std::getline(std::cin, line); ++number) {
+    const std::string name = "line " + std::to_string(number) + " of the standard input";
+    const nlohmann::json text = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!text.is_string()) throw InputError(name + " is not a JSON string");
+    Print(Blaming(name, [&] { return TokensOf(tokenizer, text.get_ref<const std::string&>()); }));
+  }
+}
+
+void Run(const Options& options) {
+  if (options.lines) return PrintLines(LoadTokenizer(options.model));
+  if (!options.text.IsGiven()) throw InputError("--text, --text-file or --json-lines is required");
+  Print(Tokenize(options.model, options.text));
+}
+
+}  // namespace
+
 void AddTokens(CLI::App& app) {
-  struct Options {
-    std::string model;
-    TextOptions text;
-  };
   CLI::App* command =
       app.add_subcommand("tokens", "Print a text's tokens as JSON: {\"tokens\": [ids], \"pieces\": [what each shows]}");
   const auto options = std::make_shared<Options>();
   command->add_option("--model", options->model, "Folder with tokenizer.json, as Hugging Face has it")
       ->required()
       ->type_name("DIR");
-  AddTextOptions(*command, options->text);
-  command->callback([options] {
-    if (!options->text.IsGiven()) throw InputError("--text or --text-file is required");
-    const TextTokens tokens = Tokenize(options->model, options->text);
-    const nlohmann::ordered_json json = {{"tokens", tokens.ids}, {"pieces", tokens.pieces}};
-    std::cout << json.dump() << '\n';
-  });
+  CLI::Option* lines = command->add_flag("--json-lines", options->lines,
+                                         "Texts as JSON strings, one a line, from the standard input; a line for each");
+  for (CLI::Option* text : AddTextOptions(*command, options->text)) text->excludes(lines);
+  command->callback([options] { Run(*options); });
 }
 
 }  // namespace headlens::cli
