@@ -31,11 +31,11 @@ mha_per_head("one_token_everything", "One token, rotation, window and sink.", la
 
 for width in 1, 257:
     for kind, more in ("sparsemax", {}), ("sigmoid", {}), ("top_k", {"top_k": 2}):
-        sdpa(f"width_{width}_{kind}", "Head width 1 or 257.", lambda d, width=width: qkv(d, 1, 1, 3, 5, width),
+        sdpa(f"width_{width}_{kind}", f"Head width {width}.", lambda d, width=width: qkv(d, 1, 1, 3, 5, width),
              normalizer=kind, **more)
-    sdpa(f"width_{width}_alibi_window", "Head width 1 or 257, ALiBi in a causal window.",
+    sdpa(f"width_{width}_alibi_window", f"Head width {width}, ALiBi in a causal window.",
          lambda d, width=width: qkv(d, 1, 2, 4, 4, width, dv=3), alibi=True, window_left=2, is_causal=True)
-    sdpa(f"width_{width}_gqa", "Head width 1 or 257, grouped heads.",
+    sdpa(f"width_{width}_gqa", f"Head width {width}, grouped heads.",
          lambda d, width=width: qkv(d, 1, 4, 2, 3, width, dv=2, G=2), enable_gqa=True, gqa_order="interleaved")
 sdpa("width_257_rotary", "256 of 257 elements turn.", lambda d: qkv(d, 1, 1, 3, 4, 257, dv=1), rotary="half",
      rotary_dim=256, stages=["scores"])
