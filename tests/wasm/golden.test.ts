@@ -3,6 +3,7 @@
 import { load, type AsyncEngine, type AttentionResult, type Engine, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { optionNames, toCamel, type Caller } from "../../wasm/src/names.js";
+import { scoreNorm } from "../compare.js";
 import {
   expectClose,
   goldenCases,
@@ -98,14 +99,13 @@ async function run(
   return result;
 }
 
-/** Errors of weights, and of what they blend, grow with the largest score: exp(x + δ) = exp(x)(1 + δ). */
-async function scoreNorm(engine: AnyEngine, problem: Case): Promise<number> {
+async function scoreNormOf(engine: AnyEngine, problem: Case): Promise<number> {
   if (problem.maker === "embedding") return 0;
   const { scores, biasedScores } = await run(engine, problem, {
     backend: "reference",
     stages: ["scores", "biasedScores"],
   });
-  return Math.max(maxNorm(scores?.data ?? []), maxNorm(biasedScores?.data ?? []));
+  return scoreNorm(scores?.data, biasedScores?.data);
 }
 
 /** How many roundings of the largest result the backend may be away. */
@@ -125,7 +125,7 @@ describe.each(kBuilds)("golden cases on the %s build", (simd) => {
   test.each(kCases)("%s", async (name) => {
     const file = readSafetensors(`${kGolden}/cases/${name}`);
     const problem = readCase(file);
-    const norm = await scoreNorm(engine, problem);
+    const norm = await scoreNormOf(engine, problem);
     const expected = [...file.tensors].filter(([key]) => key.startsWith("expected."));
     expect(expected.length).toBeGreaterThan(0);
     for (const [backend, factor] of Object.entries(kFactors)) {
