@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "headlens/image.h"
+#include "headlens/metrics.h"
+#include "headlens/model.h"
 #include "headlens/multihead.h"
 #include "headlens/problem.h"
 #include "headlens/safetensors.h"
@@ -206,6 +208,60 @@ TEST_CASE("T1.5: dropout on the weights is seeded and off by default") {
   CheckClose("same seed", again.values(), dropped.values(), 0.0);
   CHECK_FALSE(std::equal(plain.values().begin(), plain.values().end(), dropped.values().begin()));
   CHECK_FALSE(std::equal(other.values().begin(), other.values().end(), dropped.values().begin()));
+}
+
+/// Means over `texts` of some metrics of one of a model's heads.
+std::vector<double> Scores(const Model& model, const std::vector<std::vector<std::int32_t>>& texts, Index layer,
+                           Index head, std::initializer_list<std::string_view> names) {
+  std::vector<double> means(names.size());
+  for (const std::vector<std::int32_t>& ids : texts) {
+    const ModelAttention attention = model.Attend(ids);
+    const Index length = attention.length();
+    const Tensor weights({1, length, length});
+    attention.Map(layer, head, 0, length, DenseView(weights.data(), std::array{length, length}));
+    const MapInfo info{.causal = true, .tokens = ids, .repeat = FindRepeat(ids)};
+    const std::vector<MetricValue> scores = HeadMetrics(weights.view<3>(), info, std::vector(names))[0];
+    for (std::size_t i = 0; i < means.size(); ++i)
+      means[i] += scores[i].value.value() / static_cast<double>(texts.size());
+  }
+  return means;
+}
+
+TEST_CASE(
+    "T2.2: heads that specialise: previous token, induction [A][B]...[A] to [B], spread wide, a link of its own") {
+  const std::string folder = HEADLENS_GOLDEN_DIR "/../../web/models/tiny/";
+  const std::vector<std::byte> config = ReadFile(folder + "config.json"),
+                               weights = ReadFile(folder + "model.safetensors"),
+                               golden = ReadFile(HEADLENS_GOLDEN_DIR "/model/heads.safetensors");
+  const Safetensors tensors(weights);
+  const StateDict state = [&](std::string_view name) { return tensors.Find(name); };
+  const std::string_view text(reinterpret_cast<const char*>(config.data()), config.size());
+  // <s> and 32 tokens drawn at random, twice.
+  const RawTensor ids = Safetensors(golden).Find("ids").value();
+  std::vector<std::vector<std::int32_t>> repeated(4, std::vector<std::int32_t>(static_cast<std::size_t>(ids.shape[1])));
+  for (std::size_t i = 0; i < repeated.size(); ++i)
+    std::memcpy(repeated[i].data(), ids.data + i * repeated[i].size() * 4, repeated[i].size() * 4);
+  // <s>The cat sat on the mat because it was tired.
+  const std::vector<std::int32_t> sentence = {0, 294, 907, 1007, 320, 261, 685, 390, 332, 305, 1117, 14};
+  for (const Backend* backend : Backends()) {
+    const Model model(text, state, *backend);
+    const std::vector<double> looks_back =
+                                  Scores(model, repeated, 0, 2, {"previous", "induction", "entropy_normalized"}),
+                              induces = Scores(model, repeated, 1, 4, {"previous", "induction"}),
+                              spreads = Scores(model, repeated, 0, 6, {"entropy_normalized"});
+    CHECK(looks_back[0] > 0.95);
+    CHECK(looks_back[1] < 0.05);
+    CHECK(looks_back[2] < 0.1);
+    CHECK(induces[0] < 0.1);
+    CHECK(induces[1] > 0.85);
+    CHECK(spreads[0] > 0.6);
+    const ModelAttention attention = model.Attend(sentence);
+    Tensor map({12, 12});
+    attention.Map(3, 2, 0, 12, map.view<2>());
+    CHECK(At(map, {3, 2}) > 0.5f);  // sat looks at cat
+    CHECK(At(map, {9, 2}) > 0.9f);  // was looks at cat, not at mat
+    CHECK(At(map, {9, 6}) < 0.05f);
+  }
 }
 
 TEST_CASE("T3.1: PyTorch's seed 123, the printed weights") {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The tutorials' examples through the npm API, with the numbers they print; the names are their rows. */
-import { load, type Engine, type MultiheadAttention, type Tensor, type TensorLike } from "headlens";
+/**
+ * The tutorials' examples through the npm API, with the numbers they print; the names are their rows. T0.5, T2.1 and T3.5 to T3.8 are
+ * lessons: tests/web/lessons.test.ts.
+ */
+import { load, type Engine, type Model, type MultiheadAttention, type Tensor, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   expectClose,
@@ -248,6 +251,66 @@ describe("T1: multi-head attention", () => {
   });
 });
 
+describe("T2: heads that specialise", () => {
+  let model: Model;
+  beforeAll(async () => {
+    model = await engine.loadModel("tiny");
+  });
+  afterAll(() => model.dispose());
+
+  /** Of one row i of a causal map, the weights it may give. */
+  const rowsOf = ({ data, shape: [length = 0] }: Tensor): Float32Array[] =>
+    Array.from({ length }, (_, t) => data.subarray(t * length, t * length + t + 1));
+  const mean = (values: number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+  const entropy = (row: Float32Array): number => row.reduce((sum, w) => sum - (w > 0 ? w * Math.log(w) : 0), 0);
+
+  test("T2.2 previous token, induction [A][B]…[A] → [B], spread wide: each head by itself", () => {
+    // <s> and 32 tokens drawn at random, twice; 16 such rows, and PyTorch's scores on them.
+    const file = readSafetensors(`${kGolden}/model/heads.safetensors`);
+    const { data, shape: [texts = 0, length = 0] } = tensorOf(file, "ids");
+    const half = (length - 1) / 2;
+    const kScores: Record<string, (rows: Float32Array[]) => number> = {
+      previous: (rows) => mean(rows.slice(1).map((row) => row.at(-2) ?? NaN)),
+      // The second time round, the token after the first occurrence of this one.
+      induction: (rows) => mean(rows.slice(half + 1).map((row) => row.at(-half) ?? NaN)),
+      entropy_normalized: (rows) => mean(rows.slice(1).map((row) => entropy(row) / Math.log(row.length))),
+    };
+    const heads = [[0, 2], [1, 4], [0, 6]] as const;
+    const maps = heads.map((): Float32Array[][] => []);
+    for (let text = 0; text < texts; ++text) {
+      const attention = model.attend([...data.subarray(text * length, (text + 1) * length)]);
+      for (const [i, [layer, head]] of heads.entries()) maps[i]?.push(rowsOf(attention.map(layer, head)));
+      attention.dispose();
+    }
+    const scores = Object.entries(kScores).map(([name, score]) => maps.map((all, i) => {
+      const [layer, head] = heads[i] ?? [0, 0];
+      const value = mean(all.map(score));
+      expect(Math.abs(value - (tensorOf(file, name).data[layer * model.info.heads + head] ?? NaN))).toBeLessThan(1e-4);
+      return value;
+    }));
+    const [previous = [], induction = [], breadth = []] = scores;
+    const expectOnly = (values: number[], which: number, least: number): void =>
+      expect(values.map((value) => value > least)).toEqual(heads.map((_, i) => i === which));
+    expectOnly(previous, 0, 0.95);
+    expectOnly(induction, 1, 0.85);
+    expectOnly(breadth, 2, 0.6);
+  });
+
+  test("T2.2 a link of its own: the verbs look at their subject", () => {
+    const attention = model.attend("The cat sat on the mat because it was tired.");
+    try {
+      const { data, shape } = attention.map(3, 2);
+      const at = (query: string, key: string): number =>
+        data[attention.tokens.indexOf(query) * (shape[1] ?? 0) + attention.tokens.indexOf(key)] ?? NaN;
+      expect(at(" sat", " cat")).toBeGreaterThan(0.5);
+      expect(at(" was", " cat")).toBeGreaterThan(0.9);
+      expect(at(" was", " mat")).toBeLessThan(0.05);
+    } finally {
+      attention.dispose();
+    }
+  });
+});
+
 describe("T3: how transformers think", () => {
   const kPrinted = [
     0.2352, 0.2783, 0.2205, 0.2659, 0.2094, 0.31, 0.2795, 0.2011, 0.336, 0.2504, 0.2338, 0.1797, 0.3234, 0.2881, 0.2501,
@@ -318,6 +381,23 @@ describe("T3: how transformers think", () => {
     const wide = { data: Float32Array.from({ length: 64 }, (_, i) => (i < 8 ? 2 : 0)), shape: [1, 64] };
     const r64 = engine.scaledDotProductAttention(wide, wide, wide, { stages });
     expect([r64.scores?.data[0], r64.scaledScores?.data[0]]).toEqual([32, 4]);
+  });
+
+  test("T3.4 the heatmap: a row for each query, a column for each key, and its colour bar", () => {
+    const weights = { data: kPrinted, shape: [4, 4] };
+    const { data, width, height } = engine.colorize(weights, { min: 0, max: 1 });
+    expect([width, height]).toEqual([4, 4]);
+    const steps = 10001;
+    const bar = engine.colorbar(steps);
+    const step = (weight: number): number => Math.round(weight * (steps - 1));
+    const lightness = (rgba: ArrayLike<number>, at: number): number =>
+      0.2126 * (rgba[at] ?? NaN) + 0.7152 * (rgba[at + 1] ?? NaN) + 0.0722 * (rgba[at + 2] ?? NaN);
+    for (let i = 1; i <= 8; ++i) expect(lightness(bar, 5000 * i)).toBeLessThan(lightness(bar, 5000 * (i - 1)));
+    // The bar's step for a printed weight is the colour of its cell.
+    for (const [i, weight] of kPrinted.entries())
+      expect([...data.subarray(4 * i, 4 * i + 4)]).toEqual([...bar.subarray(4 * step(weight), 4 * step(weight) + 4)]);
+    // Rows are queries: token 2 looks at token 0 (0.3360) more than 0 at 2 (0.2205).
+    expect(lightness(data, 4 * 8)).toBeLessThan(lightness(data, 4 * 2));
   });
 
   test("T3.3 manual multi-head: 4 tokens, D16, H4", () => {
