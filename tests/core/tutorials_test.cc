@@ -269,6 +269,14 @@ TEST_CASE("T3.1: PyTorch's seed 123, the printed weights") {
                                 {0.2094, 0.3100, 0.2795, 0.2011},
                                 {0.3360, 0.2504, 0.2338, 0.1797},
                                 {0.3234, 0.2881, 0.2501, 0.1385}};
+  // The first and the last four of the embeddings that it prints.
+  const std::vector<std::byte> file = Case("t3_1_from_embeddings");
+  const Tensor x = ToFloat(Safetensors(file).Find("query").value());
+  const double first[] = {0.3374, -0.1778, -0.3035, -0.5880}, last[] = {-0.6596, -0.7979, 0.1838, 0.2293};
+  for (Index i = 0; i < 4; ++i) {
+    CHECK(std::abs(double{At(x, {0, i})} - first[i]) <= 0.5e-4 + 1e-7);
+    CHECK(std::abs(double{At(x, {3, 12 + i})} - last[i]) <= 0.5e-4 + 1e-7);
+  }
   for (const char* backend : kBackendOptions) {
     const Results results = ReadCase(Case("t3_1_self_attention")).Run(backend),
                   layer = ReadCase(Case("t3_1_from_embeddings")).Run(backend);

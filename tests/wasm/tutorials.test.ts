@@ -329,9 +329,15 @@ describe("T3: how transformers think", () => {
     expect(output.shape).toEqual([4, 8]);
   });
 
-  test("T3.1 the same from the embeddings", () => {
+  test("T3.1 the same from token ids: embeddings as printed, then the layer", () => {
     const file = golden("t3_1_from_embeddings");
-    const { weights } = layerOf(file, 16, 2).forward(tensorOf(file, "query"), { averageAttnWeights: false });
+    const embedding = engine.embedding();
+    embedding.loadStateDict({ weight: tensorOf(file, "query") });
+    const { output: x } = embedding.forward({ data: [0, 1, 2, 3], shape: [4] });
+    expect(x.shape).toEqual([4, 16]);
+    expect(rounded(x, 4).slice(0, 4)).toEqual([0.3374, -0.1778, -0.3035, -0.588]);
+    expect(rounded(x, 4).slice(-4)).toEqual([-0.6596, -0.7979, 0.1838, 0.2293]);
+    const { weights } = layerOf(file, 16, 2).forward(x, { averageAttnWeights: false });
     expect(weights?.shape).toEqual([2, 4, 4]);
     expect(rounded(weights, 4).slice(0, 16)).toEqual(kPrinted);
     expect(rounded(weights, 4).slice(16)).toEqual(new Array(16).fill(0.25));
