@@ -424,6 +424,7 @@ struct Problem::State {
     if (decoder) {
       const Given& memory = args.Need("memory");
       const auto keys = AsBatches("memory", args.Floats("memory", memory), memory.shape, batch_first);
+      ExpectSizes("memory", SizesOf(keys), {n.batch, keys.shape[1], config.attention.key_width()});
       const Sizes m{n.batch, n.heads, n.queries, keys.shape[1], n.batched};
       const MaskNames memory_names{"memory_mask", "memory_key_padding_mask", "memory_is_causal", true};
       cross = InputsFor(ReadSettings(reader, args, options, m, memory_names), options);

@@ -12,9 +12,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-void ExpectFiniteOrMinusInfinity(const AttentionProblem& p) {
-  const View<const float, 4>& mask = p.mask.additive;
-  ExpectMaskSizes(p, mask);
+void ExpectFiniteOrMinusInfinity(const std::string& name, const View<const float, 4>& mask) {
   const auto size = [&](std::size_t dim) {
     return mask.strides[dim] ? mask.shape[dim] : std::min<Index>(mask.shape[dim], 1);
   };
@@ -24,7 +22,7 @@ void ExpectFiniteOrMinusInfinity(const AttentionProblem& p) {
         for (Index s = 0; s < size(3); ++s) {
           const float value = mask(b, h, t, s);
           if (!std::isnan(value) && value != kInfinity) continue;
-          throw Error(ErrorCode::kValue, "attn_mask holds " + std::string(std::isnan(value) ? "NaN" : "+inf") + " at " +
+          throw Error(ErrorCode::kValue, name + " holds " + std::string(std::isnan(value) ? "NaN" : "+inf") + " at " +
                                              ToString(Shape{b, h, t, s}) + "; expected finite numbers or -inf");
         }
 }
@@ -35,7 +33,11 @@ extern const MaskRule kAdditiveMask = {
     .name = "attn_mask",
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.additive); },
-    .validate = ExpectFiniteOrMinusInfinity,
+    .validate =
+        [](const AttentionProblem& p) {
+          ExpectMaskSizes(p, p.mask.additive);
+          ExpectFiniteOrMinusInfinity("attn_mask", p.mask.additive);
+        },
     .mark =
         [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
           const float* cells = p.mask.additive.at(row.b, row.h, row.t);
@@ -48,6 +50,7 @@ extern const MaskRule kAdditiveMask = {
           if (!input || IsBoolean(input->dtype)) return;
           mask.additive =
               BroadcastMask(in.names.attn_mask, in.args.Floats(in.names.attn_mask, *input), input->shape, in.sizes);
+          ExpectFiniteOrMinusInfinity(in.names.attn_mask, mask.additive);
         },
 };
 
