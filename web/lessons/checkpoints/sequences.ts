@@ -55,20 +55,20 @@ export const kIdenticalEmbeddings: Checkpoint = {
     const ids = tokens.map((token) => words.indexOf(token));
     const [x, placed] = [await embed(engine, ids, { weight }), await embed(engine, ids, { weight }, "sinusoidal")];
     return withLayer(engine, { embedDim: kWidth, numHeads: 1, bias: false }, randomState(90), async (layer) => {
-      const [plain, with_] = [await layer.forward(x), await layer.forward(placed)];
+      const [plain, told] = [await layer.forward(x), await layer.forward(placed)];
       const apart = ({ output }: typeof plain): number => {
         const all = rows(output);
         return compare(given(all[0]), given(all[3])).difference;
       };
-      const [without, after] = [apart(plain), apart(with_)];
+      const [without, after] = [apart(plain), apart(told)];
       const numbers = `the outputs of the two “the” differ by ${shown(without)} without positions, by ${shown(after)} with them`;
       const weightsOf = (name: string, result: typeof plain): ReturnType<typeof map> =>
         map(name, tokens, tokens, given(result.weights).data);
       return {
         matrices: [
-          weightsOf("weights", plain), weightsOf("weights with positions", with_),
+          weightsOf("weights", plain), weightsOf("weights with positions", told),
           matrix("output", tokens, count(kWidth), plain.output.data),
-          matrix("output with positions", tokens, count(kWidth), with_.output.data),
+          matrix("output with positions", tokens, count(kWidth), told.output.data),
         ],
         figures: [{ name: "apart without positions", value: without }, { name: "apart with positions", value: after }],
         verdict: observe(without < 1e-5 && after > 0.01, `Not without positions: ${numbers}.`, `Not as predicted: ${numbers}.`),
