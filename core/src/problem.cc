@@ -178,6 +178,10 @@ Results RunScaledDotProduct(Arguments& args, OptionReader& reader, KvCache* give
   const bool enable_gqa = reader.Flag("enable_gqa", false);
   // Per-head, unless the average was asked for: PyTorch's function has no heads to average over.
   options.average_weights = reader.Flag("average_attn_weights", false);
+  if (options.Wants("head_contributions")) {
+    throw Error(ErrorCode::kOption,
+                "stages names head_contributions, but only layers have an output projection to contribute to");
+  }
 
   const Qkv in(args);
   const std::size_t rank = in.query.shape.size();
@@ -428,6 +432,7 @@ struct Problem::State {
       const Sizes m{n.batch, n.heads, n.queries, keys.shape[1], n.batched};
       const MaskNames memory_names{"memory_mask", "memory_key_padding_mask", "memory_is_causal", true};
       cross = InputsFor(ReadSettings(reader, args, options, m, memory_names), options);
+      ++cross.seed;  // or both attentions would drop the same cells
       cross.key = cross.value = keys;
       memory_set.emplace(MakeResultSet(weights_only, m, m.keys + config.attention.appended_keys()));
       memory_results.attention = memory_set->Attention(0);
