@@ -448,7 +448,7 @@ TEST_CASE("options of scaled dot-product attention that are wrong") {
           {R"({"enable_gqa": 1})", {}, kOption, "enable_gqa is 1, expected true or false"},
           {R"({"embed_dim": 8})", {}, kOption, "unknown option \"embed_dim\""},
           {R"({"num_kv_heads": 1})", {}, kOption, "unknown option \"num_kv_heads\""},
-          {R"({"stages": ["head_contributions"]})", {}, kOption, "only layers have an output projection"},
+          {R"({"stages": ["head_contributions"]})", {}, kOption, "stages names head_contributions, but only layers have"},
           {"{}", {Floats("key", {2, 1, 3, 4})}, kShape, "query (2, 2, 3, 4) and key (2, 1, 3, 4) differ in heads"},
           {"{}", {Floats("key", {2, 3, 4})}, kShape, "key has shape (2, 3, 4), expected 4 dimensions"},
           {"{}", {Floats("value", {2, 2, 5, 4})}, kShape, "value has shape (2, 2, 5, 4), expected (2, 2, 3, 4)"},
