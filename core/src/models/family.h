@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What a family of models has to say of itself: one description for all, filled in from its config.json, and where its
-/// parameters go. A new family is one file, which defines a Family, and its line in model.cc's table.
+/// parameters go. A new family is one file, which defines a Family, and its name below and in model.cc's table.
 #ifndef HEADLENS_SRC_MODELS_FAMILY_H_
 #define HEADLENS_SRC_MODELS_FAMILY_H_
 

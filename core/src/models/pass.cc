@@ -99,6 +99,19 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
 
 }  // namespace
 
+void CheckLayer(const ModelInfo& info, Index layer, Index head) {
+  if (layer >= 0 && layer < info.layers && head >= 0 && head < info.heads) return;
+  throw Error(ErrorCode::kValue, "layer " + std::to_string(layer) + ", head " + std::to_string(head) +
+                                     " is not there: the model has " + std::to_string(info.layers) + " layers of " +
+                                     std::to_string(info.heads) + " heads");
+}
+
+void CheckRows(Index row_begin, Index row_end, Index rows) {
+  if (row_begin >= 0 && row_end <= rows && row_begin <= row_end) return;
+  throw Error(ErrorCode::kValue, "rows " + std::to_string(row_begin) + " to " + std::to_string(row_end) +
+                                     " are not there: there are " + std::to_string(rows) + " rows");
+}
+
 void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y) {
   const Architecture& a = model.architecture;
   if (a.norm == NormKind::kRmsNorm) {

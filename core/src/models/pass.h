@@ -23,6 +23,10 @@ inline View<float, 2> RowsOf(const Tensor& matrix, Index begin, Index count) {
   return {all.at(begin), {count, all.shape[1]}, all.strides};
 }
 
+/// Throws kValue for a layer or head, or for rows, that are not there.
+void CheckLayer(const ModelInfo& info, Index layer, Index head);
+void CheckRows(Index row_begin, Index row_end, Index rows);
+
 /// y = norm(x), row by row; y may be x.
 void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y);
 
