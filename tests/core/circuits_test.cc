@@ -203,5 +203,34 @@ TEST_CASE("weights that are no head's are refused") {
   Refused(ErrorCode::kValue, "not finite", [&] { VocabularyProduct(head.q.view<2>(), head.q.view<2>()); });
 }
 
+/// A layer's projections, and views of them.
+struct LayerOfModel {
+  Tensor q, k, v, o;
+  LayerWeights weights;
+  LayerOfModel(const Model& model, Index layer)
+      : q(model.Weights(layer, Projection::kQuery)),
+        k(model.Weights(layer, Projection::kKey)),
+        v(model.Weights(layer, Projection::kValue)),
+        o(model.Weights(layer, Projection::kOutput)),
+        weights{q.view<2>(), k.view<2>(), v.view<2>(), o.view<2>(), model.info().heads, model.info().kv_heads} {}
+};
+
+TEST_CASE("the built-in model: its induction heads copy, and read their keys from the previous-token head") {
+  const Model model = BuiltInModel();
+  const Matrix vocabulary = VocabularyProduct(*model.embedding(), *model.unembedding());
+  const LayerOfModel first(model, 0), second(model, 1);
+  for (Index head = 0; head < 8; ++head) {
+    const HeadWeights induction = HeadOf(second.weights, head);
+    CHECK(CopyingScore(FullEigenvalues(CircuitKind::kOv, induction, vocabulary)).value() > 0.97);
+    // Layer 0, head 2 is the previous-token head: of all heads before, its output reaches the keys most.
+    const double previous = CompositionScore(Composition::kKey, HeadOf(first.weights, 2), induction).value();
+    for (Index other = 0; other < 8; ++other)
+      CHECK(CompositionScore(Composition::kKey, HeadOf(first.weights, other), induction).value() <= previous);
+  }
+  const double strongest =
+      CompositionScore(Composition::kKey, HeadOf(first.weights, 2), HeadOf(second.weights, 4)).value();
+  CHECK(strongest == doctest::Approx(0.267).epsilon(0.002));
+}
+
 }  // namespace
 }  // namespace headlens::testing

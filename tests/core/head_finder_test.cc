@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "headlens/checkpoint.h"
 #include "headlens/safetensors.h"
 #include "support.h"
 
@@ -116,14 +115,6 @@ TEST_CASE("the finder can be stopped, and says which text was wrong") {
   CHECK(refusal({}) == "option: no metric is asked for");
   CHECK(refusal({"self", "selfish"}).find("option: no metric is called \"selfish\"") == 0);
   CHECK(ScoreHeads(Constructed({}), {.metrics = {"self"}}).value()[0].scores[0].texts == 0);
-}
-
-Model BuiltInModel() {
-  const std::string folder = HEADLENS_GOLDEN_DIR "/../../web/models/tiny/";
-  Checkpoint checkpoint(Index{1} << 30);
-  checkpoint.Append(checkpoint.Begin(std::nullopt), ReadFile(folder + "model.safetensors"));
-  const std::vector<std::byte> config = ReadFile(folder + "config.json");
-  return Model({reinterpret_cast<const char*>(config.data()), config.size()}, checkpoint.Parameters(), SimdBackend());
 }
 
 /// The rows <s>[s][s] of web/models/train/golden.py, and PyTorch's scores of the built-in model's heads on them.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "headlens/checkpoint.h"
 #include "hwy/targets.h"
 
 namespace headlens::testing {
@@ -98,6 +99,14 @@ Tensor RandomWeights(Random& random, Shape shape, bool causal) {
     for (Index j = 0; j < keys; ++j) values[j] = static_cast<float>(double{values[j]} / sum);
   }
   return weights;
+}
+
+Model BuiltInModel(const Backend& backend) {
+  const std::string folder = HEADLENS_GOLDEN_DIR "/../../web/models/tiny/";
+  Checkpoint checkpoint(Index{1} << 30);
+  checkpoint.Append(checkpoint.Begin(std::nullopt), ReadFile(folder + "model.safetensors"));
+  const std::vector<std::byte> config = ReadFile(folder + "config.json");
+  return Model({reinterpret_cast<const char*>(config.data()), config.size()}, checkpoint.Parameters(), backend);
 }
 
 }  // namespace headlens::testing

@@ -13,6 +13,7 @@
 
 #include "doctest/doctest.h"
 #include "headlens/backend.h"
+#include "headlens/model.h"
 #include "headlens/tensor.h"
 
 namespace headlens::testing {
@@ -45,6 +46,9 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
+
+/// web/models/tiny.
+Model BuiltInModel(const Backend& backend = SimdBackend());
 
 /// Attention weights of any rank [.., T, S]: random rows that sum to 1, zeros above the diagonal when `causal`.
 Tensor RandomWeights(Random& random, Shape shape, bool causal = false);
