@@ -10,6 +10,7 @@
 #include "cli/files.h"
 #include "cli/model_folder.h"
 #include "cli/progress.h"
+#include "cli/text.h"
 #include "headlens/head_finder.h"
 #include "nlohmann/json.hpp"
 
@@ -58,20 +59,35 @@ Ids ParseIds(const std::string& place, std::string_view line) {
   return ids;
 }
 
-std::vector<Ids> ReadTexts(const HeadsOptions& options) {
+/// The file's lines, each made ids of by `to_ids(place, line)`.
+template <class ToIds>
+std::vector<Ids> ReadLines(const std::string& path, const ToIds& to_ids) {
   std::vector<Ids> texts;
-  if (!options.tokens.empty()) texts.push_back(options.tokens);
-  if (!options.tokens_file.empty()) {
-    ForEachLine(File(options.tokens_file).text(), [&](std::size_t line, std::string_view content) {
-      texts.push_back(ParseIds(options.tokens_file + ", line " + std::to_string(line), content));
-    });
-    if (texts.empty()) throw InputError(options.tokens_file + ": holds no tokens");
-  }
-  if (texts.empty()) {
+  const File file(path);
+  ForEachLine(file.text(), [&](std::size_t line, std::string_view content) {
+    texts.push_back(to_ids(path + ", line " + std::to_string(line), content));
+  });
+  if (texts.empty()) throw InputError(path + ": holds no texts");
+  return texts;
+}
+
+std::vector<Ids> ReadTexts(const HeadsOptions& options) {
+  if (!options.tokens.empty()) return {options.tokens};
+  if (!options.tokens_file.empty()) return ReadLines(options.tokens_file, ParseIds);
+  if (options.text_file.empty()) {
     throw InputError(
         "--text-file, --tokens-file or --tokens is required: texts, one a line, or the ids of their tokens");
   }
-  return texts;
+  const tokenizer::Tokenizer tokenizer = LoadTokenizer(options.model);
+  return ReadLines(options.text_file, [&](const std::string& place, std::string_view line) {
+    return Blaming(place, [&] { return tokenizer.Encode(line); });
+  });
+}
+
+/// Which of the options gave the texts, for what is wrong with them.
+std::string NameOfTexts(const HeadsOptions& options) {
+  if (!options.tokens.empty()) return "--tokens";
+  return options.tokens_file.empty() ? options.text_file : options.tokens_file;
 }
 
 /// Why the metric that ranks has no value anywhere, when it has none.
@@ -104,8 +120,8 @@ std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector
     }
     return true;
   };
-  const std::string given = options.tokens_file.empty() ? "--tokens" : options.tokens_file;
-  std::vector<ScoredHead> heads = Blaming(given, [&] { return ScoreHeads(HeadsOf(model, inputs), finder).value(); });
+  std::vector<ScoredHead> heads =
+      Blaming(NameOfTexts(options), [&] { return ScoreHeads(HeadsOf(model, inputs), finder).value(); });
   CheckRanked(heads, options.metrics[0]);
   RankHeads(heads, 0, options.ascending);
   if (options.top > 0 && options.top < heads.size()) heads.resize(options.top);
@@ -189,11 +205,15 @@ void AddHeads(CLI::App& app) {
   command->add_option("--model", options->model, "Folder of a model, as Hugging Face has them")
       ->required()
       ->type_name("DIR");
+  CLI::Option* text_file =
+      command->add_option("--text-file", options->text_file, "File with a text in each line, as UTF-8");
+  text_file->type_name("FILE");
   CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of one text's tokens, as 1,2,3");
-  tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false);
+  tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false)->excludes(text_file);
   command->add_option("--tokens-file", options->tokens_file, "File with the ids of a text's tokens in each line")
       ->type_name("FILE")
-      ->excludes(tokens);
+      ->excludes(tokens)
+      ->excludes(text_file);
   command
       ->add_option("--metric", options->metrics,
                    "Names of metrics, apart by commas: heads are ranked by the first, all are shown; see below")

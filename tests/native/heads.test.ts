@@ -82,6 +82,19 @@ describe("scores", () => {
     expect(table).toHaveLength(6);
   });
 
+  test("of texts, one a line, by the model's tokenizer", () => {
+    const texts = ["The cat sat on the mat because the cat was tired.", "Anna saw Anna."];
+    writeFileSync(inFolder("texts.txt"), `${texts.join("\n\n")}\n`);
+    const found = json("--text-file", inFolder("texts.txt"));
+    expect(found).toMatchObject({ texts: 2, metrics: ["induction_text", "previous", "duplicate_text", "entropy_normalized", "distance", "sink"] });
+    const lines = texts.map((text) => (JSON.parse(succeeds(["tokens", "--model", kModel, "--text", text])) as { tokens: number[] }).tokens);
+    writeFileSync(inFolder("ids.txt"), lines.map((line) => line.join()).join("\n"));
+    expect(json("--tokens-file", inFolder("ids.txt"))).toEqual(found);
+    // " cat" comes twice in the first text: a head of layer 1 finds what came after. Nothing comes twice in the second
+    // ("Anna" and " Anna" are two tokens), so it does not count.
+    expect(found.heads[0]).toMatchObject({ layer: 1, scores: { induction_text: { texts: 1 }, previous: { texts: 2 } } });
+  });
+
   test("special tokens are those that are named", () => {
     const [first] = json("--tokens", "0,300,301", "--metric", "special,sink", "--special", "0").heads;
     // <s> is the only one, and the first.
@@ -113,19 +126,29 @@ describe("heads refuses", () => {
     [["--tokens", "1", "--top", "0"], /--top/],
     [["--tokens", "1", "--format", "xml"], /--format/],
     [["--tokens", "1", "--tokens-file", "x"], /--tokens/],
+    [["--tokens", "1", "--text-file", "x"], /--t/],
+    [["--text-file", "x", "--tokens-file", "x"], /--t/],
+    [["--text-file", "/nowhere/x"], /\/nowhere\/x: No such file/],
     [["--tokens-file", "/nowhere/x"], /\/nowhere\/x: No such file/],
   ])("%j", (args, message) => { fails(["heads", "--model", kModel, ...args], 2, message); });
 
   test.each([
     ["words", "1 2\n3 four\n", /bad\.txt, line 2: "four" is no id of a token/],
     ["a number that is too large", "99999999999", /line 1: "99999999999" is no id/],
-    ["nothing", "\n \r\n", /bad\.txt: holds no tokens/],
+    ["nothing", "\n \r\n", /bad\.txt: holds no texts/],
     ["only commas", "1,2\n,,\n", /bad\.txt: value error: text 2: got 0 tokens|bad\.txt: value error: text 2/],
     ["too many tokens", "1 ".repeat(257), /bad\.txt: value error: text 1: .*257/],
     ["bytes of any kind", "\u0000\u0001", /bad\.txt, line 1/],
   ])("a file with %s", (_, content, message) => {
     writeFileSync(inFolder("bad.txt"), content);
     fails(["heads", "--model", kModel, "--tokens-file", inFolder("bad.txt")], 2, message);
+  });
+
+  test("texts that are empty or too long", () => {
+    writeFileSync(inFolder("bad.txt"), "\n");
+    fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: holds no texts/);
+    writeFileSync(inFolder("bad.txt"), `The cat sat.\n${"word ".repeat(300)}\n`);
+    fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: value error: text 2: got \d+ tokens/);
   });
 
   test("no model", () => {
