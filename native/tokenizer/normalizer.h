@@ -10,7 +10,7 @@
 namespace headlens::tokenizer {
 
 /// The longest text, before and after each step of its normalization; a longer one is Error(kMemory).
-inline constexpr std::size_t kMaxText = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxText = std::size_t{16} << 20;
 
 /// Changes a text before it is split.
 using Normalizer = std::function<void(std::string& text)>;

@@ -9,7 +9,7 @@
 namespace headlens::tokenizer {
 namespace {
 
-constexpr std::size_t kMaxTokens = std::size_t{64} << 20;
+constexpr std::size_t kMaxTokens = std::size_t{16} << 20;
 
 /// Byte-level offsets are trimmed here in Hugging Face's library; there are none in this one.
 PostProcessor MakeByteLevel(const Field&) {
