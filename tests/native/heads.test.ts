@@ -100,7 +100,8 @@ describe("scores", () => {
     expect(json("--tokens-file", inFolder("ids.txt"))).toEqual(found);
     // " cat" comes twice in the first text: a head of layer 1 finds what came after. Nothing comes twice in the second
     // ("Anna" and " Anna" are two tokens), so it does not count.
-    expect(found.heads[0]).toMatchObject({ layer: 1, scores: { induction_text: { texts: 1 }, previous: { texts: 2 } } });
+    const [best] = found.heads;
+    expect(best).toMatchObject({ layer: 1, scores: { induction_text: { texts: 1 }, previous: { texts: 2 } } });
   });
 
   test("special tokens are those that are named", () => {
