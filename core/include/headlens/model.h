@@ -112,7 +112,8 @@ class Decoding {
   ~Decoding();
 
   /// Runs the model on the tokens that come next: one, or many at once (a prefill). Throws as Model::Attend, and
-  /// kUnsupported where rotary angles would change under the keys that are kept ("dynamic" beyond its training).
+  /// kUnsupported where rotary angles would change under the keys that are kept ("dynamic" beyond its training). When
+  /// memory runs out on the way, all tokens are forgotten.
   void Step(std::span<const std::int32_t> ids);
 
   Index length() const;     ///< tokens so far
@@ -133,6 +134,8 @@ class Decoding {
   friend class Model;
   struct State;
   explicit Decoding(std::unique_ptr<State> state);
+  void RunLayers(Tensor& hidden);
+
   std::unique_ptr<State> state_;
 };
 

@@ -31,14 +31,26 @@ Index Decoding::first_key() const { return state_->caches.front().first(); }
 
 void Decoding::Step(std::span<const std::int32_t> ids) {
   const LoadedModel& model = *state_->model;
-  const ModelInfo& info = model.architecture.info;
-  const Index first = state_->length;
   ModelInput input;
   input.ids = ids;
-  Tensor hidden = models::Embed(model, input, first);
-  if (model.architecture.rope) models::RequireFixedAngles(*model.architecture.rope, first + hidden.shape()[0]);
+  Tensor hidden = models::Embed(model, input, state_->length);
+  const Index length = state_->length + hidden.shape()[0];
+  if (model.architecture.rope) models::RequireFixedAngles(*model.architecture.rope, length);
+  try {
+    RunLayers(hidden);
+  } catch (...) {
+    Reset();  // some layers have the new keys and some have not
+    throw;
+  }
+  state_->hidden = std::move(hidden);
+  state_->length = length;
+}
+
+void Decoding::RunLayers(Tensor& hidden) {
+  const LoadedModel& model = *state_->model;
+  const ModelInfo& info = model.architecture.info;
   const AttendOptions options;
-  const models::Pass pass(model, options, first, hidden.shape()[0]);
+  const models::Pass pass(model, options, state_->length, hidden.shape()[0]);
   state_->queries.clear();
   for (Index i = 0; i < info.layers; ++i) {
     Kept kept;
@@ -46,14 +58,12 @@ void Decoding::Step(std::span<const std::int32_t> ids) {
     pass.RunLayer(i, hidden, kept, [&] {
       cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
       AttentionProblem problem =
-          models::ProblemOf(model, i, AsHeads(kept.q, info.heads), first, cache.k(), cache.first(), {});
+          models::ProblemOf(model, i, AsHeads(kept.q, info.heads), state_->length, cache.k(), cache.first(), {});
       problem.v = cache.v();
       return problem;
     });
     state_->queries.push_back(std::move(kept.q));
   }
-  state_->hidden = std::move(hidden);
-  state_->length += state_->hidden.shape()[0];
 }
 
 void Decoding::Map(Index layer, Index head, View<float, 2> weights) const {
