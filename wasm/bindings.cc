@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "headlens/analysis.h"
 #include "headlens/backend.h"
 #include "headlens/checkpoint.h"
 #include "headlens/image.h"
@@ -92,6 +93,18 @@ DType ParseDType(const std::string& name) {
   throw Error(ErrorCode::kDtype, "the type is \"" + name + "\", expected f32, i32 or u8");
 }
 
+class CacheHandle {
+ public:
+  explicit CacheHandle(Index window) : cache_(window) {}
+
+  double Length() const { return static_cast<double>(cache_.length()); }
+  void Reset() { cache_.Reset(); }
+  KvCache& cache() { return cache_; }
+
+ private:
+  KvCache cache_;
+};
+
 class ProblemHandle {
  public:
   ProblemHandle(const std::string& op, const std::string& options)
@@ -104,10 +117,10 @@ class ProblemHandle {
     });
   }
 
-  val Run(const std::string& options) {
+  val Run(const std::string& options, CacheHandle* cache) {
     return Guard([&] {
       results_.clear();
-      results_ = problem_.Run(options);
+      results_ = problem_.Run(options, cache ? &cache->cache() : nullptr);
       return val::undefined();
     });
   }
@@ -136,6 +149,28 @@ class ProblemHandle {
   Index parameter_count_;
   Results results_;
 };
+
+val CreateCache(double window) {
+  return Guard([&] { return val(std::make_unique<CacheHandle>(static_cast<Index>(window))); });
+}
+
+/// `inputs` is an array of { name, dtype, shape, data }; gives { tensors, values }, the latter as JSON.
+val Analyze(const std::string& name, const val& inputs, const std::string& options) {
+  return Guard([&] {
+    Analysis analysis(name);
+    for (const val& input : emscripten::vecFromJSArray<val>(inputs)) {
+      const DType dtype = ParseDType(input["dtype"].as<std::string>());
+      const auto bytes = analysis.Input(input["name"].as<std::string>(), dtype, ShapeFromJs(input["shape"]));
+      Fillable(bytes, dtype).call<void>("set", input["data"]);
+    }
+    const AnalysisResults results = analysis.Run(options);
+    val tensors = val::object(), answer = val::object();
+    for (const auto& [key, tensor] : results.tensors) tensors.set(key, TensorToJs(tensor));
+    answer.set("tensors", tensors);
+    answer.set("values", results.values);
+    return answer;
+  });
+}
 
 ColorOptions ReadColorOptions(const val& options) {
   ColorOptions colors;
@@ -412,15 +447,20 @@ EMSCRIPTEN_BINDINGS(headlens) {
   emscripten::function("simdTarget", +[] { return std::string(SimdTarget()); });
   emscripten::function("heapBytes", &HeapBytes);
   emscripten::function("createProblem", &CreateProblem);
+  emscripten::function("createCache", &CreateCache);
+  emscripten::function("analyze", &Analyze);
   emscripten::function("createModel", &CreateModel);
   emscripten::function("colorize", &ColorizeMatrix);
   emscripten::function("colorbar", &Colorbar);
   emscripten::class_<ProblemHandle>("Problem")
       .function("input", &ProblemHandle::Input)
-      .function("run", &ProblemHandle::Run)
+      .function("run", &ProblemHandle::Run, emscripten::allow_raw_pointers())
       .function("outputNames", &ProblemHandle::OutputNames)
       .function("output", &ProblemHandle::Output)
       .function("parameterCount", &ProblemHandle::ParameterCount);
+  emscripten::class_<CacheHandle>("Cache")
+      .function("length", &CacheHandle::Length)
+      .function("reset", &CacheHandle::Reset);
   emscripten::class_<ModelHandle>("Model")
       .function("beginFile", &ModelHandle::BeginFile)
       .function("next", &ModelHandle::Next)

@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+import { WasmAnalyses } from "./analyses.js";
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
-import { compute, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer, WasmMultiheadAttention } from "./layers.js";
+import {
+  compute, createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
+  WasmMultiheadAttention,
+} from "./layers.js";
 import { loadModel } from "./model.js";
 import type { HeadlensModule, ProblemHandle } from "./module.js";
-import { inApiWords, toRequest, toSnake } from "./names.js";
+import { inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
-import { Resource } from "./resource.js";
 import { floats } from "./tensors.js";
 import type {
-  AttentionResult, ColorOptions, Embedding, EmbeddingOptions, Engine, EngineInfo, Image, LoadModelOptions, Model,
-  ModelSource, MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, TensorLike,
-  TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
+  AttentionResult, CachedAttention, CacheOptions, ColorOptions, Embedding, EmbeddingOptions, Engine, EngineInfo,
+  Image, LoadModelOptions, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
+  ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
+  TransformerLayerOptions,
 } from "./types.js";
 
-export class WasmEngine extends Resource<HeadlensModule> implements Engine {
+export class WasmEngine extends WasmAnalyses implements Engine {
   readonly info: EngineInfo;
   readonly #platform: Platform;
   #attention: ProblemHandle | undefined;
 
   constructor(module: HeadlensModule, info: EngineInfo, platform: Platform) {
-    super("engine", module);
+    super(module);
     this.info = info;
     this.#platform = platform;
   }
@@ -36,9 +40,13 @@ export class WasmEngine extends Resource<HeadlensModule> implements Engine {
     const module = this.held;
     const caller = "scaledDotProductAttention";
     const { json, inputs } = toRequest(caller, options);
-    const qkv = [{ ...floats("q", q), name: "query" }, { ...floats("k", k), name: "key" }, { ...floats("v", v), name: "value" }];
-    this.#attention ??= guarded(caller, () => unwrap(module.createProblem(toSnake(caller), "{}"), inApiWords));
+    const qkv = queryKeyValue(q, k, v);
+    this.#attention ??= guarded(caller, () => createAttention(module));
     return compute(this.#attention, caller, [...qkv, ...inputs], json);
+  }
+
+  cachedAttention(options?: CacheOptions): CachedAttention {
+    return new WasmCachedAttention(this.held, options, this);
   }
 
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention {

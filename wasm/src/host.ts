@@ -16,9 +16,15 @@ export interface Reference {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
+export interface ValueAnswer {
+  readonly value: unknown;
+  /** Of an object that grows: how long it is now. */
+  readonly length?: number;
+}
+
 /** Errors travel as plain data, since comlink would drop their class and code. */
 export type Answer =
-  | { readonly value: unknown }
+  | ValueAnswer
   | { readonly reference: Reference }
   | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly stack: string | undefined } };
 
@@ -59,7 +65,7 @@ export class Host {
       const object = this.#objects.get(id) as Readonly<Record<string, Method>> | undefined;
       if (!object) throw new HeadlensError("disposed", "this object was disposed and cannot be used any more");
       return object[method]?.(...args);
-    });
+    }, () => this.#objects.get(id));
   }
 
   /** `load` numbers this call for `abort`. Functions and signals cannot be cloned, so they come apart from the options. */
@@ -88,11 +94,12 @@ export class Host {
     this.#objects.delete(id);
   }
 
-  async #answer(call: () => unknown): Promise<Answer> {
+  async #answer(call: () => unknown, of?: () => object | undefined): Promise<Answer> {
     try {
       const value = await call();
       if (isHosted(value)) return { reference: this.#keep(value) };
-      const answer = { value };
+      const object = of?.();
+      const answer: ValueAnswer = { value, ...(object && "length" in object && { length: object.length as number }) };
       return transfer(answer, buffersOf(value));
     } catch (thrown) {
       const { code, message, stack } = asHeadlensError(thrown, "internal", "in the worker");

@@ -2,28 +2,29 @@
 /** Layers with parameters: multi-head attention, and the transformer layers around it. */
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
-import type { HeadlensModule, ProblemHandle } from "./module.js";
-import { type Caller, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
+import type { CacheHandle, HeadlensModule, ProblemHandle } from "./module.js";
+import { type Caller, checkOptions, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
 import { feed, floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
-  AttentionOptions, AttentionResult, DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions,
-  EmbeddingOptions, EncoderLayerOptions, MultiheadAttention, MultiheadAttentionOptions, StateDict, Tensor, TensorLike,
+  AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerOptions,
+  DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LayerCache,
+  MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
   TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
 /** One run: inputs in, results out, under the API's names. */
 export function compute(
-  problem: ProblemHandle, caller: Caller, inputs: readonly Input[], json: string,
+  problem: ProblemHandle, caller: Caller, inputs: readonly Input[], json: string, cache: CacheHandle | null = null,
 ): AttentionResult {
   return guarded(caller, () => {
     try {
       for (const input of inputs) feed(problem, input, inApiWords);
     } catch (error) {
-      problem.run("{}"); // a run drops its inputs, failed or not: what was fed must not reach the next call
+      problem.run("{}", null); // a run drops its inputs, failed or not: what was fed must not reach the next call
       throw error;
     }
-    unwrap(problem.run(json), inApiWords);
+    unwrap(problem.run(json, cache), inApiWords);
     const results: Record<string, Tensor> = {};
     for (const name of problem.outputNames()) results[toCamel(name)] = unwrap(problem.output(name), inApiWords);
     return results as AttentionResult;
@@ -75,6 +76,87 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
 
 abstract class WasmLayer<O> extends WasmParametrized<O> {
   readonly parameterCount = this.held.parameterCount();
+
+  /** A cache of this layer's self-attention over the tensor `input`. */
+  protected cacheOf<C>(module: HeadlensModule, options: unknown, caller: Caller, input: string): LayerCache<C> {
+    const run = (handle: CacheHandle, x: TensorLike, given: unknown): AttentionResult => {
+      const problem = this.held;
+      const { json, inputs } = toRequest(caller, causally(caller, given));
+      return compute(problem, caller, [floats(input, x), ...inputs], json, handle);
+    };
+    return new WasmLayerCache<C>(module, options, run, this);
+  }
+}
+
+/** What decoding is, unless said otherwise. */
+function causally(caller: Caller, options: unknown): object {
+  return { isCausal: true, ...checkOptions(caller, options) };
+}
+
+abstract class WasmCache extends HandleResource<CacheHandle> {
+  constructor(module: HeadlensModule, options: unknown, owner: Resource<unknown>) {
+    const { window = 0 } = checkOptions("startCache", options) as CacheOptions;
+    if (!Number.isSafeInteger(window) || window < 0) {
+      throw new HeadlensError("option", `window is ${show(window)}, expected a whole number from 0 up`);
+    }
+    super("cache", guarded("startCache", () => unwrap(module.createCache(window), inApiWords)), owner);
+  }
+
+  get length(): number {
+    return this.held.length();
+  }
+
+  reset(): void {
+    this.held.reset();
+  }
+}
+
+type CachedRun = (handle: CacheHandle, x: TensorLike, options: unknown) => AttentionResult;
+
+class WasmLayerCache<O> extends WasmCache implements LayerCache<O> {
+  readonly #run: CachedRun;
+
+  constructor(module: HeadlensModule, options: unknown, run: CachedRun, layer: Resource<unknown>) {
+    super(module, options, layer);
+    this.#run = run;
+  }
+
+  forward(x: TensorLike, options?: CachedOptions<O>): AttentionResult {
+    return this.#run(this.held, x, options);
+  }
+}
+
+export class WasmCachedAttention extends WasmCache implements CachedAttention {
+  readonly #problem: ProblemHandle;
+
+  constructor(module: HeadlensModule, options: unknown, engine: Resource<unknown>) {
+    super(module, options, engine);
+    this.#problem = guarded("cachedAttention", () => createAttention(module));
+  }
+
+  protected override release(handle: CacheHandle): void {
+    super.release(handle);
+    this.#problem.delete();
+  }
+
+  forward(
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: CachedOptions<ScaledDotProductAttentionOptions>,
+  ): AttentionResult {
+    const handle = this.held;
+    const caller = "CachedAttention.forward";
+    const { json, inputs } = toRequest(caller, causally(caller, options));
+    return compute(this.#problem, caller, [...queryKeyValue(q, k, v), ...inputs], json, handle);
+  }
+}
+
+/** The module's scaled dot-product attention. */
+export function createAttention(module: HeadlensModule): ProblemHandle {
+  return unwrap(module.createProblem("scaled_dot_product_attention", "{}"), inApiWords);
+}
+
+/** Its three tensors, under the API's names in messages and the module's in the call. */
+export function queryKeyValue(q: TensorLike, k: TensorLike, v: TensorLike): Input[] {
+  return [{ ...floats("q", q), name: "query" }, { ...floats("k", k), name: "key" }, { ...floats("v", v), name: "value" }];
 }
 
 /** The state-dict names of multi-head attention, as PyTorch chooses them. */
@@ -104,13 +186,20 @@ function layerNames(attentions: readonly string[], norms: readonly string[]) {
 }
 
 export class WasmMultiheadAttention extends WasmLayer<MultiheadAttentionOptions> implements MultiheadAttention {
+  readonly #module: HeadlensModule;
+
   constructor(module: HeadlensModule, options: MultiheadAttentionOptions, engine: Resource<unknown>) {
     super(module, "multiheadAttention", "MultiheadAttention.forward", options, attentionNames, engine);
+    this.#module = module;
   }
 
   forward(query: TensorLike, ...rest: readonly (TensorLike | AttentionOptions | undefined)[]): AttentionResult {
     const { key, value, options } = forwardArguments(rest);
     return this.run({ query, key, value }, options);
+  }
+
+  startCache(options?: CacheOptions): LayerCache<AttentionOptions> {
+    return this.cacheOf(this.#module, options, "MultiheadAttention.startCache.forward", "query");
   }
 }
 
@@ -132,13 +221,20 @@ function forwardArguments(rest: readonly unknown[]): ForwardArguments {
 }
 
 export class WasmEncoderLayer extends WasmLayer<TransformerLayerOptions> implements TransformerEncoderLayer {
+  readonly #module: HeadlensModule;
+
   constructor(module: HeadlensModule, options: TransformerLayerOptions, engine: Resource<unknown>) {
     const names = layerNames(["self_attn"], ["norm1", "norm2"]);
     super(module, "transformerEncoderLayer", "TransformerEncoderLayer.forward", options, names, engine);
+    this.#module = module;
   }
 
   forward(src: TensorLike, options?: EncoderLayerOptions): AttentionResult {
     return this.run({ src }, options);
+  }
+
+  startCache(options?: CacheOptions): LayerCache<EncoderLayerOptions> {
+    return this.cacheOf(this.#module, options, "TransformerEncoderLayer.startCache.forward", "src");
   }
 }
 

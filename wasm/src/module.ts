@@ -46,12 +46,31 @@ interface Handle {
   delete(): void;
 }
 
+/** Keys and values so far. */
+export interface CacheHandle extends Handle {
+  length(): number;
+  reset(): void;
+}
+
+export interface RawInput {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: number[];
+  readonly data: ArrayLike<number>;
+}
+
+export interface RawAnalysis {
+  readonly tensors: Readonly<Record<string, RawTensor>>;
+  /** A JSON object. */
+  readonly values: string;
+}
+
 /** One attention problem or layer: parameters stay set between runs, other inputs are dropped after each run. */
 export interface ProblemHandle extends Handle {
   /** Declares an input and gives the view to fill: Float32Array, Uint8Array or Int32Array by dtype. */
   input(name: string, dtype: DType, shape: number[]): Float32Array | Uint8Array | Int32Array | Failure;
   /** `options` is a JSON object with the options of this run, in the words of the case files (snake_case). */
-  run(options: string): Failure | undefined;
+  run(options: string, cache: CacheHandle | null): Failure | undefined;
   /** Names of the results of the last run: "output", "weights" and the requested stages, in snake_case. */
   outputNames(): string[];
   output(name: string): RawTensor | Failure;
@@ -126,6 +145,9 @@ export interface HeadlensModule {
   /** Bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
+  createCache(window: number): CacheHandle | Failure;
+  /** Answers one question about attention; names and options in snake_case. */
+  analyze(name: string, inputs: readonly RawInput[], options: string): RawAnalysis | Failure;
   /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */
   createModel(config: string, maxBytes: number): ModelHandle | Failure;
   /**

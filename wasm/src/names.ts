@@ -4,9 +4,13 @@ import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
 import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
 import type {
-  AttendOptions, AttentionOptions, ColorOptions, DecoderLayerOptions, EmbeddingCallOptions, EmbeddingOptions,
-  EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, MultiheadAttentionOptions,
-  ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
+  CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MetricName,
+  MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
+} from "./analysis-types.js";
+import type {
+  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorOptions, DecoderLayerOptions,
+  EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions,
+  MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
 } from "./types.js";
 
 /** Whether a model's source is one of the models in the package. */
@@ -35,7 +39,7 @@ export function checkLoadModelOptions(given: unknown): LoadModelOptions {
 }
 
 export function toSnake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return name.replace(/[A-Z]|(?<=[a-z])[0-9]+$/g, (part) => `_${part.toLowerCase()}`);
 }
 
 export function toCamel(name: string): string {
@@ -57,6 +61,23 @@ const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCa
   headMask: floats, pastKey: floats, pastValue: floats,
   needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json",
 };
+/** For calls with a cache, in which past keys stand already. */
+function withoutPast<T extends object>(known: T): Omit<T, "pastKey" | "pastValue"> {
+  const rest = Object.entries(known).filter(([name]) => name !== "pastKey" && name !== "pastValue");
+  return Object.fromEntries(rest) as Omit<T, "pastKey" | "pastValue">;
+}
+
+/** An array of values as a tensor of one dimension. */
+function list(read: (name: string, tensor: TensorLike) => Input) {
+  return (name: string, values: TensorLike): Input => {
+    if (!Array.isArray(values) && !ArrayBuffer.isView(values)) {
+      throw new HeadlensError("dtype", `${name} is ${show(values)}, expected an array`);
+    }
+    const data = values as unknown as readonly number[];
+    return read(name, { data, shape: [data.length] });
+  };
+}
+
 const kAttention: Known<AttentionOptions> = {
   ...kInner, attnMask: mask, keyPaddingMask: booleans, isCausal: "json",
 };
@@ -77,6 +98,30 @@ const kDecoder: Known<DecoderLayerOptions> = {
 };
 const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings: "json" };
 const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json", backend: "json" };
+const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = withoutPast(kScaledDotProduct);
+const kAttentionCache: Known<CachedOptions<AttentionOptions>> = withoutPast(kAttention);
+const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = withoutPast(kEncoder);
+const kContext: Known<MapContext> = {
+  queryOffset: "json", isCausal: "json", visible: booleans, paddedQueries: list(booleans), paddedKeys: list(booleans),
+  tokens: list(integers), special: list(booleans), repeatBegin: "json", repeatLength: "json",
+  patchPrefix: "json", patchColumns: "json", patchSize: "json",
+};
+const kHeadMetrics: Known<HeadMetricsOptions> = { ...kContext, metrics: "json" };
+const kSimilarity: Known<HeadSimilarityOptions> = { ...kContext, smoothing: "json" };
+const kRollout: Known<RolloutOptions> = { fusion: "json", discardRatio: "json", startLayer: "json" };
+const kFlow: Known<FlowOptions> = { fusion: "json", discardRatio: "json", maxTokens: "json" };
+const kWeightedMap: Known<WeightedMapOptions> = { outWeight: floats, normalize: "json" };
+const kMixing: Known<MixingOptions> = { residual: floats, layerNorm: floats, layerNormEps: "json" };
+const kZeroing: Known<ValueZeroingOptions> = { bias: floats, residual: floats };
+const kCircuits: Known<CircuitsOptions> = {
+  numHeads: "json", numKvHeads: "json", norm: floats, embedding: floats, unembedding: floats,
+};
+const kComposition: Known<CompositionOptions> = {
+  numHeads: "json", numKvHeads: "json", earlierNorm: floats, laterNorm: floats,
+};
+const kT5Bucket: Known<T5BucketOptions & { distance: number }> = {
+  distance: "json", buckets: "json", bidirectional: "json", maxDistance: "json",
+};
 const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "json", max: "json", causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
@@ -93,6 +138,13 @@ const kCallers = {
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
   "embedding": kEmbedding, "Embedding.forward": kEmbeddingCall,
+  "startCache": { window: "json" } satisfies Known<CacheOptions>, "CachedAttention.forward": kCached,
+  "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
+  "metrics": {}, "headMetrics": kHeadMetrics, "headSimilarity": kSimilarity, "headImportance": {}, "pruningCurve": {},
+  "rollout": kRollout, "flow": kFlow, "weightedMap": kWeightedMap, "layerNorms": {}, "mixingRatio": kMixing,
+  "valueZeroing": kZeroing, "circuits": kCircuits, "compositionScores": kComposition,
+  "sinusoidalPositions": { length: "json", width: "json", offset: "json" }, "alibiSlopes": { heads: "json" },
+  "t5Bucket": kT5Bucket,
   "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap,
   "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits,
 } as const;
@@ -110,6 +162,16 @@ export function optionNames(caller: Caller): string[] {
   return Object.keys(kCallers[caller]);
 }
 
+
+const kMetrics: Readonly<Record<MetricName, true>> = {
+  self: true, previous: true, next: true, duplicate: true, duplicateText: true, duplicateAbs: true, previousAbs: true,
+  induction: true, inductionDiagonal: true, inductionText: true, inductionTextLoose: true, inductionMatch: true,
+  inductionAbs: true, entropy: true, entropySmoothed: true, entropyUniform: true, entropyNormalized: true,
+  perplexity: true, confidence: true, sharpness: true, distance: true, distanceVariance: true, offset: true,
+  patchDistance: true, locality0: true, locality1: true, locality2: true, locality4: true, locality8: true,
+  locality16: true, locality64: true, special: true, specialFromSpecial: true, specialFromRest: true, sink: true,
+  sinkRate: true,
+};
 
 const kCamelNames = new Set([...Object.values(kCallers), kStages].flatMap((known) => Object.keys(known)));
 
@@ -136,7 +198,10 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
 /** What the module takes on trust. */
 const kChoices: Readonly<Record<string, readonly string[]>> = {
   colormap: ["sequential", "diverging"], theme: ["light", "dark"], stages: Object.keys(kStages),
+  metrics: Object.keys(kMetrics),
 };
+/** Those that are lists of choices. */
+const kLists = ["stages", "metrics"];
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];
 
@@ -147,9 +212,9 @@ function checkJson(name: string, value: unknown): void {
   };
   const choices = kChoices[name];
   if (choices) {
-    const isKnown = (name === "stages" ? Array.isArray(value) : typeof value === "string")
+    const isKnown = (kLists.includes(name) ? Array.isArray(value) : typeof value === "string")
       && [value].flat().every((item) => choices.includes(item as string));
-    if (!isKnown) refuse(`${name === "stages" ? "a list of" : "one of"} ${choices.join(", ")}`);
+    if (!isKnown) refuse(`${kLists.includes(name) ? "a list of" : "one of"} ${choices.join(", ")}`);
   } else if (kNumbers.includes(name)) {
     if (!Number.isFinite(value)) refuse("a finite number");
   } else if (kFlags.includes(name)) {

@@ -3,22 +3,23 @@
 import { proxy, type Remote, wrap } from "comlink";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
-import type { Answer, Host, NamedBlob, Reference } from "./host.js";
+import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
 import { checkLoadModelOptions, checkSource, isBuiltIn } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention,
-  AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, ColorOptions,
-  DecodingStep, EmbeddingOptions, EngineInfo, Image, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions,
-  ModelInfo, ModelInput, ModelSource, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
-  TensorLike, TransformerLayerOptions,
+  AsyncCachedAttention, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache, AsyncModel, AsyncModelAttention,
+  AsyncMultiheadAttention, AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttendOptions, AttentionResult,
+  CacheOptions, ColorOptions, DecodingStep, EmbeddingOptions, EngineInfo, Image, LoadModelOptions, LoadOptions,
+  LogitsOptions, MapOptions, ModelInfo, ModelInput, ModelSource, MultiheadAttentionOptions, StateDict, Tensor,
+  TransformerLayerOptions,
 } from "./types.js";
 
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
 function cloneable(value: unknown): unknown {
   if (isTensorLike(value)) return plain(value);
+  if (Array.isArray(value)) return value.map(cloneable);
   if (typeof value !== "object" || value === null) return value;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
@@ -90,7 +91,9 @@ abstract class RemoteObject extends Resource<number> {
   protected async value<T>(method: string, ...args: readonly unknown[]): Promise<T> {
     const id = this.held;
     const answer = await this.connection.ask((remote) => remote.invoke(id, method, args.map(cloneable)));
-    return (answer as { value: T }).value;
+    const { value, length } = answer as ValueAnswer;
+    if (length !== undefined) Object.assign(this, { length });
+    return value as T;
   }
 
   protected async reference(method: string, ...args: readonly unknown[]): Promise<Reference> {
@@ -103,18 +106,42 @@ abstract class RemoteObject extends Resource<number> {
 class RemoteEngine extends RemoteObject implements AsyncEngine {
   declare readonly info: EngineInfo;
 
+  readonly scaledDotProductAttention = this.#method("scaledDotProductAttention");
+  readonly metrics = this.#method("metrics");
+  readonly headMetrics = this.#method("headMetrics");
+  readonly headSimilarity = this.#method("headSimilarity");
+  readonly headImportance = this.#method("headImportance");
+  readonly pruningCurve = this.#method("pruningCurve");
+  readonly rollout = this.#method("rollout");
+  readonly flow = this.#method("flow");
+  readonly weightedMap = this.#method("weightedMap");
+  readonly layerNorms = this.#method("layerNorms");
+  readonly mixingRatio = this.#method("mixingRatio");
+  readonly valueZeroing = this.#method("valueZeroing");
+  readonly circuits = this.#method("circuits");
+  readonly compositionScores = this.#method("compositionScores");
+  readonly sinusoidalPositions = this.#method("sinusoidalPositions");
+  readonly alibiSlopes = this.#method("alibiSlopes");
+  readonly t5Bucket = this.#method("t5Bucket");
+  readonly colorize = this.#method("colorize");
+  readonly colorbar = this.#method("colorbar");
+  readonly heapBytes = this.#method("heapBytes");
+
   constructor(connection: Connection, reference: Reference, private readonly platform: Platform) {
     super("engine", connection, reference);
+  }
+
+  /** The method of this name over there, whose result is a value. */
+  #method<K extends keyof AsyncEngine & string>(name: K): AsyncEngine[K] {
+    return ((...args: readonly unknown[]) => this.value(name, ...args)) as AsyncEngine[K];
   }
 
   protected override release(): void {
     this.connection.end(new HeadlensError("disposed", "this engine was disposed and cannot be used any more"));
   }
 
-  scaledDotProductAttention(
-    q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
-  ): Promise<AttentionResult> {
-    return this.value("scaledDotProductAttention", q, k, v, options);
+  async cachedAttention(options?: CacheOptions): Promise<AsyncCachedAttention> {
+    return new RemoteCache("cache", this.connection, await this.reference("cachedAttention", options), this);
   }
 
   async multiheadAttention(options: MultiheadAttentionOptions): Promise<AsyncMultiheadAttention> {
@@ -162,17 +189,6 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     return source.map((file) => ({ name: file.name, blob: file.slice() }));
   }
 
-  colorize(matrix: TensorLike, options?: ColorOptions): Promise<Image> {
-    return this.value("colorize", matrix, options);
-  }
-
-  colorbar(steps: number, options?: ColorOptions): Promise<Uint8ClampedArray> {
-    return this.value("colorbar", steps, options);
-  }
-
-  heapBytes(): Promise<number> {
-    return this.value("heapBytes");
-  }
 }
 
 let nextLoad = 0;
@@ -187,6 +203,22 @@ class RemoteLayer extends RemoteObject
 
   forward(...args: readonly unknown[]): Promise<AttentionResult> {
     return this.value("forward", ...args);
+  }
+
+  async startCache(options?: CacheOptions): Promise<RemoteCache> {
+    return new RemoteCache("cache", this.connection, await this.reference("startCache", options), this);
+  }
+}
+
+class RemoteCache extends RemoteObject implements AsyncCachedAttention, AsyncLayerCache<unknown> {
+  readonly length: number = 0;
+
+  forward(...args: readonly unknown[]): Promise<AttentionResult> {
+    return this.value("forward", ...args);
+  }
+
+  reset(): Promise<void> {
+    return this.value("reset");
   }
 }
 

@@ -2,15 +2,10 @@
 /** From the caller's tensors to inputs of the wasm module: every claim about data and shape is checked here, before anything is copied. */
 import { HeadlensError } from "./errors.js";
 import { show, unwrap } from "./failures.js";
-import type { DType, ProblemHandle } from "./module.js";
+import type { ProblemHandle, RawInput } from "./module.js";
 import type { TensorLike } from "./types.js";
 
-export interface Input {
-  readonly name: string;
-  readonly dtype: DType;
-  readonly shape: number[];
-  readonly data: ArrayLike<number>;
-}
+export type Input = RawInput;
 
 export function isTensorLike(value: unknown): value is TensorLike {
   return typeof value === "object" && value !== null && "data" in value && ("shape" in value || "dims" in value);

@@ -2,6 +2,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
 
+import type { Analyses } from "./analysis-types.js";
+
+export type * from "./analysis-types.js";
+
 /** A dense row-major result; the array is the caller's own. */
 export interface Tensor {
   data: Float32Array;
@@ -172,7 +176,13 @@ export type StateDict = Readonly<Record<string, TensorLike>>;
 
 /** What has parameters, which are to be loaded before the first `forward`. */
 export interface Parametrized extends Disposable {
-  /** All parameters at once: a missing or unexpected name is an error. */
+  /**
+   * All parameters at once: a missing or unexpected name is an error.
+   * @example
+   * const embedding = engine.embedding();
+   * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });
+   * embedding.forward({ data: [1], shape: [1] }).output.data // → [3, 4]
+   */
   loadStateDict(state: StateDict): void;
   dispose(): void;
 }
@@ -182,8 +192,90 @@ export interface Layer extends Parametrized {
   readonly parameterCount: number;
 }
 
+export interface CacheOptions {
+  /** A query looks at so many of the latest tokens, itself included, and no more are kept (a rolling window). Default 0: all. */
+  window?: number;
+}
+
+/** The keys and values of the tokens so far. A call that fails leaves it as it was. */
+export interface AttentionCache extends Disposable {
+  /** Tokens seen so far. */
+  readonly length: number;
+  /**
+   * Forgets all tokens.
+   * @example
+   * const cache = engine.cachedAttention();
+   * const token = { data: [1, 0], shape: [1, 2] };
+   * cache.forward(token, token, token);
+   * cache.reset();
+   * cache.length // → 0
+   */
+  reset(): void;
+  dispose(): void;
+}
+
+/** Of a cache's call: masks and S count the kept keys, too. `isCausal` is true unless said otherwise. */
+export type CachedOptions<O> = Omit<O, "pastKey" | "pastValue">;
+
+export interface CachedAttention extends AttentionCache {
+  /**
+   * Appends k and v and attends to all that are kept; the shapes of scaledDotProductAttention.
+   * @example
+   * const cache = engine.cachedAttention();
+   * const token = (data) => ({ data, shape: [1, 2] });
+   * cache.forward(token([1, 0]), token([1, 0]), token([1, 0]));
+   * cache.forward(token([0, 1]), token([0, 1]), token([0, 1]), { needWeights: true }).weights.data // → [0.3302, 0.6698]
+   */
+  forward(
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: CachedOptions<ScaledDotProductAttentionOptions>,
+  ): AttentionResult;
+}
+
+export interface LayerCache<O> extends AttentionCache {
+  /**
+   * The layer's self-attention of the next tokens x: [T,B,D], [B,T,D] with batchFirst, or [T,D].
+   * @example
+   * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
+   * mha.loadStateDict({
+   *   in_proj_weight: { data: [1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1], shape: [6, 2] },
+   *   "out_proj.weight": { data: [1, 0, 0, 1], shape: [2, 2] },
+   * });
+   * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const cache = mha.startCache();
+   * cache.forward(x).weights.data // → [1, 0, 0.3302, 0.6698]
+   */
+  forward(x: TensorLike, options?: CachedOptions<O>): AttentionResult;
+}
+
 export interface MultiheadAttention extends Layer {
-  /** key defaults to query, value to key. Shapes as PyTorch: [T,B,D], [B,T,D] with batchFirst, or [T,D]. */
+  /**
+   * Starts step-by-step decoding with this layer.
+   * @example
+   * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
+   * mha.loadStateDict({
+   *   in_proj_weight: { data: [1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1], shape: [6, 2] },
+   *   "out_proj.weight": { data: [1, 0, 0, 1], shape: [2, 2] },
+   * });
+   * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const cache = mha.startCache();
+   * cache.forward({ data: [1, 0], shape: [1, 2] });
+   * cache.forward({ data: [0, 1], shape: [1, 2] }).weights.data // → [0.3302, 0.6698]
+   * cache.length // → 2
+   */
+  startCache(options?: CacheOptions): LayerCache<AttentionOptions>;
+  /**
+   * key defaults to query, value to key. Shapes as PyTorch: [T,B,D], [B,T,D] with batchFirst, or [T,D].
+   * @example
+   * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
+   * mha.loadStateDict({
+   *   in_proj_weight: { data: [1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1], shape: [6, 2] },
+   *   "out_proj.weight": { data: [1, 0, 0, 1], shape: [2, 2] },
+   * });
+   * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const { output, weights } = mha.forward(x, { isCausal: true });
+   * weights.data // → [1, 0, 0.3302, 0.6698]
+   * output.shape // → [2, 2]
+   */
   forward(query: TensorLike, options?: AttentionOptions): AttentionResult;
   forward(query: TensorLike, key: TensorLike, options?: AttentionOptions): AttentionResult;
   forward(query: TensorLike, key?: TensorLike, value?: TensorLike, options?: AttentionOptions): AttentionResult;
@@ -229,15 +321,54 @@ export interface DecoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
 }
 
 export interface TransformerEncoderLayer extends Layer {
-  /** src [T,B,D], [B,T,D] with batchFirst, or [T,D]; the output has its shape. */
+  /**
+   * src [T,B,D], [B,T,D] with batchFirst, or [T,D]; the output has its shape.
+   * @example
+   * const layer = engine.transformerEncoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, norm: "rms_norm", bias: false });
+   * const zeros = { data: [0, 0, 0, 0], shape: [2, 2] }; // attention and feed-forward add nothing: the layer only normalises
+   * layer.loadStateDict({
+   *   "self_attn.in_proj_weight": { data: new Float32Array(12), shape: [6, 2] }, "self_attn.out_proj.weight": zeros,
+   *   "linear1.weight": { data: [0, 0], shape: [1, 2] }, "linear2.weight": { data: [0, 0], shape: [2, 1] },
+   *   "norm1.weight": { data: [1, 1], shape: [2] }, "norm2.weight": { data: [1, 1], shape: [2] },
+   * });
+   * layer.forward({ data: [3, 4], shape: [1, 2] }).output.data // → [0.8485, 1.1314]
+   */
   forward(src: TensorLike, options?: EncoderLayerOptions): AttentionResult;
+  /**
+   * Starts step-by-step decoding with this layer.
+   * @example
+   * const layer = engine.transformerEncoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, norm: "rms_norm", bias: false });
+   * const zeros = { data: [0, 0, 0, 0], shape: [2, 2] }; // attention and feed-forward add nothing: the layer only normalises
+   * layer.loadStateDict({
+   *   "self_attn.in_proj_weight": { data: new Float32Array(12), shape: [6, 2] }, "self_attn.out_proj.weight": zeros,
+   *   "linear1.weight": { data: [0, 0], shape: [1, 2] }, "linear2.weight": { data: [0, 0], shape: [2, 1] },
+   *   "norm1.weight": { data: [1, 1], shape: [2] }, "norm2.weight": { data: [1, 1], shape: [2] },
+   * });
+   * const cache = layer.startCache({ window: 16 });
+   * cache.forward({ data: [3, 4], shape: [1, 2] }).output.data // → [0.8485, 1.1314]
+   */
+  startCache(options?: CacheOptions): LayerCache<EncoderLayerOptions>;
 }
 
 /** Weights and stages are those of self-attention; `memoryWeights` are those of the attention to the memory. */
 export type DecoderLayerResult = AttentionResult & { memoryWeights?: Tensor };
 
 export interface TransformerDecoderLayer extends Layer {
-  /** tgt [T,B,D] and memory [S,B,D], [B,T,D] and [B,S,D] with batchFirst, or [T,D] and [S,D]; the output has tgt's shape. */
+  /**
+   * tgt [T,B,D] and memory [S,B,D], [B,T,D] and [B,S,D] with batchFirst, or [T,D] and [S,D]; the output has tgt's shape.
+   * @example
+   * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, bias: false });
+   * const attention = { in_proj_weight: { data: new Float32Array(12), shape: [6, 2] }, "out_proj.weight": { data: [0, 0, 0, 0], shape: [2, 2] } };
+   * const norm = { data: [1, 1], shape: [2] };
+   * layer.loadStateDict({
+   *   "self_attn.in_proj_weight": attention.in_proj_weight, "self_attn.out_proj.weight": attention["out_proj.weight"],
+   *   "multihead_attn.in_proj_weight": attention.in_proj_weight, "multihead_attn.out_proj.weight": attention["out_proj.weight"],
+   *   "linear1.weight": { data: [0, 0], shape: [1, 2] }, "linear2.weight": { data: [0, 0], shape: [2, 1] },
+   *   "norm1.weight": norm, "norm2.weight": norm, "norm3.weight": norm,
+   * });
+   * const memory = { data: [1, 2, 3, 4], shape: [2, 2] };
+   * layer.forward({ data: [5, 7], shape: [1, 2] }, memory, { needWeights: true }).memoryWeights.data // → [0.5, 0.5]
+   */
   forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult;
 }
 
@@ -257,7 +388,13 @@ export interface EmbeddingCallOptions {
 
 /** Token embeddings. Parameters: `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
 export interface Embedding extends Parametrized {
-  /** ids [T] or [B,T], whole numbers below V → output [T,D] or [B,T,D]. */
+  /**
+   * ids [T] or [B,T], whole numbers below V → output [T,D] or [B,T,D].
+   * @example
+   * const embedding = engine.embedding({ positions: "sinusoidal" });
+   * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });
+   * embedding.forward({ data: [1, 0], shape: [2] }).output.data // → [3, 5, 1.8415, 2.5403]
+   */
   forward(ids: TensorLike, options?: EmbeddingCallOptions): { output: Tensor };
 }
 
@@ -352,9 +489,21 @@ export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
 
 export interface Model extends Disposable {
   readonly info: ModelInfo;
-  /** Runs the model; maps are computed when asked for, never all held. */
+  /**
+   * Runs the model; maps are computed when asked for, never all held.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the mat.");
+   * seen.tokens // → ["<s>", "The", " cat", " sat", " on", " the", " mat", "."]
+   */
   attend(input: ModelInput, options?: AttendOptions): ModelAttention;
-  /** Starts a text that grows token by token; earlier keys and values are kept. Only for causal models. */
+  /**
+   * Starts a text that grows token by token; earlier keys and values are kept. Only for causal models.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const decoding = model.startDecoding();
+   * decoding.step("The cat").tokens // → ["<s>", "The", " cat"]
+   */
   startDecoding(): Decoding;
   dispose(): void;
 }
@@ -377,11 +526,36 @@ export interface DecodingStep {
 }
 
 export interface Decoding extends Disposable {
-  /** Reads what comes next: one token, or many at once. A text is tokenized by itself; special tokens only go before the first. */
+  /**
+   * Reads what comes next: one token, or many at once. A text is tokenized by itself; special tokens only go before the first.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const decoding = model.startDecoding();
+   * decoding.step("The cat");
+   * const { length, logits } = decoding.step(" sat");
+   * length // → 4
+   * logits.shape // → [2048]
+   */
   step(input: string | readonly number[]): DecodingStep;
-  /** One head's weights in the last step: [its tokens, tokens kept]. */
+  /**
+   * One head's weights in the last step: [its tokens, tokens kept].
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const decoding = model.startDecoding();
+   * decoding.step("The cat");
+   * decoding.step(" sat");
+   * decoding.map(1, 3).shape // → [1, 4]
+   */
   map(layer: number, head: number): Tensor;
-  /** Forgets all tokens. */
+  /**
+   * Forgets all tokens.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const decoding = model.startDecoding();
+   * decoding.step("The cat");
+   * decoding.reset();
+   * decoding.step("The").length // → 2
+   */
   reset(): void;
   dispose(): void;
 }
@@ -398,11 +572,30 @@ export interface ModelAttention extends Disposable {
   readonly patches?: readonly [number, number];
   /** Tokens of the whole text: more than `tokens` holds when it was truncated. */
   readonly tokenCount: number;
-  /** One head's weights [rows, T]. */
+  /**
+   * One head's weights [rows, T].
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the mat.");
+   * seen.map(1, 3).shape // → [8, 8]
+   * seen.map(1, 3, { rows: [7, 8] }).shape // → [1, 8]
+   */
   map(layer: number, head: number, options?: MapOptions): Tensor;
-  /** One head's whole map, one pixel a cell, masked cells transparent. */
+  /**
+   * One head's whole map, one pixel a cell, masked cells transparent.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const { width, height, data } = model.attend("The cat sat on the mat.").pixels(1, 3);
+   * [width, height, data.length] // → [8, 8, 256]
+   */
   pixels(layer: number, head: number, options?: ColorOptions): Image;
-  /** [T, vocabSize], or the one row [1, labels] of a classifier; only when `logits: true` was asked for. */
+  /**
+   * [T, vocabSize], or the one row [1, labels] of a classifier; only when `logits: true` was asked for.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the mat.", { logits: true });
+   * seen.logits({ rows: [7, 8] }).shape // → [1, 2048]
+   */
   logits(options?: LogitsOptions): Tensor;
   dispose(): void;
 }
@@ -416,21 +609,86 @@ export interface EngineInfo {
   target: string;
 }
 
-export interface Engine extends Disposable {
+export interface Engine extends Analyses, Disposable {
   readonly info: EngineInfo;
+  /**
+   * softmax(q kᵀ · scale + mask) v. q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv], or of 3 or 2 dimensions as PyTorch has it → output [B,H,T,dv].
+   * @example
+   * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const { weights, maskedScores } = engine.scaledDotProductAttention(x, x, x, { isCausal: true, needWeights: true, stages: ["maskedScores"] });
+   * weights.data // → [1, 0, 0.3302, 0.6698]
+   * maskedScores.data // → [0.7071, -Infinity, 0, 0.7071]
+   */
   scaledDotProductAttention(
     q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
   ): AttentionResult;
+  /**
+   * Step-by-step attention that keeps the keys and values so far.
+   * @example
+   * const cache = engine.cachedAttention({ window: 2 });
+   * const token = { data: [1, 0], shape: [1, 2] };
+   * for (let i = 0; i < 5; ++i) cache.forward(token, token, token);
+   * cache.length // → 5
+   * cache.forward(token, token, token, { needWeights: true }).weights.data // → [0.5, 0.5]
+   */
+  cachedAttention(options?: CacheOptions): CachedAttention;
+  /**
+   * As nn.MultiheadAttention; parameters are to be loaded.
+   * @example
+   * const mha = engine.multiheadAttention({ embedDim: 512, numHeads: 8, numKvHeads: 2, batchFirst: true });
+   * mha.parameterCount // → 656640
+   */
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention;
+  /**
+   * As nn.TransformerEncoderLayer; parameters are to be loaded.
+   * @example
+   * const layer = engine.transformerEncoderLayer({ embedDim: 512, numHeads: 8, activation: "gelu", normFirst: true });
+   * layer.parameterCount // → 3152384
+   */
   transformerEncoderLayer(options: TransformerLayerOptions): TransformerEncoderLayer;
+  /**
+   * As nn.TransformerDecoderLayer; parameters are to be loaded.
+   * @example
+   * const layer = engine.transformerDecoderLayer({ embedDim: 512, numHeads: 8, activation: "swiglu", norm: "rms_norm", bias: false });
+   * layer.parameterCount // → 5244416
+   */
   transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer;
+  /**
+   * Token embeddings with positions; parameters are to be loaded.
+   * @example
+   * const embedding = engine.embedding({ positions: "learned" });
+   * embedding.loadStateDict({
+   *   weight: { data: [1, 2, 3, 4], shape: [2, 2] },
+   *   position_embeddings: { data: [0.5, 0.5, 10, 10], shape: [2, 2] },
+   * });
+   * embedding.forward({ data: [0, 0], shape: [2] }).output.data // → [1.5, 2.5, 11, 12]
+   */
   embedding(options?: EmbeddingOptions): Embedding;
+  /**
+   * Loads a model in Hugging Face form; weights keep the 16 bit that their file has.
+   * @example
+   * const model = await engine.loadModel("tiny", { onProgress: (loaded, total) => console.assert(loaded <= total || total === 0) });
+   * [model.info.layers, model.info.heads] // → [4, 8]
+   */
   loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model>;
-  /** Colours a matrix [rows, cols]; NaN cells are transparent. */
+  /**
+   * Colours a matrix [rows, cols]; NaN cells are transparent.
+   * @example
+   * const { width, height, data } = engine.colorize({ data: [0, 0.5, 1, NaN], shape: [2, 2] });
+   * [width, height, data.length, data[15]] // → [2, 2, 16, 0]
+   */
   colorize(matrix: TensorLike, options?: ColorOptions): Image;
-  /** `steps` colours from min to max, RGBA. */
+  /**
+   * `steps` colours from min to max, RGBA.
+   * @example
+   * engine.colorbar(256, { theme: "dark" }).length // → 1024
+   */
   colorbar(steps: number, options?: ColorOptions): Uint8ClampedArray;
-  /** Bytes in use on this engine's wasm heap. */
+  /**
+   * Bytes in use on this engine's wasm heap.
+   * @example
+   * engine.heapBytes() > 0 // → true
+   */
   heapBytes(): number;
   dispose(): void;
 }
@@ -468,6 +726,8 @@ export type AsyncEngine = AsyncOf<Engine>;
 export type AsyncMultiheadAttention = AsyncOf<MultiheadAttention>;
 export type AsyncTransformerEncoderLayer = AsyncOf<TransformerEncoderLayer>;
 export type AsyncTransformerDecoderLayer = AsyncOf<TransformerDecoderLayer>;
+export type AsyncCachedAttention = AsyncOf<CachedAttention>;
+export type AsyncLayerCache<O> = AsyncOf<LayerCache<O>>;
 export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncModel = AsyncOf<Model>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;
@@ -475,7 +735,15 @@ export type AsyncDecoding = AsyncOf<Decoding>;
 
 /** Starts an engine: fetches and compiles the wasm build that this browser or Node runs best. Rejects with a HeadlensError. */
 export interface Load {
-  /** In a worker of its own: the same methods return promises. */
+  /**
+   * In a worker of its own: the same methods return promises.
+   * @example
+   * import { load } from "headlens";
+   * const inWorker = await load({ worker: true });
+   * const { data } = await inWorker.alibiSlopes(2);
+   * data // → [0.0625, 0.0039]
+   * inWorker.dispose();
+   */
   (options: LoadOptions & { worker: true }): Promise<AsyncEngine>;
   (options?: LoadOptions & { worker?: false }): Promise<Engine>;
   (options: LoadOptions): Promise<Engine | AsyncEngine>;

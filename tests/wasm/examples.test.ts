@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Documentation runs: every @example of the public types, and the README's JavaScript, against the built package. A line
+ * `expression // → value` shows a result, numbers rounded to the digits shown. `engine` is there in every example of a type.
+ */
+import { readFileSync } from "node:fs";
+import * as headlens from "headlens";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+import { kRoot } from "./support.js";
+
+interface Example {
+  readonly name: string;
+  readonly code: string;
+}
+
+/** Public functions without a word of their own: what every object has. */
+const kCommon = ["dispose"];
+
+function commentText(comment: ts.JSDocTag["comment"]): string {
+  return typeof comment === "string" ? comment : ts.getTextOfJSDocComment(comment) ?? "";
+}
+
+/** The functions of the exported interfaces, overloads together, with their examples. */
+function functionsOf(file: string): Map<string, string[]> {
+  const text = readFileSync(`${kRoot}wasm/src/${file}`, "utf8");
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const found = new Map<string, string[]>();
+  for (const type of source.statements.filter(ts.isInterfaceDeclaration)) {
+    if (!type.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) continue;
+    for (const member of type.members) {
+      if (!ts.isMethodSignature(member) && !ts.isCallSignatureDeclaration(member)) continue;
+      const name = member.name?.getText() ?? "()";
+      if (kCommon.includes(name)) continue;
+      const examples = ts.getJSDocTags(member).filter(({ tagName }) => tagName.text === "example");
+      const key = `${type.name.text}.${name}`;
+      found.set(key, [...found.get(key) ?? [], ...examples.map(({ comment }) => commentText(comment))]);
+    }
+  }
+  return found;
+}
+
+function readmeExamples(): Example[] {
+  const blocks = readFileSync(`${kRoot}README.md`, "utf8").matchAll(/^```js\n(.*?)^```$/gms);
+  return [...blocks].map(([, code = ""], i) => ({ name: `README ${i + 1}`, code }));
+}
+
+/** What JSON would say, but for what it cannot: typed arrays are lists. */
+function plainly(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return Array.from(value as Float32Array);
+  if (Array.isArray(value)) return value.map(plainly);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plainly(item)]));
+}
+
+/** Digits after the point in the numbers of `shown`. */
+function digitsOf(shown: string): number {
+  return Math.max(0, ...[...shown.matchAll(/\d\.(\d+)/g)].map(([, digits = ""]) => digits.length));
+}
+
+function rounded(value: unknown, digits: number): unknown {
+  if (typeof value === "number") return Number(value.toFixed(digits)) + 0;
+  if (Array.isArray(value)) return value.map((item) => rounded(item, digits));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rounded(item, digits)]));
+}
+
+type Code = (scope: unknown, shows: (value: unknown, shown: string) => void) => Promise<void>;
+const AsyncFunction = (async () => Promise.resolve()).constructor as new (...args: string[]) => Code;
+
+/** Runs an example and gives how many results it showed. */
+async function run(code: string, engine?: headlens.Engine): Promise<number> {
+  let count = 0;
+  const shows = (value: unknown, shown: string): void => {
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own documentation
+    const expected: unknown = (new Function(`return (${shown})`) as () => unknown)();
+    const digits = digitsOf(shown);
+    expect(rounded(plainly(value), digits)).toEqual(rounded(expected, digits));
+    ++count;
+  };
+  const body = code
+    .replace(/^import \{([^}]*)\} from "headlens";$/gm, "const {$1} = headlens;")
+    .replace(/^(\s*)(.*?);? *\/\/ → (.*)$/gm, (_, space: string, expression: string, shown: string) =>
+      `${space}shows(${expression}, ${JSON.stringify(shown)});`);
+  const names = engine ? "{ headlens, engine }" : "{ headlens }";
+  await new AsyncFunction(names, "shows", body)({ headlens, engine }, shows);
+  return count;
+}
+
+const kFunctions = new Map([...functionsOf("types.ts"), ...functionsOf("analysis-types.ts")]);
+
+test("the functions are found", () => {
+  expect(kFunctions.size).toBeGreaterThan(30);
+  expect([...kFunctions.keys()]).toEqual(expect.arrayContaining(["Engine.scaledDotProductAttention", "Load.()"]));
+});
+
+describe.each([...kFunctions])("%s", (name, examples) => {
+  test("has an example, which runs and shows what it says", async () => {
+    expect(examples, `${name} needs an @example in its comment`).not.toEqual([]);
+    for (const code of examples) {
+      using engine = await headlens.load();
+      expect(await run(code, engine), "results shown").toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("README", () => {
+  test.each(readmeExamples())("$name", async ({ code }) => {
+    expect(await run(code), "results shown").toBeGreaterThan(0);
+  });
+});

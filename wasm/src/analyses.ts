@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Heads in numbers: each function is one question to the module, whose answer is a tensor or JSON. */
+import type {
+  Analyses, CircuitsOptions, CompositionOptions, CompositionScores, FlowOptions, HeadCircuits, HeadImportance,
+  HeadMetricsOptions, HeadSimilarityOptions, MetricInfo, MetricName, MixingOptions, PruningStep, RolloutOptions,
+  T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
+} from "./analysis-types.js";
+import { HeadlensError } from "./errors.js";
+import { guarded, show, unwrap } from "./failures.js";
+import type { HeadlensModule } from "./module.js";
+import { type Caller, checkOptions, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
+import { Resource } from "./resource.js";
+import { floats, type Input } from "./tensors.js";
+import type { StateDict, Tensor, TensorLike } from "./types.js";
+
+type Tensors = Readonly<Record<string, TensorLike | undefined>>;
+
+interface Answer {
+  readonly output: Tensor | undefined;
+  readonly values: unknown;
+}
+
+/** JSON of the module in the API's words. */
+function camelKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camelKeys);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [toCamel(key), camelKeys(item)]));
+}
+
+/** Parameters of attention that are part of circuits, and those that a state dict may hold beside them. */
+const kCircuitNames = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"];
+const kOtherNames = ["in_proj_bias", "out_proj.bias", "bias_k", "bias_v"];
+
+function projections(name: string, state: StateDict, prefix: string): Input[] {
+  if (typeof state !== "object" || (state as unknown) === null) {
+    throw new HeadlensError("dtype", `${name} is ${show(state)}, expected an object of tensors`);
+  }
+  const known = [...kCircuitNames, ...kOtherNames];
+  const unexpected = Object.keys(state).filter((key) => !known.includes(key));
+  if (unexpected.length > 0) {
+    throw new HeadlensError("value", `${name}: ${unexpected.join(", ")} unexpected; expected some of ${known.join(", ")}`);
+  }
+  return kCircuitNames.flatMap((key) => state[key] === undefined ? [] : [floats(prefix + key, state[key])]);
+}
+
+/** The maps of all layers as one tensor [L,H,T,T]. */
+function stacked(layers: unknown): Input {
+  if (!Array.isArray(layers) || layers.length === 0) {
+    throw new HeadlensError("dtype", `weights is ${show(layers)}, expected an array with a tensor [H,T,T] for each layer`);
+  }
+  const inputs = layers.map((layer, i) => {
+    const { shape: given, data } = floats(`weights[${i}]`, layer as TensorLike);
+    const shape = given.length === 4 && given[0] === 1 ? given.slice(1) : given.length === 2 ? [1, ...given] : given;
+    return { shape, data };
+  });
+  const shape = inputs[0]?.shape ?? [];
+  const size = shape.reduce((product, n) => product * n, 1);
+  const odd = inputs.findIndex((input) => input.shape.join() !== shape.join());
+  if (odd > 0) {
+    throw new HeadlensError("shape", `weights[${odd}] has shape ${show(inputs[odd]?.shape)}, expected ${show(shape)} as weights[0]`);
+  }
+  const data = new Float32Array(inputs.length * size);
+  inputs.forEach((input, i) => data.set(input.data, i * size));
+  return { name: "weights", dtype: "f32", shape: [inputs.length, ...shape], data };
+}
+
+export abstract class WasmAnalyses extends Resource<HeadlensModule> implements Analyses {
+  constructor(module: HeadlensModule) {
+    super("engine", module);
+  }
+
+  #ask(caller: Caller, tensors: Tensors | readonly Input[], options: unknown): Answer {
+    const module = this.held;
+    const { json, inputs } = toRequest(caller, options);
+    const given = Array.isArray(tensors) ? tensors as readonly Input[]
+      : Object.entries(tensors as Tensors).flatMap(([name, tensor]) =>
+        tensor === undefined ? [] : [{ ...floats(name, tensor), name: toSnake(name) }]);
+    const all = [...given, ...inputs];
+    const answer = guarded(caller, () => unwrap(module.analyze(toSnake(caller), all, json), inApiWords));
+    return { output: answer.tensors.output, values: camelKeys(JSON.parse(answer.values)) };
+  }
+
+  #map(caller: Caller, tensors: Tensors | readonly Input[], options: unknown): Tensor {
+    return this.#ask(caller, tensors, options).output as Tensor;
+  }
+
+  metrics(): MetricInfo[] {
+    const { metrics } = this.#ask("metrics", {}, {}).values as { metrics: (MetricInfo & { name: string })[] };
+    return metrics.map((metric) => ({ ...metric, name: toCamel(metric.name) as MetricName }));
+  }
+
+  headMetrics<M extends MetricName = MetricName>(
+    weights: TensorLike, options?: HeadMetricsOptions<M>,
+  ): Record<M, number | null>[] {
+    return (this.#ask("headMetrics", { weights }, options).values as { heads: Record<M, number | null>[] }).heads;
+  }
+
+  headSimilarity(weights: TensorLike, options?: HeadSimilarityOptions): Tensor {
+    return this.#map("headSimilarity", { weights }, options);
+  }
+
+  headImportance(contributions: TensorLike, output?: TensorLike): HeadImportance[] {
+    return (this.#ask("headImportance", { contributions, output }, {}).values as { heads: HeadImportance[] }).heads;
+  }
+
+  pruningCurve(contributions: TensorLike, output?: TensorLike): PruningStep[] {
+    return (this.#ask("pruningCurve", { contributions, output }, {}).values as { steps: PruningStep[] }).steps;
+  }
+
+  rollout(weights: readonly TensorLike[], options?: RolloutOptions): Tensor {
+    return this.#map("rollout", [stacked(weights)], options);
+  }
+
+  flow(weights: readonly TensorLike[], options?: FlowOptions): Tensor {
+    return this.#map("flow", [stacked(weights)], options);
+  }
+
+  weightedMap(weights: TensorLike, values: TensorLike, options?: WeightedMapOptions): Tensor {
+    return this.#map("weightedMap", { weights, values }, options);
+  }
+
+  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike): Tensor {
+    return this.#map("layerNorms", { weights, values, outWeight }, {});
+  }
+
+  mixingRatio(
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MixingOptions,
+  ): (number | null)[] {
+    const { values: answer } = this.#ask("mixingRatio", { weights, values, outWeight }, options);
+    return (answer as { tokens: (number | null)[] }).tokens;
+  }
+
+  valueZeroing(
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: ValueZeroingOptions,
+  ): Tensor {
+    return this.#map("valueZeroing", { weights, values, outWeight }, options);
+  }
+
+  circuits(state: StateDict, options: CircuitsOptions): HeadCircuits[] {
+    const answer = this.#ask("circuits", projections("state", state, ""), options);
+    return (answer.values as { heads: HeadCircuits[] }).heads;
+  }
+
+  compositionScores(earlier: StateDict, later: StateDict, options: CompositionOptions): CompositionScores {
+    const tensors = [...projections("earlier", earlier, "earlier."), ...projections("later", later, "later.")];
+    return this.#ask("compositionScores", tensors, options).values as CompositionScores;
+  }
+
+  sinusoidalPositions(length: number, width: number, offset?: number): Tensor {
+    return this.#map("sinusoidalPositions", {}, { length, width, offset });
+  }
+
+  alibiSlopes(heads: number): Tensor {
+    return this.#map("alibiSlopes", {}, { heads });
+  }
+
+  t5Bucket(distance: number, options?: T5BucketOptions): number {
+    const given = { ...checkOptions("t5Bucket", options), distance };
+    return (this.#ask("t5Bucket", {}, given).values as { bucket: number }).bucket;
+  }
+}

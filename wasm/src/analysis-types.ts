@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Heads in numbers: what kind of head made a map, what its weights carry, what it does by its parameters. Of one text: where results of
+ * attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
+ */
+import type { BooleanMask, MultiheadAttentionOptions, StateDict, Tensor, TensorLike } from "./types.js";
+
+/** One number of one head; `engine.metrics()` says what each is. */
+export type MetricName =
+  | "self" | "previous" | "next" | "duplicate" | "duplicateText" | "duplicateAbs" | "previousAbs"
+  | "induction" | "inductionDiagonal" | "inductionText" | "inductionTextLoose" | "inductionMatch" | "inductionAbs"
+  | "entropy" | "entropySmoothed" | "entropyUniform" | "entropyNormalized" | "perplexity" | "confidence" | "sharpness"
+  | "distance" | "distanceVariance" | "offset" | "patchDistance"
+  | "locality0" | "locality1" | "locality2" | "locality4" | "locality8" | "locality16" | "locality64"
+  | "special" | "specialFromSpecial" | "specialFromRest" | "sink" | "sinkRate";
+
+export interface MetricInfo {
+  name: MetricName;
+  /** What must be known of the map for it to have a value. */
+  needs: ("tokens" | "repeat" | "special" | "patches")[];
+  formula: string;
+  /** Who defined it. */
+  source: string;
+}
+
+/** What is known of a map beside its weights [T,S]. Metrics that need what is not given have no value. */
+export interface MapContext {
+  /** Query t is the token of key t + queryOffset. Default 0. */
+  queryOffset?: number;
+  /** No query may look at keys after itself. */
+  isCausal?: boolean;
+  /** [T,S]; false where a mask hides the key. */
+  visible?: BooleanMask;
+  /** T booleans, true = padding. */
+  paddedQueries?: readonly boolean[];
+  /** S booleans, true = padding. */
+  paddedKeys?: readonly boolean[];
+  /** S token ids. When they are [s][s], or one token and then [s][s], that is the repeated sequence. */
+  tokens?: readonly number[];
+  /** S booleans, true = BOS, CLS, SEP, EOS, punctuation, … */
+  special?: readonly boolean[];
+  /** Where a sequence that stands twice in a row begins. Default 0. */
+  repeatBegin?: number;
+  /** How long it is, once. */
+  repeatLength?: number;
+  /** Of pictures: keys before the patches (CLS, …). Default 0. */
+  patchPrefix?: number;
+  /** Of pictures: patches in a row. */
+  patchColumns?: number;
+  /** Of pictures: pixels of a patch's side. Default 1. */
+  patchSize?: number;
+}
+
+export interface HeadMetricsOptions<M extends MetricName = MetricName> extends MapContext {
+  /** Only these; absent: all. */
+  metrics?: readonly M[];
+}
+
+export interface HeadSimilarityOptions extends MapContext {
+  /** Weights are (1 − smoothing)·A + smoothing/S first. Default 0.001. */
+  smoothing?: number;
+}
+
+export interface RolloutOptions {
+  /** How the heads of a layer become one map. Default "mean". */
+  fusion?: "mean" | "max" | "min";
+  /** This fraction of each layer's fused weights, the smallest, counts as 0. Default 0. */
+  discardRatio?: number;
+  /** Layers before it are left out. Default 0. */
+  startLayer?: number;
+}
+
+export interface FlowOptions extends Pick<RolloutOptions, "fusion" | "discardRatio"> {
+  /** More tokens are refused: T² maximal flows take long. Default 64. */
+  maxTokens?: number;
+}
+
+export interface WeightedMapOptions {
+  /** [D,H·dv], as out_proj.weight: norms of what the heads write instead of the values'. */
+  outWeight?: TensorLike;
+  /** Divide by the largest norm (default); without it the norms themselves (Kobayashi et al. 2020). */
+  normalize?: boolean;
+}
+
+export interface MixingOptions {
+  /** x [T,D], which the layer's output is added to. */
+  residual?: TensorLike;
+  /** γ [D] of the layer norm after that. */
+  layerNorm?: TensorLike;
+  /** Default 1e-5. */
+  layerNormEps?: number;
+}
+
+export interface ValueZeroingOptions {
+  /** [D] of the output projection. */
+  bias?: TensorLike;
+  /** x [T,D], which the layer's output is added to. */
+  residual?: TensorLike;
+}
+
+/** What is lost without a head. */
+export interface HeadImportance {
+  /** ‖out − out without the head‖ / ‖out‖: an exact ablation. */
+  outputChange: number | null;
+  /** Norm of what the head adds, of all heads' together. */
+  normShare: number | null;
+  /** Of what the head adds with the layer's output. */
+  cosine: number | null;
+}
+
+export interface PruningStep {
+  /** Removed in this step. */
+  head: number;
+  /** ‖out − out without all heads removed so far‖ / ‖out‖. */
+  change: number;
+}
+
+export interface CircuitsOptions extends Pick<MultiheadAttentionOptions, "numHeads" | "numKvHeads"> {
+  /** γ [D] of the norm before the layer, folded in. */
+  norm?: TensorLike;
+  /** Token embeddings [V,D], for the full circuits over the vocabulary. */
+  embedding?: TensorLike;
+  /** Rows that give the logits [V,D]. Default the embedding. */
+  unembedding?: TensorLike;
+}
+
+export interface CompositionOptions extends Pick<MultiheadAttentionOptions, "numHeads" | "numKvHeads"> {
+  /** γ [D] of the norm before the earlier layer. */
+  earlierNorm?: TensorLike;
+  /** γ [D] of the norm before the later layer. */
+  laterNorm?: TensorLike;
+}
+
+export interface Spectrum {
+  /** [real, imaginary], the largest modulus first: those that can be other than 0. */
+  eigenvalues: [number, number][];
+  /** Σλ / Σ|λ|, −1 to 1; of the full OV circuit, 1 says that the head copies. Null when all are 0. */
+  copyingScore: number | null;
+}
+
+export interface Circuit extends Spectrum {
+  /** The largest first: those that can be above 0. */
+  singularValues: number[];
+}
+
+/** A head's circuits (Elhage et al. 2021): W_QK = W_Qᵀ W_K, W_OV = W_O W_V; the full ones with `embedding` only. */
+export interface HeadCircuits {
+  qk: Circuit;
+  ov: Circuit;
+  fullQk?: Spectrum;
+  fullOv?: Spectrum;
+}
+
+/** Scores of every pair of heads, [later head][earlier head], 0 to 1; null where a circuit is 0. */
+export interface CompositionScores {
+  query: (number | null)[][];
+  key: (number | null)[][];
+  value: (number | null)[][];
+}
+
+export interface T5BucketOptions {
+  /** Default 32. */
+  buckets?: number;
+  /** Half of them are for keys ahead. Default true. */
+  bidirectional?: boolean;
+  /** From here on the last bucket counts. Default 128. */
+  maxDistance?: number;
+}
+
+export interface Analyses {
+  /**
+   * All metrics, with formula and source.
+   * @example
+   * engine.metrics().find(({ name }) => name === "sharpness")?.formula // → "mean_i max_j A[i,j]"
+   */
+  metrics(): MetricInfo[];
+
+  /**
+   * Metrics of each head, null where not defined. weights [H,T,S] or [T,S], computed or from anywhere.
+   * @example
+   * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] }; // each token looks at the one before
+   * const [head] = engine.headMetrics(weights, { isCausal: true, metrics: ["previous", "sharpness", "duplicateText"] });
+   * head // → { previous: 1, sharpness: 1, duplicateText: null }
+   */
+  headMetrics<M extends MetricName = MetricName>(
+    weights: TensorLike, options?: HeadMetricsOptions<M>,
+  ): Record<M, number | null>[];
+
+  /**
+   * Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019). weights [H,T,S] → [H,H].
+   * @example
+   * const weights = { data: [1, 0, 0, 1, 0, 1, 1, 0], shape: [2, 2, 2] }; // two heads that share nothing
+   * const { data } = engine.headSimilarity(weights, { smoothing: 0 });
+   * data // → [0, 1.3863, 1.3863, 0]
+   */
+  headSimilarity(weights: TensorLike, options?: HeadSimilarityOptions): Tensor;
+
+  /**
+   * What each head adds to a layer's output (Michel et al. 2019, by exact ablation). contributions [H,T,D], as the stage
+   * headContributions; output [T,D], by default their sum.
+   * @example
+   * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
+   * const [first] = engine.headImportance(contributions);
+   * first // → { outputChange: 0.6, normShare: 0.4286, cosine: 0.6 }
+   */
+  headImportance(contributions: TensorLike, output?: TensorLike): HeadImportance[];
+
+  /**
+   * Greedy pruning: each step removes the head without which the output changes least. Takes the same; H steps.
+   * @example
+   * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
+   * engine.pruningCurve(contributions) // → [{ head: 0, change: 0.6 }, { head: 1, change: 1 }]
+   */
+  pruningCurve(contributions: TensorLike, output?: TensorLike): PruningStep[];
+
+  /**
+   * Attention rollout (Abnar & Zuidema 2020): what reaches each token from each input token. weights of each layer [H,T,T] → [T,T].
+   * @example
+   * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
+   * engine.rollout([layer, layer]).data // → [1, 0, 0.4375, 0.5625]
+   */
+  rollout(weights: readonly TensorLike[], options?: RolloutOptions): Tensor;
+
+  /**
+   * Attention flow (Abnar & Zuidema 2020): the maximal flow from each input token to each token. Takes and gives the same.
+   * @example
+   * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
+   * engine.flow([layer]).data // → [1, 0, 0.25, 0.75]
+   */
+  flow(weights: readonly TensorLike[], options?: FlowOptions): Tensor;
+
+  /**
+   * Maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖. weights [H,T,S], values [G,S,dv] (the stage v) → [H,T,S].
+   * @example
+   * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
+   * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
+   * engine.weightedMap(weights, values).data // → [0.5, 0.1]
+   */
+  weightedMap(weights: TensorLike, values: TensorLike, options?: WeightedMapOptions): Tensor;
+
+  /**
+   * Norms of all heads' summands together (Kobayashi et al. 2020, §4.1). outWeight [D,H·dv] as out_proj.weight → [T,S].
+   * @example
+   * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
+   * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
+   * const outWeight = { data: [2, 0, 0, 2], shape: [2, 2] };
+   * engine.layerNorms(weights, values, outWeight).data // → [5, 1]
+   */
+  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike): Tensor;
+
+  /**
+   * How much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021). T = S.
+   * @example
+   * const weights = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
+   * const values = { data: [1, 1], shape: [1, 2, 1] };
+   * const outWeight = { data: [1], shape: [1, 1] };
+   * engine.mixingRatio(weights, values, outWeight) // → [0, 0.5]
+   */
+  mixingRatio(
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MixingOptions,
+  ): (number | null)[];
+
+  /**
+   * How much each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. 2023) → [T,S].
+   * @example
+   * const weights = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
+   * const values = { data: [1, 0, 0, 1], shape: [1, 2, 2] };
+   * const outWeight = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * engine.valueZeroing(weights, values, outWeight).data // → [1, 0, 0.5, 0.5]
+   */
+  valueZeroing(
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: ValueZeroingOptions,
+  ): Tensor;
+
+  /**
+   * Spectra and copying scores of each head's circuits, out of a layer's parameters alone. Biases are no part of them.
+   * @example
+   * const identity = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const state = { q_proj_weight: identity, k_proj_weight: identity, v_proj_weight: identity, "out_proj.weight": identity };
+   * const [head] = engine.circuits(state, { numHeads: 1 });
+   * head.ov // → { singularValues: [1, 1], eigenvalues: [[1, 0], [1, 0]], copyingScore: 1 }
+   */
+  circuits(state: StateDict, options: CircuitsOptions): HeadCircuits[];
+
+  /**
+   * How strongly heads of a later layer read what heads of an earlier one wrote (Elhage et al. 2021).
+   * @example
+   * const identity = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const state = { q_proj_weight: identity, k_proj_weight: identity, v_proj_weight: identity, "out_proj.weight": identity };
+   * engine.compositionScores(state, state, { numHeads: 1 }).query // → [[0.7071]]
+   */
+  compositionScores(earlier: StateDict, later: StateDict, options: CompositionOptions): CompositionScores;
+
+  /**
+   * Sines and cosines of positions (Vaswani et al. 2017, §3.5): [length,width], row 0 is position `offset`.
+   * @example
+   * engine.sinusoidalPositions(2, 2).data // → [0, 1, 0.8415, 0.5403]
+   */
+  sinusoidalPositions(length: number, width: number, offset?: number): Tensor;
+
+  /**
+   * ALiBi's slopes (Press et al. 2022): [heads].
+   * @example
+   * engine.alibiSlopes(4).data // → [0.25, 0.0625, 0.0156, 0.0039]
+   */
+  alibiSlopes(heads: number): Tensor;
+
+  /**
+   * T5's bucket of a distance, key position − query position (Raffel et al. 2020).
+   * @example
+   * engine.t5Bucket(-3) // → 3
+   * engine.t5Bucket(200, { buckets: 32, bidirectional: true, maxDistance: 128 }) // → 31
+   */
+  t5Bucket(distance: number, options?: T5BucketOptions): number;
+}
