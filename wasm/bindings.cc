@@ -17,6 +17,7 @@
 #include "headlens/analysis.h"
 #include "headlens/backend.h"
 #include "headlens/checkpoint.h"
+#include "headlens/head_finder.h"
 #include "headlens/image.h"
 #include "headlens/model.h"
 #include "headlens/preprocess.h"
@@ -322,6 +323,57 @@ class DecodingHandle {
   Decoding decoding_;
 };
 
+/// Scores a model's heads, text by text and head by head.
+class FinderHandle {
+ public:
+  FinderHandle(Model model, FinderOptions options)
+      : model_(std::move(model)), metrics_(options.metrics), finder_(HeadsOf(model_, {}), std::move(options)) {}
+
+  val Begin(const val& given) {
+    return Guard([&] {
+      call_.emplace(model_.info(), given);
+      finder_.Begin(TextHeadsOf(model_, call_->input));
+      return val::undefined();
+    });
+  }
+
+  val Next() {
+    return Guard([&] { return val(finder_.Next()); });
+  }
+
+  /// [{ layer, head, scores: { name: { mean, texts, nValid } } }] by the first metric; a mean without a value is null.
+  val Heads(bool ascending) const {
+    return Guard([&] {
+      std::vector<ScoredHead> heads = finder_.Heads();
+      RankHeads(heads, 0, ascending);
+      val all = val::array();
+      for (const ScoredHead& head : heads) {
+        val scores = val::object(), ranked = val::object();
+        for (std::size_t m = 0; m < metrics_.size(); ++m) scores.set(metrics_[m], ScoreToJs(head.scores[m]));
+        ranked.set("layer", static_cast<double>(head.layer));
+        ranked.set("head", static_cast<double>(head.head));
+        ranked.set("scores", scores);
+        all.call<void>("push", ranked);
+      }
+      return all;
+    });
+  }
+
+ private:
+  static val ScoreToJs(const HeadScore& score) {
+    val object = val::object();
+    object.set("mean", score.mean ? val(*score.mean) : val::null());
+    object.set("texts", static_cast<double>(score.texts));
+    object.set("nValid", static_cast<double>(score.n_valid));
+    return object;
+  }
+
+  Model model_;
+  std::vector<std::string> metrics_;
+  std::optional<ModelCall> call_;
+  HeadFinder finder_;  // borrows from call_, and goes before it
+};
+
 class ModelHandle {
  public:
   ModelHandle(const std::string& config, double max_bytes)
@@ -399,6 +451,17 @@ class ModelHandle {
     return Guard([&] { return val(std::make_unique<DecodingHandle>(Built().StartDecoding())); });
   }
 
+  /// `metrics` and `special_tokens` are arrays, or undefined.
+  val FindHeads(const val& metrics, const val& special_tokens) const {
+    return Guard([&] {
+      FinderOptions options;
+      if (!metrics.isUndefined()) options.metrics = emscripten::vecFromJSArray<std::string>(metrics);
+      if (!special_tokens.isUndefined())
+        options.special_tokens = emscripten::convertJSArrayToNumberVector<std::int32_t>(special_tokens);
+      return val(std::make_unique<FinderHandle>(Built(), std::move(options)));
+    });
+  }
+
  private:
   const Model& Built() const {
     if (!model_) throw Error(ErrorCode::kOption, "the model is not built yet");
@@ -469,12 +532,17 @@ EMSCRIPTEN_BINDINGS(headlens) {
       .function("info", &ModelHandle::Info)
       .function("preprocess", &ModelHandle::Preprocess)
       .function("attend", &ModelHandle::Attend)
-      .function("startDecoding", &ModelHandle::StartDecoding);
+      .function("startDecoding", &ModelHandle::StartDecoding)
+      .function("findHeads", &ModelHandle::FindHeads);
   emscripten::class_<AttentionHandle>("Attention")
       .function("length", &AttentionHandle::Length)
       .function("map", &AttentionHandle::Map)
       .function("pixels", &AttentionHandle::Pixels)
       .function("logits", &AttentionHandle::Logits);
+  emscripten::class_<FinderHandle>("HeadFinder")
+      .function("begin", &FinderHandle::Begin)
+      .function("next", &FinderHandle::Next)
+      .function("heads", &FinderHandle::Heads);
   emscripten::class_<DecodingHandle>("Decoding")
       .function("step", &DecodingHandle::Step)
       .function("map", &DecodingHandle::Map)

@@ -22,8 +22,7 @@ using Ids = std::vector<std::int32_t>;
 struct HeadsOptions {
   std::string model, text_file, tokens_file;
   Ids tokens, special;
-  std::vector<std::string> metrics = {"induction_text",     "previous", "duplicate_text",
-                                      "entropy_normalized", "distance", "sink"};
+  std::vector<std::string> metrics = FinderOptions().metrics;
   bool ascending = false;
   std::size_t top = 0;  // 0: all
   std::string format = "table", backend = "simd";
@@ -105,15 +104,15 @@ void CheckRanked(const std::vector<ScoredHead>& heads, const std::string& metric
 }
 
 std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector<Ids>& texts) {
-  Blaming("--metric", [&] { ScoreHeads({}, {.metrics = options.metrics}); });  // names first: models take long to read
+  Blaming("--metric", [&] { HeadFinder({}, {.metrics = options.metrics}); });  // names first: models take long to read
   const Progress progress;
   progress.Show("reading " + options.model);
   const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
   std::vector<ModelInput> inputs;
   for (const Ids& ids : texts) inputs.push_back({.ids = ids});
-  FinderOptions finder{.metrics = options.metrics, .special_tokens = options.special};
+  const FinderOptions finder{.metrics = options.metrics, .special_tokens = options.special};
   int percent = -1;
-  finder.progress = [&](double done) {
+  const auto show = [&](double done) {
     if (const int now = static_cast<int>(100 * done); now != percent) {
       percent = now;
       progress.Show("heads of " + std::to_string(texts.size()) + " texts: " + std::to_string(percent) + " %");
@@ -121,7 +120,7 @@ std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector
     return true;
   };
   std::vector<ScoredHead> heads =
-      Blaming(NameOfTexts(options), [&] { return ScoreHeads(HeadsOf(model, inputs), finder).value(); });
+      Blaming(NameOfTexts(options), [&] { return ScoreHeads(HeadsOf(model, inputs), finder, show).value(); });
   CheckRanked(heads, options.metrics[0]);
   RankHeads(heads, 0, options.ascending);
   if (options.top > 0 && options.top < heads.size()) heads.resize(options.top);

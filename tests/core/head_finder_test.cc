@@ -43,14 +43,11 @@ TEST_CASE("heads are scored over texts and ranked") {
   int maps = 0;
   const HeadSource source = Constructed(texts, &maps);
   std::vector<double> progress;
-  std::vector<ScoredHead> heads = ScoreHeads(source, {.metrics = {"previous", "entropy"},
-                                                      .special_tokens = {},
-                                                      .progress =
-                                                          [&](double done) {
-                                                            progress.push_back(done);
-                                                            return true;
-                                                          }})
-                                      .value();
+  const auto note = [&](double done) {
+    progress.push_back(done);
+    return true;
+  };
+  std::vector<ScoredHead> heads = ScoreHeads(source, {.metrics = {"previous", "entropy"}}, note).value();
   CHECK(maps == 12);
   REQUIRE(progress.size() == 12);
   for (std::size_t i = 0; i < 12; ++i) CHECK(progress[i] == doctest::Approx(static_cast<double>(i + 1) / 12));
@@ -101,7 +98,7 @@ TEST_CASE("the finder can be stopped, and says which text was wrong") {
   const Texts texts = {{1, 2}, {}};
   int calls = 0;
   const auto stop = [&](double) { return ++calls < 3; };
-  CHECK(!ScoreHeads(Constructed(texts), {.metrics = {"self"}, .progress = stop}));
+  CHECK(!ScoreHeads(Constructed(texts), {.metrics = {"self"}}, stop));
   CHECK(calls == 3);
   const auto refusal = [&](std::vector<std::string> metrics) -> std::string {
     try {

@@ -85,8 +85,8 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
   }
 
   metrics(): MetricInfo[] {
-    const { metrics } = this.#ask("metrics", {}, {}).values as { metrics: (MetricInfo & { name: string })[] };
-    return metrics.map((metric) => ({ ...metric, name: toCamel(metric.name) as MetricName }));
+    const { metrics } = this.#ask("metrics", {}, {}).values as { metrics: MetricInfo[] };
+    return metrics.map((metric) => ({ ...metric, name: toCamel(metric.name) as MetricInfo["name"] }));
   }
 
   headMetrics<M extends MetricName = MetricName>(

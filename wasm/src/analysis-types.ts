@@ -14,10 +14,13 @@ export type MetricName =
   | "locality0" | "locality1" | "locality2" | "locality4" | "locality8" | "locality16" | "locality64"
   | "special" | "specialFromSpecial" | "specialFromRest" | "sink" | "sinkRate";
 
+/** Numbers of a head that need more than its map: `model.rankHeads` has them. */
+export type ModelMetricName = "outputChange" | "normShare" | "outputCosine" | "ablationOutput" | "ablationLoss";
+
 export interface MetricInfo {
-  name: MetricName;
-  /** What must be known of the map for it to have a value. */
-  needs: ("tokens" | "repeat" | "special" | "patches")[];
+  name: MetricName | ModelMetricName;
+  /** What must be known of the map for it to have a value; or the model. */
+  needs: ("tokens" | "repeat" | "special" | "patches" | "model")[];
   formula: string;
   /** Who defined it. */
   source: string;

@@ -4,8 +4,9 @@ import { releaseProxy, transfer, type ProxyMarked, type Remote } from "comlink";
 import { HeadlensError, type ErrorCode } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
 import { createEngine } from "./instantiate.js";
+import type { Following } from "./names.js";
 import type { Platform } from "./platform.js";
-import type { Engine, LoadModelOptions, LoadOptions } from "./types.js";
+import type { LoadOptions } from "./types.js";
 
 /** What is held here and spoken to from the other thread. */
 export type Hosted = Disposable & { dispose(): void };
@@ -34,12 +35,20 @@ export interface NamedBlob {
   readonly blob: Blob;
 }
 
-export type ProgressListener = (loaded: number, total: number) => void;
+export type ProgressListener = (...progress: number[]) => void;
 
 type Method = (...args: readonly unknown[]) => unknown;
 
 function isHosted(value: unknown): value is Hosted {
   return typeof value === "object" && value !== null && "dispose" in value;
+}
+
+function isNamedBlobs(value: unknown): value is readonly NamedBlob[] {
+  return Array.isArray(value) && value.every((item: Partial<NamedBlob> | null) => item?.blob instanceof Blob);
+}
+
+function withNames(value: unknown): unknown {
+  return isNamedBlobs(value) ? value.map(({ name, blob }) => new File([blob], name)) : value;
 }
 
 /** The buffers of a result's arrays: results are the caller's own, so they move instead of being copied. */
@@ -51,7 +60,7 @@ function buffersOf(value: unknown): ArrayBuffer[] {
 
 export class Host {
   readonly #objects = new Map<number, Hosted>();
-  readonly #loads = new Map<number, AbortController>();
+  readonly #followed = new Map<number, AbortController>();
   #nextId = 0;
 
   constructor(private readonly platform: Platform) {}
@@ -68,25 +77,29 @@ export class Host {
     }, () => this.#objects.get(id));
   }
 
-  /** `load` numbers this call for `abort`. Functions and signals cannot be cloned, so they come apart from the options. */
-  async loadModel(
-    id: number, load: number, given: string | readonly NamedBlob[], onProgress?: Remote<ProgressListener & ProxyMarked>,
+  /**
+   * A call that can be followed; its options are the last of `args`, but for functions and signals, which cannot be cloned. `call` numbers
+   * it for `abort`.
+   */
+  async invokeFollowed(
+    call: number, id: number, method: string, args: readonly unknown[],
+    onProgress?: Remote<ProgressListener & ProxyMarked>,
   ): Promise<Answer> {
-    const source = typeof given === "string" ? given : given.map(({ name, blob }) => new File([blob], name));
     const abort = new AbortController();
-    this.#loads.set(load, abort);
+    this.#followed.set(call, abort);
     try {
-      const listener = onProgress && ((loaded: number, total: number): void => void onProgress(loaded, total));
-      const options: LoadModelOptions = { signal: abort.signal, ...(listener && { onProgress: listener }) };
-      return await this.#answer(() => (this.#objects.get(id) as Engine).loadModel(source, options));
+      const listener = onProgress && ((...progress: number[]): void => void onProgress(...progress));
+      const following: Following = { signal: abort.signal, ...(listener && { onProgress: listener }) };
+      const options = args.at(-1) as object;
+      return await this.invoke(id, method, [...args.slice(0, -1).map(withNames), { ...options, ...following }]);
     } finally {
-      this.#loads.delete(load);
+      this.#followed.delete(call);
       onProgress?.[releaseProxy]();
     }
   }
 
-  abort(load: number): void {
-    this.#loads.get(load)?.abort();
+  abort(call: number): void {
+    this.#followed.get(call)?.abort();
   }
 
   dispose(id: number): void {

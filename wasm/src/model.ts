@@ -4,15 +4,17 @@ import type { WasmEngine } from "./engine.js";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, guarded, show, unwrap } from "./failures.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "./files.js";
+import { rankHeads } from "./head-finder.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "./module.js";
-import { checkLoadModelOptions, checkOptions, inApiWords, toRequest } from "./names.js";
+import { checkFollowed, checkOptions, inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
 import { floats, isTensorLike } from "./tensors.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
   AttendOptions, ColorOptions, Decoding, DecodingStep, Image, ImageLike, LoadModelOptions, LogitsOptions, MapOptions,
-  Model, ModelAttention, ModelInfo, ModelInput, ModelSource, Tensor, TensorLike,
+  MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource, RankedHead, RankOptions,
+  Tensor, TensorLike,
 } from "./types.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -70,7 +72,7 @@ function infoOf(name: string, handle: ModelHandle): ModelInfo {
 export async function loadModel(
   engine: WasmEngine, module: HeadlensModule, platform: Platform, source: ModelSource, options?: LoadModelOptions,
 ): Promise<Model> {
-  const folder = new ModelFolder(source, platform, checkLoadModelOptions(options));
+  const folder = new ModelFolder(source, platform, checkFollowed("loadModel", options));
   let handle: ModelHandle | undefined;
   try {
     const files = await folder.open();
@@ -114,7 +116,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     if (checked.logits && this.info.logits === 0) {
       throw new HeadlensError("unsupported", "attend: logits: this model has none, its weights end with the last layer's output");
     }
-    const reading = this.info.image ? this.#readPicture(input) : this.#readText(input, checked);
+    const reading = this.#read(input, checked);
     const { zeroedToken, zeroedLayer, headMask } = checked;
     const call = {
       ...reading.call,
@@ -129,6 +131,17 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const handle = this.held;
     const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(), inApiWords));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
+  }
+
+  async rankHeads<M extends MetricName | ModelMetricName>(
+    inputs: readonly ModelInput[], options?: RankOptions<M>,
+  ): Promise<RankedHead<M>[]> {
+    const read = (input: unknown): RawModelCall => this.#read(input, {}).call;
+    return rankHeads({ handle: this.held, info: this.info, owner: this, read }, inputs, options);
+  }
+
+  #read(input: unknown, options: AttendOptions): Reading {
+    return this.info.image ? this.#readPicture(input) : this.#readText(input, options);
   }
 
   #readText(input: unknown, options: AttendOptions): Reading {

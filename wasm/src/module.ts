@@ -109,6 +109,26 @@ export interface ModelHandle extends Handle {
   /** Runs the model. Everything needed for any map is kept in the result. */
   attend(call: RawModelCall): AttentionHandle | Failure;
   startDecoding(): DecodingHandle | Failure;
+  /** Names of metrics in snake_case (some when absent), and ids that count as special. */
+  findHeads(
+    metrics: readonly string[] | undefined, specialTokens: readonly number[] | undefined,
+  ): FinderHandle | Failure;
+}
+
+/** Scores the heads of a model, text by text. */
+export interface FinderHandle extends Handle {
+  /** Runs the model on a text, whose heads are then the next ones. */
+  begin(call: RawModelCall): Failure | undefined;
+  /** Scores the next head; false when the text has no more. */
+  next(): boolean | Failure;
+  /** All heads by the first metric, as scored so far; metrics in snake_case. */
+  heads(ascending: boolean): RawScoredHead[] | Failure;
+}
+
+export interface RawScoredHead {
+  readonly layer: number;
+  readonly head: number;
+  readonly scores: Readonly<Record<string, { mean: number | null; texts: number; nValid: number }>>;
 }
 
 export interface AttentionHandle extends Handle {

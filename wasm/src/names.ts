@@ -5,12 +5,13 @@ import { show } from "./failures.js";
 import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MetricName,
-  MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
+  MixingOptions, ModelMetricName, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
 } from "./analysis-types.js";
 import type {
   AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorOptions, DecoderLayerOptions,
   EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions,
-  MapOptions, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, Stage, TensorLike, TransformerLayerOptions,
+  MapOptions, MultiheadAttentionOptions, RankOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
+  TransformerLayerOptions,
 } from "./types.js";
 
 /** Whether a model's source is one of the models in the package. */
@@ -26,16 +27,28 @@ export function checkSource(source: unknown): asserts source is string | URL | r
   }
 }
 
-export function checkLoadModelOptions(given: unknown): LoadModelOptions {
-  const options: LoadModelOptions = checkOptions("loadModel", given);
+/** How the caller follows a call that takes long, and ends it. */
+export interface Following {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (...progress: number[]) => void;
+}
+
+/** The options of a call that can be followed. */
+export function checkFollowed<O extends Following>(caller: Caller, given: unknown): O {
+  const options = checkOptions(caller, given) as O;
   const { signal, onProgress } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new HeadlensError("option", `loadModel: signal is ${show(signal)}, expected an AbortSignal`);
+    throw new HeadlensError("option", `${caller}: signal is ${show(signal)}, expected an AbortSignal`);
   }
   if (onProgress !== undefined && typeof onProgress !== "function") {
-    throw new HeadlensError("option", `loadModel: onProgress is ${show(onProgress)}, expected a function`);
+    throw new HeadlensError("option", `${caller}: onProgress is ${show(onProgress)}, expected a function`);
   }
   return options;
+}
+
+/** Throws when the call's signal says so. */
+export function checkAborted(caller: Caller, { signal }: Following): void {
+  if (signal?.aborted) throw new HeadlensError("aborted", `${caller} was aborted by its signal`);
 }
 
 export function toSnake(name: string): string {
@@ -126,6 +139,9 @@ const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "jso
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
+const kRankHeads: Known<RankOptions> = {
+  metrics: "json", ascending: "json", specialTokens: "json", signal: "json", onProgress: "json",
+};
 const kAttend: Known<AttendOptions> = {
   logits: "json", truncate: "json", textPair: "json", segments: "json", paddingMask: "json", headMask: "json",
   zeroedToken: "json", zeroedLayer: "json",
@@ -146,7 +162,7 @@ const kCallers = {
   "sinusoidalPositions": { length: "json", width: "json", offset: "json" }, "alibiSlopes": { heads: "json" },
   "t5Bucket": kT5Bucket,
   "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap,
-  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits,
+  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits, "rankHeads": kRankHeads,
 } as const;
 export type Caller = keyof typeof kCallers;
 
@@ -162,7 +178,6 @@ export function optionNames(caller: Caller): string[] {
   return Object.keys(kCallers[caller]);
 }
 
-
 const kMetrics: Readonly<Record<MetricName, true>> = {
   self: true, previous: true, next: true, duplicate: true, duplicateText: true, duplicateAbs: true, previousAbs: true,
   induction: true, inductionDiagonal: true, inductionText: true, inductionTextLoose: true, inductionMatch: true,
@@ -172,6 +187,11 @@ const kMetrics: Readonly<Record<MetricName, true>> = {
   locality16: true, locality64: true, special: true, specialFromSpecial: true, specialFromRest: true, sink: true,
   sinkRate: true,
 };
+const kModelMetrics: Readonly<Record<ModelMetricName, true>> = {
+  outputChange: true, normShare: true, outputCosine: true, ablationOutput: true, ablationLoss: true,
+};
+/** Of a head in a model. */
+export const kRankMetrics = [...Object.keys(kMetrics), ...Object.keys(kModelMetrics)];
 
 const kCamelNames = new Set([...Object.values(kCallers), kStages].flatMap((known) => Object.keys(known)));
 

@@ -4,7 +4,7 @@ import { proxy, type Remote, wrap } from "comlink";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
-import { checkLoadModelOptions, checkSource, isBuiltIn } from "./names.js";
+import { type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
@@ -12,8 +12,8 @@ import type {
   AsyncCachedAttention, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache, AsyncModel, AsyncModelAttention,
   AsyncMultiheadAttention, AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttendOptions, AttentionResult,
   CacheOptions, ColorOptions, DecodingStep, EmbeddingOptions, EngineInfo, Image, LoadModelOptions, LoadOptions,
-  LogitsOptions, MapOptions, ModelInfo, ModelInput, ModelSource, MultiheadAttentionOptions, StateDict, Tensor,
-  TransformerLayerOptions,
+  LogitsOptions, MapOptions, MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource,
+  MultiheadAttentionOptions, RankedHead, RankOptions, StateDict, Tensor, TransformerLayerOptions,
 } from "./types.js";
 
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
@@ -101,7 +101,27 @@ abstract class RemoteObject extends Resource<number> {
     const answer = await this.connection.ask((remote) => remote.invoke(id, method, args.map(cloneable)));
     return (answer as { reference: Reference }).reference;
   }
+
+  /** A call whose progress is told and that can be aborted; functions and signals cannot be cloned and go another way. */
+  protected async follow(
+    method: Caller, { signal, onProgress, ...options }: Following, argsOf: () => readonly unknown[],
+  ): Promise<Exclude<Answer, { error: unknown }>> {
+    const id = this.held;
+    const call = nextFollowed++;
+    const onAbort = (): void => this.connection.tell((remote) => remote.abort(call));
+    signal?.addEventListener("abort", onAbort);
+    try {
+      checkAborted(method, { ...(signal && { signal }) });
+      const args = [...argsOf(), options].map(cloneable);
+      const listener = onProgress && proxy((...progress: number[]) => { onProgress(...progress); });
+      return await this.connection.ask((remote) => remote.invokeFollowed(call, id, method, args, listener));
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
 }
+
+let nextFollowed = 0;
 
 class RemoteEngine extends RemoteObject implements AsyncEngine {
   declare readonly info: EngineInfo;
@@ -165,20 +185,9 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
   }
 
   async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<AsyncModel> {
-    const id = this.held;
-    const { signal, onProgress } = checkLoadModelOptions(options);
-    const load = nextLoad++;
-    const onAbort = (): void => this.connection.tell((remote) => remote.abort(load));
-    signal?.addEventListener("abort", onAbort);
-    try {
-      if (signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal");
-      const where = this.#transportable(source);
-      const listener = onProgress && proxy((loaded: number, total: number) => onProgress(loaded, total));
-      const answer = await this.connection.ask((remote) => remote.loadModel(id, load, where, listener));
-      return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
+    const followed = checkFollowed<LoadModelOptions>("loadModel", options);
+    const answer = await this.follow("loadModel", followed, () => [this.#transportable(source)]);
+    return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
   }
 
   /** A worker's own address is another one, so what is relative for the caller becomes absolute here. */
@@ -188,10 +197,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     if (typeof source === "string" || source instanceof URL) return absoluteUrl("source", source, this.platform).href;
     return source.map((file) => ({ name: file.name, blob: file.slice() }));
   }
-
 }
-
-let nextLoad = 0;
 
 class RemoteLayer extends RemoteObject
   implements AsyncMultiheadAttention, AsyncTransformerEncoderLayer, AsyncTransformerDecoderLayer, AsyncEmbedding {
@@ -231,6 +237,13 @@ class RemoteModel extends RemoteObject implements AsyncModel {
 
   async startDecoding(): Promise<AsyncDecoding> {
     return new RemoteDecoding("decoding", this.connection, await this.reference("startDecoding"), this);
+  }
+
+  async rankHeads<M extends MetricName | ModelMetricName>(
+    inputs: readonly ModelInput[], options?: RankOptions<M>,
+  ): Promise<RankedHead<M>[]> {
+    const followed = checkFollowed<RankOptions>("rankHeads", options);
+    return (await this.follow("rankHeads", followed, () => [inputs]) as ValueAnswer).value as RankedHead<M>[];
   }
 }
 

@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
 
-import type { Analyses } from "./analysis-types.js";
+import type { Analyses, MetricName, ModelMetricName } from "./analysis-types.js";
 
 export type * from "./analysis-types.js";
 
@@ -487,6 +487,34 @@ export interface ImageLike {
 /** What a model reads: a text or its token ids; or a picture, which is resized and normalised, or a tensor [channels, size, size] that is. */
 export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
 
+export interface RankOptions<M extends MetricName | ModelMetricName = MetricName | ModelMetricName> {
+  /** Heads are ranked by the first. Default inductionText, previous, duplicateText, entropyNormalized, distance, sink. */
+  metrics?: readonly M[];
+  /** The smallest values first. Default false. */
+  ascending?: boolean;
+  /** Ids that the metrics on special tokens count. */
+  specialTokens?: readonly number[];
+  signal?: AbortSignal;
+  /** Called with the part that is done, above 0 to 1, and may abort. */
+  onProgress?: (done: number) => void;
+}
+
+/** A metric of one head over all texts. */
+export interface HeadScore {
+  /** Over the texts where it has a value, each counting alike; null without any. */
+  mean: number | null;
+  /** How many those are. */
+  texts: number;
+  /** Rows (or other terms) of all of them together. */
+  nValid: number;
+}
+
+export interface RankedHead<M extends MetricName | ModelMetricName = MetricName | ModelMetricName> {
+  layer: number;
+  head: number;
+  scores: Record<M, HeadScore>;
+}
+
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /**
@@ -505,6 +533,18 @@ export interface Model extends Disposable {
    * decoding.step("The cat").tokens // → ["<s>", "The", " cat"]
    */
   startDecoding(): Decoding;
+  /**
+   * Scores every head over texts, or pictures, and ranks them; one map at a time is in memory. Lets the page live meanwhile.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const texts = ["The cat sat on the mat. The cat sat on the mat.", "One two three, one two three."];
+   * const [best] = await model.rankHeads(texts, { metrics: ["inductionText", "ablationLoss"] });
+   * best.layer // → 1
+   * best.scores.inductionText.mean > 0.5 // → true
+   */
+  rankHeads<M extends MetricName | ModelMetricName>(
+    inputs: readonly ModelInput[], options?: RankOptions<M>,
+  ): Promise<RankedHead<M>[]>;
   dispose(): void;
 }
 

@@ -4,6 +4,7 @@
 #define HEADLENS_HEAD_FINDER_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,8 +48,10 @@ struct HeadSource {
   std::function<TextHeads(Index text)> attend = {};
 };
 
-/// The heads of a model on texts or images. Borrows both.
+/// The heads of a model on texts or images, which are borrowed; the model is shared.
 HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs);
+/// The heads of one text or image, which is borrowed: runs the model.
+TextHeads TextHeadsOf(const Model& model, const ModelInput& input);
 
 /// A head of a text in a model, for metrics that need more than its map. What is asked for twice is computed once.
 class HeadProbe;
@@ -66,9 +69,10 @@ struct ModelMetric {
 std::span<const ModelMetric> ModelMetrics();
 
 struct FinderOptions {
-  std::vector<std::string> metrics;               ///< names, as in Metrics() and ModelMetrics()
+  /// Names, as in Metrics() and ModelMetrics().
+  std::vector<std::string> metrics = {"induction_text",     "previous", "duplicate_text",
+                                      "entropy_normalized", "distance", "sink"};
   std::vector<std::int32_t> special_tokens = {};  ///< ids that count as special
-  ProgressCallback progress = {};
 };
 
 /// A metric of a head over all texts.
@@ -84,11 +88,35 @@ struct ScoredHead {
   std::vector<HeadScore> scores;  ///< in the order of the metrics asked for
 };
 
-/// Scores all heads, by layer and head. Never more than one map is in memory: [T, T] floats of the longest text; none
-/// is computed when no metric needs it. A text of the form [s][s], or [one token][s][s], is the repeated sequence of
-/// the metrics that need one. Nothing when `progress`, called after each head, stopped it. Throws kOption for an
-/// unknown metric or none, and whatever the source throws, the text's number (from 1) before the message.
-std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options);
+/// Scores all heads of a model, text by text and head by head, so that the caller may stop or look after each. Never
+/// more than one map is in memory: [T, T] floats of the text; none is computed when no metric needs it. A text of the
+/// form [s][s], or [one token][s][s], is the repeated sequence of the metrics that need one.
+class HeadFinder {
+ public:
+  /// Of `source` only what all texts have in common is used. Throws kOption for an unknown metric or none.
+  HeadFinder(const HeadSource& source, FinderOptions options);
+  ~HeadFinder();
+  HeadFinder(HeadFinder&&) noexcept;
+  HeadFinder& operator=(HeadFinder&&) noexcept;
+
+  /// Starts a text, whose heads are then the next ones; what was left of the one before is not scored.
+  void Begin(TextHeads text);
+  /// Scores the next head of the text; false when there is none. Throws whatever the text's functions throw.
+  bool Next();
+  /// Of the text's heads, how many are scored.
+  Index heads_done() const;
+  /// All heads, by layer and head, with their means over what has been scored so far.
+  std::vector<ScoredHead> Heads() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// HeadFinder over all texts of a source. Nothing when `progress`, called after each head, stopped it. Throws as it
+/// does, the text's number (from 1) before the message.
+std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options,
+                                                  const ProgressCallback& progress = {});
 
 /// Sorts by metric number `metric`, the largest mean first (the smallest when `ascending`); equal ones stay in order,
 /// heads without a value come last.

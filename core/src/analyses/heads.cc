@@ -2,12 +2,13 @@
 /// Heads one by one, and beside each other.
 #include "analyses/call.h"
 #include "headlens/attribution.h"
+#include "headlens/head_finder.h"
 
 namespace headlens {
 
 using nlohmann::json;
 
-/// All metrics: { metrics: [{ name, needs, formula, source }] }.
+/// All metrics: { metrics: [{ name, needs, formula, source }] }; those that need a model are for head finders only.
 void ListMetrics(AnalysisCall& call) {
   call.options.RejectUnknown();
   json list = json::array();
@@ -18,6 +19,10 @@ void ListMetrics(AnalysisCall& call) {
       if (metric.needs & flag) needs.push_back(name);
     }
     list.push_back({{"name", metric.name}, {"needs", needs}, {"formula", metric.formula}, {"source", metric.source}});
+  }
+  for (const ModelMetric& metric : ModelMetrics()) {
+    list.push_back(
+        {{"name", metric.name}, {"needs", {"model"}}, {"formula", metric.formula}, {"source", metric.source}});
   }
   call.values["metrics"] = std::move(list);
 }

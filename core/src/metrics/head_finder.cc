@@ -28,106 +28,134 @@ NamedMetric FindAnyMetric(std::string_view name) {
   }
 }
 
-/// Sums over texts, turned into means at the end.
-class Scores {
+std::vector<NamedMetric> FindMetrics(std::span<const std::string> names) {
+  if (names.empty()) throw Error(ErrorCode::kOption, "no metric is asked for");
+  std::vector<NamedMetric> metrics;
+  for (const std::string& name : names) metrics.push_back(FindAnyMetric(name));
+  return metrics;
+}
+
+/// A text whose heads are under way.
+class Text {
  public:
-  Scores(const HeadSource& source, const FinderOptions& options) : source_(source), options_(options) {
-    if (options.metrics.empty()) throw Error(ErrorCode::kOption, "no metric is asked for");
-    for (const std::string& name : options.metrics) {
-      metrics_.push_back(FindAnyMetric(name));
-      needs_maps_ = needs_maps_ || metrics_.back().of_map;
-    }
-    for (Index layer = 0; layer < source.layers; ++layer)
-      for (Index head = 0; head < source.heads; ++head)
-        heads_.push_back({layer, head, std::vector<HeadScore>(metrics_.size())});
+  Text(const HeadSource& source, const FinderOptions& options, TextHeads given, bool needs_maps)
+      : heads_(std::move(given)), probe_(heads_), special_(SpecialMarks(options)) {
+    info_.causal = source.causal;
+    info_.window = source.window;
+    info_.padded_queries = info_.padded_keys = heads_.padding;
+    info_.tokens = heads_.tokens;
+    info_.special = special_;
+    info_.repeat = FindRepeat(heads_.tokens);
+    info_.grid = heads_.grid;
+    if (needs_maps) weights_ = Tensor({heads_.length, heads_.length});
   }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
 
-  /// False when it was stopped.
-  bool AddText(Index text) {
-    const TextHeads text_heads = source_.attend(text);
-    const std::vector<std::uint8_t> special = SpecialMarks(text_heads.tokens);
-    const MapInfo info = InfoOf(text_heads, special);
-    const Tensor weights({needs_maps_ ? text_heads.length : 0, text_heads.length});
-    HeadProbe probe(text_heads);
-    for (std::size_t i = 0; i < heads_.size(); ++i) {
-      ScoredHead& head = heads_[i];
-      std::optional<HeadMap> map;
-      if (needs_maps_) {
-        text_heads.map(head.layer, head.head, weights.view<2>());
-        map.emplace(weights.view<2>(), info);
-      }
-      probe.Seek(head.layer, head.head);
-      AddHead(map, probe, head);
-      if (!Report(text, i + 1)) return false;
+  void Score(const std::vector<NamedMetric>& metrics, ScoredHead& head) {
+    std::optional<HeadMap> map;
+    if (weights_) {
+      heads_.map(head.layer, head.head, weights_->view<2>());
+      map.emplace(weights_->view<2>(), info_);
     }
-    return true;
-  }
-
-  std::vector<ScoredHead> Means() && {
-    for (ScoredHead& head : heads_)
-      for (HeadScore& score : head.scores)
-        if (score.mean) *score.mean /= static_cast<double>(score.texts);
-    return std::move(heads_);
+    probe_.Seek(head.layer, head.head);
+    std::vector<MetricValue> values;  // all before any counts: one may throw
+    for (const NamedMetric& metric : metrics)
+      values.push_back(metric.of_map ? metric.of_map->function(*map) : metric.of_model->function(probe_));
+    for (std::size_t m = 0; m < metrics.size(); ++m) Add(values[m], head.scores[m]);
   }
 
  private:
-  std::vector<std::uint8_t> SpecialMarks(std::span<const std::int32_t> tokens) const {
-    const std::unordered_set<std::int32_t> special(options_.special_tokens.begin(), options_.special_tokens.end());
+  static void Add(const MetricValue& value, HeadScore& score) {
+    if (!value.value) return;
+    score.mean = score.mean.value_or(0.0) + *value.value;
+    score.texts += 1;
+    score.n_valid += value.n_valid;
+  }
+
+  std::vector<std::uint8_t> SpecialMarks(const FinderOptions& options) const {
+    const std::unordered_set<std::int32_t> special(options.special_tokens.begin(), options.special_tokens.end());
     std::vector<std::uint8_t> marks;
     if (special.empty()) return marks;
-    for (const std::int32_t token : tokens) marks.push_back(special.contains(token));
+    for (const std::int32_t token : heads_.tokens) marks.push_back(special.contains(token));
     return marks;
   }
 
-  MapInfo InfoOf(const TextHeads& text, std::span<const std::uint8_t> special) const {
-    MapInfo info;
-    info.causal = source_.causal;
-    info.window = source_.window;
-    info.padded_queries = info.padded_keys = text.padding;
-    info.tokens = text.tokens;
-    info.special = special;
-    info.repeat = FindRepeat(text.tokens);
-    info.grid = text.grid;
-    return info;
-  }
-
-  void AddHead(const std::optional<HeadMap>& map, HeadProbe& probe, ScoredHead& head) const {
-    for (std::size_t m = 0; m < metrics_.size(); ++m) {
-      const MetricValue value =
-          metrics_[m].of_map ? metrics_[m].of_map->function(*map) : metrics_[m].of_model->function(probe);
-      if (!value.value) continue;
-      HeadScore& score = head.scores[m];
-      score.mean = score.mean.value_or(0.0) + *value.value;
-      score.texts += 1;
-      score.n_valid += value.n_valid;
-    }
-  }
-
-  bool Report(Index text, std::size_t heads_done) const {
-    if (!options_.progress) return true;
-    const double part = static_cast<double>(heads_done) / static_cast<double>(heads_.size());
-    return options_.progress((static_cast<double>(text) + part) / static_cast<double>(source_.texts));
-  }
-
-  const HeadSource& source_;
-  const FinderOptions& options_;
-  std::vector<NamedMetric> metrics_;
-  bool needs_maps_ = false;
-  std::vector<ScoredHead> heads_;
+  TextHeads heads_;
+  HeadProbe probe_;  // of heads_
+  std::vector<std::uint8_t> special_;
+  MapInfo info_;
+  std::optional<Tensor> weights_;
 };
 
 }  // namespace
 
-std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options) {
-  Scores scores(source, options);
+struct HeadFinder::State {
+  HeadSource source;
+  FinderOptions options;
+  std::vector<NamedMetric> metrics;
+  std::vector<ScoredHead> heads;  // their means are still sums
+  std::size_t next = 0;           // of heads
+  std::optional<Text> text;
+};
+
+HeadFinder::HeadFinder(const HeadSource& source, FinderOptions options)
+    : state_(new State{source, std::move(options), {}, {}, 0, {}}) {
+  state_->metrics = FindMetrics(state_->options.metrics);
+  for (Index layer = 0; layer < source.layers; ++layer)
+    for (Index head = 0; head < source.heads; ++head)
+      state_->heads.push_back({layer, head, std::vector<HeadScore>(state_->metrics.size())});
+}
+
+HeadFinder::~HeadFinder() = default;
+HeadFinder::HeadFinder(HeadFinder&&) noexcept = default;
+HeadFinder& HeadFinder::operator=(HeadFinder&&) noexcept = default;
+
+void HeadFinder::Begin(TextHeads text) {
+  State& state = *state_;
+  const bool needs_maps =
+      std::any_of(state.metrics.begin(), state.metrics.end(), [](const NamedMetric& metric) { return metric.of_map; });
+  state.next = 0;
+  state.text.reset();
+  state.text.emplace(state.source, state.options, std::move(text), needs_maps);
+}
+
+bool HeadFinder::Next() {
+  State& state = *state_;
+  if (!state.text || state.next == state.heads.size()) return false;
+  state.text->Score(state.metrics, state.heads[state.next]);
+  if (++state.next == state.heads.size()) state.text.reset();
+  return true;
+}
+
+Index HeadFinder::heads_done() const { return static_cast<Index>(state_->next); }
+
+std::vector<ScoredHead> HeadFinder::Heads() const {
+  std::vector<ScoredHead> heads = state_->heads;
+  for (ScoredHead& head : heads)
+    for (HeadScore& score : head.scores)
+      if (score.mean) *score.mean /= static_cast<double>(score.texts);
+  return heads;
+}
+
+std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, const FinderOptions& options,
+                                                  const ProgressCallback& progress) {
+  HeadFinder finder(source, options);
+  const double all = static_cast<double>(source.texts) * static_cast<double>(source.layers * source.heads);
+  const auto report = [&](Index text) {
+    const Index done = text * source.layers * source.heads + finder.heads_done();
+    return !progress || progress(static_cast<double>(done) / all);
+  };
   for (Index text = 0; text < source.texts; ++text) {
     try {
-      if (!scores.AddText(text)) return std::nullopt;
+      finder.Begin(source.attend(text));
+      while (finder.Next())
+        if (!report(text)) return std::nullopt;
     } catch (const Error& error) {
       throw Error(error.code(), "text " + std::to_string(text + 1) + ": " + error.what());
     }
   }
-  return std::move(scores).Means();
+  return finder.Heads();
 }
 
 void RankHeads(std::span<ScoredHead> heads, std::size_t metric, bool ascending) {

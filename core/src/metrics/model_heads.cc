@@ -137,7 +137,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return NextTokenLoss(without, input_.ids) - *loss_;
   }
 
-  const Model& model_;
+  Model model_;  // shares the weights
   ModelInput input_;
   ModelAttention attention_;
   std::optional<double> loss_;
@@ -147,12 +147,14 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
 
 std::span<const ModelMetric> ModelMetrics() { return kModelMetrics; }
 
+TextHeads TextHeadsOf(const Model& model, const ModelInput& input) {
+  return std::make_shared<ModelText>(model, input)->Heads();
+}
+
 HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs) {
   const ModelInfo& info = model.info();
   HeadSource source{info.layers, info.heads, static_cast<Index>(inputs.size()), info.causal, info.window};
-  source.attend = [&model, inputs](Index text) {
-    return std::make_shared<ModelText>(model, inputs[static_cast<std::size_t>(text)])->Heads();
-  };
+  source.attend = [model, inputs](Index text) { return TextHeadsOf(model, inputs[static_cast<std::size_t>(text)]); };
   return source;
 }
 
