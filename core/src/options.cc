@@ -27,18 +27,18 @@ constexpr std::string_view kStages[] = {"q",
                                         "present_key",
                                         "present_value"};
 
-/// The points on which the well-known libraries disagree. (That a NaN behind a mask reaches nothing is not a choice
-/// here.)
+/// The points on which the well-known libraries disagree.
 struct Conventions {
   bool mask_keeps;
   CausalAlignment causal_alignment;
   FullyMasked fully_masked;
+  MaskedNan masked_nan = MaskedNan::kBlocked;
   GqaOrder gqa_order = GqaOrder::kBlock;
   SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
 };
 
 constexpr Conventions kTorchMha = {false, CausalAlignment::kTopLeft, FullyMasked::kNan};
-constexpr Conventions kTorchSdpa = {true, CausalAlignment::kTopLeft, FullyMasked::kZero};
+constexpr Conventions kTorchSdpa = {true, CausalAlignment::kTopLeft, FullyMasked::kZero, MaskedNan::kSpreads};
 constexpr Conventions kOnnx = {true, CausalAlignment::kBottomRight, FullyMasked::kZero};
 constexpr Conventions kKeras = {true, CausalAlignment::kTopLeft, FullyMasked::kZero};
 constexpr Conventions kJax = {true, CausalAlignment::kTopLeft, FullyMasked::kUniform};
@@ -197,6 +197,8 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   options.fully_masked =
       reader.Choice("fully_masked", named ? base.fully_masked : FullyMasked::kZero,
                     {{"zero", FullyMasked::kZero}, {"nan", FullyMasked::kNan}, {"uniform", FullyMasked::kUniform}});
+  options.masked_nan = reader.Choice("masked_nan", named ? base.masked_nan : MaskedNan::kBlocked,
+                                     {{"blocked", MaskedNan::kBlocked}, {"spreads", MaskedNan::kSpreads}});
   options.gqa_order = reader.Choice("gqa_order", base.gqa_order,
                                     {{"block", GqaOrder::kBlock}, {"interleaved", GqaOrder::kInterleaved}});
   options.softcap_order =

@@ -72,6 +72,7 @@ struct CommonOptions {
   bool mask_keeps = false;  ///< polarity of a boolean attn_mask
   CausalAlignment causal_alignment = CausalAlignment::kTopLeft;
   FullyMasked fully_masked = FullyMasked::kZero;
+  MaskedNan masked_nan = MaskedNan::kBlocked;
   GqaOrder gqa_order = GqaOrder::kBlock;
   SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
   float softcap = 0.0f;

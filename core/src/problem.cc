@@ -110,6 +110,7 @@ AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const Comm
   settings.softcap_order = options.softcap_order;
   settings.gqa_order = options.gqa_order;
   settings.fully_masked = options.fully_masked;
+  settings.masked_nan = options.masked_nan;
   settings.dropout_p = options.dropout_p;
   settings.seed = options.seed;
   settings.mask = ReadMask(reader, args, options, n, names);

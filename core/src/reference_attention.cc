@@ -24,6 +24,7 @@ class ReferenceRun {
         r_(results),
         masks_(problem),
         biases_(problem),
+        spreads_(problem.masked_nan == MaskedNan::kSpreads),
         row_(static_cast<std::size_t>(problem.k.shape[2])),
         masked_(row_.size()) {}
 
@@ -58,7 +59,7 @@ class ReferenceRun {
     Each([&](Index s, double x) { return Bias(s) == -kInfinity ? -kInfinity : x + Bias(s); });
     Store(r_.biased_scores);
     if (!cap_first) Cap();
-    Each([&](Index s, double x) { return IsHidden(s) ? -kInfinity : x; });
+    Each([&](Index s, double x) { return !IsHidden(s) ? x : spreads_ ? x - kInfinity : -kInfinity; });
     Store(r_.masked_scores);
     // Pass 2: weights.
     Normalize();
@@ -113,6 +114,8 @@ class ReferenceRun {
   }
 
   void Normalize() {
+    if (spreads_ && std::any_of(row_.begin(), row_.end(), [](double x) { return std::isnan(x); }))
+      std::fill(masked_.begin(), masked_.end(), std::uint8_t{0});  // the NaN is like one that is seen
     fully_masked_ = std::all_of(masked_.begin(), masked_.end(), [](std::uint8_t mark) { return mark != 0; });
     double lse = -kInfinity;
     if (fully_masked_) {
@@ -141,7 +144,7 @@ class ReferenceRun {
     for (Index i = 0; i < p_.v.shape[3]; ++i) {
       double sum = 0.0;
       for (Index s = 0; s < p_.v.shape[2] && !ablated; ++s) {
-        if (blend_masked || !IsHidden(s))
+        if (blend_masked || spreads_ || !IsHidden(s))
           sum += row_[static_cast<std::size_t>(s)] * double{p_.v(at_.b, kv_head_, s, i)};
       }
       r_.output(at_.b, at_.h, at_.t, i) = static_cast<float>(sum);
@@ -154,7 +157,7 @@ class ReferenceRun {
   BiasTable biases_;
   RowIndex at_{};
   Index kv_head_ = 0;
-  bool fully_masked_ = false;
+  bool fully_masked_ = false, spreads_;
   std::vector<double> row_, weights_;
   std::vector<std::uint8_t> masked_;
 };

@@ -38,6 +38,7 @@ class AttentionRun {
         value_width_(problem.v ? problem.v.shape[3] : 0),
         block_rows_(std::clamp<Index>(kBlockFloats / std::max<Index>(keys_, 1), 12, 96) / 12 * 12),
         drops_(problem.dropout_p > 0.0),
+        spreads_(problem.masked_nan == MaskedNan::kSpreads),
         k_panels_(kernels_, keys_, problem.q.shape[3]),
         v_tail_(ElementCount({keys_, kernels_.panel_width})),
         block_(ElementCount({block_rows_, keys_})),
@@ -46,7 +47,7 @@ class AttentionRun {
     // Raw stages show every cell, and rows that nothing is left of may blend all values: no column can be left out
     // then.
     whole_rows_ = r_.scores || r_.scaled_scores || r_.capped_scores || r_.biased_scores || p_.mask.appended_keys > 0 ||
-                  p_.fully_masked != FullyMasked::kZero;
+                  p_.fully_masked != FullyMasked::kZero || spreads_;
   }
 
   void Run() {
@@ -189,6 +190,7 @@ class AttentionRun {
 
   void MaskCells(const Row& row, KeyRange maskable) {
     if (maskable.begin >= maskable.end) return;
+    if (spreads_ && !kernels_.all_finite(row.begin(), row.count())) return AddMask(row);
     const KeyRange visible = row.visible.begin < row.visible.end ? row.visible : KeyRange{maskable.end, maskable.end};
     std::fill(row.cells + maskable.begin, row.cells + visible.begin, kMasked);
     std::fill(row.cells + visible.end, row.cells + maskable.end, kMasked);
@@ -198,8 +200,21 @@ class AttentionRun {
     kernels_.mask(row.cells + visible.begin, visible.end - visible.begin, marks_.data(), true);
   }
 
+  /// The mask as −∞ that is added: what is masked and NaN or +∞ becomes NaN. Rare, so slowly.
+  void AddMask(const Row& row) {
+    const auto& hidden = Hidden(row.at);
+    for (Index s = 0; s < keys_; ++s)
+      if (hidden[static_cast<std::size_t>(s)]) row.cells[s] += kMasked;
+  }
+
   /// Masked scores → weights, in place.
   void Normalize(Row& row) {
+    if (spreads_ && std::any_of(row.begin(), row.begin() + row.count(), [](float x) { return x != x; })) {
+      hidden_.assign(static_cast<std::size_t>(keys_), 0);
+      const float lse = NormalizeUnusual(row, hidden_);
+      if (r_.lse) r_.lse(row.at.b, row.at.h, row.at.t) = lse;
+      return;
+    }
     const float max = kernels_.max(row.begin(), row.count());
     row.fully_masked = max == kMasked && AllMasked(row.at);
     float lse = kMasked;
@@ -222,7 +237,7 @@ class AttentionRun {
     const float factor = 1.0f / n.temperature;
     const auto is_nan = [](float x) { return x != x; };
     if (!std::isfinite(max * factor) || (!softmax && std::any_of(cells.begin(), cells.end(), is_nan))) {
-      return NormalizeUnusual(row);
+      return NormalizeUnusual(row, Hidden(row.at));
     }
     if (n.temperature != 1.0f) kernels_.scale(cells.data(), row.count(), factor);
     // The product that the largest cell has become, not a quotient that may be less than it.
@@ -239,9 +254,8 @@ class AttentionRun {
   }
 
   /// NaN, infinite scores, or such as the temperature makes infinite: rare, so slowly, in fp64.
-  float NormalizeUnusual(const Row& row) {
+  float NormalizeUnusual(const Row& row, std::span<const std::uint8_t> hidden) {
     std::vector<double> scores(row.begin(), row.begin() + row.count());
-    const std::span<const std::uint8_t> hidden = Hidden(row.at);
     const double lse = NormalizeRow(
         p_.normalizer, row.at.h, scores,
         hidden.subspan(static_cast<std::size_t>(row.computed.begin), static_cast<std::size_t>(row.count())));
@@ -320,7 +334,7 @@ class AttentionRun {
     }
     for (Index i = 0; i < rows; ++i) {
       float* row = out.at(b, h, first + i);
-      if (!kernels_.all_finite(row, value_width_))
+      if (!spreads_ && !kernels_.all_finite(row, value_width_))
         BlendVisible(b, g, h, first + i, columns, weights + i * stride, any_fully_masked);
       if (factor != 1.0f) kernels_.scale(row, value_width_, factor);
     }
@@ -346,7 +360,7 @@ class AttentionRun {
   BiasTable biases_;
   const NormalizerRule& normalizer_;
   Index keys_, value_width_, block_rows_;
-  bool drops_, whole_rows_ = false;
+  bool drops_, spreads_, whole_rows_ = false;
   Panels k_panels_;
   Buffer<float> v_tail_, block_, dropped_;
   std::vector<float> scratch_;

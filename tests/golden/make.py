@@ -60,7 +60,7 @@ EXACT_BEYOND = 1e6  # scores so large must be exact in float32, for no tolerance
 VALUES = {
     "conventions": ["torch-mha", "torch-sdpa", "onnx", "keras", "jax", "flash"],
     "mask_true": ["keep", "ignore"], "causal_alignment": ["top_left", "bottom_right"],
-    "fully_masked": ["zero", "nan", "uniform"], "gqa_order": ["block", "interleaved"],
+    "fully_masked": ["zero", "nan", "uniform"], "masked_nan": ["blocked", "spreads"], "gqa_order": ["block", "interleaved"],
     "softcap_order": ["before_bias", "after_bias"],
     "normalizer": ["sparsemax", "entmax15", "sigmoid", "top_k", "hard"],
     "rotary": ["half", "interleaved"], "t5_bidirectional": [False], "positions": ["sinusoidal", "learned"],

@@ -35,6 +35,8 @@ def unlike_pytorch(masks, points, *inputs, pytorch_gives="nan"):
     """[B,H,T]: rows in which we differ on purpose, fully masked ones; and rows that do see a NaN or an infinity, which
     PyTorch is not given. inputs: query-like [B,1|H,T,·], then key-like [B,1|H,S,·]."""
     dead = ~masks.keep.any(-1) & (points["fully_masked"] != pytorch_gives)
+    if points["masked_nan"] == "spreads":
+        return dead  # as PyTorch has it, so it is given everything
     wild_query, *wild_keys = (~torch.isfinite(x).all(-1) for x in inputs)
     for wild in wild_keys:
         dead = dead | (masks.keep[..., :wild.shape[-1]] & wild[:, :, None]).any(-1)
@@ -65,7 +67,9 @@ def check_attention(name, q, k, v, masks, points, given, scale, stages):
     skip = unlike_pytorch(masks, points, q, k, v,
                           pytorch_gives="zero" if hasattr(F, "scaled_dot_product_attention") else "nan")
     mask = (masks.bias / temperature).masked_fill(~masks.keep, -math.inf)
-    q, k, v = cleaned(q) * scale * math.sqrt(q.shape[-1]) / temperature, cleaned(k), cleaned(v)
+    if points["masked_nan"] == "blocked":
+        q, k, v = cleaned(q), cleaned(k), cleaned(v)
+    q = q * scale * math.sqrt(q.shape[-1]) / temperature
     if "sink" in given or "sinks" in given:
         logit = given.get("sinks", torch.tensor([given.get("sink", 0.0)])).double().reshape(1, -1, 1, 1)
         mask = torch.cat([mask, logit.expand(*mask.shape[:3], 1)], -1)

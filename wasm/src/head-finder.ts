@@ -19,7 +19,8 @@ function checkRank(given: unknown, vocabSize: number): RankOptions {
   const isListOf = (isItem: (item: unknown) => boolean) => (value: unknown): boolean =>
     Array.isArray(value) && value.every(isItem);
   const isId = (id: unknown): boolean => Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabSize;
-  expect("metrics", isListOf((name) => kRankMetrics.includes(name as string)), `a list of ${kRankMetrics.join(", ")}`);
+  const isMetrics = isListOf((name) => kRankMetrics.includes(name as string));
+  expect("metrics", (value) => isMetrics(value) && (value as unknown[]).length > 0, `a list of ${kRankMetrics.join(", ")}`);
   expect("ascending", (value) => typeof value === "boolean", "a boolean");
   expect("specialTokens", isListOf(isId), "an array of token ids");
   return options;

@@ -67,7 +67,7 @@ type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal">> = {
   validLens: lengths, causalAlignment: "json", windowLeft: "json", windowRight: "json", dilation: "json",
   prefixLens: lengths, globalTokens: booleans, keyDocuments: integers, queryDocuments: integers,
-  normalizer: "json", temperature: "json", sink: "json", sinks: floats, topK: "json", sigmoidBias: "json", fullyMasked: "json",
+  normalizer: "json", temperature: "json", sink: "json", sinks: floats, topK: "json", sigmoidBias: "json", fullyMasked: "json", maskedNan: "json",
   alibi: "json", alibiSlopes: floats, relativeBias: floats, t5Bias: floats, t5Bidirectional: "json", t5MaxDistance: "json",
   rotary: "json", rotaryDim: "json", rotaryBase: "json", rotaryScale: "json",
   conventions: "json", maskTrue: "json", gqaOrder: "json", scale: "json", softcap: "json", softcapOrder: "json",

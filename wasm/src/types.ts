@@ -77,6 +77,11 @@ export interface NormalizerOptions {
   sigmoidBias?: number;
   /** What a query with no key to look at gets; zero unless said otherwise. */
   fullyMasked?: "zero" | "nan" | "uniform";
+  /**
+   * What a NaN or an infinity in a masked key or value does: nothing (default), or what adding −∞ to its score and multiplying its value
+   * by 0 makes of it, as PyTorch's scaled_dot_product_attention has it.
+   */
+  maskedNan?: "blocked" | "spreads";
 }
 
 /** Positions: biases on the scores, which add up, and rotated queries and keys. */

@@ -20,6 +20,10 @@ enum class CausalAlignment { kTopLeft, kBottomRight };
 /// What a query gets that may look at no key at all.
 enum class FullyMasked { kZero, kNan, kUniform };
 
+/// What a NaN or an infinity in a masked key or value does: nothing; or what adding −∞ to its score and multiplying its
+/// value by 0 makes of it, as PyTorch's scaled_dot_product_attention has it: a row of NaN.
+enum class MaskedNan { kBlocked, kSpreads };
+
 /// Which key/value head query head h reads: floor(h·G/H), or h mod G.
 enum class GqaOrder { kBlock, kInterleaved };
 
@@ -93,6 +97,7 @@ struct AttentionSettings {
   Normalizer normalizer;
   GqaOrder gqa_order = GqaOrder::kBlock;
   FullyMasked fully_masked = FullyMasked::kZero;
+  MaskedNan masked_nan = MaskedNan::kBlocked;
   double dropout_p = 0.0;  ///< each weight is dropped with this probability, the others are divided by 1 − p
   std::uint64_t seed = 0;  ///< of the dropout: counter-based, so the same seed drops the same cells on every backend
   View<const float, 2> head_mask;  ///< [B, H]: factor on the head's weights after dropout; 0 takes the head out

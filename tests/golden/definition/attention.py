@@ -56,11 +56,13 @@ def attend(q, k, v, masks, points, given, scale):
     else:
         biased = scaled + masks.bias
         masked = capped = cap(biased)
-    masked = masked.masked_fill(~masks.keep, -math.inf)
+    spreads = points["masked_nan"] == "spreads"
+    masked = torch.where(masks.keep, masked, masked - math.inf if spreads else torch.tensor(-math.inf).double())
+    keep = masks.keep | masked.isnan().any(-1, keepdim=True) if spreads else masks.keep
     weights, lse = normalize(masked, given)
-    weights = weights.masked_fill(~masks.keep, 0.0)
-    looks = masks.keep
-    dead = ~looks.any(-1, keepdim=True)
+    weights = weights.masked_fill(~keep, 0.0)
+    dead = ~keep.any(-1, keepdim=True)
+    looks = torch.ones_like(keep) if spreads else keep
     if points["fully_masked"] == "uniform":
         weights, looks = weights.masked_fill(dead, 1 / k.shape[-2]), looks | dead
     elif points["fully_masked"] == "nan":

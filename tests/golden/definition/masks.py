@@ -8,20 +8,22 @@ import torch
 
 PRESETS = {
     "torch-mha": {"mask_true": "ignore", "causal_alignment": "top_left", "fully_masked": "nan", "gqa_order": "block"},
-    "torch-sdpa": {"mask_true": "keep", "causal_alignment": "top_left", "fully_masked": "zero", "gqa_order": "block"},
+    "torch-sdpa": {"mask_true": "keep", "causal_alignment": "top_left", "fully_masked": "zero", "masked_nan": "spreads",
+                   "gqa_order": "block"},
     "onnx": {"mask_true": "keep", "causal_alignment": "bottom_right", "fully_masked": "zero",
              "softcap_order": "before_bias"},
     "keras": {"mask_true": "keep", "causal_alignment": "top_left", "fully_masked": "zero"},
     "jax": {"mask_true": "keep", "causal_alignment": "top_left", "fully_masked": "uniform", "gqa_order": "block"},
     "flash": {"mask_true": "keep", "causal_alignment": "bottom_right", "fully_masked": "zero", "gqa_order": "block"},
 }
-CONVENTION_WORDS = ["conventions", "mask_true", "causal_alignment", "fully_masked", "gqa_order", "softcap_order"]
+CONVENTION_WORDS = ["conventions", "mask_true", "causal_alignment", "fully_masked", "masked_nan", "gqa_order",
+                    "softcap_order"]
 
 
 def conventions(op, options):
     """The points on which libraries disagree: our default, then the preset, then what the options say one by one."""
     ours = {"mask_true": "keep" if op == "scaled_dot_product_attention" else "ignore", "causal_alignment": "top_left",
-            "fully_masked": "zero", "gqa_order": "block", "softcap_order": "before_bias"}
+            "fully_masked": "zero", "masked_nan": "blocked", "gqa_order": "block", "softcap_order": "before_bias"}
     said = {word: options[word] for word in CONVENTION_WORDS[1:] if word in options}
     return {**ours, **PRESETS.get(options.get("conventions"), {}), **said}
 

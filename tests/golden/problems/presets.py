@@ -33,17 +33,17 @@ mha("preset_torch_mha", "Boolean mask, true: ignore, with a row of true, which i
 
 
 def all_points(draw):
-    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; a NaN
-    in the first key and value, which are padding."""
-    tensors = {**qkv(draw, 1, 4, 4, 6, 2, G=2), "alibi_slopes": torch.tensor([1.0, 0.5, -0.5, 0.25]),
-               "attn_mask": put(put(draw.keep(4, 6), 1, True), 2, False), "key_padding_mask": places(6, [0])}
-    tensors["key"][:, :, 0] = tensors["value"][:, :, 0] = math.nan
+    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; in batch 1
+    a NaN in the first key of one key head and the first value of the other, which are padding."""
+    tensors = {**qkv(draw, 2, 4, 4, 6, 2, G=2), "alibi_slopes": torch.tensor([1.0, 0.5, -0.5, 0.25]),
+               "attn_mask": put(put(draw.keep(4, 6), 1, True), 2, False), "key_padding_mask": places(6, [0], [0])}
+    tensors["key"][1, 0, 0] = tensors["value"][1, 1, 0, 0] = math.nan
     return tensors
 
 
 OTHER = {"mask_true": ["keep", "ignore"], "causal_alignment": ["top_left", "bottom_right"],
-         "fully_masked": ["zero", "nan", "uniform"], "gqa_order": ["block", "interleaved"],
-         "softcap_order": ["before_bias", "after_bias"]}
+         "fully_masked": ["zero", "nan", "uniform"], "masked_nan": ["blocked", "spreads"],
+         "gqa_order": ["block", "interleaved"], "softcap_order": ["before_bias", "after_bias"]}
 CAPPED = {"softcap": 1.5, "enable_gqa": True, "is_causal": True}
 
 for preset in PRESETS:

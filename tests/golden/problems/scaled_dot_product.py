@@ -150,6 +150,14 @@ def wild(draw, value, mask, key=True, vector=True):
 for name, value in ("nan", math.nan), ("inf", math.inf), ("minus_inf", -math.inf):
     sdpa(f"sdpa_{name}_in_padding", "A padded key and its value that are not finite reach nothing.",
          lambda d, value=value: wild(d, value, {"key_padding_mask": padding(6, 6, 5)}), stages=["masked_scores", "lse"])
+    sdpa(f"sdpa_{name}_in_padding_spreads", "As PyTorch has it: -inf is added to its score, its value multiplied by 0.",
+         lambda d, value=value: wild(d, value, {"key_padding_mask": padding(6, 6, 5)}), masked_nan="spreads",
+         stages=["masked_scores", "lse"])
+sdpa("sdpa_inf_in_a_key_spreads", "One infinity: scores of +inf become NaN behind the mask, scores of -inf do not.",
+     lambda d: {**(t := qkv(d, 2, 2, 4, 6, 4)), "key": put(t["key"], (1, slice(None), 5, 0), math.inf)},
+     conventions="torch-sdpa", is_causal=True, stages=["masked_scores", "dropped_weights"])
+sdpa("sdpa_nan_value_spreads", "A masked value is NaN, its key is not: the weights are clean, the output is not.",
+     lambda d: wild(d, math.nan, {"valid_lens": lengths(6, 5)}, key=False), masked_nan="spreads")
 sdpa("sdpa_nan_behind_bool_mask", "A NaN behind a boolean mask reaches nothing.",
      lambda d: wild(d, math.nan, {"attn_mask": put(d.keep(4, 6), (slice(None), -1), False)}))
 sdpa("sdpa_nan_behind_additive_mask", "A NaN behind an additive -inf reaches nothing.",
