@@ -213,6 +213,7 @@ class ModelCall {
     const auto number = [&](const char* key) -> Index {
       return given[key].isUndefined() ? -1 : static_cast<Index>(given[key].as<double>());
     };
+    const auto flag = [&](const char* key) { return !given[key].isUndefined() && given[key].as<bool>(); };
     fill("ids", ids_);
     fill("segments", segments_);
     fill("padding", padding_);
@@ -233,6 +234,8 @@ class ModelCall {
     }
     options.zeroed_token = number("zeroedToken");
     options.zeroed_layer = number("zeroedLayer");
+    options.keep_hidden = flag("keepHidden");
+    options.keep_values = flag("keepValues");
   }
 
   ModelInput input;
@@ -253,7 +256,7 @@ class ModelCall {
 class AttentionHandle {
  public:
   /// The attention shares the model, and so outlives it whatever JavaScript deletes first.
-  AttentionHandle(ModelAttention attention, bool causal) : attention_(std::move(attention)), causal_(causal) {}
+  AttentionHandle(ModelAttention attention, const ModelInfo& info) : attention_(std::move(attention)), info_(info) {}
 
   double Length() const { return static_cast<double>(attention_.length()); }
 
@@ -278,7 +281,7 @@ class AttentionHandle {
       const Tensor map({length, length});
       attention_.Map(layer, head, 0, length, map.view<2>());
       ColorOptions colors = ReadColorOptions(ParseJson(options));
-      colors.causal = causal_;
+      colors.causal = info_.causal;
       return Image(map.view<2>(), colors);
     });
   }
@@ -287,9 +290,34 @@ class AttentionHandle {
     return Guard([&] { return TensorToJs(attention_.Logits(row_begin, row_end)); });
   }
 
+  /// Before `layer`; after the last when there is none of that number.
+  val Hidden(int layer) const {
+    return Guard([&] { return TensorToJs(layer == info_.layers ? attention_.hidden() : attention_.Hidden(layer)); });
+  }
+
+  val Queries(int layer) const {
+    return Guard([&] { return HeadsToJs(attention_.Queries(layer), info_.heads); });
+  }
+  val Keys(int layer) const {
+    return Guard([&] { return HeadsToJs(attention_.Keys(layer), info_.kv_heads); });
+  }
+  val Values(int layer) const {
+    return Guard([&] { return HeadsToJs(attention_.Values(layer), info_.kv_heads); });
+  }
+
  private:
+  /// [T, heads · d] → [heads, T, d]
+  static val HeadsToJs(const Tensor& rows, Index heads) {
+    const Index length = rows.shape()[0], width = rows.shape()[1] / heads;
+    const Tensor by_head({heads, length, width});
+    for (Index h = 0; h < heads; ++h)
+      for (Index t = 0; t < length; ++t)
+        std::copy_n(rows.view<2>().at(t, h * width), width, by_head.view<3>().at(h, t));
+    return TensorToJs(by_head);
+  }
+
   ModelAttention attention_;
-  bool causal_;
+  ModelInfo info_;
 };
 
 class DecodingHandle {
@@ -443,13 +471,29 @@ class ModelHandle {
   val Attend(const val& given) const {
     return Guard([&] {
       const ModelCall call(info_, given);
-      return val(std::make_unique<AttentionHandle>(Built().Attend(call.input, call.options), info_.causal));
+      return val(std::make_unique<AttentionHandle>(Built().Attend(call.input, call.options), info_));
     });
   }
 
   val StartDecoding() const {
     return Guard([&] { return val(std::make_unique<DecodingHandle>(Built().StartDecoding())); });
   }
+
+  /// { q, k, v, o, norm? } of a layer.
+  val LayerWeights(int layer) const {
+    return Guard([&] {
+      val weights = val::object();
+      for (const auto& [name, projection] : {std::pair("q", Projection::kQuery), std::pair("k", Projection::kKey),
+                                             std::pair("v", Projection::kValue), std::pair("o", Projection::kOutput)}) {
+        weights.set(name, TensorToJs(Built().Weights(layer, projection)));
+      }
+      if (const Tensor* norm = Built().AttentionNorm(layer)) weights.set("norm", TensorToJs(*norm));
+      return weights;
+    });
+  }
+
+  val Embedding() const { return TableToJs(Built().embedding()); }
+  val Unembedding() const { return TableToJs(Built().unembedding()); }
 
   /// `metrics` and `special_tokens` are arrays, or undefined.
   val FindHeads(const val& metrics, const val& special_tokens) const {
@@ -463,6 +507,17 @@ class ModelHandle {
   }
 
  private:
+  /// undefined where there is none.
+  static val TableToJs(const LinearWeights* table) {
+    return Guard([&] {
+      if (!table) return val::undefined();
+      const Tensor rows({table->out_features(), table->in_features()});
+      for (Index row = 0; row < table->out_features(); ++row)
+        table->CopyRow(row, {rows.view<2>().at(row), static_cast<std::size_t>(table->in_features())});
+      return TensorToJs(rows);
+    });
+  }
+
   const Model& Built() const {
     if (!model_) throw Error(ErrorCode::kOption, "the model is not built yet");
     return *model_;
@@ -533,12 +588,19 @@ EMSCRIPTEN_BINDINGS(headlens) {
       .function("preprocess", &ModelHandle::Preprocess)
       .function("attend", &ModelHandle::Attend)
       .function("startDecoding", &ModelHandle::StartDecoding)
-      .function("findHeads", &ModelHandle::FindHeads);
+      .function("findHeads", &ModelHandle::FindHeads)
+      .function("layerWeights", &ModelHandle::LayerWeights)
+      .function("embedding", &ModelHandle::Embedding)
+      .function("unembedding", &ModelHandle::Unembedding);
   emscripten::class_<AttentionHandle>("Attention")
       .function("length", &AttentionHandle::Length)
       .function("map", &AttentionHandle::Map)
       .function("pixels", &AttentionHandle::Pixels)
-      .function("logits", &AttentionHandle::Logits);
+      .function("logits", &AttentionHandle::Logits)
+      .function("hidden", &AttentionHandle::Hidden)
+      .function("queries", &AttentionHandle::Queries)
+      .function("keys", &AttentionHandle::Keys)
+      .function("values", &AttentionHandle::Values);
   emscripten::class_<FinderHandle>("HeadFinder")
       .function("begin", &FinderHandle::Begin)
       .function("next", &FinderHandle::Next)

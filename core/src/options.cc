@@ -59,19 +59,25 @@ std::optional<Rotary> ReadRotary(OptionReader& reader) {
   return std::nullopt;
 }
 
-std::set<std::string, std::less<>> ReadStages(OptionReader& reader) {
-  std::set<std::string, std::less<>> stages;
+bool IsStage(std::string_view name) {
+  return std::find(std::begin(kStages), std::end(kStages), name) != std::end(kStages);
+}
+
+void ReadStages(OptionReader& reader, bool with_memory, CommonOptions& options) {
+  constexpr std::string_view kMemory = "memory_", kPresent = "present_";
   std::string known;
   for (const std::string_view stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage);
+  if (with_memory) known += "; but for the present_ ones also with memory_ before them";
   for (const std::string& stage : reader.Names("stages")) {
-    if (std::find(std::begin(kStages), std::end(kStages), stage) == std::end(kStages)) {
+    const bool of_memory = with_memory && stage.starts_with(kMemory);
+    const std::string name = of_memory ? stage.substr(kMemory.size()) : stage;
+    if (!IsStage(name) || (of_memory && name.starts_with(kPresent))) {
       throw Error(ErrorCode::kOption,
                   "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
                       ", expected some of: " + known);
     }
-    stages.insert(stage);
+    (of_memory ? options.memory_stages : options.stages).insert(name);
   }
-  return stages;
 }
 
 }  // namespace
@@ -180,7 +186,7 @@ void OptionReader::RejectUnknown() const {
   }
 }
 
-CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights) {
+CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights, bool with_memory) {
   CommonOptions options;
   const Conventions base = reader.Choice("conventions", mask_keeps ? kTorchSdpa : kTorchMha,
                                          {{"torch-mha", kTorchMha},
@@ -212,7 +218,7 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   options.average_weights = reader.Flag("average_attn_weights", true);
   options.backend = &FindBackend(reader.Text("backend", "simd"));
   options.rotary = ReadRotary(reader);
-  options.stages = ReadStages(reader);
+  ReadStages(reader, with_memory, options);
   return options;
 }
 

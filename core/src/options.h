@@ -83,11 +83,13 @@ struct CommonOptions {
   bool average_weights = true;
   std::optional<Rotary> rotary;
   std::set<std::string, std::less<>> stages;
+  std::set<std::string, std::less<>> memory_stages;  ///< of a decoder layer's attention over the memory
 
   bool Wants(std::string_view stage) const { return stages.contains(stage); }
 };
 
-CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights);
+/// `with_memory`: stages may be of the attention over the memory, as "memory_scores".
+CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights, bool with_memory = false);
 MultiheadConfig ReadMultihead(OptionReader& reader);
 TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_attention);
 

@@ -401,7 +401,7 @@ struct Problem::State {
     const bool decoder = op == Op::kDecoderLayer;
     OptionReader reader(merged);
     const TransformerLayerConfig config = ReadTransformerLayer(reader, decoder);
-    const CommonOptions options = ReadCommon(reader, /*mask_keeps=*/false, /*need_weights=*/false);
+    const CommonOptions options = ReadCommon(reader, /*mask_keeps=*/false, /*need_weights=*/false, decoder);
     const bool batch_first = reader.Flag("batch_first", false);
     const std::string name = decoder ? "tgt" : "src";
     const Given& input = args.Need(name);
@@ -421,9 +421,8 @@ struct Problem::State {
         ResultsFor(set, options, config.attention, n.queries, x.shape[1] + config.attention.appended_keys());
     results.output = AsBatches("output", set.Make("output", input.shape), input.shape, batch_first);
 
-    // Of the attention over the memory only the weights are handed out, as "memory_weights".
-    CommonOptions weights_only = options;
-    weights_only.stages.clear();
+    CommonOptions of_memory = options;
+    of_memory.stages = options.memory_stages;
     std::optional<ResultSet> memory_set;
     MultiheadResults memory_results;
     if (decoder) {
@@ -435,8 +434,9 @@ struct Problem::State {
       cross = InputsFor(ReadSettings(reader, args, options, m, memory_names), options);
       ++cross.seed;  // or both attentions would drop the same cells
       cross.key = cross.value = keys;
-      memory_set.emplace(MakeResultSet(weights_only, m, m.keys + config.attention.appended_keys()));
-      memory_results.attention = memory_set->Attention(0);
+      const Index columns = m.keys + config.attention.appended_keys();
+      memory_set.emplace(MakeResultSet(of_memory, m, columns));
+      memory_results = ResultsFor(*memory_set, of_memory, config.attention, m.queries, columns);
     }
     reader.RejectUnknown();
     if (Outdated(merged) || !layer) {

@@ -69,6 +69,7 @@ VALUES = {
 STAGES = ["q", "k", "v", "scores", "scaled_scores", "capped_scores", "biased_scores", "masked_scores", "weights",
           "dropped_weights", "dropout_mask", "lse", "head_outputs", "head_contributions", "present_key",
           "present_value"]
+STAGES += [f"memory_{stage}" for stage in STAGES if not stage.startswith("present_")]
 TENSORS = ["attn_mask", "key_padding_mask", "src_mask", "src_key_padding_mask", "tgt_mask", "tgt_key_padding_mask",
            "memory_mask", "memory_key_padding_mask", "position_embeddings", *run.ATTENTION_TENSORS]
 DTYPES = {torch.float16: "F16", torch.bfloat16: "BF16", torch.float64: "F64"}

@@ -124,7 +124,7 @@ def run_block(name, op, tensors, options):
         given = {**options, **told(tensors, ATTENTION_TENSORS),
                  "is_causal": options.get("is_causal" if side == "src" else f"{side}_is_causal", False)}
         if side == "memory":  # masks of another sequence, places and heads are self-attention's alone
-            given = {w: y for w, y in given.items() if w not in SELF_ALONE}
+            given = {w: y for w, y in given.items() if w not in SELF_ALONE} | {"seed": given.get("seed", 0) + 1}
         for mask in "attn_mask", "key_padding_mask":
             own = f"{side}_{mask.replace('attn_', '')}"
             given.update({mask: tensors[own]} if own in tensors else {})
@@ -144,13 +144,18 @@ def run_block(name, op, tensors, options):
 
     need_weights, unbatched = options.get("need_weights", False), x.dim() == 2
     inner = sides["tgt" if decoder else "src"][1].results
-    expected = {"output": output, **asked_for(inner, options, need_weights, unbatched)}
-    if decoder and need_weights:
-        crossed = asked_for(sides["memory"][1].results, {**options, "stages": []}, True, unbatched)
-        expected["memory_weights"] = crossed["weights"]
+    stages = options.get("stages", [])
+    of_memory = [stage for stage in stages if stage.startswith(MEMORY)]
+    own = {**options, "stages": [stage for stage in stages if stage not in of_memory]}
+    expected = {"output": output, **asked_for(inner, own, need_weights, unbatched)}
+    if decoder:
+        crossed = {**options, "stages": [stage.removeprefix(MEMORY) for stage in of_memory]}
+        expected.update({MEMORY + stage: x for stage, x in asked_for(
+            sides["memory"][1].results, crossed, need_weights, unbatched).items()})
     return expected
 
 
+MEMORY = "memory_"  # before the stages of the attention over the memory
 SELF_ALONE = {"valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents", "window_left",
               "window_right", "dilation", "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "head_mask",
               "past_key", "past_value"}

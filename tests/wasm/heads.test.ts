@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Heads in numbers through the installed API, here and in a worker: metrics of given maps, and the heads of models ranked. */
-import { load, type AsyncEngine, type AsyncModel, type Engine, type Model, type RankedHead } from "headlens";
+import { load, type AsyncEngine, type AsyncModel, type Engine, type MetricName, type Model, type RankedHead } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectClose, expectError, kGolden, maxNorm, readSafetensors, tensorOf } from "./support.js";
 
@@ -18,7 +18,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     const length = ids.length;
     const mapOf = (cell: (i: number, j: number) => number): number[] =>
       Array.from({ length: length * length }, (_, at) => cell(Math.floor(at / length), at % length));
-    const at = (place: (i: number) => number) => mapOf((i, j) => Number(j === Math.max(0, place(i))));
+    const at = (place: (i: number) => number): number[] => mapOf((i, j) => Number(j === Math.max(0, place(i))));
     const heads = [
       at((i) => i - 1),
       at((i) => i - 3),
@@ -26,8 +26,10 @@ describe.each([false, true])("worker: %s", (worker) => {
       mapOf((i, j) => j <= i ? 1 / (i + 1) : 0),
     ];
     const weights = { data: Float32Array.from(heads.flat()), shape: [1, heads.length, length, length] };
-    const [previous, induction, duplicate, uniform] = await engine.headMetrics(weights, { isCausal: true, tokens: ids });
-    expect(previous).toMatchObject({ previous: 1, induction: 0, duplicate: 0, entropy: 0, sharpness: 1, distance: 7 / 8 });
+    const options = { isCausal: true, tokens: ids };
+    const [previous, induction, duplicate, uniform] = await engine.headMetrics(weights, options);
+    expect(previous).toMatchObject({ previous: 1, induction: 0, duplicate: 0, entropy: 0, sharpness: 1 });
+    expect(previous?.distance).toBe(7 / 8);
     expect(induction).toMatchObject({ induction: 1, duplicate: 0, previous: 1 / 7 });
     expect(duplicate).toMatchObject({ duplicate: 1, induction: 0 });
     const harmonic = (f: (n: number) => number): number =>
@@ -53,8 +55,9 @@ describe.each([false, true])("worker: %s", (worker) => {
     const golden = readSafetensors(`${kGolden}/model/heads.safetensors`);
     const ids = tensorOf(golden, "ids");
     const width = ids.shape[1] ?? 0;
-    const rows = Array.from({ length: ids.shape[0] ?? 0 }, (_, i) => [...ids.data.subarray(i * width, (i + 1) * width)]);
-    const byPlace = (heads: RankedHead[]): RankedHead[] =>
+    const row = (i: number): number[] => [...ids.data.subarray(i * width, (i + 1) * width)];
+    const rows = Array.from({ length: ids.shape[0] ?? 0 }, (_, i) => row(i));
+    const byPlace = <M extends MetricName>(heads: readonly RankedHead<M>[]): RankedHead<M>[] =>
       [...heads].sort((a, b) => a.layer - b.layer || a.head - b.head);
 
     test("PyTorch's scores of the built-in model's heads, ranked", async () => {

@@ -3,12 +3,12 @@
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
 import type { CacheHandle, HeadlensModule, ProblemHandle } from "./module.js";
-import { type Caller, checkOptions, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
+import { type Caller, checkOptions, inApiWords, optionNames, toCamel, toRequest, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
 import { feed, floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
-  AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerOptions,
-  DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LayerCache,
+  AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache,
+  DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LayerCache,
   MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
   TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
@@ -77,20 +77,24 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
 abstract class WasmLayer<O> extends WasmParametrized<O> {
   readonly parameterCount = this.held.parameterCount();
 
-  /** A cache of this layer's self-attention over the tensor `input`. */
-  protected cacheOf<C>(module: HeadlensModule, options: unknown, caller: Caller, input: string): LayerCache<C> {
-    const run = (handle: CacheHandle, x: TensorLike, given: unknown): AttentionResult => {
+  /** A cache of this layer's self-attention, whose `forward` takes the tensors `names`. */
+  protected cacheOf(
+    module: HeadlensModule, options: unknown, caller: Caller, ...names: readonly string[]
+  ): WasmLayerCache {
+    const run: CachedRun = (tensors, given, handle) => {
       const problem = this.held;
       const { json, inputs } = toRequest(caller, causally(caller, given));
-      return compute(problem, caller, [floats(input, x), ...inputs], json, handle);
+      const fed = names.map((name, i) => floats(name, tensors[i] as TensorLike));
+      return compute(problem, caller, [...fed, ...inputs], json, handle);
     };
-    return new WasmLayerCache<C>(module, options, run, this);
+    return new WasmLayerCache(module, options, names.length, run, this);
   }
 }
 
 /** What decoding is, unless said otherwise. */
 function causally(caller: Caller, options: unknown): object {
-  return { isCausal: true, ...checkOptions(caller, options) };
+  const name = optionNames(caller).includes("tgtIsCausal") ? "tgtIsCausal" : "isCausal";
+  return { [name]: true, ...checkOptions(caller, options) };
 }
 
 abstract class WasmCache extends HandleResource<CacheHandle> {
@@ -111,18 +115,21 @@ abstract class WasmCache extends HandleResource<CacheHandle> {
   }
 }
 
-type CachedRun = (handle: CacheHandle, x: TensorLike, options: unknown) => AttentionResult;
+type CachedRun = (tensors: readonly TensorLike[], options: unknown, handle: CacheHandle) => AttentionResult;
 
-class WasmLayerCache<O> extends WasmCache implements LayerCache<O> {
+/** A layer's: `forward` takes `count` tensors, and options. */
+class WasmLayerCache extends WasmCache {
   readonly #run: CachedRun;
+  readonly #count: number;
 
-  constructor(module: HeadlensModule, options: unknown, run: CachedRun, layer: Resource<unknown>) {
+  constructor(module: HeadlensModule, options: unknown, count: number, run: CachedRun, layer: Resource<unknown>) {
     super(module, options, layer);
+    this.#count = count;
     this.#run = run;
   }
 
-  forward(x: TensorLike, options?: CachedOptions<O>): AttentionResult {
-    return this.#run(this.held, x, options);
+  forward(...args: readonly unknown[]): AttentionResult {
+    return this.#run(args.slice(0, this.#count) as TensorLike[], args[this.#count], this.held);
   }
 }
 
@@ -239,13 +246,20 @@ export class WasmEncoderLayer extends WasmLayer<TransformerLayerOptions> impleme
 }
 
 export class WasmDecoderLayer extends WasmLayer<TransformerLayerOptions> implements TransformerDecoderLayer {
+  readonly #module: HeadlensModule;
+
   constructor(module: HeadlensModule, options: TransformerLayerOptions, engine: Resource<unknown>) {
     const names = layerNames(["self_attn", "multihead_attn"], ["norm1", "norm2", "norm3"]);
     super(module, "transformerDecoderLayer", "TransformerDecoderLayer.forward", options, names, engine);
+    this.#module = module;
   }
 
   forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult {
     return this.run({ tgt, memory }, options);
+  }
+
+  startCache(options?: CacheOptions): DecoderLayerCache {
+    return this.cacheOf(this.#module, options, "TransformerDecoderLayer.startCache.forward", "tgt", "memory");
   }
 }
 

@@ -12,9 +12,9 @@ import { HandleResource } from "./resource.js";
 import { floats, isTensorLike } from "./tensors.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
-  AttendOptions, ColorOptions, Decoding, DecodingStep, Image, ImageLike, LoadModelOptions, LogitsOptions, MapOptions,
-  MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource, RankedHead, RankOptions,
-  Tensor, TensorLike,
+  AttendOptions, ColorOptions, Decoding, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
+  LogitsOptions, MapOptions, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
+  RankedHead, RankOptions, Tensor, TensorLike,
 } from "./types.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -117,9 +117,9 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
       throw new HeadlensError("unsupported", "attend: logits: this model has none, its weights end with the last layer's output");
     }
     const reading = this.#read(input, checked);
-    const { zeroedToken, zeroedLayer, headMask } = checked;
+    const { zeroedToken, zeroedLayer, headMask, keepHidden = false, keepValues = false } = checked;
     const call = {
-      ...reading.call,
+      ...reading.call, keepHidden, keepValues,
       ...(zeroedToken !== undefined && { zeroedToken }), ...(zeroedLayer !== undefined && { zeroedLayer }),
       ...(headMask && { headMask: shaped("headMask", headMask, [this.info.layers, this.info.heads]) }),
     };
@@ -131,6 +131,24 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const handle = this.held;
     const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(), inApiWords));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
+  }
+
+  layerWeights(layer: number): LayerWeights {
+    const handle = this.held;
+    checkIndex("layer", layer, this.info.layers);
+    const { q, k, v, o, norm } = guarded("layerWeights", () => unwrap(handle.layerWeights(layer), inApiWords));
+    const state = { q_proj_weight: q, k_proj_weight: k, v_proj_weight: v, "out_proj.weight": o };
+    return { state, ...(norm && { norm }) };
+  }
+
+  embedding(): Tensor | undefined {
+    const handle = this.held;
+    return guarded("embedding", () => unwrap(handle.embedding(), inApiWords));
+  }
+
+  unembedding(): Tensor | undefined {
+    const handle = this.held;
+    return guarded("unembedding", () => unwrap(handle.unembedding(), inApiWords));
   }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
@@ -226,6 +244,8 @@ function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
   const kinds = Math.max(info.segments, 1);
   expect("logits", isFlag, "a boolean");
   expect("truncate", isFlag, "a boolean");
+  expect("keepHidden", isFlag, "a boolean");
+  expect("keepValues", isFlag, "a boolean");
   expect("textPair", (value) => typeof value === "string", "a string");
   expect("segments", (value) => isList(value, isBelow(kinds)), `whole numbers from 0 to ${kinds - 1}`);
   expect("paddingMask", (value) => isList(value, isFlag), "an array of booleans");
@@ -281,6 +301,30 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     if (!this.#hasLogits) throw new HeadlensError("option", "logits were not asked for: attend with { logits: true }");
     const [begin, end] = checkRows(rows, this.#info.image ? 1 : this.tokens.length);
     return guarded("logits", () => unwrap(handle.logits(begin, end), inApiWords));
+  }
+
+  hidden(layer: number): Tensor {
+    const handle = this.held;
+    checkIndex("layer", layer, this.#info.layers + 1);
+    return guarded("hidden", () => unwrap(handle.hidden(layer), inApiWords));
+  }
+
+  queries(layer: number): Tensor {
+    return this.#heads("queries", layer);
+  }
+
+  keys(layer: number): Tensor {
+    return this.#heads("keys", layer);
+  }
+
+  values(layer: number): Tensor {
+    return this.#heads("values", layer);
+  }
+
+  #heads(name: "queries" | "keys" | "values", layer: number): Tensor {
+    const handle = this.held;
+    checkIndex("layer", layer, this.#info.layers);
+    return guarded(name, () => unwrap(handle[name](layer), inApiWords));
   }
 }
 

@@ -90,6 +90,8 @@ export interface RawModelCall {
   readonly headMask?: ArrayLike<number>;
   readonly zeroedToken?: number;
   readonly zeroedLayer?: number;
+  readonly keepHidden?: boolean;
+  readonly keepValues?: boolean;
 }
 
 /** A model out of a Hugging Face folder: made from its config.json, then given the bytes of its weights, then built. */
@@ -113,6 +115,19 @@ export interface ModelHandle extends Handle {
   findHeads(
     metrics: readonly string[] | undefined, specialTokens: readonly number[] | undefined,
   ): FinderHandle | Failure;
+  layerWeights(layer: number): RawLayerWeights | Failure;
+  /** [V, D]; undefined where the model has none. */
+  embedding(): RawTensor | Failure | undefined;
+  unembedding(): RawTensor | Failure | undefined;
+}
+
+/** [H·d, D], [G·d, D] twice, [D, H·d], [D]. */
+export interface RawLayerWeights {
+  readonly q: RawTensor;
+  readonly k: RawTensor;
+  readonly v: RawTensor;
+  readonly o: RawTensor;
+  readonly norm?: RawTensor;
 }
 
 /** Scores the heads of a model, text by text. */
@@ -142,6 +157,14 @@ export interface AttentionHandle extends Handle {
   pixels(layer: number, head: number, options: string): RawImage | Failure;
   /** Rows of the logits. */
   logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
+  /** The stream before a layer, or after the last: [T, D]. */
+  hidden(layer: number): RawTensor | Failure;
+  /** [H, T, d] */
+  queries(layer: number): RawTensor | Failure;
+  /** [G, T, d] */
+  keys(layer: number): RawTensor | Failure;
+  /** [G, T, d] */
+  values(layer: number): RawTensor | Failure;
 }
 
 /** A text that grows. */

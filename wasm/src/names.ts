@@ -10,7 +10,7 @@ import type {
 import type {
   AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorOptions, DecoderLayerOptions,
   EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions,
-  MapOptions, MultiheadAttentionOptions, RankOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
+  MapOptions, MemoryStage, MultiheadAttentionOptions, RankOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
   TransformerLayerOptions,
 } from "./types.js";
 
@@ -113,6 +113,7 @@ const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings
 const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json", backend: "json" };
 const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = withoutPast(kScaledDotProduct);
 const kAttentionCache: Known<CachedOptions<AttentionOptions>> = withoutPast(kAttention);
+const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = withoutPast(kDecoder);
 const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = withoutPast(kEncoder);
 const kContext: Known<MapContext> = {
   queryOffset: "json", isCausal: "json", visible: booleans, paddedQueries: list(booleans), paddedKeys: list(booleans),
@@ -144,7 +145,7 @@ const kRankHeads: Known<RankOptions> = {
 };
 const kAttend: Known<AttendOptions> = {
   logits: "json", truncate: "json", textPair: "json", segments: "json", paddingMask: "json", headMask: "json",
-  zeroedToken: "json", zeroedLayer: "json",
+  zeroedToken: "json", zeroedLayer: "json", keepHidden: "json", keepValues: "json",
 };
 const kLogits: Known<LogitsOptions> = { rows: "json" };
 
@@ -156,6 +157,7 @@ const kCallers = {
   "embedding": kEmbedding, "Embedding.forward": kEmbeddingCall,
   "startCache": { window: "json" } satisfies Known<CacheOptions>, "CachedAttention.forward": kCached,
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
+  "TransformerDecoderLayer.startCache.forward": kDecoderCache,
   "metrics": {}, "headMetrics": kHeadMetrics, "headSimilarity": kSimilarity, "headImportance": {}, "pruningCurve": {},
   "rollout": kRollout, "flow": kFlow, "weightedMap": kWeightedMap, "layerNorms": {}, "mixingRatio": kMixing,
   "valueZeroing": kZeroing, "circuits": kCircuits, "compositionScores": kComposition,
@@ -171,6 +173,11 @@ const kStages: Readonly<Record<Stage, true>> = {
   scores: true, scaledScores: true, cappedScores: true, biasedScores: true, maskedScores: true,
   weights: true, dropoutMask: true, droppedWeights: true, lse: true, headOutputs: true, headContributions: true,
   presentKey: true, presentValue: true,
+};
+const kMemoryStages: Readonly<Record<MemoryStage, true>> = {
+  memoryQ: true, memoryK: true, memoryV: true, memoryScores: true, memoryScaledScores: true, memoryCappedScores: true,
+  memoryBiasedScores: true, memoryMaskedScores: true, memoryWeights: true, memoryLse: true, memoryDropoutMask: true,
+  memoryDroppedWeights: true, memoryHeadOutputs: true, memoryHeadContributions: true,
 };
 
 /** The options that a call knows. */
@@ -193,7 +200,8 @@ const kModelMetrics: Readonly<Record<ModelMetricName, true>> = {
 /** Of a head in a model. */
 export const kRankMetrics = [...Object.keys(kMetrics), ...Object.keys(kModelMetrics)];
 
-const kCamelNames = new Set([...Object.values(kCallers), kStages].flatMap((known) => Object.keys(known)));
+const kCamelNames = new Set(
+  [...Object.values(kCallers), kStages, kMemoryStages].flatMap((known) => Object.keys(known)));
 
 /** A message of the module in the API's words: option and stage names become camelCase; quoted values and parameter names stay. */
 export function inApiWords(message: string): string {
@@ -217,7 +225,7 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
 
 /** What the module takes on trust. */
 const kChoices: Readonly<Record<string, readonly string[]>> = {
-  colormap: ["sequential", "diverging"], theme: ["light", "dark"], stages: Object.keys(kStages),
+  colormap: ["sequential", "diverging"], theme: ["light", "dark"], stages: [...Object.keys(kStages), ...Object.keys(kMemoryStages)],
   metrics: Object.keys(kMetrics),
 };
 /** Those that are lists of choices. */

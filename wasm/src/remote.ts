@@ -9,11 +9,12 @@ import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
 import type {
-  AsyncCachedAttention, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache, AsyncModel, AsyncModelAttention,
-  AsyncMultiheadAttention, AsyncTransformerDecoderLayer, AsyncTransformerEncoderLayer, AttendOptions, AttentionResult,
-  CacheOptions, ColorOptions, DecodingStep, EmbeddingOptions, EngineInfo, Image, LoadModelOptions, LoadOptions,
-  LogitsOptions, MapOptions, MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource,
-  MultiheadAttentionOptions, RankedHead, RankOptions, StateDict, Tensor, TransformerLayerOptions,
+  AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
+  AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
+  AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, ColorOptions, DecodingStep,
+  EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions,
+  MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, RankedHead, RankOptions,
+  StateDict, Tensor, TransformerLayerOptions,
 } from "./types.js";
 
 /** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
@@ -216,7 +217,8 @@ class RemoteLayer extends RemoteObject
   }
 }
 
-class RemoteCache extends RemoteObject implements AsyncCachedAttention, AsyncLayerCache<unknown> {
+class RemoteCache extends RemoteObject
+  implements AsyncCachedAttention, AsyncLayerCache<unknown>, AsyncDecoderLayerCache {
   readonly length: number = 0;
 
   forward(...args: readonly unknown[]): Promise<AttentionResult> {
@@ -237,6 +239,18 @@ class RemoteModel extends RemoteObject implements AsyncModel {
 
   async startDecoding(): Promise<AsyncDecoding> {
     return new RemoteDecoding("decoding", this.connection, await this.reference("startDecoding"), this);
+  }
+
+  layerWeights(layer: number): Promise<LayerWeights> {
+    return this.value("layerWeights", layer);
+  }
+
+  embedding(): Promise<Tensor | undefined> {
+    return this.value("embedding");
+  }
+
+  unembedding(): Promise<Tensor | undefined> {
+    return this.value("unembedding");
   }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
@@ -263,6 +277,22 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
 
   logits(options?: LogitsOptions): Promise<Tensor> {
     return this.value("logits", options);
+  }
+
+  hidden(layer: number): Promise<Tensor> {
+    return this.value("hidden", layer);
+  }
+
+  queries(layer: number): Promise<Tensor> {
+    return this.value("queries", layer);
+  }
+
+  keys(layer: number): Promise<Tensor> {
+    return this.value("keys", layer);
+  }
+
+  values(layer: number): Promise<Tensor> {
+    return this.value("values", layer);
   }
 }
 

@@ -28,6 +28,9 @@ export type Stage =
   | "weights" | "dropoutMask" | "droppedWeights" | "lse" | "headOutputs" | "headContributions"
   | "presentKey" | "presentValue";
 
+/** Of a decoder layer's attention over the memory. */
+export type MemoryStage = `memory${Capitalize<Exclude<Stage, "presentKey" | "presentValue">>}`;
+
 export type Conventions = "torch-mha" | "torch-sdpa" | "onnx" | "keras" | "jax" | "flash";
 
 /** Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past keys, too. */
@@ -310,7 +313,10 @@ export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
 }
 
 /** All but the memory's masks concern self-attention. Weights only when `needWeights`. */
-export interface DecoderLayerOptions extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal"> {
+export interface DecoderLayerOptions
+  extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal" | "stages"> {
+  /** Of self-attention, and of the attention over the memory. */
+  stages?: readonly (Stage | MemoryStage)[];
   /** As attnMask. */
   tgtMask?: TensorLike;
   /** [B,T] booleans, true = ignore that key. */
@@ -355,8 +361,31 @@ export interface TransformerEncoderLayer extends Layer {
   startCache(options?: CacheOptions): LayerCache<EncoderLayerOptions>;
 }
 
-/** Weights and stages are those of self-attention; `memoryWeights` are those of the attention to the memory. */
-export type DecoderLayerResult = AttentionResult & { memoryWeights?: Tensor };
+/** Weights and stages are those of self-attention; what begins with "memory" is of the attention over the memory. */
+export type DecoderLayerResult = AttentionResult & Partial<Record<MemoryStage, Tensor>>;
+
+export interface DecoderLayerCache extends AttentionCache {
+  /**
+   * The layer's output for the next tokens tgt, with the whole memory: shapes as the layer's `forward`.
+   * @example
+   * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, bias: false });
+   * const zeros = (...shape) => ({ data: new Float32Array(shape[0] * (shape[1] ?? 1)), shape });
+   * const norm = { data: [1, 1], shape: [2] };
+   * layer.loadStateDict({
+   *   "self_attn.in_proj_weight": zeros(6, 2), "self_attn.out_proj.weight": zeros(2, 2),
+   *   "multihead_attn.in_proj_weight": zeros(6, 2), "multihead_attn.out_proj.weight": zeros(2, 2),
+   *   "linear1.weight": zeros(1, 2), "linear2.weight": zeros(2, 1),
+   *   "norm1.weight": norm, "norm2.weight": norm, "norm3.weight": norm,
+   * });
+   * const memory = { data: [1, 2, 3, 4], shape: [2, 2] };
+   * const cache = layer.startCache();
+   * const token = { data: [5, 7], shape: [1, 2] };
+   * cache.forward(token, memory);
+   * const { weights, memoryWeights } = cache.forward(token, memory, { needWeights: true });
+   * [weights.shape, memoryWeights.shape] // → [[1, 2], [1, 2]]
+   */
+  forward(tgt: TensorLike, memory: TensorLike, options?: CachedOptions<DecoderLayerOptions>): DecoderLayerResult;
+}
 
 export interface TransformerDecoderLayer extends Layer {
   /**
@@ -375,6 +404,13 @@ export interface TransformerDecoderLayer extends Layer {
    * layer.forward({ data: [5, 7], shape: [1, 2] }, memory, { needWeights: true }).memoryWeights.data // → [0.5, 0.5]
    */
   forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult;
+  /**
+   * Starts step-by-step decoding with this layer; the memory's keys and values are computed anew in each step.
+   * @example
+   * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1 });
+   * layer.startCache().length // → 0
+   */
+  startCache(options?: CacheOptions): DecoderLayerCache;
 }
 
 export interface EmbeddingOptions {
@@ -480,6 +516,10 @@ export interface AttendOptions {
   /** Value zeroing: this token's value vectors are 0, in every layer or in `zeroedLayer` only. */
   zeroedToken?: number;
   zeroedLayer?: number;
+  /** Keep the stream before each layer, for `hidden`. Default false. */
+  keepHidden?: boolean;
+  /** Keep the value vectors of each layer, for `values`. Default false. */
+  keepValues?: boolean;
 }
 
 /** A picture's pixels, as a canvas gives them: RGBA bytes, row by row. */
@@ -520,6 +560,14 @@ export interface RankedHead<M extends MetricName | ModelMetricName = MetricName 
   scores: Record<M, HeadScore>;
 }
 
+/** What a layer's heads are made of. */
+export interface LayerWeights {
+  /** q_proj_weight [H·d,D], k_proj_weight and v_proj_weight [G·d,D], out_proj.weight [D,H·d], as `engine.circuits` takes them. */
+  state: Record<"q_proj_weight" | "k_proj_weight" | "v_proj_weight" | "out_proj.weight", Tensor>;
+  /** γ [D] of the norm that the layer's attention reads through; absent where it reads the stream itself (BERT). */
+  norm?: Tensor;
+}
+
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /**
@@ -538,6 +586,29 @@ export interface Model extends Disposable {
    * decoding.step("The cat").tokens // → ["<s>", "The", " cat"]
    */
   startDecoding(): Decoding;
+  /**
+   * A layer's weights, as floats.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const { state, norm } = model.layerWeights(1);
+   * const heads = engine.circuits(state, { numHeads: model.info.heads, norm, embedding: model.embedding() });
+   * heads[4].fullOv.copyingScore > 0 // → true
+   */
+  layerWeights(layer: number): LayerWeights;
+  /**
+   * The table of tokens [V,D]; undefined for a model of pictures.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * model.embedding().shape // → [2048, 128]
+   */
+  embedding(): Tensor | undefined;
+  /**
+   * What makes the logits of the last stream, normalised [V,D]; undefined where there are none or more lies between (BERT).
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * model.unembedding().shape // → [2048, 128]
+   */
+  unembedding(): Tensor | undefined;
   /**
    * Scores every head over texts, or pictures, and ranks them; one map at a time is in memory. Lets the page live meanwhile.
    * @example
@@ -642,6 +713,36 @@ export interface ModelAttention extends Disposable {
    * seen.logits({ rows: [7, 8] }).shape // → [1, 2048]
    */
   logits(options?: LogitsOptions): Tensor;
+  /**
+   * The residual stream [T,D] before a layer, when `keepHidden: true` was asked for; with the number of layers, after the last one.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the mat.", { keepHidden: true });
+   * seen.hidden(0).shape // → [8, 128]
+   * seen.hidden(model.info.layers).shape // → [8, 128]
+   */
+  hidden(layer: number): Tensor;
+  /**
+   * A layer's queries [H,T,d], rotated where the model rotates.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * model.attend("The cat sat on the mat.").queries(0).shape // → [8, 8, 16]
+   */
+  queries(layer: number): Tensor;
+  /**
+   * A layer's keys [G,T,d], rotated where the model rotates.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * model.attend("The cat sat on the mat.").keys(0).shape // → [8, 8, 16]
+   */
+  keys(layer: number): Tensor;
+  /**
+   * A layer's values [G,T,d], when `keepValues: true` was asked for.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * model.attend("The cat sat on the mat.", { keepValues: true }).values(0).shape // → [8, 8, 16]
+   */
+  values(layer: number): Tensor;
   dispose(): void;
 }
 
@@ -773,6 +874,7 @@ export type AsyncTransformerEncoderLayer = AsyncOf<TransformerEncoderLayer>;
 export type AsyncTransformerDecoderLayer = AsyncOf<TransformerDecoderLayer>;
 export type AsyncCachedAttention = AsyncOf<CachedAttention>;
 export type AsyncLayerCache<O> = AsyncOf<LayerCache<O>>;
+export type AsyncDecoderLayerCache = AsyncOf<DecoderLayerCache>;
 export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncModel = AsyncOf<Model>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;

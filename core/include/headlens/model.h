@@ -160,6 +160,8 @@ class Model {
 
   /// A layer's weights, for what is read out of weights alone: [H·d, D], [G·d, D] twice, [D, H·d].
   Tensor Weights(Index layer, Projection projection) const;
+  /// γ [D] of the norm that a layer's attention reads the stream through; nothing when it reads the stream itself.
+  const Tensor* AttentionNorm(Index layer) const;
   /// The table of tokens, [vocab, D]; nothing for models that read no tokens.
   const LinearWeights* embedding() const;
   /// [logits, D]; nothing without logits, or with more than one matrix between the stream and them.

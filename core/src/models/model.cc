@@ -67,6 +67,12 @@ Tensor Model::Weights(Index layer, Projection projection) const {
   return matrix;
 }
 
+const Tensor* Model::AttentionNorm(Index layer) const {
+  models::CheckLayer(info(), layer, 0);
+  if (!model_->architecture.norm_first) return nullptr;
+  return &model_->parameters.layers[static_cast<std::size_t>(layer)].attention_norm.weight;
+}
+
 const LinearWeights* Model::embedding() const { return model_->parameters.tokens.get(); }
 
 const LinearWeights* Model::unembedding() const {

@@ -103,3 +103,10 @@ decoder("decoder_layer_memory_causal_masks", "Causal over the memory, bottom-rig
         memory_is_causal=True, causal_alignment="bottom_right", **WEIGHTS)
 decoder("decoder_layer_stages", "Stages of the self-attention.", target, stages=LAYER_STAGES, tgt_is_causal=True,
         **PER_HEAD)
+ALL_STAGES = [*LAYER_STAGES, "dropout_mask", "dropped_weights"]
+MEMORY_STAGES = [f"memory_{stage}" for stage in ALL_STAGES]
+decoder("decoder_layer_memory_stages", "Every stage of both attentions, masks on the memory, a soft cap.",
+        lambda d: target(d, memory_mask=d.bias(4, 6), memory_key_padding_mask=padding(6, 6, 4)),
+        stages=[*ALL_STAGES, *MEMORY_STAGES], softcap=2.0, **PER_HEAD)
+decoder("decoder_layer_memory_stages_dropout", "The attention over the memory drops other cells; unbatched.",
+        lambda d: target(d, (4, 12), (6, 12)), stages=MEMORY_STAGES, dropout_p=0.3, seed=5)
