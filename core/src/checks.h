@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cmath>
-#include <sstream>
+#include <cstdio>
 #include <string>
 
 #include "headlens/backend.h"
@@ -45,9 +45,9 @@ void ExpectFinite(const char* what, const View<const float, Rank>& view) {
 /// Numbers that are divided by: positive, and with a reciprocal that is, too.
 inline void ExpectPositive(const char* what, float value) {
   if (value > 0.0f && std::isfinite(value) && std::isfinite(1.0f / value)) return;
-  std::ostringstream got;
-  got << value;
-  throw Error(ErrorCode::kValue, std::string(what) + " is " + got.str() + ", expected a positive number");
+  char got[32];
+  std::snprintf(got, sizeof got, "%g", double{value});  // streams would bring 100 KB of locales into the wasm module
+  throw Error(ErrorCode::kValue, std::string(what) + " is " + got + ", expected a positive number");
 }
 
 inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) {
