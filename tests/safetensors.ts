@@ -70,12 +70,15 @@ export function withHeader(header: string, body: Uint8Array): Uint8Array {
 }
 
 export interface GivenTensor {
-  readonly data: Float32Array | Int32Array | Uint8Array;
+  readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array;
   readonly shape: readonly number[];
+  /** Absent: as the array says. */
+  readonly writtenAs?: "BOOL";
 }
 
 function dtypeOf(data: GivenTensor["data"]): string {
   if (data instanceof Float32Array) return "F32";
+  if (data instanceof BigInt64Array) return "I64";
   return data instanceof Int32Array ? "I32" : "U8";
 }
 
@@ -84,8 +87,8 @@ export function writeSafetensors(
 ): Uint8Array {
   const header: Record<string, unknown> = { __metadata__: metadata };
   let end = 0;
-  for (const [name, { data, shape }] of Object.entries(tensors)) {
-    header[name] = { dtype: dtypeOf(data), shape, data_offsets: [end, end + data.byteLength] };
+  for (const [name, { data, shape, writtenAs = dtypeOf(data) }] of Object.entries(tensors)) {
+    header[name] = { dtype: writtenAs, shape, data_offsets: [end, end + data.byteLength] };
     end += data.byteLength;
   }
   const body = new Uint8Array(end);

@@ -408,6 +408,7 @@ struct Problem::State {
     const View<const float, 3> x = AsBatches(name, args.Floats(name, input), input.shape, batch_first);
     const bool batched = input.shape.size() == 3;
     const MultiheadConfig& heads = config.attention;
+    ExpectSizes(name.c_str(), SizesOf(x), {x.shape[0], x.shape[1], heads.embed_dim});
     const PastKeys past(args, options, given_cache, LayerHeads(args, batched),
                         {x.shape[0], heads.kv_heads(), x.shape[1], heads.head_dim()}, heads.head_dim());
     const Sizes n{x.shape[0], config.attention.num_heads, x.shape[1], past.count() + x.shape[1],
@@ -506,6 +507,7 @@ Results Problem::Run(std::string_view options, KvCache* cache) {
 
 Index Problem::ParameterCount() const {
   OptionReader reader(state_->options);
+  if (state_->op == Op::kEmbedding) ReadEmbedding(reader);
   if (state_->op == Op::kScaledDotProduct || state_->op == Op::kEmbedding) return 0;
   if (state_->op == Op::kMultihead) return MultiheadAttention::ParameterCount(ReadMultihead(reader));
   return TransformerLayer::ParameterCount(ReadTransformerLayer(reader, state_->op == Op::kDecoderLayer));

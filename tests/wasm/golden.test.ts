@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every golden case of PyTorch's (tests/golden/make.py), through the installed API, on both builds and both backends. */
-import { load, type AsyncEngine, type AttentionResult, type Engine, type TensorLike } from "headlens";
+import { load, type AsyncEngine, type AttentionResult, type Engine } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { optionNames, toCamel, type Caller } from "../../wasm/src/names.js";
+import { toCamel } from "../../wasm/src/names.js";
 import { scoreNorm } from "../compare.js";
+import { caseOf, run, type AnyEngine, type Case, type Options } from "./cases.js";
 import {
   expectClose,
   goldenCases,
@@ -16,92 +17,17 @@ import {
 } from "./support.js";
 
 const kCases = goldenCases();
-/** The operations: what makes them, what runs them, and the tensors that a run takes by place. */
-const kOps: Readonly<Record<string, { maker?: Caller; call: Caller; tensors: readonly string[] }>> = {
-  scaled_dot_product_attention: { call: "scaledDotProductAttention", tensors: ["query", "key", "value"] },
-  multihead_attention: {
-    maker: "multiheadAttention",
-    call: "MultiheadAttention.forward",
-    tensors: ["query", "key", "value"],
-  },
-  transformer_encoder_layer: {
-    maker: "transformerEncoderLayer",
-    call: "TransformerEncoderLayer.forward",
-    tensors: ["src"],
-  },
-  transformer_decoder_layer: {
-    maker: "transformerDecoderLayer",
-    call: "TransformerDecoderLayer.forward",
-    tensors: ["tgt", "memory"],
-  },
-  embedding: { maker: "embedding", call: "Embedding.forward", tensors: ["ids"] },
-};
 
-type Options = Record<string, unknown>;
-type AnyEngine = Engine | AsyncEngine;
+const readCase = ({ metadata, tensors }: Safetensors): Case => caseOf(
+  metadata.op ?? "", JSON.parse(metadata.options ?? "{}") as Options,
+  new Map([...tensors].filter(([name]) => !name.startsWith("expected."))));
 
-/** A case in the words of the API. */
-interface Case {
-  readonly maker: Caller | undefined;
-  readonly inputs: readonly (TensorLike | undefined)[];
-  readonly state: Record<string, TensorLike>;
-  readonly makerOptions: Options;
-  readonly options: Options;
-}
-
-/** What the API's maker does not know belongs to the call; a tensor that neither knows is a parameter. */
-function readCase(file: Safetensors): Case {
-  const op = kOps[file.metadata.op ?? ""];
-  if (!op) throw new Error(`no test knows the operation ${file.metadata.op}`);
-  const { maker, call, tensors } = op;
-  const made = new Set(maker ? optionNames(maker) : []);
-  const called = new Set(optionNames(call));
-  const read: Case = {
-    maker,
-    inputs: tensors.map((name) => file.tensors.get(name)),
-    state: {},
-    makerOptions: {},
-    options: {},
-  };
-  for (const [name, value] of Object.entries(JSON.parse(file.metadata.options ?? "{}") as Options)) {
-    const camel = toCamel(name);
-    const target = made.has(camel) ? read.makerOptions : read.options;
-    target[camel] = name === "stages" ? (value as string[]).map(toCamel) : value;
-  }
-  for (const [name, tensor] of file.tensors) {
-    if (name.startsWith("expected.") || tensors.includes(name)) continue;
-    if (called.has(toCamel(name))) read.options[toCamel(name)] = tensor;
-    else read.state[name] = tensor;
-  }
-  return read;
-}
-
-interface AnyLayer {
-  loadStateDict(state: Record<string, TensorLike>): unknown;
-  forward(...args: readonly unknown[]): AttentionResult | Promise<AttentionResult>;
-  dispose(): void;
-}
-
-type Makers = Readonly<Partial<Record<Caller, (options: Options) => unknown>>>;
-
-async function run(
-  engine: AnyEngine,
-  { maker, inputs, state, makerOptions, options }: Case,
-  more: Options = {},
-): Promise<AttentionResult> {
-  const all = { ...options, ...more };
-  const [query, key = query, value = key] = inputs;
-  if (!maker) return engine.scaledDotProductAttention(query as TensorLike, key as TensorLike, value as TensorLike, all);
-  const layer = (await (engine as never as Makers)[maker]?.(makerOptions)) as AnyLayer;
-  await layer.loadStateDict(state);
-  const result = await layer.forward(...inputs, all);
-  layer.dispose();
-  return result;
-}
+const runWith = (engine: AnyEngine, problem: Case, more: Options): Promise<AttentionResult> =>
+  run(engine, { ...problem, options: { ...problem.options, ...more } });
 
 async function scoreNormOf(engine: AnyEngine, problem: Case): Promise<number> {
   if (problem.maker === "embedding") return 0;
-  const { scores, biasedScores } = await run(engine, problem, {
+  const { scores, biasedScores } = await runWith(engine, problem, {
     backend: "reference",
     stages: ["scores", "biasedScores"],
   });
@@ -129,7 +55,7 @@ describe.each(kBuilds)("golden cases on the %s build", (simd) => {
     const expected = [...file.tensors].filter(([key]) => key.startsWith("expected."));
     expect(expected.length).toBeGreaterThan(0);
     for (const [backend, factor] of Object.entries(kFactors)) {
-      const results: Partial<Record<string, AttentionResult["output"]>> = await run(engine, problem, { backend });
+      const results: Partial<Record<string, AttentionResult["output"]>> = await runWith(engine, problem, { backend });
       // Nothing comes back that was not asked for.
       expect(Object.keys(results).sort()).toEqual(
         expected.map(([key]) => toCamel(key.slice("expected.".length))).sort(),

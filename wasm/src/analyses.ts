@@ -6,7 +6,7 @@ import type {
   T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
 } from "./analysis-types.js";
 import { HeadlensError } from "./errors.js";
-import { guarded, show, unwrap } from "./failures.js";
+import { guarded, reading, show, unwrap } from "./failures.js";
 import type { HeadlensModule } from "./module.js";
 import { type Caller, checkOptions, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
 import { Resource } from "./resource.js";
@@ -36,11 +36,13 @@ function projections(name: string, state: StateDict, prefix: string): Input[] {
     throw new HeadlensError("dtype", `${name} is ${show(state)}, expected an object of tensors`);
   }
   const known = [...kCircuitNames, ...kOtherNames];
-  const unexpected = Object.keys(state).filter((key) => !known.includes(key));
+  const entries = reading(name, () => Object.entries(state));
+  const unexpected = entries.map(([key]) => key).filter((key) => !known.includes(key));
   if (unexpected.length > 0) {
     throw new HeadlensError("value", `${name}: ${unexpected.join(", ")} unexpected; expected some of ${known.join(", ")}`);
   }
-  return kCircuitNames.flatMap((key) => state[key] === undefined ? [] : [floats(prefix + key, state[key])]);
+  const given = entries.filter(([key, tensor]) => kCircuitNames.includes(key) && tensor !== undefined);
+  return given.map(([key, tensor]) => floats(prefix + key, tensor));
 }
 
 /** The maps of all layers as one tensor [L,H,T,T]. */
@@ -48,11 +50,11 @@ function stacked(layers: unknown): Input {
   if (!Array.isArray(layers) || layers.length === 0) {
     throw new HeadlensError("dtype", `weights is ${show(layers)}, expected an array with a tensor [H,T,T] for each layer`);
   }
-  const inputs = layers.map((layer, i) => {
+  const inputs = reading("weights", () => Array.from(layers, (layer, i) => {
     const { shape: given, data } = floats(`weights[${i}]`, layer as TensorLike);
     const shape = given.length === 4 && given[0] === 1 ? given.slice(1) : given.length === 2 ? [1, ...given] : given;
     return { shape, data };
-  });
+  }));
   const shape = inputs[0]?.shape ?? [];
   const size = shape.reduce((product, n) => product * n, 1);
   const odd = inputs.findIndex((input) => input.shape.join() !== shape.join());

@@ -18,7 +18,11 @@ export function unwrap<T>(result: T | Failure, rename: (message: string) => stri
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  try {
+    return error instanceof Error ? error.message : String(error);
+  } catch {
+    return "an error that cannot be shown";
+  }
 }
 
 /** Whatever was thrown as a HeadlensError: itself if it is one, else wrapped as `code` with `context` before its message. */
@@ -36,10 +40,31 @@ export function guarded<T>(what: string, call: () => T): T {
   }
 }
 
-/** Shows a value in a message: short, and telling strings from numbers. */
-export function show(value: unknown): string {
+/** Reads what the caller gave, whose getters and proxies may throw anything. */
+export function reading<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw asHeadlensError(error, "value", `${name} cannot be read`);
+  }
+}
+
+function showItem(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
-  if (Array.isArray(value)) return value.length > 8 ? `[${value.slice(0, 8).join(",")},…]` : `[${value.join(",")}]`;
-  if (typeof value === "object" && value !== null) return value.constructor?.name ?? "object";
-  return String(value);
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "function") return "a function";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return "[…]";
+  const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
+  return typeof name === "string" && name !== "" ? name.slice(0, 60) : "object";
+}
+
+/** Shows a value in a message: short, telling strings from numbers, whatever the value is. */
+export function show(value: unknown): string {
+  try {
+    if (!Array.isArray(value)) return showItem(value);
+    return `[${Array.from(value.slice(0, 8), showItem).join(",")}${value.length > 8 ? ",…" : ""}]`;
+  } catch {
+    return "an object that cannot be read";
+  }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Scores the heads of a model without holding the thread: after some milliseconds of work others have their turn. */
 import { HeadlensError } from "./errors.js";
-import { guarded, show, unwrap } from "./failures.js";
+import { guarded, reading, show, unwrap } from "./failures.js";
 import type { FinderHandle, ModelHandle, RawModelCall } from "./module.js";
-import { checkAborted, checkFollowed, inApiWords, kRankMetrics, toCamel, toSnake } from "./names.js";
+import { checkAborted, checkFollowed, inApiWords, isListOf, kRankMetrics, toCamel, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
 import type { HeadScore, ModelInfo, ModelInput, RankedHead, RankOptions } from "./types.js";
 
@@ -13,11 +13,9 @@ function checkRank(given: unknown, vocabSize: number): RankOptions {
   const options = checkFollowed<RankOptions>("rankHeads", given);
   const expect = (name: keyof RankOptions, isRight: (value: unknown) => boolean, expected: string): void => {
     const value = options[name];
-    if (value === undefined || isRight(value)) return;
+    if (value === undefined || reading(`rankHeads: ${name}`, () => isRight(value))) return;
     throw new HeadlensError("option", `rankHeads: ${name} is ${show(value)}, expected ${expected}`);
   };
-  const isListOf = (isItem: (item: unknown) => boolean) => (value: unknown): boolean =>
-    Array.isArray(value) && value.every(isItem);
   const isId = (id: unknown): boolean => Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabSize;
   const isMetrics = isListOf((name) => kRankMetrics.includes(name as string));
   expect("metrics", (value) => isMetrics(value) && (value as unknown[]).length > 0, `a list of ${kRankMetrics.join(", ")}`);

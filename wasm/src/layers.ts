@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Layers with parameters: multi-head attention, and the transformer layers around it. */
 import { HeadlensError } from "./errors.js";
-import { guarded, show, unwrap } from "./failures.js";
+import { guarded, reading, show, unwrap } from "./failures.js";
 import type { CacheHandle, HeadlensModule, ProblemHandle } from "./module.js";
 import { type Caller, checkOptions, inApiWords, optionNames, toCamel, toRequest, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
@@ -21,7 +21,7 @@ export function compute(
     try {
       for (const input of inputs) feed(problem, input, inApiWords);
     } catch (error) {
-      problem.run("{}", null); // a run drops its inputs, failed or not: what was fed must not reach the next call
+      problem.run("", null); // no options at all: this fails, and drops what was fed, which must not reach the next call
       throw error;
     }
     unwrap(problem.run(json, cache), inApiWords);
@@ -38,9 +38,10 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
 
   /** `maker` is the engine's method; the module calls the operation the same in snake_case. */
   constructor(
-    module: HeadlensModule, maker: Caller, caller: Caller, options: O, namesOf: (options: O) => string[],
+    module: HeadlensModule, maker: Caller, caller: Caller, given: unknown, namesOf: (options: O) => string[],
     engine: Resource<unknown>,
   ) {
+    const options = checkOptions(maker, given) as O;
     const { json } = toRequest(maker, options);
     const problem = guarded(maker, () => unwrap(module.createProblem(toSnake(maker), json), inApiWords));
     super(maker, problem, engine);
@@ -53,14 +54,15 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
     if (typeof state !== "object" || (state as unknown) === null) {
       throw new HeadlensError("dtype", `state is ${show(state)}, expected an object of tensors`);
     }
-    const given = Object.keys(state);
+    const entries = reading("state", () => Object.entries(state));
+    const given = entries.map(([name]) => name);
     const missing = this.#names.filter((name) => !given.includes(name)).map((name) => `${name} missing`);
     const unexpected = given.filter((name) => !this.#names.includes(name)).map((name) => `${name} unexpected`);
     if (missing.length + unexpected.length > 0) {
       const faults = [...missing, ...unexpected].join(", ");
       throw new HeadlensError("value", `state: ${faults}; expected ${this.#names.join(", ")}`);
     }
-    const inputs = Object.entries(state).map(([name, tensor]) => floats(name, tensor));
+    const inputs = entries.map(([name, tensor]) => floats(name, tensor));
     guarded("loadStateDict", () => inputs.forEach((input) => feed(problem, input, inApiWords)));
   }
 
@@ -218,7 +220,8 @@ interface ForwardArguments {
 
 /** (options), (key, options) or (key, value, options), after the query. */
 function forwardArguments(rest: readonly unknown[]): ForwardArguments {
-  const at = rest.findIndex((argument, i) => i === 2 || (argument !== undefined && !isTensorLike(argument)));
+  const isTensor = (argument: unknown): boolean => reading("an argument", () => isTensorLike(argument));
+  const at = rest.findIndex((argument, i) => i === 2 || (argument !== undefined && !isTensor(argument)));
   if (at >= 0 && rest.slice(at + 1).some((argument) => argument !== undefined)) {
     const name = ["key", "value", "options"][at];
     throw new HeadlensError("dtype", `${name} is ${show(rest[at])}, expected a tensor { data, shape }`);
@@ -263,9 +266,10 @@ export class WasmDecoderLayer extends WasmLayer<TransformerLayerOptions> impleme
   }
 }
 
-export class WasmEmbedding extends WasmParametrized<EmbeddingOptions | undefined> implements Embedding {
+export class WasmEmbedding extends WasmParametrized<EmbeddingOptions> implements Embedding {
   constructor(module: HeadlensModule, options: EmbeddingOptions | undefined, engine: Resource<unknown>) {
-    const names = (): string[] => ["weight", ...(options?.positions === "learned" ? ["position_embeddings"] : [])];
+    const names = ({ positions }: EmbeddingOptions): string[] =>
+      ["weight", ...(positions === "learned" ? ["position_embeddings"] : [])];
     super(module, "embedding", "Embedding.forward", options, names, engine);
   }
 

@@ -2,11 +2,11 @@
 /** Models in Hugging Face form: their files, what they read, and the maps of their heads. */
 import type { WasmEngine } from "./engine.js";
 import { HeadlensError } from "./errors.js";
-import { asHeadlensError, guarded, show, unwrap } from "./failures.js";
+import { asHeadlensError, guarded, reading, show, unwrap } from "./failures.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "./files.js";
 import { rankHeads } from "./head-finder.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "./module.js";
-import { checkFollowed, checkOptions, inApiWords, toRequest } from "./names.js";
+import { checkFollowed, checkOptions, inApiWords, isListOf, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
 import { floats, isTensorLike } from "./tensors.js";
@@ -121,7 +121,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const call = {
       ...reading.call, keepHidden, keepValues,
       ...(zeroedToken !== undefined && { zeroedToken }), ...(zeroedLayer !== undefined && { zeroedLayer }),
-      ...(headMask && { headMask: shaped("headMask", headMask, [this.info.layers, this.info.heads]) }),
+      ...(headMask !== undefined && { headMask: shaped("headMask", headMask, [this.info.layers, this.info.heads]) }),
     };
     const attention = guarded("attend", () => unwrap(handle.attend(call), inApiWords));
     return new WasmModelAttention(attention, reading, this.info, checked.logits ?? false, this);
@@ -159,7 +159,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   #read(input: unknown, options: AttendOptions): Reading {
-    return this.info.image ? this.#readPicture(input) : this.#readText(input, options);
+    return reading("input", () => this.info.image ? this.#readPicture(input) : this.#readText(input, options));
   }
 
   #readText(input: unknown, options: AttendOptions): Reading {
@@ -192,7 +192,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const tokenizer = this.#reader as TextTokenizer;
     if (typeof input === "string") return tokenizer.encode(input, isFirst);
     if (!Array.isArray(input)) throw new HeadlensError("dtype", `text is ${show(input)}, expected a string or an array of token ids`);
-    (input as unknown[]).forEach((id, i) => checkIndex(`text: id ${i}`, id, this.info.vocabSize));
+    for (const [i, id] of (input as unknown[]).entries()) checkIndex(`text: id ${i}`, id, this.info.vocabSize);
     return { ids: [...input as number[]], tokens: tokenizer.pieces(input as number[]) };
   }
 
@@ -234,21 +234,19 @@ function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
   const options = checkOptions("attend", given) as AttendOptions;
   const expect = (name: keyof AttendOptions, isRight: (value: unknown) => boolean, expected: string): void => {
     const value = options[name];
-    if (value !== undefined && !isRight(value)) throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected ${expected}`);
+    if (value !== undefined && !reading(`attend: ${name}`, () => isRight(value))) throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected ${expected}`);
   };
   const isFlag = (value: unknown): boolean => typeof value === "boolean";
   const isBelow = (below: number) => (value: unknown): boolean =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
-  const isList = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
-    Array.isArray(value) && value.every(isItem);
   const kinds = Math.max(info.segments, 1);
   expect("logits", isFlag, "a boolean");
   expect("truncate", isFlag, "a boolean");
   expect("keepHidden", isFlag, "a boolean");
   expect("keepValues", isFlag, "a boolean");
   expect("textPair", (value) => typeof value === "string", "a string");
-  expect("segments", (value) => isList(value, isBelow(kinds)), `whole numbers from 0 to ${kinds - 1}`);
-  expect("paddingMask", (value) => isList(value, isFlag), "an array of booleans");
+  expect("segments", isListOf(isBelow(kinds)), `whole numbers from 0 to ${kinds - 1}`);
+  expect("paddingMask", isListOf(isFlag), "an array of booleans");
   expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
   expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
   return options;
@@ -342,7 +340,7 @@ class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
 
   step(input: string | readonly number[]): DecodingStep {
     const handle = this.held;
-    const { ids, tokens } = this.#encode(input, handle.length() === 0);
+    const { ids, tokens } = reading("input", () => this.#encode(input, handle.length() === 0));
     return guarded("step", () => {
       unwrap(handle.step(ids), inApiWords);
       const last = unwrap(handle.logits(ids.length - 1, ids.length), inApiWords);
@@ -368,14 +366,14 @@ function checkHead(info: ModelInfo, layer: number, head: number): void {
 }
 
 function checkRows(rows: unknown, length: number): [number, number] {
-  const [begin, end] = checkPair("rows", rows ?? [0, length], 0, length);
+  const [begin, end] = rows === undefined ? [0, length] : checkPair("rows", rows, 0, length);
   if (begin > end) throw new HeadlensError("value", `rows is ${show(rows)}, expected a first row that is not after the end`);
   return [begin, end];
 }
 
 function checkPair(name: string, pair: unknown, min: number, max: number): [number, number] {
   const isInRange = (n: unknown): boolean => Number.isInteger(n) && (n as number) >= min && (n as number) <= max;
-  if (!Array.isArray(pair) || pair.length !== 2 || !pair.every(isInRange)) {
+  if (!reading(name, () => isListOf(isInRange)(pair) && (pair as unknown[]).length === 2)) {
     const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
     throw new HeadlensError("value", `${name} is ${show(pair)}, expected two whole numbers ${range}`);
   }

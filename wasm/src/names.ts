@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
 import { HeadlensError } from "./errors.js";
-import { show } from "./failures.js";
+import { reading, show } from "./failures.js";
 import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MetricName,
@@ -14,6 +14,11 @@ import type {
   TransformerLayerOptions,
 } from "./types.js";
 
+/** Whether a value is an array of such items, without holes, which `every` would not see. */
+export function isListOf(isItem: (item: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => Array.isArray(value) && value.findIndex((item) => !isItem(item)) < 0;
+}
+
 /** Whether a model's source is one of the models in the package. */
 export function isBuiltIn(source: unknown): boolean {
   return source === "tiny";
@@ -21,7 +26,7 @@ export function isBuiltIn(source: unknown): boolean {
 
 /** Throws unless `source` is of a kind that a model can come from. */
 export function checkSource(source: unknown): asserts source is string | URL | readonly File[] {
-  const isFiles = Array.isArray(source) && source.every((file) => file instanceof Blob && "name" in file);
+  const isFiles = reading("source", () => isListOf((file) => file instanceof Blob && "name" in file)(source));
   if (typeof source !== "string" && !(source instanceof URL) && !isFiles) {
     throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or Files`);
   }
@@ -212,11 +217,14 @@ export function inApiWords(message: string): string {
 /** Throws unless `options` is an object whose every key the caller knows; gives the present ones. */
 export function checkOptions(caller: Caller, options: unknown): Record<string, unknown> {
   if (options === undefined) return {};
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
-  }
   const known = optionNames(caller);
-  const present = Object.entries(options).filter(([, value]) => value !== undefined);
+  const present = reading(`${caller}: options`, () => {
+    // Maps, promises and the like have options that nobody would see.
+    if (Object.prototype.toString.call(options) !== "[object Object]") {
+      throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
+    }
+    return Object.entries(options as object).filter(([, value]) => value !== undefined);
+  });
   for (const [name] of present) {
     if (!known.includes(name)) throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${known.join(", ")}`);
   }
@@ -225,11 +233,9 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
 
 /** What the module takes on trust. */
 const kChoices: Readonly<Record<string, readonly string[]>> = {
-  colormap: ["sequential", "diverging"], theme: ["light", "dark"], stages: [...Object.keys(kStages), ...Object.keys(kMemoryStages)],
-  metrics: Object.keys(kMetrics),
+  colormap: ["sequential", "diverging"], theme: ["light", "dark"],
 };
-/** Those that are lists of choices. */
-const kLists = ["stages", "metrics"];
+const kLists: Readonly<Record<string, readonly string[]>> = { stages: Object.keys(kStages), metrics: Object.keys(kMetrics) };
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];
 
@@ -239,10 +245,15 @@ function checkJson(name: string, value: unknown): void {
     throw new HeadlensError("option", `${name} is ${show(value)}, expected ${expected}`);
   };
   const choices = kChoices[name];
-  if (choices) {
-    const isKnown = (kLists.includes(name) ? Array.isArray(value) : typeof value === "string")
-      && [value].flat().every((item) => choices.includes(item as string));
-    if (!isKnown) refuse(`${kLists.includes(name) ? "a list of" : "one of"} ${choices.join(", ")}`);
+  const list = kLists[name];
+  if (list) {
+    if (!isListOf((item) => typeof item === "string")(value)) refuse("a list of names");
+    const unknown = (value as string[]).find((item) => !list.includes(item));
+    if (unknown !== undefined) {
+      throw new HeadlensError("option", `${name} names ${show(unknown)}, expected some of: ${list.join(", ")}`);
+    }
+  } else if (choices) {
+    if (!choices.includes(value as string)) refuse(`one of ${choices.join(", ")}`);
   } else if (kNumbers.includes(name)) {
     if (!Number.isFinite(value)) refuse("a finite number");
   } else if (kFlags.includes(name)) {
@@ -265,12 +276,14 @@ export function toRequest(caller: Caller, options: unknown): Request {
   const inputs: Input[] = [];
   for (const [name, value] of Object.entries(checkOptions(caller, options))) {
     const travel = known[name];
-    if (typeof travel === "function") {
-      inputs.push({ ...travel(name, value as TensorLike), name: toSnake(name) });
-    } else {
-      checkJson(name, value);
-      json[toSnake(name)] = Array.isArray(value) ? value.map((item: string) => toSnake(item)) : value;
-    }
+    reading(name, () => {
+      if (typeof travel === "function") {
+        inputs.push({ ...travel(name, value as TensorLike), name: toSnake(name) });
+      } else {
+        checkJson(name, value);
+        json[toSnake(name)] = Array.isArray(value) ? value.map((item: string) => toSnake(item)) : value;
+      }
+    });
   }
   return { json: JSON.stringify(json), inputs };
 }

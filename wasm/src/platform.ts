@@ -25,7 +25,7 @@ export function absoluteUrl(name: string, source: string | URL, platform: Platfo
   try {
     return new URL(source, platform.baseUrl());
   } catch (error) {
-    throw new HeadlensError("value", `${name} is ${show(String(source))}, which is no URL`, { cause: error });
+    throw new HeadlensError("value", `${name} is ${show(source)}, which is no URL`, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
 import { proxy, type Remote, wrap } from "comlink";
 import { HeadlensError } from "./errors.js";
-import { asHeadlensError } from "./failures.js";
+import { asHeadlensError, reading } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
 import { type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
@@ -113,7 +113,7 @@ abstract class RemoteObject extends Resource<number> {
     signal?.addEventListener("abort", onAbort);
     try {
       checkAborted(method, { ...(signal && { signal }) });
-      const args = [...argsOf(), options].map(cloneable);
+      const args = reading("an argument", () => [...argsOf(), options].map(cloneable));
       const listener = onProgress && proxy((...progress: number[]) => { onProgress(...progress); });
       return await this.connection.ask((remote) => remote.invokeFollowed(call, id, method, args, listener));
     } finally {

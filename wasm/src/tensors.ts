@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caller's tensors to inputs of the wasm module: every claim about data and shape is checked here, before anything is copied. */
 import { HeadlensError } from "./errors.js";
-import { show, unwrap } from "./failures.js";
+import { reading, show, unwrap } from "./failures.js";
 import type { ProblemHandle, RawInput } from "./module.js";
 import type { TensorLike } from "./types.js";
 
@@ -21,12 +21,14 @@ function kindOf(data: unknown): string {
 function shapeOf(name: string, tensor: TensorLike): number[] {
   const shape: unknown = "shape" in tensor ? tensor.shape : tensor.dims;
   if (!Array.isArray(shape)) throw new HeadlensError("shape", `${name}: shape is ${show(shape)}, expected an array of numbers`);
+  const sizes: number[] = [];
   for (const size of shape as unknown[]) {
     if (!Number.isSafeInteger(size) || (size as number) < 0) {
       throw new HeadlensError("shape", `${name}: shape ${show(shape)} holds ${show(size)}, expected whole numbers from 0 up`);
     }
+    sizes.push(size as number);
   }
-  return [...shape as number[]];
+  return sizes;
 }
 
 const kFloatKinds = ["Float32Array", "Float64Array", "Int32Array", "array of number"];
@@ -40,16 +42,19 @@ interface Checked {
 }
 
 function checked(name: string, tensor: unknown, kinds: readonly string[]): Checked {
-  if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
-  const kind = kindOf(tensor.data);
-  if (!kinds.includes(kind)) throw new HeadlensError("dtype", `${name}: data is ${kind}, expected ${kinds.join(", ")}`);
-  const shape = shapeOf(name, tensor);
-  const size = shape.reduce((product, n) => product * n, 1);
-  if (size !== tensor.data.length) {
-    throw new HeadlensError("shape", `${name}: data has ${tensor.data.length} values, but shape ${show(shape)} has ${size}`);
-  }
-  if (Array.isArray(tensor.data)) checkElements(name, tensor.data as unknown[]);
-  return { kind, shape, data: tensor.data };
+  return reading(name, () => {
+    if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
+    const { data } = tensor;
+    const kind = kindOf(data);
+    if (!kinds.includes(kind)) throw new HeadlensError("dtype", `${name}: data is ${kind}, expected ${kinds.join(", ")}`);
+    const shape = shapeOf(name, tensor);
+    const size = shape.reduce((product, n) => product * n, 1);
+    if (size !== data.length) {
+      throw new HeadlensError("shape", `${name}: data has ${data.length} values, but shape ${show(shape)} has ${size}`);
+    }
+    if (Array.isArray(data)) checkElements(name, data as unknown[]);
+    return { kind, shape, data };
+  });
 }
 
 /** Typed arrays convert anything with Number(), silently: a stray string or undefined must not become a number. */

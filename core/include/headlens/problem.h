@@ -41,7 +41,8 @@ class Problem {
   /// With a `cache`, self-attention appends its keys and values there and attends to all that it keeps.
   Results Run(std::string_view options = "{}", KvCache* cache = nullptr);
 
-  /// Number of parameters of the layer that the options describe; 0 for an operation without any.
+  /// Number of parameters of the layer that the options describe; 0 for other operations. Throws when the options that
+  /// describe it are wrong.
   Index ParameterCount() const;
 
  private:

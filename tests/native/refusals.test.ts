@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The table of refusals (tests/refusals) through `headlens attend`: each is one line and exit status 2, and nothing is written. */
+import { existsSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { filled, kThemes, type Options, type RightCase, type Tensors, type WrongCase } from "../refusals.js";
+import { writeSafetensors } from "../safetensors.js";
+import { headlens, succeeds, temporaryFolder } from "./support.js";
+
+const inFolder = temporaryFolder();
+
+/** Both as one JSON object; the second may be text that JavaScript's numbers cannot say. */
+function merged(right: Options, wrong: Options | string): string {
+  if (typeof wrong !== "string") return JSON.stringify({ ...right, ...wrong });
+  const before = JSON.stringify(right).slice(0, -1);
+  return before + (before === "{" ? "" : ",") + wrong.slice(1);
+}
+
+function writeCase(path: string, op: string, { parameters, inputs }: RightCase, options: string, tensors: Tensors = {}): void {
+  const all = Object.entries({ ...parameters, ...inputs, ...tensors }).map(([name, tensor]) => [name, filled(tensor)]);
+  writeFileSync(path, writeSafetensors(Object.fromEntries(all), { op, options }));
+}
+
+function isRefused(path: string, { code, says }: WrongCase, ...more: readonly string[]): void {
+  const out = inFolder("result.safetensors");
+  const { status, stdout, stderr } = headlens(["attend", path, "--out", out, ...more]);
+  expect(stderr.slice(0, `headlens: ${path}: ${code} error: ${says}`.length)).toBe(`headlens: ${path}: ${code} error: ${says}`);
+  expect(stderr.indexOf("\n")).toBe(stderr.length - 1);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(existsSync(out)).toBe(false);
+}
+
+/** --set's NAME=VALUE for each option. */
+function assignments(options: Options | string): string[] {
+  const given = typeof options === "string"
+    ? [/^\{"(\w+)": (.*)\}$/.exec(options)?.slice(1) ?? []]
+    : Object.entries(options).map(([name, value]) => [name, JSON.stringify(value)]);
+  return given.flatMap(([name, value]) => ["--set", `${name}=${value}`]);
+}
+
+describe.each(kThemes)("$op, $theme", ({ op, right, wrong }) => {
+  test("in a case file", () => {
+    const path = inFolder("wrong.safetensors");
+    for (const one of wrong) {
+      writeCase(path, op, right, merged(right.options, one.options), one.tensors);
+      isRefused(path, one);
+    }
+  });
+
+  test("with --set, on a case file that is right", () => {
+    const path = inFolder("right.safetensors");
+    writeCase(path, op, right, JSON.stringify(right.options));
+    succeeds(["attend", path, "--out", inFolder("right.out.safetensors")]);
+    for (const one of wrong) {
+      if (Object.keys(one.tensors).length === 0) isRefused(path, one, ...assignments(one.options));
+    }
+  });
+});
