@@ -15,9 +15,10 @@ function merged(right: Options, wrong: Options | string): string {
   return before + (before === "{" ? "" : ",") + wrong.slice(1);
 }
 
-function writeCase(path: string, op: string, { parameters, inputs }: RightCase, options: string, tensors: Tensors = {}): void {
-  const all = Object.entries({ ...parameters, ...inputs, ...tensors }).map(([name, tensor]) => [name, filled(tensor)]);
-  writeFileSync(path, writeSafetensors(Object.fromEntries(all), { op, options }));
+function writeCase(path: string, op: string, right: RightCase, options: string, tensors: Tensors = {}): void {
+  const all = Object.entries({ ...right.parameters, ...right.inputs, ...tensors });
+  const given = Object.fromEntries(all.map(([name, tensor]) => [name, filled(tensor)] as const));
+  writeFileSync(path, writeSafetensors(given, { op, options }));
 }
 
 function isRefused(path: string, { code, says }: WrongCase, ...more: readonly string[]): void {

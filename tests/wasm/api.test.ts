@@ -113,7 +113,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       [{ scale: NaN }, "option", /scale is NaN, expected a finite number/],
       [{ scale: Infinity }, "option", /scale is Infinity/],
       [{ scale: 1n }, "option", /scale is 1/],
-      [{ stages: ["sores"] }, "option", /stages is \[sores\], expected a list of .*scaledScores/],
+      [{ stages: ["sores"] }, "option", /stages names "sores", expected some of: .*scaledScores/],
       [{ stages: "scores" }, "option", /stages is "scores"/],
       [{ backend: "gpu" }, "option", /"gpu"/, /simd/, /reference/],
       [{ conventions: "numpy" }, "option", /conventions is "numpy"/, /torch-sdpa/],

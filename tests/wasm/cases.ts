@@ -73,7 +73,9 @@ export interface AnyLayer {
 type Makers = Readonly<Partial<Record<Caller, (options: Options) => AnyLayer | Promise<AnyLayer>>>>;
 
 /** The case's layer with its parameters; undefined for an operation that has none. */
-export async function makeLayer(engine: AnyEngine, { maker, makerOptions, state }: Case): Promise<AnyLayer | undefined> {
+export async function makeLayer(
+  engine: AnyEngine, { maker, makerOptions, state }: Case,
+): Promise<AnyLayer | undefined> {
   if (!maker) return undefined;
   const layer = await (engine as never as Makers)[maker]?.(makerOptions);
   try {

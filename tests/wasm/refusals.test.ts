@@ -19,10 +19,11 @@ function tensorLike(tensor: Filled): TensorLike {
   }
 }
 
-const inApi = (op: string, { parameters, inputs, options }: RightCase, more: Options = {}, tensors: Tensors = {}): Case => {
-  const all = Object.entries({ ...parameters, ...inputs, ...tensors }).map(([name, tensor]) => [name, tensorLike(tensor)] as const);
-  return caseOf(op, { ...options, ...more }, new Map(all), (name) => name in parameters);
-};
+function inApi(op: string, right: RightCase, more: Options = {}, tensors: Tensors = {}): Case {
+  const all = Object.entries({ ...right.parameters, ...right.inputs, ...tensors });
+  const given = new Map(all.map(([name, tensor]) => [name, tensorLike(tensor)] as const));
+  return caseOf(op, { ...right.options, ...more }, given, (name) => name in right.parameters);
+}
 
 const kPlaces: Readonly<Record<string, string>> = { query: "q", key: "k", value: "v" };
 

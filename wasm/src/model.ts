@@ -178,6 +178,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     if (count === 0 || (count > maxPositions && !truncate)) {
       throw new HeadlensError("value", `text has ${count} tokens, expected 1 to ${maxPositions}`);
     }
+    for (const [name, list] of [["segments", segments], ["paddingMask", paddingMask]] as const) {
+      if (list?.length === 0) { // to the module it would be as good as none
+        throw new HeadlensError("shape", `attend: ${name} is [], expected one for each of ${count} tokens`);
+      }
+    }
     const cut = <T>(values: readonly T[]): T[] => values.slice(0, maxPositions);
     const kinds = segments ?? encoded.segments;
     const call = {

@@ -235,7 +235,9 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
 const kChoices: Readonly<Record<string, readonly string[]>> = {
   colormap: ["sequential", "diverging"], theme: ["light", "dark"],
 };
-const kLists: Readonly<Record<string, readonly string[]>> = { stages: Object.keys(kStages), metrics: Object.keys(kMetrics) };
+const kLists: Readonly<Record<string, readonly string[]>> = {
+  stages: Object.keys(kStages), metrics: Object.keys(kMetrics),
+};
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];
 

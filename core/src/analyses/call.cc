@@ -34,11 +34,16 @@ Index AnalysisCall::NeedCount(const char* name, Index least) {
   throw Error(ErrorCode::kOption, std::string(name) + " is missing, expected a whole number");
 }
 
+Index AnalysisCall::Length(const char* name, const Given& list) {
+  const Index count = ElementCount(list.shape);
+  if (list.shape.size() == 1 && count > 0) return count;  // an empty one would be as good as none
+  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(list.shape) + ", expected a list");
+}
+
 std::span<const std::uint8_t> AnalysisCall::Flags(const char* name) {
   const Given* input = args.Find(name);
   if (!input) return {};
-  if (input->shape.size() != 1) ExpectSizes(name, input->shape, {ElementCount(input->shape)});
-  return {args.Booleans(name, *input), static_cast<std::size_t>(ElementCount(input->shape))};
+  return {args.Booleans(name, *input), static_cast<std::size_t>(Length(name, *input))};
 }
 
 MapInfo AnalysisCall::Info() {
@@ -55,17 +60,21 @@ MapInfo AnalysisCall::Info() {
   info.padded_keys = Flags("padded_keys");
   info.special = Flags("special");
   if (const Given* tokens = args.Find("tokens")) {
-    const Index count = ElementCount(tokens->shape);
-    ExpectSizes("tokens", tokens->shape, {count});
+    const Index count = Length("tokens", *tokens);
     info.tokens = {args.Integers("tokens", *tokens, std::numeric_limits<std::int32_t>::min(),
                                  std::numeric_limits<std::int32_t>::max()),
                    static_cast<std::size_t>(count)};
     info.repeat = FindRepeat(info.tokens);
   }
-  if (options.Has("repeat_length"))
-    info.repeat = {options.Count("repeat_begin", 0, 0), options.Count("repeat_length", 0, 1)};
+  const Index repeat_begin = options.Count("repeat_begin", 0, 0);
+  if (options.Has("repeat_length")) {
+    info.repeat = {repeat_begin, options.Count("repeat_length", 0, 1)};
+  } else if (options.Has("repeat_begin")) {
+    throw Error(ErrorCode::kOption, "repeat_begin needs repeat_length");
+  }
   info.grid = {options.Count("patch_prefix", 0, 0), options.Count("patch_columns", 0, 1),
-               options.Number("patch_size", 1.0)};
+               options.Single("patch_size", 1.0f)};
+  ExpectPositive("patch_size", static_cast<float>(info.grid.patch_size));
   return info;
 }
 

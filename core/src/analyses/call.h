@@ -60,6 +60,8 @@ class AnalysisCall {
  private:
   static Shape Fit(const char* name, Shape shape, std::size_t rank);
   const float* FiniteFloats(const char* name);
+  /// Elements of a list, which must have some.
+  static Index Length(const char* name, const Given& list);
   std::span<const std::uint8_t> Flags(const char* name);
 };
 

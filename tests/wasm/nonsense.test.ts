@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What only JavaScript can give: each option and each tensor of each call as something that makes no sense there. */
+import { HeadlensError, load, type Engine, type Model, type TensorLike } from "headlens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Caller, optionNames } from "../../wasm/src/names.js";
+import { kRight } from "../refusals.js";
+import { caseOf, makeLayer, type AnyLayer } from "./cases.js";
+import { layerState, random } from "./support.js";
+
+type Given = Record<string, unknown>;
+
+let engine: Engine;
+let model: Model;
+const kLayers: Record<string, AnyLayer> = {};
+
+const kLayerOptions = { embedDim: 8, numHeads: 2, batchFirst: true };
+const kState = layerState(1, 8);
+const q = random(1, 2, 2, 3, 4);
+const x = random(2, 2, 3, 8);
+const kWeights = { data: new Float32Array(18).fill(1 / 3), shape: [2, 3, 3] };
+const kValues = random(3, 2, 3, 4);
+const kOut = random(4, 8, 8);
+const kIds = { data: Int32Array.of(0, 1, 2), shape: [3] };
+const kText = "The cat sat.";
+
+beforeAll(async () => {
+  engine = await load({ simd: "baseline" });
+  model = await engine.loadModel("tiny");
+  for (const [op, { parameters, options }] of Object.entries(kRight)) {
+    const state = Object.entries(parameters).map(([name, [, shape]]) => [name, random(5, ...shape)] as const);
+    const made = await makeLayer(engine, caseOf(op, options, new Map(state)));
+    if (made) kLayers[op] = made;
+  }
+});
+afterAll(() => engine.dispose());
+
+const layer = (op: string): AnyLayer => kLayers[op] as AnyLayer;
+const disposed = (made: { dispose(): void }): void => { made.dispose(); };
+const withCache = async (op: string, input: TensorLike, options: Given): Promise<void> => {
+  const cache = (layer(op) as never as { startCache(): AnyLayer }).startCache();
+  try {
+    await cache.forward(input, options);
+  } finally {
+    cache.dispose();
+  }
+};
+
+/** Every call that takes options, with whatever else it needs. */
+const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
+  scaledDotProductAttention: (o: Given) => engine.scaledDotProductAttention(q, q, q, o),
+  multiheadAttention: (o: Given) => {
+    const mha = engine.multiheadAttention({ ...kLayerOptions, ...o });
+    try {
+      mha.loadStateDict(kState);
+      mha.forward(x);
+    } finally {
+      mha.dispose();
+    }
+  },
+  "MultiheadAttention.forward": (o: Given) => layer("multihead_attention").forward(x, o),
+  transformerEncoderLayer: (o: Given) => makeAndRun("transformer_encoder_layer", o),
+  "TransformerEncoderLayer.forward": (o: Given) => layer("transformer_encoder_layer").forward(x, o),
+  transformerDecoderLayer: (o: Given) => makeAndRun("transformer_decoder_layer", o),
+  "TransformerDecoderLayer.forward": (o: Given) => layer("transformer_decoder_layer").forward(x, x, o),
+  embedding: (o: Given) => disposed(engine.embedding(o)),
+  "Embedding.forward": (o: Given) => layer("embedding").forward(kIds, o),
+  startCache: (o: Given) => disposed(engine.cachedAttention(o)),
+  "CachedAttention.forward": (o: Given) => {
+    const cache = engine.cachedAttention();
+    try {
+      cache.forward(q, q, q, o);
+    } finally {
+      cache.dispose();
+    }
+  },
+  "MultiheadAttention.startCache.forward": (o: Given) => withCache("multihead_attention", x, o),
+  "TransformerEncoderLayer.startCache.forward": (o: Given) => withCache("transformer_encoder_layer", x, o),
+  metrics: () => engine.metrics(),
+  headMetrics: (o: Given) => engine.headMetrics(kWeights, o),
+  headSimilarity: (o: Given) => engine.headSimilarity(kWeights, o),
+  headImportance: () => engine.headImportance(kValues),
+  pruningCurve: () => engine.pruningCurve(kValues),
+  rollout: (o: Given) => engine.rollout([kWeights], o),
+  flow: (o: Given) => engine.flow([kWeights], o),
+  weightedMap: (o: Given) => engine.weightedMap(kWeights, kValues, o),
+  layerNorms: () => engine.layerNorms(kWeights, kValues, kOut),
+  mixingRatio: (o: Given) => engine.mixingRatio(kWeights, kValues, kOut, o),
+  valueZeroing: (o: Given) => engine.valueZeroing(kWeights, kValues, kOut, o),
+  circuits: (o: Given) => engine.circuits(circuitState(), { numHeads: 2, ...o }),
+  compositionScores: (o: Given) => engine.compositionScores(circuitState(), circuitState(), { numHeads: 2, ...o }),
+  sinusoidalPositions: ({ length = 2, width = 4, offset }: Record<string, number>) =>
+    engine.sinusoidalPositions(length, width, offset),
+  alibiSlopes: ({ heads = 2 }: Record<string, number>) => engine.alibiSlopes(heads),
+  t5Bucket: ({ distance = 1, ...o }: Record<string, number>) => engine.t5Bucket(distance, o),
+  colorize: (o: Given) => engine.colorize(random(1, 2, 2), o),
+  colorbar: (o: Given) => engine.colorbar(4, o),
+  pixels: (o: Given) => attended((attention) => attention.pixels(0, 0, o)),
+  map: (o: Given) => attended((attention) => attention.map(0, 0, o)),
+  logits: (o: Given) => attended((attention) => attention.logits(o)),
+  attend: (o: Given) => disposed(model.attend("paddingMask" in o || "segments" in o ? [1, 2, 3] : kText, o)),
+  load: async (o: Given) => disposed(await load(o as never)),
+  loadModel: async (o: Given) => disposed(await engine.loadModel("tiny", o)),
+  rankHeads: (o: Given) => model.rankHeads([[1, 2, 3]], { metrics: ["previous"], ...o }),
+};
+
+function circuitState(): Record<string, TensorLike> {
+  return { in_proj_weight: random(6, 24, 8), "out_proj.weight": kOut };
+}
+
+async function makeAndRun(op: string, options: Given): Promise<void> {
+  const { parameters, ...right } = kRight[op] ?? { parameters: {}, options: {} };
+  const state = Object.entries(parameters).map(([name, [, shape]]) => [name, random(5, ...shape)] as const);
+  const problem = caseOf(op, right.options, new Map(state));
+  const made = await makeLayer(engine, { ...problem, makerOptions: { ...problem.makerOptions, ...options } });
+  try {
+    await made?.forward(x, ...(op.includes("decoder") ? [x] : []));
+  } finally {
+    made?.dispose();
+  }
+}
+
+function attended(use: (attention: ReturnType<Model["attend"]>) => unknown): void {
+  const attention = model.attend(kText, { logits: true });
+  try {
+    use(attention);
+  } finally {
+    attention.dispose();
+  }
+}
+
+/** What an option needs beside it to be asked for at all. */
+const kBeside: Readonly<Record<string, Given>> = {
+  topK: { normalizer: "top_k" }, sigmoidBias: { normalizer: "sigmoid" },
+  rotaryDim: { rotary: "half" }, rotaryBase: { rotary: "half" }, rotaryScale: { rotary: "half" },
+  t5Bidirectional: { t5Bias: random(1, 8, 2) }, t5MaxDistance: { t5Bias: random(1, 8, 2) },
+  prefixLens: { isCausal: true }, queryDocuments: { keyDocuments: { data: new Int32Array(6), shape: [2, 3] } },
+  pastKey: { pastValue: random(1, 2, 2, 1, 4) }, pastValue: { pastKey: random(1, 2, 2, 1, 4) },
+};
+/** A decoder layer has its own name for isCausal. */
+const besides = (caller: Caller, name: string): Given =>
+  caller === "TransformerDecoderLayer.forward" && name === "prefixLens" ? { tgtIsCausal: true } : kBeside[name] ?? {};
+
+const thrower = (): never => { throw new TypeError("not to be read"); };
+const hostile = <T extends object>(target: T): T => new Proxy(target, { get: thrower, has: thrower, ownKeys: thrower });
+const detached = (): Float32Array => {
+  const data = new Float32Array(4);
+  structuredClone(data.buffer, { transfer: [data.buffer] });
+  return data;
+};
+const kFour = new Float32Array(4);
+const deep = Array.from({ length: 100_000 }).reduce((inner: unknown[]) => [inner], []);
+
+/** Tensors that nothing takes, and what is none. */
+const kNoTensors: readonly (readonly [string, unknown])[] = [
+  ["data that do not fill the shape", { data: kFour, shape: [5] }],
+  ["data with a hole", { data: [1, , 3, 4], shape: [4] }], // eslint-disable-line no-sparse-arrays -- that is what is tested
+  ["a size that is NaN", { data: kFour, shape: [NaN] }],
+  ["a negative size", { data: kFour, shape: [-4] }],
+  ["a size beyond all memory", { data: kFour, shape: [2 ** 53] }],
+  ["a shape with a hole", { data: kFour, shape: [, 4] }], // eslint-disable-line no-sparse-arrays -- that is what is tested
+  ["a shape that is none", { data: kFour, shape: "4" }],
+  ["a detached buffer", { data: detached(), shape: [4] }],
+  ["data that throw", { get data() { return thrower(); }, shape: [4] }],
+  ["a shape that throws", { data: kFour, get shape() { return thrower(); } }],
+  ["an array that throws", { data: hostile([1, 2, 3, 4]), shape: [4] }],
+  ["an object that throws", hostile({})],
+  ["views of no numbers", { data: new DataView(new ArrayBuffer(4)), shape: [4] }],
+  ["big integers", { data: [1n, 2n], shape: [2] }],
+];
+const kNonsense: readonly (readonly [string, unknown])[] = [
+  ["null", null], ["NaN", NaN], ["Infinity", Infinity], ["-1.5", -1.5], ["\"x\"", "x"], ["{}", {}], ["[]", []], ["a list of null", [null]],
+  ["a function", () => 1], ["a symbol", Symbol("x")], ["a bigint", 1n], ["a Map", new Map()], ["no prototype", Object.create(null)],
+  ["a list nested deep", deep], ["a list with a hole", [, "x"]], // eslint-disable-line no-sparse-arrays -- that is what is tested
+  ...kNoTensors,
+];
+
+/** The nonsense that does make sense. */
+const kSense: Readonly<Record<string, readonly string[]>> = {
+  scale: ["-1.5"], sink: ["-1.5"], sigmoidBias: ["-1.5"], min: ["-1.5"], max: ["-1.5"], // any number
+  stages: ["[]"], specialTokens: ["[]"], // none
+  onProgress: ["a function"],
+};
+
+async function thrownBy(call: () => unknown): Promise<unknown> {
+  try {
+    await call();
+  } catch (error) {
+    return error;
+  }
+  return "nothing";
+}
+
+const kCallers = Object.keys(kCalls) as Caller[];
+const kOptions = kCallers.flatMap((caller) => optionNames(caller).map((name) => [caller, name] as const));
+
+describe("every option of every call", () => {
+  test.each(kOptions)("%s: %s", async (caller, name) => {
+    const call = (value: unknown): unknown => kCalls[caller]({ ...besides(caller, name), [name]: value } as never);
+    for (const [what, value] of kNonsense) {
+      const thrown = await thrownBy(() => call(value));
+      if (kSense[name]?.includes(what)) {
+        expect(thrown, `${what} makes sense`).toBe("nothing");
+      } else {
+        expect(thrown, what).toBeInstanceOf(HeadlensError);
+        const { code, message } = thrown as HeadlensError;
+        // A file that is not there is called by its address.
+        expect(message, what).toContain(name === "wasmUrl" && what === "\"x\"" ? "/x/" : name);
+        expect(message.length).toBeLessThan(1500);
+        expect(["internal", "memory"], `${what}: ${message}`).not.toContain(code);
+      }
+    }
+  });
+
+  test.each(kCallers)("%s: absent is as good as not named", async (caller) => {
+    const none = optionNames(caller).filter((name) => !["embedDim", "numHeads", "dimFeedforward"].includes(name)).map((name) => [name, undefined]);
+    expect(await thrownBy(() => kCalls[caller](Object.fromEntries(none) as never))).toBe("nothing");
+  });
+
+  const kNoOptions = kNonsense.filter(([what]) => !["{}", "no prototype"].includes(what));
+  const kTaken = ["sinusoidalPositions", "alibiSlopes", "t5Bucket", "multiheadAttention", "circuits", "compositionScores",
+    "transformerEncoderLayer", "transformerDecoderLayer", "attend", "rankHeads"]; // made of or with options of ours here
+  const kWhole = kCallers.filter((caller) => optionNames(caller).length > 0 && !kTaken.includes(caller));
+  test.each(kWhole)("%s: options that are none", async (caller) => {
+    for (const [what, options] of kNoOptions) {
+      expect(await thrownBy(() => kCalls[caller](options as never)), what).toBeInstanceOf(HeadlensError);
+    }
+  });
+});
+
+/** Every argument that is a tensor, or more. */
+const kArguments: readonly (readonly [string, (given: never) => unknown])[] = [
+  ["q", (t: TensorLike) => engine.scaledDotProductAttention(t, q, q)],
+  ["k", (t: TensorLike) => engine.scaledDotProductAttention(q, t, q)],
+  ["v", (t: TensorLike) => engine.scaledDotProductAttention(q, q, t)],
+  ["query", (t: TensorLike) => layer("multihead_attention").forward(t)],
+  ["key", (t: TensorLike) => layer("multihead_attention").forward(x, t, x)],
+  ["src", (t: TensorLike) => layer("transformer_encoder_layer").forward(t)],
+  ["memory", (t: TensorLike) => layer("transformer_decoder_layer").forward(x, t)],
+  ["ids", (t: TensorLike) => layer("embedding").forward(t)],
+  ["a cache's token", (t: TensorLike) => withCache("multihead_attention", t, {})],
+  ["a state", (t: Record<string, TensorLike>) => layer("multihead_attention").loadStateDict(t)],
+  ["a parameter", (t: TensorLike) => layer("multihead_attention").loadStateDict({ ...kState, in_proj_weight: t })],
+  ["weights", (t: TensorLike) => engine.headMetrics(t)],
+  ["contributions", (t: TensorLike) => engine.headImportance(t)],
+  ["output", (t: TensorLike) => engine.pruningCurve(kValues, t)],
+  ["layers", (t: TensorLike[]) => engine.rollout(t)],
+  ["a layer", (t: TensorLike) => engine.flow([t])],
+  ["values", (t: TensorLike) => engine.weightedMap(kWeights, t)],
+  ["outWeight", (t: TensorLike) => engine.layerNorms(kWeights, kValues, t)],
+  ["circuits' state", (t: Record<string, TensorLike>) => engine.circuits(t, { numHeads: 2 })],
+  ["later", (t: Record<string, TensorLike>) => engine.compositionScores(circuitState(), t, { numHeads: 2 })],
+  ["matrix", (t: TensorLike) => engine.colorize(t)],
+  ["steps", (n: number) => engine.colorbar(n)],
+  ["source", (source: string) => engine.loadModel(source)],
+  ["input", (input: string) => disposed(model.attend(input))],
+  ["ids of a text", (id: number) => disposed(model.attend([id]))],
+  ["inputs", (inputs: string[]) => model.rankHeads(inputs)],
+  ["an input", (input: string) => model.rankHeads([input])],
+  ["layer", (n: number) => attended((attention) => attention.map(n, 0))],
+  ["head", (n: number) => attended((attention) => attention.pixels(0, n))],
+  ["step", (input: string) => {
+    const decoding = model.startDecoding();
+    try {
+      decoding.step(input);
+    } finally {
+      decoding.dispose();
+    }
+  }],
+];
+
+describe("every argument", () => {
+  test.each(kArguments)("%s", async (name, call) => {
+    // A text may say anything.
+    const isText = ["input", "an input", "step"].includes(name);
+    for (const [what, value] of kNonsense.filter(([what]) => !(isText && what === "\"x\""))) {
+      const thrown = await thrownBy(() => call(value as never));
+      expect(thrown, what).toBeInstanceOf(HeadlensError);
+      expect((thrown as HeadlensError).code, `${what}: ${(thrown as HeadlensError).message}`).not.toBe("internal");
+    }
+  });
+
+  test("lists with holes are no lists of ids", () => {
+    const holed = [1, , 3] as number[]; // eslint-disable-line no-sparse-arrays -- that is what is tested
+    expect(() => model.attend(holed)).toThrow(HeadlensError);
+    const layers = [, kWeights] as never; // eslint-disable-line no-sparse-arrays -- that is what is tested
+    expect(() => engine.rollout(layers)).toThrow(HeadlensError);
+  });
+});
+
+test("after all of it the numbers are the same, and the heap is no larger", async () => {
+  const before = engine.scaledDotProductAttention(q, q, q);
+  const heap = engine.heapBytes();
+  for (const [caller, name] of kOptions.filter(([caller]) => !["load", "loadModel", "rankHeads"].includes(caller))) {
+    for (const [, value] of kNonsense) {
+      await thrownBy(() => kCalls[caller]({ ...besides(caller, name), [name]: value } as never));
+    }
+  }
+  for (const [, call] of kArguments) for (const [, value] of kNonsense) await thrownBy(() => call(value as never));
+  expect(engine.scaledDotProductAttention(q, q, q)).toEqual(before);
+  expect(engine.heapBytes()).toBeLessThanOrEqual(heap);
+});
