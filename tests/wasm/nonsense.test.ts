@@ -36,10 +36,10 @@ afterAll(() => engine.dispose());
 
 const layer = (op: string): AnyLayer => kLayers[op] as AnyLayer;
 const disposed = (made: { dispose(): void }): void => { made.dispose(); };
-const withCache = async (op: string, input: TensorLike, options: Given): Promise<void> => {
+const withCache = async (op: string, inputs: readonly TensorLike[], options: Given): Promise<void> => {
   const cache = (layer(op) as never as { startCache(): AnyLayer }).startCache();
   try {
-    await cache.forward(input, options);
+    await cache.forward(...inputs, options);
   } finally {
     cache.dispose();
   }
@@ -73,8 +73,9 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
       cache.dispose();
     }
   },
-  "MultiheadAttention.startCache.forward": (o: Given) => withCache("multihead_attention", x, o),
-  "TransformerEncoderLayer.startCache.forward": (o: Given) => withCache("transformer_encoder_layer", x, o),
+  "MultiheadAttention.startCache.forward": (o: Given) => withCache("multihead_attention", [x], o),
+  "TransformerEncoderLayer.startCache.forward": (o: Given) => withCache("transformer_encoder_layer", [x], o),
+  "TransformerDecoderLayer.startCache.forward": (o: Given) => withCache("transformer_decoder_layer", [x, x], o),
   metrics: () => engine.metrics(),
   headMetrics: (o: Given) => engine.headMetrics(kWeights, o),
   headSimilarity: (o: Given) => engine.headSimilarity(kWeights, o),
@@ -138,7 +139,7 @@ const kBeside: Readonly<Record<string, Given>> = {
 };
 /** A decoder layer has its own name for isCausal. */
 const besides = (caller: Caller, name: string): Given =>
-  caller === "TransformerDecoderLayer.forward" && name === "prefixLens" ? { tgtIsCausal: true } : kBeside[name] ?? {};
+  caller.startsWith("TransformerDecoderLayer") && name === "prefixLens" ? { tgtIsCausal: true } : kBeside[name] ?? {};
 
 const thrower = (): never => { throw new TypeError("not to be read"); };
 const hostile = <T extends object>(target: T): T => new Proxy(target, { get: thrower, has: thrower, ownKeys: thrower });
@@ -237,7 +238,7 @@ const kArguments: readonly (readonly [string, (given: never) => unknown])[] = [
   ["src", (t: TensorLike) => layer("transformer_encoder_layer").forward(t)],
   ["memory", (t: TensorLike) => layer("transformer_decoder_layer").forward(x, t)],
   ["ids", (t: TensorLike) => layer("embedding").forward(t)],
-  ["a cache's token", (t: TensorLike) => withCache("multihead_attention", t, {})],
+  ["a cache's token", (t: TensorLike) => withCache("multihead_attention", [t], {})],
   ["a state", (t: Record<string, TensorLike>) => layer("multihead_attention").loadStateDict(t)],
   ["a parameter", (t: TensorLike) => layer("multihead_attention").loadStateDict({ ...kState, in_proj_weight: t })],
   ["weights", (t: TensorLike) => engine.headMetrics(t)],

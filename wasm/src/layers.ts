@@ -8,9 +8,9 @@ import { HandleResource, type Resource } from "./resource.js";
 import { feed, floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
   AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache,
-  DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LayerCache,
-  MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
-  TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
+  DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions,
+  LayerCache, MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
+  TensorLike, TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
 /** One run: inputs in, results out, under the API's names. */
