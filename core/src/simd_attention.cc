@@ -31,7 +31,7 @@ class AttentionRun {
       : p_(problem),
         r_(results),
         kernels_(BestKernels()),
-        masks_(problem),
+        masks_(problem, &kernels_),
         biases_(problem),
         normalizer_(FindNormalizer(problem.normalizer.kind)),
         keys_(problem.k.shape[2]),
@@ -209,7 +209,7 @@ class AttentionRun {
 
   /// Masked scores → weights, in place.
   void Normalize(Row& row) {
-    if (spreads_ && std::any_of(row.begin(), row.begin() + row.count(), [](float x) { return x != x; })) {
+    if (spreads_ && kernels_.any_nan(row.begin(), row.count())) {
       hidden_.assign(static_cast<std::size_t>(keys_), 0);
       const float lse = NormalizeUnusual(row, hidden_);
       if (r_.lse) r_.lse(row.at.b, row.at.h, row.at.t) = lse;
@@ -235,8 +235,7 @@ class AttentionRun {
     const std::span<float> cells(row.begin(), static_cast<std::size_t>(row.count()));
     const bool softmax = n.kind == NormalizerKind::kSoftmax;
     const float factor = 1.0f / n.temperature;
-    const auto is_nan = [](float x) { return x != x; };
-    if (!std::isfinite(max * factor) || (!softmax && std::any_of(cells.begin(), cells.end(), is_nan))) {
+    if (!std::isfinite(max * factor) || (!softmax && kernels_.any_nan(cells.data(), row.count()))) {
       return NormalizeUnusual(row, Hidden(row.at));
     }
     if (n.temperature != 1.0f) kernels_.scale(cells.data(), row.count(), factor);
@@ -284,22 +283,25 @@ class AttentionRun {
       if (hidden[static_cast<std::size_t>(s)]) row.cells[s] = 0.0f;
   }
 
-  bool Keeps(const Row& row, Index s) const {
-    const auto first =
-        static_cast<std::uint64_t>(((row.at.b * p_.q.shape[1] + row.at.h) * p_.q.shape[2] + row.at.t) * keys_);
-    return !drops_ || DropoutKeeps(p_.seed, first + static_cast<std::uint64_t>(s), p_.dropout_p);
+  /// `cells` of `keys`, those of one row, times `factor` or dropped.
+  void DropCells(const RowIndex& at, KeyRange keys, float factor, float* cells) const {
+    const Index row = (at.b * p_.q.shape[1] + at.h) * p_.q.shape[2] + at.t;
+    kernels_.drop(cells, keys.end - keys.begin, factor, p_.seed, static_cast<std::uint64_t>(row * keys_ + keys.begin),
+                  HighestDropped(p_.dropout_p));
   }
 
   void Drop(const Row& row, Index i, KeyRange filled) {
     const auto factor = p_.dropout_p < 1.0 ? static_cast<float>(1.0 / (1.0 - p_.dropout_p)) : 0.0f;
     float* to = dropped_.data() + i * keys_;
     std::fill(to + filled.begin, to + filled.end, 0.0f);
-    for (Index s = row.computed.begin; s < row.computed.end; ++s) to[s] = Keeps(row, s) ? row.cells[s] * factor : 0.0f;
+    std::copy_n(row.begin(), row.count(), to + row.computed.begin);
+    DropCells(row.at, row.computed, factor, to + row.computed.begin);
   }
 
   void StoreDropoutMask(const Row& row) const {
     float* to = r_.dropout_mask.at(row.at.b, row.at.h, row.at.t);
-    for (Index s = 0; s < keys_; ++s) to[s] = Keeps(row, s) ? 1.0f : 0.0f;
+    std::fill_n(to, keys_, 1.0f);
+    if (drops_) DropCells(row.at, {0, keys_}, 1.0f, to);
   }
 
   float HeadFactor(Index b, Index h) const { return p_.head_mask ? p_.head_mask(b, h) : 1.0f; }

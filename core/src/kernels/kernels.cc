@@ -10,8 +10,10 @@
 #include "hwy/foreach_target.h"  // before highway.h: compiles this file again for each target
 #include "hwy/highway.h"
 // After foreach_target.h, in this order.
+#include "kernels/dropout-inl.h"
 #include "kernels/gemm-inl.h"
 #include "kernels/layers-inl.h"
+#include "kernels/marks-inl.h"
 #include "kernels/normalize-inl.h"
 #include "kernels/softmax-inl.h"
 
@@ -33,9 +35,18 @@ const Kernels* Table() {
       ExpSum,
       AddScaled,
       AllFinite,
+      AnyNan,
+      FirstMax,
+      KeepLargest,
       SumHinges,
       Hinge,
       SigmoidRow,
+      Drop,
+      MarkCells<std::uint8_t>,
+      MarkCells<std::int32_t>,
+      MarkCells<float>,
+      MarkOffStep,
+      MarkUnless,
       RmsNorm,
       LayerNorm,
       Rotate,

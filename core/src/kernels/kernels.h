@@ -47,9 +47,25 @@ struct Kernels {
   void (*add_scaled)(float* x, Index n, const float* y, float factor);
   bool (*all_finite)(const float* x, Index n);
 
+  bool (*any_nan)(const float* x, Index n);
+  Index (*first_max)(const float* x, Index n);  // the first of the largest; no NaN, n > 0
+  /// What is smaller than the k-th largest becomes −∞. No NaN; k ≥ 1.
+  void (*keep_largest)(float* x, Index n, Index k);
+
   HingeSums (*hinge_sums)(const float* x, Index n, float max, float scale, float tau);
   void (*hinge)(float* x, Index n, float max, float scale, float tau);  // x ← max((x − max) · scale − tau, 0)
   void (*sigmoid)(float* x, Index n, float bias);                       // x ← 1 / (1 + exp(−x − bias))
+
+  /// Dropout: x ← x · factor where number `first` + i of the seed (philox.h) is above `highest`, else 0.
+  void (*drop)(float* x, Index n, float factor, std::uint64_t seed, std::uint64_t first, std::uint32_t highest);
+
+  // Rows of marks, 0 or 1; each kernel adds its own to those that are there.
+  void (*mark_bytes)(const std::uint8_t* x, Index n, std::uint8_t value, bool when_equal, std::uint8_t* marks);
+  void (*mark_ints)(const std::int32_t* x, Index n, std::int32_t value, bool when_equal, std::uint8_t* marks);
+  void (*mark_floats)(const float* x, Index n, float value, bool when_equal, std::uint8_t* marks);
+  /// All but first, first + step, …; first < step ≤ 2²⁰.
+  void (*mark_off_step)(Index n, Index first, Index step, std::uint8_t* marks);
+  void (*mark_unless)(const std::uint8_t* x, const std::uint8_t* except, Index n, std::uint8_t* marks);
 
   // Layers.
   void (*rms_norm)(const float* x, Index n, const float* weight, float eps, float* y);

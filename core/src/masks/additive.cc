@@ -39,10 +39,8 @@ extern const MaskRule kAdditiveMask = {
           ExpectFiniteOrMinusInfinity("attn_mask", p.mask.additive);
         },
     .mark =
-        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
-          const float* cells = p.mask.additive.at(row.b, row.h, row.t);
-          const Index stride = p.mask.additive.strides[3];
-          MarkWhere(keys, marks, [&](Index s) { return cells[s * stride] == -kInfinity; });
+        [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
+          marks.Equal(p.mask.additive.at(row.b, row.h, row.t), p.mask.additive.strides[3], -kInfinity);
         },
     .read =
         [](MaskReader& in, Mask& mask) {

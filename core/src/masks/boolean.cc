@@ -12,11 +12,11 @@ extern const MaskRule kBooleanMask = {
     .present = [](const Mask& mask) { return static_cast<bool>(mask.boolean); },
     .validate = [](const AttentionProblem& p) { ExpectMaskSizes(p, p.mask.boolean); },
     .mark =
-        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+        [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
           const std::uint8_t* cells = p.mask.boolean.at(row.b, row.h, row.t);
           const Index stride = p.mask.boolean.strides[3];
-          const bool keeps = p.mask.boolean_keeps;
-          MarkWhere(keys, marks, [&](Index s) { return (cells[s * stride] != 0) != keeps; });
+          constexpr std::uint8_t kFalse = 0;
+          p.mask.boolean_keeps ? marks.Equal(cells, stride, kFalse) : marks.Different(cells, stride, kFalse);
         },
     .read =
         [](MaskReader& in, Mask& mask) {

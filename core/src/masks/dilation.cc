@@ -15,11 +15,8 @@ extern const MaskRule kDilation = {
             throw Error(ErrorCode::kValue, "dilation is " + std::to_string(p.mask.dilation) + ", expected at least 1");
           }
         },
-    .mark =
-        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
-          const Index own = QueryPosition(p, row.t) - p.key_offset, step = p.mask.dilation;
-          MarkWhere(keys, marks, [&](Index s) { return (own - s) % step != 0; });
-        },
+    .mark = [](const AttentionProblem& p, const RowIndex& row,
+               RowMarks& marks) { marks.OffStep(QueryPosition(p, row.t) - p.key_offset, p.mask.dilation); },
     .read = [](MaskReader& in, Mask& mask) { mask.dilation = in.options.Count("dilation", 1, 1); },
 };
 

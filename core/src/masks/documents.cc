@@ -30,11 +30,9 @@ extern const MaskRule kDocuments = {
           ExpectSizes("query_documents", SizesOf(p.mask.query_documents), {p.q.shape[0], p.q.shape[2]});
         },
     .mark =
-        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+        [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
           const std::int32_t own = p.mask.query_documents(row.b, row.t);
-          const std::int32_t* documents = p.mask.key_documents.at(row.b);
-          const Index stride = p.mask.key_documents.strides[1];
-          MarkWhere(keys, marks, [&](Index s) { return documents[s * stride] != own; });
+          marks.Different(p.mask.key_documents.at(row.b), p.mask.key_documents.strides[1], own);
         },
     .read =
         [](MaskReader& in, Mask& mask) {

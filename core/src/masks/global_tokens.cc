@@ -17,11 +17,11 @@ extern const MaskRule kGlobalTokens = {
           ExpectSizes("global_tokens", SizesOf(p.mask.global_tokens), {p.q.shape[0], MaskableKeys(p)});
         },
     .mark =
-        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+        [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
           const auto& global = p.mask.global_tokens;
           const Index own = QueryPosition(p, row.t) - p.key_offset;
           const bool sees_all = own >= 0 && own < global.shape[1] && global(row.b, own) != 0;
-          MarkWhere(keys, marks, [&](Index s) { return sees_all || global(row.b, s) != 0; });
+          sees_all ? marks.All() : marks.Different(global.at(row.b), global.strides[1], std::uint8_t{0});
         },
     .read =
         [](MaskReader& in, Mask& mask) {

@@ -15,10 +15,8 @@ extern const MaskRule kKeyPadding = {
           ExpectSizes("key_padding_mask", SizesOf(p.mask.key_padding), {p.q.shape[0], MaskableKeys(p)});
         },
     .mark =
-        [](const AttentionProblem& p, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
-          const std::uint8_t* padding = p.mask.key_padding.at(row.b);
-          const Index stride = p.mask.key_padding.strides[1];
-          MarkWhere(keys, marks, [&](Index s) { return padding[s * stride] != 0; });
+        [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
+          marks.Different(p.mask.key_padding.at(row.b), p.mask.key_padding.strides[1], std::uint8_t{0});
         },
     .read =
         [](MaskReader& in, Mask& mask) {

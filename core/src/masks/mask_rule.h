@@ -4,10 +4,10 @@
 #define HEADLENS_SRC_MASKS_MASK_RULE_H_
 
 #include <array>
-#include <cstdint>
 #include <string_view>
 
 #include "headlens/attention.h"
+#include "masks/row_marks.h"
 
 namespace headlens {
 
@@ -16,11 +16,6 @@ class MaskReader;
 /// Rules of one group hide together what none of the group's exempting rules shows.
 enum class MaskGroup { kAlways, kOrder, kLocality };
 inline constexpr int kMaskGroups = 3;
-
-/// Keys [begin, end).
-struct KeyRange {
-  Index begin = 0, end = 0;
-};
 
 /// A row of the problem: query t of head h in batch b.
 struct RowIndex {
@@ -41,18 +36,11 @@ struct MaskRule {
   /// The keys outside of which the rule hides (shows) everything; null: it may be anywhere.
   KeyRange (*range)(const AttentionProblem& problem, Index b, Index t) = nullptr;
   /// Inside its range, too, the rule hides (shows) cells: those that `mark` sets. Null: all inside are visible (shown).
-  /// Writes 1 to marks[s − keys.begin] for each such key.
-  void (*mark)(const AttentionProblem& problem, const RowIndex& row, KeyRange keys, std::uint8_t* marks) = nullptr;
+  void (*mark)(const AttentionProblem& problem, const RowIndex& row, RowMarks& marks) = nullptr;
 
   /// Takes the rule's options and tensors.
   void (*read)(MaskReader& in, Mask& mask);
 };
-
-/// Sets marks[s − keys.begin] where `covers(s)`.
-template <class F>
-void MarkWhere(KeyRange keys, std::uint8_t* marks, const F& covers) {
-  for (Index s = keys.begin; s < keys.end; ++s) marks[s - keys.begin] |= static_cast<std::uint8_t>(covers(s) ? 1 : 0);
-}
 
 /// Number of keys that masks speak of: all but the appended ones.
 inline Index MaskableKeys(const AttentionProblem& problem) { return problem.k.shape[2] - problem.mask.appended_keys; }

@@ -29,7 +29,7 @@ std::span<const MaskRule* const> MaskRules() {
   return kRules;
 }
 
-MaskSet::MaskSet(const AttentionProblem& problem) : problem_(problem) {
+MaskSet::MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels) : problem_(problem), kernels_(kernels) {
   for (const MaskRule* rule : MaskRules()) {
     if (!rule->present(problem.mask)) continue;
     Group& group = groups_[static_cast<std::size_t>(rule->group)];
@@ -63,35 +63,34 @@ KeyRange MaskSet::Range(Index b, Index t) const {
 
 void MaskSet::Mark(const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
   std::fill_n(marks, keys.end - keys.begin, std::uint8_t{0});
+  RowMarks all(keys, marks, kernels_);
   for (const Group& group : groups_) {
-    if (!group.hiding.empty()) MarkGroup(group, row, keys, marks);
+    if (!group.hiding.empty()) MarkGroup(group, row, keys, all);
   }
 }
 
-void MaskSet::MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
+void MaskSet::MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, RowMarks& marks) {
   if (group.exempting.empty()) {
     for (const MaskRule* rule : group.hiding)
-      if (rule->mark) rule->mark(problem_, row, keys, marks);
+      if (rule->mark) rule->mark(problem_, row, marks);
     return;
   }
   const auto count = static_cast<std::size_t>(keys.end - keys.begin);
   hidden_.assign(count, 0);
   shown_.assign(count, 0);
-  const auto outside = [&](const MaskRule& rule) { return rule.range ? rule.range(problem_, row.b, row.t) : keys; };
+  RowMarks hidden(keys, hidden_.data(), kernels_), shown(keys, shown_.data(), kernels_);
   for (const MaskRule* rule : group.hiding) {
-    const KeyRange visible = outside(*rule);
-    MarkWhere(keys, hidden_.data(), [&](Index s) { return s < visible.begin || s >= visible.end; });
-    if (rule->mark) rule->mark(problem_, row, keys, hidden_.data());
+    if (rule->range) hidden.Outside(rule->range(problem_, row.b, row.t));
+    if (rule->mark) rule->mark(problem_, row, hidden);
   }
   for (const MaskRule* rule : group.exempting) {
-    const KeyRange shown = outside(*rule);
     if (rule->mark) {
-      rule->mark(problem_, row, keys, shown_.data());
+      rule->mark(problem_, row, shown);
     } else {
-      MarkWhere(keys, shown_.data(), [&](Index s) { return s >= shown.begin && s < shown.end; });
+      shown.Inside(rule->range ? rule->range(problem_, row.b, row.t) : keys);
     }
   }
-  for (std::size_t i = 0; i < count; ++i) marks[i] |= static_cast<std::uint8_t>(hidden_[i] & (shown_[i] ^ 1));
+  marks.Unless(hidden_.data(), shown_.data());
 }
 
 }  // namespace headlens

@@ -14,10 +14,10 @@ namespace headlens {
 /// Every kind of mask there is.
 std::span<const MaskRule* const> MaskRules();
 
-/// The rules that a problem's mask uses. Borrows the problem.
+/// The rules that a problem's mask uses. Borrows the problem. Without `kernels` rows are marked by plain loops.
 class MaskSet {
  public:
-  explicit MaskSet(const AttentionProblem& problem);
+  explicit MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels = nullptr);
 
   /// The keys outside of which everything is hidden from query t; appended keys left out.
   KeyRange Range(Index b, Index t) const;
@@ -32,9 +32,10 @@ class MaskSet {
   struct Group {
     std::vector<const MaskRule*> hiding, exempting;
   };
-  void MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, std::uint8_t* marks);
+  void MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, RowMarks& marks);
 
   const AttentionProblem& problem_;
+  const simd::Kernels* kernels_;
   std::array<Group, kMaskGroups> groups_;
   bool has_marks_ = false;
   std::vector<std::uint8_t> hidden_, shown_;

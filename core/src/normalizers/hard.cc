@@ -8,10 +8,9 @@ namespace headlens {
 namespace {
 
 template <class T>
-void KeepFirstMaximum(std::span<T> scores) {
-  const auto first = std::max_element(scores.begin(), scores.end()) - scores.begin();
+void KeepOnly(std::span<T> scores, Index s) {
   std::fill(scores.begin(), scores.end(), T{0});
-  scores[static_cast<std::size_t>(first)] = T{1};
+  scores[static_cast<std::size_t>(s)] = T{1};
 }
 
 }  // namespace
@@ -20,11 +19,11 @@ extern const NormalizerRule kHard = {
     .name = "hard",
     .kind = NormalizerKind::kHard,
     .reference = [](std::span<double> scores, const NormalizerRow&) -> std::optional<double> {
-      KeepFirstMaximum(scores);
+      KeepOnly(scores, std::max_element(scores.begin(), scores.end()) - scores.begin());
       return std::nullopt;
     },
-    .simd = [](const simd::Kernels&, std::span<float> scores, const NormalizerRow&) -> std::optional<double> {
-      KeepFirstMaximum(scores);
+    .simd = [](const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow&) -> std::optional<double> {
+      KeepOnly(scores, kernels.first_max(scores.data(), static_cast<Index>(scores.size())));
       return std::nullopt;
     },
 };

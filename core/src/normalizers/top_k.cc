@@ -11,15 +11,13 @@ namespace headlens {
 namespace {
 
 /// Masks what is smaller than the k-th largest.
-template <class T>
-void KeepLargest(std::span<T> scores, Index k) {
+void KeepLargest(std::span<double> scores, Index k) {
   if (k >= static_cast<Index>(scores.size())) return;
-  thread_local std::vector<T> sorted;
-  sorted.assign(scores.begin(), scores.end());
+  std::vector<double> sorted(scores.begin(), scores.end());
   const auto kth = sorted.begin() + (k - 1);
   std::nth_element(sorted.begin(), kth, sorted.end(), std::greater<>());
-  for (T& x : scores)
-    if (x < *kth) x = -std::numeric_limits<T>::infinity();
+  for (double& x : scores)
+    if (x < *kth) x = -std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -40,7 +38,7 @@ extern const NormalizerRule kTopK = {
     },
     .simd = [](const simd::Kernels& kernels, std::span<float> scores,
                const NormalizerRow& row) -> std::optional<double> {
-      KeepLargest(scores, row.normalizer.top_k);
+      kernels.keep_largest(scores.data(), static_cast<Index>(scores.size()), row.normalizer.top_k);
       SimdSoftmax(kernels, scores, row);
       return std::nullopt;
     },
