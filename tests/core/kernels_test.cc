@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
+#include "masks/row_marks.h"
+#include "philox.h"
 #include "support.h"
 
 namespace headlens::testing {
@@ -290,6 +293,238 @@ TEST_CASE("hinges, their sums, and sigmoids") {
     kernels.sigmoid(special, 9, 0.0f);
     const float expected[] = {0.0f, 1.0f, kNan, 0.0f, 1.0f, 0.5f, 0.5f, 0.0f, 1.0f};
     for (int i = 0; i < 9; ++i) CHECK((special[i] == expected[i] || (i == 2 && std::isnan(special[i]))));
+  });
+}
+
+/// Rows full of ties, zeros of both signs and −∞, beside random ones.
+void FillTied(Random& random, float* x, Index n) {
+  const float few[] = {-kInf, -0.0f, 0.0f, 2.5f, -1e-40f, -3.0f, std::numeric_limits<float>::max()};
+  for (Index i = 0; i < n; ++i) x[i] = few[random.Below(std::size(few))];
+}
+
+TEST_CASE("the first of the largest, and whether there is a NaN") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(17);
+    for (const bool tied : {false, true})
+      ForEachRow(1.0f, [&](float* x, Index n) {
+        if (tied) FillTied(random, x, n);
+        CHECK_FALSE(kernels.any_nan(x, n));
+        if (n == 0) return;
+        CHECK(kernels.first_max(x, n) == std::max_element(x, x + n) - x);
+        std::vector<float> low(x, x + n);
+        for (Index i = 0; i < n; ++i) {
+          const float kept = std::exchange(x[i], kNan);
+          CHECK(kernels.any_nan(x, n));
+          x[i] = kept;
+          const float before = std::exchange(low[static_cast<std::size_t>(i)], std::numeric_limits<float>::max());
+          CHECK(kernels.first_max(low.data(), n) == std::max_element(low.begin(), low.end()) - low.begin());
+          low[static_cast<std::size_t>(i)] = before;
+        }
+        std::fill_n(x, n, -kInf);
+        CHECK(kernels.first_max(x, n) == 0);
+      });
+  });
+}
+
+/// What is below the k-th largest, by a whole sort.
+std::vector<float> LargestBySort(const std::vector<float>& x, Index k) {
+  std::vector<float> sorted = x, kept = x;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  if (k >= static_cast<Index>(x.size())) return kept;
+  for (float& value : kept)
+    if (value < sorted[static_cast<std::size_t>(k - 1)]) value = -kInf;
+  return kept;
+}
+
+TEST_CASE("the k largest, and what ties with the k-th") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(19);
+    const auto check = [&](float* x, Index n, Index k) {
+      const std::vector<float> before(x, x + n), expected = LargestBySort(before, k);
+      kernels.keep_largest(x, n, k);
+      CAPTURE(k);
+      CHECK(std::equal(expected.begin(), expected.end(), x));
+      std::copy(before.begin(), before.end(), x);
+    };
+    for (const float scale : {1e-42f, 1e-3f, 1.0f, 1e30f})
+      ForEachRow(scale, [&](float* x, Index n) {
+        for (const Index k : {Index{1}, Index{2}, n / 2, n - 1, n, n + 1, Index{1} << 40})
+          if (k >= 1) check(x, n, k);
+      });
+    ForEachRow(1.0f, [&](float* x, Index n) {
+      FillTied(random, x, n);
+      for (Index k = 1; k <= n + 1; ++k) check(x, n, k);
+      for (Index i = 0; i < n; ++i)
+        if (random.Chance(0.9)) x[i] = -kInf;
+      for (Index k = 1; k <= n + 1; ++k) check(x, n, k);
+      for (const float same : {-kInf, 0.0f, -7.0f}) {
+        std::fill_n(x, n, same);
+        for (const Index k : {Index{1}, n}) check(x, n, std::max<Index>(k, 1));
+      }
+    });
+    Tensor row = random.NormalTensor({5000});
+    for (const Index k : {1, 8, 64, 2500, 4999}) check(row.data(), row.size(), k);
+    // Neighbours in the floats' order, all of one sign or of both.
+    for (const float start : {1.0f, -1.0f, 0.0f}) {
+      float value = start;
+      for (Index i = 0; i < row.size(); ++i, value = std::nextafter(value, kInf)) row.data()[(i * 1237) % 5000] = value;
+      for (const Index k : {1, 8, 2500, 4999}) check(row.data(), row.size(), k);
+    }
+  });
+}
+
+TEST_CASE("dropout: the very numbers of Philox, wherever a row begins") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    constexpr std::uint64_t kCarry = (std::uint64_t{1} << 34) - 70;  // the counter's lower word overflows within a row
+    for (const double p : {0x1p-40, 0.1, 0.5, 0.999999, 1.0})
+      for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1} << 63 | 12345})
+        for (const std::uint64_t first :
+             {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4098}, kCarry, kCarry + 3}) {
+          CAPTURE(p);
+          CAPTURE(seed);
+          CAPTURE(first);
+          ForEachRow(1.0f, [&](float* x, Index n) {
+            if (n > 1) x[n / 2] = kNan;
+            const std::vector<float> before(x, x + n);
+            kernels.drop(x, n, 1.5f, seed, first, HighestDropped(p));
+            bool same = true;
+            for (Index i = 0; i < n; ++i) {
+              const float value = before[static_cast<std::size_t>(i)] * 1.5f;
+              const bool kept = DropoutKeeps(seed, first + static_cast<std::uint64_t>(i), p);
+              same &= kept ? x[i] == value || (std::isnan(value) && std::isnan(x[i])) : x[i] == 0.0f;
+            }
+            CHECK(same);
+          });
+        }
+    // The bound itself: a number that is drawn is dropped by its own p, and kept by the next smaller.
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      const double drawn = static_cast<double>(Philox(5, i / 4)[i % 4]) * 0x1p-32;
+      for (const double p : {drawn, std::nextafter(drawn, 1.0)}) {
+        if (p <= 0.0) continue;
+        float x = 1.0f;
+        kernels.drop(&x, 1, 1.0f, 5, i, HighestDropped(p));
+        CHECK(x == (p == drawn ? 1.0f : 0.0f));
+      }
+    }
+  });
+}
+
+/// Checks a kernel of marks against `twin`, which says of each index whether it is marked; those that are there stay.
+template <class Kernel, class Twin>
+void CheckMarks(Random& random, Index n, const Kernel& kernel, const Twin& twin) {
+  std::vector<std::uint8_t> marks(static_cast<std::size_t>(n + 1)), before;
+  for (std::uint8_t& mark : marks) mark = random.Chance(0.2) ? 1 : 0;
+  before = marks;
+  kernel(marks.data());
+  bool good = marks.back() == before.back();
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    good &= marks[at] == (before[at] != 0 || twin(i) ? 1 : 0);
+  }
+  CAPTURE(n);
+  CHECK(good);
+}
+
+TEST_CASE("marks: comparisons of bytes, ints and floats, and what is not exempt") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(21);
+    for (Index n = 0; n <= 199; ++n) {
+      std::vector<std::uint8_t> bytes(static_cast<std::size_t>(n + 1)), set(bytes.size()), except(bytes.size());
+      std::vector<std::int32_t> ints(bytes.size());
+      std::vector<float> floats(bytes.size());
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = random.Chance(0.5) ? static_cast<std::uint8_t>(random.Below(256)) : 0;
+        ints[i] = random.Chance(0.5) ? -70000 : static_cast<std::int32_t>(random.Below(3)) << 30;
+        floats[i] = random.Chance(0.5) ? -kInf : random.Chance(0.5) ? kNan : random.Normal();
+        set[i] = random.Chance(0.5) ? 1 : 0, except[i] = random.Chance(0.5) ? 1 : 0;
+      }
+      const std::uint8_t* b = bytes.data() + 1;  // odd addresses
+      const std::int32_t* w = ints.data() + 1;
+      const float* f = floats.data() + 1;
+      for (const bool equal : {true, false}) {
+        CheckMarks(
+            random, n, [&](std::uint8_t* marks) { kernels.mark_bytes(b, n, 0, equal, marks); },
+            [&](Index i) { return (b[i] == 0) == equal; });
+        CheckMarks(
+            random, n, [&](std::uint8_t* marks) { kernels.mark_ints(w, n, -70000, equal, marks); },
+            [&](Index i) { return (w[i] == -70000) == equal; });
+        CheckMarks(
+            random, n, [&](std::uint8_t* marks) { kernels.mark_floats(f, n, -kInf, equal, marks); },
+            [&](Index i) { return (f[i] == -kInf) == equal; });
+      }
+      CheckMarks(
+          random, n, [&](std::uint8_t* marks) { kernels.mark_unless(set.data() + 1, except.data() + 1, n, marks); },
+          [&](Index i) { return set[static_cast<std::size_t>(i + 1)] && !except[static_cast<std::size_t>(i + 1)]; });
+    }
+  });
+}
+
+TEST_CASE("marks: steps") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(23);
+    for (const Index n : {1, 2, 7, 8, 31, 64, 67, 1000})
+      for (const Index step : {1, 2, 3, 5, 8, 15, 16, 17, 64, 1000, 1 << 20})
+        for (const Index first : {Index{0}, Index{1}, step / 2, step - 1}) {
+          if (first >= step) continue;
+          CAPTURE(step);
+          CAPTURE(first);
+          CheckMarks(
+              random, n, [&](std::uint8_t* marks) { kernels.mark_off_step(n, first, step, marks); },
+              [&](Index i) { return (i - first) % step != 0; });
+        }
+  });
+}
+
+TEST_CASE("marks of a row: kernels mark what the reference marks") {
+  ForEachTarget([] {
+    Random random(25);
+    Tensor cells = random.NormalTensor({3000});
+    for (Index i = 0; i < cells.size(); ++i)
+      if (random.Chance(0.4)) cells.data()[i] = -kInf;
+    const auto check = [&](KeyRange keys, const auto& mark) {
+      std::vector<std::uint8_t> plain(static_cast<std::size_t>(keys.end - keys.begin)), vector(plain.size());
+      RowMarks(keys, plain.data(), nullptr).Inside({keys.end - 1, keys.end});
+      vector = plain;
+      RowMarks expected(keys, plain.data(), nullptr), got(keys, vector.data(), &BestKernels());
+      mark(expected);
+      mark(got);
+      CHECK(plain == vector);
+    };
+    for (const KeyRange keys : {KeyRange{0, 1}, KeyRange{3, 17}, KeyRange{2, 1000}}) {
+      for (const Index stride : {0, 1, 3})
+        check(keys, [&](RowMarks& marks) { marks.Equal(cells.data(), stride, -kInf); });
+      for (const Index step : {Index{2}, Index{7}, Index{999}, Index{1} << 50})
+        for (const Index own : {Index{0}, Index{6}, Index{-5}, Index{1} << 51, -(Index{1} << 51)})
+          check(keys, [&](RowMarks& marks) { marks.OffStep(own, step); });
+    }
+    // More keys than the kernel counts at once.
+    const Index many = (Index{5} << 18) + 3;
+    for (const Index step : {Index{3}, Index{1} << 19, (Index{1} << 20) + 5})
+      check({1, many}, [&](RowMarks& marks) { marks.OffStep(many - 7, step); });
+    std::vector<std::uint8_t> marks(10);
+    const auto marked = [&](const auto& mark) {
+      std::fill(marks.begin(), marks.end(), std::uint8_t{0});
+      RowMarks row({20, 30}, marks.data(), nullptr);
+      mark(row);
+      std::string text;
+      for (const std::uint8_t byte : marks) text += byte ? '1' : '0';
+      return text;
+    };
+    CHECK(marked([](RowMarks& row) { row.Inside({-5, 22}); }) == "1100000000");
+    CHECK(marked([](RowMarks& row) { row.Inside({28, 99}); }) == "0000000011");
+    CHECK(marked([](RowMarks& row) { row.Inside({25, 25}); }) == "0000000000");
+    CHECK(marked([](RowMarks& row) { row.Inside({40, 50}); }) == "0000000000");
+    CHECK(marked([](RowMarks& row) { row.Outside({22, 28}); }) == "1100000011");
+    CHECK(marked([](RowMarks& row) { row.Outside({0, 99}); }) == "0000000000");
+    CHECK(marked([](RowMarks& row) { row.Outside({0, 0}); }) == "1111111111");
+    CHECK(marked([](RowMarks& row) { row.Outside({40, 50}); }) == "1111111111");
+    CHECK(marked([](RowMarks& row) { row.Outside({0, 5}); }) == "1111111111");
+    CHECK(marked([](RowMarks& row) { row.All(); }) == "1111111111");
   });
 }
 
