@@ -23,7 +23,8 @@ How the numbers come about
     the problem; the definitions that they do not know are each compared with a second form of themselves (sparsemax
     with the conditions of a projection, entmax with bisection, rotation by complex numbers with sine and cosine, T5's
     buckets with its logarithm, a cache with the full pass). Any disagreement beyond float64's rounding stops the
-    script. The summary counts the cases that PyTorch could not check, and how often each word of the vocabulary occurs.
+    script. The summary counts the cases that PyTorch could not check, and how often each word of the vocabulary occurs:
+    at least twice, in every operation that knows it.
 
     make.py      this: runs the cases, writes the files, counts
     problems/    the cases by theme
@@ -60,8 +61,8 @@ EXACT_BEYOND = 1e6  # scores so large must be exact in float32, for no tolerance
 VALUES = {
     "conventions": ["torch-mha", "torch-sdpa", "onnx", "keras", "jax", "flash"],
     "mask_true": ["keep", "ignore"], "causal_alignment": ["top_left", "bottom_right"],
-    "fully_masked": ["zero", "nan", "uniform"], "masked_nan": ["blocked", "spreads"], "gqa_order": ["block", "interleaved"],
-    "softcap_order": ["before_bias", "after_bias"],
+    "fully_masked": ["zero", "nan", "uniform"], "masked_nan": ["blocked", "spreads"],
+    "gqa_order": ["block", "interleaved"], "softcap_order": ["before_bias", "after_bias"],
     "normalizer": ["sparsemax", "entmax15", "sigmoid", "top_k", "hard"],
     "rotary": ["half", "interleaved"], "t5_bidirectional": [False], "positions": ["sinusoidal", "learned"],
     "activation": ["relu", "gelu", "gelu_tanh", "swiglu"], "norm": ["layer_norm", "rms_norm"],
@@ -81,6 +82,19 @@ def vocabulary():
     return [*sorted(words - set(VALUES)), *(f"{word}={value}" for word in VALUES for value in VALUES[word]),
             *TENSORS, *(f"stage {stage}" for stage in STAGES), *DTYPES.values(), "unbatched", "batch_first",
             "sequence first", "empty batch", "one query", "one key"]
+
+
+def words_of_operation(op):
+    """What each operation must show by itself: its options, stages, and tensors that say how to attend."""
+    for word in run.OPTIONS[op]:
+        if word != "stages":
+            yield from (f"{word}={value}" for value in VALUES[word]) if word in VALUES else [word]
+    if op == "embedding":
+        return
+    yield from run.ATTENTION_TENSORS
+    whole = op != "scaled_dot_product_attention"  # whose output is the heads'
+    yield from (f"stage {stage}" for stage in STAGES if (whole or not stage.startswith("head_"))
+                and (op == "transformer_decoder_layer" or not stage.startswith(run.MEMORY)))
 
 
 def words_of(c, tensors):
@@ -129,7 +143,7 @@ def main():
     if len({c.name for c in CASES}) != len(CASES):
         sys.exit("two cases of one name")
     torch.set_grad_enabled(False)
-    shown, files = collections.Counter(), {}
+    shown, files = collections.defaultdict(collections.Counter), {}
     for c in chosen:
         tensors = c.make(Draw(c.name))
         try:
@@ -139,7 +153,7 @@ def main():
                 c.check(tensors, expected)
         except SystemExit as stop:
             sys.exit(f"{c.name}: {stop}")
-        shown.update(set(words_of(c, tensors)))
+        shown[c.op].update(set(words_of(c, tensors)))
         tensors.update({f"expected.{name}": tensor.float() for name, tensor in expected.items()})
         metadata = {"op": c.op, "options": json.dumps(c.options), "description": c.description}
         files[c.name] = safetensors(tensors, metadata)
@@ -159,8 +173,11 @@ def report(chosen, shown, whole):
     by_pytorch = set().union(*checked.values(), set())
     print(f"  {len({c.name for c in chosen} - by_pytorch):4} rest on the definition and its second form alone")
     print("Cases that show each word:")
-    print("  " + ", ".join(f"{word} {shown[word]}" for word in vocabulary()))
-    rare = [word for word in vocabulary() if shown[word] < OFTEN_ENOUGH]
+    total = sum(shown.values(), collections.Counter())
+    print("  " + ", ".join(f"{word} {total[word]}" for word in vocabulary()))
+    rare = [word for word in vocabulary() if total[word] < OFTEN_ENOUGH]
+    rare += [f"{word} in {op}" for op in run.OPTIONS for word in words_of_operation(op)
+             if shown[op][word] < OFTEN_ENOUGH]
     if whole and rare:
         sys.exit(f"fewer than {OFTEN_ENOUGH} cases show: {', '.join(rare)}")
 

@@ -18,12 +18,11 @@ ATTENTION_WORDS = ["need_weights", "average_attn_weights", "stages", "scale", "s
                    *CONVENTION_WORDS, "window_left", "window_right", "dilation", "normalizer", "temperature", "sink",
                    "top_k", "sigmoid_bias", "alibi", "t5_bidirectional", "t5_max_distance", "rotary", "rotary_dim",
                    "rotary_base", "rotary_scale"]
-LAYER_WORDS = ["embed_dim", "num_heads", "num_kv_heads", "kdim", "vdim", "bias", "add_bias_kv", "add_zero_attn",
-               "batch_first", *ATTENTION_WORDS]
+LAYER_WORDS = ["embed_dim", "num_heads", "num_kv_heads", "bias", "batch_first", *ATTENTION_WORDS]
 BLOCK_WORDS = ["dim_feedforward", "activation", "layer_norm_eps", "norm_first", "norm", *LAYER_WORDS]
 OPTIONS = {
     "scaled_dot_product_attention": ["is_causal", "enable_gqa", *ATTENTION_WORDS],
-    "multihead_attention": ["is_causal", *LAYER_WORDS],
+    "multihead_attention": ["is_causal", "kdim", "vdim", "add_bias_kv", "add_zero_attn", *LAYER_WORDS],
     "transformer_encoder_layer": ["is_causal", *BLOCK_WORDS],
     "transformer_decoder_layer": ["tgt_is_causal", "memory_is_causal", *BLOCK_WORDS],
     "embedding": ["positions", "position_offset", "scale_embeddings"],

@@ -139,7 +139,10 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
   stages?: readonly Stage[];
   /** "simd" (default) or "reference": the fp64 twin. */
   backend?: "simd" | "reference";
-  /** Seed of the dropout on the weights, a whole number (counter-based: same seed, same mask). */
+  /**
+   * Seed of the dropout on the weights, a whole number (counter-based: same seed, same mask). A decoder layer's attention
+   * to its memory takes the next one.
+   */
   seed?: number;
 }
 

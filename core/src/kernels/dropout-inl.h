@@ -20,9 +20,15 @@ using VU = hn::Vec<DU>;
 /// Both words of a · b.
 HWY_INLINE void MultiplyWide(VU a, VU b, VU& high, VU& low) {
   const DU d;
+#if HWY_TARGET == HWY_SCALAR  // has one lane, and no products of pairs
+  const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
+  high = hn::Set(d, static_cast<std::uint32_t>(product >> 32));
+  low = hn::Set(d, static_cast<std::uint32_t>(product));
+#else
   const VU even = hn::BitCast(d, hn::MulEven(a, b)), odd = hn::BitCast(d, hn::MulOdd(a, b));
   high = hn::OddEven(odd, hn::DupOdd(even));
   low = hn::OddEven(hn::DupEven(odd), even);
+#endif
 }
 
 /// The four words of each counter from `first` on: 4 · LaneCount() of them.
