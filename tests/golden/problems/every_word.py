@@ -70,12 +70,14 @@ def blind(mask, row):
 in_each("every_keep", "Boolean mask, true: keep, with a row of false, which is uniform; the cap comes after the bias.",
         lambda d, f: {"attn_mask": blind(d.keep(f.T, f.T), 2), "alibi_slopes": torch.linspace(1, -0.5, f.heads)},
         mask_true="keep", fully_masked="uniform", masked_nan="blocked", softcap=1.25, softcap_order="after_bias",
-        gqa_order="interleaved", causal_alignment="top_left", is_causal=True, block={"activation": "relu", "norm": "layer_norm"})
+        gqa_order="interleaved", causal_alignment="top_left", is_causal=True,
+        block={"activation": "relu", "norm": "layer_norm"})
 in_each("every_ignore", "Boolean mask [B*H,T,T], true: ignore, with a row of true, which is NaN; the cap comes first.",
         lambda d, f: {"attn_mask": ~blind(d.keep(f.B * f.heads, f.T, f.T), 1),
                       "relative_bias": d.normal(f.heads, 5)},
         mask_true="ignore", fully_masked="nan", masked_nan="spreads", softcap=0.75, softcap_order="before_bias",
-        gqa_order="block", causal_alignment="bottom_right", scale=0.6, block={"layer_norm_eps": 0.01, "activation": "gelu"})
+        gqa_order="block", causal_alignment="bottom_right", scale=0.6,
+        block={"layer_norm_eps": 0.01, "activation": "gelu"})
 
 # Places
 
