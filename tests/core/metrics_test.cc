@@ -113,6 +113,50 @@ TEST_CASE("induction in any text: sums over prior occurrences, the threshold, an
   CHECK(Value("induction_text_loose", weights, {.causal = true, .tokens = pair}) == About(0.041));
 }
 
+TEST_CASE("induction in any text: 0.01 is compared as the fp32 number that weights are") {
+  const std::vector<std::int32_t> tokens = {1, 2, 1};
+  const auto score = [&](float weight) {
+    const Tensor weights({3, 3}, std::vector<float>{1, 0, 0, 1, 0, 0, 1.0f - weight, weight, 0});
+    return Value("induction_text", weights, {.causal = true, .tokens = tokens});
+  };
+  CHECK(score(0.01f) == double{0.01f});
+  CHECK(score(std::nextafter(0.01f, 0.0f)) == 0.0);
+}
+
+TEST_CASE("how well a map fits a pattern: both measures, without the first column, without the diagonal") {
+  const std::vector<std::int32_t> tokens = {1, 2, 1, 2};
+  const Tensor weights({4, 4}, std::vector<float>{1.0f, 0, 0, 0,        //
+                                                  0.5f, 0.5f, 0, 0,     //
+                                                  0.4f, 0.4f, 0.2f, 0,  //
+                                                  0.1f, 0.2f, 0.6f, 0.1f});
+  const HeadMap map(weights.view<2>(), {.causal = true, .tokens = tokens});
+  struct Expected {
+    HeadPattern pattern;
+    double mul[4], abs[4];  // all cells; without column 0; without the diagonal; without both
+  };
+  for (const auto& [pattern, mul, abs] :
+       {Expected{HeadPattern::kPrevious, {1.5 / 4, 1.0 / 2, 1.5 / 2.2, 1.0 / 1.2}, {0.0, 0.5, 0.45, 0.7}},
+        Expected{HeadPattern::kDuplicate, {0.6 / 4, 0.2 / 2, 0.6 / 2.2, 0.2 / 1.2}, {-0.2, 0.35, 0.25, 0.55}},
+        Expected{HeadPattern::kInduction, {1.0 / 4, 1.0 / 2, 1.0 / 2.2, 1.0 / 1.2}, {0.0, 0.5, 0.45, 0.7}}}) {
+    for (int excluded = 0; excluded < 4; ++excluded) {
+      DetectOptions options{.exclude_first = excluded % 2 == 1, .exclude_current = excluded >= 2};
+      CHECK(*DetectHead(map, pattern, options).value == About(mul[excluded]));
+      options.absolute = true;
+      CHECK(*DetectHead(map, pattern, options).value + 1.0 == About(abs[excluded] + 1.0));
+      CHECK(DetectHead(map, pattern, options).n_valid == 4);
+    }
+  }
+  CHECK(Value("previous_match", weights, map.info()) == About(1.5 / 4));
+  // A cell that is left out is no miss: the second of two equal tokens has its pattern on the diagonal.
+  const std::vector<std::int32_t> pair = {1, 1};
+  const Tensor two({2, 2}, std::vector<float>{1, 0, 0.25f, 0.75f});
+  const HeadMap equal(two.view<2>(), {.causal = true, .tokens = pair});
+  CHECK(*DetectHead(equal, HeadPattern::kInduction, {.absolute = true, .exclude_current = true}).value == 0.875);
+  CHECK(*DetectHead(equal, HeadPattern::kInduction, {.exclude_current = true}).value == 0.0);
+  CHECK(!DetectHead(equal, HeadPattern::kInduction, {.exclude_first = true, .exclude_current = true}).value);
+  CHECK(!DetectHead(HeadMap(two.view<2>(), {}), HeadPattern::kDuplicate, {}).value);
+}
+
 TEST_CASE("uniform attention has entropy ln n, a pointing head none") {
   for (const Index n : {2, 3, 7, 64}) {
     const Tensor uniform({n, n}, std::vector<float>(static_cast<std::size_t>(n * n), 1.0f / static_cast<float>(n)));
@@ -164,6 +208,14 @@ TEST_CASE("distances, their variance and sign, and bands around the diagonal") {
   CHECK(Value("locality_0", back) == About(1.0 / 8));
   CHECK(Value("locality_2", back) == About(3.0 / 8));
   CHECK(Value("locality_4", back) == 1.0);
+  // Row 4999 looks back by 0, 1, 2, 4, … 4096: each band has one of these 14 more than the one before.
+  Tensor far({1, 5000}, std::vector<float>(5000, 0.0f));
+  far.data()[4999] = 1.0f / 14;
+  for (Index distance = 1; distance <= 4096; distance *= 2) far.data()[4999 - distance] = 1.0f / 14;
+  int within = 1;
+  CHECK(Value("locality_0", far, {.query_offset = 4999}) == About(1.0 / 14));
+  for (Index width = 1; width <= 4096; width *= 2)
+    CHECK(Value("locality_" + std::to_string(width), far, {.query_offset = 4999}) == About(++within / 14.0));
   const HeadMap map(back.view<2>(), {});
   CHECK(*Locality(map, 3).value == 1.0);
   CHECK_THROWS_AS(Locality(map, -1), Error);
@@ -236,6 +288,8 @@ TEST_CASE("a sliding window: what is beyond it cannot be looked at") {
   CHECK(Value("entropy_normalized", weights, info) == About(1.0));
   CHECK(Value("previous", weights, info) == About(0.5));
   CHECK(Compute("sink", weights, info).n_valid == 2);  // the other queries cannot see the first key
+  CHECK(Value("sink", weights, info) == About(1.5 / 2));
+  CHECK(*SinkScore(HeadMap(weights.view<2>(), info), 3).value == About(0.5));
   CHECK(Refusal(ErrorCode::kValue, [&] { HeadMap(weights.view<2>(), {.causal = true, .window = 1}); }) ==
         "weights[1, 0] is 0.500000, but that cell is masked");
 }

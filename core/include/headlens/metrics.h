@@ -4,6 +4,11 @@
 /// Notation of the formulas: A [T, S] the weights of one head, i the place of a query among the keys, V the valid rows
 /// (not padded, at least one key to look at), n_i the number of keys that query i may look at, t_i tokens, 0·ln 0 = 0.
 /// What is not defined (no repeated token, one key only, …) has no value; it is never NaN.
+///
+/// A cell that is masked says nothing of a head: where a formula names one cell of each row (self, previous, next,
+/// duplicate, induction, sink), rows that may not look there are left out, of the mean's divisor too. Of texts with
+/// nothing but causality and padding, that is the sources' mean over V or L − 1 rows; under a window or another mask
+/// they would count zeros (n_valid says how many rows are left).
 #ifndef HEADLENS_METRICS_H_
 #define HEADLENS_METRICS_H_
 
@@ -113,11 +118,12 @@ std::vector<std::vector<MetricValue>> HeadMetrics(View<const float, 3> weights, 
 /// The sequence repeated when the tokens are [s][s] or [one token][s][s], |s| ≥ 2; else of length 0.
 RepeatedSequence FindRepeat(std::span<const std::int32_t> tokens);
 
-/// mean over i with w ≥ |i − j|: mean_i Σ_{|i−j| ≤ width} A[i,j], for any width (M8; the bands of Anthropic's HeadVis).
+/// mean_i Σ_{|i−j| ≤ width} A[i,j], for any width (M8; the table has the bands of Anthropic's HeadVis).
 MetricValue Locality(const HeadMap& map, Index width);
 
 /// α_k = 1/(T−k+1) Σ_{i ≥ k} A[i,k], k counted from 1 over the keys that are not padded (Gu et al. 2024,
-/// arXiv 2410.10781, §3). Throws kValue when k < 1; no value when there are fewer keys.
+/// arXiv 2410.10781, §3). Rows that may not look at key k, being beyond a window say, are left out of the mean. Throws
+/// kValue when k < 1; no value when there are fewer keys.
 MetricValue SinkScore(const HeadMap& map, Index k);
 
 /// Sink_k^ε: the fraction of heads with α_k > ε (Gu et al. 2024; ε = 0.3). Heads without a value are left out.
@@ -129,8 +135,8 @@ enum class HeadPattern { kPrevious, kDuplicate, kInduction };
 
 struct DetectOptions {
   bool absolute = false;         ///< 1 − 1/T Σ|A − D| instead of Σ A·D / Σ A
-  bool exclude_first = false;    ///< the first column (BOS) counts as 0
-  bool exclude_current = false;  ///< the diagonal counts as 0
+  bool exclude_first = false;    ///< the first column (BOS) is left out, of weights and pattern alike
+  bool exclude_current = false;  ///< so is the diagonal
 };
 
 /// How well a map fits a pattern (TransformerLens, head_detector.py, error measures "mul" and "abs").

@@ -58,7 +58,7 @@ MetricValue InductionDiagonal(const HeadMap& map) {
 }
 
 MetricValue InductionInText(const HeadMap& map, bool strict) {
-  constexpr double kThreshold = 0.01;
+  constexpr double kThreshold{0.01f};  // as the source compares it with weights, in fp32
   return MeanOverRows(map, [&](Index t) -> std::optional<double> {
     const Index i = map.Position(t);
     if (!HasToken(map, i)) return std::nullopt;
@@ -87,8 +87,8 @@ MetricValue DetectHead(const HeadMap& map, HeadPattern pattern, const DetectOpti
   for (const Index t : map.rows()) {
     const Index i = map.Position(t);
     for (Index j = 0; j < map.keys(); ++j) {
-      const bool excluded = (options.exclude_first && j == 0) || (options.exclude_current && j == i);
-      const double weight = excluded ? 0.0 : map.weight(t, j);
+      if ((options.exclude_first && j == 0) || (options.exclude_current && j == i)) continue;
+      const double weight = map.weight(t, j);
       const bool fit = fits(i, j);
       if (fit) matched += weight;
       mass += weight;
