@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/head_finder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "headlens/circuits.h"
 #include "headlens/safetensors.h"
 #include "support.h"
 
@@ -228,6 +230,210 @@ TEST_CASE("what a model's heads add to their layer, and what is lost without the
   // Induction rests on the previous-token head: on repeated sequences the model loses most without it.
   for (const ScoredHead& head : heads) CHECK(head.scores[4].mean.value() <= found.scores[4].mean.value());
   CHECK(found.scores[4].mean.value() > 1.0);
+}
+
+/// A model of the golden files, its parameters, and PyTorch's numbers of one text.
+struct GoldenModel {
+  explicit GoldenModel(const std::string& name)
+      : parameter_bytes(ReadFile(GoldenFolder(name) + "/model.safetensors")),
+        expected_bytes(ReadFile(GoldenFolder(name) + "/expected.safetensors")),
+        parameters(parameter_bytes),
+        expected(expected_bytes),
+        model(LoadFolder(GoldenFolder(name))) {
+    Read("ids", ids);
+    Read("segments", segments);
+    Read("padding", padding);
+    input = {.ids = ids, .segments = segments, .padding = padding};
+  }
+  /// Nothing when there is none.
+  template <class T>
+  void Read(const char* name, std::vector<T>& values) const {
+    const std::optional<RawTensor> raw = expected.Find(name);
+    if (!raw) return;
+    values.resize(static_cast<std::size_t>(raw->shape[0]));
+    std::memcpy(values.data(), raw->data, values.size() * sizeof(T));
+  }
+  Tensor Parameter(const std::string& name) const { return ToFloat(parameters.Find(name).value()); }
+
+  std::vector<std::byte> parameter_bytes, expected_bytes;
+  Safetensors parameters, expected;
+  Model model;
+  std::vector<std::int32_t> ids, segments;
+  std::vector<std::uint8_t> padding;
+  ModelInput input;
+};
+
+/// Importance of layer 1's heads: from PyTorch's weights [H, T, T], v [T][D] and the output projection [out][in].
+std::vector<HeadImportance> ImportanceByHand(const GoldenModel& golden, const std::vector<std::vector<double>>& v,
+                                             const std::function<double(Index out, Index in)>& projection,
+                                             const Tensor& bias) {
+  const Tensor weights = ToFloat(golden.expected.Find("weights").value());
+  const Index heads = weights.shape()[1], length = weights.shape()[2], width = bias.size(), d = width / heads;
+  std::vector<double> squares(static_cast<std::size_t>(heads)), products(squares.size());
+  double output_square = 0.0, norms = 0.0;
+  for (Index t = 0; t < length; ++t) {
+    if (!golden.padding.empty() && golden.padding[static_cast<std::size_t>(t)]) continue;
+    for (Index e = 0; e < width; ++e) {
+      std::vector<double> parts(squares.size());
+      double out = double{bias.data()[e]};
+      for (Index h = 0; h < heads; ++h) {
+        double part = 0.0;
+        for (Index s = 0; s < length; ++s)
+          for (Index c = h * d; c < (h + 1) * d; ++c)
+            part += double{weights.view<4>()(1, h, t, s)} *
+                    v[static_cast<std::size_t>(s)][static_cast<std::size_t>(c)] * projection(e, c);
+        parts[static_cast<std::size_t>(h)] = part;
+        out += part;
+      }
+      for (std::size_t h = 0; h < parts.size(); ++h) {
+        squares[h] += parts[h] * parts[h];
+        products[h] += parts[h] * out;
+      }
+      output_square += out * out;
+    }
+  }
+  for (const double square : squares) norms += std::sqrt(square);
+  std::vector<HeadImportance> importance;
+  for (std::size_t h = 0; h < squares.size(); ++h) {
+    const double own = std::sqrt(squares[h]), whole = std::sqrt(output_square);
+    importance.push_back({own / whole, own / norms, products[h] / (own * whole)});
+  }
+  return importance;
+}
+
+/// x W + b of every row of `x` [T, in], with W by `weight(in, out)`.
+std::vector<std::vector<double>> Projected(const Tensor& x, const std::function<double(Index in, Index out)>& weight,
+                                           std::span<const float> bias) {
+  std::vector<std::vector<double>> y;
+  for (Index t = 0; t < x.shape()[0]; ++t) {
+    y.emplace_back(bias.begin(), bias.end());
+    for (std::size_t out = 0; out < bias.size(); ++out)
+      for (Index in = 0; in < x.shape()[1]; ++in)
+        y.back()[out] += double{x.view<2>()(t, in)} * weight(in, static_cast<Index>(out));
+  }
+  return y;
+}
+
+/// The stream before layer 1, by PyTorch.
+Tensor HiddenOf(const GoldenModel& golden) {
+  const Tensor hidden = ToFloat(golden.expected.Find("hidden").value());
+  const Index size = hidden.shape()[1] * hidden.shape()[2];
+  return Tensor({hidden.shape()[1], hidden.shape()[2]},
+                std::span<const float>(hidden.data() + size, static_cast<std::size_t>(size)));
+}
+
+void CheckImportance(const GoldenModel& golden, const std::vector<HeadImportance>& expected) {
+  const ModelInfo& info = golden.model.info();
+  const std::vector<std::string> names = {"output_change", "norm_share", "output_cosine", "output_change_normalized"};
+  const auto heads = ScoreHeads(HeadsOf(golden.model, std::span(&golden.input, 1)), {.metrics = names}).value();
+  double square = 0.0;
+  for (const HeadImportance& head : expected) square += *head.output_change * *head.output_change;
+  const Index rows =
+      static_cast<Index>(golden.ids.size()) - std::count(golden.padding.begin(), golden.padding.end(), std::uint8_t{1});
+  for (std::size_t h = 0; h < expected.size(); ++h) {
+    const std::vector<HeadScore>& scores = heads[static_cast<std::size_t>(info.heads) + h].scores;
+    CHECK(*scores[0].mean == doctest::Approx(*expected[h].output_change).epsilon(1e-5));
+    CHECK(*scores[1].mean == doctest::Approx(*expected[h].norm_share).epsilon(1e-5));
+    CHECK(*scores[2].mean == doctest::Approx(*expected[h].cosine).epsilon(1e-5));
+    CHECK(*scores[3].mean == doctest::Approx(*expected[h].output_change / std::sqrt(square)).epsilon(1e-5));
+    CHECK(scores[0].n_valid == rows);
+  }
+}
+
+TEST_CASE("a head's share of its layer's output: the output's bias is part of that, by PyTorch's maps of GPT-2") {
+  const GoldenModel golden("gpt2");
+  Tensor normal = HiddenOf(golden);
+  const Tensor gamma = golden.Parameter("transformer.h.1.ln_1.weight"),
+               beta = golden.Parameter("transformer.h.1.ln_1.bias");
+  for (Index t = 0; t < normal.shape()[0]; ++t) {
+    double mean = 0.0, variance = 0.0;
+    for (Index e = 0; e < 24; ++e) mean += double{normal.view<2>()(t, e)} / 24;
+    for (Index e = 0; e < 24; ++e) variance += std::pow(double{normal.view<2>()(t, e)} - mean, 2) / 24;
+    for (Index e = 0; e < 24; ++e)
+      normal.view<2>()(t, e) = static_cast<float>((double{normal.view<2>()(t, e)} - mean) / std::sqrt(variance + 1e-5) *
+                                                      double{gamma.data()[e]} +
+                                                  double{beta.data()[e]});
+  }
+  // [in, 3 · out]: q, k and v beside each other; and [in, out].
+  const Tensor qkv = golden.Parameter("transformer.h.1.attn.c_attn.weight"),
+               qkv_bias = golden.Parameter("transformer.h.1.attn.c_attn.bias"),
+               projection = golden.Parameter("transformer.h.1.attn.c_proj.weight"),
+               bias = golden.Parameter("transformer.h.1.attn.c_proj.bias");
+  REQUIRE(MaxNorm(bias.values()) > 0.01);
+  const auto v = Projected(
+      normal, [&](Index in, Index out) { return double{qkv.view<2>()(in, 48 + out)}; }, qkv_bias.values().subspan(48));
+  CheckImportance(
+      golden,
+      ImportanceByHand(golden, v, [&](Index out, Index in) { return double{projection.view<2>()(in, out)}; }, bias));
+  CHECK(golden.model.OutputBias(1).values()[5] == bias.data()[5]);
+  CHECK(MaxNorm(BuiltInModel().OutputBias(0).values()) == 0.0);
+  CHECK_THROWS_AS(golden.model.OutputBias(2), Error);
+}
+
+TEST_CASE("a head's share of its layer's output: padding is no part of it, by PyTorch's maps of BERT") {
+  const GoldenModel golden("bert");
+  REQUIRE(std::count(golden.padding.begin(), golden.padding.end(), std::uint8_t{1}) > 0);
+  const std::string layer = "bert.encoder.layer.1.attention.";
+  const Tensor value = golden.Parameter(layer + "self.value.weight"),
+               value_bias = golden.Parameter(layer + "self.value.bias"),
+               projection = golden.Parameter(layer + "output.dense.weight"),
+               bias = golden.Parameter(layer + "output.dense.bias");
+  const auto v = Projected(
+      HiddenOf(golden), [&](Index in, Index out) { return double{value.view<2>()(out, in)}; }, value_bias.values());
+  CheckImportance(
+      golden,
+      ImportanceByHand(golden, v, [&](Index out, Index in) { return double{projection.view<2>()(out, in)}; }, bias));
+
+  // What is lost without a head: the rows of padding, which nobody reads, do not count.
+  const auto heads =
+      ScoreHeads(HeadsOf(golden.model, std::span(&golden.input, 1)), {.metrics = {"ablation_output"}}).value();
+  const Tensor mask({3, 4}, std::vector<float>(12, 1.0f));
+  mask.view<2>()(2, 1) = 0.0f;
+  const ModelAttention whole = golden.model.Attend(golden.input),
+                       without = golden.model.Attend(golden.input, {.head_mask = mask.view<2>()});
+  double difference = 0.0, norm = 0.0;
+  for (Index t = 0; t < whole.length(); ++t) {
+    for (Index e = 0; e < 24 && !golden.padding[static_cast<std::size_t>(t)]; ++e) {
+      const double x = double{whole.hidden().view<2>()(t, e)};
+      difference += std::pow(x - double{without.hidden().view<2>()(t, e)}, 2);
+      norm += x * x;
+    }
+  }
+  CHECK(*heads[2 * 4 + 1].scores[0].mean == doctest::Approx(std::sqrt(difference / norm)).epsilon(1e-6));
+}
+
+TEST_CASE("copying: of the whole vocabulary, the norms folded in, once for all texts") {
+  const GoldenModel golden("gpt2");
+  const std::vector<std::int32_t> other = {5, 6, 7};
+  const std::vector<ModelInput> inputs = {golden.input, {.ids = other}};
+  const auto heads = ScoreHeads(HeadsOf(golden.model, inputs), {.metrics = {"copying", "self"}}).value();
+  // Folded by hand: the first norm's scale into the embeddings that layer 1 reads, the last one's into those it writes
+  // to. GPT-2's are the same table.
+  const Tensor table = golden.Parameter("transformer.wte.weight"),
+               first = golden.Parameter("transformer.h.1.ln_1.weight"),
+               last = golden.Parameter("transformer.ln_f.weight");
+  Tensor embedding = table.Clone(), unembedding = table.Clone();
+  for (Index i = 0; i < table.size(); ++i) {
+    embedding.data()[i] *= first.data()[i % 24];
+    unembedding.data()[i] *= last.data()[i % 24];
+  }
+  const Tensor q = golden.model.Weights(1, Projection::kQuery), k = golden.model.Weights(1, Projection::kKey),
+               v = golden.model.Weights(1, Projection::kValue), o = golden.model.Weights(1, Projection::kOutput);
+  const LayerWeights layer{q.view<2>(), k.view<2>(), v.view<2>(), o.view<2>(), 3, 3};
+  const Matrix vocabulary = VocabularyProduct(embedding.view<2>(), unembedding.view<2>());
+  for (Index head = 0; head < 3; ++head) {
+    const HeadScore& score = heads[static_cast<std::size_t>(3 + head)].scores[0];
+    const auto eigenvalues = FullEigenvalues(CircuitKind::kOv, HeadOf(layer, head), vocabulary);
+    CHECK(*score.mean == doctest::Approx(*CopyingScore(eigenvalues)).epsilon(1e-5));
+    CHECK(score.texts == 1);
+    CHECK(heads[static_cast<std::size_t>(3 + head)].scores[1].texts == 2);
+  }
+  // BERT reads its logits through a layer of its own, and norms only what it has added.
+  const GoldenModel bert("bert");
+  CHECK(
+      !ScoreHeads(HeadsOf(bert.model, std::span(&bert.input, 1)), {.metrics = {"copying"}}).value()[0].scores[0].mean);
+  CHECK(bert.model.FinalNorm() == nullptr);
+  CHECK(golden.model.FinalNorm()->values()[3] == last.data()[3]);
 }
 
 TEST_CASE("every metric of both tables can be ranked on a model") {

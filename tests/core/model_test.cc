@@ -16,22 +16,6 @@
 namespace headlens::testing {
 namespace {
 
-std::string ReadText(const std::string& path) {
-  const std::vector<std::byte> bytes = ReadFile(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-Model LoadFolder(const std::string& folder, const Backend& backend) {
-  Checkpoint checkpoint(Index{1} << 30);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with("model") && entry.path().extension() == ".safetensors")
-      checkpoint.Append(checkpoint.Begin(std::nullopt), ReadFile(entry.path().string()));
-  }
-  return Model(ReadText(folder + "/config.json"), checkpoint.Parameters(), backend);
-}
-
-std::string GoldenFolder(const std::string& name) { return HEADLENS_GOLDEN_DIR "/models/" + name; }
-
 std::vector<std::string> GoldenModels() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(HEADLENS_GOLDEN_DIR "/models"))

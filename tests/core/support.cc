@@ -101,12 +101,22 @@ Tensor RandomWeights(Random& random, Shape shape, bool causal) {
   return weights;
 }
 
-Model BuiltInModel(const Backend& backend) {
-  const std::string folder = HEADLENS_GOLDEN_DIR "/../../web/models/tiny/";
-  Checkpoint checkpoint(Index{1} << 30);
-  checkpoint.Append(checkpoint.Begin(std::nullopt), ReadFile(folder + "model.safetensors"));
-  const std::vector<std::byte> config = ReadFile(folder + "config.json");
-  return Model({reinterpret_cast<const char*>(config.data()), config.size()}, checkpoint.Parameters(), backend);
+std::string ReadText(const std::string& path) {
+  const std::vector<std::byte> bytes = ReadFile(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+
+Model LoadFolder(const std::string& folder, const Backend& backend) {
+  Checkpoint checkpoint(Index{1} << 30);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("model") && entry.path().extension() == ".safetensors")
+      checkpoint.Append(checkpoint.Begin(std::nullopt), ReadFile(entry.path().string()));
+  }
+  return Model(ReadText(folder + "/config.json"), checkpoint.Parameters(), backend);
+}
+
+std::string GoldenFolder(const std::string& name) { return HEADLENS_GOLDEN_DIR "/models/" + name; }
+
+Model BuiltInModel(const Backend& backend) { return LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", backend); }
 
 }  // namespace headlens::testing

@@ -47,6 +47,11 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+std::string ReadText(const std::string& path);
+/// A Hugging Face folder: config.json and the files that model*.safetensors are.
+Model LoadFolder(const std::string& folder, const Backend& backend = SimdBackend());
+/// Of tests/golden/models.
+std::string GoldenFolder(const std::string& name);
 /// web/models/tiny.
 Model BuiltInModel(const Backend& backend = SimdBackend());
 

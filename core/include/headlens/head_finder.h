@@ -18,7 +18,7 @@ namespace headlens {
 
 /// A text run without one of its heads.
 struct Ablation {
-  /// ‖hidden − hidden without the head‖ / ‖hidden‖, hidden the stream after the last layer.
+  /// ‖hidden − hidden without the head‖ / ‖hidden‖, hidden the stream after the last layer. Padding does not count.
   std::optional<double> output_change;
   /// Loss without the head minus loss, in nats a token; computed when it is called.
   std::function<std::optional<double>()> loss_change;
@@ -32,9 +32,11 @@ struct TextHeads {
   PatchGrid grid = {};
   /// Fills the weights [T, T] of one head.
   std::function<void(Index layer, Index head, View<float, 2> weights)> map = {};
-  /// What each head of a layer adds to the layer's output.
+  /// What each head of a layer adds to the output of the layer's attention, over the tokens that are no padding.
   std::function<std::vector<HeadImportance>(Index layer)> importance = {};
   std::function<Ablation(Index layer, Index head)> ablate = {};
+  /// Copying score of the head's full OV circuit (circuits.h); a matter of the model, not of the text.
+  std::function<std::optional<double>(Index layer, Index head)> copying = {};
 };
 
 /// Where heads come from.
@@ -62,10 +64,12 @@ struct ModelMetric {
   std::string_view formula;
   std::string_view source;
   MetricValue (*function)(HeadProbe& probe);
+  bool of_weights = false;  ///< the same for all texts: computed for the first
 };
 
-/// Those that need more than a map: "output_change", "norm_share", "output_cosine" from what a head adds to its layer's
-/// output, and "ablation_output", "ablation_loss", which run the model again for each head.
+/// Those that need more than a map: "output_change", "output_change_normalized", "norm_share", "output_cosine" from
+/// what a head adds to its layer's output; "ablation_output", "ablation_loss", which run the model again for each head;
+/// and "copying", out of weights alone, which takes vocabulary × width² operations once.
 std::span<const ModelMetric> ModelMetrics();
 
 struct FinderOptions {

@@ -160,8 +160,12 @@ class Model {
 
   /// A layer's weights, for what is read out of weights alone: [H·d, D], [G·d, D] twice, [D, H·d].
   Tensor Weights(Index layer, Projection projection) const;
+  /// The bias of a layer's output projection, [D]; zeros where it has none.
+  Tensor OutputBias(Index layer) const;
   /// γ [D] of the norm that a layer's attention reads the stream through; nothing when it reads the stream itself.
   const Tensor* AttentionNorm(Index layer) const;
+  /// γ [D] of the norm between the last layer and the logits; nothing where there is none.
+  const Tensor* FinalNorm() const;
   /// The table of tokens, [vocab, D]; nothing for models that read no tokens.
   const LinearWeights* embedding() const;
   /// [logits, D]; nothing without logits, or with more than one matrix between the stream and them.

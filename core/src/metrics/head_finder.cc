@@ -60,8 +60,11 @@ class Text {
     }
     probe_.Seek(head.layer, head.head);
     std::vector<MetricValue> values;  // all before any counts: one may throw
-    for (const NamedMetric& metric : metrics)
-      values.push_back(metric.of_map ? metric.of_map->function(*map) : metric.of_model->function(probe_));
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      const auto [of_map, of_model] = metrics[m];
+      const bool is_known = of_model && of_model->of_weights && head.scores[m].texts > 0;
+      values.push_back(is_known ? MetricValue() : of_map ? of_map->function(*map) : of_model->function(probe_));
+    }
     for (std::size_t m = 0; m < metrics.size(); ++m) Add(values[m], head.scores[m]);
   }
 

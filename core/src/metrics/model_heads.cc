@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "headlens/circuits.h"
 #include "metrics/dense.h"
 #include "metrics/head_probe.h"
 #include "metrics/maps.h"
@@ -16,20 +17,26 @@ MetricValue OfText(const std::optional<double>& value, Index terms) {
 }
 
 constexpr ModelMetric kModelMetrics[] = {
-    {"output_change", "||c_h|| / ||out||, c_h what the head adds to its layer's output, out the sum over heads",
-     "headlens", [](HeadProbe& probe) { return OfText(probe.Importance().output_change, probe.length()); }},
+    {"output_change", "||c_h|| / ||out||, c_h what the head adds to out, the output of its layer's attention: ablation",
+     "headlens", [](HeadProbe& probe) { return OfText(probe.Importance().output_change, probe.rows()); }},
+    {"output_change_normalized", "output_change / its l2 norm over the heads of the layer",
+     "headlens; normalised as Michel et al. 2019, arXiv 1905.10650",
+     [](HeadProbe& probe) { return OfText(probe.NormalizedChange(), probe.rows()); }},
     {"norm_share", "||c_h|| / sum_h ||c_h||", "headlens",
-     [](HeadProbe& probe) { return OfText(probe.Importance().norm_share, probe.length()); }},
+     [](HeadProbe& probe) { return OfText(probe.Importance().norm_share, probe.rows()); }},
     {"output_cosine", "<c_h, out> / ||c_h|| ||out||", "headlens",
-     [](HeadProbe& probe) { return OfText(probe.Importance().cosine, probe.length()); }},
+     [](HeadProbe& probe) { return OfText(probe.Importance().cosine, probe.rows()); }},
     {"ablation_output", "||hidden - hidden without the head|| / ||hidden||, after the last layer", "headlens",
-     [](HeadProbe& probe) { return OfText(probe.WithoutHead().output_change, probe.length()); }},
+     [](HeadProbe& probe) { return OfText(probe.WithoutHead().output_change, probe.rows()); }},
     {"ablation_loss", "loss of the next token without the head - loss (nats)",
      "Michel et al. 2019, arXiv 1905.10650, by ablation",
      [](HeadProbe& probe) {
        const auto& loss_change = probe.WithoutHead().loss_change;
-       return OfText(loss_change ? loss_change() : std::nullopt, probe.length() - 1);
+       return OfText(loss_change ? loss_change() : std::nullopt, probe.rows() - 1);
      }},
+    {"copying", "sum l / sum |l|, l the eigenvalues of U W_O W_V E^T over the vocabulary, norms' scales folded in",
+     "Elhage et al. 2021, A Mathematical Framework for Transformer Circuits",
+     [](HeadProbe& probe) { return OfText(probe.Copying(), 1); }, /*of_weights=*/true},
 };
 
 /// −ln p(id) by softmax of the logits.
@@ -57,13 +64,15 @@ double NextTokenLoss(const ModelAttention& attention, std::span<const std::int32
   return sum / static_cast<double>(predictions);
 }
 
-/// ‖x − y‖ / ‖x‖
-std::optional<double> RelativeChange(std::span<const float> x, std::span<const float> y) {
+/// ‖x − y‖ / ‖x‖, of some rows.
+std::optional<double> RelativeChange(View<const float, 2> x, View<const float, 2> y, std::span<const Index> rows) {
   double difference = 0.0, norm = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double d = double{x[i]} - double{y[i]};
-    difference += d * d;
-    norm += double{x[i]} * double{x[i]};
+  for (const Index t : rows) {
+    for (Index e = 0; e < x.shape[1]; ++e) {
+      const double d = double{x(t, e)} - double{y(t, e)};
+      difference += d * d;
+      norm += double{x(t, e)} * double{x(t, e)};
+    }
   }
   return norm > 0.0 ? std::optional(std::sqrt(difference / norm)) : std::nullopt;
 }
@@ -71,7 +80,10 @@ std::optional<double> RelativeChange(std::span<const float> x, std::span<const f
 /// One input in a model. Shared by the functions that are given away.
 class ModelText : public std::enable_shared_from_this<ModelText> {
  public:
-  ModelText(const Model& model, const ModelInput& input) : model_(model), input_(input), attention_(Attend()) {}
+  ModelText(const Model& model, const ModelInput& input) : model_(model), input_(input), attention_(Attend()) {
+    for (Index t = 0; t < attention_.length(); ++t)
+      if (input.padding.empty() || !input.padding[static_cast<std::size_t>(t)]) rows_.push_back(t);
+  }
 
   TextHeads Heads() {
     TextHeads heads;
@@ -85,6 +97,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     };
     heads.importance = [self](Index layer) { return self->Importance(layer); };
     heads.ablate = [self](Index layer, Index head) { return self->Ablate(layer, head); };
+    heads.copying = [self](Index layer, Index head) { return self->Copying(layer, head); };
     return heads;
   }
 
@@ -104,16 +117,18 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
 
   std::vector<HeadImportance> Importance(Index layer) const {
     const ModelInfo& info = model_.info();
-    const Index length = attention_.length(), d = info.head_dim;
+    const Index length = attention_.length(), d = info.head_dim, rows = static_cast<Index>(rows_.size());
+    if (rows == 0) return std::vector<HeadImportance>(static_cast<std::size_t>(info.heads));
     const Tensor& values = attention_.Values(layer);
-    const Tensor weights({length, length}), heads({info.heads, length, d});
+    const Tensor weights({length, length}), heads({info.heads, rows, d}), bias = model_.OutputBias(layer);
     for (Index h = 0; h < info.heads; ++h) {
       attention_.Map(layer, h, 0, length, weights.view<2>());
       const Index group = h / (info.heads / info.kv_heads);
       const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
-      AsEigen(metrics::Slice(heads.view<3>(), h)).noalias() = AsEigen(weights.view<2>()) * AsEigen(v);
+      AsEigen(metrics::Slice(heads.view<3>(), h)).noalias() =
+          AsEigen(weights.view<2>())(rows_, Eigen::all) * AsEigen(v);
     }
-    return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(), {});
+    return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(), bias.values());
   }
 
   Ablation Ablate(Index layer, Index head) {
@@ -125,7 +140,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     options.head_mask = mask.view<2>();
     const auto without = std::make_shared<ModelAttention>(model_.Attend(input_, options));
     const auto self = shared_from_this();
-    return {RelativeChange(attention_.hidden().values(), without->hidden().values()),
+    return {RelativeChange(attention_.hidden().view<2>(), without->hidden().view<2>(), rows_),
             [self, without] { return self->LossChange(*without); }};
   }
 
@@ -137,10 +152,31 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return NextTokenLoss(without, input_.ids) - *loss_;
   }
 
+  /// Of the head's full OV circuit.
+  std::optional<double> Copying(Index layer, Index head) {
+    const LinearWeights *embedding = model_.embedding(), *unembedding = model_.unembedding();
+    if (!embedding || !unembedding) return std::nullopt;
+    if (!vocabulary_) {
+      vocabulary_ = VocabularyProduct(*embedding, *unembedding);
+      const Tensor* scale = model_.FinalNorm();
+      for (Index e = 0; scale && e < scale->size(); ++e)
+        AsEigen(*vocabulary_).col(EigenIndex(e)) *= double{scale->data()[e]};
+    }
+    const Tensor q = model_.Weights(layer, Projection::kQuery), k = model_.Weights(layer, Projection::kKey),
+                 v = model_.Weights(layer, Projection::kValue), o = model_.Weights(layer, Projection::kOutput);
+    const Tensor* scale = model_.AttentionNorm(layer);
+    LayerWeights weights{q.view<2>(), k.view<2>(),         v.view<2>(),
+                         o.view<2>(), model_.info().heads, model_.info().kv_heads};
+    if (scale) weights.norm = scale->values();
+    return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(weights, head), *vocabulary_));
+  }
+
   Model model_;  // shares the weights
   ModelInput input_;
   ModelAttention attention_;
+  std::vector<Index> rows_;  // that are no padding
   std::optional<double> loss_;
+  std::optional<Matrix> vocabulary_;  // Eᵀ U
 };
 
 }  // namespace

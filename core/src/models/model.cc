@@ -67,10 +67,25 @@ Tensor Model::Weights(Index layer, Projection projection) const {
   return matrix;
 }
 
+Tensor Model::OutputBias(Index layer) const {
+  models::CheckLayer(info(), layer, 0);
+  const LinearWeights& output = *model_->parameters.layers[static_cast<std::size_t>(layer)].o;
+  const Tensor nothing({1, output.in_features()},
+                       std::vector<float>(static_cast<std::size_t>(output.in_features()), 0.0f));
+  Tensor bias({output.out_features()});
+  backend().Linear(nothing.view<2>(), output, DenseView(bias.data(), std::array<Index, 2>{1, output.out_features()}));
+  return bias;
+}
+
 const Tensor* Model::AttentionNorm(Index layer) const {
   models::CheckLayer(info(), layer, 0);
   if (!model_->architecture.norm_first) return nullptr;
   return &model_->parameters.layers[static_cast<std::size_t>(layer)].attention_norm.weight;
+}
+
+const Tensor* Model::FinalNorm() const {
+  const models::Norm& norm = model_->parameters.final_norm;
+  return norm ? &norm.weight : nullptr;
 }
 
 const LinearWeights* Model::embedding() const { return model_->parameters.tokens.get(); }
