@@ -14,20 +14,27 @@ struct Question {
 
 /// One line per question: its name, the tensors it takes, and the function in analyses/ that answers it.
 const std::vector<Question>& Questions() {
+  using Names = std::vector<std::string_view>;
+  const auto with = [](Names names, const Names& more) {
+    names.insert(names.end(), more.begin(), more.end());
+    return names;
+  };
+  static const Names kMasks = {"visible", "padded_queries", "padded_keys"};
+  static const Names kMap = with(kMasks, {"weights", "tokens", "special"});
+  static const Names kSummands = with(kMasks, {"weights", "values", "out_weight"});
   static const std::vector<Question> kQuestions = {
       {"metrics", {}, ListMetrics},
-      {"head_metrics", {"weights", "visible", "padded_queries", "padded_keys", "tokens", "special"}, AnswerHeadMetrics},
-      {"head_similarity",
-       {"weights", "visible", "padded_queries", "padded_keys", "tokens", "special"},
-       AnswerHeadSimilarity},
+      {"head_metrics", kMap, AnswerHeadMetrics},
+      {"head_metric_counts", kMap, AnswerHeadMetricCounts},
+      {"head_similarity", kMap, AnswerHeadSimilarity},
       {"head_importance", {"contributions", "output"}, AnswerHeadImportance},
       {"pruning_curve", {"contributions", "output"}, AnswerPruningCurve},
-      {"weighted_map", {"weights", "values", "out_weight"}, AnswerWeightedMap},
-      {"layer_norms", {"weights", "values", "out_weight"}, AnswerLayerNorms},
-      {"mixing_ratio", {"weights", "values", "out_weight", "residual", "layer_norm"}, AnswerMixingRatio},
-      {"value_zeroing", {"weights", "values", "out_weight", "bias", "residual"}, AnswerValueZeroing},
-      {"rollout", {"weights"}, AnswerRollout},
-      {"flow", {"weights"}, AnswerFlow},
+      {"weighted_map", kSummands, AnswerWeightedMap},
+      {"layer_norms", kSummands, AnswerLayerNorms},
+      {"mixing_ratio", with(kSummands, {"residual", "layer_norm"}), AnswerMixingRatio},
+      {"value_zeroing", with(kSummands, {"bias", "residual"}), AnswerValueZeroing},
+      {"rollout", with(kMasks, {"weights"}), AnswerRollout},
+      {"flow", with(kMasks, {"weights"}), AnswerFlow},
       {"circuits",
        {"in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight", "norm", "embedding",
         "unembedding"},

@@ -157,6 +157,51 @@ TEST_CASE("value-weighted maps: the largest value counts 1") {
   Refused(ErrorCode::kShape, "values", [&] { ValueWeighted(weights.view<2>(), Tensor({3, 2}).view<2>()); });
 }
 
+TEST_CASE("value-weighted maps: the largest of all keys that may be looked at, and of no other") {
+  const Tensor weights({2, 3}, std::vector<float>{1, 0, 0, 0.5f, 0.5f, 0});
+  const Tensor values({3, 2}, std::vector<float>{3, 4, 0, 1, 6, 8});
+  // Nobody looks at key 2, but anybody may.
+  CHECK(ValueWeighted(weights.view<2>(), values.view<2>())(0, 0) == About(0.5));
+  values.data()[4] = kNan;
+  Refused(ErrorCode::kValue, "the norm of a key's vector is nan",
+          [&] { ValueWeighted(weights.view<2>(), values.view<2>()); });
+  const std::vector<std::uint8_t> padded_keys = {0, 0, 1}, padded_queries = {0, 1};
+  for (const MapInfo& info : {MapInfo{.causal = true}, MapInfo{.padded_keys = padded_keys}}) {
+    const Matrix weighted = ValueWeighted(weights.view<2>(), values.view<2>(), info);
+    CHECK(weighted(0, 0) == 1.0);
+    CHECK(weighted(1, 1) == About(0.5 / 5));
+    CHECK(WeightedNorms(weights.view<2>(), values.view<2>(), info)(1, 0) == About(2.5));
+  }
+  // Without the second query nobody may look at key 1, either; its row stays zeros, whatever it holds.
+  values.data()[3] = kNan;
+  weights.data()[4] = kNan;
+  const Matrix first = ValueWeighted(weights.view<2>(), values.view<2>(),
+                                     {.causal = true, .padded_queries = padded_queries, .padded_keys = padded_keys});
+  CHECK(first(0, 0) == 1.0);
+  for (Index j = 0; j < 3; ++j) CHECK(first(1, j) == 0.0);
+}
+
+TEST_CASE("padded tokens mix nothing and lose nothing, whatever they hold") {
+  const RandomLayer layer(3);
+  Random random(4);
+  const Tensor residual = random.NormalTensor({5, 7});
+  const MixingOptions options{.residual = residual.view<2>()};
+  const auto whole = MixingRatio(layer.summands(), options);
+  const Matrix zeroing = ValueZeroing(layer.summands(), {}, residual.view<2>());
+  // Causal: the tokens before the last do not know of it.
+  const std::vector<std::uint8_t> padded = {0, 0, 0, 0, 1};
+  for (Index j = 0; j < 5; ++j) layer.weights.view<3>()(1, 4, j) = kNan;
+  residual.view<2>()(4, 0) = layer.values.view<3>()(2, 4, 0) = kNan;
+  AttentionSummands padding = layer.summands();
+  padding.info = {.causal = true, .padded_queries = padded, .padded_keys = padded};
+  const auto ratios = MixingRatio(padding, options);
+  const Matrix without = ValueZeroing(padding, {}, residual.view<2>());
+  for (std::size_t i = 0; i < 4; ++i) CHECK(*ratios[i] == About(*whole[i]));
+  CHECK(!ratios[4]);
+  for (Index i = 0; i < 5; ++i)
+    for (Index j = 0; j < 5; ++j) CHECK(without(i, j) == About(i < 4 ? zeroing(i, j) : 0.0));
+}
+
 TEST_CASE("mixing ratio: by definition, with residual and layer norm; 0 for a head that looks at itself") {
   const RandomLayer layer(3);
   Random random(4);
@@ -271,6 +316,28 @@ TEST_CASE("heads are fused by mean, largest or smallest, and the smallest weight
   CHECK(row(HeadFusion::kMean, 0.25, 0).second == 0.0);  // 0.2 is the smallest of 0.8, 0.2, 0.3, 0.7
   CHECK(row(HeadFusion::kMean, 0.25, 1).first == About(0.3 / 2));
   CHECK(row(HeadFusion::kMean, 0.5, 1).first == 0.0);
+}
+
+TEST_CASE("rollout and flow: a padded token keeps itself alone, and reaches no other") {
+  // Left padding: row 0 holds NaN.
+  const Tensor weights({2, 1, 3, 3}, std::vector<float>{kNan, kNan, kNan, 0, 1, 0, 0, 0.5f, 0.5f,  //
+                                                        kNan, kNan, kNan, 0, 1, 0, 0, 0.5f, 0.5f});
+  const std::vector<std::uint8_t> padded = {1, 0, 0};
+  const MapInfo info{.causal = true, .padded_queries = padded, .padded_keys = padded};
+  Matrix expected(3, 3);
+  expected(0, 0) = expected(1, 1) = 1.0;
+  expected(2, 1) = 0.25;
+  expected(2, 2) = 0.75;
+  for (const HeadFusion fusion : {HeadFusion::kMean, HeadFusion::kMax, HeadFusion::kMin})
+    CheckMatrix("layer", FuseHeads(LayerOf(weights, 0), fusion, 0.0, info), expected, 1e-12);
+  expected(2, 1) = 0.25 + 0.75 * 0.25;
+  expected(2, 2) = 0.75 * 0.75;
+  CheckMatrix("rollout", RolloutOf(weights, {.info = info}), expected, 1e-12);
+  // From token 2: 0.75 to itself; 0.25 and, by itself in between, 0.25 to token 1.
+  expected(2, 1) = 0.5 / 1.25;
+  expected(2, 2) = 0.75 / 1.25;
+  CheckMatrix("flow", AttentionFlow(weights.view<4>(), {.info = info}).value(), expected, 1e-12);
+  Refused(ErrorCode::kValue, "weights[0, 0] is nan", [&] { RolloutOf(weights); });
 }
 
 TEST_CASE("rollout refuses what it cannot roll out") {

@@ -32,7 +32,8 @@ class Analysis {
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
 
   /// Answers. `options` is a JSON object; an unknown name in it is an error, and so is a number that is not finite in
-  /// any tensor.
+  /// any tensor, but for what is masked: rows of weights and the like that are not valid, values of keys that nobody
+  /// may look at.
   AnalysisResults Run(std::string_view options = "{}") const;
 
  private:

@@ -3,7 +3,8 @@
 /// (rollout, flow), and what is lost without a head or a token. Everything is accumulated in fp64.
 ///
 /// Weights are checked as HeadMap checks them: kValue for what is negative, above 1 or not finite, kShape for sizes
-/// that do not fit. Rows without weight (padded, fully masked) stay zeros.
+/// that do not fit. Rows that are not valid (padded, fully masked, without any weight) stay zeros whatever they hold,
+/// and what keys that no valid row may look at hold reaches nothing; MapInfo says which those are.
 #ifndef HEADLENS_ATTRIBUTION_H_
 #define HEADLENS_ATTRIBUTION_H_
 
@@ -33,17 +34,18 @@ Matrix JensenShannon(View<const float, 3> weights, const MapInfo& info = {}, dou
 // --- What weights carry
 // ------------------------------------------------------------------------------------------------
 
-/// Value-weighted map of one head: A[i,j]·‖v_j‖ / max_j ‖v_j‖ (CircuitsVis). weights [T, S], values [S, dv] → [T, S];
-/// zeros when all values are.
-Matrix ValueWeighted(View<const float, 2> weights, View<const float, 2> values);
+/// Value-weighted map of one head: A[i,j]·‖v_j‖ / max_j ‖v_j‖ (CircuitsVis), the maximum over all keys that a valid row
+/// may look at. weights [T, S], values [S, dv] → [T, S]; zeros when all values are. Throws kValue when one of those
+/// keys' values is not finite.
+Matrix ValueWeighted(View<const float, 2> weights, View<const float, 2> values, const MapInfo& info = {});
 
 /// What head `head` writes for each key: f(x_j) = v_j W_O^h. values [S, dv]; out_weight [D, H·dv] as PyTorch's
 /// out_proj.weight → [S, D]. ValueWeighted with these as values is the info-weighted map (CircuitsVis).
 Tensor TransformedValues(View<const float, 2> values, View<const float, 2> out_weight, Index head);
 
 /// Norms of the summands of one head's output: ‖α_ij f(x_j)‖ = A[i,j]·‖f(x_j)‖ (Kobayashi et al. 2020,
-/// arXiv 2004.10102, eq. 7). weights [T, S], transformed [S, D] → [T, S].
-Matrix WeightedNorms(View<const float, 2> weights, View<const float, 2> transformed);
+/// arXiv 2004.10102, eq. 7). weights [T, S], transformed [S, D] → [T, S]. Throws as ValueWeighted.
+Matrix WeightedNorms(View<const float, 2> weights, View<const float, 2> transformed, const MapInfo& info = {});
 
 /// The attention layer whose summands are looked at: weights [H, T, S], values [H, S, dv] after projection and bias
 /// (grouped heads repeated by stride), out_weight [D, H·dv]; its output bias is no part of any summand.
@@ -67,8 +69,8 @@ struct MixingOptions {
 
 /// r_i = ‖Σ_{j≠i} u_ij‖ / (‖Σ_{j≠i} u_ij‖ + ‖u_ii‖), u_ij = Σ_h α^h_ij f^h(x_j), plus x_i when i = j; with a layer
 /// norm, u_ij ← (u_ij − mean(u_ij)) / √(var(Σ_j u_ij) + eps)·γ (Kobayashi et al. 2021, arXiv 2109.07152). How much a
-/// token's vector comes from others: 0 keeps itself, 1 takes all from others. T = S. → [T]; no value where both norms
-/// are 0.
+/// token's vector comes from others: 0 keeps itself, 1 takes all from others. T = S. → [T]; no value in rows that are
+/// not valid and where both norms are 0.
 std::vector<std::optional<double>> MixingRatio(const AttentionSummands& layer, const MixingOptions& options = {});
 
 /// Runs a layer with the values of token `zeroed` set to 0 (−1: none) and fills its output [T, D].
@@ -91,10 +93,12 @@ struct RolloutOptions {
   HeadFusion fusion = HeadFusion::kMean;
   double discard_ratio = 0.0;  ///< this fraction of each layer's fused weights, the smallest, counts as 0
   Index start_layer = 0;       ///< layers before it are left out
+  MapInfo info = {};           ///< of every layer's maps; a token whose row is not valid keeps itself alone
 };
 
 /// One layer for rollout and flow: rows of (fused heads + I), each divided by its sum. weights [H, T, T] → [T, T].
-Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion = HeadFusion::kMean, double discard_ratio = 0.0);
+Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion = HeadFusion::kMean, double discard_ratio = 0.0,
+                 const MapInfo& info = {});
 
 /// Attention rollout, a layer at a time: Â_l = rownorm(mean_h A_l + I), R_1 = Â_1, R_l = Â_l R_{l−1} (Abnar & Zuidema
 /// 2020, arXiv 2005.00928). Fusion and discarding as usual for ViT. Rows sum to 1.
@@ -117,6 +121,7 @@ struct FlowOptions {
   HeadFusion fusion = HeadFusion::kMean;
   double discard_ratio = 0.0;
   Index max_tokens = 64;  ///< more are refused: T² maximal flows take long
+  MapInfo info = {};      ///< as in RolloutOptions
 };
 
 /// Attention flow (Abnar & Zuidema 2020, §3): a node for each token of each layer, an edge (l, i) → (l−1, j) of
@@ -136,7 +141,7 @@ struct HeadImportance {
 };
 
 /// Importance of each head from what it adds to the layer's output: contributions c [H, T, D], the sum of which, with
-/// the output's bias, is out. `output` [T, D]; absent: the sum of the contributions. Norms are over all tokens. The
+/// the output's bias, is out. `output` [T, D]; absent: the sum of the contributions. Norms are over all T tokens. The
 /// ablation is exact, since the output is a sum over heads; Michel et al. 2019 (arXiv 1905.10650) estimate it by a
 /// gradient.
 std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions, View<const float, 2> output = {});

@@ -16,13 +16,6 @@ Shape AnalysisCall::Fit(const char* name, Shape shape, std::size_t rank) {
   return shape;
 }
 
-const float* AnalysisCall::FiniteFloats(const char* name) {
-  const Given& input = args.Need(name);
-  const float* data = args.Floats(name, input);
-  ExpectFinite(name, DenseView(data, std::array{ElementCount(input.shape)}));
-  return data;
-}
-
 std::span<const float> AnalysisCall::Vector(const char* name) {
   if (!Has(name)) return {};
   const View<const float, 1> view = Need<1>(name);
@@ -46,10 +39,11 @@ std::span<const std::uint8_t> AnalysisCall::Flags(const char* name) {
   return {args.Booleans(name, *input), static_cast<std::size_t>(Length(name, *input))};
 }
 
-MapInfo AnalysisCall::Info() {
+MapInfo AnalysisCall::Masks() {
   MapInfo info;
-  info.query_offset = options.Count("query_offset", 0, 0);
+  info.query_offset = options.Count("query_offset", 0, -(Index{1} << 40));
   info.causal = options.Flag("is_causal", false);
+  info.window = options.Count("window", 0, 1);
   if (const Given* visible = args.Find("visible")) {
     if (visible->shape.size() != 2)
       throw Error(ErrorCode::kShape, "visible has shape " + ToString(visible->shape) + ", expected (queries, keys)");
@@ -58,6 +52,11 @@ MapInfo AnalysisCall::Info() {
   }
   info.padded_queries = Flags("padded_queries");
   info.padded_keys = Flags("padded_keys");
+  return info;
+}
+
+MapInfo AnalysisCall::Info() {
+  MapInfo info = Masks();
   info.special = Flags("special");
   if (const Given* tokens = args.Find("tokens")) {
     const Index count = Length("tokens", *tokens);

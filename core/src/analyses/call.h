@@ -4,12 +4,14 @@
 #define HEADLENS_SRC_ANALYSES_CALL_H_
 
 #include <array>
+#include <limits>
 #include <list>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "checks.h"
 #include "headlens/attribution.h"
 #include "headlens/matrix.h"
 #include "headlens/metrics.h"
@@ -34,23 +36,37 @@ class AnalysisCall {
   /// kShape when it was not given.
   template <std::size_t Rank>
   View<const float, Rank> Need(const char* name) {
-    const Shape shape = Fit(name, args.Need(name).shape, Rank);
+    const View<const float, Rank> view = NeedMasked<Rank>(name);
+    ExpectFinite(name, view);
+    return view;
+  }
+  /// The same of what may hold anything in places that are masked; whoever computes with it checks the others.
+  template <std::size_t Rank>
+  View<const float, Rank> NeedMasked(const char* name) {
+    const Given& input = args.Need(name);
+    const Shape shape = Fit(name, input.shape, Rank);
     std::array<Index, Rank> sizes{};
     std::copy(shape.begin(), shape.end(), sizes.begin());
-    return DenseView(FiniteFloats(name), sizes);
+    return DenseView(args.Floats(name, input), sizes);
   }
   /// Empty when it was not given.
   template <std::size_t Rank>
   View<const float, Rank> Find(const char* name) {
     return Has(name) ? Need<Rank>(name) : View<const float, Rank>();
   }
+  template <std::size_t Rank>
+  View<const float, Rank> FindMasked(const char* name) {
+    return Has(name) ? NeedMasked<Rank>(name) : View<const float, Rank>();
+  }
   std::span<const float> Vector(const char* name);
   /// An option that must be there.
   Index NeedCount(const char* name, Index least);
 
-  /// What is known of a map: options query_offset, is_causal, repeat_begin, repeat_length, patch_prefix, patch_columns,
-  /// patch_size; tensors visible [T, S], padded_queries [T], padded_keys [S], tokens [S], special [S]. Tokens that form
-  /// a repeated sequence are one without being told.
+  /// Which cells of a map count: options query_offset, is_causal, window; tensors visible [T, S], padded_queries [T],
+  /// padded_keys [S].
+  MapInfo Masks();
+  /// All that is known of a map: also options repeat_begin, repeat_length, patch_prefix, patch_columns, patch_size;
+  /// tensors tokens [S], special [S]. Tokens that form a repeated sequence are one without being told.
   MapInfo Info();
   HeadFusion Fusion();
 
@@ -59,7 +75,6 @@ class AnalysisCall {
 
  private:
   static Shape Fit(const char* name, Shape shape, std::size_t rank);
-  const float* FiniteFloats(const char* name);
   /// Elements of a list, which must have some.
   static Index Length(const char* name, const Given& list);
   std::span<const std::uint8_t> Flags(const char* name);
@@ -72,6 +87,7 @@ inline nlohmann::json ToJson(const std::optional<double>& value) {
 // heads.cc
 void ListMetrics(AnalysisCall& call);
 void AnswerHeadMetrics(AnalysisCall& call);
+void AnswerHeadMetricCounts(AnalysisCall& call);
 void AnswerHeadSimilarity(AnalysisCall& call);
 void AnswerHeadImportance(AnalysisCall& call);
 void AnswerPruningCurve(AnalysisCall& call);

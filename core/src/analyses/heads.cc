@@ -27,9 +27,12 @@ void ListMetrics(AnalysisCall& call) {
   call.values["metrics"] = std::move(list);
 }
 
-/// weights [H, T, S]; option metrics: names, all when absent → { heads: [{ name: value }] }.
-void AnswerHeadMetrics(AnalysisCall& call) {
-  const View<const float, 3> weights = call.Need<3>("weights");
+namespace {
+
+/// { heads: [{ name: what `number` gives of a value }] }.
+template <class Number>
+void AnswerMetrics(AnalysisCall& call, const Number& number) {
+  const View<const float, 3> weights = call.NeedMasked<3>("weights");
   const MapInfo info = call.Info();
   const bool all = !call.options.Has("metrics");
   const std::vector<std::string> wanted = call.options.Names("metrics");
@@ -41,15 +44,27 @@ void AnswerHeadMetrics(AnalysisCall& call) {
   if (names.empty()) throw Error(ErrorCode::kOption, "metrics is [], expected at least one name");
   for (const std::vector<MetricValue>& values : HeadMetrics(weights, info, names)) {
     json head = json::object();
-    for (std::size_t i = 0; i < names.size(); ++i) head[std::string(names[i])] = ToJson(values[i].value);
+    for (std::size_t i = 0; i < names.size(); ++i) head[std::string(names[i])] = number(values[i]);
     heads.push_back(std::move(head));
   }
   call.values["heads"] = std::move(heads);
 }
 
+}  // namespace
+
+/// weights [H, T, S]; option metrics: names, all when absent → { heads: [{ name: value }] }.
+void AnswerHeadMetrics(AnalysisCall& call) {
+  AnswerMetrics(call, [](const MetricValue& value) { return ToJson(value.value); });
+}
+
+/// The same question: how many rows (or other terms) each value is the mean of, 0 where there is none.
+void AnswerHeadMetricCounts(AnalysisCall& call) {
+  AnswerMetrics(call, [](const MetricValue& value) { return value.n_valid; });
+}
+
 /// weights [H, T, S]; option smoothing → [H, H], Jensen–Shannon divergences.
 void AnswerHeadSimilarity(AnalysisCall& call) {
-  const View<const float, 3> weights = call.Need<3>("weights");
+  const View<const float, 3> weights = call.NeedMasked<3>("weights");
   const MapInfo info = call.Info();
   const double smoothing = call.options.Number("smoothing", 0.001);
   call.options.RejectUnknown();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What weights carry: maps that count the values, too. weights [H, T, S], values [G, S, dv], out_weight [D, H·dv].
+/// What weights carry: maps that count the values, too. weights [H, T, S], values [G, S, dv], out_weight [D, H·dv], and
+/// what AnalysisCall::Masks reads.
 #include "analyses/call.h"
 #include "checks.h"
 #include "headlens/attribution.h"
@@ -26,9 +27,10 @@ struct Summands {
   AttentionSummands layer;
 
   explicit Summands(AnalysisCall& call) {
-    layer.weights = call.Need<3>("weights");
-    layer.values = PerHead(call.Need<3>("values"), layer.weights.shape[0], storage);
+    layer.weights = call.NeedMasked<3>("weights");
+    layer.values = PerHead(call.NeedMasked<3>("values"), layer.weights.shape[0], storage);
     layer.out_weight = call.Need<2>("out_weight");
+    layer.info = call.Masks();
   }
 };
 
@@ -46,11 +48,12 @@ View<const float, Rank - 1> Part(const View<const float, Rank>& view, Index i) {
 /// Option normalize: divided by the largest norm (true, default), or not → [H, T, S]. With out_weight the norms are of
 /// what heads write.
 void AnswerWeightedMap(AnalysisCall& call) {
-  const View<const float, 3> weights = call.Need<3>("weights");
+  const View<const float, 3> weights = call.NeedMasked<3>("weights");
   Tensor repeated;
-  const View<const float, 3> values = PerHead(call.Need<3>("values"), weights.shape[0], repeated);
+  const View<const float, 3> values = PerHead(call.NeedMasked<3>("values"), weights.shape[0], repeated);
   const View<const float, 2> out_weight = call.Find<2>("out_weight");
   const bool normalize = call.options.Flag("normalize", true);
+  const MapInfo info = call.Masks();
   call.options.RejectUnknown();
   Tensor maps({weights.shape[0], weights.shape[1], weights.shape[2]});
   float* to = maps.data();
@@ -61,7 +64,8 @@ void AnswerWeightedMap(AnalysisCall& call) {
       written = TransformedValues(carried, out_weight, h);
       carried = written.view<2>();
     }
-    const Matrix map = normalize ? ValueWeighted(Part(weights, h), carried) : WeightedNorms(Part(weights, h), carried);
+    const Matrix map =
+        normalize ? ValueWeighted(Part(weights, h), carried, info) : WeightedNorms(Part(weights, h), carried, info);
     for (const double value : map.values()) *to++ = static_cast<float>(value);
   }
   call.Answer(std::move(maps));
@@ -78,7 +82,7 @@ void AnswerLayerNorms(AnalysisCall& call) {
 void AnswerMixingRatio(AnalysisCall& call) {
   const Summands summands(call);
   MixingOptions options;
-  options.residual = call.Find<2>("residual");
+  options.residual = call.FindMasked<2>("residual");
   options.layer_norm = call.Vector("layer_norm");
   options.layer_norm_eps = call.options.Number("layer_norm_eps", options.layer_norm_eps);
   call.options.RejectUnknown();
@@ -91,7 +95,7 @@ void AnswerMixingRatio(AnalysisCall& call) {
 void AnswerValueZeroing(AnalysisCall& call) {
   const Summands summands(call);
   call.options.RejectUnknown();
-  call.Answer(ValueZeroing(summands.layer, call.Vector("bias"), call.Find<2>("residual")));
+  call.Answer(ValueZeroing(summands.layer, call.Vector("bias"), call.FindMasked<2>("residual")));
 }
 
 }  // namespace headlens

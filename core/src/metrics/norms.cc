@@ -12,13 +12,11 @@ namespace {
 
 using metrics::Summands;
 
-/// ‖row j‖; of keys that nobody looks at it does not matter, NaN or not.
-std::vector<double> NormsOfSeen(const HeadMap& map, const View<const float, 2>& vectors) {
+/// ‖row j‖; 0 for keys that no valid row may look at, which may hold anything.
+std::vector<double> NormsOfKeys(const HeadMap& map, const View<const float, 2>& vectors) {
   std::vector<double> norms(static_cast<std::size_t>(map.keys()));
   for (Index j = 0; j < map.keys(); ++j) {
-    const bool seen =
-        std::any_of(map.rows().begin(), map.rows().end(), [&](Index i) { return map.weight(i, j) > 0.0; });
-    if (!seen) continue;
+    if (std::none_of(map.rows().begin(), map.rows().end(), [&](Index i) { return map.Sees(i, j); })) continue;
     double sum = 0.0;
     for (Index e = 0; e < vectors.shape[1]; ++e) sum += double{vectors(j, e)} * double{vectors(j, e)};
     norms[static_cast<std::size_t>(j)] = std::sqrt(sum);
@@ -38,7 +36,7 @@ Matrix ScaledColumns(const HeadMap& map, std::span<const double> factors) {
 std::vector<double> CheckedNorms(const char* what, const HeadMap& map, const View<const float, 2>& vectors) {
   metrics::ExpectElements(what, vectors);
   ExpectSizes(what, SizesOf(vectors), {map.keys(), vectors.shape[1]});
-  return NormsOfSeen(map, vectors);
+  return NormsOfKeys(map, vectors);
 }
 
 /// u ← (u − mean(u)) · γ / √(var(y) + eps), in place for both parts of y = u + v.
@@ -79,8 +77,8 @@ void CheckOptions(const Summands& layer, const MixingOptions& options) {
 
 }  // namespace
 
-Matrix ValueWeighted(View<const float, 2> weights, View<const float, 2> values) {
-  const HeadMap map(weights, {});
+Matrix ValueWeighted(View<const float, 2> weights, View<const float, 2> values, const MapInfo& info) {
+  const HeadMap map(weights, info);
   std::vector<double> norms = CheckedNorms("values", map, values);
   const double largest = *std::max_element(norms.begin(), norms.end());
   for (double& norm : norms) norm = largest > 0.0 ? norm / largest : 0.0;
@@ -106,8 +104,8 @@ Tensor TransformedValues(View<const float, 2> values, View<const float, 2> out_w
   return transformed;
 }
 
-Matrix WeightedNorms(View<const float, 2> weights, View<const float, 2> transformed) {
-  const HeadMap map(weights, {});
+Matrix WeightedNorms(View<const float, 2> weights, View<const float, 2> transformed, const MapInfo& info) {
+  const HeadMap map(weights, info);
   return ScaledColumns(map, CheckedNorms("transformed", map, transformed));
 }
 
@@ -141,6 +139,10 @@ std::vector<std::optional<double>> MixingRatio(const AttentionSummands& layer, c
   }
   std::vector<std::optional<double>> ratios;
   for (Index i = 0; i < length; ++i) {
+    if (!summands.IsValid(i)) {
+      ratios.push_back(std::nullopt);
+      continue;
+    }
     for (Index e = 0; options.residual && e < width; ++e) own(i, e) += double{options.residual(i, e)};
     if (!options.layer_norm.empty()) Linearise(own.row(i), others.row(i), options);
     const double kept = metrics::Norm(own.row(i)), mixed = metrics::Norm(others.row(i));

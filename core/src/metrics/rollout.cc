@@ -43,7 +43,7 @@ void DiscardSmallest(std::span<double> values, double ratio) {
 
 }  // namespace
 
-Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion, double discard_ratio) {
+Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion, double discard_ratio, const MapInfo& info) {
   CheckDiscardRatio(discard_ratio);
   const Index heads = weights.shape[0], length = weights.shape[1];
   ExpectSizes("weights", SizesOf(weights), {heads, length, length});
@@ -51,9 +51,15 @@ Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion, double discard
   Matrix fused(length, length);
   if (fusion == HeadFusion::kMin) std::fill(fused.values().begin(), fused.values().end(), 1.0);
   for (Index h = 0; h < heads; ++h) {
-    const HeadMap map(metrics::Slice(weights, h), {});
-    for (Index i = 0; i < length; ++i)
-      for (Index j = 0; j < length; ++j) fused(i, j) = Fuse(fusion, fused(i, j), map.weight(i, j), heads);
+    const HeadMap map(metrics::Slice(weights, h), info);
+    std::vector<bool> valid(static_cast<std::size_t>(length), false);
+    for (const Index i : map.rows()) valid[static_cast<std::size_t>(i)] = true;
+    for (Index i = 0; i < length; ++i) {
+      for (Index j = 0; j < length; ++j) {
+        const double weight = valid[static_cast<std::size_t>(i)] ? map.weight(i, j) : 0.0;
+        fused(i, j) = Fuse(fusion, fused(i, j), weight, heads);
+      }
+    }
   }
   DiscardSmallest(fused.values(), discard_ratio);
   for (Index i = 0; i < length; ++i) {
@@ -73,7 +79,7 @@ Rollout::Rollout(const RolloutOptions& options) : options_(options) {
 }
 
 void Rollout::Add(View<const float, 3> weights) {
-  Matrix fused = FuseHeads(weights, options_.fusion, options_.discard_ratio);
+  Matrix fused = FuseHeads(weights, options_.fusion, options_.discard_ratio, options_.info);
   if (product_.rows() > 0) ExpectSizes("weights of a layer", {fused.rows()}, {product_.rows()});
   if (layers_++ < options_.start_layer) return;
   if (product_.rows() == 0) {

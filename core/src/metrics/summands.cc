@@ -10,6 +10,9 @@ Summands::Summands(const AttentionSummands& layer) : layer_(layer), maps_(Checke
   ExpectElements("out_weight", layer.out_weight);
   ExpectSizes("values", SizesOf(layer.values), {heads(), keys(), layer.values.shape[2]});
   ExpectSizes("out_weight", SizesOf(layer.out_weight), {width(), heads() * layer.values.shape[2]});
+  valid_.assign(static_cast<std::size_t>(queries()), false);
+  for (const HeadMap& map : maps_)
+    for (const Index i : map.rows()) valid_[static_cast<std::size_t>(i)] = true;
   vectors_ = Matrix(heads(), width());
   weights_ = Matrix(queries(), heads());
 }

@@ -18,6 +18,8 @@ class Summands {
   Index queries() const { return layer_.weights.shape[1]; }
   Index keys() const { return layer_.weights.shape[2]; }
   Index width() const { return layer_.out_weight.shape[0]; }
+  /// Whether row i is valid in any head.
+  bool IsValid(Index i) const { return valid_[static_cast<std::size_t>(i)]; }
 
   /// Goes to key j and computes f^h(x_j) of all heads. False when no query looks at it: whatever its values are then,
   /// NaN even, they reach nothing. Throws kValue when they are not finite.
@@ -32,8 +34,9 @@ class Summands {
  private:
   AttentionSummands layer_;
   std::vector<HeadMap> maps_;
-  Matrix vectors_;  // [H, D]
-  Matrix weights_;  // [T, H]
+  std::vector<bool> valid_;  // [T]
+  Matrix vectors_;           // [H, D]
+  Matrix weights_;           // [T, H]
 };
 
 }  // namespace headlens::metrics

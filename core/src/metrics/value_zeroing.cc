@@ -51,7 +51,7 @@ Matrix ValueZeroing(const AttentionSummands& layer, std::span<const float> bias,
   if (residual) ExpectSizes("residual", SizesOf(residual), {queries, width});
   Matrix output(queries, width), without(1, width), context(queries, summands.keys());
   for (Index i = 0; i < queries; ++i) {
-    for (Index e = 0; e < width; ++e) {
+    for (Index e = 0; summands.IsValid(i) && e < width; ++e) {
       if (!bias.empty()) output(i, e) += double{bias[static_cast<std::size_t>(e)]};
       if (residual) output(i, e) += double{residual(i, e)};
     }
