@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens heads --model DIR --text-file FILE: which heads of a model do what, ranked.
+/// headlens heads --model DIR (--text-file FILE | --tokens IDS | --image FILE...): which heads of a model do what,
+/// ranked.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -21,6 +22,7 @@ using Ids = std::vector<std::int32_t>;
 
 struct HeadsOptions {
   std::string model, text_file, tokens_file;
+  std::vector<std::string> images;
   Ids tokens, special;
   std::vector<std::string> metrics = FinderOptions().metrics;
   bool ascending = false;
@@ -71,11 +73,13 @@ std::vector<Ids> ReadLines(const std::string& path, const ToIds& to_ids) {
 }
 
 std::vector<Ids> ReadTexts(const HeadsOptions& options) {
+  if (!options.images.empty()) return {};
   if (!options.tokens.empty()) return {options.tokens};
   if (!options.tokens_file.empty()) return ReadLines(options.tokens_file, ParseIds);
   if (options.text_file.empty()) {
     throw InputError(
-        "--text-file, --tokens-file or --tokens is required: texts, one a line, or the ids of their tokens");
+        "--text-file, --tokens-file or --tokens is required: texts, one a line, or the ids of their tokens; or "
+        "--image");
   }
   const tokenizer::Tokenizer tokenizer = LoadTokenizer(options.model);
   return ReadLines(options.text_file, [&](const std::string& place, std::string_view line) {
@@ -83,45 +87,58 @@ std::vector<Ids> ReadTexts(const HeadsOptions& options) {
   });
 }
 
+/// Pictures, if the model reads any; else they are refused before the model is read, and so are texts.
+std::vector<Tensor> ReadImages(const HeadsOptions& options) {
+  const ModelInfo info = ReadInfo(options.model);
+  if (info.image_size > 0 && options.images.empty()) throw InputError("--image is required: the model reads pictures");
+  if (info.image_size == 0 && !options.images.empty()) throw InputError("--image: the model reads tokens");
+  std::vector<Tensor> images;
+  for (const std::string& path : options.images) images.push_back(ReadImage(options.model, path, info));
+  return images;
+}
+
 /// Which of the options gave the texts, for what is wrong with them.
 std::string NameOfTexts(const HeadsOptions& options) {
+  if (!options.images.empty()) return "--image";
   if (!options.tokens.empty()) return "--tokens";
   return options.tokens_file.empty() ? options.text_file : options.tokens_file;
 }
 
 /// Why the metric that ranks has no value anywhere, when it has none.
-void CheckRanked(const std::vector<ScoredHead>& heads, const std::string& metric) {
+void CheckRanked(const std::vector<ScoredHead>& heads, const HeadsOptions& options) {
+  const std::string& metric = options.metrics[0];
   for (const ScoredHead& head : heads)
     if (head.scores[0].mean) return;
-  std::string needs = "these texts have no such places";
+  const std::string texts = options.images.empty() ? "texts" : "images";
+  std::string needs = "these " + texts + " have no such places";
   for (const Metric& known : Metrics()) {
     if (known.name != metric) continue;
     if (known.needs & kNeedsRepeat) needs = "it needs texts of the form [s][s], or one token and [s][s]";
     if (known.needs & kNeedsSpecial) needs = "it needs --special";
     if (known.needs & kNeedsGrid) needs = "it needs images";
   }
+  for (const ModelMetric& known : ModelMetrics())
+    if (known.name == metric) needs = "this model has none of these " + texts;
   throw InputError("--metric " + metric + " has no value for any head: " + needs);
 }
 
-std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector<Ids>& texts) {
-  Blaming("--metric", [&] { HeadFinder({}, {.metrics = options.metrics}); });  // names first: models take long to read
+std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector<ModelInput>& inputs) {
   const Progress progress;
   progress.Show("reading " + options.model);
   const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
-  std::vector<ModelInput> inputs;
-  for (const Ids& ids : texts) inputs.push_back({.ids = ids});
   const FinderOptions finder{.metrics = options.metrics, .special_tokens = options.special};
   int percent = -1;
   const auto show = [&](double done) {
     if (const int now = static_cast<int>(100 * done); now != percent) {
       percent = now;
-      progress.Show("heads of " + std::to_string(texts.size()) + " texts: " + std::to_string(percent) + " %");
+      progress.Show("heads: " + std::to_string(percent) + " % of " + std::to_string(inputs.size()) +
+                    (options.images.empty() ? " texts" : " images"));
     }
     return true;
   };
   std::vector<ScoredHead> heads =
       Blaming(NameOfTexts(options), [&] { return ScoreHeads(HeadsOf(model, inputs), finder, show).value(); });
-  CheckRanked(heads, options.metrics[0]);
+  CheckRanked(heads, options);
   RankHeads(heads, 0, options.ascending);
   if (options.top > 0 && options.top < heads.size()) heads.resize(options.top);
   return heads;
@@ -177,22 +194,29 @@ void PrintJson(const std::vector<ScoredHead>& heads, const HeadsOptions& options
 }
 
 void Heads(const HeadsOptions& options) {
+  Blaming("--metric", [&] { HeadFinder({}, {.metrics = options.metrics}); });  // names first: models take long to read
+  const std::vector<Tensor> images = ReadImages(options);
   const std::vector<Ids> texts = ReadTexts(options);
-  const std::vector<ScoredHead> heads = FindHeads(options, texts);
+  std::vector<ModelInput> inputs;
+  for (const Ids& ids : texts) inputs.push_back({.ids = ids});
+  for (const Tensor& image : images) inputs.push_back({.image = image.view<3>()});
+  const std::vector<ScoredHead> heads = FindHeads(options, inputs);
   if (options.format == "table") PrintTable(heads, options.metrics);
   if (options.format == "csv") PrintCsv(heads, options.metrics);
-  if (options.format == "json") PrintJson(heads, options, texts.size());
+  if (options.format == "json") PrintJson(heads, options, inputs.size());
 }
 
-/// Names and formulas, for --help.
+/// Names, formulas and sources, for --help.
 std::string ListOfMetrics() {
+  constexpr std::size_t kColumn = 28;
   std::string list = "Metrics:\n";
-  const auto add = [&list](std::string_view name, std::string_view formula) {
-    list += "  " + std::string(name) + std::string(22 - std::min<std::size_t>(name.size(), 21), ' ') +
-            std::string(formula) + "\n";
+  const auto add = [&list](const auto& metric) {
+    const std::string name = "  " + std::string(metric.name);
+    list += name + std::string(kColumn - std::min(name.size(), kColumn - 1), ' ') + std::string(metric.formula) + "\n" +
+            std::string(kColumn, ' ') + "(" + std::string(metric.source) + ")\n";
   };
-  for (const Metric& metric : Metrics()) add(metric.name, metric.formula);
-  for (const ModelMetric& metric : ModelMetrics()) add(metric.name, metric.formula);
+  for (const Metric& metric : Metrics()) add(metric);
+  for (const ModelMetric& metric : ModelMetrics()) add(metric);
   return list;
 }
 
@@ -209,10 +233,14 @@ void AddHeads(CLI::App& app) {
   text_file->type_name("FILE");
   CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of one text's tokens, as 1,2,3");
   tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false)->excludes(text_file);
-  command->add_option("--tokens-file", options->tokens_file, "File with the ids of a text's tokens in each line")
+  CLI::Option* tokens_file =
+      command->add_option("--tokens-file", options->tokens_file, "File with the ids of a text's tokens in each line");
+  tokens_file->type_name("FILE")->excludes(tokens)->excludes(text_file);
+  command->add_option("--image", options->images, "PNG pictures, for models that read pictures")
       ->type_name("FILE")
       ->excludes(tokens)
-      ->excludes(text_file);
+      ->excludes(text_file)
+      ->excludes(tokens_file);
   command
       ->add_option("--metric", options->metrics,
                    "Names of metrics, apart by commas: heads are ranked by the first, all are shown; see below")

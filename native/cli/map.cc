@@ -10,10 +10,8 @@
 #include "cli/files.h"
 #include "cli/maps.h"
 #include "cli/model_folder.h"
-#include "cli/png.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "headlens/preprocess.h"
 
 namespace headlens::cli {
 namespace {
@@ -72,23 +70,6 @@ void CheckSizes(const MapOptions& options, const Maps& maps) {
   }
 }
 
-/// The picture as the model reads it, by its preprocessor_config.json where there is one.
-Tensor ReadImage(const MapOptions& options, const ModelInfo& info) {
-  const Picture picture = [&] {
-    const File file(options.image);
-    try {
-      return DecodePng(file.bytes());
-    } catch (const InputError& error) {
-      throw InputError(options.image + ": " + error.what());
-    }
-  }();
-  const std::string path = options.model + "/preprocessor_config.json";
-  ImageProcessor processor;
-  if (std::filesystem::exists(path)) processor = Blaming(path, [&] { return ReadImageProcessor(File(path).text()); });
-  return Blaming(options.image,
-                 [&] { return Preprocess(picture.rgba, picture.width, picture.height, info.image_size, processor); });
-}
-
 /// What is asked for, without the weights.
 Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   Maps maps;
@@ -118,7 +99,7 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
   progress.Show("reading " + options.model);
   const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
   progress.Show("running the model");
-  const Tensor image = options.image.empty() ? Tensor() : ReadImage(options, info);
+  const Tensor image = options.image.empty() ? Tensor() : ReadImage(options.model, options.image, info);
   ModelInput input;
   input.ids = maps.tokens;
   if (image.size() > 0) input.image = image.view<3>();

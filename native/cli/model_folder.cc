@@ -5,7 +5,9 @@
 #include <set>
 
 #include "cli/files.h"
+#include "cli/png.h"
 #include "headlens/checkpoint.h"
+#include "headlens/preprocess.h"
 #include "nlohmann/json.hpp"
 
 namespace headlens::cli {
@@ -61,6 +63,23 @@ Model LoadModelFolder(const std::string& folder, const Backend& backend) {
   }
   const File config(folder + "/config.json");
   return Blaming(folder, [&] { return Model(config.text(), checkpoint.Parameters(), backend); });
+}
+
+Tensor ReadImage(const std::string& folder, const std::string& path, const ModelInfo& info) {
+  const Picture picture = [&] {
+    const File file(path);
+    try {
+      return DecodePng(file.bytes());
+    } catch (const InputError& error) {
+      throw InputError(path + ": " + error.what());
+    }
+  }();
+  const std::string config = folder + "/preprocessor_config.json";
+  ImageProcessor processor;
+  if (std::filesystem::exists(config))
+    processor = Blaming(config, [&] { return ReadImageProcessor(File(config).text()); });
+  return Blaming(path,
+                 [&] { return Preprocess(picture.rgba, picture.width, picture.height, info.image_size, processor); });
 }
 
 }  // namespace headlens::cli

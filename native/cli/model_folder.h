@@ -15,6 +15,10 @@ ModelInfo ReadInfo(const std::string& folder);
 /// names. Tensor by tensor, so that no file is ever in memory as a whole. Throws InputError, naming the file.
 Model LoadModelFolder(const std::string& folder, const Backend& backend);
 
+/// A PNG picture as the folder's model reads it, by preprocessor_config.json where there is one: [channels, image_size,
+/// image_size]. Throws InputError, naming the file.
+Tensor ReadImage(const std::string& folder, const std::string& path, const ModelInfo& info);
+
 }  // namespace headlens::cli
 
 #endif  // HEADLENS_NATIVE_CLI_MODEL_FOLDER_H_
