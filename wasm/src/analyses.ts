@@ -2,7 +2,8 @@
 /** Heads in numbers: each function is one question to the module, whose answer is a tensor or JSON. */
 import type {
   Analyses, CircuitsOptions, CompositionOptions, CompositionScores, FlowOptions, HeadCircuits, HeadImportance,
-  HeadMetricsOptions, HeadSimilarityOptions, MetricInfo, MetricName, MixingOptions, PruningStep, RolloutOptions,
+  HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MetricInfo, MetricName, MixingOptions, PruningStep,
+  RolloutOptions,
   T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
 } from "./analysis-types.js";
 import { HeadlensError } from "./errors.js";
@@ -97,6 +98,12 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     return (this.#ask("headMetrics", { weights }, options).values as { heads: Record<M, number | null>[] }).heads;
   }
 
+  headMetricCounts<M extends MetricName = MetricName>(
+    weights: TensorLike, options?: HeadMetricsOptions<M>,
+  ): Record<M, number>[] {
+    return (this.#ask("headMetricCounts", { weights }, options).values as { heads: Record<M, number>[] }).heads;
+  }
+
   headSimilarity(weights: TensorLike, options?: HeadSimilarityOptions): Tensor {
     return this.#map("headSimilarity", { weights }, options);
   }
@@ -121,8 +128,8 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     return this.#map("weightedMap", { weights, values }, options);
   }
 
-  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike): Tensor {
-    return this.#map("layerNorms", { weights, values, outWeight }, {});
+  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MapMasks): Tensor {
+    return this.#map("layerNorms", { weights, values, outWeight }, options);
   }
 
   mixingRatio(

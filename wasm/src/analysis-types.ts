@@ -7,15 +7,18 @@ import type { BooleanMask, MultiheadAttentionOptions, StateDict, Tensor, TensorL
 
 /** One number of one head; `engine.metrics()` says what each is. */
 export type MetricName =
-  | "self" | "previous" | "next" | "duplicate" | "duplicateText" | "duplicateAbs" | "previousAbs"
+  | "self" | "previous" | "next" | "duplicate" | "duplicateText" | "duplicateAbs"
+  | "previousMatch" | "previousAbs"
   | "induction" | "inductionDiagonal" | "inductionText" | "inductionTextLoose" | "inductionMatch" | "inductionAbs"
   | "entropy" | "entropySmoothed" | "entropyUniform" | "entropyNormalized" | "perplexity" | "confidence" | "sharpness"
   | "distance" | "distanceVariance" | "offset" | "patchDistance"
-  | "locality0" | "locality1" | "locality2" | "locality4" | "locality8" | "locality16" | "locality64"
+  | "locality0" | "locality1" | "locality2" | "locality4" | "locality8" | "locality16" | "locality32" | "locality64" | "locality128"
+  | "locality256" | "locality512" | "locality1024" | "locality2048" | "locality4096"
   | "special" | "specialFromSpecial" | "specialFromRest" | "sink" | "sinkRate";
 
 /** Numbers of a head that need more than its map: `model.rankHeads` has them. */
-export type ModelMetricName = "outputChange" | "normShare" | "outputCosine" | "ablationOutput" | "ablationLoss";
+export type ModelMetricName =
+  | "outputChange" | "outputChangeNormalized" | "normShare" | "outputCosine" | "ablationOutput" | "ablationLoss" | "copying";
 
 export interface MetricInfo {
   name: MetricName | ModelMetricName;
@@ -26,18 +29,24 @@ export interface MetricInfo {
   source: string;
 }
 
-/** What is known of a map beside its weights [T,S]. Metrics that need what is not given have no value. */
-export interface MapContext {
-  /** Query t is the token of key t + queryOffset. Default 0. */
+/** Which cells of a map [T,S] count. What rows that are padded or fully masked hold, NaN say, reaches nothing. */
+export interface MapMasks {
+  /** Query t is the token of key t + queryOffset; below 0 when queries come before the first key. Default 0. */
   queryOffset?: number;
   /** No query may look at keys after itself. */
   isCausal?: boolean;
+  /** A query looks at itself and the window − 1 keys before it; absent: no window. */
+  window?: number;
   /** [T,S]; false where a mask hides the key. */
   visible?: BooleanMask;
   /** T booleans, true = padding. */
   paddedQueries?: readonly boolean[];
   /** S booleans, true = padding. */
   paddedKeys?: readonly boolean[];
+}
+
+/** What is known of a map beside its weights [T,S]. Metrics that need what is not given have no value. */
+export interface MapContext extends MapMasks {
   /** S token ids. When they are [s][s], or one token and then [s][s], that is the repeated sequence. */
   tokens?: readonly number[];
   /** S booleans, true = BOS, CLS, SEP, EOS, punctuation, … */
@@ -64,7 +73,8 @@ export interface HeadSimilarityOptions extends MapContext {
   smoothing?: number;
 }
 
-export interface RolloutOptions {
+/** Masks are those of every layer; a token whose row does not count keeps itself alone. */
+export interface RolloutOptions extends MapMasks {
   /** How the heads of a layer become one map. Default "mean". */
   fusion?: "mean" | "max" | "min";
   /** This fraction of each layer's fused weights, the smallest, counts as 0. Default 0. */
@@ -73,19 +83,19 @@ export interface RolloutOptions {
   startLayer?: number;
 }
 
-export interface FlowOptions extends Pick<RolloutOptions, "fusion" | "discardRatio"> {
+export interface FlowOptions extends Omit<RolloutOptions, "startLayer"> {
   /** More tokens are refused: T² maximal flows take long. Default 64. */
   maxTokens?: number;
 }
 
-export interface WeightedMapOptions {
+export interface WeightedMapOptions extends MapMasks {
   /** [D,H·dv], as out_proj.weight: norms of what the heads write instead of the values'. */
   outWeight?: TensorLike;
   /** Divide by the largest norm (default); without it the norms themselves (Kobayashi et al. 2020). */
   normalize?: boolean;
 }
 
-export interface MixingOptions {
+export interface MixingOptions extends MapMasks {
   /** x [T,D], which the layer's output is added to. */
   residual?: TensorLike;
   /** γ [D] of the layer norm after that. */
@@ -94,7 +104,7 @@ export interface MixingOptions {
   layerNormEps?: number;
 }
 
-export interface ValueZeroingOptions {
+export interface ValueZeroingOptions extends MapMasks {
   /** [D] of the output projection. */
   bias?: TensorLike;
   /** x [T,D], which the layer's output is added to. */
@@ -190,6 +200,16 @@ export interface Analyses {
   ): Record<M, number | null>[];
 
   /**
+   * How many rows (or other terms) each of those values is the mean of; 0 where there is none.
+   * @example
+   * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] };
+   * engine.headMetricCounts(weights, { isCausal: true, metrics: ["self", "previous"] }) // → [{ self: 3, previous: 2 }]
+   */
+  headMetricCounts<M extends MetricName = MetricName>(
+    weights: TensorLike, options?: HeadMetricsOptions<M>,
+  ): Record<M, number>[];
+
+  /**
    * Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019). weights [H,T,S] → [H,H].
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 1, 1, 0], shape: [2, 2, 2] }; // two heads that share nothing
@@ -233,7 +253,8 @@ export interface Analyses {
   flow(weights: readonly TensorLike[], options?: FlowOptions): Tensor;
 
   /**
-   * Maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖. weights [H,T,S], values [G,S,dv] (the stage v) → [H,T,S].
+   * Maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖ of all keys that are not masked.
+   * weights [H,T,S], values [G,S,dv] (the stage v) → [H,T,S].
    * @example
    * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
    * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
@@ -249,7 +270,7 @@ export interface Analyses {
    * const outWeight = { data: [2, 0, 0, 2], shape: [2, 2] };
    * engine.layerNorms(weights, values, outWeight).data // → [5, 1]
    */
-  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike): Tensor;
+  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MapMasks): Tensor;
 
   /**
    * How much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021). T = S.

@@ -4,8 +4,8 @@ import { HeadlensError } from "./errors.js";
 import { reading, show } from "./failures.js";
 import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
 import type {
-  CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MetricName,
-  MixingOptions, ModelMetricName, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
+  CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MapMasks,
+  MetricName, MixingOptions, ModelMetricName, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
 } from "./analysis-types.js";
 import type {
   AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorOptions, DecoderLayerOptions,
@@ -120,18 +120,21 @@ const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = withoutP
 const kAttentionCache: Known<CachedOptions<AttentionOptions>> = withoutPast(kAttention);
 const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = withoutPast(kDecoder);
 const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = withoutPast(kEncoder);
+const kMasks: Known<MapMasks> = {
+  queryOffset: "json", isCausal: "json", window: "json", visible: booleans,
+  paddedQueries: list(booleans), paddedKeys: list(booleans),
+};
 const kContext: Known<MapContext> = {
-  queryOffset: "json", isCausal: "json", visible: booleans, paddedQueries: list(booleans), paddedKeys: list(booleans),
-  tokens: list(integers), special: list(booleans), repeatBegin: "json", repeatLength: "json",
+  ...kMasks, tokens: list(integers), special: list(booleans), repeatBegin: "json", repeatLength: "json",
   patchPrefix: "json", patchColumns: "json", patchSize: "json",
 };
 const kHeadMetrics: Known<HeadMetricsOptions> = { ...kContext, metrics: "json" };
 const kSimilarity: Known<HeadSimilarityOptions> = { ...kContext, smoothing: "json" };
-const kRollout: Known<RolloutOptions> = { fusion: "json", discardRatio: "json", startLayer: "json" };
-const kFlow: Known<FlowOptions> = { fusion: "json", discardRatio: "json", maxTokens: "json" };
-const kWeightedMap: Known<WeightedMapOptions> = { outWeight: floats, normalize: "json" };
-const kMixing: Known<MixingOptions> = { residual: floats, layerNorm: floats, layerNormEps: "json" };
-const kZeroing: Known<ValueZeroingOptions> = { bias: floats, residual: floats };
+const kRollout: Known<RolloutOptions> = { ...kMasks, fusion: "json", discardRatio: "json", startLayer: "json" };
+const kFlow: Known<FlowOptions> = { ...kMasks, fusion: "json", discardRatio: "json", maxTokens: "json" };
+const kWeightedMap: Known<WeightedMapOptions> = { ...kMasks, outWeight: floats, normalize: "json" };
+const kMixing: Known<MixingOptions> = { ...kMasks, residual: floats, layerNorm: floats, layerNormEps: "json" };
+const kZeroing: Known<ValueZeroingOptions> = { ...kMasks, bias: floats, residual: floats };
 const kCircuits: Known<CircuitsOptions> = {
   numHeads: "json", numKvHeads: "json", norm: floats, embedding: floats, unembedding: floats,
 };
@@ -163,8 +166,9 @@ const kCallers = {
   "startCache": { window: "json" } satisfies Known<CacheOptions>, "CachedAttention.forward": kCached,
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
-  "metrics": {}, "headMetrics": kHeadMetrics, "headSimilarity": kSimilarity, "headImportance": {}, "pruningCurve": {},
-  "rollout": kRollout, "flow": kFlow, "weightedMap": kWeightedMap, "layerNorms": {}, "mixingRatio": kMixing,
+  "metrics": {}, "headMetrics": kHeadMetrics, "headMetricCounts": kHeadMetrics, "headSimilarity": kSimilarity,
+  "headImportance": {}, "pruningCurve": {}, "rollout": kRollout, "flow": kFlow, "weightedMap": kWeightedMap,
+  "layerNorms": kMasks, "mixingRatio": kMixing,
   "valueZeroing": kZeroing, "circuits": kCircuits, "compositionScores": kComposition,
   "sinusoidalPositions": { length: "json", width: "json", offset: "json" }, "alibiSlopes": { heads: "json" },
   "t5Bucket": kT5Bucket,
@@ -191,16 +195,19 @@ export function optionNames(caller: Caller): string[] {
 }
 
 const kMetrics: Readonly<Record<MetricName, true>> = {
-  self: true, previous: true, next: true, duplicate: true, duplicateText: true, duplicateAbs: true, previousAbs: true,
+  self: true, previous: true, next: true, duplicate: true, duplicateText: true, duplicateAbs: true, previousMatch: true,
+  previousAbs: true,
   induction: true, inductionDiagonal: true, inductionText: true, inductionTextLoose: true, inductionMatch: true,
   inductionAbs: true, entropy: true, entropySmoothed: true, entropyUniform: true, entropyNormalized: true,
   perplexity: true, confidence: true, sharpness: true, distance: true, distanceVariance: true, offset: true,
   patchDistance: true, locality0: true, locality1: true, locality2: true, locality4: true, locality8: true,
-  locality16: true, locality64: true, special: true, specialFromSpecial: true, specialFromRest: true, sink: true,
+  locality16: true, locality32: true, locality64: true, locality128: true, locality256: true, locality512: true,
+  locality1024: true, locality2048: true, locality4096: true, special: true, specialFromSpecial: true, specialFromRest: true, sink: true,
   sinkRate: true,
 };
 const kModelMetrics: Readonly<Record<ModelMetricName, true>> = {
-  outputChange: true, normShare: true, outputCosine: true, ablationOutput: true, ablationLoss: true,
+  outputChange: true, outputChangeNormalized: true, normShare: true, outputCosine: true, ablationOutput: true,
+  ablationLoss: true, copying: true,
 };
 /** Of a head in a model. */
 export const kRankMetrics = [...Object.keys(kMetrics), ...Object.keys(kModelMetrics)];

@@ -130,6 +130,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
   readonly scaledDotProductAttention = this.#method("scaledDotProductAttention");
   readonly metrics = this.#method("metrics");
   readonly headMetrics = this.#method("headMetrics");
+  readonly headMetricCounts = this.#method("headMetricCounts");
   readonly headSimilarity = this.#method("headSimilarity");
   readonly headImportance = this.#method("headImportance");
   readonly pruningCurve = this.#method("pruningCurve");
