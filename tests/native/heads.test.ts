@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `headlens heads` on the built-in model: PyTorch's scores, ranked, in three formats. */
 import { writeFileSync } from "node:fs";
+import { PNG } from "pngjs";
 import { describe, expect, test } from "vitest";
 import { kGolden, kRoot } from "../compare.js";
 import { readSafetensors, tensorOf } from "../safetensors.js";
@@ -117,9 +118,81 @@ describe("scores", () => {
   });
 });
 
-test("--help names every metric with its formula", () => {
+describe("images", () => {
+  const model = `${kGolden}/models/vit`;
+  const expected = readSafetensors(`${model}/expected.safetensors`);
+  const picture = tensorOf(expected, "picture");
+
+  /** The golden's picture, or its mirror image. */
+  function pictureFile(name: string, mirrored: boolean): string {
+    const [height = 0, width = 0] = picture.shape;
+    const png = new PNG({ width, height });
+    for (let at = 0; at < picture.data.length; ++at) {
+      const x = Math.floor(at / 4) % width;
+      const from = mirrored ? at + 4 * (width - 1 - 2 * x) : at;
+      png.data[at] = picture.data[from] ?? 0;
+    }
+    writeFileSync(inFolder(name), PNG.sync.write(png));
+    return inFolder(name);
+  }
+
+  const jsonOf = (...args: string[]): HeadsJson =>
+    JSON.parse(succeeds(["heads", "--model", model, "--format", "json", ...args])) as HeadsJson;
+
+  test("one picture: patch distances of PyTorch's maps", () => {
+    const found = jsonOf("--image", pictureFile("picture.png", false), "--metric", "patch_distance,output_change");
+    expect(found).toMatchObject({ texts: 1, metrics: ["patch_distance", "output_change"] });
+    expect(found.heads).toHaveLength(8);
+    // CLS, then 3 × 3 patches of 4 pixels.
+    const weights = tensorOf(expected, "weights");
+    for (const { layer, head, scores } of found.heads) {
+      let sum = 0;
+      for (let i = 0; i < 9; ++i) {
+        for (let j = 0; j < 9; ++j) {
+          const apart = Math.hypot(Math.floor(i / 3) - Math.floor(j / 3), i % 3 - j % 3);
+          sum += 4 * apart * (weights.data[((layer * 4 + head) * 10 + i + 1) * 10 + j + 1] ?? NaN) / 9;
+        }
+      }
+      expect(scores.patch_distance?.mean).toBeCloseTo(sum, 4);
+      expect(scores.patch_distance).toMatchObject({ texts: 1, n_valid: 9 });
+      expect(scores.output_change?.n_valid).toBe(10);
+    }
+  });
+
+  test("several pictures: the mean over them", () => {
+    const files = [pictureFile("picture.png", false), pictureFile("mirrored.png", true)];
+    const both = jsonOf("--image", ...files, "--metric", "entropy");
+    const [one, other] = files.map((file) => jsonOf("--image", file, "--metric", "entropy"));
+    expect(both.texts).toBe(2);
+    const meanOf = (found: HeadsJson | undefined, layer: number, head: number): number =>
+      found?.heads.find((scored) => scored.layer === layer && scored.head === head)?.scores.entropy?.mean ?? NaN;
+    for (const { layer, head, scores } of both.heads) {
+      const means = [one, other].map((found) => meanOf(found, layer, head));
+      expect(scores.entropy?.mean).toBeCloseTo(((means[0] ?? NaN) + (means[1] ?? NaN)) / 2, 10);
+      expect(means[0]).not.toBe(means[1]);
+    }
+  });
+
+  test("what is wrong with them", () => {
+    const file = pictureFile("picture.png", false);
+    const refuses = (args: string[], message: RegExp): void => { fails(["heads", "--model", model, ...args], 2, message); };
+    refuses([], /--image is required: the model reads pictures/);
+    refuses(["--tokens", "1"], /--image is required/);
+    refuses(["--image", file, "--tokens", "1"], /--tokens|--image/);
+    refuses(["--image", file, "--text-file", "x"], /--text-file|--image/);
+    refuses(["--image", file, inFolder("nothing.png")], /nothing\.png: No such file/);
+    refuses(["--image", `${model}/config.json`], /config\.json: is no PNG picture/);
+    refuses(["--image", file, "--metric", "copying"], /copying has no value for any head: this model has none of these images/);
+    refuses(["--image", file, "--metric", "induction_text"], /induction_text has no value for any head: these images have no such places/);
+    fails(["heads", "--model", kModel, "--image", file], 2, /--image: the model reads tokens/);
+  });
+});
+
+test("--help names every metric with its formula and source", () => {
   const help = succeeds(["heads", "--help"]);
-  for (const name of [...kMetrics, "norm_share", "ablation_loss", "patch_distance"]) expect(help).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
+  for (const name of [...kMetrics, "norm_share", "ablation_loss", "patch_distance", "locality_4096", "copying"]) {
+    expect(help).toMatch(new RegExp(`^  ${name} +\\S.*\n +\\(.+\\)$`, "m"));
+  }
 });
 
 describe("heads refuses", () => {

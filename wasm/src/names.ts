@@ -202,8 +202,8 @@ const kMetrics: Readonly<Record<MetricName, true>> = {
   perplexity: true, confidence: true, sharpness: true, distance: true, distanceVariance: true, offset: true,
   patchDistance: true, locality0: true, locality1: true, locality2: true, locality4: true, locality8: true,
   locality16: true, locality32: true, locality64: true, locality128: true, locality256: true, locality512: true,
-  locality1024: true, locality2048: true, locality4096: true, special: true, specialFromSpecial: true, specialFromRest: true, sink: true,
-  sinkRate: true,
+  locality1024: true, locality2048: true, locality4096: true, special: true, specialFromSpecial: true,
+  specialFromRest: true, sink: true, sinkRate: true,
 };
 const kModelMetrics: Readonly<Record<ModelMetricName, true>> = {
   outputChange: true, outputChangeNormalized: true, normShare: true, outputCosine: true, ablationOutput: true,
