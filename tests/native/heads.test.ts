@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `headlens heads` on the built-in model: PyTorch's scores, ranked, in three formats. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { PNG } from "pngjs";
 import { describe, expect, test } from "vitest";
 import { kGolden, kRoot } from "../compare.js";
@@ -139,21 +139,23 @@ describe("images", () => {
   const jsonOf = (...args: string[]): HeadsJson =>
     JSON.parse(succeeds(["heads", "--model", model, "--format", "json", ...args])) as HeadsJson;
 
-  test("one picture: patch distances of PyTorch's maps", () => {
-    const found = jsonOf("--image", pictureFile("picture.png", false), "--metric", "patch_distance,output_change");
+  test("one picture: patch distances of its maps", () => {
+    const file = pictureFile("picture.png", false);
+    const found = jsonOf("--image", file, "--metric", "patch_distance,output_change");
     expect(found).toMatchObject({ texts: 1, metrics: ["patch_distance", "output_change"] });
     expect(found.heads).toHaveLength(8);
+    succeeds(["map", "--model", model, "--image", file, "--out", inFolder("maps.json")]);
+    const { maps } = JSON.parse(readFileSync(inFolder("maps.json"), "utf8")) as { maps: number[][][][] };
     // CLS, then 3 × 3 patches of 4 pixels.
-    const weights = tensorOf(expected, "weights");
     for (const { layer, head, scores } of found.heads) {
       let sum = 0;
       for (let i = 0; i < 9; ++i) {
         for (let j = 0; j < 9; ++j) {
           const apart = Math.hypot(Math.floor(i / 3) - Math.floor(j / 3), i % 3 - j % 3);
-          sum += 4 * apart * (weights.data[((layer * 4 + head) * 10 + i + 1) * 10 + j + 1] ?? NaN) / 9;
+          sum += 4 * apart * (maps[layer]?.[head]?.[i + 1]?.[j + 1] ?? NaN) / 9;
         }
       }
-      expect(scores.patch_distance?.mean).toBeCloseTo(sum, 4);
+      expect(scores.patch_distance?.mean).toBeCloseTo(sum, 5);
       expect(scores.patch_distance).toMatchObject({ texts: 1, n_valid: 9 });
       expect(scores.output_change?.n_valid).toBe(10);
     }

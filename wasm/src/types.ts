@@ -619,7 +619,7 @@ export interface Model extends Disposable {
    * const texts = ["The cat sat on the mat. The cat sat on the mat.", "One two three, one two three."];
    * const [best] = await model.rankHeads(texts, { metrics: ["inductionText", "ablationLoss"] });
    * best.layer // → 1
-   * best.scores.inductionText.mean > 0.5 // → true
+   * best.scores.inductionText.mean > 0.3 // → true
    */
   rankHeads<M extends MetricName | ModelMetricName>(
     inputs: readonly ModelInput[], options?: RankOptions<M>,
