@@ -47,7 +47,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     const scores = (await engine.headMetrics({ data: [1], shape: [1, 1] }))[0] ?? {};
     const ofMaps = metrics.filter(({ needs }) => !needs.includes("model"));
     expect(ofMaps.map(({ name }) => name).sort()).toEqual(Object.keys(scores).sort());
-    expect(metrics.length - ofMaps.length).toBe(5);
+    expect(metrics.length - ofMaps.length).toBe(7);
     for (const { formula, source } of metrics) expect([formula.length > 3, source.length > 3]).toEqual([true, true]);
   });
 
@@ -149,7 +149,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       await expectError(wrong(["one", [99999]], {}), "value", /inputs\[1\]: text: id 0 is 99999/);
       await expectError(wrong(["one", null], {}), "dtype", /inputs\[1\]: text is null/);
       await expectError(wrong(["one"], { metric: ["self"] }), "option", 'unknown option "metric", expected one of metrics');
-      await expectError(wrong(["one"], { metrics: ["selfish"] }), "option", "metrics is [selfish], expected a list of self");
+      await expectError(wrong(["one"], { metrics: ["selfish"] }), "option", 'metrics is ["selfish"], expected a list of self');
       await expectError(wrong(["one"], { metrics: [] }), "option", "metrics is []");
       await expectError(wrong(["one"], { ascending: 1 }), "option", "ascending is 1, expected a boolean");
       await expectError(wrong(["one"], { specialTokens: [-1] }), "option", "specialTokens is [-1]");
