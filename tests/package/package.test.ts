@@ -77,16 +77,16 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const gzipped = (name: string): number => gzipSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 32_000,
-      "headlens-simd.wasm": 200_000,
-      "headlens-relaxed.wasm": 200_000,
+      "worker.js": 38_000,
+      "headlens-simd.wasm": 300_000,
+      "headlens-relaxed.wasm": 300_000,
     };
     for (const [name, limit] of Object.entries(budgets)) expect(gzipped(name), name).toBeLessThan(limit);
     const model = [...project.files]
       .filter(([name]) => name.startsWith("dist/models/"))
       .reduce((sum, [, size]) => sum + size, 0);
     expect(model).toBeLessThan(4 << 20);
-    expect(project.packedSize - model).toBeLessThan(600_000);
+    expect(project.packedSize - model).toBeLessThan(800_000);
   });
 
   test("publint finds nothing", async () => {

@@ -242,19 +242,21 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
 const kChoices: Readonly<Record<string, readonly string[]>> = {
   colormap: ["sequential", "diverging"], theme: ["light", "dark"],
 };
-const kLists: Readonly<Record<string, readonly string[]>> = {
-  stages: Object.keys(kStages), metrics: Object.keys(kMetrics),
-};
+function listOf(caller: Caller, name: string): readonly string[] | undefined {
+  if (name === "metrics") return Object.keys(kMetrics);
+  if (name !== "stages") return undefined;
+  return Object.keys(caller.startsWith("TransformerDecoderLayer") ? { ...kStages, ...kMemoryStages } : kStages);
+}
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];
 
 /** JSON has no NaN, no Infinity and no functions; it would drop them without a word. */
-function checkJson(name: string, value: unknown): void {
+function checkJson(caller: Caller, name: string, value: unknown): void {
   const refuse = (expected: string): never => {
     throw new HeadlensError("option", `${name} is ${show(value)}, expected ${expected}`);
   };
   const choices = kChoices[name];
-  const list = kLists[name];
+  const list = listOf(caller, name);
   if (list) {
     if (!isListOf((item) => typeof item === "string")(value)) refuse("a list of names");
     const unknown = (value as string[]).find((item) => !list.includes(item));
@@ -289,7 +291,7 @@ export function toRequest(caller: Caller, options: unknown): Request {
       if (typeof travel === "function") {
         inputs.push({ ...travel(name, value as TensorLike), name: toSnake(name) });
       } else {
-        checkJson(name, value);
+        checkJson(caller, name, value);
         json[toSnake(name)] = Array.isArray(value) ? value.map((item: string) => toSnake(item)) : value;
       }
     });
