@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** npm run bench: installs the peers once, with none of their scripts run, and starts bench.mjs in a Node that has relaxed SIMD and reads types. */
+/**
+ * npm run bench: installs the peers once, with none of their scripts run, and starts bench.mjs (or tab.mjs, when "tab" is the first argument)
+ * in a Node that has relaxed SIMD and reads types.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -37,7 +40,8 @@ function findNode() {
   process.exit(1);
 }
 
-need("build/native/headlens", "cmake --preset native && cmake --build --preset native");
+const [kind, ...rest] = process.argv.slice(2);
 need("dist/node.js", "npm run build");
+if (kind !== "tab") need("build/native/headlens", "cmake --preset native && cmake --build --preset native");
 installPeers();
-run(findNode(), [`${here}bench.mjs`, ...process.argv.slice(2)], root);
+run(findNode(), kind === "tab" ? [`${here}tab.mjs`, ...rest] : [`${here}bench.mjs`, ...process.argv.slice(2)], root);

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { launch } from "puppeteer-core";
-import type { Browser, ElementHandle, Page } from "puppeteer-core";
+import type { Browser, ElementHandle, LaunchOptions, Page } from "puppeteer-core";
 import { preview } from "vite";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -65,9 +65,9 @@ export async function servePackage(html: string): Promise<Served> {
 export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const firefoxPath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
-export function launchChromium(): Promise<Browser> {
+export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
   // Without its sandbox, since tests also run as root in containers.
-  return launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-dev-shm-usage"], ...options });
 }
 
 export function launchFirefox(): Promise<Browser> {
