@@ -32,6 +32,7 @@ std::span<const MaskRule* const> MaskRules() {
 MaskSet::MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels) : problem_(problem), kernels_(kernels) {
   for (const MaskRule* rule : MaskRules()) {
     if (!rule->present(problem.mask)) continue;
+    any_ = true;
     Group& group = groups_[static_cast<std::size_t>(rule->group)];
     (rule->exempts ? group.exempting : group.hiding).push_back(rule);
   }
@@ -42,6 +43,7 @@ MaskSet::MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels) 
 
 KeyRange MaskSet::Range(Index b, Index t) const {
   KeyRange all{0, MaskableKeys(problem_)};
+  if (!any_) return all;
   for (const Group& group : groups_) {
     KeyRange range = all;
     for (const MaskRule* rule : group.hiding) {

@@ -37,7 +37,7 @@ class MaskSet {
   const AttentionProblem& problem_;
   const simd::Kernels* kernels_;
   std::array<Group, kMaskGroups> groups_;
-  bool has_marks_ = false;
+  bool any_ = false, has_marks_ = false;
   std::vector<std::uint8_t> hidden_, shown_;
 };
 
