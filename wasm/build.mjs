@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills dist/, the npm package's content, from the two wasm builds in build/ and the TypeScript sources: node wasm/build.mjs
+// Fills dist/, the npm package's content, from the two modules in build/wasm/ and the TypeScript sources: node wasm/build.mjs
 //
 // ESM only. Every script stands in dist/ itself, shared chunks included, because `new URL("./…", import.meta.url)` is relative to
 // the script it ends up in. Libraries are bundled in, so the package has no dependencies and its scripts work unbundled in a page.
@@ -16,15 +16,16 @@ process.chdir(root);
 /** Takes the place of dist/ when all of it is there. */
 const kOut = "build/package";
 
-const kBuilds = { simd: "build/wasm", relaxed: "build/wasm-relaxed" };
+const kModules = ["simd", "relaxed"];
 
-/** Emscripten's glue. The two builds differ in their .wasm only; should that change, this is where it is noticed. */
+/** Emscripten's glue. The two modules differ in their code only; should that change, this is where it is noticed. */
 function readGlue() {
-  const [simd, relaxed] = Object.values(kBuilds).map((folder) => {
-    if (!existsSync(`${folder}/headlens.mjs`)) throw new Error(`${folder}/headlens.mjs is missing: build the presets wasm and wasm-relaxed first`);
-    return readFileSync(`${folder}/headlens.mjs`, "utf8");
+  const [simd, relaxed] = kModules.map((name) => {
+    const file = `build/wasm/headlens-${name}.mjs`;
+    if (!existsSync(file)) throw new Error(`${file} is missing: build the preset wasm first`);
+    return readFileSync(file, "utf8").replaceAll(`headlens-${name}.wasm`, "headlens.wasm");
   });
-  if (simd !== relaxed) throw new Error("the glue of the two wasm builds differs: one cannot stand for both");
+  if (simd !== relaxed) throw new Error("the glue of the two wasm modules differs: one cannot stand for both");
   // The loader hands the compiled code over, so this default is never used; bundlers would look for the file.
   return simd.replace(/new URL\(["']headlens\.wasm["'],\s*import\.meta\.url\)\.href/, '"headlens.wasm"');
 }
@@ -57,6 +58,7 @@ async function bundleAll() {
 const kInTheWasm = `In the .wasm files:
 Highway, copyright The Highway Project Authors (Apache-2.0 or BSD-3-Clause)
 JSON for Modern C++, copyright Niels Lohmann (MIT)
+Eigen, copyright its authors (MPL-2.0; source: https://eigen.tuxfamily.org)
 Emscripten and its C and C++ libraries: copyright the Emscripten authors (MIT or NCSA), musl's authors (MIT),
 and the LLVM Project (Apache-2.0 with LLVM exceptions)
 `;
@@ -121,7 +123,7 @@ function writeTypes() {
 }
 
 function copyFiles() {
-  for (const [name, folder] of Object.entries(kBuilds)) cpSync(`${folder}/headlens.wasm`, `${kOut}/headlens-${name}.wasm`);
+  for (const name of kModules) cpSync(`build/wasm/headlens-${name}.wasm`, `${kOut}/headlens-${name}.wasm`);
   for (const model of ["tiny"]) {
     for (const file of ["config.json", "tokenizer.json", "model.safetensors", "README.md"]) {
       cpSync(`web/models/${model}/${file}`, `${kOut}/models/${model}/${file}`);
