@@ -133,6 +133,20 @@ describe.each([false, true])("worker: %s", (worker) => {
       expect(await model.rankHeads(rows.slice(0, 1))).toHaveLength(32);
     });
 
+    test.each([0, 0.5, 1])("what onProgress throws at %f is what the call rejects with; the model goes on", async (part) => {
+      const mine = new Error("mine");
+      let calls = 0;
+      const onProgress = (done: number): void => {
+        if (done < part) return;
+        ++calls;
+        throw mine;
+      };
+      const ranking = model.rankHeads(rows, { metrics: ["previous"], onProgress });
+      expect(await ranking.catch((error: unknown) => error)).toBe(mine);
+      expect(calls).toBe(1);
+      expect(await model.rankHeads(rows.slice(0, 1), { metrics: ["previous"] })).toHaveLength(32);
+    });
+
     test("disposed meanwhile", async () => {
       const other = await engine.loadModel("tiny");
       const many = Array.from({ length: 50 }, () => rows).flat();

@@ -575,8 +575,7 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
       onProgress: (...bytes) => seen.push(bytes),
     });
     const size = kNames.reduce((sum, name) => sum + readFileSync(`${kFolder}/${name}`).length, 0);
-    // A worker's last words may still be on their way.
-    await expect.poll(() => seen.at(-1)).toEqual([size, size]);
+    expect(seen.at(-1)).toEqual([size, size]);
     expect(seen.map(([loaded]) => loaded)).toEqual(seen.map(([loaded]) => loaded).sort((a, b) => a - b));
     for (const [, total] of seen) expect([0, size]).toContain(total);
     model.dispose();
@@ -598,6 +597,24 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
     });
     await expectError(() => pending, "aborted");
     faults = {};
+    await expectReads(await engine.loadModel("tiny"), "tiny");
+  });
+
+  test.each(["first", "last"])("what onProgress throws at its %s call is what loadModel rejects with", async (which) => {
+    const before = await engine.heapBytes();
+    for (const thrown of [new Error("mine"), undefined]) {
+      let calls = 0;
+      const onProgress = (loaded: number, total: number): void => {
+        if (which === "last" && loaded !== total) return;
+        ++calls;
+        throw thrown; // eslint-disable-line @typescript-eslint/only-throw-error -- callers may throw anything
+      };
+      const outcome = engine.loadModel("tiny", { onProgress }).then(() => "loaded", (error: unknown) => [error]);
+      const [got] = await outcome;
+      expect(got).toBe(thrown);
+      expect(calls).toBe(1);
+    }
+    expect(await engine.heapBytes()).toBeLessThanOrEqual(before);
     await expectReads(await engine.loadModel("tiny"), "tiny");
   });
 

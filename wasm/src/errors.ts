@@ -10,7 +10,7 @@ export type ErrorCode =
   | "shape" | "option" | "value" | "dtype" | "format" | "memory" | "unsupported"
   | "disposed" | "wasm-load" | "model-load" | "aborted" | "internal";
 
-/** The only class of error that this package throws. */
+/** The only class of error that this package throws; what a callback of yours throws comes back as it is. */
 export class HeadlensError extends Error {
   override readonly name = "HeadlensError";
 

@@ -96,6 +96,7 @@ export class ModelFolder {
   readonly #options: LoadModelOptions;
   readonly #abort = new AbortController();
   readonly #onAbort = (): void => this.#abort.abort(this.#options.signal?.reason);
+  #thrown: { readonly error: unknown } | undefined; // by the caller's onProgress
   #loaded = 0;
   #total: number | undefined = 0;
   #allOpened = false;
@@ -208,18 +209,29 @@ export class ModelFolder {
         }
         sink(read.value);
         this.#loaded += read.value.length;
-        this.#options.onProgress?.(this.#loaded, this.#allOpened ? this.#total ?? 0 : 0);
+        this.#report();
         this.#abort.signal.throwIfAborted();
       }
     });
   }
 
-  /** Whatever goes wrong with a file names it and stops the others. */
+  #report(): void {
+    if (this.#thrown) throw this.#thrown.error;
+    try {
+      this.#options.onProgress?.(this.#loaded, this.#allOpened ? this.#total ?? 0 : 0);
+    } catch (error) {
+      this.#thrown = { error };
+      throw error;
+    }
+  }
+
+  /** Whatever goes wrong with a file names it and stops the others; what the caller's onProgress throws is the caller's own. */
   async #failing<T>(name: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       this.#abort.abort();
+      if (this.#thrown) throw this.#thrown.error;
       if (this.#options.signal?.aborted) throw new HeadlensError("aborted", "loadModel was aborted by its signal", { cause: error });
       throw asHeadlensError(error, "model-load", `${this.#place.where}${name}`);
     }

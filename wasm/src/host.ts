@@ -87,12 +87,14 @@ export class Host {
   ): Promise<Answer> {
     const abort = new AbortController();
     this.#followed.set(call, abort);
+    let told: Promise<void> | undefined;
     try {
-      const listener = onProgress && ((...progress: number[]): void => void onProgress(...progress));
+      const listener = onProgress && ((...progress: number[]): void => { told = onProgress(...progress); });
       const following: Following = { signal: abort.signal, ...(listener && { onProgress: listener }) };
       const options = args.at(-1) as object;
       return await this.invoke(id, method, [...args.slice(0, -1).map(withNames), { ...options, ...following }]);
     } finally {
+      await told; // all progress is told before the answer
       this.#followed.delete(call);
       onProgress?.[releaseProxy]();
     }

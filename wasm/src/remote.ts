@@ -110,12 +110,26 @@ abstract class RemoteObject extends Resource<number> {
     const id = this.held;
     const call = nextFollowed++;
     const onAbort = (): void => this.connection.tell((remote) => remote.abort(call));
+    const thrown: unknown[] = []; // by the caller's onProgress, once
+    const listener = onProgress && proxy((...progress: number[]) => {
+      if (thrown.length > 0) return;
+      try {
+        onProgress(...progress);
+      } catch (error) {
+        thrown.push(error);
+        onAbort();
+      }
+    });
     signal?.addEventListener("abort", onAbort);
     try {
       checkAborted(method, { ...(signal && { signal }) });
       const args = reading("an argument", () => [...argsOf(), options].map(cloneable));
-      const listener = onProgress && proxy((...progress: number[]) => { onProgress(...progress); });
-      return await this.connection.ask((remote) => remote.invokeFollowed(call, id, method, args, listener));
+      const answer = await this.connection.ask((remote) => remote.invokeFollowed(call, id, method, args, listener));
+      if (thrown.length === 0) return answer;
+      if ("reference" in answer) this.connection.tell((remote) => remote.dispose(answer.reference.id)); // it was done already
+      throw thrown[0];
+    } catch (error) {
+      throw thrown.length > 0 ? thrown[0] : error;
     } finally {
       signal?.removeEventListener("abort", onAbort);
     }

@@ -492,7 +492,7 @@ export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
 
 export interface LoadModelOptions {
   signal?: AbortSignal;
-  /** Called with loaded and total bytes (total 0 when unknown). */
+  /** Called with loaded and total bytes (total 0 when unknown). What it throws ends the loading, which then rejects with that. */
   onProgress?: (loaded: number, total: number) => void;
 }
 
@@ -543,7 +543,7 @@ export interface RankOptions<M extends MetricName | ModelMetricName = MetricName
   /** Ids that the metrics on special tokens count. */
   specialTokens?: readonly number[];
   signal?: AbortSignal;
-  /** Called with the part that is done, above 0 to 1, and may abort. */
+  /** Called with the part that is done, above 0 to 1. What it throws ends the call, which then rejects with that. */
   onProgress?: (done: number) => void;
 }
 
