@@ -102,6 +102,36 @@ describe.each([false, true])("worker: %s", (worker) => {
   });
 
   describe("options", () => {
+    test("options that an object has through its class or prototype count; what all objects have does not", async () => {
+      class Causal {
+        #value = true;
+        get isCausal(): boolean {
+          return this.#value;
+        }
+      }
+      class Named extends Causal {
+        needWeights = true;
+      }
+      const plain = { isCausal: true, needWeights: true };
+      const expected = await sdpa(q, plain);
+      for (const options of [new Named(), Object.create(plain), Object.assign(new Causal(), { needWeights: true })]) {
+        expect(await sdpa(q, options)).toEqual(expected);
+      }
+      await expectError(() => sdpa(q, Object.create({ isCasual: true })), "option", /unknown option "isCasual"/);
+      await expectError(() => sdpa(q, Object.assign(new Causal(), { window: 1 })), "option", /unknown option "window"/);
+      const sizes = Object.create({ embedDim: 8, numHeads: 2, bias: false }) as { embedDim: number; numHeads: number };
+      const mha = await engine.multiheadAttention(sizes);
+      expect(mha.parameterCount).toBe(4 * 64);
+      mha.dispose();
+      const polluted = Object.prototype as { isCausal?: boolean };
+      polluted.isCausal = true;
+      try {
+        expect(await sdpa(q, { needWeights: true })).not.toEqual(expected);
+      } finally {
+        delete polluted.isCausal;
+      }
+    });
+
     test.each<[unknown, string, ...RegExp[]]>([
       [{ isCasual: true }, "option", /unknown option "isCasual"/, /isCausal/],
       [{ is_causal: true }, "option", /unknown option "is_causal"/],
@@ -109,7 +139,12 @@ describe.each([false, true])("worker: %s", (worker) => {
       [[], "option", /options are \[\]/],
       [null, "option", /options are null/],
       [{ isCausal: "yes" }, "option", /isCausal is "yes", expected true or false/],
-      [{ isCausal: null }, "option", /isCausal is null/],
+      [{ isCausal: null }, "option", /isCausal is null, expected true or false/],
+      [{ isCausal: NaN }, "option", /isCausal is NaN, expected true or false/],
+      [{ windowLeft: Infinity }, "option", /windowLeft is Infinity, expected a whole number, at least 0/],
+      [{ windowLeft: null }, "option", /windowLeft is null, expected a whole number/],
+      [{ conventions: [1] }, "option", /conventions is \[1\], expected one of "torch-mha"/],
+      [{ normalizer: new Map() }, "option", /normalizer is Map, expected one of "softmax"/],
       [{ scale: NaN }, "option", /scale is NaN, expected a finite number/],
       [{ scale: Infinity }, "option", /scale is Infinity/],
       [{ scale: 1n }, "option", /scale is 1/],
@@ -265,6 +300,8 @@ describe.each([false, true])("worker: %s", (worker) => {
       [random(1, 2, 2), { theme: 1 }, "option", /theme is 1/],
       [random(1, 2, 2), { min: "0" }, "option", /min is "0", expected a finite number/],
       [random(1, 2, 2), { max: Infinity }, "option", /max is Infinity/],
+      [random(1, 2, 2), { min: 2, max: 1 }, "option", /min is 2, expected less than max, 1/],
+      [random(1, 2, 2), { min: 1, max: 1 }, "option", /min is 1, expected less than max, 1/],
       [random(1, 2, 2), { causal: 1 }, "option", /causal is 1/],
       [random(1, 2, 2), { colourmap: "x" }, "option", /colorize: unknown option "colourmap"/],
     ])("colorize refuses %j with %j", (matrix, options, code, ...words) =>

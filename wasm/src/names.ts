@@ -212,13 +212,36 @@ const kModelMetrics: Readonly<Record<ModelMetricName, true>> = {
 /** Of a head in a model. */
 export const kRankMetrics = [...Object.keys(kMetrics), ...Object.keys(kModelMetrics)];
 
-const kCamelNames = new Set(
+export const kCamelNames = new Set(
   [...Object.values(kCallers), kStages, kMemoryStages].flatMap((known) => Object.keys(known)));
+
+/**
+ * JSON has no NaN, no functions, and its null is as good as absent. Such a value travels as an object, which no option takes: the module
+ * says what was expected, and its message shows the value.
+ */
+function unsayable(value: unknown): object {
+  return { [kUnsayable]: show(value).slice(0, 40) };
+}
+const kUnsayable = "not JSON";
 
 /** A message of the module in the API's words: option and stage names become camelCase; quoted values and parameter names stay. */
 export function inApiWords(message: string): string {
+  const unsayable = /\{"not JSON":("(?:[^"\\]|\\.)*")\}/g;
+  const said = message.replace(unsayable, (_, shown: string) => JSON.parse(shown) as string);
   const words = /"[^"]*"|[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g;
-  return message.replace(words, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
+  return said.replace(words, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
+}
+
+/** Whether an object has a property, of its own or through its class; what every object has does not count. */
+function holds(object: object, name: string): boolean {
+  return Object.hasOwn(object, name) || (name in object && !(name in Object.prototype));
+}
+
+/** The properties of an object of options: all that can be seen in it, and `names`, which getters of a class can hide from a loop. */
+export function propertiesOf(options: object, names: Iterable<string>): [string, unknown][] {
+  const all = new Set(names);
+  for (const name in options) all.add(name);
+  return [...all].filter((name) => holds(options, name)).map((name) => [name, options[name as keyof typeof options]]);
 }
 
 /** Throws unless `options` is an object whose every key the caller knows; gives the present ones. */
@@ -230,7 +253,7 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
     if (Object.prototype.toString.call(options) !== "[object Object]") {
       throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
     }
-    return Object.entries(options as object).filter(([, value]) => value !== undefined);
+    return propertiesOf(options as object, known).filter(([, value]) => value !== undefined);
   });
   for (const [name] of present) {
     if (!known.includes(name)) throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${known.join(", ")}`);
@@ -250,7 +273,7 @@ function listOf(caller: Caller, name: string): readonly string[] | undefined {
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];
 
-/** JSON has no NaN, no Infinity and no functions; it would drop them without a word. */
+/** Throws for what the module would take on trust. */
 function checkJson(caller: Caller, name: string, value: unknown): void {
   const refuse = (expected: string): never => {
     throw new HeadlensError("option", `${name} is ${show(value)}, expected ${expected}`);
@@ -269,8 +292,19 @@ function checkJson(caller: Caller, name: string, value: unknown): void {
     if (!Number.isFinite(value)) refuse("a finite number");
   } else if (kFlags.includes(name)) {
     if (typeof value !== "boolean") refuse("true or false");
-  } else if (typeof value !== "boolean" && typeof value !== "string" && !Number.isFinite(value)) {
-    refuse("a finite number, a boolean or a string");
+  }
+}
+
+function toJson(caller: Caller, name: string, value: unknown): unknown {
+  checkJson(caller, name, value);
+  if (listOf(caller, name)) return (value as string[]).map(toSnake);
+  return ["boolean", "string"].includes(typeof value) || Number.isFinite(value) ? value : unsayable(value);
+}
+
+/** Colours run from the one to the other. */
+function checkRange({ min, max }: Readonly<Record<string, unknown>>): void {
+  if (typeof min === "number" && typeof max === "number" && min >= max) {
+    throw new HeadlensError("option", `min is ${min}, expected less than max, ${max}`);
   }
 }
 
@@ -291,11 +325,11 @@ export function toRequest(caller: Caller, options: unknown): Request {
       if (typeof travel === "function") {
         inputs.push({ ...travel(name, value as TensorLike), name: toSnake(name) });
       } else {
-        checkJson(caller, name, value);
-        json[toSnake(name)] = Array.isArray(value) ? value.map((item: string) => toSnake(item)) : value;
+        json[toSnake(name)] = toJson(caller, name, value);
       }
     });
   }
+  checkRange(json);
   return { json: JSON.stringify(json), inputs };
 }
 

@@ -4,7 +4,9 @@ import { proxy, type Remote, wrap } from "comlink";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, reading } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
-import { type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn } from "./names.js";
+import {
+  type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn, kCamelNames, propertiesOf,
+} from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
 import { isTensorLike, plain } from "./tensors.js";
@@ -17,14 +19,12 @@ import type {
   StateDict, Tensor, TransformerLayerOptions,
 } from "./types.js";
 
-/** Tensors anywhere in the arguments as plain objects: structured cloning would drop their getters. */
+/** Tensors and options anywhere in the arguments as plain objects: structured cloning would drop what they have through a class. */
 function cloneable(value: unknown): unknown {
   if (isTensorLike(value)) return plain(value);
   if (Array.isArray(value)) return value.map(cloneable);
-  if (typeof value !== "object" || value === null) return value;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cloneable(item)]));
+  if (Object.prototype.toString.call(value) !== "[object Object]") return value;
+  return Object.fromEntries(propertiesOf(value as object, kCamelNames).map(([key, item]) => [key, cloneable(item)]));
 }
 
 /** The worker and the calls under way, which must not wait for ever when it ends. */
