@@ -4,13 +4,6 @@
 #include <cstring>
 
 namespace headlens {
-namespace {
-
-bool IsFloat(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
-}
-
-}  // namespace
 
 const Given* Arguments::Find(std::string_view name) const {
   const auto it = inputs_.find(name);

@@ -80,6 +80,33 @@ void ReadStages(OptionReader& reader, bool with_memory, CommonOptions& options) 
   }
 }
 
+/// The stage and the average would have the same name.
+void ExpectNoHeadsWeights(const CommonOptions& options) {
+  const bool of_memory = options.memory_stages.contains("weights");
+  if (!of_memory && !options.Wants("weights")) return;
+  throw Error(ErrorCode::kOption, std::string("average_attn_weights is true, but stages names ") +
+                                      (of_memory ? "memory_weights" : "weights") +
+                                      ", which are those of each head: leave one out");
+}
+
+constexpr Index kUnset = 0;
+
+/// What the attention of every layer is told.
+MultiheadConfig ReadHeads(OptionReader& reader) {
+  MultiheadConfig config;
+  config.embed_dim = reader.Count("embed_dim", kUnset, 1);
+  config.num_heads = reader.Count("num_heads", kUnset, 1);
+  config.num_kv_heads = reader.Count("num_kv_heads", kUnset, 1);
+  config.bias = reader.Flag("bias", true);
+  for (const auto& [name, value] :
+       {std::pair("embed_dim", config.embed_dim), std::pair("num_heads", config.num_heads)}) {
+    if (value == kUnset)
+      throw Error(ErrorCode::kOption, std::string(name) + " is missing, expected a whole number, at least 1");
+  }
+  Validate(config);
+  return config;
+}
+
 }  // namespace
 
 json ParseObject(std::string_view text, const std::string& what) {
@@ -219,32 +246,22 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   options.backend = &FindBackend(reader.Text("backend", "simd"));
   options.rotary = ReadRotary(reader);
   ReadStages(reader, with_memory, options);
+  if (reader.Flag("average_attn_weights", false)) ExpectNoHeadsWeights(options);
   return options;
 }
 
 MultiheadConfig ReadMultihead(OptionReader& reader) {
-  constexpr Index kUnset = 0;
-  MultiheadConfig config;
-  config.embed_dim = reader.Count("embed_dim", kUnset, 1);
-  config.num_heads = reader.Count("num_heads", kUnset, 1);
-  config.num_kv_heads = reader.Count("num_kv_heads", kUnset, 1);
+  MultiheadConfig config = ReadHeads(reader);
   config.kdim = reader.Count("kdim", kUnset, 1);
   config.vdim = reader.Count("vdim", kUnset, 1);
-  config.bias = reader.Flag("bias", true);
   config.add_bias_kv = reader.Flag("add_bias_kv", false);
   config.add_zero_attn = reader.Flag("add_zero_attn", false);
-  for (const auto& [name, value] :
-       {std::pair("embed_dim", config.embed_dim), std::pair("num_heads", config.num_heads)}) {
-    if (value == kUnset)
-      throw Error(ErrorCode::kOption, std::string(name) + " is missing, expected a whole number, at least 1");
-  }
-  Validate(config);
   return config;
 }
 
 TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_attention) {
   TransformerLayerConfig config;
-  config.attention = ReadMultihead(reader);
+  config.attention = ReadHeads(reader);
   config.dim_feedforward = reader.Count("dim_feedforward", 2048, 1);
   config.activation = reader.Choice("activation", Activation::kRelu,
                                     {{"relu", Activation::kRelu},

@@ -3,6 +3,8 @@
 #include "headlens/problem.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
@@ -213,6 +215,120 @@ TEST_CASE("a layer keeps its parameters between runs, and follows changed ones")
   Give(problem, "out_proj.weight", {6, 6}, 0.0f);
   const Results silent = run("{}");
   for (const float value : silent.at("output").values()) CHECK(value == 0.0f);
+}
+
+void GiveBytes(Problem& problem, std::string_view name, DType dtype, const Shape& shape, const auto& values) {
+  const std::span<std::byte> bytes = problem.Input(name, dtype, shape);
+  REQUIRE(bytes.size() == sizeof(values[0]) * std::size(values));
+  std::memcpy(bytes.data(), std::data(values), bytes.size());
+}
+
+TEST_CASE("a layer is built anew for each option that describes it") {
+  const auto give = [](Problem& problem) {
+    Random random(7);
+    GiveTensor(problem, "self_attn.in_proj_weight", random.NormalTensor({24, 8}));
+    GiveTensor(problem, "self_attn.in_proj_bias", random.NormalTensor({24}));
+    GiveTensor(problem, "self_attn.out_proj.weight", random.NormalTensor({8, 8}));
+    GiveTensor(problem, "self_attn.out_proj.bias", random.NormalTensor({8}));
+    GiveTensor(problem, "linear1.weight", random.NormalTensor({5, 8}));
+    GiveTensor(problem, "linear1.bias", random.NormalTensor({5}));
+    GiveTensor(problem, "linear2.weight", random.NormalTensor({8, 5}));
+    GiveTensor(problem, "linear2.bias", random.NormalTensor({8}));
+    for (const char* norm : {"norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"})
+      GiveTensor(problem, norm, random.NormalTensor({8}));
+  };
+  const auto run = [](Problem& problem, const char* options) {
+    Random random(8);
+    GiveTensor(problem, "src", random.NormalTensor({3, 8}));
+    return std::move(problem.Run(options).at("output"));
+  };
+  constexpr const char *kOp = "transformer_encoder_layer",
+                       *kOptions = R"({"embed_dim": 8, "num_heads": 2, "dim_feedforward": 5})";
+  Problem kept(kOp, kOptions);
+  give(kept);
+  const Tensor plain = run(kept, "{}");
+  for (const char* options :
+       {R"({"num_heads": 4})", R"({"bias": false})", R"({"activation": "gelu"})", R"({"norm": "rms_norm"})",
+        R"({"layer_norm_eps": 0.5})", R"({"norm_first": true})", R"({"backend": "reference"})"}) {
+    CAPTURE(options);
+    Problem fresh(kOp, kOptions);
+    give(fresh);
+    const Tensor expected = run(fresh, options), got = run(kept, options);
+    CheckClose("as a fresh layer", got.values(), expected.values(), 0.0);
+    CHECK_FALSE(std::equal(got.values().begin(), got.values().end(), plain.values().begin()));
+    CheckClose("and back", run(kept, "{}").values(), plain.values(), 0.0);
+  }
+}
+
+TEST_CASE("parameters can be checked before a run") {
+  Problem layer("multihead_attention", R"({"embed_dim": 4, "num_heads": 2, "bias": false})");
+  const auto build = [](Problem& problem) { return [&] { problem.Build(); }; };
+  CHECK(Refusal(build(layer), ErrorCode::kShape) == "parameter in_proj_weight is missing; expected shape (12, 4)");
+  Give(layer, "in_proj_weight", {12, 4});
+  Give(layer, "out_proj.weight", {4, 5});
+  CHECK(Refusal(build(layer), ErrorCode::kShape) == "parameter out_proj.weight has shape (4, 5), expected (4, 4)");
+  Give(layer, "out_proj.weight", {4, 4});
+  CHECK(Refusal(build(layer), ErrorCode::kShape) == "accepted");
+
+  Problem embedding("embedding", R"({"positions": "learned"})");
+  CHECK(Refusal(build(embedding), ErrorCode::kShape) == "parameter weight is missing");
+  embedding.Input("weight", DType::kU8, {2, 4});
+  CHECK(Refusal(build(embedding), ErrorCode::kDtype) == "weight has the type U8, expected floats");
+  Give(embedding, "weight", {2, 4});
+  Give(embedding, "position_embeddings", {3, 5});
+  CHECK(Refusal(build(embedding), ErrorCode::kShape).starts_with("position_embeddings has shape (3, 5)"));
+  Give(embedding, "position_embeddings", {3, 4});
+  CHECK(Refusal(build(embedding), ErrorCode::kShape) == "accepted");
+}
+
+TEST_CASE("inputs can be dropped; parameters stay") {
+  Problem problem("embedding", "{}");
+  Give(problem, "weight", {2, 4});
+  GiveBytes(problem, "ids", DType::kI32, {1}, std::array<std::int32_t, 1>{1});
+  problem.DropInputs();
+  CHECK(Refusal([&] { problem.Run(); }, ErrorCode::kShape) == "ids is missing");
+}
+
+TEST_CASE("an embedding of any type of floats") {
+  const std::array<float, 6> floats = {0.5f, -2.0f, 3.0f, -0.25f, 1.0f, 96.0f};
+  const std::array<double, 6> doubles = {0.5, -2.0, 3.0, -0.25, 1.0, 96.0};
+  const std::array<std::uint16_t, 6> halves = {0x3800, 0xc000, 0x4200, 0xb400, 0x3c00, 0x5600},
+                                     brains = {0x3f00, 0xc000, 0x4040, 0xbe80, 0x3f80, 0x42c0};
+  const auto check = [](DType dtype, const auto& table) {
+    CAPTURE(ToString(dtype));
+    Problem problem("embedding", R"({"positions": "learned", "position_offset": 1})");
+    GiveBytes(problem, "weight", dtype, {3, 2}, table);
+    GiveBytes(problem, "position_embeddings", dtype, {3, 2}, table);
+    GiveBytes(problem, "ids", DType::kI32, {2}, std::array<std::int32_t, 2>{2, 0});
+    const Results results = problem.Run();
+    CheckClose("rows", results.at("output").values(), std::array<float, 4>{4.0f, 95.75f, 1.5f, 94.0f}, 0.0);
+  };
+  check(DType::kF32, floats);
+  check(DType::kF64, doubles);
+  check(DType::kF16, halves);
+  check(DType::kBF16, brains);
+}
+
+TEST_CASE("a lookup reads its own rows, not the whole vocabulary") {
+  using Clock = std::chrono::steady_clock;
+  constexpr Index kWords = Index{1} << 18, kWidth = 64;
+  Problem problem("embedding", R"({"positions": "learned"})");
+  Give(problem, "position_embeddings", {kWords, kWidth});
+  const std::span<std::byte> table = problem.Input("weight", DType::kF32, {kWords, kWidth});
+  std::fill(table.begin(), table.end(), std::byte{0});
+  std::vector<std::byte> copy(table.size());
+  const Clock::time_point start = Clock::now();
+  std::memcpy(copy.data(), table.data(), table.size());
+  const Clock::duration of_copy = Clock::now() - start;
+  CHECK(copy.back() == std::byte{0});
+  Clock::duration of_lookup = Clock::duration::max();
+  for (int i = 0; i < 5; ++i) {
+    GiveBytes(problem, "ids", DType::kI32, {1}, std::array<std::int32_t, 1>{kWords - 1});
+    const Clock::time_point before = Clock::now();
+    CHECK(problem.Run().at("output").values()[0] == 0.5f);
+    of_lookup = std::min(of_lookup, Clock::now() - before);
+  }
+  CHECK(of_lookup < of_copy / 4);
 }
 
 TEST_CASE("T1.2: averaged weights are the mean of the heads', whatever else is asked for") {

@@ -35,6 +35,8 @@ struct MultiheadConfig {
     return key_width() == embed_dim && value_width() == embed_dim && kv_heads() == num_heads;
   }
   Index appended_keys() const { return (add_bias_kv ? 1 : 0) + (add_zero_attn ? 1 : 0); }
+
+  bool operator==(const MultiheadConfig&) const = default;
 };
 
 /// What one call computes with the layer. Inputs are borrowed for the call.

@@ -36,6 +36,13 @@ class Problem {
   /// name. Throws kOption for a name the op does not know.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
 
+  /// Drops the inputs that were declared since the last run; parameters stay.
+  void DropInputs();
+
+  /// Builds the layer of its parameters, as the next Run would. Throws kShape or kDtype for a parameter that is missing
+  /// or does not fit.
+  void Build();
+
   /// Runs with the constructor's options, overridden by `options`. Results: "output", "weights" when needed, and each
   /// name in `stages`. Parameters stay for the next run; the other inputs are dropped, also when an Error is thrown.
   /// With a `cache`, self-attention appends its keys and values there and attends to all that it keeps.

@@ -24,6 +24,8 @@ struct TransformerLayerConfig {
   float layer_norm_eps = 1e-5f;
   bool norm_first = false;       ///< normalise before each block (pre-norm) instead of after its residual
   bool cross_attention = false;  ///< a decoder layer: attention over `memory` between self-attention and feed-forward
+
+  bool operator==(const TransformerLayerConfig&) const = default;
 };
 
 /// act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3). With SwiGLU, linear1 has

@@ -100,7 +100,7 @@ in_each("every_stage", "Every stage, with dropout and a head mask, over document
                       "sinks": d.normal(f.heads)},
         dropout_p=(0.3, 0.5), seed=(3, 2**33 + 1), fully_masked="zero", stages=STAGES)
 sdpa("every_stage_sdpa", "Every stage and the averaged weights.", lambda d: qkv(d, 2, 3, 4, 5, 4, dv=2),
-     average_attn_weights=True, rotary="half", stages=["q", "k", "v", "scores", "weights", "lse"])
+     average_attn_weights=True, rotary="half", stages=["q", "k", "v", "scores", "lse"])
 sdpa("every_stage_sdpa_grouped", "The same of grouped heads, causal.", lambda d: qkv(d, 1, 4, 6, 6, 2, G=2),
      average_attn_weights=True, enable_gqa=True, is_causal=True, stages=["q", "k", "v", "lse"])
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What runs of layers have in common: one of a layer's attentions, as its options and results are named.
+#ifndef HEADLENS_SRC_OPERATIONS_LAYER_H_
+#define HEADLENS_SRC_OPERATIONS_LAYER_H_
+
+#include "headlens/multihead.h"
+#include "operations/settings.h"
+
+namespace headlens {
+
+/// One attention of a layer under way: what it is told, and where its results go. `options` must outlive it.
+struct LayerAttention {
+  /// `n` are the sizes of the call, past keys included; `new_keys` are the rows of the stages k and v, and keys that
+  /// the layer appends are in `columns` and there.
+  LayerAttention(OperationRun& run, const CommonOptions& options, const MultiheadConfig& config, const Sizes& n,
+                 const MaskNames& names, Index columns, Index new_keys);
+
+  MultiheadInputs inputs;
+  ResultSet set;
+  MultiheadResults results;
+};
+
+/// `past_key` and `past_value` of a layer: [B, G, P, d], without B when its input has none.
+PastKeys::ReadHeads LayerHeads(Arguments& args, bool batched);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_OPERATIONS_LAYER_H_
