@@ -94,6 +94,23 @@ DType ParseDType(const std::string& name) {
   throw Error(ErrorCode::kDtype, "the type is \"" + name + "\", expected f32, i32 or u8");
 }
 
+/// Copies `inputs`, an array of { name, dtype, shape, data }, to where `to` wants them. The data are typed arrays:
+/// reading them runs no code of the page's, which could come back here.
+template <class T>
+void Feed(T& to, const val& inputs) {
+  for (const val& input : emscripten::vecFromJSArray<val>(inputs)) {
+    const DType dtype = ParseDType(input["dtype"].as<std::string>());
+    const std::span<std::byte> bytes = to.Input(input["name"].as<std::string>(), dtype, ShapeFromJs(input["shape"]));
+    Fillable(bytes, dtype).call<void>("set", input["data"]);
+  }
+}
+
+val TensorsToJs(const Results& results) {
+  val tensors = val::object();
+  for (const auto& [name, tensor] : results) tensors.set(name, TensorToJs(tensor));
+  return tensors;
+}
+
 class CacheHandle {
  public:
   explicit CacheHandle(Index window) : cache_(window) {}
@@ -109,46 +126,35 @@ class CacheHandle {
 class ProblemHandle {
  public:
   ProblemHandle(const std::string& op, const std::string& options)
-      : problem_(op, options), parameter_count_(problem_.ParameterCount()) {}
+      : op_(op), options_(options), problem_(op, options), parameter_count_(problem_.ParameterCount()) {}
 
-  val Input(const std::string& name, const std::string& dtype_name, const val& shape) {
+  /// All parameters at once. Those that do not fit leave the ones before in place.
+  val Load(const val& parameters) {
     return Guard([&] {
-      const DType dtype = ParseDType(dtype_name);
-      return Fillable(problem_.Input(name, dtype, ShapeFromJs(shape)), dtype);
-    });
-  }
-
-  val Run(const std::string& options, CacheHandle* cache) {
-    return Guard([&] {
-      results_.clear();
-      results_ = problem_.Run(options, cache ? &cache->cache() : nullptr);
+      Problem fresh(op_, options_);
+      Feed(fresh, parameters);
+      fresh.Build();
+      problem_ = std::move(fresh);
       return val::undefined();
     });
   }
 
-  val OutputNames() const {
-    val names = val::array();
-    for (const auto& [name, tensor] : results_) names.call<void>("push", name);
-    return names;
-  }
-
-  /// Hands the result over: it is copied once and no longer kept.
-  val Output(const std::string& name) {
+  val Run(const val& inputs, const std::string& options, CacheHandle* cache) {
     return Guard([&] {
-      const auto it = results_.find(name);
-      if (it == results_.end()) throw Error(ErrorCode::kOption, "there is no result \"" + name + "\"");
-      const Tensor tensor = std::move(it->second);
-      results_.erase(it);
-      return TensorToJs(tensor);
+      // Whatever ends this call, nothing of it may reach the next one.
+      const auto drop = [](Problem* problem) { problem->DropInputs(); };
+      const std::unique_ptr<Problem, decltype(drop)> fed(&problem_, drop);
+      Feed(problem_, inputs);
+      return TensorsToJs(problem_.Run(options, cache ? &cache->cache() : nullptr));
     });
   }
 
   double ParameterCount() const { return static_cast<double>(parameter_count_); }
 
  private:
+  std::string op_, options_;
   Problem problem_;
   Index parameter_count_;
-  Results results_;
 };
 
 val CreateCache(double window) {
@@ -159,15 +165,10 @@ val CreateCache(double window) {
 val Analyze(const std::string& name, const val& inputs, const std::string& options) {
   return Guard([&] {
     Analysis analysis(name);
-    for (const val& input : emscripten::vecFromJSArray<val>(inputs)) {
-      const DType dtype = ParseDType(input["dtype"].as<std::string>());
-      const auto bytes = analysis.Input(input["name"].as<std::string>(), dtype, ShapeFromJs(input["shape"]));
-      Fillable(bytes, dtype).call<void>("set", input["data"]);
-    }
+    Feed(analysis, inputs);
     const AnalysisResults results = analysis.Run(options);
-    val tensors = val::object(), answer = val::object();
-    for (const auto& [key, tensor] : results.tensors) tensors.set(key, TensorToJs(tensor));
-    answer.set("tensors", tensors);
+    val answer = val::object();
+    answer.set("tensors", TensorsToJs(results.tensors));
     answer.set("values", results.values);
     return answer;
   });
@@ -359,8 +360,9 @@ class FinderHandle {
 
   val Begin(const val& given) {
     return Guard([&] {
-      call_.emplace(model_.info(), given);
-      finder_.Begin(TextHeadsOf(model_, call_->input));
+      auto call = std::make_unique<const ModelCall>(model_.info(), given);
+      finder_.Begin(TextHeadsOf(model_, call->input));
+      call_ = std::move(call);  // what the text before borrowed is gone with it
       return val::undefined();
     });
   }
@@ -398,7 +400,7 @@ class FinderHandle {
 
   Model model_;
   std::vector<std::string> metrics_;
-  std::optional<ModelCall> call_;
+  std::unique_ptr<const ModelCall> call_;
   HeadFinder finder_;  // borrows from call_, and goes before it
 };
 
@@ -492,8 +494,12 @@ class ModelHandle {
     });
   }
 
-  val Embedding() const { return TableToJs(Built().embedding()); }
-  val Unembedding() const { return TableToJs(Built().unembedding()); }
+  val Embedding() const {
+    return Guard([&] { return TableToJs(Built().embedding()); });
+  }
+  val Unembedding() const {
+    return Guard([&] { return TableToJs(Built().unembedding()); });
+  }
 
   /// `metrics` and `special_tokens` are arrays, or undefined.
   val FindHeads(const val& metrics, const val& special_tokens) const {
@@ -509,13 +515,11 @@ class ModelHandle {
  private:
   /// undefined where there is none.
   static val TableToJs(const LinearWeights* table) {
-    return Guard([&] {
-      if (!table) return val::undefined();
-      const Tensor rows({table->out_features(), table->in_features()});
-      for (Index row = 0; row < table->out_features(); ++row)
-        table->CopyRow(row, {rows.view<2>().at(row), static_cast<std::size_t>(table->in_features())});
-      return TensorToJs(rows);
-    });
+    if (!table) return val::undefined();
+    const Tensor rows({table->out_features(), table->in_features()});
+    for (Index row = 0; row < table->out_features(); ++row)
+      table->CopyRow(row, {rows.view<2>().at(row), static_cast<std::size_t>(table->in_features())});
+    return TensorToJs(rows);
   }
 
   const Model& Built() const {
@@ -571,10 +575,8 @@ EMSCRIPTEN_BINDINGS(headlens) {
   emscripten::function("colorize", &ColorizeMatrix);
   emscripten::function("colorbar", &Colorbar);
   emscripten::class_<ProblemHandle>("Problem")
-      .function("input", &ProblemHandle::Input)
+      .function("load", &ProblemHandle::Load)
       .function("run", &ProblemHandle::Run, emscripten::allow_raw_pointers())
-      .function("outputNames", &ProblemHandle::OutputNames)
-      .function("output", &ProblemHandle::Output)
       .function("parameterCount", &ProblemHandle::ParameterCount);
   emscripten::class_<CacheHandle>("Cache")
       .function("length", &CacheHandle::Length)

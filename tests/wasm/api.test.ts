@@ -234,10 +234,32 @@ describe.each([false, true])("worker: %s", (worker) => {
       await expectError(() => mha.loadStateDict(rest), "value", /in_proj_bias missing/);
       await expectError(() => mha.loadStateDict({ ...state, query: zeros(1) }), "value", /query unexpected/);
       await expectError(() => mha.loadStateDict({ ...state, in_proj_bias: 1 as never }), "dtype", /in_proj_bias is 1/);
-      await mha.loadStateDict({ ...state, in_proj_bias: zeros(7) });
-      await expectError(() => mha.forward(zeros(1, 2, 8)), "shape", /in_proj_bias/, /7/, /24/);
       await mha.loadStateDict({ ...rest, in_proj_bias } as never);
       expect((await mha.forward(zeros(1, 2, 8))).output.shape).toEqual([1, 2, 8]);
+    });
+
+    test("a state dict that does not fit is refused at once, and the parameters before stay", async () => {
+      const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2, batchFirst: true });
+      const x = random(5, 2, 3, 8);
+      const other = layerState(100, 8);
+      const misshapen = { ...other, "out_proj.bias": zeros(7) };
+      const refused = (): Promise<void> =>
+        expectError(() => mha.loadStateDict(misshapen), "shape", /parameter out_proj\.bias has shape \(7,\), expected \(8,\)/);
+      await refused();
+      await expectError(() => mha.forward(x), "shape", /parameter in_proj_\w+ is missing/);
+      await mha.loadStateDict(layerState(1, 8));
+      const before = await mha.forward(x);
+      await refused();
+      expect(await mha.forward(x)).toEqual(before);
+      await expectError(() => mha.loadStateDict({ ...other, in_proj_weight: zeros(8, 24) }), "shape", /\(8, 24\)/, /\(24, 8\)/);
+      expect(await mha.forward(x)).toEqual(before);
+
+      const embedding = await engine.embedding({ positions: "learned" });
+      await expectError(
+        () => embedding.loadStateDict({ weight: zeros(4, 2), position_embeddings: zeros(4, 3) }), "shape",
+        /position_embeddings has shape \(4, 3\)/,
+      );
+      await expectError(() => embedding.loadStateDict({ weight: zeros(4), position_embeddings: zeros(4, 2) }), "shape", /weight/);
     });
 
     test("forward takes (query), (query, options), (query, key, options), (query, key, value, options)", async () => {
@@ -306,6 +328,10 @@ describe.each([false, true])("worker: %s", (worker) => {
       [random(1, 2, 2), { colourmap: "x" }, "option", /colorize: unknown option "colourmap"/],
     ])("colorize refuses %j with %j", (matrix, options, code, ...words) =>
       expectError(() => engine.colorize(matrix as TensorLike, options as object), code as "shape", ...words),
+    );
+
+    test.each(["min", "max", "causal"])("colorbar refuses the option %s, which it has no use for", (name) =>
+      expectError(() => engine.colorbar(3, { [name]: 0 }), "option", `unknown option "${name}"`, /one of colormap, theme$/),
     );
 
     test.each([0, -1, 1.5, NaN, 1e9, "8"])("colorbar refuses %j steps", (steps) =>

@@ -65,7 +65,7 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
 
   test("PyTorch's tokens, weights of every head and logits", () => {
     const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
-    const attention = model.attend(golden.metadata.text ?? "", { logits: true });
+    const attention = model.attend(golden.metadata.text ?? "");
     expect(attention.ids).toEqual(Array.from(tensorOf(golden, "ids").data));
     const weights = tensorOf(golden, "weights");
     const [layers = 0, heads = 0, t = 0] = weights.shape;
@@ -134,7 +134,7 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     const golden = expectedOf(name);
     const [input, options] = inputOf(golden);
     const logits = golden.tensors.get("logits");
-    const attention = await model.attend(input, { ...options, logits: logits !== undefined });
+    const attention = await model.attend(input, options);
     const weights = tensorOf(golden, "weights");
     const tolerance = 64 * kEpsilon * maxNorm(tensorOf(golden, "hidden").data);
     for (let layer = 0; layer < model.info.layers; ++layer) {
@@ -144,7 +144,7 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
       }
     }
     if (logits) expectClose("logits", await attention.logits(), logits, 64 * kEpsilon * maxNorm(logits.data));
-    else await expectError(() => model.attend(input, { ...options, logits: true }), "unsupported", /logits/);
+    else await expectError(() => attention.logits(), "unsupported", /logits: this model has none/);
     attention.dispose();
   }
 
@@ -214,16 +214,16 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     const golden = expectedOf("gpt2");
     const mask = tensorOf(golden, "head_mask");
     const ids = [...tensorOf(golden, "ids").data];
-    const whole = await model.attend(ids, { logits: true });
+    const whole = await model.attend(ids);
     const headMask = { data: Float32Array.from(mask.data), shape: mask.shape };
-    const ablated = await model.attend(ids, { logits: true, headMask });
+    const ablated = await model.attend(ids, { headMask });
     const ones = { data: headMask.data.map(() => 1), shape: mask.shape };
-    const neutral = await model.attend(ids, { logits: true, headMask: ones });
+    const neutral = await model.attend(ids, { headMask: ones });
     expect(await neutral.logits()).toEqual(await whole.logits());
     expect(await ablated.logits()).not.toEqual(await whole.logits());
     // The first layer's weights do not depend on its outputs.
     expect(await ablated.map(0, 0)).toEqual(await whole.map(0, 0));
-    const zeroed = await model.attend(ids, { logits: true, zeroedToken: 3 });
+    const zeroed = await model.attend(ids, { zeroedToken: 3 });
     const [before, after] = [await whole.logits({ rows: [0, 3] }), await zeroed.logits({ rows: [0, 3] })];
     expectClose("tokens before the zeroed one", after, before, 64 * kEpsilon * maxNorm(before.data));
     expect(await zeroed.logits({ rows: [3, 4] })).not.toEqual(await whole.logits({ rows: [3, 4] }));
@@ -236,8 +236,8 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     const { data, shape: [height = 0, width = 0] } = tensorOf(golden, "picture");
     const pixels = tensorOf(golden, "pixels");
     const tensor = { data: Float32Array.from(pixels.data), shape: pixels.shape };
-    const byTensor = await model.attend(tensor, { logits: true });
-    const byBytes = await model.attend({ data: Uint8ClampedArray.from(data), width, height }, { logits: true });
+    const byTensor = await model.attend(tensor);
+    const byBytes = await model.attend({ data: Uint8ClampedArray.from(data), width, height });
     const logits = await byTensor.logits();
     expectClose("logits", await byBytes.logits(), logits, 64 * kEpsilon * maxNorm(logits.data));
     expect(byBytes.patches).toEqual([3, 3]);
@@ -412,13 +412,14 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     attention.dispose();
   });
 
-  test("logits when asked for", async () => {
-    const attention = await model.attend("The cat", { logits: true });
-    expect((await attention.logits()).shape).toEqual([attention.tokens.length, model.info.vocabSize]);
-    const without = await model.attend("The cat");
-    await expectError(() => without.logits(), "option", /logits/);
+  test("logits, or some rows of them", async () => {
+    const attention = await model.attend("The cat");
+    const { length } = attention.tokens;
+    const all = await attention.logits();
+    expect(all.shape).toEqual([length, model.info.vocabSize]);
+    const last = await attention.logits({ rows: [length - 1, length] });
+    expect(last).toEqual({ data: all.data.slice(-model.info.vocabSize), shape: [1, model.info.vocabSize] });
     attention.dispose();
-    without.dispose();
   });
 
   test("one text while another is looked at", async () => {
@@ -448,7 +449,7 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     [[1.5], {}, "value", /text: id 0 is 1.5/],
     [[1e9], {}, "value", /text: id 0 is 1000000000, expected a whole number from 0 to/],
     [["1"], {}, "value", /text: id 0 is "1"/],
-    ["x", { logits: 1 }, "option", /logits is 1/],
+    ["x", { logits: true }, "option", /unknown option "logits"/],
     ["x", { logit: true }, "option", /unknown option "logit"/],
   ])("attend(%j, %j) is refused", (text, options, code, message) =>
     expectError(() => model.attend(text as string, options as object), code as "value", message),
@@ -468,6 +469,7 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     ["map", [0, 0, { row: [0, 1] }], /unknown option "row"/],
     ["pixels", [0, 99], /head is 99/],
     ["pixels", [0, 0, { theme: "blue" }], /theme is "blue"/],
+    ["pixels", [0, 0, { causal: false }], /pixels: unknown option "causal", expected one of colormap, theme, min, max/],
   ])("%s(...%j) is refused", async (method, args, message) => {
     const attention = await model.attend("The cat");
     const call = attention[method as "map"].bind(attention) as (...all: readonly unknown[]) => unknown;
@@ -491,7 +493,7 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
 
   test("a hundred texts, and three models, leave nothing on the heap", async () => {
     const round = async (i: number): Promise<void> => {
-      const attention = await model.attend(`${kText} ${i}`, { logits: true });
+      const attention = await model.attend(`${kText} ${i}`);
       await attention.map(0, 0, { pool: [4, 4] });
       await attention.logits();
       attention.dispose();

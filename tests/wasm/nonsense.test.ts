@@ -122,7 +122,7 @@ async function makeAndRun(op: string, options: Given): Promise<void> {
 }
 
 function attended(use: (attention: ReturnType<Model["attend"]>) => unknown): void {
-  const attention = model.attend(kText, { logits: true });
+  const attention = model.attend(kText);
   try {
     use(attention);
   } finally {
@@ -287,6 +287,32 @@ describe("every argument", () => {
     const layers = [, kWeights] as never; // eslint-disable-line no-sparse-arrays -- that is what is tested
     expect(() => engine.rollout(layers)).toThrow(HeadlensError);
   });
+});
+
+test("data that dispose of what is to read them", () => {
+  const made: [string, { dispose(): void }, (data: TensorLike) => unknown][] = [];
+  const mha = engine.multiheadAttention(kLayerOptions);
+  mha.loadStateDict(kState);
+  made.push(["a layer", mha, (data) => mha.forward(data)]);
+  const other = engine.multiheadAttention(kLayerOptions);
+  made.push(["a layer's parameters", other, (data) => { other.loadStateDict({ ...kState, in_proj_bias: data }); }]);
+  const cache = engine.cachedAttention();
+  made.push(["a cache", cache, (data) => cache.forward(data, data, data)]);
+  const mine = engine.multiheadAttention(kLayerOptions);
+  mine.loadStateDict(kState);
+  const cached = mine.startCache();
+  made.push(["a layer's cache", mine, (data) => cached.forward(data)]);
+  for (const [what, thing, call] of made) {
+    let reads = 0;
+    const data = new Proxy(new Array<number>(24).fill(0.5), {
+      get(target, key, receiver): unknown {
+        if (key === "23" && ++reads > 1) thing.dispose(); // once it was checked
+        return Reflect.get(target, key, receiver);
+      },
+    });
+    expect(() => call({ data, shape: what.includes("parameters") ? [24] : [1, 3, 8] }), what)
+      .toThrow(expect.objectContaining({ code: "disposed" }) as Error);
+  }
 });
 
 test("after all of it the numbers are the same, and the heap is no larger", async () => {

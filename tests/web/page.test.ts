@@ -78,7 +78,7 @@ test("every head has a map, painted with the engine's own colours", async () => 
   const size = attention.tokens.length;
   for (const [index, canvas] of canvases.entries()) {
     const [layer, head] = [Math.floor(index / heads), index % heads];
-    const options = { theme: "light", min: 0, max: 1, causal: true } as const;
+    const options = { theme: "light", min: 0, max: 1 } as const;
     const expected = attention.pixels(layer, head, options);
     expect([canvas.width, canvas.height]).toEqual([size, size]);
     // The page may run another SIMD build than Node: a weight's last bit may round to the neighbouring colour.
@@ -232,7 +232,7 @@ test("while typing fast the last text wins", async () => {
   expect(await texts(page, "#tokens li")).toEqual(attention.tokens.map((token) => token.trim()));
   const [first] = await pixelsOf(page, "#grid >>> canvas");
   expect(first?.width).toBe(attention.tokens.length);
-  const { data, width } = attention.pixels(0, 0, { theme: "light", min: 0, max: 1, causal: true });
+  const { data, width } = attention.pixels(0, 0, { theme: "light", min: 0, max: 1 });
   expect(width).toBe(attention.tokens.length);
   const worst = first?.data.reduce((most, byte, at) => Math.max(most, Math.abs(byte - (data[at] ?? NaN))), 0);
   expect(worst).toBeLessThanOrEqual(3);

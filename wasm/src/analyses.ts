@@ -2,9 +2,8 @@
 /** Heads in numbers: each function is one question to the module, whose answer is a tensor or JSON. */
 import type {
   Analyses, CircuitsOptions, CompositionOptions, CompositionScores, FlowOptions, HeadCircuits, HeadImportance,
-  HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MetricInfo, MetricName, MixingOptions, PruningStep,
-  RolloutOptions,
-  T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
+  HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MetricInfo, MixingOptions, PruningStep,
+  RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
 } from "./analysis-types.js";
 import { HeadlensError } from "./errors.js";
 import { guarded, reading, show, unwrap } from "./failures.js";
@@ -12,7 +11,7 @@ import type { HeadlensModule } from "./module.js";
 import { type Caller, checkOptions, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
 import { Resource } from "./resource.js";
 import { floats, type Input } from "./tensors.js";
-import type { StateDict, Tensor, TensorLike } from "./types.js";
+import type { MetricName, StateDict, Tensor, TensorLike } from "./types.js";
 
 type Tensors = Readonly<Record<string, TensorLike | undefined>>;
 

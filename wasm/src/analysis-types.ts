@@ -4,21 +4,7 @@
  * attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
  */
 import type { BooleanMask, MultiheadAttentionOptions, StateDict, Tensor, TensorLike } from "./types.js";
-
-/** One number of one head; `engine.metrics()` says what each is. */
-export type MetricName =
-  | "self" | "previous" | "next" | "duplicate" | "duplicateText" | "duplicateAbs"
-  | "previousMatch" | "previousAbs"
-  | "induction" | "inductionDiagonal" | "inductionText" | "inductionTextLoose" | "inductionMatch" | "inductionAbs"
-  | "entropy" | "entropySmoothed" | "entropyUniform" | "entropyNormalized" | "perplexity" | "confidence" | "sharpness"
-  | "distance" | "distanceVariance" | "offset" | "patchDistance"
-  | "locality0" | "locality1" | "locality2" | "locality4" | "locality8" | "locality16" | "locality32" | "locality64" | "locality128"
-  | "locality256" | "locality512" | "locality1024" | "locality2048" | "locality4096"
-  | "special" | "specialFromSpecial" | "specialFromRest" | "sink" | "sinkRate";
-
-/** Numbers of a head that need more than its map: `model.rankHeads` has them. */
-export type ModelMetricName =
-  | "outputChange" | "outputChangeNormalized" | "normShare" | "outputCosine" | "ablationOutput" | "ablationLoss" | "copying";
+import type { MetricName, ModelMetricName } from "./vocabulary.js";
 
 export interface MetricInfo {
   name: MetricName | ModelMetricName;

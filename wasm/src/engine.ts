@@ -12,8 +12,8 @@ import { inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { floats } from "./tensors.js";
 import type {
-  AttentionResult, CachedAttention, CacheOptions, ColorOptions, Embedding, EmbeddingOptions, Engine, EngineInfo,
-  Image, LoadModelOptions, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
+  AttentionResult, CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
+  EngineInfo, Image, LoadModelOptions, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
   ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
   TransformerLayerOptions,
 } from "./types.js";
@@ -37,10 +37,10 @@ export class WasmEngine extends WasmAnalyses implements Engine {
   scaledDotProductAttention(
     q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
   ): AttentionResult {
-    const module = this.held;
     const caller = "scaledDotProductAttention";
     const { json, inputs } = toRequest(caller, options);
     const qkv = queryKeyValue(q, k, v);
+    const module = this.held; // after the caller's data, whose getters may have disposed it
     this.#attention ??= guarded(caller, () => createAttention(module));
     return compute(this.#attention, caller, [...qkv, ...inputs], json);
   }
@@ -81,7 +81,7 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     return guarded("colorize", () => unwrap(module.colorize(values, rows, cols, json), inApiWords));
   }
 
-  colorbar(steps: number, options?: ColorOptions): Uint8ClampedArray {
+  colorbar(steps: number, options?: ColorbarOptions): Uint8ClampedArray {
     const { json } = toRequest("colorbar", options);
     if (!Number.isInteger(steps) || steps < 1 || steps > 65536) {
       throw new HeadlensError("value", `steps is ${show(steps)}, expected a whole number from 1 to 65536`);

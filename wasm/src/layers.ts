@@ -5,7 +5,7 @@ import { guarded, reading, show, unwrap } from "./failures.js";
 import type { CacheHandle, HeadlensModule, ProblemHandle } from "./module.js";
 import { type Caller, checkOptions, inApiWords, optionNames, toCamel, toRequest, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
-import { feed, floats, type Input, isTensorLike, lengths } from "./tensors.js";
+import { floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
   AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache,
   DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions,
@@ -13,22 +13,13 @@ import type {
   TensorLike, TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
-/** One run: inputs in, results out, under the API's names. */
+/** One run: inputs in, results out, under the API's names. Handles are taken after the inputs, whose getters may have disposed them. */
 export function compute(
   problem: ProblemHandle, caller: Caller, inputs: readonly Input[], json: string, cache: CacheHandle | null = null,
 ): AttentionResult {
-  return guarded(caller, () => {
-    try {
-      for (const input of inputs) feed(problem, input, inApiWords);
-    } catch (error) {
-      problem.run("", null); // no options at all: this fails, and drops what was fed, which must not reach the next call
-      throw error;
-    }
-    unwrap(problem.run(json, cache), inApiWords);
-    const results: Record<string, Tensor> = {};
-    for (const name of problem.outputNames()) results[toCamel(name)] = unwrap(problem.output(name), inApiWords);
-    return results as AttentionResult;
-  });
+  const results = guarded(caller, () => unwrap(problem.run(inputs, json, cache), inApiWords));
+  const named = Object.entries(results).map(([name, tensor]) => [toCamel(name), tensor]);
+  return Object.fromEntries(named) as AttentionResult;
 }
 
 /** An operation with parameters. */
@@ -50,7 +41,7 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
   }
 
   loadStateDict(state: StateDict): void {
-    const problem = this.held;
+    void this.held; // disposed is what it says first
     if (typeof state !== "object" || (state as unknown) === null) {
       throw new HeadlensError("dtype", `state is ${show(state)}, expected an object of tensors`);
     }
@@ -63,16 +54,16 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
       throw new HeadlensError("value", `state: ${faults}; expected ${this.#names.join(", ")}`);
     }
     const inputs = entries.map(([name, tensor]) => floats(name, tensor));
-    guarded("loadStateDict", () => inputs.forEach((input) => feed(problem, input, inApiWords)));
+    const problem = this.held; // the tensors' getters may have disposed it
+    guarded("loadStateDict", () => unwrap(problem.load(inputs), inApiWords));
   }
 
   protected run(
     tensors: Readonly<Record<string, TensorLike | undefined>>, options: unknown, read = floats,
   ): AttentionResult {
-    const problem = this.held;
     const { json, inputs } = toRequest(this.#caller, options);
-    const fed = Object.entries(tensors).flatMap(([name, tensor]) => tensor === undefined ? [] : [read(name, tensor)]);
-    return compute(problem, this.#caller, [...fed, ...inputs], json);
+    const given = Object.entries(tensors).flatMap(([name, tensor]) => tensor === undefined ? [] : [read(name, tensor)]);
+    return compute(this.held, this.#caller, [...given, ...inputs], json);
   }
 }
 
@@ -84,10 +75,9 @@ abstract class WasmLayer<O> extends WasmParametrized<O> {
     module: HeadlensModule, options: unknown, caller: Caller, ...names: readonly string[]
   ): WasmLayerCache {
     const run: CachedRun = (tensors, given, handle) => {
-      const problem = this.held;
       const { json, inputs } = toRequest(caller, causally(caller, given));
-      const fed = names.map((name, i) => floats(name, tensors[i] as TensorLike));
-      return compute(problem, caller, [...fed, ...inputs], json, handle);
+      const read = names.map((name, i) => floats(name, tensors[i] as TensorLike));
+      return compute(this.held, caller, [...read, ...inputs], json, handle());
     };
     return new WasmLayerCache(module, options, names.length, run, this);
   }
@@ -117,7 +107,7 @@ abstract class WasmCache extends HandleResource<CacheHandle> {
   }
 }
 
-type CachedRun = (tensors: readonly TensorLike[], options: unknown, handle: CacheHandle) => AttentionResult;
+type CachedRun = (tensors: readonly TensorLike[], options: unknown, handle: () => CacheHandle) => AttentionResult;
 
 /** A layer's: `forward` takes `count` tensors, and options. */
 class WasmLayerCache extends WasmCache {
@@ -131,7 +121,7 @@ class WasmLayerCache extends WasmCache {
   }
 
   forward(...args: readonly unknown[]): AttentionResult {
-    return this.#run(args.slice(0, this.#count) as TensorLike[], args[this.#count], this.held);
+    return this.#run(args.slice(0, this.#count) as TensorLike[], args[this.#count], () => this.held);
   }
 }
 
@@ -151,10 +141,11 @@ export class WasmCachedAttention extends WasmCache implements CachedAttention {
   forward(
     q: TensorLike, k: TensorLike, v: TensorLike, options?: CachedOptions<ScaledDotProductAttentionOptions>,
   ): AttentionResult {
-    const handle = this.held;
     const caller = "CachedAttention.forward";
     const { json, inputs } = toRequest(caller, causally(caller, options));
-    return compute(this.#problem, caller, [...queryKeyValue(q, k, v), ...inputs], json, handle);
+    const given = [...queryKeyValue(q, k, v), ...inputs];
+    const handle = this.held;
+    return compute(this.#problem, caller, given, json, handle);
   }
 }
 

@@ -12,9 +12,9 @@ import { HandleResource } from "./resource.js";
 import { floats, isTensorLike } from "./tensors.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
-  AttendOptions, ColorOptions, Decoding, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
+  AttendOptions, Decoding, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
   LogitsOptions, MapOptions, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
-  RankedHead, RankOptions, Tensor, TensorLike,
+  PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
 } from "./types.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -113,9 +113,6 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   attend(input: ModelInput, options?: AttendOptions): ModelAttention {
     const handle = this.held;
     const checked = checkAttend(options, this.info);
-    if (checked.logits && this.info.logits === 0) {
-      throw new HeadlensError("unsupported", "attend: logits: this model has none, its weights end with the last layer's output");
-    }
     const reading = this.#read(input, checked);
     const { zeroedToken, zeroedLayer, headMask, keepHidden = false, keepValues = false } = checked;
     const call = {
@@ -124,7 +121,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
       ...(headMask !== undefined && { headMask: shaped("headMask", headMask, [this.info.layers, this.info.heads]) }),
     };
     const attention = guarded("attend", () => unwrap(handle.attend(call), inApiWords));
-    return new WasmModelAttention(attention, reading, this.info, checked.logits ?? false, this);
+    return new WasmModelAttention(attention, reading, this.info, this);
   }
 
   startDecoding(): Decoding {
@@ -245,7 +242,6 @@ function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
   const isBelow = (below: number) => (value: unknown): boolean =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
   const kinds = Math.max(info.segments, 1);
-  expect("logits", isFlag, "a boolean");
   expect("truncate", isFlag, "a boolean");
   expect("keepHidden", isFlag, "a boolean");
   expect("keepValues", isFlag, "a boolean");
@@ -263,11 +259,8 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
   readonly tokenCount: number;
   declare readonly patches?: readonly [number, number];
   readonly #info: ModelInfo;
-  readonly #hasLogits: boolean;
 
-  constructor(
-    handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, hasLogits: boolean, model: WasmModel,
-  ) {
+  constructor(handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, model: WasmModel) {
     super("attention", handle, model);
     this.tokens = tokens;
     this.ids = ids;
@@ -277,7 +270,6 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
       this.patches = [side, side];
     }
     this.#info = info;
-    this.#hasLogits = hasLogits;
   }
 
   map(layer: number, head: number, options?: MapOptions): Tensor {
@@ -291,7 +283,7 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
       handle.map(layer, head, begin, end, Math.min(poolRows, length), Math.min(poolCols, length)), inApiWords));
   }
 
-  pixels(layer: number, head: number, options?: ColorOptions): Image {
+  pixels(layer: number, head: number, options?: PixelsOptions): Image {
     const handle = this.held;
     checkHead(this.#info, layer, head);
     const { json } = toRequest("pixels", options);
@@ -301,7 +293,9 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
   logits(options?: LogitsOptions): Tensor {
     const handle = this.held;
     const { rows } = checkOptions("logits", options) as LogitsOptions;
-    if (!this.#hasLogits) throw new HeadlensError("option", "logits were not asked for: attend with { logits: true }");
+    if (this.#info.logits === 0) {
+      throw new HeadlensError("unsupported", "logits: this model has none, its weights end with the last layer's output");
+    }
     const [begin, end] = checkRows(rows, this.#info.image ? 1 : this.tokens.length);
     return guarded("logits", () => unwrap(handle.logits(begin, end), inApiWords));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What the WebAssembly module itself offers: the one place that mirrors bindings.cc.
- * Views returned by `input`, `next` and the like point into wasm memory: fill or copy them before the next call.
+ * Views returned by `next` point into wasm memory: fill them before the next call.
  */
 
 /** Every call that can fail returns this instead of its value; `unwrap` in failures.ts turns it into a thrown HeadlensError. */
@@ -56,8 +56,11 @@ export interface RawInput {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: number[];
-  readonly data: ArrayLike<number>;
+  /** Not the caller's plain array, which may be a proxy: reading it would run code in the middle of a call. */
+  readonly data: NumberArray;
 }
+
+export type NumberArray = Float32Array | Float64Array | Int32Array | Uint8Array;
 
 export interface RawAnalysis {
   readonly tensors: Readonly<Record<string, RawTensor>>;
@@ -67,13 +70,15 @@ export interface RawAnalysis {
 
 /** One attention problem or layer: parameters stay set between runs, other inputs are dropped after each run. */
 export interface ProblemHandle extends Handle {
-  /** Declares an input and gives the view to fill: Float32Array, Uint8Array or Int32Array by dtype. */
-  input(name: string, dtype: DType, shape: number[]): Float32Array | Uint8Array | Int32Array | Failure;
-  /** `options` is a JSON object with the options of this run, in the words of the case files (snake_case). */
-  run(options: string, cache: CacheHandle | null): Failure | undefined;
-  /** Names of the results of the last run: "output", "weights" and the requested stages, in snake_case. */
-  outputNames(): string[];
-  output(name: string): RawTensor | Failure;
+  /** All parameters of the layer, which must fit it; after a failure those before are still there. */
+  load(parameters: readonly RawInput[]): Failure | undefined;
+  /**
+   * `options` is a JSON object with the options of this run, in the words of the case files (snake_case). Gives "output", "weights" and
+   * the requested stages, in snake_case.
+   */
+  run(
+    inputs: readonly RawInput[], options: string, cache: CacheHandle | null,
+  ): Readonly<Record<string, RawTensor>> | Failure;
   /** The number of parameters (for a layer), as PyTorch counts them. */
   parameterCount(): number;
 }

@@ -5,14 +5,15 @@ import { reading, show } from "./failures.js";
 import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MapMasks,
-  MetricName, MixingOptions, ModelMetricName, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
+  MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
 } from "./analysis-types.js";
 import type {
-  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorOptions, DecoderLayerOptions,
+  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorbarOptions, ColorOptions, DecoderLayerOptions,
   EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions,
-  MapOptions, MemoryStage, MultiheadAttentionOptions, RankOptions, ScaledDotProductAttentionOptions, Stage, TensorLike,
+  MapOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, ScaledDotProductAttentionOptions, TensorLike,
   TransformerLayerOptions,
 } from "./types.js";
+import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "./vocabulary.js";
 
 /** Whether a value is an array of such items, without holes, which `every` would not see. */
 export function isListOf(isItem: (item: unknown) => boolean): (value: unknown) => boolean {
@@ -144,7 +145,9 @@ const kComposition: Known<CompositionOptions> = {
 const kT5Bucket: Known<T5BucketOptions & { distance: number }> = {
   distance: "json", buckets: "json", bidirectional: "json", maxDistance: "json",
 };
-const kColor: Known<ColorOptions> = { colormap: "json", theme: "json", min: "json", max: "json", causal: "json" };
+const kColorbar: Known<ColorbarOptions> = { colormap: "json", theme: "json" };
+const kPixels: Known<PixelsOptions> = { ...kColorbar, min: "json", max: "json" };
+const kColor: Known<ColorOptions> = { ...kPixels, causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
@@ -152,7 +155,7 @@ const kRankHeads: Known<RankOptions> = {
   metrics: "json", ascending: "json", specialTokens: "json", signal: "json", onProgress: "json",
 };
 const kAttend: Known<AttendOptions> = {
-  logits: "json", truncate: "json", textPair: "json", segments: "json", paddingMask: "json", headMask: "json",
+  truncate: "json", textPair: "json", segments: "json", paddingMask: "json", headMask: "json",
   zeroedToken: "json", zeroedLayer: "json", keepHidden: "json", keepValues: "json",
 };
 const kLogits: Known<LogitsOptions> = { rows: "json" };
@@ -172,48 +175,21 @@ const kCallers = {
   "valueZeroing": kZeroing, "circuits": kCircuits, "compositionScores": kComposition,
   "sinusoidalPositions": { length: "json", width: "json", offset: "json" }, "alibiSlopes": { heads: "json" },
   "t5Bucket": kT5Bucket,
-  "colorize": kColor, "colorbar": kColor, "pixels": kColor, "map": kMap,
+  "colorize": kColor, "colorbar": kColorbar, "pixels": kPixels, "map": kMap,
   "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits, "rankHeads": kRankHeads,
 } as const;
 export type Caller = keyof typeof kCallers;
-
-const kStages: Readonly<Record<Stage, true>> = {
-  q: true, k: true, v: true,
-  scores: true, scaledScores: true, cappedScores: true, biasedScores: true, maskedScores: true,
-  weights: true, dropoutMask: true, droppedWeights: true, lse: true, headOutputs: true, headContributions: true,
-  presentKey: true, presentValue: true,
-};
-const kMemoryStages: Readonly<Record<MemoryStage, true>> = {
-  memoryQ: true, memoryK: true, memoryV: true, memoryScores: true, memoryScaledScores: true, memoryCappedScores: true,
-  memoryBiasedScores: true, memoryMaskedScores: true, memoryWeights: true, memoryLse: true, memoryDropoutMask: true,
-  memoryDroppedWeights: true, memoryHeadOutputs: true, memoryHeadContributions: true,
-};
 
 /** The options that a call knows. */
 export function optionNames(caller: Caller): string[] {
   return Object.keys(kCallers[caller]);
 }
 
-const kMetrics: Readonly<Record<MetricName, true>> = {
-  self: true, previous: true, next: true, duplicate: true, duplicateText: true, duplicateAbs: true, previousMatch: true,
-  previousAbs: true,
-  induction: true, inductionDiagonal: true, inductionText: true, inductionTextLoose: true, inductionMatch: true,
-  inductionAbs: true, entropy: true, entropySmoothed: true, entropyUniform: true, entropyNormalized: true,
-  perplexity: true, confidence: true, sharpness: true, distance: true, distanceVariance: true, offset: true,
-  patchDistance: true, locality0: true, locality1: true, locality2: true, locality4: true, locality8: true,
-  locality16: true, locality32: true, locality64: true, locality128: true, locality256: true, locality512: true,
-  locality1024: true, locality2048: true, locality4096: true, special: true, specialFromSpecial: true,
-  specialFromRest: true, sink: true, sinkRate: true,
-};
-const kModelMetrics: Readonly<Record<ModelMetricName, true>> = {
-  outputChange: true, outputChangeNormalized: true, normShare: true, outputCosine: true, ablationOutput: true,
-  ablationLoss: true, copying: true,
-};
 /** Of a head in a model. */
-export const kRankMetrics = [...Object.keys(kMetrics), ...Object.keys(kModelMetrics)];
+export const kRankMetrics: readonly string[] = [...kMetrics, ...kModelMetrics];
 
-export const kCamelNames = new Set(
-  [...Object.values(kCallers), kStages, kMemoryStages].flatMap((known) => Object.keys(known)));
+export const kCamelNames: ReadonlySet<string> =
+  new Set([...Object.values(kCallers).flatMap((known) => Object.keys(known)), ...kStages, ...kMemoryStages]);
 
 /**
  * JSON has no NaN, no functions, and its null is as good as absent. Such a value travels as an object, which no option takes: the module
@@ -266,9 +242,9 @@ const kChoices: Readonly<Record<string, readonly string[]>> = {
   colormap: ["sequential", "diverging"], theme: ["light", "dark"],
 };
 function listOf(caller: Caller, name: string): readonly string[] | undefined {
-  if (name === "metrics") return Object.keys(kMetrics);
+  if (name === "metrics") return kMetrics;
   if (name !== "stages") return undefined;
-  return Object.keys(caller.startsWith("TransformerDecoderLayer") ? { ...kStages, ...kMemoryStages } : kStages);
+  return caller.startsWith("TransformerDecoderLayer") ? [...kStages, ...kMemoryStages] : kStages;
 }
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];

@@ -13,9 +13,10 @@ import { isTensorLike, plain } from "./tensors.js";
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
-  AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, ColorOptions, DecodingStep,
+  AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, DecodingStep,
   EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions,
-  MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, RankedHead, RankOptions,
+  MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, PixelsOptions, RankedHead,
+  RankOptions,
   StateDict, Tensor, TransformerLayerOptions,
 } from "./types.js";
 
@@ -286,7 +287,7 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
     return this.value("map", layer, head, options);
   }
 
-  pixels(layer: number, head: number, options?: ColorOptions): Promise<Image> {
+  pixels(layer: number, head: number, options?: PixelsOptions): Promise<Image> {
     return this.value("pixels", layer, head, options);
   }
 

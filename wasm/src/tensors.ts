@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caller's tensors to inputs of the wasm module: every claim about data and shape is checked here, before anything is copied. */
 import { HeadlensError } from "./errors.js";
-import { reading, show, unwrap } from "./failures.js";
-import type { ProblemHandle, RawInput } from "./module.js";
+import { reading, show } from "./failures.js";
+import type { NumberArray, RawInput } from "./module.js";
 import type { TensorLike } from "./types.js";
 
 export type Input = RawInput;
@@ -38,9 +38,10 @@ const kIntegerKinds = ["Int32Array", "array of number"];
 interface Checked {
   readonly kind: string;
   readonly shape: number[];
-  readonly data: ArrayLike<number | boolean>;
+  readonly data: NumberArray;
 }
 
+/** Typed arrays stay; a plain one becomes one of its kind, with the numbers as they are. */
 function checked(name: string, tensor: unknown, kinds: readonly string[]): Checked {
   return reading(name, () => {
     if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
@@ -52,8 +53,11 @@ function checked(name: string, tensor: unknown, kinds: readonly string[]): Check
     if (size !== data.length) {
       throw new HeadlensError("shape", `${name}: data has ${data.length} values, but shape ${show(shape)} has ${size}`);
     }
-    if (Array.isArray(data)) checkElements(name, data as unknown[]);
-    return { kind, shape, data };
+    if (ArrayBuffer.isView(data)) return { kind, shape, data };
+    checkElements(name, data);
+    const own = typeof data[0] === "boolean" ? new Uint8Array(size) : new Float64Array(size);
+    own.set(data as readonly number[]); // true is 1
+    return { kind, shape, data: own };
   });
 }
 
@@ -66,18 +70,19 @@ function checkElements(name: string, data: readonly unknown[]): void {
 
 export function floats(name: string, tensor: TensorLike): Input {
   const { shape, data } = checked(name, tensor, kFloatKinds);
-  return { name, dtype: "f32", shape, data: data as ArrayLike<number> };
+  return { name, dtype: "f32", shape, data };
 }
 
 export function booleans(name: string, tensor: TensorLike): Input {
   const { shape, data } = checked(name, tensor, kBooleanKinds);
-  return { name, dtype: "u8", shape, data: Array.isArray(data) ? Uint8Array.from(data as boolean[], Number) : data as ArrayLike<number> };
+  return { name, dtype: "u8", shape, data };
 }
 
 /** A mask by its data: booleans or bytes say which cells, numbers are added to the scores. */
 export function mask(name: string, tensor: TensorLike): Input {
-  const { kind } = checked(name, tensor, [...kFloatKinds.filter((k) => k !== "Int32Array"), ...kBooleanKinds]);
-  return kBooleanKinds.includes(kind) ? booleans(name, tensor) : floats(name, tensor);
+  const kinds = [...kFloatKinds.filter((k) => k !== "Int32Array"), ...kBooleanKinds];
+  const { kind, shape, data } = checked(name, tensor, kinds);
+  return { name, dtype: kBooleanKinds.includes(kind) ? "u8" : "f32", shape, data };
 }
 
 function wholeNumbers(name: string, tensor: TensorLike, least: number, expected: string): Input {
@@ -88,7 +93,7 @@ function wholeNumbers(name: string, tensor: TensorLike, least: number, expected:
       throw new HeadlensError("value", `${name}: data[${i}] is ${value}, expected ${expected}`);
     }
   }
-  return { name, dtype: "i32", shape, data: data as ArrayLike<number> };
+  return { name, dtype: "i32", shape, data };
 }
 
 /** Sizes and ids. */
@@ -98,11 +103,6 @@ export function lengths(name: string, tensor: TensorLike): Input {
 
 export function integers(name: string, tensor: TensorLike): Input {
   return wholeNumbers(name, tensor, -0x80000000, "a whole number of 32 bits");
-}
-
-/** Copies an input into the module. The view is used at once: any later call may move the wasm memory. */
-export function feed(problem: ProblemHandle, input: Input, rename: (message: string) => string): void {
-  unwrap(problem.input(input.name, input.dtype, input.shape), rename).set(input.data);
 }
 
 /** The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. */

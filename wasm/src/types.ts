@@ -2,9 +2,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
 
-import type { Analyses, MetricName, ModelMetricName } from "./analysis-types.js";
+import type { Analyses } from "./analysis-types.js";
+import type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
 
 export type * from "./analysis-types.js";
+export type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
 
 /** A dense row-major result; the array is the caller's own. */
 export interface Tensor {
@@ -21,15 +23,6 @@ export type TensorLike =
 
 /** A boolean mask: data of booleans, or Uint8Array. */
 export type BooleanMask = TensorLike;
-
-export type Stage =
-  | "q" | "k" | "v"
-  | "scores" | "scaledScores" | "cappedScores" | "biasedScores" | "maskedScores"
-  | "weights" | "dropoutMask" | "droppedWeights" | "lse" | "headOutputs" | "headContributions"
-  | "presentKey" | "presentValue";
-
-/** Of a decoder layer's attention over the memory. */
-export type MemoryStage = `memory${Capitalize<Exclude<Stage, "presentKey" | "presentValue">>}`;
 
 export type Conventions = "torch-mha" | "torch-sdpa" | "onnx" | "keras" | "jax" | "flash";
 
@@ -131,9 +124,12 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
   pastKey?: TensorLike;
   /** [B,G,P,dv]: their values. */
   pastValue?: TensorLike;
-  /** Per-head weights in the result. Default: true for the layer, false for scaledDotProductAttention (as PyTorch). */
+  /** Weights in the result. Default: true for MultiheadAttention, false for all else (as PyTorch). */
   needWeights?: boolean;
-  /** Their mean over the heads [B,T,S] instead of [B,H,T,S]. Default as PyTorch: true for layers, whose heads it knows. */
+  /**
+   * Weights are their mean over the heads [B,T,S] instead of [B,H,T,S]. Default as PyTorch: true for layers, false for
+   * scaledDotProductAttention. The stage "weights" is those of each head, whatever the default; true beside it is an error.
+   */
   averageAttnWeights?: boolean;
   /** Intermediate results to return, under their own names. None costs anything when not asked for. */
   stages?: readonly Stage[];
@@ -154,8 +150,9 @@ export interface ScaledDotProductAttentionOptions extends AttentionOptions {
 }
 
 /**
- * `output`, `weights` where needed, and the stages asked for: [B,H,T,S] but for q [B,H,T,d], k and v [B,G,S,d], lse [B,H,T],
- * headOutputs [B,H,T,dv], headContributions [B,H,T,D], presentKey and presentValue [B,G,S,d].
+ * `output`; `weights` where needed, [B,T,S] when averaged (a layer's are, unless said otherwise) and else [B,H,T,S]; and the stages asked
+ * for: [B,H,T,S] but for q [B,H,T,d], k and v [B,G,S,d], lse [B,H,T], headOutputs [B,H,T,dv], headContributions [B,H,T,D], presentKey and
+ * presentValue [B,G,S,d]. Inputs without B or H give results without.
  */
 export type AttentionResult = { output: Tensor } & Partial<Record<Stage, Tensor>>;
 
@@ -188,7 +185,7 @@ export type StateDict = Readonly<Record<string, TensorLike>>;
 /** What has parameters, which are to be loaded before the first `forward`. */
 export interface Parametrized extends Disposable {
   /**
-   * All parameters at once: a missing or unexpected name is an error.
+   * All parameters at once: a name that is missing or unexpected, or a shape that does not fit, is an error, and leaves those before.
    * @example
    * const embedding = engine.embedding();
    * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });
@@ -460,6 +457,11 @@ export interface ColorOptions {
   causal?: boolean;
 }
 
+/** Of a model's map: the model itself says whether it is causal. */
+export type PixelsOptions = Omit<ColorOptions, "causal">;
+
+export type ColorbarOptions = Pick<ColorOptions, "colormap" | "theme">;
+
 export interface ModelInfo {
   name: string;
   family: "bert" | "gpt2" | "llama" | "vit";
@@ -504,8 +506,6 @@ export interface MapOptions {
 }
 
 export interface AttendOptions {
-  /** Keep the logits. Default false. */
-  logits?: boolean;
   /** Of a text with more tokens than the model has positions, read only the beginning; without it that is an error. Default false. */
   truncate?: boolean;
   /** A second text, behind the first, for models with segments (BERT). */
@@ -707,12 +707,12 @@ export interface ModelAttention extends Disposable {
    * const { width, height, data } = model.attend("The cat sat on the mat.").pixels(1, 3);
    * [width, height, data.length] // → [8, 8, 256]
    */
-  pixels(layer: number, head: number, options?: ColorOptions): Image;
+  pixels(layer: number, head: number, options?: PixelsOptions): Image;
   /**
-   * [T, vocabSize], or the one row [1, labels] of a classifier; only when `logits: true` was asked for.
+   * [T, vocabSize], or the one row [1, labels] of a classifier. Computed when asked for; an error where the model has none.
    * @example
    * const model = await engine.loadModel("tiny");
-   * const seen = model.attend("The cat sat on the mat.", { logits: true });
+   * const seen = model.attend("The cat sat on the mat.");
    * seen.logits({ rows: [7, 8] }).shape // → [1, 2048]
    */
   logits(options?: LogitsOptions): Tensor;
@@ -832,7 +832,7 @@ export interface Engine extends Analyses, Disposable {
    * @example
    * engine.colorbar(256, { theme: "dark" }).length // → 1024
    */
-  colorbar(steps: number, options?: ColorOptions): Uint8ClampedArray;
+  colorbar(steps: number, options?: ColorbarOptions): Uint8ClampedArray;
   /**
    * Bytes in use on this engine's wasm heap.
    * @example

@@ -381,7 +381,7 @@ async function headPicture(maps: Maps, layer: number, head: number, theme: Theme
 async function colorbarImage({ range }: Maps, theme: Theme): Promise<Image> {
   const width = 256;
   const engine = await sharedEngine();
-  return { data: await engine.colorbar(width, { ...range, theme }), width, height: 1 };
+  return { data: await engine.colorbar(width, { colormap: range.colormap, theme }), width, height: 1 };
 }
 
 function checkHead(maps: Maps, layer: number, head: number): void {
