@@ -233,7 +233,7 @@ async function buildNative(preset, target) {
 
 /** Fills dist/, unless it was made from the same files. */
 async function buildPackage() {
-  const inputs = ["wasm/build.mjs", "wasm/src", "wasm/tsconfig.json", "web/elements", "web/playground", "web/lessons",
+  const inputs = ["wasm/build.mjs", "wasm/src", "wasm/tsconfig.json", "wasm/tsconfig.element.json", "web/elements", "web/playground", "web/lessons",
     "web/models", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
   const modules = ["simd", "relaxed"].map((simd) => ["mjs", "wasm"].map((type) => `build/wasm/headlens-${simd}.${type}`));
   const stamp = at("build", "dist.stamp");

@@ -137,4 +137,4 @@ writeTypes();
 copyFiles();
 rmSync("dist", { recursive: true, force: true });
 renameSync(kOut, "dist");
-if (existsSync("web/playground")) runTool("vite", "bin/vite.js", "build");
+runTool("vite", "bin/vite.js", "build");
