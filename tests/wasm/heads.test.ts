@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Heads in numbers through the installed API, here and in a worker: metrics of given maps, and the heads of models ranked. */
+import { readFileSync } from "node:fs";
 import { load, type AsyncEngine, type AsyncModel, type Engine, type MetricName, type Model, type RankedHead } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { expectClose, expectError, kGolden, maxNorm, readSafetensors, tensorOf } from "./support.js";
+import { unwrap } from "../../wasm/src/failures.js";
+import type { ModelHandle, ModuleFactory } from "../../wasm/src/module.js";
+import { expectClose, expectError, kGolden, kRoot, maxNorm, readSafetensors, tensorOf } from "./support.js";
 
 describe.each([false, true])("worker: %s", (worker) => {
   let engine: Engine | AsyncEngine;
@@ -171,4 +174,45 @@ describe.each([false, true])("worker: %s", (worker) => {
       await expectError(wrong(["one"], { signal: 1 }), "option", "signal is 1, expected an AbortSignal");
     });
   });
+});
+
+/** A model of the module itself, without the API, which ends the ranking when a text is refused. */
+async function rawModel(): Promise<ModelHandle> {
+  const { default: create } = await import(`${kRoot}build/wasm/headlens-simd.mjs`) as { default: ModuleFactory };
+  const code = await WebAssembly.compile(readFileSync(`${kRoot}build/wasm/headlens-simd.wasm`));
+  const module = await create({
+    instantiateWasm(imports, done) {
+      void WebAssembly.instantiate(code, imports).then((instance) => { done(instance, code); });
+      return {};
+    },
+  });
+  const model = unwrap(module.createModel(readFileSync(`${kRoot}web/models/tiny/config.json`, "utf8"), 2 ** 30));
+  const weights = readFileSync(`${kRoot}web/models/tiny/model.safetensors`);
+  const file = unwrap(model.beginFile(weights.length));
+  for (let at = 0; at < weights.length;) {
+    const next = unwrap(model.next(file));
+    next.set(weights.subarray(at, at + next.length));
+    unwrap(model.advance(file, next.length));
+    at += next.length;
+  }
+  unwrap(model.build());
+  return model;
+}
+
+test("a text that is refused leaves the one under way", async () => {
+  const model = await rawModel();
+  const ids = Array.from({ length: 200 }, (_, i) => (i * 37) % 300 + 5);
+  const score = (interrupt: boolean): unknown => {
+    const finder = unwrap(model.findHeads(["duplicate", "induction_text", "ablation_loss"], undefined));
+    unwrap(finder.begin({ ids }));
+    for (let head = 0; unwrap(finder.next()); ++head) {
+      if (!interrupt || head % 7 !== 0) continue;
+      expect(() => unwrap(finder.begin({ ids: ids.map(() => 1e6) }))).toThrow(/1000000/);
+    }
+    const heads = unwrap(finder.heads(false));
+    finder.delete();
+    return heads;
+  };
+  expect(score(true)).toEqual(score(false));
+  model.delete();
 });

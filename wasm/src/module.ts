@@ -158,7 +158,7 @@ export interface AttentionHandle extends Handle {
   map(
     layer: number, head: number, rowBegin: number, rowEnd: number, poolRows: number, poolCols: number,
   ): RawTensor | Failure;
-  /** One head's whole map as coloured pixels, one per cell (T by T). `options` as for colorize. */
+  /** One head's whole map as coloured pixels, one per cell (T by T). `options` as for colorize, without `causal`. */
   pixels(layer: number, head: number, options: string): RawImage | Failure;
   /** Rows of the logits. */
   logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
@@ -204,7 +204,7 @@ export interface HeadlensModule {
    * NaN and masked cells become transparent (alpha 0).
    */
   colorize(data: Float32Array, rows: number, cols: number, options: string): RawImage | Failure;
-  /** RGB of `steps` equal steps of a colour map, for colour bars: steps × 4 RGBA bytes. */
+  /** `steps` equal steps of a colour map, for colour bars: steps × 4 RGBA bytes. Of the options it reads colormap and theme. */
   colorbar(options: string, steps: number): Uint8ClampedArray;
 }
 
