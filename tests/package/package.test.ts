@@ -77,7 +77,7 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const gzipped = (name: string): number => gzipSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 38_000,
+      "worker.js": 40_000,
       "headlens-simd.wasm": 300_000,
       "headlens-relaxed.wasm": 300_000,
     };

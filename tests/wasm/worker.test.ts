@@ -100,6 +100,30 @@ test("an idle worker does not keep the process alive, a busy one does", () => {
   expect(run(script)).toBe("true\n");
 });
 
+test("a tokenizer.json whose pattern never comes to an end is ended by dispose", () => {
+  const script = `
+    import { readFileSync } from "node:fs";
+    import { load } from ${entry};
+    const read = (name) => readFileSync(${JSON.stringify(`${kRoot}web/models/tiny/`)} + name);
+    const tokenizer = JSON.parse(read("tokenizer.json"));
+    tokenizer.pre_tokenizer = {
+      type: "Sequence",
+      pretokenizers: [{ type: "Split", pattern: { Regex: "(a+)+$" }, behavior: "Isolated", invert: false }, tokenizer.pre_tokenizer],
+    };
+    const engine = await load({ worker: true });
+    const model = await engine.loadModel([
+      new File([read("config.json")], "config.json"), new File([read("model.safetensors")], "model.safetensors"),
+      new File([JSON.stringify(tokenizer)], "tokenizer.json"),
+    ]);
+    console.log((await model.attend("a cat")).tokens.length > 1);
+    const endless = model.attend("a".repeat(60) + "!");
+    const first = await Promise.race([endless, new Promise((resolve) => setTimeout(resolve, 1000, "still at it"))]);
+    console.log(first);
+    engine.dispose();
+    console.log(await endless.catch(({ code }) => code));`;
+  expect(run(script)).toBe("true\nstill at it\ndisposed\n");
+});
+
 test("an engine inside a worker of the user's own, and a worker of that one's", () => {
   const code = `
     import { parentPort } from "node:worker_threads";

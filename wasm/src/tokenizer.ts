@@ -3,6 +3,7 @@
 import { Tokenizer } from "@huggingface/tokenizers";
 import { HeadlensError } from "./errors.js";
 import { messageOf } from "./failures.js";
+import { checkTokenizer } from "./tokenizer-json.js";
 
 interface DecoderJson {
   readonly type?: string;
@@ -62,6 +63,15 @@ export interface Encoded {
   readonly segments?: number[];
 }
 
+/** Whatever the library still trips over: a pattern that is none to JavaScript, say. */
+function usable<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw new HeadlensError("unsupported", `tokenizer.json: it cannot be used (${messageOf(error)})`, { cause: error });
+  }
+}
+
 export class TextTokenizer {
   readonly #tokenizer: Tokenizer;
   readonly #added: ReadonlyMap<number, string>;
@@ -70,12 +80,9 @@ export class TextTokenizer {
 
   /** `json` is the parsed tokenizer.json. */
   constructor(json: object) {
-    try {
-      this.#tokenizer = new Tokenizer(json, {});
-      this.#added = new Map([...this.#tokenizer.get_added_tokens_decoder()].map(([id, token]) => [id, token.content]));
-    } catch (error) {
-      throw new HeadlensError("format", `tokenizer.json: ${messageOf(error)}`, { cause: error });
-    }
+    const { file, config } = checkTokenizer(json);
+    this.#tokenizer = usable(() => new Tokenizer(file, config));
+    this.#added = new Map([...this.#tokenizer.get_added_tokens_decoder()].map(([id, token]) => [id, token.content]));
     const decoders = steps((json as { decoder?: DecoderJson }).decoder);
     this.#isByteLevel = decoders.includes("ByteLevel");
     this.#stripsFirstSpace = decoders.includes("Strip") || decoders.includes("Metaspace");
@@ -83,12 +90,13 @@ export class TextTokenizer {
 
   /** With the special tokens that the tokenizer's post-processor adds, unless a text goes on. */
   encode(text: string, isFirst = true): Encoded {
-    return this.#checked(this.#tokenizer.encode(text, { add_special_tokens: isFirst }).ids);
+    return this.#checked(usable(() => this.#tokenizer.encode(text, { add_special_tokens: isFirst })).ids);
   }
 
   /** Two texts, as the post-processor joins them. */
   encodePair(text: string, pair: string): Encoded {
-    const { ids, token_type_ids } = this.#tokenizer.encode(text, { text_pair: pair, return_token_type_ids: true });
+    const options = { text_pair: pair, return_token_type_ids: true };
+    const { ids, token_type_ids } = usable(() => this.#tokenizer.encode(text, options));
     return { ...this.#checked(ids), segments: token_type_ids };
   }
 

@@ -574,7 +574,7 @@ export interface LayerWeights {
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /**
-   * Runs the model; maps are computed when asked for, never all held.
+   * Runs the model; maps are computed when asked for, never all held. A text is split by the patterns in tokenizer.json: see `loadModel`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -814,7 +814,9 @@ export interface Engine extends Analyses, Disposable {
    */
   embedding(options?: EmbeddingOptions): Embedding;
   /**
-   * Loads a model in Hugging Face form; weights keep the 16 bit that their file has.
+   * Loads a model in Hugging Face form; weights keep the 16 bit that their file has. Whatever its files hold does no more harm than an
+   * error, but for one thing: a regular expression in tokenizer.json may take for ever on some text, which JavaScript cannot end from
+   * inside. Load a tokenizer.json from strangers with `worker: true`, where `dispose()` of the engine ends it.
    * @example
    * const model = await engine.loadModel("tiny", { onProgress: (loaded, total) => console.assert(loaded <= total || total === 0) });
    * [model.info.layers, model.info.heads] // → [4, 8]
