@@ -497,8 +497,9 @@ class ModelHandle {
   val Embedding() const {
     return Guard([&] { return TableToJs(Built().embedding()); });
   }
+  /// With the last norm's γ folded in, as the copying scores have it.
   val Unembedding() const {
-    return Guard([&] { return TableToJs(Built().unembedding()); });
+    return Guard([&] { return TableToJs(Built().unembedding(), Built().FinalNorm()); });
   }
 
   /// `metrics` and `special_tokens` are arrays, or undefined.
@@ -514,11 +515,14 @@ class ModelHandle {
 
  private:
   /// undefined where there is none.
-  static val TableToJs(const LinearWeights* table) {
+  static val TableToJs(const LinearWeights* table, const Tensor* scale = nullptr) {
     if (!table) return val::undefined();
-    const Tensor rows({table->out_features(), table->in_features()});
-    for (Index row = 0; row < table->out_features(); ++row)
-      table->CopyRow(row, {rows.view<2>().at(row), static_cast<std::size_t>(table->in_features())});
+    Tensor rows({table->out_features(), table->in_features()});
+    for (Index row = 0; row < table->out_features(); ++row) {
+      float* values = rows.view<2>().at(row);
+      table->CopyRow(row, {values, static_cast<std::size_t>(table->in_features())});
+      for (Index i = 0; scale && i < scale->size(); ++i) values[i] *= scale->data()[i];
+    }
     return TensorToJs(rows);
   }
 

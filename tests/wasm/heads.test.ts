@@ -107,6 +107,25 @@ describe.each([false, true])("worker: %s", (worker) => {
       vit.dispose();
     });
 
+    test.each(["tiny", "tests/golden/models/gpt2", "tests/golden/models/llama"])("copying is what circuits have it by the weights of %s", async (source) => {
+      const given = await engine.loadModel(source);
+      const { heads, layers } = given.info;
+      const ranked = await given.rankHeads([[1, 2, 3]], { metrics: ["copying"] });
+      const tables = { embedding: await given.embedding(), unembedding: await given.unembedding() };
+      for (let layer = 0; layer < layers; ++layer) {
+        const { state, norm } = await given.layerWeights(layer);
+        const options = { numHeads: heads, numKvHeads: given.info.kvHeads, norm, ...tables };
+        const circuits = await engine.circuits(state, options);
+        const scores = ranked.filter((one) => one.layer === layer).sort((a, b) => a.head - b.head);
+        expect(scores).toHaveLength(heads);
+        scores.forEach(({ scores: { copying } }, head) => {
+          expect(copying.mean).not.toBeNull();
+          expect(circuits[head]?.fullOv?.copyingScore).toBeCloseTo(copying.mean ?? NaN, 5);
+        });
+      }
+      given.dispose();
+    });
+
     test("special tokens are those that are named", async () => {
       const texts = ["The cat sat on the mat."];
       const [first] = await model.rankHeads(texts, { metrics: ["special", "sink"], specialTokens: [rows[0]?.[0] ?? -1] });

@@ -119,7 +119,7 @@ export interface CircuitsOptions extends Pick<MultiheadAttentionOptions, "numHea
   norm?: TensorLike;
   /** Token embeddings [V,D], for the full circuits over the vocabulary. */
   embedding?: TensorLike;
-  /** Rows that give the logits [V,D]. Default the embedding. */
+  /** Rows that give the logits [V,D], the last norm's γ folded in, as `model.unembedding()` has it. Default the embedding. */
   unembedding?: TensorLike;
 }
 

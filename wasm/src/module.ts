@@ -123,6 +123,7 @@ export interface ModelHandle extends Handle {
   layerWeights(layer: number): RawLayerWeights | Failure;
   /** [V, D]; undefined where the model has none. */
   embedding(): RawTensor | Failure | undefined;
+  /** With the last norm's γ folded in. */
   unembedding(): RawTensor | Failure | undefined;
 }
 

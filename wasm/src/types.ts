@@ -594,7 +594,8 @@ export interface Model extends Disposable {
    * @example
    * const model = await engine.loadModel("tiny");
    * const { state, norm } = model.layerWeights(1);
-   * const heads = engine.circuits(state, { numHeads: model.info.heads, norm, embedding: model.embedding() });
+   * const tables = { embedding: model.embedding(), unembedding: model.unembedding() };
+   * const heads = engine.circuits(state, { numHeads: model.info.heads, norm, ...tables });
    * heads[4].fullOv.copyingScore > 0 // → true
    */
   layerWeights(layer: number): LayerWeights;
@@ -606,7 +607,9 @@ export interface Model extends Disposable {
    */
   embedding(): Tensor | undefined;
   /**
-   * What makes the logits of the last stream, normalised [V,D]; undefined where there are none or more lies between (BERT).
+   * U·diag(γ) [V,D]: what makes the logits of the last stream, with the γ of the last norm folded in (only its centring and its division
+   * by the stream's size are left out). With it `engine.circuits` has the copying scores of `rankHeads`. Undefined where there are no
+   * logits or more lies between (BERT).
    * @example
    * const model = await engine.loadModel("tiny");
    * model.unembedding().shape // → [2048, 128]
