@@ -63,10 +63,21 @@ val ShapeToJs(const Shape& shape) {
   return array;
 }
 
+/// What tensors are made of, as JavaScript's own strings: to make one for each access would be most of a small call's
+/// time.
+struct Keys {
+  const val name{"name"}, dtype{"dtype"}, shape{"shape"}, data{"data"};
+};
+
+const Keys& TensorKeys() {
+  static const Keys keys;
+  return keys;
+}
+
 val TensorToJs(const Tensor& tensor) {
   val object = val::object();
-  object.set("data", Copy(std::span<const float>(tensor.values())));
-  object.set("shape", ShapeToJs(tensor.shape()));
+  object.set(TensorKeys().data, Copy(std::span<const float>(tensor.values())));
+  object.set(TensorKeys().shape, ShapeToJs(tensor.shape()));
   return object;
 }
 
@@ -98,10 +109,14 @@ DType ParseDType(const std::string& name) {
 /// reading them runs no code of the page's, which could come back here.
 template <class T>
 void Feed(T& to, const val& inputs) {
-  for (const val& input : emscripten::vecFromJSArray<val>(inputs)) {
-    const DType dtype = ParseDType(input["dtype"].as<std::string>());
-    const std::span<std::byte> bytes = to.Input(input["name"].as<std::string>(), dtype, ShapeFromJs(input["shape"]));
-    Fillable(bytes, dtype).call<void>("set", input["data"]);
+  const Keys& keys = TensorKeys();
+  const int count = inputs["length"].as<int>();
+  for (int i = 0; i < count; ++i) {
+    const val input = inputs[i];
+    const DType dtype = ParseDType(input[keys.dtype].as<std::string>());
+    const std::span<std::byte> bytes =
+        to.Input(input[keys.name].as<std::string>(), dtype, ShapeFromJs(input[keys.shape]));
+    Fillable(bytes, dtype).call<void>("set", input[keys.data]);
   }
 }
 
