@@ -247,6 +247,8 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     await expectError(() => model.attend("a cat"), "dtype", /image is "a cat"/);
     const turned = { data: new Float32Array(432), shape: [12, 12, 3] };
     await expectError(() => model.attend(turned), "shape", /image has shape \[12,12,3\], expected \[3,12,12\]/);
+    const spoilt = { data: Float32Array.from(tensor.data, (x, i) => i === 5 ? NaN : x), shape: tensor.shape };
+    await expectError(() => model.attend(spoilt), "value", /image: data\[5\] is NaN, expected a finite number/);
     await expectError(() => model.attend({ data: new Uint8Array(7), width: 2, height: 1 }), "shape", /7 bytes/);
     await expectError(() => model.attend({ data: new Uint8Array(0), width: 0, height: 1 }), "value", /width is 0/);
     await expectError(() => model.startDecoding(), "unsupported", /step by step/);
@@ -451,6 +453,7 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     [["1"], {}, "value", /text: id 0 is "1"/],
     ["x", { logits: true }, "option", /unknown option "logits"/],
     ["x", { logit: true }, "option", /unknown option "logit"/],
+    ["x", { zeroedLayer: 1 }, "option", /zeroedLayer needs zeroedToken/],
   ])("attend(%j, %j) is refused", (text, options, code, message) =>
     expectError(() => model.attend(text as string, options as object), code as "value", message),
   );

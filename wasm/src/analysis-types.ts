@@ -21,7 +21,7 @@ export interface MapMasks {
   queryOffset?: number;
   /** No query may look at keys after itself. */
   isCausal?: boolean;
-  /** A query looks at itself and the window − 1 keys before it; absent: no window. */
+  /** A query looks at itself and the window − 1 keys before it; keys after it stay allowed unless `isCausal`. Absent: no window. */
   window?: number;
   /** [T,S]; false where a mask hides the key. */
   visible?: BooleanMask;
@@ -63,7 +63,7 @@ export interface HeadSimilarityOptions extends MapContext {
 export interface RolloutOptions extends MapMasks {
   /** How the heads of a layer become one map. Default "mean". */
   fusion?: "mean" | "max" | "min";
-  /** This fraction of each layer's fused weights, the smallest, counts as 0. Default 0. */
+  /** This fraction of each layer's fused weights, the smallest, counts as 0; masked cells count among the smallest. Default 0. */
   discardRatio?: number;
   /** Layers before it are left out. Default 0. */
   startLayer?: number;
@@ -131,7 +131,7 @@ export interface CompositionOptions extends Pick<MultiheadAttentionOptions, "num
 }
 
 export interface Spectrum {
-  /** [real, imaginary], the largest modulus first: those that can be other than 0. */
+  /** [real, imaginary] of d eigenvalues, the largest modulus first. Of a full circuit at most min(d, V) are not 0, but for rounding. */
   eigenvalues: [number, number][];
   /** Σλ / Σ|λ|, −1 to 1; of the full OV circuit, 1 says that the head copies. Null when all are 0. */
   copyingScore: number | null;
@@ -175,7 +175,8 @@ export interface Analyses {
   metrics(): MetricInfo[];
 
   /**
-   * Metrics of each head, null where not defined. weights [H,T,S] or [T,S], computed or from anywhere.
+   * Metrics of each head, null where not defined: those made of its entropy are null where any row does not sum to 1 (sinks, "sigmoid").
+   * weights [H,T,S] or [T,S], computed or from anywhere.
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] }; // each token looks at the one before
    * const [head] = engine.headMetrics(weights, { isCausal: true, metrics: ["previous", "sharpness", "duplicateText"] });

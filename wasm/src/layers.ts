@@ -9,8 +9,8 @@ import { floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
   AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache,
   DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions,
-  LayerCache, MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor,
-  TensorLike, TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
+  IntegerTensor, LayerCache, MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions,
+  StateDict, Tensor, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
 /** One run: inputs in, results out, under the API's names. Handles are taken after the inputs, whose getters may have disposed them. */
@@ -264,7 +264,7 @@ export class WasmEmbedding extends WasmParametrized<EmbeddingOptions> implements
     super(module, "embedding", "Embedding.forward", options, names, engine);
   }
 
-  forward(ids: TensorLike, options?: EmbeddingCallOptions): { output: Tensor } {
+  forward(ids: IntegerTensor, options?: EmbeddingCallOptions): { output: Tensor } {
     return this.run({ ids }, options, lengths);
   }
 }

@@ -200,7 +200,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   #readPicture(input: unknown): Reading {
     const { size, patchSize, channels } = this.info.image ?? { size: 0, patchSize: 1, channels: 0 };
-    const image = isImageLike(input) ? this.#preprocess(input) : shaped("image", input, [channels, size, size]);
+    const image = isImageLike(input) ? this.#preprocess(input) : finite("image", shaped("image", input, [channels, size, size]));
     const side = size / patchSize;
     const patches = Array.from({ length: side * side }, (_, i) => `${Math.floor(i / side)},${i % side}`);
     const tokens = ["[CLS]", ...patches];
@@ -222,6 +222,12 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 function shaped(name: string, tensor: unknown, expected: readonly number[]): ArrayLike<number> {
   const { data, shape } = floats(name, tensor as TensorLike);
   if (shape.join() !== expected.join()) throw new HeadlensError("shape", `${name} has shape ${show(shape)}, expected ${show(expected)}`);
+  return data;
+}
+
+function finite(name: string, data: ArrayLike<number>): ArrayLike<number> {
+  const at = Array.prototype.findIndex.call(data, (value) => !Number.isFinite(Math.fround(value as number)));
+  if (at >= 0) throw new HeadlensError("value", `${name}: data[${at}] is ${data[at]}, expected a finite number that a 32-bit float can hold`);
   return data;
 }
 
@@ -250,6 +256,9 @@ function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
   expect("paddingMask", isListOf(isFlag), "an array of booleans");
   expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
   expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
+  if (options.zeroedLayer !== undefined && options.zeroedToken === undefined) {
+    throw new HeadlensError("option", "attend: zeroedLayer needs zeroedToken, the token whose values are 0 there");
+  }
   return options;
 }
 

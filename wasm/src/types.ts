@@ -16,7 +16,10 @@ export interface Tensor {
 
 type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array | readonly number[] | readonly boolean[];
 
-/** A dense row-major input: ours, or any object with `dims` such as the tensors of other runtimes. It is copied, never kept or changed. */
+/**
+ * A dense row-major input: ours, or any object with `dims` such as the tensors of other runtimes. It is copied, never kept or changed.
+ * Numbers become 32-bit floats: what is beyond their range (±3.4e38) becomes ±Infinity, which is not refused everywhere.
+ */
 export type TensorLike =
   | { readonly data: Numbers; readonly shape: readonly number[] }
   | { readonly data: Numbers; readonly dims: readonly number[] };
@@ -24,16 +27,30 @@ export type TensorLike =
 /** A boolean mask: data of booleans, or Uint8Array. */
 export type BooleanMask = TensorLike;
 
+type WholeNumbers = Int32Array | readonly number[];
+
+/** Ids, lengths and the like: whole numbers of 32 bits. Arrays of floats are refused, whatever they hold. */
+export type IntegerTensor =
+  | { readonly data: WholeNumbers; readonly shape: readonly number[] }
+  | { readonly data: WholeNumbers; readonly dims: readonly number[] };
+
 export type Conventions = "torch-mha" | "torch-sdpa" | "onnx" | "keras" | "jax" | "flash";
 
-/** Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past keys, too. */
+/**
+ * Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past keys, too. Of inputs without
+ * a batch, B is 1: layers then take what is [B,S] or [B,T] here (but for `validLens`) as [S] and [T] alone, scaledDotProductAttention as
+ * [1,S] and [1,T] alone; what is [B] is [1] in both.
+ */
 export interface MaskOptions {
-  /** Additive floats, or booleans whose polarity `conventions` / `maskTrue` names. [T,S], [B·H,T,S], [B,T,S] or [B,H,T,S]. */
+  /**
+   * Additive floats, or booleans whose polarity `conventions` / `maskTrue` names. [T,S], [B·H,T,S], [H,T,S] or [B,H,T,S], each size as
+   * it is or 1. One per sequence is [B,1,T,S]; [B,T,S] is taken where B = 1 or H = 1, and as one per head where B = H.
+   */
   attnMask?: TensorLike;
   /** [B,S] booleans, true = ignore that key. */
   keyPaddingMask?: BooleanMask;
-  /** Number of valid keys: [B] for every query, or [B,T] per query. */
-  validLens?: TensorLike;
+  /** Number of valid keys: [B] for every query, or [B,T] per query, also of inputs without a batch ([1] or [1,T]). */
+  validLens?: IntegerTensor;
   /** No query looks at a later position. */
   isCausal?: boolean;
   /** Where the last query stands when T ≠ S: "bottom_right" puts it at the last key. Default as `conventions` say. */
@@ -45,13 +62,13 @@ export interface MaskOptions {
   /** A query looks at every dilation-th position, counted from its own. Default 1. */
   dilation?: number;
   /** [B] whole numbers: so many first keys are seen in spite of `isCausal`, which it needs (prefix language models). */
-  prefixLens?: TensorLike;
+  prefixLens?: IntegerTensor;
   /** [B,S] booleans: tokens that every query sees and whose own queries see every key, in spite of windows and dilation. */
   globalTokens?: BooleanMask;
   /** [B,S] whole numbers: a query looks at keys of its own document only. */
-  keyDocuments?: TensorLike;
+  keyDocuments?: IntegerTensor;
   /** [B,T] whole numbers; absent: those of the keys, where T = S. */
-  queryDocuments?: TensorLike;
+  queryDocuments?: IntegerTensor;
 }
 
 /** How the masked scores of a row become its weights. */
@@ -74,8 +91,9 @@ export interface NormalizerOptions {
   /** What a query with no key to look at gets; zero unless said otherwise. */
   fullyMasked?: "zero" | "nan" | "uniform";
   /**
-   * What a NaN or an infinity in a masked key or value does: nothing (default), or what adding −∞ to its score and multiplying its value
-   * by 0 makes of it, as PyTorch's scaled_dot_product_attention has it.
+   * What a NaN or an infinity in a masked key or value does: nothing (default; but `fullyMasked: "uniform"` averages all values, masked
+   * ones too, so that one of them does reach such a row's output), or what adding −∞ to its score and multiplying its value by 0 makes
+   * of it, as PyTorch's scaled_dot_product_attention has it.
    */
   maskedNan?: "blocked" | "spreads";
 }
@@ -151,8 +169,8 @@ export interface ScaledDotProductAttentionOptions extends AttentionOptions {
 
 /**
  * `output`; `weights` where needed, [B,T,S] when averaged (a layer's are, unless said otherwise) and else [B,H,T,S]; and the stages asked
- * for: [B,H,T,S] but for q [B,H,T,d], k and v [B,G,S,d], lse [B,H,T], headOutputs [B,H,T,dv], headContributions [B,H,T,D], presentKey and
- * presentValue [B,G,S,d]. Inputs without B or H give results without.
+ * for: [B,H,T,S] but for q [B,H,T,d], k and v [B,G,S,d], lse [B,H,T], headOutputs [B,H,T,dv], headContributions [B,H,T,D], presentKey
+ * [B,G,S,d], presentValue [B,G,S,dv]. Inputs without B or H give results without.
  */
 export type AttentionResult = { output: Tensor } & Partial<Record<Stage, Tensor>>;
 
@@ -312,7 +330,12 @@ export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
   srcKeyPaddingMask?: BooleanMask;
 }
 
-/** All but the memory's masks concern self-attention. Weights only when `needWeights`. */
+/**
+ * How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fullyMasked`, `maskedNan`, `conventions`, …) and
+ * `causalAlignment` hold for both attentions. Windows, `dilation`, `validLens`, `prefixLens`, `globalTokens`, documents, positions
+ * (`alibi`, `relativeBias`, `t5Bias`, `rotary`), `headMask` and past keys concern self-attention alone: the memory has its own masks.
+ * Weights only when `needWeights`.
+ */
 export interface DecoderLayerOptions
   extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal" | "stages"> {
   /** Of self-attention, and of the attention over the memory. */
@@ -430,13 +453,13 @@ export interface EmbeddingCallOptions {
 /** Token embeddings. Parameters: `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
 export interface Embedding extends Parametrized {
   /**
-   * ids [T] or [B,T], whole numbers below V → output [T,D] or [B,T,D].
+   * ids [T] or [B,T], whole numbers below V (no array of floats) → output [T,D] or [B,T,D].
    * @example
    * const embedding = engine.embedding({ positions: "sinusoidal" });
    * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });
    * embedding.forward({ data: [1, 0], shape: [2] }).output.data // → [3, 5, 1.8415, 2.5403]
    */
-  forward(ids: TensorLike, options?: EmbeddingCallOptions): { output: Tensor };
+  forward(ids: IntegerTensor, options?: EmbeddingCallOptions): { output: Tensor };
 }
 
 export interface Image {
@@ -518,6 +541,7 @@ export interface AttendOptions {
   headMask?: TensorLike;
   /** Value zeroing: this token's value vectors are 0, in every layer or in `zeroedLayer` only. */
   zeroedToken?: number;
+  /** Needs `zeroedToken`. */
   zeroedLayer?: number;
   /** Keep the stream before each layer, for `hidden`. Default false. */
   keepHidden?: boolean;
@@ -764,7 +788,8 @@ export interface EngineInfo {
 export interface Engine extends Analyses, Disposable {
   readonly info: EngineInfo;
   /**
-   * softmax(q kᵀ · scale + mask) v. q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv], or of 3 or 2 dimensions as PyTorch has it → output [B,H,T,dv].
+   * softmax(q kᵀ · scale + mask) v. q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv] → output [B,H,T,dv]. Of 3 dimensions they are [B,T,d] with
+   * one head, of 2 [T,d] with one head and no batch; results lose the same dimensions.
    * @example
    * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const { weights, maskedScores } = engine.scaledDotProductAttention(x, x, x, { isCausal: true, needWeights: true, stages: ["maskedScores"] });
