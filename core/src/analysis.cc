@@ -2,6 +2,8 @@
 #include "headlens/analysis.h"
 
 #include "analyses/call.h"
+#include "json.h"
+#include "words.h"
 
 namespace headlens {
 namespace {
@@ -54,7 +56,7 @@ const std::vector<Question>& Questions() {
 const Question& FindQuestion(std::string_view name) {
   for (const Question& question : Questions())
     if (question.name == name) return question;
-  throw Error(ErrorCode::kOption, "unknown analysis \"" + std::string(name.substr(0, 80)) + "\"");
+  throw Error(ErrorCode::kOption, "unknown analysis " + Quoted(name));
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ Analysis& Analysis::operator=(Analysis&&) noexcept = default;
 std::span<std::byte> Analysis::Input(std::string_view name, DType dtype, const Shape& shape) {
   const auto& known = state_->question.inputs;
   if (std::find(known.begin(), known.end(), name) == known.end())
-    throw Error(ErrorCode::kOption, "unknown tensor \"" + std::string(name.substr(0, 80)) + "\"");
+    throw Error(ErrorCode::kOption, "unknown tensor " + Quoted(name));
   Given input{dtype, shape, Buffer<std::byte>(ElementCount(shape) * static_cast<Index>(ByteSize(dtype)))};
   const std::span<std::byte> bytes(input.bytes.data(), static_cast<std::size_t>(input.bytes.size()));
   state_->inputs.insert_or_assign(std::string(name), std::move(input));

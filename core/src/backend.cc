@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "words.h"
+
 namespace headlens {
 
 std::span<const Backend* const> Backends() {
@@ -12,12 +14,10 @@ std::span<const Backend* const> Backends() {
 }
 
 const Backend& FindBackend(std::string_view name) {
-  std::string names;
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : Backends())
     if (backend->name() == name) return *backend;
-    names += (names.empty() ? "" : ", ") + std::string(backend->name());
-  }
-  throw Error(ErrorCode::kOption, "backend is \"" + std::string(name.substr(0, 80)) + "\", expected one of: " + names);
+  throw Error(ErrorCode::kOption,
+              "backend is " + Quoted(name) + ", expected one of: " + Joined(Backends(), &Backend::name));
 }
 
 }  // namespace headlens

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "safetensors_header.h"
+#include "words.h"
 
 namespace headlens {
 namespace {
@@ -49,7 +50,7 @@ class Shard {
 
   std::span<std::byte> Part() {
     if (stage_ == Stage::kLength) return length_;
-    if (complete()) return {};
+    if (complete() || !bytes_) return {};  // without bytes after an error
     return {bytes_->data(), static_cast<std::size_t>(bytes_->size())};
   }
 
@@ -123,7 +124,7 @@ struct Checkpoint::State {
   void Keep(const SafetensorsHeader::Entry& entry, std::shared_ptr<Buffer<std::byte>> bytes) {
     const RawTensor raw{entry.dtype, entry.shape, bytes->data()};
     if (!parameters.emplace(entry.name, TakenTensor(raw, std::move(bytes))).second) {
-      Fail("two files hold a tensor \"" + entry.name.substr(0, 80) + "\"");
+      Fail("two files hold a tensor " + Quoted(entry.name));
     }
   }
 

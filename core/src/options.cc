@@ -65,16 +65,13 @@ bool IsStage(std::string_view name) {
 
 void ReadStages(OptionReader& reader, bool with_memory, CommonOptions& options) {
   constexpr std::string_view kMemory = "memory_", kPresent = "present_";
-  std::string known;
-  for (const std::string_view stage : kStages) known += (known.empty() ? "" : ", ") + std::string(stage);
+  std::string known = Joined(kStages);
   if (with_memory) known += "; but for the present_ ones also with memory_ before them";
   for (const std::string& stage : reader.Names("stages")) {
     const bool of_memory = with_memory && stage.starts_with(kMemory);
     const std::string name = of_memory ? stage.substr(kMemory.size()) : stage;
     if (!IsStage(name) || (of_memory && name.starts_with(kPresent))) {
-      throw Error(ErrorCode::kOption,
-                  "stages names " + json(stage.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
-                      ", expected some of: " + known);
+      throw Error(ErrorCode::kOption, "stages names " + Quoted(stage) + ", expected some of: " + known);
     }
     (of_memory ? options.memory_stages : options.stages).insert(name);
   }
@@ -109,28 +106,6 @@ MultiheadConfig ReadHeads(OptionReader& reader) {
 
 }  // namespace
 
-json ParseObject(std::string_view text, const std::string& what) {
-  // Values are copied and shown by functions that recurse.
-  constexpr int kDeepest = 64;
-  std::set<std::string> names;
-  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kDeepest) throw Error(ErrorCode::kFormat, what + " is nested more than 64 deep");
-    if (depth == 1 && event == json::parse_event_t::key && !names.insert(parsed.get<std::string>()).second) {
-      throw Error(
-          ErrorCode::kFormat,
-          what + " names " +
-              json(parsed.get<std::string>().substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace) +
-              " twice");
-    }
-    return true;
-  };
-  // To the parser, a zero byte is the end.
-  const bool whole = text.find('\0') == std::string_view::npos;
-  json object = json::parse(whole ? text : "", check, /*allow_exceptions=*/false);
-  if (!object.is_object()) throw Error(ErrorCode::kFormat, what + " is not a JSON object");
-  return object;
-}
-
 const json* OptionReader::Find(const char* name) {
   known_.insert(name);
   const auto it = options_.find(name);
@@ -138,9 +113,7 @@ const json* OptionReader::Find(const char* name) {
 }
 
 void OptionReader::Refuse(const char* name, const std::string& expected) const {
-  std::string got = options_.at(name).dump(-1, ' ', false, json::error_handler_t::replace);
-  if (got.size() > 80) got = got.substr(0, 77) + "...";
-  throw Error(ErrorCode::kOption, std::string(name) + " is " + got + ", expected " + expected);
+  throw Error(ErrorCode::kOption, std::string(name) + " is " + Shown(options_.at(name)) + ", expected " + expected);
 }
 
 bool OptionReader::Flag(const char* name, bool fallback) {
@@ -206,10 +179,7 @@ std::vector<std::string> OptionReader::Names(const char* name) {
 void OptionReader::RejectUnknown() const {
   for (const auto& [name, value] : options_.items()) {
     if (known_.contains(name)) continue;
-    std::string known;
-    for (const std::string& other : known_) known += (known.empty() ? "" : ", ") + other;
-    const std::string shown = json(name.substr(0, 80)).dump(-1, ' ', false, json::error_handler_t::replace);
-    throw Error(ErrorCode::kOption, "unknown option " + shown + "; known here: " + known);
+    throw Error(ErrorCode::kOption, "unknown option " + Quoted(name) + "; known here: " + Joined(known_));
   }
 }
 

@@ -15,12 +15,10 @@
 #include "headlens/backend.h"
 #include "headlens/positions.h"
 #include "headlens/transformer.h"
-#include "nlohmann/json.hpp"
+#include "json.h"
+#include "words.h"
 
 namespace headlens {
-
-/// Parses a JSON object. Throws kFormat, calling it `what`, for anything else.
-nlohmann::json ParseObject(std::string_view text, const std::string& what);
 
 /// Reads options one by one; what nobody asked for is unknown.
 class OptionReader {
@@ -47,12 +45,9 @@ class OptionReader {
   E Choice(const char* name, E fallback, const std::vector<std::pair<std::string_view, E>>& choices) {
     const nlohmann::json* value = Find(name);
     if (!value) return fallback;
-    std::string known;
-    for (const auto& [text, choice] : choices) {
+    for (const auto& [text, choice] : choices)
       if (*value == text) return choice;
-      known += (known.empty() ? "\"" : ", \"") + std::string(text) + "\"";
-    }
-    Refuse(name, "one of " + known);
+    Refuse(name, "one of " + Joined(choices, [](const auto& choice) { return Quoted(choice.first); }));
   }
 
   /// Throws kOption naming the first option that was not read, and those that were.

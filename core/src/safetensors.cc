@@ -7,6 +7,7 @@
 
 #include "nlohmann/json.hpp"
 #include "safetensors_header.h"
+#include "words.h"
 
 namespace headlens {
 namespace {
@@ -16,13 +17,6 @@ using nlohmann::json;
 constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 
 [[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
-
-/// A name from the file, fit for one line of a message.
-std::string Quoted(const std::string& name) {
-  std::string text = "\"";
-  for (const char c : name.substr(0, 80)) text += c >= ' ' && c != 0x7F ? c : '?';
-  return text + (name.size() > 80 ? "…\"" : "\"");
-}
 
 DType ParseDType(const std::string& name, const json& entry) {
   const auto it = entry.find("dtype");

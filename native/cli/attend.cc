@@ -30,7 +30,7 @@ nlohmann::json Overrides(const AttendOptions& options) {
       throw InputError("--set " + item + ": expected NAME=VALUE, such as is_causal=true or stages=[\"scores\"]");
     }
     const std::string value = item.substr(equals + 1);
-    const auto parsed = nlohmann::json::parse(value, nullptr, /*allow_exceptions=*/false);
+    const auto parsed = ParseJson(value);
     overrides[item.substr(0, equals)] = parsed.is_discarded() ? nlohmann::json(value) : parsed;
   }
   if (!options.backend.empty()) overrides["backend"] = options.backend;
@@ -38,6 +38,7 @@ nlohmann::json Overrides(const AttendOptions& options) {
 }
 
 void Attend(const AttendOptions& options) {
+  ExpectOther(options.output, options.input);
   const Progress progress;
   progress.Show("reading " + options.input);
   Problem problem = [&options] {
@@ -46,7 +47,8 @@ void Attend(const AttendOptions& options) {
   }();
   progress.Show("computing");
   const std::string overrides = Overrides(options).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const Results results = Blaming(options.input, [&] { return problem.Run(overrides); });
+  const std::string source = options.set.empty() ? options.input : options.input + " with --set";
+  const Results results = Blaming(source, [&] { return problem.Run(overrides); });
   progress.Show("writing " + options.output);
   WriteFile(options.output, WriteSafetensors(results, {{"generator", std::string("headlens ") + Version()}}));
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 namespace headlens::cli {
@@ -89,8 +90,18 @@ File::File(const std::string& path) {
   for (std::size_t at = 0; at < all.size();) at += static_cast<std::size_t>(file.Read(all.subspan(at)));
 }
 
-void WriteFile(const std::string& path, std::span<const std::byte> bytes) {
-  const auto fail = [&path] { throw std::runtime_error(path + ": cannot be written: " + SystemMessage()); };
+void WriteFile(const std::string& to, std::span<const std::byte> bytes) {
+  const auto fail = [&to] { throw std::runtime_error(to + ": cannot be written: " + SystemMessage()); };
+  std::error_code missing;
+  const std::filesystem::file_status status = std::filesystem::status(to, missing);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    Descriptor device(open(to.c_str(), O_WRONLY | O_CLOEXEC));
+    if (device.get() < 0 || !WriteAll(device.get(), bytes) || !device.Close()) fail();
+    return;
+  }
+  // What a link points to is replaced, not the link.
+  const std::filesystem::path target = std::filesystem::weakly_canonical(to, missing);
+  const std::string path = missing ? to : target.string();
   std::string beside = path + ".XXXXXX";
   Descriptor file(mkstemp(beside.data()));
   if (file.get() < 0) fail();
@@ -103,6 +114,24 @@ void WriteFile(const std::string& path, std::span<const std::byte> bytes) {
   unlink(beside.c_str());
   errno = reason;
   fail();
+}
+
+void ExpectOther(const std::string& output, const std::string& input) {
+  std::error_code missing;
+  if (std::filesystem::equivalent(output, input, missing)) {
+    throw InputError("--out " + output + ": is " + input + " itself, expected another file");
+  }
+}
+
+nlohmann::json ParseJson(std::string_view text) {
+  constexpr int kDeepest = 64;
+  bool too_deep = false;
+  const auto watch = [&too_deep](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    too_deep |= depth > kDeepest;
+    return !too_deep;
+  };
+  nlohmann::json parsed = nlohmann::json::parse(text, watch, /*allow_exceptions=*/false);
+  return too_deep ? nlohmann::json(nlohmann::json::value_t::discarded) : parsed;
 }
 
 }  // namespace headlens::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whole files in and out.
+/// Whole files in and out, and JSON out of them.
 #ifndef HEADLENS_NATIVE_CLI_FILES_H_
 #define HEADLENS_NATIVE_CLI_FILES_H_
 
@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "headlens/tensor.h"
+#include "nlohmann/json.hpp"
 
 namespace headlens::cli {
 
@@ -48,8 +49,11 @@ class File {
   Buffer<std::byte> buffer_;
 };
 
-/// Puts `bytes` under `path`, wholly or not at all: they go to a file beside it, which is then renamed. Throws
-/// std::runtime_error.
+/// Throws InputError, naming both, when --out would replace what is read.
+void ExpectOther(const std::string& output, const std::string& input);
+
+/// Puts `bytes` under `path`, wholly or not at all: they go to a file beside it, which is then renamed; devices and
+/// pipes are written to. Throws std::runtime_error.
 void WriteFile(const std::string& path, std::span<const std::byte> bytes);
 
 inline void WriteFile(const std::string& path, std::string_view text) {
@@ -66,6 +70,9 @@ auto Blaming(const std::string& path, const Work& work) {
     throw InputError(path + ": " + std::string(ToString(error.code())) + " error: " + error.what());
   }
 }
+
+/// JSON at most 64 deep, since values are shown by functions that recurse; discarded, as what is no JSON, beyond.
+nlohmann::json ParseJson(std::string_view text);
 
 }  // namespace headlens::cli
 

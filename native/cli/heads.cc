@@ -2,9 +2,9 @@
 /// headlens heads --model DIR (--text-file FILE | --tokens IDS | --image FILE...): which heads of a model do what,
 /// ranked.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -17,8 +17,6 @@
 
 namespace headlens::cli {
 namespace {
-
-using Ids = std::vector<std::int32_t>;
 
 struct HeadsOptions {
   std::string model, text_file, tokens_file;
@@ -40,24 +38,6 @@ void ForEachLine(std::string_view text, const Use& use) {
     if (content.find_first_not_of(" \t") != std::string_view::npos) use(line, content);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-}
-
-/// Ids apart by commas or spaces.
-Ids ParseIds(const std::string& place, std::string_view line) {
-  constexpr std::string_view kApart = ", \t";
-  Ids ids;
-  for (std::size_t at = line.find_first_not_of(kApart); at < line.size(); at = line.find_first_not_of(kApart, at)) {
-    const std::size_t end = std::min(line.find_first_of(kApart, at), line.size());
-    const std::string_view word = line.substr(at, end - at);
-    std::int32_t id = 0;
-    const auto [rest, failed] = std::from_chars(word.begin(), word.end(), id);
-    if (failed != std::errc{} || rest != word.end()) {
-      throw InputError(place + ": \"" + std::string(word.substr(0, 40)) + "\" is no id of a token");
-    }
-    ids.push_back(id);
-    at = end;
-  }
-  return ids;
 }
 
 /// The file's lines, each made ids of by `to_ids(place, line)`.
@@ -231,8 +211,8 @@ void AddHeads(CLI::App& app) {
   CLI::Option* text_file =
       command->add_option("--text-file", options->text_file, "File with a text in each line, as UTF-8");
   text_file->type_name("FILE");
-  CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of one text's tokens, as 1,2,3");
-  tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false)->excludes(text_file);
+  CLI::Option* tokens = AddIdsOption(*command, "--tokens", options->tokens, "Ids of one text's tokens, as 1,2,3");
+  tokens->excludes(text_file);
   CLI::Option* tokens_file =
       command->add_option("--tokens-file", options->tokens_file, "File with the ids of a text's tokens in each line");
   tokens_file->type_name("FILE")->excludes(tokens)->excludes(text_file);
@@ -249,12 +229,10 @@ void AddHeads(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("NAMES");
   command->add_flag("--ascending", options->ascending, "The smallest values first");
-  command->add_option("--top", options->top, "Only this many heads")->check(CLI::PositiveNumber)->type_name("N");
-  command->add_option("--special", options->special, "Ids of tokens that count as special, as 0,1")
-      ->delimiter(',')
-      ->type_size(1)
-      ->allow_extra_args(false)
-      ->type_name("IDS");
+  command->add_option("--top", options->top, "Only this many heads")
+      ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max(), "at least 1"))
+      ->type_name("N");
+  AddIdsOption(*command, "--special", options->special, "Ids of tokens that count as special, as 0,1");
   command->add_option("--format", options->format, "table, json or csv")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->type_name("FORMAT");

@@ -18,7 +18,7 @@ namespace {
 
 struct MapOptions {
   std::string model, output, image;
-  std::vector<std::int32_t> tokens;
+  Ids tokens;
   TextOptions text;  // what the tokens are made of, when they are not given
   std::optional<Index> layer, head;
   std::string backend = "simd", theme = "light";
@@ -93,6 +93,14 @@ Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   return maps;
 }
 
+/// The output may stand among a model's files, but not be one of them.
+void ExpectNoInput(const MapOptions& options) {
+  if (!options.image.empty()) ExpectOther(options.output, options.image);
+  if (!options.text.file.empty()) ExpectOther(options.output, options.text.file);
+  for (const char* file : {"config.json", "tokenizer.json", "preprocessor_config.json", "model.safetensors.index.json"})
+    ExpectOther(options.output, options.model + "/" + file);
+}
+
 Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
   const ModelInfo info = ReadInfo(options.model);
   Maps maps = PlanMaps(options, info);
@@ -117,6 +125,7 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
 
 void Map(const MapOptions& options) {
   const Progress progress;
+  ExpectNoInput(options);
   const std::string extension = ExtensionOf(options.output);
   const Maps maps = ComputeMaps(options, progress);
   progress.Show("writing " + options.output);
@@ -140,8 +149,7 @@ void AddMap(CLI::App& app) {
                    "Folder as Hugging Face has it: config.json, model.safetensors or its shards, tokenizer.json")
       ->required()
       ->type_name("DIR");
-  CLI::Option* tokens = command->add_option("--tokens", options->tokens, "Ids of the tokens, as 1,2,3");
-  tokens->delimiter(',')->type_name("IDS")->type_size(1)->allow_extra_args(false);
+  CLI::Option* tokens = AddIdsOption(*command, "--tokens", options->tokens, "Ids of the tokens, as 1,2,3");
   CLI::Option* image = command->add_option("--image", options->image, "PNG picture, for models that read pictures");
   image->type_name("FILE")->excludes(tokens);
   for (CLI::Option* text : AddTextOptions(*command, options->text)) text->excludes(tokens)->excludes(image);

@@ -18,7 +18,7 @@ constexpr const char kIndexFile[] = "/model.safetensors.index.json";
 
 /// The files that an index names: each beside it, never elsewhere.
 std::set<std::string> ShardsOf(const std::string& path) {
-  const auto index = nlohmann::json::parse(File(path).text(), nullptr, /*allow_exceptions=*/false);
+  const auto index = ParseJson(File(path).text());
   const auto fail = [&path](const std::string& what) { throw InputError(path + ": format error: " + what); };
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     fail("there is no weight_map");

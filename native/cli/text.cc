@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "cli/files.h"
+#include "tokenizer/fields.h"
 
 namespace headlens::cli {
 
@@ -11,6 +15,30 @@ std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options
   text->type_name("TEXT");
   file->type_name("FILE")->excludes(text);
   return {text, file};
+}
+
+Ids ParseIds(const std::string& place, std::string_view text) {
+  constexpr std::string_view kSpace = " \t", kApart = ", \t";
+  const auto skip_space = [text](std::size_t at) { return std::min(text.find_first_not_of(kSpace, at), text.size()); };
+  Ids ids;
+  for (std::size_t at = skip_space(0);; at = skip_space(at + 1)) {
+    const std::size_t end = std::min(text.find_first_of(kApart, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    std::int32_t id = 0;
+    const auto [rest, failed] = std::from_chars(word.begin(), word.end(), id);
+    if (failed != std::errc{} || rest != word.end()) {
+      throw InputError(place + ": " + tokenizer::Quoted(word) + " is no id of a token, expected ids as 1,2,3");
+    }
+    ids.push_back(id);
+    at = skip_space(end);
+    if (at == text.size()) return ids;
+    if (text[at] != ',') --at;
+  }
+}
+
+CLI::Option* AddIdsOption(CLI::App& command, const std::string& name, Ids& ids, const std::string& description) {
+  const auto parse = [name, &ids](const std::string& text) { ids = ParseIds(name, text); };
+  return command.add_option_function<std::string>(name, parse, description)->type_name("IDS");
 }
 
 tokenizer::Tokenizer LoadTokenizer(const std::string& model) {

@@ -24,8 +24,16 @@ struct TextOptions {
 /// "--text TEXT" and "--text-file FILE", of which one may be given. Returns them.
 std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options);
 
+using Ids = std::vector<std::int32_t>;
+
+/// Ids apart by a comma, spaces or both. Throws InputError, calling the text `place`, for anything else, or none.
+Ids ParseIds(const std::string& place, std::string_view text);
+
+/// An option that takes ids, as 1,2,3.
+CLI::Option* AddIdsOption(CLI::App& command, const std::string& name, Ids& ids, const std::string& description);
+
 struct TextTokens {
-  std::vector<std::int32_t> ids;
+  Ids ids;
   std::vector<std::string> pieces;  ///< what each shows
 };
 

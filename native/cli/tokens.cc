@@ -28,7 +28,7 @@ void PrintLines(const tokenizer::Tokenizer& tokenizer) {
   std::string line;
   for (int number = 1; std::getline(std::cin, line); ++number) {
     const std::string name = "line " + std::to_string(number) + " of the standard input";
-    const nlohmann::json text = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const nlohmann::json text = ParseJson(line);
     if (!text.is_string()) throw InputError(name + " is not a JSON string");
     Print(Blaming(name, [&] { return TokensOf(tokenizer, text.get_ref<const std::string&>()); }));
   }

@@ -39,17 +39,6 @@ void CheckMatrix(const char* what, const Matrix& got, const Matrix& expected, do
                     " instead of ", expected(i, j));
 }
 
-template <class Call>
-void Refused(ErrorCode code, const char* part, const Call& call) {
-  try {
-    call();
-    FAIL_CHECK("accepted, expected: ", part);
-  } catch (const Error& error) {
-    CHECK_MESSAGE(error.code() == code, error.what());
-    CHECK_MESSAGE(std::string(error.what()).find(part) != std::string::npos, error.what());
-  }
-}
-
 TEST_CASE("Jensen-Shannon: 0 for equal heads, ln 2 a row for heads that share nothing, the definition in between") {
   Random random(1);
   Tensor weights = RandomWeights(random, {3, 6, 6}, true);

@@ -52,17 +52,6 @@ void CheckEigenvalues(const std::vector<std::complex<double>>& got, const Dense&
   for (const std::complex<double>& value : expected) CHECK(std::abs(value) < 1e-6 * full.norm());
 }
 
-template <class Call>
-void Refused(ErrorCode code, const char* part, const Call& call) {
-  try {
-    call();
-    FAIL_CHECK("accepted, expected: ", part);
-  } catch (const Error& error) {
-    CHECK_MESSAGE(error.code() == code, error.what());
-    CHECK_MESSAGE(std::string(error.what()).find(part) != std::string::npos, error.what());
-  }
-}
-
 TEST_CASE("spectra from the small core are those of the full matrices") {
   Random random(21);
   for (const auto& [width, d, dv] : {std::tuple<Index, Index, Index>{12, 4, 3}, {7, 1, 1}, {16, 5, 8}, {5, 5, 5}}) {

@@ -43,17 +43,6 @@ double Value(std::string_view name, const Tensor& weights, const MapInfo& info =
 
 doctest::Approx About(double expected) { return doctest::Approx(expected).epsilon(1e-6); }
 
-template <class Call>
-std::string Refusal(ErrorCode code, const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK_MESSAGE(error.code() == code, error.what());
-    return error.what();
-  }
-  return "accepted";
-}
-
 const std::vector<std::int32_t> kRepeated = {9, 4, 7, 1,      4 + 16, 7 + 16,
                                              4, 7, 1, 4 + 16, 7 + 16};  // [9][s][s], |s| = 5
 

@@ -237,18 +237,6 @@ TEST_CASE("decoding starts anew, outlives its model's variable, and refuses what
     CHECK_THROWS_AS(LoadFolder(GoldenFolder(name), SimdBackend()).StartDecoding(), Error);
 }
 
-/// The message of the error that `call` ends with; its code must be `code`.
-template <class F>
-std::string Refusal(ErrorCode code, const F& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    CHECK_MESSAGE(error.code() == code, error.what());
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST_CASE("what comes later changes nothing earlier; input that does not fit") {
   const Golden golden(GoldenFolder("llama") + "/expected.safetensors");
   const Model model = LoadFolder(GoldenFolder("llama"), SimdBackend());
@@ -291,6 +279,9 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
   };
   refuses("{", ErrorCode::kFormat, "config.json is not a JSON object");
   refuses("[]", ErrorCode::kFormat, "config.json is not a JSON object");
+  refuses((R"({"model_type": )" + std::string(400'000, '[')).c_str(), ErrorCode::kFormat, "nested more than 64 deep");
+  refuses(R"({"model_type": "bert", "model_type": "bert"})", ErrorCode::kFormat,
+          "config.json names \"model_type\" twice");
   refuses("{}", ErrorCode::kFormat, "config.json has no model_type");
   refuses(R"({"model_type": 7})", ErrorCode::kValue, "model_type is 7, expected a string");
   refuses(R"({"model_type": "t5"})", ErrorCode::kUnsupported,
@@ -365,7 +356,7 @@ TEST_CASE("pictures become what PyTorch makes of them") {
     const std::string message = Refusal(code, [&] { ReadImageProcessor(text); });
     CHECK_MESSAGE(message.find(words) != std::string::npos, message);
   };
-  CHECK(ReadImageProcessor("{}").mean == std::vector<float>{0.5f, 0.5f, 0.5f});
+  CHECK(ReadImageProcessor("{}").mean == std::array{0.5f, 0.5f, 0.5f});
   CHECK(ReadImageProcessor(R"({"size": 224, "do_rescale": false, "do_normalize": false})").rescale == 1.0f);
   refuses("[1]", ErrorCode::kFormat, "preprocessor_config.json is not a JSON object");
   refuses(R"({"resample": 3})", ErrorCode::kUnsupported, "resample is 3, supported is 2");

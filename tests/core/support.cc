@@ -101,6 +101,22 @@ Tensor RandomWeights(Random& random, Shape shape, bool causal) {
   return weights;
 }
 
+std::string Refusal(ErrorCode code, const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    CHECK_MESSAGE(error.code() == code, error.what());
+    CHECK(std::string(error.what()).find('\n') == std::string::npos);
+    return error.what();
+  }
+  return "accepted";
+}
+
+void Refused(ErrorCode code, const std::string& part, const std::function<void()>& call) {
+  const std::string message = Refusal(code, call);
+  CHECK_MESSAGE(message.find(part) != std::string::npos, message, ", expected: ", part);
+}
+
 std::string ReadText(const std::string& path) {
   const std::vector<std::byte> bytes = ReadFile(path);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

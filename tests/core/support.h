@@ -34,6 +34,11 @@ double MaxNorm(std::span<const float> values);
 /// worst.
 void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance);
 
+/// The message of the Error that `call` ends with, which must be of this code and one line; "accepted" without one.
+std::string Refusal(ErrorCode code, const std::function<void()>& call);
+/// Checks that `call` ends with an Error of this code, whose message holds `part`.
+void Refused(ErrorCode code, const std::string& part, const std::function<void()>& call);
+
 /// Normally distributed numbers, the same for the same seed everywhere.
 class Random {
  public:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every golden case of PyTorch's (tests/golden/make.py) through `headlens attend`, on both backends. */
-import { writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectClose, goldenCases, kEpsilon, kGolden, maxNorm, scoreNorm } from "../compare.js";
 import { readSafetensors, writeSafetensors, type FileTensor, type GivenTensor, type Safetensors } from "../safetensors.js";
@@ -71,7 +73,27 @@ describe("golden cases", () => {
     const hard = attend(path, "--set", "normalizer=hard", "--set", "need_weights=true").get("weights");
     expect(new Set(hard?.data)).toEqual(new Set([0, 1]));
     fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "normalizer"], 2, /--set normalizer: expected NAME=VALUE/);
-    fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "temperature=-1"], 2, /temperature is -1/);
+    fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "temperature=-1"], 2, /sdpa_plain\.safetensors with --set: .*temperature is -1/);
+    const deep = `softcap=${"[".repeat(60_000)}`;
+    fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", deep], 2, /softcap is "\[\[.*…", expected a finite number/);
     fails(["attend", path, "--out", inFolder("no.safetensors"), "--set", "colour=1"], 2, /unknown option "colour"/);
+  });
+
+  test("what --out names stays what it is: a link, a pipe, and never the case itself", async () => {
+    const path = inFolder("case.safetensors"), target = inFolder("target"), link = inFolder("link"), pipe = inFolder("pipe");
+    copyFileSync(`${kGolden}/cases/sdpa_plain.safetensors`, path);
+    writeFileSync(target, "");
+    symlinkSync(target, link);
+    succeeds(["attend", path, "--out", link]);
+    expect(readlinkSync(link)).toBe(target);
+    spawnSync("mkfifo", [pipe]);
+    const reader = spawn("sh", ["-c", `cat ${pipe} > ${inFolder("piped")}`]);
+    succeeds(["attend", path, "--out", pipe]);
+    await once(reader, "close");
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+    expect(readFileSync(inFolder("piped"))).toEqual(readFileSync(target));
+    const before = readFileSync(path);
+    fails(["attend", path, "--out", path], 2, /--out .*case\.safetensors: is .* itself, expected another file/);
+    expect(readFileSync(path)).toEqual(before);
   });
 });

@@ -89,7 +89,7 @@ const kFiles: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
   ["options that are no JSON", () => sdpa("{"), /options is not a JSON object/],
   ["options that are a list", () => sdpa([]), /options is not a JSON object/],
   ["options nested a million deep", () => sdpa('{"a":'.repeat(1_000_000)), /options is nested more than 64 deep/],
-  ["an unknown option with a line break", () => sdpa({ "is\ncausal": true }), /unknown option "is\\ncausal"/],
+  ["an unknown option with a line break", () => sdpa({ "is\ncausal": true }), /unknown option "is\?causal"/],
 
   ["no query", () => sdpa({}, { key: floats(1, 2, 3, 4) }), /query is missing/],
   ["maps larger than the memory", () => sdpa({ need_weights: true }, { query: floats(1, 1, 2 ** 20, 0) }), /memory error: .*4398046511104 bytes/],

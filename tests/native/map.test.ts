@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `headlens map` on the built-in model: its numbers are PyTorch's, and its pictures show those numbers. */
-import { mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { PNG } from "pngjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectClose, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
@@ -292,10 +292,13 @@ describe("map refuses", () => {
     [["--tokens", "1", "--layer", "4"], /--layer 4: the model's are 0 to 3/],
     [["--tokens", "1", "--head", "8"], /--head 8: the model's are 0 to 7/],
     [["--tokens", "1", "--layer", "-1"], /--layer/],
-    [["--tokens", "1,x"], /--tokens/],
+    [["--tokens", "1,x"], /--tokens: "x" is no id of a token, expected ids as 1,2,3/],
+    [["--tokens", ""], /--tokens: "" is no id/],
+    [["--tokens", "1,,2"], /--tokens: "" is no id/],
+    [["--tokens", "1,"], /--tokens: "" is no id/],
     [["--tokens", "1,99999"], /--tokens: value error: .*99999/],
     [["--tokens=-1"], /--tokens: value error: .*-1/],
-    [["--tokens", "99999999999"], /--tokens/],
+    [["--tokens", "99999999999"], /--tokens: "99999999999" is no id/],
     [["--tokens", Array(257).fill("1").join(",")], /--tokens: value error: .*257/],
     [["--tokens", Array(60_000).fill("1").join(",")], /more than 67108864 weights; choose a --layer/],
     [["--tokens", Array(256).fill("1").join(","), "--cell", "64"], /131090 x 65546 pixels, more than 67108864; .*--cell/],
@@ -322,7 +325,26 @@ describe("map refuses", () => {
     ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /input_layernorm\.weight is missing/],
     ["another width", JSON.stringify({ ...config, hidden_size: 64 }), /expected \(2048, 64\)/],
     ["a picture without end", JSON.stringify({ ...config, num_hidden_layers: 2 ** 24, num_attention_heads: 2 ** 24 }), /more than|out of/],
+    ["a kind that is nested without end", `{"model_type":${"[".repeat(400_000)}`, /config\.json: format error: .*nested more than 64 deep/],
   ])("a config with %s", (_, text, message) => { refuses(message, modelFolder(text), "--tokens", "1,2"); });
+
+  test("an index of shards that is nested without end, or names other files", () => {
+    mkdirSync(inFolder("sharded"));
+    writeFileSync(inFolder("sharded/config.json"), JSON.stringify(config));
+    const index = (names: string): void => { writeFileSync(inFolder("sharded/model.safetensors.index.json"), names); };
+    index(`{"weight_map":{"a":${"[".repeat(400_000)}`);
+    refuses(/index\.json: format error: there is no weight_map/, inFolder("sharded"), "--tokens", "1");
+    index('{"weight_map":{"a":["../model.safetensors"]}}');
+    refuses(/weight_map names \["\.\.\/model\.safetensors"\], expected names like/, inFolder("sharded"), "--tokens", "1");
+  });
+
+  test("to write over what it reads", () => {
+    const folder = modelFolder(JSON.stringify(config));
+    const before = readFileSync(`${folder}/config.json`);
+    symlinkSync(`${folder}/config.json`, inFolder("link.json"));
+    fails(["map", "--model", folder, "--tokens", "1", "--out", inFolder("link.json")], 2, /--out .*link\.json: is .*config\.json itself/);
+    expect(readFileSync(`${folder}/config.json`)).toEqual(before);
+  });
 
   test("weights that are missing, a folder, cut short or huge", () => {
     refuses(/nowhere\/config\.json: No such file/, inFolder("nowhere"), "--tokens", "1");

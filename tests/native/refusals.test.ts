@@ -24,7 +24,8 @@ function writeCase(path: string, op: string, right: RightCase, options: string, 
 function isRefused(path: string, { code, says }: WrongCase, ...more: readonly string[]): void {
   const out = inFolder("result.safetensors");
   const { status, stdout, stderr } = headlens(["attend", path, "--out", out, ...more]);
-  expect(stderr.slice(0, `headlens: ${path}: ${code} error: ${says}`.length)).toBe(`headlens: ${path}: ${code} error: ${says}`);
+  const begin = `headlens: ${path}${more.length > 0 ? " with --set" : ""}: ${code} error: ${says}`;
+  expect(stderr.slice(0, begin.length)).toBe(begin);
   expect(stderr.indexOf("\n")).toBe(stderr.length - 1);
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(existsSync(out)).toBe(false);

@@ -23,15 +23,16 @@ class Checkpoint {
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
 
-  /// Starts a file and returns its number. `byte_length` is its length when that is known beforehand. Throws kMemory
-  /// when the limit does not allow it.
+  /// Starts a file and returns its number. `byte_length` is its length when that is known beforehand. Throws kFormat
+  /// when that is too short for a header.
   int Begin(std::optional<Index> byte_length);
 
   /// Where the next bytes of a file belong: empty when it is complete. Valid until the next call.
   std::span<std::byte> Next(int file);
 
   /// Says that the first `count` bytes of Next(file) have been filled. Throws kFormat for a bad header (see
-  /// Safetensors), kMemory beyond the limit, kValue for more bytes than Next gave.
+  /// Safetensors), kMemory beyond the limit, kValue for more bytes than Next gave. After an error nothing more comes of
+  /// the file.
   void Advance(int file, Index count);
 
   /// Copies a piece in. Throws as Advance, and kFormat for bytes behind the file's end.

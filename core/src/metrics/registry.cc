@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The table of metrics: a new one is a function in its theme's file and a line here.
-#include <string>
-
 #include "metrics/themes.h"
+#include "words.h"
 
 namespace headlens {
 namespace {
@@ -100,12 +99,10 @@ constexpr Metric kMetrics[] = {
 std::span<const Metric> Metrics() { return kMetrics; }
 
 const Metric& FindMetric(std::string_view name) {
-  std::string names;
-  for (const Metric& metric : kMetrics) {
+  for (const Metric& metric : kMetrics)
     if (metric.name == name) return metric;
-    names += (names.empty() ? "" : ", ") + std::string(metric.name);
-  }
-  throw Error(ErrorCode::kOption, "no metric is called \"" + std::string(name) + "\"; there are " + names);
+  throw Error(ErrorCode::kOption,
+              "no metric is called " + Quoted(name) + "; there are " + Joined(kMetrics, &Metric::name));
 }
 
 std::vector<std::vector<MetricValue>> HeadMetrics(View<const float, 3> weights, const MapInfo& info,

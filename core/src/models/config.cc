@@ -3,22 +3,13 @@
 
 #include <cmath>
 
+#include "headlens/multihead.h"
+
 namespace headlens::models {
-namespace {
 
 using nlohmann::json;
 
-// No published model comes near; beyond, a size is a mistake or an attack.
-constexpr Index kMaxSize = Index{1} << 24;
-
-}  // namespace
-
-Config::Config(std::string_view text, std::string file) : name_(std::move(file)) {
-  object_ = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (object_.is_discarded() || !object_.is_object()) {
-    throw Error(ErrorCode::kFormat, name_ + " is not a JSON object");
-  }
-}
+Config::Config(std::string_view text, std::string file) : object_(ParseObject(text, file)), name_(std::move(file)) {}
 
 const json* Config::Find(const char* key) const {
   const auto it = object_.find(key);
@@ -30,26 +21,19 @@ const json& Config::Get(const char* key) const {
   throw Error(ErrorCode::kFormat, name_ + " has no " + key);
 }
 
-/// The value in a message: short, and on one line.
-std::string Config::Shown(const char* key) const {
-  constexpr std::size_t kMost = 60;
-  const std::string text = Get(key).dump(-1, ' ', true, json::error_handler_t::replace);
-  return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
-}
-
 void Config::Fail(const char* key, const std::string& expected) const {
-  throw Error(ErrorCode::kValue, name_ + ": " + key + " is " + Shown(key) + ", expected " + expected);
+  throw Error(ErrorCode::kValue, name_ + ": " + key + " is " + Shown(Get(key)) + ", expected " + expected);
 }
 
 void Config::Unsupported(const char* key, const std::string& supported) const {
-  throw Error(ErrorCode::kUnsupported, name_ + ": " + key + " is " + Shown(key) + ", supported is " + supported);
+  throw Error(ErrorCode::kUnsupported, name_ + ": " + key + " is " + Shown(Get(key)) + ", supported is " + supported);
 }
 
 Index Config::Size(const char* key, std::optional<Index> fallback) const {
   if (fallback && !Has(key)) return *fallback;
   const json& value = Get(key);
-  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > kMaxSize) {
-    Fail(key, "a whole number from 1 to " + std::to_string(kMaxSize));
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > kMaxWidth) {
+    Fail(key, "a whole number from 1 to " + std::to_string(kMaxWidth));
   }
   return value.get<Index>();
 }
@@ -77,16 +61,16 @@ std::string Config::Text(const char* key, std::optional<std::string> fallback) c
   return value.get<std::string>();
 }
 
-std::vector<float> Config::Numbers(const char* key, std::size_t count, float fallback) const {
+void Config::ReadNumbers(const char* key, std::span<float> numbers) const {
   const json* value = Find(key);
-  if (!value) return std::vector<float>(count, fallback);
-  const json list = value->is_array() ? *value : json(std::vector<json>(count, *value));
-  std::vector<float> numbers;
-  for (const json& item : list) {
-    if (item.is_number() && std::isfinite(item.get<float>())) numbers.push_back(item.get<float>());
+  if (!value) return;
+  const auto fail = [&] { Fail(key, std::to_string(numbers.size()) + " numbers"); };
+  if (value->is_array() && value->size() != numbers.size()) fail();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const json& item = value->is_array() ? (*value)[i] : *value;
+    if (!item.is_number() || !std::isfinite(item.get<float>())) fail();
+    numbers[i] = item.get<float>();
   }
-  if (numbers.size() != count || list.size() != count) Fail(key, std::to_string(count) + " numbers");
-  return numbers;
 }
 
 std::optional<Config> Config::Object(const char* key) const {
@@ -105,7 +89,7 @@ Index Config::MemberCount(const char* key, Index fallback) const {
 
 void Config::Require(const char* key, const json& supported) const {
   const json* value = Find(key);
-  if (value && *value != supported) Unsupported(key, supported.dump());
+  if (value && *value != supported) Unsupported(key, Shown(supported));
 }
 
 }  // namespace headlens::models

@@ -3,21 +3,24 @@
 #ifndef HEADLENS_SRC_MODELS_CONFIG_H_
 #define HEADLENS_SRC_MODELS_CONFIG_H_
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "headlens/tensor.h"
-#include "nlohmann/json.hpp"
+#include "json.h"
+#include "words.h"
 
 namespace headlens::models {
 
 /// A JSON object out of a config.json. An absent key and null are the same.
 class Config {
  public:
-  /// `file` is what messages call it. Throws kFormat for what is not a JSON object.
+  /// `file` is what messages call it. Throws as ParseObject.
   explicit Config(std::string_view text, std::string file = "config.json");
 
   bool Has(const char* key) const { return Find(key) != nullptr; }
@@ -30,8 +33,14 @@ class Config {
   /// Throws kValue for what is not a boolean.
   bool Flag(const char* key, bool fallback) const;
   std::string Text(const char* key, std::optional<std::string> fallback = std::nullopt) const;
-  /// `count` finite numbers; a single one stands for all of them.
-  std::vector<float> Numbers(const char* key, std::size_t count, float fallback) const;
+  /// N finite numbers; a single one stands for all of them. Throws kValue for anything else.
+  template <std::size_t N>
+  std::array<float, N> Numbers(const char* key, float fallback) const {
+    std::array<float, N> numbers;
+    numbers.fill(fallback);
+    ReadNumbers(key, numbers);
+    return numbers;
+  }
   /// The object at `key`; nothing when it is absent. Throws kValue for another kind of value.
   std::optional<Config> Object(const char* key) const;
   /// The number of members of the object at `key`.
@@ -41,12 +50,9 @@ class Config {
   template <class T>
   T Choice(const char* key, const char* fallback, const std::vector<std::pair<const char*, T>>& choices) const {
     const std::string text = Text(key, fallback ? std::optional<std::string>(fallback) : std::nullopt);
-    std::string names;
-    for (const auto& [name, value] : choices) {
+    for (const auto& [name, value] : choices)
       if (text == name) return value;
-      names += (names.empty() ? "\"" : ", \"") + std::string(name) + "\"";
-    }
-    Unsupported(key, names);
+    Unsupported(key, Joined(choices, [](const auto& choice) { return Quoted(choice.first); }));
   }
 
   /// Throws kUnsupported unless `key` is absent or `supported`.
@@ -56,10 +62,10 @@ class Config {
 
  private:
   Config(nlohmann::json object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
+  void ReadNumbers(const char* key, std::span<float> numbers) const;
   const nlohmann::json* Find(const char* key) const;
   const nlohmann::json& Get(const char* key) const;
   [[noreturn]] void Fail(const char* key, const std::string& expected) const;
-  std::string Shown(const char* key) const;
 
   nlohmann::json object_;
   std::string name_;
