@@ -13,12 +13,17 @@ View<const float, 2> Rows(View<const float, 2> matrix, Index first, Index count)
   return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
 }
 
+/// Whether the batches of a step lie beside each other, [T, B, D] memory, instead of the steps of a batch.
+template <class T>
+bool IsStepFirst(const View<T, 3>& x) {
+  return x.shape[0] > 1 && x.strides[0] < x.strides[1];
+}
+
 /// The same memory as rows: [B, T, D] whose batches or whose steps lie one after the other ([B, T, D] or [T, B, D]
 /// memory).
 template <class T>
 View<T, 2> AsRows(const View<T, 3>& x) {
-  const bool step_first = x.shape[0] > 1 && x.strides[0] < x.strides[1];
-  const Index stride = x.shape[1] > 1 && !step_first ? x.strides[1] : x.strides[0];
+  const Index stride = x.shape[1] > 1 && !IsStepFirst(x) ? x.strides[1] : x.strides[0];
   const Index rows = x.shape[0] * x.shape[1];
   return {x.data, {rows, x.shape[2]}, {rows > 1 ? stride : x.shape[2], x.strides[2]}};
 }
@@ -26,8 +31,7 @@ View<T, 2> AsRows(const View<T, 3>& x) {
 /// Batches one after the other when the memory of `like` is so, steps otherwise, with `extra` rows more in each batch.
 View<float, 3> LaidOutLike(const View<const float, 3>& like, float* data, Index width, Index extra) {
   const Index batch = like.shape[0], length = like.shape[1] + extra;
-  const bool step_first = batch > 1 && like.strides[0] < like.strides[1];
-  if (step_first) return {data, {batch, length, width}, {width, batch * width, 1}};
+  if (IsStepFirst(like)) return {data, {batch, length, width}, {width, batch * width, 1}};
   return DenseView(data, std::array<Index, 3>{batch, length, width});
 }
 
@@ -48,7 +52,8 @@ bool IsContiguousRows(const View<T, 3>& x) {
 
 void Project(const Backend& backend, const LinearWeights& weights, const View<const float, 3>& x,
              const View<float, 3>& y) {
-  if (IsContiguousRows(x) && IsContiguousRows(y)) return backend.Linear(AsRows(x), weights, AsRows(y));
+  const bool same_order = x.shape[1] <= 1 || IsStepFirst(x) == IsStepFirst(y);
+  if (same_order && IsContiguousRows(x) && IsContiguousRows(y)) return backend.Linear(AsRows(x), weights, AsRows(y));
   for (Index b = 0; b < x.shape[0]; ++b) {
     backend.Linear({x.at(b), {x.shape[1], x.shape[2]}, {x.strides[1], x.strides[2]}}, weights,
                    {y.at(b), {y.shape[1], y.shape[2]}, {y.strides[1], y.strides[2]}});
@@ -71,6 +76,13 @@ void Validate(const MultiheadConfig& config) {
     throw Error(ErrorCode::kShape, "embed_dim and num_heads must be positive, got embed_dim " +
                                        std::to_string(config.embed_dim) + " and num_heads " +
                                        std::to_string(config.num_heads));
+  }
+  for (const auto& [name, width] :
+       {std::pair("embed_dim", config.embed_dim), std::pair("kdim", config.kdim), std::pair("vdim", config.vdim)}) {
+    if (width > kMaxWidth) {
+      throw Error(ErrorCode::kShape, std::string(name) + " is " + std::to_string(width) + ", expected at most " +
+                                         std::to_string(kMaxWidth));
+    }
   }
   if (config.embed_dim % config.num_heads != 0) {
     throw Error(ErrorCode::kShape, "embed_dim must be a multiple of num_heads, got embed_dim " +

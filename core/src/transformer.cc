@@ -6,6 +6,15 @@
 namespace headlens {
 namespace {
 
+const TransformerLayerConfig& Validated(const TransformerLayerConfig& config) {
+  Validate(config.attention);
+  if (config.dim_feedforward < 1 || config.dim_feedforward > kMaxWidth) {
+    throw Error(ErrorCode::kShape, "dim_feedforward is " + std::to_string(config.dim_feedforward) +
+                                       ", expected from 1 to " + std::to_string(kMaxWidth));
+  }
+  return config;
+}
+
 /// The two halves of a row.
 std::pair<std::span<float>, std::span<float>> Halves(const Tensor& rows, Index row) {
   const auto width = static_cast<std::size_t>(rows.shape()[1]);
@@ -46,7 +55,7 @@ void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
 }
 
 TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend)
-    : config_(config),
+    : config_(Validated(config)),
       backend_(backend),
       self_attention_(config.attention, WithPrefix(state, "self_attn."), backend),
       feed_forward_(state, config.attention.embed_dim, config.dim_feedforward, config.activation, config.attention.bias,
@@ -66,6 +75,7 @@ TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const S
 }
 
 Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
+  Validated(config);
   const Index blocks = config.cross_attention ? 2 : 1, d = config.attention.embed_dim,
               bias = config.attention.bias ? 1 : 0,
               inner = config.dim_feedforward * (config.activation == Activation::kSwiGlu ? 2 : 1);

@@ -5,8 +5,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
+#include "headlens/multihead.h"
 #include "support.h"
 
 namespace headlens::testing {
@@ -338,6 +340,56 @@ TEST_CASE("dropout: seeded, the same on every backend, at its rate, and scaled")
   results.dropped_weights = other.view<4>();
   SimdBackend().Attention(problem, results);
   CHECK(!std::equal(other.values().begin(), other.values().end(), kept[0].values().begin()));
+}
+
+TEST_CASE("a layer takes and gives [B, T, D] and [T, B, D] memory, in any mixture") {
+  Random random(31);
+  const Index batch = 3, length = 4, width = 8;
+  const std::map<std::string, Tensor> parameters = [&] {
+    std::map<std::string, Tensor> all;
+    all.emplace("in_proj_weight", random.NormalTensor({3 * width, width}));
+    all.emplace("in_proj_bias", random.NormalTensor({3 * width}));
+    all.emplace("out_proj.weight", random.NormalTensor({width, width}));
+    all.emplace("out_proj.bias", random.NormalTensor({width}));
+    return all;
+  }();
+  const StateDict state([&](std::string_view name) {
+    const Tensor& tensor = parameters.at(std::string(name));
+    return std::optional<TakenTensor>(
+        RawTensor{DType::kF32, tensor.shape(), reinterpret_cast<const std::byte*>(tensor.data())});
+  });
+  const Tensor batch_first = random.NormalTensor({batch, length, width}), step_first({length, batch, width});
+  const View<const float, 3> plain = batch_first.view<3>();
+  const View<float, 3> turned{step_first.data(), {batch, length, width}, {width, batch * width, 1}};
+  for (Index b = 0; b < batch; ++b)
+    for (Index t = 0; t < length; ++t) std::copy_n(plain.at(b, t), width, turned.at(b, t));
+  for (const Backend* backend : Backends()) {
+    CAPTURE(backend->name());
+    MultiheadConfig config;
+    config.embed_dim = width;
+    config.num_heads = 2;
+    const MultiheadAttention layer(config, state, *backend);
+    const auto run = [&](unsigned order, const View<float, 3>& output) {
+      const auto input = [&](unsigned bit) { return order & bit ? View<const float, 3>(turned) : plain; };
+      MultiheadInputs inputs;
+      inputs.query = input(1);
+      inputs.key = input(2);
+      inputs.value = input(4);
+      MultiheadResults results;
+      results.output = output;
+      layer.Forward(inputs, results);
+    };
+    const Tensor expected({batch, length, width}), got({batch, length, width});
+    run(0, expected.view<3>());
+    for (unsigned order = 0; order < 16; ++order) {
+      CAPTURE(order);
+      const View<float, 3> there = order & 8 ? View<float, 3>{got.data(), turned.shape, turned.strides} : got.view<3>();
+      run(order, there);
+      for (Index b = 0; b < batch; ++b)
+        for (Index t = 0; t < length; ++t)
+          CHECK(std::equal(there.at(b, t), there.at(b, t) + width, expected.view<3>().at(b, t)));
+    }
+  }
 }
 
 TEST_CASE("degenerate sizes: no queries, no keys, no batch") {

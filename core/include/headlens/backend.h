@@ -45,6 +45,8 @@ class LinearWeights {
 
   /// Row `out` of W as floats: an embedding, when W is the table of them. `to` has in_features elements.
   virtual void CopyRow(Index out, std::span<float> to) const = 0;
+  /// [out_features]; empty without one. Borrowed.
+  virtual std::span<const float> bias() const = 0;
 
  private:
   Index in_, out_;

@@ -160,8 +160,8 @@ class Model {
 
   /// A layer's weights, for what is read out of weights alone: [H·d, D], [G·d, D] twice, [D, H·d].
   Tensor Weights(Index layer, Projection projection) const;
-  /// The bias of a layer's output projection, [D]; zeros where it has none.
-  Tensor OutputBias(Index layer) const;
+  /// The bias of a layer's output projection, [D]; empty where it has none. Borrowed.
+  std::span<const float> OutputBias(Index layer) const;
   /// γ [D] of the norm that a layer's attention reads the stream through; nothing when it reads the stream itself.
   const Tensor* AttentionNorm(Index layer) const;
   /// γ [D] of the norm between the last layer and the logits; nothing where there is none.

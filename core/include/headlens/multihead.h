@@ -15,6 +15,9 @@
 
 namespace headlens {
 
+/// The widest that a layer may be: no published model comes near; beyond, a size is a mistake or an attack.
+inline constexpr Index kMaxWidth = Index{1} << 24;
+
 struct MultiheadConfig {
   Index embed_dim = 0;     ///< D; a multiple of num_heads
   Index num_heads = 0;     ///< H
@@ -63,11 +66,10 @@ struct MultiheadResults {
 /// Q = query W_qᵀ + b_q and so on, attention in each head, concatenated, output = heads W_oᵀ + b_o.
 class MultiheadAttention {
  public:
-  /// Reads `in_proj_weight` [3D, D] (or `q_proj_weight` [D, D], `k_proj_weight` [G·d, kdim], `v_proj_weight` [G·d,
-  /// vdim]), `in_proj_bias` [D + 2·G·d], `bias_k` and `bias_v` [1, 1, G·d], `out_proj.weight` [D, D] and
-  /// `out_proj.bias` [D]. `backend`
-  /// must outlive the layer. Throws kShape when embed_dim is not a multiple of num_heads (naming both), or when a
-  /// parameter is missing or has another shape.
+  /// Reads `in_proj_weight` [3D, D] (or `q_proj_weight` [D, D], `k_proj_weight` [G·d, kdim] and `v_proj_weight`
+  /// [G·d, vdim]), `in_proj_bias` [D + 2·G·d], `bias_k` and `bias_v` [1, 1, G·d], `out_proj.weight` [D, D] and
+  /// `out_proj.bias` [D]. `backend` must outlive the layer. Throws kShape when embed_dim is not a multiple of num_heads
+  /// (naming both), or when a parameter is missing or has another shape.
   MultiheadAttention(const MultiheadConfig& config, const StateDict& state, const Backend& backend);
 
   const MultiheadConfig& config() const { return config_; }
@@ -89,7 +91,8 @@ class MultiheadAttention {
   Tensor out_weight_;  // [D, D] as given, for the heads' contributions
 };
 
-/// Throws kShape, naming both, unless embed_dim, num_heads and num_kv_heads are positive and fit.
+/// Throws kShape, naming both, unless embed_dim, num_heads and num_kv_heads are positive and fit, and no width is more
+/// than kMaxWidth.
 void Validate(const MultiheadConfig& config);
 
 }  // namespace headlens

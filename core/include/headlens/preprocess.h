@@ -3,10 +3,10 @@
 #ifndef HEADLENS_PREPROCESS_H_
 #define HEADLENS_PREPROCESS_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "headlens/tensor.h"
 
@@ -16,7 +16,8 @@ namespace headlens {
 struct ImageProcessor {
   bool resize = true;             ///< to the model's size, else the picture must have it
   float rescale = 1.0f / 255.0f;  ///< of the bytes; 1 when the file says not to
-  std::vector<float> mean = {0.5f, 0.5f, 0.5f}, deviation = {0.5f, 0.5f, 0.5f};  ///< of each channel; 0 and 1: as is
+  /// Of each channel; 0 and 1: as is.
+  std::array<float, 3> mean = {0.5f, 0.5f, 0.5f}, deviation = {0.5f, 0.5f, 0.5f};
 };
 
 /// Reads a preprocessor_config.json. Throws kFormat, kValue, and kUnsupported for what is not offered: a crop, or
@@ -24,8 +25,8 @@ struct ImageProcessor {
 ImageProcessor ReadImageProcessor(std::string_view json);
 
 /// `rgba` [height, width, 4] as [3, size, size]: resized (bilinear with antialiasing, as triangles as wide as the
-/// reduction, rounded to whole bytes), times `rescale`, minus the mean, by the deviation. Transparency is ignored, as
-/// Hugging Face's converters do. Throws kShape when bytes and sizes do not fit.
+/// reduction, by Pillow's whole numbers), times `rescale`, minus the mean, by the deviation. Transparency is ignored,
+/// as Hugging Face's converters do. Throws kShape when bytes and sizes do not fit.
 Tensor Preprocess(std::span<const std::uint8_t> rgba, Index width, Index height, Index size,
                   const ImageProcessor& processor);
 

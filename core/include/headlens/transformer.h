@@ -47,7 +47,7 @@ class FeedForward {
 class TransformerLayer {
  public:
   /// Reads `self_attn.*`, `multihead_attn.*` (with cross-attention), `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`,
-  /// `norm3.*`.
+  /// `norm3.*`. Throws kShape as MultiheadAttention, and when dim_feedforward is not from 1 to kMaxWidth.
   TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend);
 
   const TransformerLayerConfig& config() const { return config_; }
