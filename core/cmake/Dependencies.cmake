@@ -98,14 +98,13 @@ endfunction()
 
 # Sets `source` in the caller to the folder of the library's source.
 function(headlens_source name url sha256)
-  foreach(folder "${headlens_toolchain}/src/${name}" "${headlens_toolchain}/emscripten/src/${name}")
-    if(EXISTS "${folder}")
-      cmake_path(ABSOLUTE_PATH folder NORMALIZE OUTPUT_VARIABLE source)
-      message(STATUS "headlens: ${name} from ${source}")
-      set(source "${source}" PARENT_SCOPE)
-      return()
-    endif()
-  endforeach()
+  set(folder "${headlens_toolchain}/src/${name}")
+  if(EXISTS "${folder}")
+    cmake_path(ABSOLUTE_PATH folder NORMALIZE OUTPUT_VARIABLE source)
+    message(STATUS "headlens: ${name} from ${source}")
+    set(source "${source}" PARENT_SCOPE)
+    return()
+  endif()
   message(STATUS "headlens: ${name} is neither installed (or too old) nor in .toolchain: from ${url}")
   # SOURCE_SUBDIR names no folder: only fetch, since header-only libraries need no build.
   FetchContent_Declare(headlens_${name} URL "${url}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP ON

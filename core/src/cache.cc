@@ -34,8 +34,8 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
     batch_ = k.shape[0], heads_ = k.shape[1], k_width_ = k.shape[3], v_width_ = v.shape[3];
   }
   const Index tokens = k.shape[2];
-  ExpectSizes("keys for the cache", SizesOf(k), {batch_, heads_, tokens, k_width_});
-  ExpectSizes("values for the cache", SizesOf(v), {batch_, heads_, tokens, v_width_});
+  ExpectSizes("k", SizesOf(k), {batch_, heads_, tokens, k_width_});
+  ExpectSizes("v", SizesOf(v), {batch_, heads_, tokens, v_width_});
   // The first new query reaches window − 1 keys back, beside its own.
   const Index left = reachable();
   begin_ += kept_ - left;

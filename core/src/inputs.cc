@@ -68,8 +68,8 @@ View<const float, 4> AsHeads(std::string_view name, const float* data, const Sha
                              bool heads_in_three) {
   if (shape.size() != rank || rank < 2 || rank > 4) {
     throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected " +
-                                       (shape.size() == rank ? "2 to 4" : std::to_string(rank)) +
-                                       " dimensions, as query");
+                                       (shape.size() == rank ? "2 to 4" : std::to_string(rank)) + " dimensions" +
+                                       (shape.size() == rank ? "" : ", as the query has"));
   }
   const Index length = shape[rank - 2], width = shape[rank - 1];
   const Index lead = rank == 3 ? shape[0] : 1;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "models/config.h"
 
@@ -11,48 +12,58 @@ namespace {
 
 constexpr Index kChannels = 3;
 
-/// Which inputs make an output, and with what weights, which sum to 1.
+constexpr int kWeightBits = 22;
+
+/// Which inputs make an output, and with what weights, which sum to 2^kWeightBits but for their rounding.
 struct Taps {
   Index first;
-  std::vector<double> weights;
+  std::vector<std::int32_t> weights;
 };
 
 /// Triangles around each output's centre, one input wide, or as wide as an output when it covers several inputs.
 std::vector<Taps> TriangleTaps(Index from, Index to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to), support = std::max(scale, 1.0);
   std::vector<Taps> taps;
+  std::vector<double> weights;
   for (Index i = 0; i < to; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
     const Index first = std::max<Index>(static_cast<Index>(center - support + 0.5), 0);
     const Index last = std::min<Index>(static_cast<Index>(center + support + 0.5), from);
-    Taps& tap = taps.emplace_back(Taps{first, {}});
+    weights.clear();
     double sum = 0.0;
     for (Index j = first; j < last; ++j) {
       const double distance = std::abs(static_cast<double>(j) + 0.5 - center) / support;
-      sum += tap.weights.emplace_back(std::max(1.0 - distance, 0.0));
+      sum += weights.emplace_back(std::max(1.0 - distance, 0.0));
     }
-    for (double& weight : tap.weights) weight /= sum;
+    Taps& tap = taps.emplace_back(Taps{first, {}});
+    for (const double weight : weights)
+      tap.weights.push_back(static_cast<std::int32_t>(std::lround(weight / sum * (1 << kWeightBits))));
   }
   return taps;
 }
 
-/// One channel of the picture, resized: [size, size]. Rows first, so that no more than one is held in between.
-void ResizeChannel(const std::uint8_t* rgba, Index width, std::span<const Taps> down, std::span<const Taps> across,
-                   float* to) {
-  std::vector<double> row(static_cast<std::size_t>(width));
-  for (const Taps& rows : down) {
-    std::ranges::fill(row, 0.0);
-    for (std::size_t j = 0; j < rows.weights.size(); ++j) {
-      const std::uint8_t* from = rgba + (rows.first + static_cast<Index>(j)) * width * 4;
-      for (Index x = 0; x < width; ++x) row[static_cast<std::size_t>(x)] += rows.weights[j] * from[x * 4];
-    }
-    for (const Taps& columns : across) {
-      double sum = 0.0;
-      for (std::size_t j = 0; j < columns.weights.size(); ++j)
-        sum += columns.weights[j] * row[static_cast<std::size_t>(columns.first) + j];
-      *to++ = static_cast<float>(std::nearbyint(sum));
-    }
+/// The weighted sum of bytes that lie `stride` apart, rounded.
+std::uint8_t Blend(const std::uint8_t* from, Index stride, const Taps& taps) {
+  std::int64_t sum = 1 << (kWeightBits - 1);
+  from += taps.first * stride;
+  for (const std::int32_t weight : taps.weights) {
+    sum += std::int64_t{weight} * *from;
+    from += stride;
   }
+  return static_cast<std::uint8_t>(std::min<std::int64_t>(sum >> kWeightBits, 255));
+}
+
+/// One channel of the picture, resized to [across, down] as Pillow does it, on which the published models were trained:
+/// columns first, rounded to bytes, then rows.
+void ResizeChannel(const std::uint8_t* rgba, Index width, std::span<const Taps> across, std::span<const Taps> down,
+                   std::span<std::uint8_t> narrowed, float* to) {
+  const auto columns = static_cast<Index>(across.size()), height = static_cast<Index>(narrowed.size()) / columns;
+  for (Index y = 0; y < height; ++y)
+    for (Index x = 0; x < columns; ++x)
+      narrowed[static_cast<std::size_t>(y * columns + x)] =
+          Blend(rgba + y * width * 4, 4, across[static_cast<std::size_t>(x)]);
+  for (const Taps& rows : down)
+    for (Index x = 0; x < columns; ++x) *to++ = Blend(narrowed.data() + x, columns, rows);
 }
 
 void RequireSquare(const models::Config& config) {
@@ -73,9 +84,12 @@ ImageProcessor ReadImageProcessor(std::string_view json) {
   processor.rescale =
       config.Flag("do_rescale", true) ? static_cast<float>(config.Positive("rescale_factor", 1.0 / 255.0)) : 1.0f;
   const bool normalize = config.Flag("do_normalize", true);
-  const auto channels = static_cast<std::size_t>(kChannels);
-  processor.mean = normalize ? config.Numbers("image_mean", channels, 0.5f) : std::vector<float>(channels, 0.0f);
-  processor.deviation = normalize ? config.Numbers("image_std", channels, 0.5f) : std::vector<float>(channels, 1.0f);
+  processor.mean = {0.0f, 0.0f, 0.0f};
+  processor.deviation = {1.0f, 1.0f, 1.0f};
+  if (normalize) {
+    processor.mean = config.Numbers<kChannels>("image_mean", 0.5f);
+    processor.deviation = config.Numbers<kChannels>("image_std", 0.5f);
+  }
   for (const float deviation : processor.deviation) {
     if (!(deviation > 0.0f)) {
       throw Error(ErrorCode::kValue, "preprocessor_config.json: image_std must hold positive numbers");
@@ -96,12 +110,13 @@ Tensor Preprocess(std::span<const std::uint8_t> rgba, Index width, Index height,
                                        ": the model's preprocessor does not resize");
   }
   Tensor image({kChannels, size, size});
-  const std::vector<Taps> down = TriangleTaps(height, size), across = TriangleTaps(width, size);
+  const std::vector<Taps> across = TriangleTaps(width, size), down = TriangleTaps(height, size);
+  std::vector<std::uint8_t> narrowed(static_cast<std::size_t>(ElementCount({height, size})));
   for (Index c = 0; c < kChannels; ++c) {
     const double mean = processor.mean[static_cast<std::size_t>(c)];
     const double deviation = processor.deviation[static_cast<std::size_t>(c)];
     float* channel = image.data() + c * size * size;
-    ResizeChannel(rgba.data() + c, width, down, across, channel);
+    ResizeChannel(rgba.data() + c, width, across, down, narrowed, channel);
     for (float& value : std::span(channel, static_cast<std::size_t>(size * size)))
       value = static_cast<float>((value * double{processor.rescale} - mean) / deviation);
   }

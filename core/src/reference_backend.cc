@@ -14,7 +14,7 @@ namespace {
 
 struct PlainLinear : LinearWeights {
   PlainLinear(const WeightMatrix& weight, std::span<const float> bias_values)
-      : LinearWeights(weight.in, weight.out), w({weight.out, weight.in}), bias(bias_values.begin(), bias_values.end()) {
+      : LinearWeights(weight.in, weight.out), w({weight.out, weight.in}), b(bias_values.begin(), bias_values.end()) {
     const auto size = static_cast<Index>(ByteSize(weight.dtype));
     for (Index o = 0; o < weight.out; ++o)
       for (Index i = 0; i < weight.in; ++i)
@@ -25,8 +25,10 @@ struct PlainLinear : LinearWeights {
     CheckRow(*this, out, to);
     std::copy_n(w.view<2>().at(out), to.size(), to.begin());
   }
+  std::span<const float> bias() const override { return b; }
+
   Tensor w;
-  std::vector<float> bias;
+  std::vector<float> b;
 };
 
 class Reference final : public Backend {
@@ -44,7 +46,7 @@ class Reference final : public Backend {
     const View<const float, 2> w = plain.w.view<2>();
     for (Index row = 0; row < x.shape[0]; ++row)
       for (Index o = 0; o < w.shape[0]; ++o) {
-        double sum = plain.bias.empty() ? 0.0 : double{plain.bias[static_cast<std::size_t>(o)]};
+        double sum = plain.b.empty() ? 0.0 : double{plain.b[static_cast<std::size_t>(o)]};
         for (Index i = 0; i < w.shape[1]; ++i) sum += double{x(row, i)} * double{w(o, i)};
         y(row, o) = static_cast<float>(sum);
       }

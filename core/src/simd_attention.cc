@@ -197,7 +197,7 @@ class AttentionRun {
     if (!masks_.has_marks() || visible.begin == visible.end) return;
     marks_.resize(static_cast<std::size_t>(keys_));
     masks_.Mark(row.at, visible, marks_.data());
-    kernels_.mask(row.cells + visible.begin, visible.end - visible.begin, marks_.data(), true);
+    kernels_.mask(row.cells + visible.begin, visible.end - visible.begin, marks_.data());
   }
 
   /// The mask as −∞ that is added: what is masked and NaN or +∞ becomes NaN. Rare, so slowly.

@@ -31,8 +31,8 @@ struct PackedLinear : LinearWeights {
       Pack<std::uint16_t>(weight);
     }
     if (bias_values.empty()) return;
-    bias.resize(static_cast<std::size_t>(RoundUp(weight.out, kernels.panel_width)), 0.0f);
-    std::copy(bias_values.begin(), bias_values.end(), bias.begin());
+    padded_bias.resize(static_cast<std::size_t>(RoundUp(weight.out, kernels.panel_width)), 0.0f);
+    std::copy(bias_values.begin(), bias_values.end(), padded_bias.begin());
   }
 
   /// Bit by bit: element (o, i) goes to column o mod width of panel o / width. What pads the last panel is zero.
@@ -57,10 +57,15 @@ struct PackedLinear : LinearWeights {
     for (std::size_t i = 0; i < to.size(); ++i, from += width * size) to[i] = LoadFloat(type, from);
   }
 
+  std::span<const float> bias() const override {
+    const std::span<const float> padded = padded_bias;
+    return padded.first(padded.empty() ? 0 : static_cast<std::size_t>(out_features()));
+  }
+
   const Kernels& kernels;  // those that chose the panels' width
   DType type;
   Buffer<std::byte> panels;
-  std::vector<float> bias;
+  std::vector<float> padded_bias;
 };
 
 class Simd final : public Backend {
@@ -77,8 +82,8 @@ class Simd final : public Backend {
     const auto& packed = static_cast<const PackedLinear&>(weights);
     const Index width = packed.kernels.panel_width;
     packed.kernels.gemm({x.data, x.strides[0], packed.panels.data(), width, width * weights.in_features(),
-                         packed.bias.empty() ? nullptr : packed.bias.data(), y.data, y.strides[0], x.shape[0],
-                         weights.out_features(), weights.in_features(), packed.type});
+                         packed.padded_bias.empty() ? nullptr : packed.padded_bias.data(), y.data, y.strides[0],
+                         x.shape[0], weights.out_features(), weights.in_features(), packed.type});
   }
 
   void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {

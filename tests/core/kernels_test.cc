@@ -159,14 +159,9 @@ TEST_CASE("masks and biases: −∞ wins over anything") {
       }
       if (n > 0) x[n / 2] = kNan;
       const std::vector<float> before(x, x + n);
-      for (const bool masked_when_set : {true, false}) {
-        std::copy(before.begin(), before.end(), x);
-        kernels.mask(x, n, bytes.data(), masked_when_set);
-        for (std::size_t i = 0; i < bytes.size(); ++i) {
-          const bool masked = (bytes[i] != 0) == masked_when_set;
-          CHECK((masked ? x[i] == -kInf : x[i] == before[i] || std::isnan(before[i])));
-        }
-      }
+      kernels.mask(x, n, bytes.data());
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        CHECK((bytes[i] != 0 ? x[i] == -kInf : x[i] == before[i] || std::isnan(before[i])));
       std::copy(before.begin(), before.end(), x);
       kernels.add_bias(x, n, bias.data());
       for (std::size_t i = 0; i < bias.size(); ++i) {

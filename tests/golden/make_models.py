@@ -5,7 +5,7 @@
     /usr/bin/python3 tests/golden/make_models.py            # all models
     /usr/bin/python3 tests/golden/make_models.py gpt2       # those whose name starts so
 
-Needs Debian's python3-torch. The folders are committed, so only who changes them runs this.
+Needs Debian's python3-torch and python3-pil. The folders are committed, so only who changes them runs this.
 
 What a folder holds
     config.json, model.safetensors (or shards and their index), tokenizer.json where the model reads text
@@ -30,7 +30,9 @@ import shutil
 import sys
 import zlib
 
+import numpy
 import torch
+from PIL import Image
 from torch import nn
 from torch.nn import functional as F
 
@@ -481,10 +483,10 @@ PROCESSOR = {"do_resize": True, "size": {"height": 12, "width": 12}, "resample":
 
 
 def preprocess(picture):
-    """Resized as torchvision does it (antialiased, rounded to bytes), rescaled, normalised."""
-    channels = picture[..., :3].permute(2, 0, 1).double().unsqueeze(0)
-    size = (PROCESSOR["size"]["height"], PROCESSOR["size"]["width"])
-    resized = F.interpolate(channels, size=size, mode="bilinear", antialias=True, align_corners=False)[0].round()
+    """Resized by Pillow, as ViTImageProcessor does it, rescaled, normalised."""
+    size = (PROCESSOR["size"]["width"], PROCESSOR["size"]["height"])
+    resized = Image.fromarray(picture[..., :3].numpy()).resize(size, Image.Resampling.BILINEAR)
+    resized = torch.from_numpy(numpy.array(resized)).permute(2, 0, 1).double()
     mean, deviation = (torch.tensor(PROCESSOR[key]).double().reshape(3, 1, 1) for key in ["image_mean", "image_std"])
     return (resized * PROCESSOR["rescale_factor"] - mean) / deviation
 

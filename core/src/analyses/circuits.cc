@@ -54,27 +54,25 @@ json Circuit(CircuitKind kind, const HeadWeights& head) {
 
 }  // namespace
 
-/// norm [D], embedding [V, D], unembedding [V, D] (the embedding when absent) → { heads: [{ qk, ov, full_qk, full_ov }]
-/// }, each { singular_values, eigenvalues: [[re, im]], copying_score }; the full ones, over the vocabulary, with
-/// embeddings only and without singular values.
+/// norm [D], embedding [V, D], unembedding [V, D] (the embedding when absent)
+/// → { heads: [{ qk, ov, full_qk, full_ov }] }, each { singular_values, eigenvalues: [[re, im]], copying_score }; the
+/// full ones, over the vocabulary, with embeddings only and without singular values.
 void AnswerCircuits(AnalysisCall& call) {
   const LayerWeights layer = ReadLayer(call, "", "norm");
   const View<const float, 2> embedding = call.Find<2>("embedding");
-  const View<const float, 2> unembedding = call.Has("unembedding") ? call.Need<2>("unembedding") : embedding;
+  const View<const float, 2> unembedding = call.Find<2>("unembedding");
   call.options.RejectUnknown();
   if (unembedding && !embedding) throw Error(ErrorCode::kShape, "unembedding needs embedding");
-  Matrix qk_vocabulary, ov_vocabulary;
-  if (embedding) {
-    qk_vocabulary = VocabularyProduct(embedding, embedding);
-    ov_vocabulary = VocabularyProduct(embedding, unembedding);
-  }
+  Matrix tied, untied;  // EᵀE, EᵀU
+  if (embedding) tied = VocabularyProduct(embedding, embedding);
+  if (unembedding) untied = VocabularyProduct(embedding, unembedding);
   json heads = json::array();
   for (Index h = 0; h < layer.heads; ++h) {
     const HeadWeights head = HeadOf(layer, h);
     json circuits = {{"qk", Circuit(CircuitKind::kQk, head)}, {"ov", Circuit(CircuitKind::kOv, head)}};
     if (embedding) {
-      circuits["full_qk"] = Spectrum(FullEigenvalues(CircuitKind::kQk, head, qk_vocabulary));
-      circuits["full_ov"] = Spectrum(FullEigenvalues(CircuitKind::kOv, head, ov_vocabulary));
+      circuits["full_qk"] = Spectrum(FullEigenvalues(CircuitKind::kQk, head, tied));
+      circuits["full_ov"] = Spectrum(FullEigenvalues(CircuitKind::kOv, head, unembedding ? untied : tied));
     }
     heads.push_back(std::move(circuits));
   }

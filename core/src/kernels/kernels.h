@@ -39,11 +39,11 @@ struct Kernels {
 
   // Rows of scores and weights.
   void (*scale)(float* x, Index n, float factor);
-  void (*softcap)(float* x, Index n, float cap);           // cap · tanh(x / cap)
-  void (*add_bias)(float* x, Index n, const float* bias);  // −∞ in the bias wins over anything in x, NaN included
-  void (*mask)(float* x, Index n, const std::uint8_t* bytes, bool masked_when_set);
-  float (*max)(const float* x, Index n);           // ignores NaN; −∞ for an empty row
-  float (*exp_sum)(float* x, Index n, float max);  // x ← exp(x − max); the sum. NaN stays NaN
+  void (*softcap)(float* x, Index n, float cap);               // cap · tanh(x / cap)
+  void (*add_bias)(float* x, Index n, const float* bias);      // −∞ in the bias wins over anything in x, NaN included
+  void (*mask)(float* x, Index n, const std::uint8_t* marks);  // −∞ where the mark is not 0
+  float (*max)(const float* x, Index n);                       // ignores NaN; −∞ for an empty row
+  float (*exp_sum)(float* x, Index n, float max);              // x ← exp(x − max); the sum. NaN stays NaN
   void (*add_scaled)(float* x, Index n, const float* y, float factor);
   bool (*all_finite)(const float* x, Index n);
 

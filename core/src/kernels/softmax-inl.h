@@ -71,16 +71,16 @@ void AddBias(float* x, Index n, const float* bias) {
   });
 }
 
-void MaskRow(float* x, Index n, const std::uint8_t* bytes, bool masked_when_set) {
+void MaskRow(float* x, Index n, const std::uint8_t* marks) {
   const D d;
   const hn::RebindToUnsigned<D> du;
   const hn::Rebind<std::uint8_t, D> db;
   const V masked = hn::Set(d, -std::numeric_limits<float>::infinity());
   Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR {
     const auto byte =
-        count == LaneCount() ? hn::LoadU(db, bytes + i) : hn::LoadN(db, bytes + i, static_cast<size_t>(count));
+        count == LaneCount() ? hn::LoadU(db, marks + i) : hn::LoadN(db, marks + i, static_cast<size_t>(count));
     const auto clear = hn::RebindMask(d, hn::Eq(hn::PromoteTo(du, byte), hn::Zero(du)));
-    return masked_when_set ? hn::IfThenElse(clear, v, masked) : hn::IfThenElse(clear, masked, v);
+    return hn::IfThenElse(clear, v, masked);
   });
 }
 

@@ -30,7 +30,6 @@ void ExpectFiniteOrMinusInfinity(const std::string& name, const View<const float
 }  // namespace
 
 extern const MaskRule kAdditiveMask = {
-    .name = "attn_mask",
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.additive); },
     .validate =

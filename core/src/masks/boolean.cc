@@ -7,7 +7,6 @@
 namespace headlens {
 
 extern const MaskRule kBooleanMask = {
-    .name = "attn_mask",
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.boolean); },
     .validate = [](const AttentionProblem& p) { ExpectMaskSizes(p, p.mask.boolean); },

@@ -26,6 +26,7 @@ View<const T, 4> BroadcastMask(std::string_view name, const T* data, const Shape
     throw Error(ErrorCode::kShape,
                 std::string(name) + " has shape " + ToString(shape) +
                     ", expected (queries, keys) = " + ToString({n.queries, n.keys}) +
+                    ", (heads, queries, keys) = " + ToString({n.heads, n.queries, n.keys}) +
                     ", (batch * heads, queries, keys) = " + ToString({n.batch * n.heads, n.queries, n.keys}) +
                     " or (batch, heads, queries, keys) = " + ToString({n.batch, n.heads, n.queries, n.keys}));
   };

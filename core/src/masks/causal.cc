@@ -6,7 +6,6 @@
 namespace headlens {
 
 extern const MaskRule kCausal = {
-    .name = "is_causal",
     .group = MaskGroup::kOrder,
     .any_input = true,
     .present = [](const Mask& mask) { return mask.causal; },

@@ -6,7 +6,6 @@
 namespace headlens {
 
 extern const MaskRule kDilation = {
-    .name = "dilation",
     .group = MaskGroup::kLocality,
     .present = [](const Mask& mask) { return mask.dilation != 1; },
     .validate =

@@ -20,7 +20,6 @@ View<const std::int32_t, 2> ReadIds(MaskReader& in, std::string_view name, Index
 }  // namespace
 
 extern const MaskRule kDocuments = {
-    .name = "documents",
     .tensors = {"query_documents", "key_documents"},
     .present = [](const Mask& mask) { return mask.key_documents || mask.query_documents; },
     .validate =

@@ -7,7 +7,6 @@
 namespace headlens {
 
 extern const MaskRule kGlobalTokens = {
-    .name = "global_tokens",
     .tensors = {"global_tokens"},
     .group = MaskGroup::kLocality,
     .exempts = true,

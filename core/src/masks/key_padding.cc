@@ -7,7 +7,6 @@
 namespace headlens {
 
 extern const MaskRule kKeyPadding = {
-    .name = "key_padding_mask",
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.key_padding); },
     .validate =

@@ -23,7 +23,6 @@ struct RowIndex {
 };
 
 struct MaskRule {
-  std::string_view name;
   /// The tensors that it takes; `attn_mask` and `key_padding_mask`, which ops name differently, are theirs.
   std::array<std::string_view, 2> tensors{};
   MaskGroup group = MaskGroup::kAlways;

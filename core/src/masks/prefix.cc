@@ -7,7 +7,6 @@
 namespace headlens {
 
 extern const MaskRule kPrefix = {
-    .name = "prefix_lens",
     .tensors = {"prefix_lens"},
     .group = MaskGroup::kOrder,
     .exempts = true,

@@ -7,7 +7,6 @@
 namespace headlens {
 
 extern const MaskRule kValidLens = {
-    .name = "valid_lens",
     .tensors = {"valid_lens"},
     .present = [](const Mask& mask) { return static_cast<bool>(mask.valid_lens); },
     .validate =

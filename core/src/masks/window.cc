@@ -8,7 +8,6 @@
 namespace headlens {
 
 extern const MaskRule kWindow = {
-    .name = "window",
     .group = MaskGroup::kLocality,
     .present = [](const Mask& mask) { return mask.window_left >= 0 || mask.window_right >= 0; },
     .range =

@@ -113,6 +113,11 @@ HeadWeights HeadOf(const LayerWeights& layer, Index head) {
                                        std::to_string(layer.heads) + " heads, " + std::to_string(layer.kv_heads) +
                                        " of keys and values");
   }
+  if (layer.q.shape[0] % layer.heads != 0 || layer.o.shape[1] % layer.heads != 0) {
+    throw Error(ErrorCode::kShape, "q_proj has " + std::to_string(layer.q.shape[0]) + " rows and o_proj " +
+                                       std::to_string(layer.o.shape[1]) +
+                                       " columns, expected multiples of num_heads, " + std::to_string(layer.heads));
+  }
   const Index width = layer.q.shape[1], d = layer.q.shape[0] / layer.heads, dv = layer.o.shape[1] / layer.heads,
               group = head / (layer.heads / layer.kv_heads);
   ExpectSizes("q_proj", SizesOf(layer.q), {layer.heads * d, width});

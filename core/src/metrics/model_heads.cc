@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The heads of a model: their maps, what they add to their layer's output, and what is lost without them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -13,7 +14,7 @@ namespace headlens {
 namespace {
 
 MetricValue OfText(const std::optional<double>& value, Index terms) {
-  return value ? MetricValue{value, terms} : MetricValue{};
+  return value && std::isfinite(*value) ? MetricValue{value, terms} : MetricValue{};
 }
 
 constexpr ModelMetric kModelMetrics[] = {
@@ -120,7 +121,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     const Index length = attention_.length(), d = info.head_dim, rows = static_cast<Index>(rows_.size());
     if (rows == 0) return std::vector<HeadImportance>(static_cast<std::size_t>(info.heads));
     const Tensor& values = attention_.Values(layer);
-    const Tensor weights({length, length}), heads({info.heads, rows, d}), bias = model_.OutputBias(layer);
+    const Tensor weights({length, length}), heads({info.heads, rows, d});
     for (Index h = 0; h < info.heads; ++h) {
       attention_.Map(layer, h, 0, length, weights.view<2>());
       const Index group = h / (info.heads / info.kv_heads);
@@ -128,7 +129,8 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
       AsEigen(metrics::Slice(heads.view<3>(), h)).noalias() =
           AsEigen(weights.view<2>())(rows_, Eigen::all) * AsEigen(v);
     }
-    return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(), bias.values());
+    return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(),
+                             model_.OutputBias(layer));
   }
 
   Ablation Ablate(Index layer, Index head) {
@@ -152,6 +154,21 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return NextTokenLoss(without, input_.ids) - *loss_;
   }
 
+  /// A layer's weights, kept until another layer's are asked for.
+  LayerWeights WeightsOf(Index layer) {
+    if (unpacked_layer_ != layer) {
+      const auto weights = [&](Projection projection) { return model_.Weights(layer, projection); };
+      unpacked_ = {weights(Projection::kQuery), weights(Projection::kKey), weights(Projection::kValue),
+                   weights(Projection::kOutput)};
+      unpacked_layer_ = layer;
+    }
+    const auto& [q, k, v, o] = unpacked_;
+    LayerWeights weights{q.view<2>(), k.view<2>(),         v.view<2>(),
+                         o.view<2>(), model_.info().heads, model_.info().kv_heads};
+    if (const Tensor* scale = model_.AttentionNorm(layer)) weights.norm = scale->values();
+    return weights;
+  }
+
   /// Of the head's full OV circuit.
   std::optional<double> Copying(Index layer, Index head) {
     const LinearWeights *embedding = model_.embedding(), *unembedding = model_.unembedding();
@@ -162,13 +179,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
       for (Index e = 0; scale && e < scale->size(); ++e)
         AsEigen(*vocabulary_).col(EigenIndex(e)) *= double{scale->data()[e]};
     }
-    const Tensor q = model_.Weights(layer, Projection::kQuery), k = model_.Weights(layer, Projection::kKey),
-                 v = model_.Weights(layer, Projection::kValue), o = model_.Weights(layer, Projection::kOutput);
-    const Tensor* scale = model_.AttentionNorm(layer);
-    LayerWeights weights{q.view<2>(), k.view<2>(),         v.view<2>(),
-                         o.view<2>(), model_.info().heads, model_.info().kv_heads};
-    if (scale) weights.norm = scale->values();
-    return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(weights, head), *vocabulary_));
+    return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(WeightsOf(layer), head), *vocabulary_));
   }
 
   Model model_;  // shares the weights
@@ -177,6 +188,8 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
   std::vector<Index> rows_;  // that are no padding
   std::optional<double> loss_;
   std::optional<Matrix> vocabulary_;  // Eᵀ U
+  std::array<Tensor, 4> unpacked_;    // q, k, v, o of unpacked_layer_
+  Index unpacked_layer_ = -1;
 };
 
 }  // namespace

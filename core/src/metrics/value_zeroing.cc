@@ -58,7 +58,8 @@ Matrix ValueZeroing(const AttentionSummands& layer, std::span<const float> bias,
   }
   metrics::ExpectFinite("bias or residual", output.values());
   for (Index j = 0; j < summands.keys(); ++j) {
-    for (Index i = 0; summands.SeekKey(j) && i < queries; ++i) summands.AddSummand(i, 1.0, output.row(i));
+    if (!summands.SeekKey(j)) continue;
+    for (Index i = 0; i < queries; ++i) summands.AddSummand(i, 1.0, output.row(i));
   }
   for (Index j = 0; j < summands.keys(); ++j) {
     if (!summands.SeekKey(j)) continue;

@@ -67,14 +67,9 @@ Tensor Model::Weights(Index layer, Projection projection) const {
   return matrix;
 }
 
-Tensor Model::OutputBias(Index layer) const {
+std::span<const float> Model::OutputBias(Index layer) const {
   models::CheckLayer(info(), layer, 0);
-  const LinearWeights& output = *model_->parameters.layers[static_cast<std::size_t>(layer)].o;
-  const Tensor nothing({1, output.in_features()},
-                       std::vector<float>(static_cast<std::size_t>(output.in_features()), 0.0f));
-  Tensor bias({output.out_features()});
-  backend().Linear(nothing.view<2>(), output, DenseView(bias.data(), std::array<Index, 2>{1, output.out_features()}));
-  return bias;
+  return model_->parameters.layers[static_cast<std::size_t>(layer)].o->bias();
 }
 
 const Tensor* Model::AttentionNorm(Index layer) const {

@@ -27,13 +27,13 @@ void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index len
     throw Error(ErrorCode::kShape,
                 "head_mask has shape " + ToString(got) + ", expected " + ToString(expected) + " (layers, heads)");
   }
-  if (options.zeroed_token < -1 || options.zeroed_token >= length || options.zeroed_layer < -1 ||
-      options.zeroed_layer >= info.layers) {
-    throw Error(ErrorCode::kValue, "token " + std::to_string(options.zeroed_token) + " of layer " +
-                                       std::to_string(options.zeroed_layer) + " cannot be zeroed: there are " +
-                                       std::to_string(length) + " tokens and " + std::to_string(info.layers) +
-                                       " layers");
-  }
+  const auto expect_below = [](const char* name, Index value, Index end) {
+    if (value >= -1 && value < end) return;
+    throw Error(ErrorCode::kValue, std::string(name) + " is " + std::to_string(value) + ", expected 0 to " +
+                                       std::to_string(end - 1) + ", or -1 for none");
+  };
+  expect_below("zeroed_token", options.zeroed_token, length);
+  expect_below("zeroed_layer", options.zeroed_layer, info.layers);
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ extern const NormalizerRule kTopK = {
     .validate =
         [](const Normalizer& normalizer) {
           if (normalizer.top_k >= 1) return;
-          throw Error(ErrorCode::kValue, "top_k is " + std::to_string(normalizer.top_k) + ", expected at least 1");
+          throw Error(ErrorCode::kValue,
+                      "the normalizer top_k needs top_k, at least 1: it is " + std::to_string(normalizer.top_k));
         },
     .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
       KeepLargest(scores, row.normalizer.top_k);
