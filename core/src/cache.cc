@@ -14,13 +14,6 @@ View<float, 4> From(const Tensor& store, Index token) {
   return view;
 }
 
-void CopyTokens(const View<const float, 4>& from, Index tokens, const View<float, 4>& to) {
-  for (Index b = 0; b < from.shape[0]; ++b)
-    for (Index h = 0; h < from.shape[1]; ++h)
-      for (Index t = 0; t < tokens; ++t)
-        for (Index i = 0; i < from.shape[3]; ++i) to(b, h, t, i) = from(b, h, t, i);
-}
-
 }  // namespace
 
 KvCache::KvCache(Index window) : window_(window) {
@@ -42,8 +35,8 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
   first_ += kept_ - left;
   kept_ = left;
   Reserve(tokens);
-  CopyTokens(k, tokens, From(k_, begin_ + kept_));
-  CopyTokens(v, tokens, From(v_, begin_ + kept_));
+  Copy(k, From(k_, begin_ + kept_));
+  Copy(v, From(v_, begin_ + kept_));
   kept_ += tokens;
 }
 
@@ -54,7 +47,7 @@ void KvCache::Reserve(Index tokens) {
   const Index capacity = 2 * need <= capacity_ ? capacity_ : std::max<Index>(2 * need, 16);
   const auto moved = [&](const Tensor& store, Index width) {
     Tensor larger({batch_, heads_, capacity, width});
-    if (kept_ > 0) CopyTokens(From(store, begin_), kept_, larger.view<4>());
+    if (kept_ > 0) Copy(Kept(store, width), larger.view<4>());
     return larger;
   };
   Tensor k = moved(k_, k_width_), v = moved(v_, v_width_);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "headlens/backend.h"
+#include "views.h"
 
 namespace headlens {
 
@@ -17,11 +18,6 @@ inline void ExpectSizes(const char* what, const Shape& got, const Shape& expecte
     throw Error(ErrorCode::kShape,
                 std::string(what) + " has shape " + ToString(got) + ", expected " + ToString(expected));
   }
-}
-
-template <class T, std::size_t Rank>
-Shape SizesOf(const View<T, Rank>& view) {
-  return Shape(view.shape.begin(), view.shape.end());
 }
 
 /// NaN and infinities are errors in what a caller gives beside queries, keys and values.

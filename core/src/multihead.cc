@@ -8,11 +8,6 @@
 namespace headlens {
 namespace {
 
-/// Rows [first, first + count) of a matrix.
-View<const float, 2> Rows(View<const float, 2> matrix, Index first, Index count) {
-  return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
-}
-
 /// Whether the batches of a step lie beside each other, [T, B, D] memory, instead of the steps of a batch.
 template <class T>
 bool IsStepFirst(const View<T, 3>& x) {
@@ -63,10 +58,7 @@ void Project(const Backend& backend, const LinearWeights& weights, const View<co
 void CopyHeads(const View<const float, 4>& from, const View<float, 4>& to) {
   if (!to) return;
   ExpectSizes("q, k or v", SizesOf(to), SizesOf(from));
-  for (Index b = 0; b < from.shape[0]; ++b)
-    for (Index h = 0; h < from.shape[1]; ++h)
-      for (Index t = 0; t < from.shape[2]; ++t)
-        for (Index i = 0; i < from.shape[3]; ++i) to(b, h, t, i) = from(b, h, t, i);
+  Copy(from, to);
 }
 
 }  // namespace
@@ -107,9 +99,9 @@ MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const Stat
   };
   if (config.packed_projections()) {
     const Tensor weight = Parameter(state, "in_proj_weight", {3 * d, d});
-    q_proj_ = backend.PackLinear(Rows(weight.view<2>(), 0, d), bias(0, d));
-    k_proj_ = backend.PackLinear(Rows(weight.view<2>(), d, d), bias(d, d));
-    v_proj_ = backend.PackLinear(Rows(weight.view<2>(), 2 * d, d), bias(2 * d, d));
+    q_proj_ = backend.PackLinear(Rows(View<const float, 2>(weight.view<2>()), 0, d), bias(0, d));
+    k_proj_ = backend.PackLinear(Rows(View<const float, 2>(weight.view<2>()), d, d), bias(d, d));
+    v_proj_ = backend.PackLinear(Rows(View<const float, 2>(weight.view<2>()), 2 * d, d), bias(2 * d, d));
   } else {
     const auto project = [&](const char* name, Index out, Index in, Index first) {
       return backend.PackLinear(Parameter(state, name, {out, in}).view<2>(), bias(first, out));

@@ -12,6 +12,7 @@
 #include "headlens/problem.h"
 #include "inputs.h"
 #include "options.h"
+#include "views.h"
 
 namespace headlens {
 
@@ -67,9 +68,7 @@ class ResultSet {
   void CopyIfWanted(const char* name, const View<const float, 4>& from) {
     if (!options_.Wants(name)) return;
     const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
-    for (Index b = 0; b < from.shape[0]; ++b)
-      for (Index h = 0; h < from.shape[1]; ++h)
-        for (Index t = 0; t < from.shape[2]; ++t) std::copy_n(from.at(b, h, t), from.shape[3], to.at(b, h, t));
+    Copy(from, to);
   }
 
   float* Make(const std::string& name, Shape shape) {

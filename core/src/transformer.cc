@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/transformer.h"
 
+#include "blocks.h"
 #include "checks.h"
 
 namespace headlens {
@@ -36,20 +37,14 @@ void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
   const Tensor hidden({x.shape[0], linear1_->out_features()});
   backend_.Linear(x, *linear1_, hidden.view<2>());
   View<const float, 2> inner = hidden.view<2>();
-  switch (activation_) {
-    case Activation::kRelu:
-      backend_.Relu(hidden.values());
-      break;
-    case Activation::kGelu:
-    case Activation::kGeluTanh:
-      backend_.Gelu(hidden.values(), activation_ == Activation::kGeluTanh);
-      break;
-    case Activation::kSwiGlu:
-      inner.shape[1] = linear2_->in_features();
-      for (Index row = 0; row < inner.shape[0]; ++row) {
-        const auto [gate, up] = Halves(hidden, row);
-        backend_.SwiGlu(gate, up);
-      }
+  inner.shape[1] = linear2_->in_features();
+  if (activation_ == Activation::kSwiGlu) {
+    for (Index row = 0; row < inner.shape[0]; ++row) {
+      const auto [gate, up] = Halves(hidden, row);
+      Activate(backend_, activation_, gate, up);
+    }
+  } else {
+    Activate(backend_, activation_, hidden.values(), {});
   }
   backend_.Linear(inner, *linear2_, y);
 }
@@ -85,8 +80,7 @@ Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
 }
 
 void TransformerLayer::Normalize(const Norm& norm, View<const float, 2> x, View<float, 2> y) const {
-  if (config_.norm == NormKind::kRmsNorm) return backend_.RmsNorm(x, norm.weight.values(), config_.layer_norm_eps, y);
-  backend_.LayerNorm(x, norm.weight.values(), norm.bias.values(), config_.layer_norm_eps, y);
+  headlens::Normalize(backend_, config_.norm, norm.weight, norm.bias, config_.layer_norm_eps, x, y);
 }
 
 void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
@@ -98,19 +92,14 @@ void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, Mul
   // Batch-first copies: the residual stream, what goes into a block, and what comes out of it.
   const Tensor stream({rows, width}), input({rows, width}), change({rows, width});
   const View<float, 3> stream3 = DenseView(stream.data(), x.shape), input3 = DenseView(input.data(), x.shape);
-  const auto copy = [&](const View<const float, 3>& from, const View<float, 3>& to) {
-    for (Index b = 0; b < x.shape[0]; ++b)
-      for (Index t = 0; t < x.shape[1]; ++t)
-        for (Index i = 0; i < width; ++i) to(b, t, i) = from(b, t, i);
-  };
-  copy(x, stream3);
+  Copy(x, stream3);
 
   // norm_first: x + block(norm(x)); otherwise norm(x + block(x)).
   const auto residual = [&](const Norm& norm, const auto& block) {
     if (config_.norm_first) {
       Normalize(norm, stream.view<2>(), input.view<2>());
     } else {
-      copy(stream3, input3);
+      Copy(stream3, input3);
     }
     block();
     backend_.Add(stream.values(), change.values());
@@ -127,7 +116,7 @@ void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, Mul
   });
   if (cross_attention_) residual(norms_[1], [&] { attend(*cross_attention_, cross, cross_results); });
   residual(norms_.back(), [&] { feed_forward_.Forward(input.view<2>(), change.view<2>()); });
-  copy(stream3, self_results.output);
+  Copy(stream3, self_results.output);
 }
 
 }  // namespace headlens

@@ -358,7 +358,7 @@ TEST_CASE("weights that are none are refused, by their place") {
     CHECK(refuses(unit(), {.grid = grid}, ErrorCode::kValue).find("grid: 2 keys") == 0);
   CHECK(refuses(Tensor({0, 2}), {}, ErrorCode::kShape) == "weights of shape (0, 2) are empty, expected [T, S]");
   CHECK(refuses(Tensor({2, 0}), {}, ErrorCode::kShape).find("empty") != std::string::npos);
-  CHECK(Refusal(ErrorCode::kShape, [] { HeadMetrics({}, {}); }) == "weights are empty, expected [H, T, S]");
+  CHECK(Refusal(ErrorCode::kShape, [] { HeadMetrics({}, {}); }) == "weights of shape (0, 0, 0) are empty");
   CHECK(Refusal(ErrorCode::kOption, [] {
           FindMetric("indukction");
         }).find("no metric is called \"indukction\"; there are self, previous,") == 0);

@@ -10,10 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-View<const float, 2> Rows(const View<const float, 2>& matrix, Index first, Index count) {
-  return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
-}
-
 /// Options num_heads, num_kv_heads (as num_heads when absent).
 LayerWeights ReadLayer(AnalysisCall& call, const std::string& prefix, const char* norm) {
   const auto named = [&](const char* name) { return prefix + name; };

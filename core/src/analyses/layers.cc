@@ -16,8 +16,7 @@ void AnswerRollout(AnalysisCall& call) {
   call.options.RejectUnknown();
   Rollout rollout(options);
   for (Index layer = 0; layer < weights.shape[0]; ++layer) {
-    rollout.Add(
-        DenseView(weights.at(layer), std::array<Index, 3>{weights.shape[1], weights.shape[2], weights.shape[3]}));
+    rollout.Add(Slice(weights, layer));
   }
   call.Answer(rollout.result());
 }

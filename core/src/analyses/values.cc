@@ -34,15 +34,6 @@ struct Summands {
   }
 };
 
-template <std::size_t Rank>
-View<const float, Rank - 1> Part(const View<const float, Rank>& view, Index i) {
-  View<const float, Rank - 1> part;
-  part.data = view.at(i);
-  std::copy(view.shape.begin() + 1, view.shape.end(), part.shape.begin());
-  std::copy(view.strides.begin() + 1, view.strides.end(), part.strides.begin());
-  return part;
-}
-
 }  // namespace
 
 /// Option normalize: divided by the largest norm (true, default), or not → [H, T, S]. With out_weight the norms are of
@@ -58,14 +49,14 @@ void AnswerWeightedMap(AnalysisCall& call) {
   Tensor maps({weights.shape[0], weights.shape[1], weights.shape[2]});
   float* to = maps.data();
   for (Index h = 0; h < weights.shape[0]; ++h) {
-    View<const float, 2> carried = Part(values, h);
+    View<const float, 2> carried = Slice(values, h);
     Tensor written;
     if (out_weight) {
       written = TransformedValues(carried, out_weight, h);
       carried = written.view<2>();
     }
     const Matrix map =
-        normalize ? ValueWeighted(Part(weights, h), carried, info) : WeightedNorms(Part(weights, h), carried, info);
+        normalize ? ValueWeighted(Slice(weights, h), carried, info) : WeightedNorms(Slice(weights, h), carried, info);
     for (const double value : map.values()) *to++ = static_cast<float>(value);
   }
   call.Answer(std::move(maps));

@@ -124,12 +124,9 @@ HeadWeights HeadOf(const LayerWeights& layer, Index head) {
   ExpectSizes("k_proj", SizesOf(layer.k), {layer.kv_heads * d, width});
   ExpectSizes("v_proj", SizesOf(layer.v), {layer.kv_heads * dv, width});
   ExpectSizes("o_proj", SizesOf(layer.o), {width, layer.heads * dv});
-  const auto rows = [](const View<const float, 2>& x, Index begin, Index count) {
-    return View<const float, 2>{x.at(begin), {count, x.shape[1]}, x.strides};
-  };
-  return {rows(layer.q, head * d, d),
-          rows(layer.k, group * d, d),
-          rows(layer.v, group * dv, dv),
+  return {Rows(layer.q, head * d, d),
+          Rows(layer.k, group * d, d),
+          Rows(layer.v, group * dv, dv),
           {layer.o.at(0, head * dv), {width, dv}, layer.o.strides},
           layer.norm};
 }

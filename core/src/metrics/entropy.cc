@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "metrics/maps.h"
 #include "metrics/means.h"
 #include "metrics/themes.h"
 
 namespace headlens::metrics {
 namespace {
-
-double Surprise(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
 
 double RowEntropy(const HeadMap& map, Index t) {
   double entropy = 0.0;

@@ -123,7 +123,7 @@ Network LayeredNetwork(const View<const float, 4>& weights, const FlowOptions& o
   const Index layers = weights.shape[0], length = weights.shape[2];
   Network network((layers + 1) * length);
   for (Index l = 0; l < layers; ++l) {
-    const Matrix fused = FuseHeads(metrics::Slice(weights, l), options.fusion, options.discard_ratio, options.info);
+    const Matrix fused = FuseHeads(Slice(weights, l), options.fusion, options.discard_ratio, options.info);
     for (Index i = 0; i < length; ++i) {
       for (Index j = 0; j < length; ++j)
         if (fused(i, j) > 0.0) network.AddEdge((l + 1) * length + i, l * length + j, fused(i, j));

@@ -30,9 +30,8 @@ Products ProductsOf(const View<const float, 3>& contributions, const View<const 
   if (output) ExpectSizes("output", SizesOf(output), {contributions.shape[1], contributions.shape[2]});
   Products products{Matrix(heads, heads), {}, output ? Dot(output, output) : 0.0};
   for (Index a = 0; a < heads; ++a) {
-    const View<const float, 2> c = metrics::Slice(contributions, a);
-    for (Index b = 0; b <= a; ++b)
-      products.heads(a, b) = products.heads(b, a) = Dot(c, metrics::Slice(contributions, b));
+    const View<const float, 2> c = Slice(contributions, a);
+    for (Index b = 0; b <= a; ++b) products.heads(a, b) = products.heads(b, a) = Dot(c, Slice(contributions, b));
     if (output) products.output.push_back(Dot(c, output));
   }
   if (!output) {
@@ -89,7 +88,7 @@ std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> heads, View<c
   for (Index e = 0; e < width && !bias.empty(); ++e)
     output.col(EigenIndex(e)).setConstant(double{bias[static_cast<std::size_t>(e)]});
   for (Index h = 0; h < count; ++h) {
-    z.push_back(ToDense(metrics::Slice(heads, h)));
+    z.push_back(ToDense(Slice(heads, h)));
     output.noalias() += z.back() * weight.middleCols(EigenIndex(h * d), EigenIndex(d)).transpose();
   }
   std::vector<double> squares, with_output;

@@ -9,27 +9,20 @@
 #include <vector>
 
 #include "headlens/metrics.h"
+#include "views.h"
 
 namespace headlens::metrics {
-
-/// Element `i` of the outermost dimension.
-template <class T>
-View<T, 2> Slice(const View<T, 3>& x, Index i) {
-  return {x.at(i), {x.shape[1], x.shape[2]}, {x.strides[1], x.strides[2]}};
-}
-template <class T>
-View<T, 3> Slice(const View<T, 4>& x, Index i) {
-  return {x.at(i), {x.shape[1], x.shape[2], x.shape[3]}, {x.strides[1], x.strides[2], x.strides[3]}};
-}
 
 /// Throws kShape when there are no elements.
 template <class T, std::size_t Rank>
 void ExpectElements(const char* what, const View<T, Rank>& x) {
-  const Shape shape(x.shape.begin(), x.shape.end());
-  if (ElementCount(shape) == 0 || !x) {
-    throw Error(ErrorCode::kShape, std::string(what) + " of shape " + ToString(shape) + " are empty");
+  if (ElementCount(SizesOf(x)) == 0 || !x) {
+    throw Error(ErrorCode::kShape, std::string(what) + " of shape " + ToString(SizesOf(x)) + " are empty");
   }
 }
+
+/// What p adds to an entropy, in nats.
+inline double Surprise(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
 
 /// The heads of weights [H, T, S], each checked.
 inline std::vector<HeadMap> CheckedMaps(const View<const float, 3>& weights, const MapInfo& info) {

@@ -126,8 +126,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
       attention_.Map(layer, h, 0, length, weights.view<2>());
       const Index group = h / (info.heads / info.kv_heads);
       const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
-      AsEigen(metrics::Slice(heads.view<3>(), h)).noalias() =
-          AsEigen(weights.view<2>())(rows_, Eigen::all) * AsEigen(v);
+      AsEigen(Slice(heads.view<3>(), h)).noalias() = AsEigen(weights.view<2>())(rows_, Eigen::all) * AsEigen(v);
     }
     return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(),
                              model_.OutputBias(layer));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The table of metrics: a new one is a function in its theme's file and a line here.
+#include "metrics/maps.h"
 #include "metrics/themes.h"
 #include "words.h"
 
@@ -107,17 +108,14 @@ const Metric& FindMetric(std::string_view name) {
 
 std::vector<std::vector<MetricValue>> HeadMetrics(View<const float, 3> weights, const MapInfo& info,
                                                   std::span<const std::string_view> names) {
-  if (ElementCount(Shape(weights.shape.begin(), weights.shape.end())) == 0 || !weights) {
-    throw Error(ErrorCode::kShape, "weights are empty, expected [H, T, S]");
-  }
+  metrics::ExpectElements("weights", weights);
   std::vector<const Metric*> chosen;
   for (const std::string_view name : names) chosen.push_back(&FindMetric(name));
   if (names.empty())
     for (const Metric& metric : kMetrics) chosen.push_back(&metric);
   std::vector<std::vector<MetricValue>> values;
   for (Index h = 0; h < weights.shape[0]; ++h) {
-    const HeadMap map({weights.at(h), {weights.shape[1], weights.shape[2]}, {weights.strides[1], weights.strides[2]}},
-                      info);
+    const HeadMap map(Slice(weights, h), info);
     values.emplace_back();
     for (const Metric* metric : chosen) values.back().push_back(metric->function(map));
   }

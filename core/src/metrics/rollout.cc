@@ -51,7 +51,7 @@ Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion, double discard
   Matrix fused(length, length);
   if (fusion == HeadFusion::kMin) std::fill(fused.values().begin(), fused.values().end(), 1.0);
   for (Index h = 0; h < heads; ++h) {
-    const HeadMap map(metrics::Slice(weights, h), info);
+    const HeadMap map(Slice(weights, h), info);
     std::vector<bool> valid(static_cast<std::size_t>(length), false);
     for (const Index i : map.rows()) valid[static_cast<std::size_t>(i)] = true;
     for (Index i = 0; i < length; ++i) {

@@ -9,8 +9,6 @@
 namespace headlens {
 namespace {
 
-double Surprise(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
-
 /// Heads with smoothed weights, and the entropy of each of their rows: JS = H(M) − ½ H(A^a) − ½ H(A^b), so that a pair
 /// of rows costs one logarithm a cell.
 class SmoothedHeads {
@@ -24,7 +22,7 @@ class SmoothedHeads {
     for (Index h = 0; h < static_cast<Index>(maps.size()); ++h) {
       for (const Index t : Map(h).rows()) {
         valid_(h, t) = 1.0;
-        for (Index s = 0; s < Map(h).keys(); ++s) entropy_(h, t) += Surprise(Weight(h, t, s));
+        for (Index s = 0; s < Map(h).keys(); ++s) entropy_(h, t) += metrics::Surprise(Weight(h, t, s));
       }
     }
   }
@@ -34,7 +32,7 @@ class SmoothedHeads {
     for (const Index t : Map(a).rows()) {
       if (valid_(b, t) == 0.0) continue;
       double entropy = 0.0;
-      for (Index s = 0; s < Map(a).keys(); ++s) entropy += Surprise((Weight(a, t, s) + Weight(b, t, s)) / 2.0);
+      for (Index s = 0; s < Map(a).keys(); ++s) entropy += metrics::Surprise((Weight(a, t, s) + Weight(b, t, s)) / 2.0);
       sum += std::max(entropy - (entropy_(a, t) + entropy_(b, t)) / 2.0, 0.0);
     }
     return sum;

@@ -10,7 +10,6 @@ using models::CheckLayer;
 using models::CheckRows;
 using models::Kept;
 using models::LoadedModel;
-using models::RowsOf;
 
 struct Decoding::State {
   std::shared_ptr<const LoadedModel> model;
@@ -86,7 +85,7 @@ void Decoding::Map(Index layer, Index head, View<float, 2> weights) const {
 
 Tensor Decoding::Logits(Index row_begin, Index row_end) const {
   CheckRows(row_begin, row_end, rows());
-  return models::LogitsOf(*state_->model, RowsOf(state_->hidden, row_begin, row_end - row_begin));
+  return models::LogitsOf(*state_->model, Rows(state_->hidden.view<2>(), row_begin, row_end - row_begin));
 }
 
 void Decoding::Reset() {

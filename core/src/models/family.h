@@ -11,14 +11,11 @@
 #include <vector>
 
 #include "headlens/model.h"
+#include "headlens/transformer.h"
 #include "models/config.h"
 #include "models/rope.h"
 
 namespace headlens::models {
-
-enum class NormKind { kLayerNorm, kRmsNorm };
-
-enum class Activation { kRelu, kGelu, kGeluTanh, kSwiGlu };
 
 struct Architecture {
   ModelInfo info;

@@ -11,7 +11,6 @@ using models::CheckLayer;
 using models::CheckRows;
 using models::Kept;
 using models::LoadedModel;
-using models::RowsOf;
 
 namespace {
 
@@ -22,7 +21,7 @@ constexpr Index kStripFloats = Index{1} << 20;
 Index PartBegin(Index i, Index n, Index parts) { return i * n / parts; }
 
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
-  const Shape expected = {info.layers, info.heads}, got(options.head_mask.shape.begin(), options.head_mask.shape.end());
+  const Shape expected = {info.layers, info.heads}, got = SizesOf(options.head_mask);
   if (options.head_mask && got != expected) {
     throw Error(ErrorCode::kShape,
                 "head_mask has shape " + ToString(got) + ", expected " + ToString(expected) + " (layers, heads)");
@@ -106,7 +105,7 @@ void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index r
     const Index in_strip = row % strip_rows;
     if (in_strip == 0) {
       const Index count = std::min(strip_rows, rows - row);
-      Map(layer, head, row_begin + row, row_begin + row + count, RowsOf(strip, 0, count));
+      Map(layer, head, row_begin + row, row_begin + row + count, Rows(strip.view<2>(), 0, count));
     }
     const float* weights = strip.view<2>().at(in_strip);
     for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += double{weights[s]};
@@ -127,7 +126,7 @@ Tensor ModelAttention::Logits(Index row_begin, Index row_end) const {
   models::RequireLogits(*state_->model);
   const bool first_only = state_->model->parameters.head->first_row_only;
   CheckRows(row_begin, row_end, first_only ? 1 : state_->length);
-  return models::LogitsOf(*state_->model, RowsOf(state_->hidden, row_begin, row_end - row_begin));
+  return models::LogitsOf(*state_->model, Rows(state_->hidden.view<2>(), row_begin, row_end - row_begin));
 }
 
 Tensor ModelAttention::Logits() const {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "blocks.h"
+
 namespace headlens::models {
 namespace {
 
@@ -53,12 +55,12 @@ Tensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index firs
   const auto length = static_cast<Index>(input.ids.size());
   Tensor hidden({length, info.hidden_size});
   for (Index t = 0; t < length; ++t) {
-    const std::span<float> row = Elements(RowsOf(hidden, t, 1));
+    const std::span<float> row = Elements(Rows(hidden.view<2>(), t, 1));
     p.tokens->CopyRow(input.ids[static_cast<std::size_t>(t)], row);
-    if (p.positions.size() > 0) model.backend.Add(row, Elements(RowsOf(p.positions, first_position + t, 1)));
+    if (p.positions.size() > 0) model.backend.Add(row, Elements(Rows(p.positions.view<2>(), first_position + t, 1)));
     if (p.segments.size() == 0) continue;
     const Index segment = input.segments.empty() ? 0 : input.segments[static_cast<std::size_t>(t)];
-    model.backend.Add(row, Elements(RowsOf(p.segments, segment, 1)));
+    model.backend.Add(row, Elements(Rows(p.segments.view<2>(), segment, 1)));
   }
   return hidden;
 }
@@ -81,10 +83,9 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   const Parameters& p = model.parameters;
   if (!input.image || !input.ids.empty()) throw Error(ErrorCode::kValue, "the model reads an image, not tokens");
   const Shape expected = {info.channels, info.image_size, info.image_size};
-  const Shape got(input.image.shape.begin(), input.image.shape.end());
-  if (got != expected) {
-    throw Error(ErrorCode::kShape, "image has shape " + ToString(got) + ", expected " + ToString(expected) +
-                                       " (channels, image_size, image_size)");
+  if (SizesOf(input.image) != expected) {
+    throw Error(ErrorCode::kShape, "image has shape " + ToString(SizesOf(input.image)) + ", expected " +
+                                       ToString(expected) + " (channels, image_size, image_size)");
   }
   if (!input.padding.empty() || !input.segments.empty()) {
     throw Error(ErrorCode::kValue, "an image has neither padding nor segments");
@@ -92,7 +93,7 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   Tensor hidden({info.max_positions, info.hidden_size});
   std::copy_n(p.cls.data(), info.hidden_size, hidden.data());
   const Tensor patches = CutPatches(info, input.image);
-  model.backend.Linear(patches.view<2>(), *p.patches, RowsOf(hidden, 1, info.max_positions - 1));
+  model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), 1, info.max_positions - 1));
   model.backend.Add(hidden.values(), p.positions.values());
   return hidden;
 }
@@ -114,24 +115,11 @@ void CheckRows(Index row_begin, Index row_end, Index rows) {
 
 void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y) {
   const Architecture& a = model.architecture;
-  if (a.norm == NormKind::kRmsNorm) {
-    model.backend.RmsNorm(x, norm.weight.values(), a.norm_eps, y);
-  } else {
-    model.backend.LayerNorm(x, norm.weight.values(), norm.bias.values(), a.norm_eps, y);
-  }
+  headlens::Normalize(model.backend, a.norm, norm.weight, norm.bias, a.norm_eps, x, y);
 }
 
 void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up) {
-  switch (model.architecture.activation) {
-    case Activation::kRelu:
-      return model.backend.Relu(x.values());
-    case Activation::kGelu:
-      return model.backend.Gelu(x.values(), /*tanh_approximation=*/false);
-    case Activation::kGeluTanh:
-      return model.backend.Gelu(x.values(), /*tanh_approximation=*/true);
-    case Activation::kSwiGlu:
-      return model.backend.SwiGlu(x.values(), up.values());
-  }
+  headlens::Activate(model.backend, model.architecture.activation, x.values(), up.values());
 }
 
 Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights) {
@@ -188,7 +176,7 @@ Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
   }
   Tensor logits = Project(model, hidden, model.decoder());
   for (Index row = 0; p.head->bias.size() > 0 && row < logits.shape()[0]; ++row)
-    model.backend.Add(Elements(RowsOf(logits, row, 1)), p.head->bias.values());
+    model.backend.Add(Elements(Rows(logits.view<2>(), row, 1)), p.head->bias.values());
   return logits;
 }
 
@@ -209,7 +197,7 @@ void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, K
     model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
   }
   const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == index);
-  if (zeroed) std::ranges::fill(Elements(RowsOf(kept.v, options_.zeroed_token, 1)), 0.0f);
+  if (zeroed) std::ranges::fill(Elements(Rows(kept.v.view<2>(), options_.zeroed_token, 1)), 0.0f);
 }
 
 void Pass::FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) const {
@@ -219,7 +207,7 @@ void Pass::FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) 
   }
   if (!model_.architecture.norm_first) Normalize(model_, layer.attention_norm, hidden.view<2>(), hidden.view<2>());
   for (Index t = 0; t < hidden.shape()[0]; t += kStrip)
-    FeedForward(layer, RowsOf(hidden, t, std::min(kStrip, hidden.shape()[0] - t)));
+    FeedForward(layer, Rows(hidden.view<2>(), t, std::min(kStrip, hidden.shape()[0] - t)));
 }
 
 /// hidden ← hidden + feed_forward(hidden), with its norm before or behind.

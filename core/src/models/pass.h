@@ -4,6 +4,7 @@
 #define HEADLENS_SRC_MODELS_PASS_H_
 
 #include "models/family.h"
+#include "views.h"
 
 namespace headlens::models {
 
@@ -15,12 +16,6 @@ struct Kept {
 /// [T, H·d] rows as [1, H, T, d].
 inline View<float, 4> AsHeads(const Tensor& rows, Index heads) {
   return SplitHeads(DenseView(rows.data(), std::array<Index, 3>{1, rows.shape()[0], rows.shape()[1]}), heads);
-}
-
-/// Rows [begin, begin + count) of a matrix.
-inline View<float, 2> RowsOf(const Tensor& matrix, Index begin, Index count) {
-  const View<float, 2> all = matrix.view<2>();
-  return {all.at(begin), {count, all.shape[1]}, all.strides};
 }
 
 /// Throws kValue for a layer or head, or for rows, that are not there.
