@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Named inputs of a problem as the views that the engine takes: types, ranks, layouts and masks.
+/// Named inputs of a problem as the views that the engine takes: types, ranks and layouts.
 #ifndef HEADLENS_SRC_INPUTS_H_
 #define HEADLENS_SRC_INPUTS_H_
 
@@ -69,11 +69,13 @@ struct Qkv {
         key_name(args.Find("key") ? "key" : "query"),
         value_name(args.Find("value") ? "value" : key_name) {}
 };
+
 /// The sizes that masks are measured against.
 struct Sizes {
   Index batch, heads, queries, keys;
   bool batched = true;  ///< whether the caller's tensors have a batch dimension
 };
+
 /// [B, T, D] as the caller laid it out: batch first, step first, or without a batch.
 template <class T>
 View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool batch_first) {
@@ -86,6 +88,7 @@ View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool ba
   if (batch_first) return DenseView(data, std::array<Index, 3>{shape[0], shape[1], shape[2]});
   return {data, {shape[1], shape[0], shape[2]}, {shape[2], shape[1] * shape[2], 1}};
 }
+
 /// [B, H, T, d] of 2 to 4 dimensions, `rank` of them; three are (H, T, d) or (B, T, d).
 View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,
                              bool heads_in_three);

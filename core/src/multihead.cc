@@ -205,8 +205,8 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   problem.scale = inputs.scale.value_or(DefaultScale(config_.head_dim()));
   problem.mask.appended_keys = config_.appended_keys();
   CopyHeads(problem.v, results.v);
-  Place(backend_, inputs.rotary, SplitHeads(q, heads), SplitHeads(Leading(k, length), config_.kv_heads()), inputs.cache,
-        problem);
+  RotateAndCache(backend_, inputs.rotary, SplitHeads(q, heads), SplitHeads(Leading(k, length), config_.kv_heads()),
+                 inputs.cache, problem);
   CopyHeads(problem.q, results.q);
   CopyHeads(SplitHeads(View<const float, 3>(k), config_.kv_heads()), results.k);
 

@@ -7,6 +7,7 @@
 
 #include "headlens/safetensors.h"
 #include "operations/registry.h"
+#include "words.h"
 
 namespace headlens {
 namespace {
@@ -16,10 +17,9 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 [[noreturn]] void RefuseTensor(const OperationKind& kind, std::string_view name) {
-  std::string known;
-  for (const std::string& input : kind.inputs) known += (known.empty() ? "" : ", ") + input;
+  std::string known = Joined(kind.inputs);
   if (!kind.parameters.empty()) known += ", and parameters such as " + kind.parameters.front();
-  throw Error(ErrorCode::kOption, "unknown tensor \"" + std::string(name.substr(0, 80)) + "\"; known here: " + known);
+  throw Error(ErrorCode::kOption, "unknown tensor " + Quoted(name) + "; known here: " + known);
 }
 
 }  // namespace

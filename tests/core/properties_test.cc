@@ -701,7 +701,7 @@ void CheckDecoding(const Backend& backend, Random& random, Index chunk, Index ca
   AttentionProblem p = r.problem;
   const View<float, 4> q = SplitHeads(whole_q.view<3>(), n.heads), k = SplitHeads(whole_k.view<3>(), n.groups);
   p.q = q, p.k = k;
-  Place(backend, rotary, q, k, nullptr, p);
+  RotateAndCache(backend, rotary, q, k, nullptr, p);
   const AllResults whole = Solve(backend, p);
   if (RoundingDecides(r, whole)) return;
 
@@ -721,7 +721,7 @@ void CheckDecoding(const Backend& backend, Random& random, Index chunk, Index ca
     step.v = part(r.v, n.groups);
     step.k = part(step_k, n.groups);
     const View<float, 4> new_k = part(step_k, n.groups);
-    Place(backend, rotary, part(step_q, n.heads), new_k, &cache, step);
+    RotateAndCache(backend, rotary, part(step_q, n.heads), new_k, &cache, step);
     CHECK(cache.length() == first + count);
     // Masks speak of the kept keys.
     const auto keep = [&](auto& view, std::size_t dim) {

@@ -144,7 +144,8 @@ Index KvHead(const AttentionProblem& problem, Index h);
 Index QueryPosition(const AttentionProblem& problem, Index t);
 Index KeyPosition(const AttentionProblem& problem, Index s);
 
-/// Whether a cell is masked. The definition that every backend agrees with.
+/// Whether a cell is masked. The definition that every backend agrees with, for a few cells: each call looks at all of
+/// the problem's masks.
 bool IsMasked(const AttentionProblem& problem, Index b, Index h, Index t, Index s);
 
 }  // namespace headlens

@@ -22,8 +22,7 @@ namespace headlens {
 /// Called now and then with the fraction that is done; false stops the work.
 using ProgressCallback = std::function<bool(double done)>;
 
-// --- How alike heads are
-// -----------------------------------------------------------------------------------------------
+// How alike heads are
 
 /// Jensen–Shannon divergence between the heads of weights [H, T, S], in nats, summed over the rows that are valid in
 /// both (Clark et al. 2019, head_distances.py): JS(a,b) = Σ_i ½[KL(A^a_i‖M_i) + KL(A^b_i‖M_i)], M = (A^a + A^b)/2, of
@@ -31,8 +30,7 @@ using ProgressCallback = std::function<bool(double done)>;
 /// valid rows sum to 1 and 0 ≤ smoothing ≤ 1.
 Matrix JensenShannon(View<const float, 3> weights, const MapInfo& info = {}, double smoothing = 0.001);
 
-// --- What weights carry
-// ------------------------------------------------------------------------------------------------
+// What weights carry
 
 /// Value-weighted map of one head: A[i,j]·‖v_j‖ / max_j ‖v_j‖ (CircuitsVis), the maximum over all keys that a valid row
 /// may look at. weights [T, S], values [S, dv] → [T, S]; zeros when all values are. Throws kValue when one of those
@@ -84,8 +82,7 @@ Matrix ValueZeroing(Index queries, Index keys, Index width, const ZeroedForward&
 Matrix ValueZeroing(const AttentionSummands& layer, std::span<const float> bias = {},
                     View<const float, 2> residual = {});
 
-// --- How layers combine
-// ------------------------------------------------------------------------------------------------
+// How layers combine
 
 enum class HeadFusion { kMean, kMax, kMin };
 
@@ -131,8 +128,7 @@ struct FlowOptions {
 std::optional<Matrix> AttentionFlow(View<const float, 4> weights, const FlowOptions& options = {},
                                     const ProgressCallback& progress = {});
 
-// --- What is lost without a head
-// ---------------------------------------------------------------------------------------
+// What is lost without a head
 
 struct HeadImportance {
   std::optional<double> output_change;  ///< ‖out − out without the head‖ / ‖out‖ = ‖c_h‖ / ‖out‖ (M16, by ablation)

@@ -40,8 +40,8 @@ void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x,
 
 /// Turns `q` and `k` in place, appends `k` and problem.v to `cache`, and lets the problem attend to all that it keeps:
 /// sets k, v and the offsets of `problem`, and its window where the cache rolls. Either may be absent.
-void Place(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
-           KvCache* cache, AttentionProblem& problem);
+void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
+                    KvCache* cache, AttentionProblem& problem);
 
 }  // namespace headlens
 

@@ -112,7 +112,8 @@ void* AllocateAligned(std::size_t bytes);
 /// Alignment of everything the library allocates, in bytes: a cache line, and the widest vector there is.
 inline constexpr std::size_t kAlignment = 64;
 
-/// Owned, 64-byte aligned array of trivial elements; not initialised.
+/// Owned, 64-byte aligned array of trivial elements; not initialised. A size that comes from outside is an
+/// ElementCount: only then do its bytes fit std::size_t.
 template <class T>
 class Buffer {
  public:

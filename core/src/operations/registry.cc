@@ -3,6 +3,7 @@
 
 #include "masks/mask_set.h"
 #include "positions/bias_table.h"
+#include "words.h"
 
 namespace headlens {
 namespace {
@@ -64,13 +65,10 @@ const std::vector<OperationKind>& Operations() {
 }  // namespace
 
 const OperationKind& FindOperation(std::string_view name) {
-  std::string known;
-  for (const OperationKind& kind : Operations()) {
+  for (const OperationKind& kind : Operations())
     if (kind.name == name) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(kind.name);
-  }
   throw Error(ErrorCode::kOption,
-              "unknown operation \"" + std::string(name.substr(0, 80)) + "\", expected one of: " + known);
+              "unknown operation " + Quoted(name) + ", expected one of: " + Joined(Operations(), &OperationKind::name));
 }
 
 }  // namespace headlens

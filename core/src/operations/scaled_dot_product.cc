@@ -69,7 +69,7 @@ class ScaledDotProduct : public Operation {
       const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k);
       problem.q = turned_q;
       problem.k = own_k = turned_k;
-      Place(*options.backend, options.rotary, turned_q, turned_k, past.cache(), problem);
+      RotateAndCache(*options.backend, options.rotary, turned_q, turned_k, past.cache(), problem);
     }
     AttentionResults results = set.Attention(problem.v.shape[3]);
     if (!results.output) results.output = set.PerHead("output", problem.q.shape[2], problem.v.shape[3]);

@@ -44,8 +44,8 @@ void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x,
   }
 }
 
-void Place(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
-           KvCache* cache, AttentionProblem& problem) {
+void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
+                    KvCache* cache, AttentionProblem& problem) {
   const Index past = cache ? cache->length() : 0;
   const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
   if (rotary) {
