@@ -120,6 +120,7 @@ MultiheadAttention::MultiheadAttention(const MultiheadConfig& config, const Stat
 }
 
 Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
+  Validate(config);
   const Index d = config.embed_dim, kv = config.kv_dim();
   return 2 * d * d + kv * (config.key_width() + config.value_width()) + (config.bias ? 2 * d + 2 * kv : 0) +
          (config.add_bias_kv ? 2 * kv : 0);

@@ -74,7 +74,7 @@ class MultiheadAttention {
 
   const MultiheadConfig& config() const { return config_; }
 
-  /// As PyTorch counts them: 4·D² + 4·D with biases and equal widths.
+  /// As PyTorch counts them: 4·D² + 4·D with biases and equal widths. Throws as Validate.
   static Index ParameterCount(const MultiheadConfig& config);
 
   void Forward(const MultiheadInputs& inputs, const MultiheadResults& results) const;
