@@ -65,13 +65,13 @@ bool IsStage(std::string_view name) {
 
 void ReadStages(OptionReader& reader, bool with_memory, CommonOptions& options) {
   constexpr std::string_view kMemory = "memory_", kPresent = "present_";
-  std::string known = Joined(kStages);
-  if (with_memory) known += "; but for the present_ ones also with memory_ before them";
   for (const std::string& stage : reader.Names("stages")) {
     const bool of_memory = with_memory && stage.starts_with(kMemory);
     const std::string name = of_memory ? stage.substr(kMemory.size()) : stage;
     if (!IsStage(name) || (of_memory && name.starts_with(kPresent))) {
-      throw Error(ErrorCode::kOption, "stages names " + Quoted(stage) + ", expected some of: " + known);
+      throw Error(ErrorCode::kOption,
+                  "stages names " + Quoted(stage) + ", expected some of: " + Joined(kStages) +
+                      (with_memory ? "; but for the present_ ones also with memory_ before them" : ""));
     }
     (of_memory ? options.memory_stages : options.stages).insert(name);
   }
@@ -107,7 +107,7 @@ MultiheadConfig ReadHeads(OptionReader& reader) {
 }  // namespace
 
 const json* OptionReader::Find(const char* name) {
-  known_.insert(name);
+  known_.push_back(name);
   const auto it = options_.find(name);
   return it == options_.end() || it->is_null() ? nullptr : &*it;
 }
@@ -178,8 +178,9 @@ std::vector<std::string> OptionReader::Names(const char* name) {
 
 void OptionReader::RejectUnknown() const {
   for (const auto& [name, value] : options_.items()) {
-    if (known_.contains(name)) continue;
-    throw Error(ErrorCode::kOption, "unknown option " + Quoted(name) + "; known here: " + Joined(known_));
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    const std::set<std::string_view> known(known_.begin(), known_.end());
+    throw Error(ErrorCode::kOption, "unknown option " + Quoted(name) + "; known here: " + Joined(known));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,7 @@
 
 namespace headlens {
 
-/// Reads options one by one; what nobody asked for is unknown.
+/// Reads options one by one; what nobody asked for is unknown. Names are literals: they are kept.
 class OptionReader {
  public:
   explicit OptionReader(nlohmann::json options) : options_(std::move(options)) {}
@@ -39,10 +40,10 @@ class OptionReader {
 
   template <class E>
   E Choice(const char* name, E fallback, std::initializer_list<std::pair<std::string_view, E>> choices) {
-    return Choice(name, fallback, std::vector(choices));
+    return Choice(name, fallback, std::span(choices.begin(), choices.size()));
   }
   template <class E>
-  E Choice(const char* name, E fallback, const std::vector<std::pair<std::string_view, E>>& choices) {
+  E Choice(const char* name, E fallback, std::span<const std::pair<std::string_view, E>> choices) {
     const nlohmann::json* value = Find(name);
     if (!value) return fallback;
     for (const auto& [text, choice] : choices)
@@ -58,7 +59,7 @@ class OptionReader {
   [[noreturn]] void Refuse(const char* name, const std::string& expected) const;
 
   nlohmann::json options_;
-  std::set<std::string, std::less<>> known_;
+  std::vector<std::string_view> known_;
 };
 
 /// The options that every operation shares.

@@ -109,7 +109,7 @@ Normalizer ReadNormalizer(OptionReader& options, Arguments& args, Index heads) {
   std::vector<std::pair<std::string_view, NormalizerKind>> kinds;
   for (const NormalizerRule* rule : NormalizerRules()) kinds.emplace_back(rule->name, rule->kind);
   Normalizer normalizer;
-  normalizer.kind = options.Choice("normalizer", NormalizerKind::kSoftmax, kinds);
+  normalizer.kind = options.Choice("normalizer", NormalizerKind::kSoftmax, std::span(std::as_const(kinds)));
   normalizer.temperature = options.Single("temperature", 1.0f);
   normalizer.top_k = options.Count("top_k", 0, 1);
   normalizer.sigmoid_bias = options.Single("sigmoid_bias", 0.0f);
