@@ -22,6 +22,13 @@ export default tseslint.config(
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly", setInterval: "readonly", clearInterval: "readonly" } },
   },
   {
+    // Run in Node and in pages alike.
+    files: ["tests/bench/*.mjs"],
+    languageOptions: {
+      globals: { performance: "readonly", setTimeout: "readonly", TextEncoder: "readonly", File: "readonly" },
+    },
+  },
+  {
     files: ["tests/package/fixtures/**/*.js"],
     languageOptions: { globals: { document: "readonly" } },
   },

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens bench: how fast the layer runs here, and how near to what this machine can do.
+/// headlens bench: how fast each workload runs here, and how near to what this machine can do.
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <regex>
@@ -11,9 +14,11 @@
 #include <vector>
 
 #include "bench/limit.h"
-#include "bench/workload.h"
+#include "bench/run.h"
+#include "bench/workloads.h"
 #include "benchmark/benchmark.h"
 #include "cli/commands.h"
+#include "cli/model_folder.h"
 #include "headlens/backend.h"
 #include "headlens/version.h"
 #include "nlohmann/json.hpp"
@@ -21,38 +26,87 @@
 namespace headlens::cli {
 namespace {
 
-using bench::LayerRun;
-using bench::Workload;
+using bench::Row;
+using bench::Run;
 
 struct BenchOptions {
-  std::string filter, backend = "simd";
-  bool json = false, paced = false;
-  double seconds = 0.5;
-  int repetitions = 1;
+  std::string filter, backend = "simd", target, model;
+  bool json = false, paced = false, sweep = false;
+  double seconds = 0.1;
+  int repetitions = 5;
 };
 
-/// A workload with or without the maps of every head: "bert/maps", "bert/no_maps".
-struct Row {
-  std::string name;
-  const Workload* workload;
-  bool maps;
-};
+/// Said before anything is measured.
+void ExpectModel(const Row& row) try { ReadInfo(row.model.folder); } catch (const InputError& error) {
+  throw InputError(row.name + ": " + error.what() + " (--model says where it is)");
+}
 
-std::vector<Row> Rows(const std::string& filter) {
-  std::vector<Row> rows;
+std::vector<Row> ChosenRows(const BenchOptions& options) {
+  std::vector<Row> chosen;
   std::string known;
-  for (const Workload& workload : bench::Workloads())
-    for (const bool maps : {true, false}) {
-      const std::string name = std::string(workload.name) + (maps ? "/maps" : "/no_maps");
-      known += " " + name;
-      try {
-        if (std::regex_search(name, std::regex(filter))) rows.push_back({name, &workload, maps});
-      } catch (const std::regex_error& error) {
-        throw InputError("--filter: not a regular expression: " + std::string(error.what()));
-      }
+  for (Row& row : options.sweep ? bench::Sweeps() : bench::Workloads()) {
+    known += " " + row.name;
+    if (!row.model.folder.empty() && !options.model.empty()) row.model.folder = options.model;
+    try {
+      if (std::regex_search(row.name, std::regex(options.filter))) chosen.push_back(std::move(row));
+    } catch (const std::regex_error& error) {
+      throw InputError("--filter: not a regular expression: " + std::string(error.what()));
     }
-  if (rows.empty()) throw InputError("--filter " + filter + ": matches none of" + known);
-  return rows;
+  }
+  if (chosen.empty()) throw InputError("--filter " + options.filter + ": matches none of" + known);
+  for (const Row& row : chosen)
+    if (!row.model.folder.empty()) ExpectModel(row);
+  return chosen;
+}
+
+/// One row at a time is in memory: Google Benchmark comes back to a row several times before it goes on to the next.
+class Runs {
+ public:
+  explicit Runs(const Backend& backend) : backend_(backend) {}
+
+  Run& Of(const Row& row) {
+    if (run_ == nullptr || name_ != row.name) {
+      run_.reset();
+      run_ = bench::MakeRun(row, backend_, LoadModelFolder);
+      name_ = row.name;
+    }
+    return *run_;
+  }
+
+ private:
+  const Backend& backend_;
+  std::string name_;
+  std::unique_ptr<Run> run_;
+};
+
+double PeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024.0;
+}
+
+/// The most memory that a process with this row alone ever has: the program, inputs, parameters, one call. 0 where that
+/// cannot be told.
+double PeakBytesAlone(const Row& row, const Backend& backend) {
+  int ends[2];
+  if (pipe(ends) != 0) return 0.0;
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = 1;
+    try {
+      Runs(backend).Of(row).Call();
+      const double peak = PeakBytes();
+      status = write(ends[1], &peak, sizeof(peak)) == sizeof(peak) ? 0 : 1;
+    } catch (...) {  // the row itself will say it
+    }
+    _exit(status);
+  }
+  close(ends[1]);
+  double peak = 0.0;
+  if (child < 0 || read(ends[0], &peak, sizeof(peak)) != sizeof(peak)) peak = 0.0;
+  close(ends[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return peak;
 }
 
 /// Adds to each row how near it came to the limit, in percent.
@@ -76,28 +130,41 @@ class WithLimit : public Reporter {
   double limit_;
 };
 
-void Register(const Row& row, const std::string& backend) {
-  const auto run = [row, &chosen = FindBackend(backend)](benchmark::State& state) {
-    const LayerRun layer(*row.workload, chosen);
-    for (auto _ : state) layer.Forward(row.maps);
-    state.counters["FLOPS"] =
-        benchmark::Counter(row.workload->operations(), benchmark::Counter::kIsIterationInvariantRate);
+void Register(const Row& row, const std::string& backend, const std::shared_ptr<Runs>& runs, double peak) {
+  const auto measure = [row, runs, peak](benchmark::State& state) {
+    Run& run = runs->Of(row);
+    for (auto _ : state) run.Call();
+    using benchmark::Counter;
+    state.counters["FLOPS"] = Counter(row.operations(), Counter::kIsIterationInvariantRate);
+    if (row.bytes() > 0) state.counters["bytes_per_second"] = Counter(row.bytes(), Counter::kIsIterationInvariantRate);
+    state.counters["peak_bytes"] = Counter(peak, Counter::kDefaults, Counter::kIs1024);
   };
-  benchmark::RegisterBenchmark((row.name + "/" + backend).c_str(), run)->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark((row.name + "/" + backend).c_str(), measure)
+      ->Unit(benchmark::kMicrosecond)
+      ->UseRealTime()
+      ->ComputeStatistics("min", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); });
 }
 
 /// Google Benchmark takes its settings from a command line alone, and keeps the program's name.
 void SetUpLibrary(const BenchOptions& options) {
-  static char name[] = "headlens";
-  std::string seconds = "--benchmark_min_time=" + std::to_string(options.seconds);
-  std::string repetitions = "--benchmark_repetitions=" + std::to_string(options.repetitions);
-  char* argv[] = {name, seconds.data(), repetitions.data(), nullptr};
-  int argc = 3;
-  benchmark::Initialize(&argc, argv);
+  std::vector<std::string> words = {"headlens", "--benchmark_min_time=" + std::to_string(options.seconds),
+                                    "--benchmark_min_warmup_time=" + std::to_string(options.seconds),
+                                    "--benchmark_repetitions=" + std::to_string(options.repetitions)};
+  if (!options.json && options.repetitions > 1) words.push_back("--benchmark_display_aggregates_only=true");
+  static std::vector<std::string> kept;
+  kept = std::move(words);
+  std::vector<char*> argv;
+  for (std::string& word : kept) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  argv.push_back(nullptr);
+  benchmark::Initialize(&argc, argv.data());
 }
 
 void RunAll(const BenchOptions& options) {
-  for (const Row& row : Rows(options.filter)) Register(row, options.backend);
+  const Backend& backend = FindBackend(options.backend);
+  const std::vector<Row> rows = ChosenRows(options);
+  const auto runs = std::make_shared<Runs>(backend);
+  for (const Row& row : rows) Register(row, options.backend, runs, PeakBytesAlone(row, backend));
   SetUpLibrary(options);
   const double limit = bench::MultiplyAddLimit();
   benchmark::AddCustomContext("headlens_version", Version());
@@ -116,51 +183,87 @@ void RunAll(const BenchOptions& options) {
 }
 
 /// Seconds of each of `count` calls.
-std::vector<double> Time(const LayerRun& layer, bool maps, int count) {
+std::vector<double> Time(Run& run, int count) {
   std::vector<double> seconds;
   for (int i = 0; i < count; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    layer.Forward(maps);
+    run.Call();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return seconds;
 }
 
-/// Takes turns with another program: for each line "NAME COUNT" of the standard input, times so many calls of that row
-/// and answers with one line {"name", "seconds": [one for each call]}; for the line "limit", with
-/// {"multiply_add_limit_gflops"}.
-void RunPaced(const BenchOptions& options) {
-  constexpr int kMaxCalls = 1'000'000;
-  const std::vector<Row> rows = Rows(options.filter);
-  std::vector<std::unique_ptr<LayerRun>> layers(rows.size());
-  for (std::string line; std::getline(std::cin, line);) {
-    if (line == "limit") {
-      std::cout << nlohmann::json{{"multiply_add_limit_gflops", bench::MultiplyAddLimit() * 1e-9}} << std::endl;
-      continue;
-    }
+/// The answer to one line of another program's.
+class Pace {
+ public:
+  explicit Pace(const BenchOptions& options) : rows_(ChosenRows(options)), runs_(FindBackend(options.backend)) {}
+
+  nlohmann::json Answer(const std::string& line) {
+    if (line == "limit") return {{"multiply_add_limit_gflops", bench::MultiplyAddLimit() * 1e-9}};
+    if (line == "memory") return {{"peak_bytes", PeakBytes()}};
     std::istringstream words(line);
     std::string name;
-    int count = 0;
-    const bool read = words >> name >> count && count > 0 && count <= kMaxCalls;
-    const auto row = std::find_if(rows.begin(), rows.end(), [&name](const Row& r) { return r.name == name; });
-    if (!read || row == rows.end())
-      throw InputError("standard input: expected NAME COUNT, got \"" + line.substr(0, 80) + "\"");
-    std::unique_ptr<LayerRun>& layer = layers[static_cast<std::size_t>(row - rows.begin())];
-    if (!layer) layer = std::make_unique<LayerRun>(*row->workload, FindBackend(options.backend));
-    std::cout << nlohmann::json{{"name", name}, {"seconds", Time(*layer, row->maps, count)}} << std::endl;
+    words >> name;
+    const bool look = name == "look";
+    if (look) words >> name;
+    const auto row = std::find_if(rows_.begin(), rows_.end(), [&name](const Row& r) { return r.name == name; });
+    if (row == rows_.end()) Refuse(line);
+    return look ? Look(*row, words) : Seconds(*row, words, line);
   }
+
+ private:
+  [[noreturn]] static void Refuse(const std::string& line) {
+    throw InputError("standard input: expected NAME COUNT, got \"" + line.substr(0, 80) + "\"");
+  }
+
+  nlohmann::json Seconds(const Row& row, std::istringstream& words, const std::string& line) {
+    constexpr int kMaxCalls = 1'000'000;
+    int count = 0;
+    if (!(words >> count) || count < 1 || count > kMaxCalls) Refuse(line);
+    return {{"name", row.name}, {"seconds", Time(runs_.Of(row), count)}};
+  }
+
+  nlohmann::json Look(const Row& row, std::istringstream& words) {
+    std::vector<Index> rows;
+    for (Index i = 0; words >> i;) rows.push_back(i);
+    Run& run = runs_.Of(row);
+    run.Call();
+    const bench::Sample sample = run.Look(rows);
+    return {{"name", row.name}, {"output", sample.output}, {"maps", sample.maps}};
+  }
+
+  std::vector<Row> rows_;
+  Runs runs_;
+};
+
+/// Takes turns with another program: for each line "NAME COUNT" of the standard input, times so many calls of that row
+/// and answers with one line {"name", "seconds": [one for each call]}; for "look NAME ROW…", with the results of one
+/// call for those queries; for "limit", with {"multiply_add_limit_gflops"}; for "memory", with {"peak_bytes"}.
+void RunPaced(const BenchOptions& options) {
+  Pace pace(options);
+  for (std::string line; std::getline(std::cin, line);) std::cout << pace.Answer(line) << std::endl;
+}
+
+void Bench(const BenchOptions& options) {
+  if (!options.target.empty()) UseSimdTarget(options.target);
+  options.paced ? RunPaced(options) : RunAll(options);
 }
 
 }  // namespace
 
 void AddBench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Measure the multi-head layer on one thread");
+  CLI::App* command = app.add_subcommand("bench", "Measure layers, attention, maps and models");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("--filter", options->filter, "Only rows whose name matches, such as bert or tutorial/maps")
+  command->add_option("--filter", options->filter, "Only rows whose name matches, such as bert or core|gqa")
       ->type_name("REGEX");
   AddBackendOption(*command, options->backend);
+  command->add_option("--target", options->target, "Use this instruction set; `headlens info` lists them")
+      ->type_name("NAME");
+  command->add_option("--model", options->model, "Where the built-in model is, instead of web/models/tiny")
+      ->type_name("DIR");
+  command->add_flag("--sweep", options->sweep, "Attention at many lengths and head widths, instead of the workloads");
   command->add_flag("--json", options->json, "Print Google Benchmark's JSON");
-  command->add_option("--seconds", options->seconds, "Least time for each row")
+  command->add_option("--seconds", options->seconds, "Least time for each repetition, and of the warm-up before it")
       ->check(CLI::Range(0.001, 3600.0))
       ->type_name("SECONDS");
   command->add_option("--repetitions", options->repetitions, "How often each row is measured")
@@ -168,7 +271,7 @@ void AddBench(CLI::App& app) {
       ->type_name("N");
   command->add_flag("--paced", options->paced,
                     "Time \"ROW COUNT\" for each line of the standard input, to take turns with another program");
-  command->callback([options] { options->paced ? RunPaced(*options) : RunAll(*options); });
+  command->callback([options] { Bench(*options); });
 }
 
 }  // namespace headlens::cli

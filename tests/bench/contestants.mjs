@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who takes part. A contestant is { name, variant?, round(calls) → seconds per call, result() → { output, maps? } or null, close() };
- * makers are given the workload, its data and whether maps are wanted.
+ * Who takes part, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows) → Promise of
+ * { output?, maps? } for those queries, close() }; makers are given a job { row, data } and `host`: { load, peer(name) → module,
+ * tokenizer() → text }, what differs between Node and a page.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { performance } from "node:perf_hooks";
-import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { load } from "../../dist/node.js";
-import { readSafetensors, writeSafetensors } from "../safetensors.ts";
-import { kVariants, modelOf } from "./onnx.mjs";
+import { modelOf, scoreBytes, variantsOf } from "./onnx.mjs";
+import { idsOf, modelSource, pickRows } from "./workloads.mjs";
 
-const kProgram = fileURLToPath(new URL("../../build/native/headlens", import.meta.url));
+/** Scores that take more are left alone: a WebAssembly memory ends at 4 GiB, and this machine is not to be filled either. */
+const kMostScoreBytes = { "onnxruntime-web": 2 ** 31, "onnxruntime-node": 2 ** 32 };
+
+/** In WebAssembly GroupQueryAttention takes 8 s and more for more than that, where other graphs take one. */
+const kMostGroupQueryScores = 2 ** 23;
 
 async function timed(calls, call) {
   const start = performance.now();
@@ -24,103 +20,120 @@ async function timed(calls, call) {
 }
 
 /** V8 swaps optimised WebAssembly in between calls, once its background compile is done: so call, and give it time. */
-async function warmUp(contestant) {
+export async function warmUp(contestant) {
   const end = performance.now() + 600;
-  while (performance.now() < end) {
-    await contestant.round(3);
-    await sleep(5);
-  }
+  let calls = 1;
+  do {
+    const seconds = await contestant.round(calls);
+    calls = Math.max(1, Math.min(50, Math.floor(0.01 / seconds)));
+    await new Promise((resolve) => setTimeout(resolve, Math.min(5, 1000 * seconds)));
+  } while (performance.now() < end);
   return contestant;
 }
 
+/** What a call of each kind is to a user of the npm package: a function without arguments that returns { output?, maps? }. */
+const calls = {
+  layer(engine, { row, data }) {
+    const layer = engine.multiheadAttention({ embedDim: row.width, numHeads: row.heads, batchFirst: true });
+    layer.loadStateDict(data.state);
+    const options = { isCausal: row.causal, needWeights: row.maps, averageAttnWeights: false };
+    return () => {
+      const { output, weights: maps } = layer.forward(data.x, undefined, undefined, options);
+      return { output, maps };
+    };
+  },
+  core(engine, { row, data: { q, k, v } }) {
+    const options = { isCausal: row.causal, enableGqa: row.heads !== row.kv_heads };
+    return () => engine.scaledDotProductAttention(q, k, v, options);
+  },
+  async map(engine, { row }, host) {
+    const model = await engine.loadModel(modelSource(row, await host.tokenizer()));
+    const seen = model.attend(idsOf(row));
+    const options = row.pool ? { pool: [row.pool, row.pool] } : { rows: [0, row.rows] };
+    return () => ({ maps: seen.map(0, 0, options) });
+  },
+  async model(engine, { row }, host) {
+    const model = await engine.loadModel(modelSource(row, await host.tokenizer()));
+    const ids = idsOf(row);
+    return () => {
+      using seen = model.attend(ids);
+      const maps = [];
+      for (let layer = 0; layer < row.model.layers; ++layer)
+        for (let head = 0; head < row.model.heads; ++head) maps.push(seen.map(layer, head));
+      return { maps: maps.at(-1) };
+    };
+  },
+  async decode(engine, { row }, host) {
+    const model = await engine.loadModel(modelSource(row, await host.tokenizer()));
+    const ids = idsOf(row);
+    return () => {
+      using decoding = model.startDecoding();
+      let step;
+      for (const id of ids) step = decoding.step([id]);
+      return { output: { data: step.logits.data, shape: [step.logits.data.length, 1] } };
+    };
+  },
+};
+
 /** The npm package, as its users call it. */
-export async function ours(simd, { workload, data, maps }) {
-  const engine = await load({ simd });
-  const layer = engine.multiheadAttention({ embedDim: workload.width, numHeads: workload.heads, batchFirst: true });
-  layer.loadStateDict(data.state);
-  const options = { needWeights: maps, averageAttnWeights: false };
+export async function ours(simd, job, host) {
+  const engine = await host.load({ simd });
+  const call = await calls[job.row.kind](engine, job, host);
   let last;
-  const call = () => { last = layer.forward(data.x, undefined, undefined, options); };
   return warmUp({
     name: `headlens wasm ${simd}`,
     // Not awaited call by call: ours returns at once what onnxruntime promises.
-    round: async (calls) => {
+    async round(count) {
       const start = performance.now();
-      for (let i = 0; i < calls; ++i) call();
-      return (performance.now() - start) / 1000 / calls;
+      for (let i = 0; i < count; ++i) {
+        last = undefined;
+        last = call();
+      }
+      return (performance.now() - start) / 1000 / count;
     },
-    result: () => ({ output: last.output.data, maps: last.weights?.data }),
+    look: async (rows) => lookAt(last, rows),
+    peakBytes: () => engine.heapBytes(),
     close: () => engine.dispose(),
   });
 }
 
-async function session(ort, name, provider, variant, { workload, data, maps }) {
-  const model = modelOf(workload, variant, maps, data.onnx);
-  if (!model) return null;
-  const runner = await ort.InferenceSession.create(model, {
-    executionProviders: [provider], graphOptimizationLevel: "all", intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3,
+function lookAt({ output, maps }, rows) {
+  return { output: output && pickRows(output, rows), maps: maps && pickRows(maps, rows) };
+}
+
+/** onnxruntime with one graph. Throws what it throws. */
+export async function onnxruntime(name, variant, { row, data }, host) {
+  const ort = await host.peer(name);
+  const { model, feeds: inputs, result = (output) => output, maps = row.maps && "maps" } = modelOf(row, variant, data);
+  const session = await ort.InferenceSession.create(model, {
+    executionProviders: [name === "onnxruntime-web" ? "wasm" : "cpu"], graphOptimizationLevel: "all", intraOpNumThreads: 1,
+    interOpNumThreads: 1, logSeverityLevel: 4,
   });
-  const feeds = { x: new ort.Tensor("float32", data.x.data, data.x.shape) };
+  const feeds = {};
+  for (const [input, { data: values, shape }] of Object.entries(inputs)) feeds[input] = new ort.Tensor("float32", values, shape);
+  const tensor = (output) => output && { data: output.data, shape: [...output.dims] };
   let last;
-  return warmUp({
+  return {
     name, variant,
-    round: (calls) => timed(calls, async () => { last = await runner.run(feeds); }),
-    result: () => ({ output: last.y.data, maps: last.maps?.data }),
-    close: () => runner.release(),
-  });
-}
-
-/** onnxruntime with each graph that it can run; the caller takes the fastest. */
-export async function peers(kind, job) {
-  const ort = await import(kind);
-  if (kind === "onnxruntime-web") ort.env.wasm.numThreads = 1;
-  const provider = kind === "onnxruntime-web" ? "wasm" : "cpu";
-  const sessions = [];
-  for (const variant of kVariants) sessions.push(await session(ort, kind, provider, variant, job));
-  return sessions.filter(Boolean);
-}
-
-/** What `headlens attend` makes of the workload. */
-function attend(backend, { workload, data, maps }) {
-  const folder = mkdtempSync(join(tmpdir(), "headlens-bench-"));
-  try {
-    const options = JSON.stringify({
-      embed_dim: workload.width, num_heads: workload.heads, batch_first: true,
-      need_weights: maps, average_attn_weights: false,
-    });
-    const [path, out] = [join(folder, "case.safetensors"), join(folder, "result.safetensors")];
-    writeFileSync(path, writeSafetensors({ query: data.x, ...data.state }, { op: "multihead_attention", options }));
-    const { status, stderr } = spawnSync(kProgram, ["attend", path, "--out", out, "--backend", backend], { encoding: "utf8" });
-    if (status !== 0) throw new Error(stderr);
-    const { tensors } = readSafetensors(out);
-    return { output: tensors.get("output").data, maps: tensors.get("weights")?.data };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/** The same problem in double precision: what all are held against. */
-export const reference = (job) => attend("reference", job);
-
-/** The native library in a process of its own, which times rounds when told to. */
-export async function native(job) {
-  const row = `${job.workload.name}/${job.maps ? "maps" : "no_maps"}`;
-  const child = spawn(kProgram, ["bench", "--paced", "--filter", `^${row}$`], { stdio: ["pipe", "pipe", "inherit"] });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ask = async (line) => {
-    child.stdin.write(`${line}\n`);
-    const { value, done } = await lines.next();
-    if (done) throw new Error("headlens bench ended");
-    return JSON.parse(value);
-  };
-  return warmUp({
-    name: "headlens native",
-    round: async (calls) => {
-      const { seconds } = await ask(`${row} ${calls}`);
-      return seconds.reduce((sum, second) => sum + second, 0) / calls;
+    round: (count) => timed(count, async () => {
+      last = undefined;
+      last = await session.run(feeds);
+    }),
+    async look(rows) {
+      const output = last.output && result(tensor(last.output));
+      return lookAt({ output, maps: maps && tensor(last[maps]) }, rows);
     },
-    limit: async () => (await ask("limit")).multiply_add_limit_gflops,
-    result: () => attend("simd", job),
-    close: () => child.stdin.end(),
-  });
+    close: () => session.release(),
+  };
+}
+
+/** The graphs that the peer can be given for this row, and why not others: { variants, skipped }. */
+export function graphsFor(name, row) {
+  const isSlow = (variant) => name === "onnxruntime-web" && variant === "GroupQueryAttention" &&
+    row.heads * row.queries * row.keys > kMostGroupQueryScores;
+  const all = variantsOf(row).filter((variant) => !isSlow(variant));
+  const needed = row.kind === "map" ? 0 : scoreBytes(row);
+  if (needed <= kMostScoreBytes[name]) return { variants: all, skipped: [] };
+  const why = `its scores would take ${(needed / 2 ** 30).toFixed(0)} GiB`;
+  return { variants: [], skipped: all.map((variant) => `${variant}: ${why}`) };
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same layer as ONNX graphs, so that onnxruntime can be given the one it runs fastest. Written as protocol buffers by hand. */
-import { TextEncoder } from "node:util";
+/** The same workloads as ONNX graphs, so that onnxruntime can be given the one it runs fastest. Written as protocol buffers by hand. */
 
 // Fields of onnx.proto are numbered; a wire type of 0 is a varint, 2 a length-delimited field, 5 four bytes.
 const varint = (value) => {
@@ -23,10 +22,11 @@ const bytes = (field, value) => join([varint((field << 3) | 2), varint(value.len
 const text = (field, value) => bytes(field, new TextEncoder().encode(value));
 
 const kFloat = 1;
+const kInt32 = 6;
 const kInt64 = 7;
 
 function tensor(name, shape, data) {
-  const type = data instanceof Float32Array ? kFloat : kInt64;
+  const type = data instanceof Float32Array ? kFloat : data instanceof Int32Array ? kInt32 : kInt64;
   const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return join([...shape.map((size) => integer(1, size)), integer(2, type), text(8, name), bytes(9, raw)]);
 }
@@ -75,54 +75,180 @@ class Graph {
   }
 }
 
-/** Plain operators: projections, split heads, scores, softmax, blend, joined heads. */
-function plainOperators(graph, { tokens, width, heads }, project) {
-  const split = graph.sizes("split", [1, tokens, heads, width / heads]);
-  const head = (name, perm) => graph.node("Transpose", [graph.node("Reshape", [project(name), split], `${name}_r`)], `${name}_t`, { perm });
-  const q = head("q", [0, 2, 1, 3]);
-  const k = head("k", [0, 2, 3, 1]);
-  const v = head("v", [0, 2, 1, 3]);
-  const scale = graph.constant("scale", [], Float32Array.of(1 / Math.sqrt(width / heads)));
-  graph.node("Softmax", [graph.node("Mul", [graph.node("MatMul", [q, k], "qk"), scale], "scaled")], "maps", { axis: -1 });
-  const blend = graph.node("Transpose", [graph.node("MatMul", ["maps", v], "blend")], "joined", { perm: [0, 2, 1, 3] });
-  return graph.node("Reshape", [blend, graph.sizes("join", [1, tokens, width])], "heads");
+/** 0 where a query may look, the lowest float where not. */
+function causalMask(size) {
+  const mask = new Float32Array(size * size);
+  for (let t = 0; t < size; ++t) mask.fill(-3.4028234663852886e38, t * size + t + 1, (t + 1) * size);
+  return mask;
 }
 
-/** ai.onnx Attention of opset 23, which can hand its weights out (qk_matmul_output_mode 3). */
-function attentionOperator(graph, { heads }, project, maps) {
-  const attributes = { q_num_heads: heads, kv_num_heads: heads, ...(maps ? { qk_matmul_output_mode: 3 } : {}) };
-  return graph.node("Attention", [project("q"), project("k"), project("v")], maps ? ["heads", "", "", "maps"] : "heads", attributes);
+/** softmax(scale · q kᵀ + mask), q and k as head-wise matrices. */
+function weightsOf(graph, q, transposedK, { head_dim: d, queries, causal }) {
+  const scale = graph.constant("scale", [], Float32Array.of(1 / Math.sqrt(d)));
+  let scores = graph.node("Mul", [graph.node("MatMul", [q, transposedK], "qk"), scale], "scaled");
+  if (causal) scores = graph.node("Add", [scores, graph.constant("mask", [queries, queries], causalMask(queries))], "masked");
+  return graph.node("Softmax", [scores], "maps", { axis: -1 });
 }
 
-/** com.microsoft MultiHeadAttention, which adds the biases itself and hands no weights out. */
-function contribOperator(graph, { width, heads }, project, { biases }) {
-  const bias = new Float32Array(3 * width);
-  ["q", "k", "v"].forEach((name, i) => bias.set(biases[name], i * width));
-  const inputs = [...["q", "k", "v"].map((name) => project(name, false)), graph.constant("bias", [3 * width], bias)];
-  return graph.node("MultiHeadAttention", inputs, "heads", { num_heads: heads }, "com.microsoft");
+const kContrib = "com.microsoft";
+
+/** GroupQueryAttention, always causal: the keys and values before those of this call, their number, and that of all. */
+function groupQuery(graph, [q, k, v], row, past, output) {
+  const { batch, kv_heads: groups, keys, head_dim: d } = row;
+  const lengths = graph.constant("lengths", [batch], new Int32Array(batch).fill(keys - 1));
+  const total = graph.constant("total", [], Int32Array.of(keys));
+  graph.node("GroupQueryAttention", [q, k, v, ...past, lengths, total], [output, "present_k", "present_v"],
+    { num_heads: row.heads, kv_num_heads: groups }, kContrib);
+  for (const name of ["present_k", "present_v"]) graph.output(name, [batch, groups, keys, d]);
+  return output;
 }
 
-export const kVariants = ["operators", "Attention", "MultiHeadAttention"];
+/** What stands between the projections and the output's, in each variant: q, k, v [B, T, D] → [B, T, D]. */
+const layerVariants = {
+  operators(graph, row, project) {
+    const { batch, tokens, width, heads } = row;
+    const split = graph.sizes("split", [batch, tokens, heads, width / heads]);
+    const head = (name, perm) => graph.node("Transpose", [graph.node("Reshape", [project(name), split], `${name}_r`)], `${name}_t`, { perm });
+    const [q, k, v] = [head("q", [0, 2, 1, 3]), head("k", [0, 2, 3, 1]), head("v", [0, 2, 1, 3])];
+    const blend = graph.node("MatMul", [weightsOf(graph, q, k, row), v], "blend");
+    const joined = graph.node("Transpose", [blend], "joined", { perm: [0, 2, 1, 3] });
+    return graph.node("Reshape", [joined, graph.sizes("join", [batch, tokens, width])], "heads");
+  },
+  /** ai.onnx Attention of opset 23, which can hand its weights out (qk_matmul_output_mode 3). */
+  Attention(graph, { heads, causal, maps }, project) {
+    const attributes = { q_num_heads: heads, kv_num_heads: heads, is_causal: Number(causal) };
+    if (maps) attributes.qk_matmul_output_mode = 3;
+    const outputs = maps ? ["heads", "", "", "maps"] : "heads";
+    return graph.node("Attention", [project("q"), project("k"), project("v")], outputs, attributes);
+  },
+  /** com.microsoft MultiHeadAttention, which adds the biases itself and hands no weights out. */
+  MultiHeadAttention(graph, { width, heads, causal }, project, { biases }) {
+    const bias = new Float32Array(3 * width);
+    ["q", "k", "v"].forEach((name, i) => bias.set(biases[name], i * width));
+    const inputs = [...["q", "k", "v"].map((name) => project(name, false)), graph.constant("bias", [3 * width], bias)];
+    return graph.node("MultiHeadAttention", inputs, "heads", { num_heads: heads, unidirectional: Number(causal) }, kContrib);
+  },
+  GroupQueryAttention: (graph, row, project) => groupQuery(graph, ["q", "k", "v"].map((name) => project(name)), row, ["", ""], "heads"),
+};
 
-/** The layer as an ONNX model: x → y, and maps when asked for. Null where the variant cannot give them. */
-export function modelOf(workload, variant, maps, onnx) {
-  if (variant === "MultiHeadAttention" && maps) return null;
-  const { tokens, width, heads } = workload;
+function layerModel(row, variant, data) {
+  const { batch, tokens, width, heads, maps } = row;
   const graph = new Graph();
-  graph.input("x", [1, tokens, width]);
+  graph.input("x", [batch, tokens, width]);
   const project = (name, bias = true) => {
-    const weight = graph.constant(`W_${name}`, [width, width], onnx.weights[name]);
+    const weight = graph.constant(`W_${name}`, [width, width], data.weights[name]);
     const product = graph.node("MatMul", ["x", weight], `${name}_m`);
-    return bias ? graph.node("Add", [product, graph.constant(`b_${name}`, [width], onnx.biases[name])], `${name}_b`) : product;
+    return bias ? graph.node("Add", [product, graph.constant(`b_${name}`, [width], data.biases[name])], `${name}_b`) : product;
   };
-  const joined = {
-    operators: () => plainOperators(graph, workload, project),
-    Attention: () => attentionOperator(graph, workload, project, maps),
-    MultiHeadAttention: () => contribOperator(graph, workload, project, onnx),
-  }[variant]();
-  const product = graph.node("MatMul", [joined, graph.constant("W_o", [width, width], onnx.weights.o)], "o_m");
-  graph.node("Add", [product, graph.constant("b_o", [width], onnx.biases.o)], "y");
-  graph.output("y", [1, tokens, width]);
-  if (maps) graph.output("maps", [1, heads, tokens, tokens]);
-  return graph.model(variant === "Attention" ? 23 : 17);
+  const joined = layerVariants[variant](graph, { ...row, head_dim: width / heads }, project, data);
+  const product = graph.node("MatMul", [joined, graph.constant("W_o", [width, width], data.weights.o)], "o_m");
+  graph.node("Add", [product, graph.constant("b_o", [width], data.biases.o)], "output");
+  graph.output("output", [batch, tokens, width]);
+  if (maps) graph.output("maps", [batch, heads, tokens, tokens]);
+  return { graph, feeds: { x: data.x } };
+}
+
+/** [1, X, Y, d] → [1, Y, X, d]: the contrib operators have their heads side by side. */
+export function swapHeads({ data, shape: [batch, x, y, d] }) {
+  const swapped = new Float32Array(data.length);
+  for (let i = 0; i < x; ++i)
+    for (let j = 0; j < y; ++j) swapped.set(data.subarray((i * y + j) * d, (i * y + j + 1) * d), (j * x + i) * d);
+  return { data: swapped, shape: [batch, y, x, d] };
+}
+
+const sideBySide = (tensor) => {
+  const { data, shape: [batch, length, heads, d] } = swapHeads(tensor);
+  return { data, shape: [batch, length, heads * d] };
+};
+
+/** Keys or values [1, G, S, d], cut behind the first `count`. */
+function cut({ data, shape: [batch, groups, length, d] }, count) {
+  const [past, rest] = [new Float32Array(groups * count * d), new Float32Array(groups * (length - count) * d)];
+  for (let g = 0; g < groups; ++g) {
+    const head = data.subarray(g * length * d, (g + 1) * length * d);
+    past.set(head.subarray(0, count * d), g * count * d);
+    rest.set(head.subarray(count * d), g * (length - count) * d);
+  }
+  return [{ data: past, shape: [batch, groups, count, d] }, { data: rest, shape: [batch, groups, length - count, d] }];
+}
+
+const coreVariants = {
+  operators(graph, row, { q, k, v }) {
+    const { heads, kv_heads: groups, keys, head_dim: d } = row;
+    let names = ["q", "k", "v"];
+    if (heads !== groups) {  // a dimension more, which broadcasts
+      const many = graph.sizes("many", [1, groups, heads / groups, row.queries, d]);
+      const one = graph.sizes("one", [1, groups, 1, keys, d]);
+      names = [["q", many], ["k", one], ["v", one]].map(([name, shape]) => graph.node("Reshape", [name, shape], `${name}_r`));
+    }
+    const perm = heads === groups ? [0, 1, 3, 2] : [0, 1, 2, 4, 3];
+    const transposed = graph.node("Transpose", [names[1]], "k_t", { perm });
+    const weights = weightsOf(graph, names[0], transposed, row);
+    if (heads === groups) graph.node("MatMul", [weights, names[2]], "output");
+    else graph.node("Reshape", [graph.node("MatMul", [weights, names[2]], "blend"), graph.sizes("back", q.shape)], "output");
+    return { q, k, v };
+  },
+  Attention(graph, { causal }, { q, k, v }) {
+    graph.node("Attention", ["q", "k", "v"], "output", { is_causal: Number(causal) });
+    return { q, k, v };
+  },
+  MultiHeadAttention(graph, { heads, causal }, { q, k, v }) {
+    graph.node("MultiHeadAttention", ["q", "k", "v"], "output", { num_heads: heads, unidirectional: Number(causal) }, kContrib);
+    return { q: sideBySide(q), k: sideBySide(k), v: sideBySide(v) };
+  },
+  GroupQueryAttention(graph, row, { q, k, v }) {
+    const past = row.queries === 1 ? row.keys - 1 : 0;
+    const [[pastK, newK], [pastV, newV]] = [cut(k, past), cut(v, past)];
+    groupQuery(graph, ["q", "k", "v"], row, ["past_k", "past_v"], "output");
+    return { q: sideBySide(q), k: sideBySide(newK), v: sideBySide(newV), past_k: pastK, past_v: pastV };
+  },
+};
+
+function coreModel(row, variant, data) {
+  const { heads, queries, head_dim: d } = row;
+  const graph = new Graph();
+  const feeds = coreVariants[variant](graph, row, data);
+  for (const [name, { shape }] of Object.entries(feeds)) graph.input(name, shape);
+  const isContrib = variant.endsWith("HeadAttention") || variant === "GroupQueryAttention";
+  graph.output("output", isContrib ? [1, queries, heads * d] : [1, heads, queries, d]);
+  const apart = (output) => swapHeads({ data: output.data, shape: [1, queries, heads, d] });
+  return { graph, feeds, result: isContrib ? apart : undefined };
+}
+
+/** One head's map, averaged over blocks of it for the picture. */
+function mapModel(row, _, { q, k }) {
+  const { tokens, pool, rows } = row;
+  const d = q.shape[3];
+  const graph = new Graph();
+  const feeds = { q: pool ? q : { data: q.data.subarray(0, rows * d), shape: [1, 1, rows, d] }, k };
+  for (const [name, { shape }] of Object.entries(feeds)) graph.input(name, shape);
+  const transposed = graph.node("Transpose", ["k"], "k_t", { perm: [0, 1, 3, 2] });
+  const weights = weightsOf(graph, "q", transposed, { head_dim: d, causal: false });
+  const block = tokens / pool;
+  if (pool) graph.node("AveragePool", [weights], "pooled", { kernel_shape: [block, block], strides: [block, block] });
+  const name = pool ? "pooled" : "maps";
+  graph.output(name, pool ? [1, 1, pool, pool] : [1, 1, rows, tokens]);
+  return { graph, feeds, maps: name };
+}
+
+/** The variants that can give what the row asks for. */
+export function variantsOf({ kind, maps, causal, heads, kv_heads: groups, queries }) {
+  if (kind === "map") return ["operators"];
+  if (kind !== "layer" && kind !== "core") return [];
+  const variants = ["operators", "Attention"];
+  if (!maps && heads === groups) variants.push("MultiHeadAttention");
+  if (!maps && (causal || queries === 1)) variants.push("GroupQueryAttention");
+  return variants;
+}
+
+/** Bytes of all scores before and after a softmax, and of a mask: what a graph has in memory at once. */
+export function scoreBytes({ batch, heads, queries, keys, causal }) {
+  return 4 * queries * keys * (2 * batch * heads + Number(causal));
+}
+
+/** The row as an ONNX model with its inputs: → "output", and "maps" (or what `maps` names) when asked for. `result` puts an output in order. */
+export function modelOf(row, variant, data) {
+  const make = { layer: layerModel, core: coreModel, map: mapModel }[row.kind];
+  const { graph, ...rest } = make(row, variant, data);
+  return { model: graph.model(variant === "Attention" ? 23 : 17), ...rest };
 }

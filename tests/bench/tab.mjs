@@ -74,7 +74,7 @@ function peakOfRenderers() {
   return Math.max(...peaks);
 }
 
-/* global location, performance -- of the page */
+/* global location -- of the page */
 /** Runs in the page. */
 async function run({ count, layers, heads, vocabulary }) {
   const { load } = await import("/dist/index.js");

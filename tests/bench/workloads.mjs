@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The layers that are measured, their numbers and their operation counts: those of native/bench/workload.cc. */
-export const workloads = [
-  { name: "bert", tokens: 128, width: 768, heads: 12 },
-  { name: "tutorial", tokens: 16, width: 64, heads: 4 },
-];
+/** What is measured, out of the table that `headlens bench` has too; its operation counts, and its numbers. Runs in Node and in pages. */
+import table from "../../native/bench/workloads.json" with { type: "json" };
+import { normal, seedOf, uniform } from "./numbers.mjs";
 
-/** 8·T·D² for the four projections, 4·T²·D for the scores and what they blend. */
-export const operations = ({ tokens, width }) => 8 * tokens * width ** 2 + 4 * tokens ** 2 * width;
-
-/** A number from 0 to 2³² - 1 that depends on `seed` and `i` alone. */
-function mix(seed, i) {
-  const a = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0;
-  let t = Math.imul(a ^ (a >>> 15), 1 | a);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return (t ^ (t >>> 14)) >>> 0;
+/** Sizes that a kind of row does not state follow from others; models are put in. */
+function complete(row) {
+  return {
+    batch: 1, causal: false, queries: row.tokens, keys: row.tokens, kv_heads: row.heads, rows: row.tokens,
+    ...row, ...(row.model ? { model: { name: row.model, ...table.models[row.model] } } : {}),
+  };
 }
 
-/** Normally distributed numbers, the same for the same seed (Box & Muller 1958). */
-function normal(count, seed, deviation) {
-  return Float32Array.from({ length: count }, (_, i) => {
-    const u = (mix(seed, 2 * i) + 1) / 2 ** 32;
-    const v = mix(seed, 2 * i + 1) / 2 ** 32;
-    return deviation * Math.sqrt(-2 * Math.log(u)) * Math.cos(2 * Math.PI * v);
-  });
+/** All workloads in order; layers have a row with the maps of every head and one without. */
+export const workloads = table.workloads.map(complete).flatMap((row) => row.kind === "layer"
+  ? [{ ...row, name: `${row.name}/maps`, maps: true }, { ...row, name: `${row.name}/no_maps`, maps: false }]
+  : [row]);
+
+/** The same core problem at many lengths and head widths. */
+export const sweeps = Object.entries(table.sweeps).flatMap(([varied, { values, ...sizes }]) =>
+  values.map((value) => complete({ ...sizes, [varied]: value, name: `sweep/${varied}/${value}`, kind: "core" })));
+
+/** Floating-point operations that the result needs, as native/bench/workloads.h counts them. */
+export function operations({ kind, batch, tokens, width, heads, queries, keys, head_dim: d, causal, rows, model }) {
+  const half = causal ? 0.5 : 1;
+  switch (kind) {
+    case "layer": return batch * (8 * tokens * width ** 2 + half * 4 * tokens ** 2 * width);
+    case "core": return half * 4 * heads * queries * keys * d;
+    case "map": return 2 * rows * tokens * model.width;
+    case "model": return 2 * tokens * model.linear_parameters + 2 * model.layers * tokens ** 2 * model.width;
+    case "decode":
+      return 2 * tokens * (model.linear_parameters + model.vocabulary * model.width) +
+        2 * model.layers * tokens ** 2 * model.width;
+    default: throw new Error(`no kind of workload: ${kind}`);
+  }
 }
 
-const concat = (...parts) => {
+/** What a decoding step has to read at the least: keys and values, or a model's weights. 0 where arithmetic rules. */
+export function bytes({ kind, tokens, kv_heads: heads, queries, keys, head_dim: d, model }) {
+  if (kind === "decode") return 4 * tokens * (model.linear_parameters + model.vocabulary * model.width);
+  return kind === "core" && queries === 1 ? 4 * 2 * heads * keys * d : 0;
+}
+
+function concat(...parts) {
   const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -33,27 +49,86 @@ const concat = (...parts) => {
     at += part.length;
   }
   return whole;
-};
+}
 
-const transposed = (matrix, n) => Float32Array.from(matrix, (_, i) => matrix[(i % n) * n + Math.floor(i / n)]);
+function transposed(matrix, n) {
+  const result = new Float32Array(n * n);
+  for (let i = 0; i < n; ++i) for (let j = 0; j < n; ++j) result[j * n + i] = matrix[i * n + j];
+  return result;
+}
 
 /**
  * An input of deviation 1, weights of 1/√D and biases of 0.1, in both conventions: ONNX's y = x W + b with a matrix for each projection,
  * and PyTorch's state dict.
  */
-export function dataOf({ tokens, width }) {
+function layerData({ batch, tokens, width }) {
   const [q, k, v, o] = [2, 3, 4, 5].map((seed) => normal(width * width, seed, 1 / Math.sqrt(width)));
   const [bq, bk, bv, bo] = [6, 7, 8, 9].map((seed) => normal(width, seed, 0.1));
   return {
-    x: { data: normal(tokens * width, 1, 1), shape: [1, tokens, width] },
-    onnx: { weights: { q, k, v, o }, biases: { q: bq, k: bk, v: bv, o: bo } },
+    x: { data: normal(batch * tokens * width, 1), shape: [batch, tokens, width] },
+    weights: { q, k, v, o },
+    biases: { q: bq, k: bk, v: bv, o: bo },
     state: {
-      in_proj_weight: {
-        data: concat(...[q, k, v].map((matrix) => transposed(matrix, width))), shape: [3 * width, width],
-      },
+      in_proj_weight: { data: concat(...[q, k, v].map((w) => transposed(w, width))), shape: [3 * width, width] },
       in_proj_bias: { data: concat(bq, bk, bv), shape: [3 * width] },
       "out_proj.weight": { data: transposed(o, width), shape: [width, width] },
       "out_proj.bias": { data: bo, shape: [width] },
     },
   };
+}
+
+function coreData({ heads, kv_heads: groups, queries, keys, head_dim: d }) {
+  return {
+    q: { data: normal(heads * queries * d, 11), shape: [1, heads, queries, d] },
+    k: { data: normal(groups * keys * d, 12), shape: [1, groups, keys, d] },
+    v: { data: normal(groups * keys * d, 13), shape: [1, groups, keys, d] },
+  };
+}
+
+/** Tokens from all over the vocabulary. */
+export const idsOf = ({ tokens, model }) => Array.from({ length: tokens }, (_, i) => (i * 7919) % model.vocabulary);
+
+/** What `engine.loadModel` takes: the built-in model's name, or the files of one with random weights. `tokenizer`: the text of any tokenizer.json. */
+export function modelSource({ model }, tokenizer) {
+  if (!model.config) return model.name;
+  const parameters = Object.entries(model.parameters).flatMap(([pattern, shape]) => pattern.includes("#")
+    ? Array.from({ length: model.layers }, (_, i) => [pattern.replace("#", i), shape])
+    : [[pattern, shape]]);
+  let end = 0;
+  const header = {};
+  const parts = parameters.map(([name, shape]) => {
+    const size = shape.reduce((product, n) => product * n, 1);
+    header[name] = { dtype: "F32", shape, data_offsets: [end, end += 4 * size] };
+    const isScale = /(ln_|LayerNorm).*\.weight$/.test(name);
+    return isScale ? new Float32Array(size).fill(1) : uniform(size, seedOf(name), 0.04);
+  });
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const file = (name, ...content) => new File(content, name);
+  return [
+    file("config.json", JSON.stringify(model.config)), file("tokenizer.json", tokenizer),
+    file("model.safetensors", new BigUint64Array([BigInt(text.length)]), text, ...parts),
+  ];
+}
+
+/** The inputs and parameters of a layer or a core row. */
+export const dataOf = (row) => row.kind === "layer" ? layerData(row) : row.kind === "core" ? coreData(row) : {};
+
+/** The queries whose results are compared: all where they are few. */
+export function sampled(count, most = 16) {
+  if (count <= 128) return Array.from({ length: count }, (_, i) => i);
+  return Array.from({ length: most }, (_, i) => Math.round((i * (count - 1)) / (most - 1)));
+}
+
+/** Rows of the last but one dimension, in every block before it. */
+export function pickRows({ data, shape }, rows) {
+  const [length, width] = shape.slice(-2);
+  const blocks = data.length / (length * width);
+  const picked = new Float32Array(blocks * rows.length * width);
+  for (let block = 0, at = 0; block < blocks; ++block)
+    for (const row of rows) {
+      const begin = (block * length + row) * width;
+      picked.set(data.subarray(begin, begin + width), at);
+      at += width;
+    }
+  return { data: picked, shape: [...shape.slice(0, -2), rows.length, width] };
 }

@@ -25,7 +25,10 @@ test.each([
   [["attend", "a"], /--out is required/],
   [["attend", "a", "b", "--out", "c"], /not expected/],
   [["attend", "a", "--out", "c", "--backend", "abacus"], /--backend.*abacus/],
-  [["bench", "--filter", "gpt"], /--filter gpt: matches none of bert\/maps/],
+  [["bench", "--filter", "gpt3"], /--filter gpt3: matches none of tutorial\/maps tutorial\/no_maps bert\/maps/],
+  [["bench", "--sweep", "--filter", "bert"], /--filter bert: matches none of sweep\/head_dim\/16/],
+  [["bench", "--target", "abacus"], /target is "abacus", expected one of: /],
+  [["bench", "--filter", "^tiny$", "--model", "nowhere"], /nowhere\/config.json/],
   [["bench", "--filter", "("], /--filter: not a regular expression/],
   [["bench", "--repetitions", "0"], /--repetitions/],
   [["info", "--frobnicate"], /--frobnicate/],
@@ -53,54 +56,123 @@ test("info says what is there, as text and as JSON", () => {
   expect(text).toContain("OpenCL: not in this build\n");
 });
 
+interface Workloads {
+  workloads: { name: string; kind: string }[];
+  sweeps: Record<string, { values: number[] }>;
+}
+
+const kTable = JSON.parse(readFileSync(`${kRoot}native/bench/workloads.json`, "utf8")) as Workloads;
+const kRows = kTable.workloads.flatMap(({ name, kind }) => kind === "layer" ? [`${name}/maps`, `${name}/no_maps`] : [name]);
+
 interface Report {
   context: Record<string, string>;
   benchmarks: {
-    name: string; run_type: string; cpu_time: number; time_unit: string; FLOPS: number; limit_percent: number;
+    name: string; run_type: string; aggregate_name?: string; real_time: number; time_unit: string; FLOPS: number;
+    limit_percent: number; bytes_per_second?: number; peak_bytes: number;
   }[];
 }
 
-test("bench prints Google Benchmark's JSON, with the machine's limit", () => {
-  const report = JSON.parse(succeeds(["bench", "--filter", "tutorial", "--json", "--seconds", "0.02"])) as Report;
+const kQuick = ["--seconds", "0.01", "--json"];
+
+function bench(...args: string[]): Report {
+  return JSON.parse(succeeds(["bench", ...kQuick, ...args])) as Report;
+}
+
+test("bench has every workload of the table, and every point of the sweeps", () => {
+  const { stderr } = headlens(["bench", "--filter", "^none$"]);
+  expect(stderr.trimEnd().split(/matches none of /)[1]?.split(" ")).toEqual(kRows);
+  const points = Object.entries(kTable.sweeps).flatMap(([varied, { values }]) => values.map((value) => `sweep/${varied}/${value}`));
+  const { stderr: sweeps } = headlens(["bench", "--sweep", "--filter", "^none$"]);
+  expect(sweeps.trimEnd().split(/matches none of /)[1]?.split(" ").sort()).toEqual(points.sort());
+});
+
+test("bench prints Google Benchmark's JSON, with the machine's limit and the most memory", () => {
+  const report = bench("--filter", "tutorial", "--repetitions", "1");
   const limit = Number(report.context.multiply_add_limit_gflops);
   expect(limit).toBeGreaterThan(0.1);
   expect(report.context).toMatchObject({ headlens_version: version, threads: "1" });
-  expect(report.benchmarks.map(({ name }) => name)).toEqual(["tutorial/maps/simd", "tutorial/no_maps/simd"]);
+  expect(report.benchmarks.map(({ name }) => name)).toEqual(["tutorial/maps/simd/real_time", "tutorial/no_maps/simd/real_time"]);
   const operations = 8 * 16 * 64 ** 2 + 4 * 16 ** 2 * 64;
   for (const row of report.benchmarks) {
     expect(row).toMatchObject({ run_type: "iteration", time_unit: "us" });
-    expect(row.FLOPS).toBeCloseTo(operations / row.cpu_time * 1e6, -5);
+    expect(row.FLOPS * row.real_time / 1e6 / operations).toBeCloseTo(1, 3);
     expect(row.limit_percent).toBeCloseTo(row.FLOPS / limit * 1e-7, 1);
-    expect(row.limit_percent).toBeLessThan(110);
+    expect(row.peak_bytes).toBeGreaterThan(1e5);
+  }
+});
+
+test("bench gives the median, the least and the spread of its repetitions", () => {
+  const { benchmarks } = bench("--filter", "tutorial/maps", "--repetitions", "3");
+  const times = benchmarks.filter(({ run_type }) => run_type === "iteration").map(({ real_time }) => real_time);
+  expect(times).toHaveLength(3);
+  const aggregate = (name: string): number | undefined =>
+    benchmarks.find(({ aggregate_name }) => aggregate_name === name)?.real_time;
+  expect(aggregate("median")).toBeCloseTo(times.sort((a, b) => a - b)[1] ?? NaN, 3);
+  expect(aggregate("min")).toBeCloseTo(times[0] ?? NaN, 3);
+  expect(aggregate("cv")).toBeGreaterThanOrEqual(0);
+});
+
+test("bench counts what decoding reads, and half of what is causal", () => {
+  const { benchmarks } = bench("--filter", "^decode$|^gqa$", "--repetitions", "1");
+  const [decode, causal] = benchmarks;
+  expect((decode?.bytes_per_second ?? 0) * (decode?.real_time ?? 0) / 1e6 / (2 * 12 * 4096 * 64 * 4)).toBeCloseTo(1, 3);
+  expect((causal?.FLOPS ?? 0) * (causal?.real_time ?? 0) / 1e6 / (2 * 32 * 512 * 512 * 128)).toBeCloseTo(1, 3);
+  expect(causal?.bytes_per_second).toBeUndefined();
+});
+
+test("bench runs maps and models, the built-in one and random ones", () => {
+  const { benchmarks } = bench("--filter", "map4k|^tiny$", "--repetitions", "1");
+  expect(benchmarks.map(({ name }) => name)).toEqual(["map4k/pooled", "map4k/strip", "tiny"].map((name) => `${name}/simd/real_time`));
+  const elsewhere = bench("--filter", "^tiny$", "--repetitions", "1", "--model", `${kRoot}web/models/tiny`);
+  expect(elsewhere.benchmarks).toHaveLength(1);
+});
+
+test("bench uses the instruction set that is named, whatever the machine's best", () => {
+  const { simd_targets: targets } = JSON.parse(succeeds(["info", "--json"])) as Info;
+  for (const { name, available } of targets) {
+    if (!available) continue;
+    const { context } = bench("--filter", "tutorial/maps", "--repetitions", "1", "--target", name);
+    expect(context.simd_target).toBe(name);
   }
 });
 
 test("bench measures the backend that is named, and repeats", () => {
-  const args = ["bench", "--filter", "tutorial/maps", "--backend", "reference", "--repetitions", "2", "--seconds", "0.01", "--json"];
-  const { benchmarks } = JSON.parse(succeeds(args)) as Report;
+  const { benchmarks } = bench("--filter", "tutorial/maps", "--backend", "reference", "--repetitions", "2");
   const names = benchmarks.filter(({ run_type }) => run_type === "iteration").map(({ name }) => name);
-  expect(names).toEqual(["tutorial/maps/reference", "tutorial/maps/reference"]);
+  expect(names).toEqual(["tutorial/maps/reference/real_time", "tutorial/maps/reference/real_time"]);
 });
 
-test("bench for people is a table", () => {
-  const { stdout } = headlens(["bench", "--filter", "tutorial/maps", "--seconds", "0.01"]);
-  expect(stdout).toMatch(/Benchmark +Time +CPU[^\n]*limit_percent\n-+\ntutorial\/maps\/simd +\d/);
+test("bench for people is a table of medians, least and spread", () => {
+  const { stdout } = headlens(["bench", "--filter", "tutorial/maps", "--seconds", "0.01", "--repetitions", "2"]);
+  expect(stdout).toMatch(/Benchmark +Time +CPU[^\n]*limit_percent[^\n]*\n-+\ntutorial\/maps\/simd\/real_time_mean +\d/);
+  expect(stdout).toMatch(/real_time_median[^]*real_time_cv[^]*real_time_min/);
 });
 
 interface Answer {
   name?: string;
   seconds?: number[];
+  output?: number[];
+  maps?: number[];
+  peak_bytes?: number;
   multiply_add_limit_gflops?: number;
 }
 
 test("bench takes turns with another program", () => {
-  const lines = succeeds(["bench", "--paced"], { input: "tutorial/maps 3\nlimit\ntutorial/no_maps 1\n" }).trimEnd().split("\n");
-  const [maps, limit, plain] = lines.map((line) => JSON.parse(line) as Answer);
+  const input = "tutorial/maps 3\nlimit\ntutorial/no_maps 1\nlook tutorial/maps 0 15\nlook decode 0\nmemory\n";
+  const lines = succeeds(["bench", "--paced"], { input }).trimEnd().split("\n");
+  const [maps, limit, plain, look, core, memory] = lines.map((line) => JSON.parse(line) as Answer);
   expect(maps?.name).toBe("tutorial/maps");
   expect(maps?.seconds).toHaveLength(3);
   expect(maps?.seconds?.every((time) => time > 0 && time < 1)).toBe(true);
   expect(limit?.multiply_add_limit_gflops).toBeGreaterThan(0.1);
   expect(plain?.seconds).toHaveLength(1);
+  expect(look?.output).toHaveLength(2 * 64);
+  expect(look?.maps).toHaveLength(4 * 2 * 16);
+  const row = look?.maps?.slice(0, 16) ?? [];
+  expect(row.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 5);
+  expect(core?.output).toHaveLength(12 * 64);
+  expect(memory?.peak_bytes).toBeGreaterThan(1e5);
   fails(["bench", "--paced"], 2, /expected NAME COUNT, got "nonsense"/, { input: "nonsense\n" });
   fails(["bench", "--paced"], 2, /expected NAME COUNT/, { input: "tutorial/maps -1\n" });
+  fails(["bench", "--paced"], 2, /row 16, expected 0 to 15/, { input: "look tutorial/maps 16\n" });
 });

@@ -125,6 +125,11 @@ struct SimdTargetInfo {
 /// The instruction sets that SimdBackend is compiled for, best first.
 std::vector<SimdTargetInfo> SimdTargets();
 
+/// From now on SimdBackend uses this one, until another call: to measure and to compare. No other thread may be using
+/// the backend, and what it has packed before must not be used again. Throws kOption, naming those that there are, when
+/// this machine does not have it.
+void UseSimdTarget(std::string_view name);
+
 }  // namespace headlens
 
 #endif  // HEADLENS_BACKEND_H_

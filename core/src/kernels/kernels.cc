@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/kernels.h"
 
+#include <string>
+
 #include "headlens/backend.h"
+#include "words.h"
 
 // Tiles are arrays of vectors, which the targets with vectors of unknown length (SVE, RVV) do not have; Arm runs NEON.
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
@@ -83,6 +86,17 @@ std::vector<SimdTargetInfo> SimdTargets() {
     targets.push_back({hwy::TargetName(bit), (hwy::SupportedTargets() & bit) != 0});
   }
   return targets;
+}
+
+void UseSimdTarget(std::string_view name) {
+  hwy::DisableTargets(0);
+  std::string known;
+  for (std::int64_t rest = HWY_TARGETS & hwy::SupportedTargets(), bit = 0; rest != 0; rest &= ~bit) {
+    bit = rest & -rest;
+    if (name == hwy::TargetName(bit)) return hwy::DisableTargets(bit - 1);  // all that are better
+    known += std::string(known.empty() ? "" : ", ") + hwy::TargetName(bit);
+  }
+  throw Error(ErrorCode::kOption, "target is " + Quoted(name) + ", expected one of: " + known);
 }
 
 }  // namespace headlens

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/numbers.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace headlens::bench {
+namespace {
+
+std::uint32_t Mix(std::uint32_t seed, std::uint32_t i) {
+  const std::uint32_t a = seed + (i + 1) * 0x6d2b79f5u;
+  std::uint32_t t = (a ^ (a >> 15)) * (1u | a);
+  t = (t + (t ^ (t >> 7)) * (61u | t)) ^ t;
+  return t ^ (t >> 14);
+}
+
+constexpr double kRange = 4294967296.0;  // of Mix
+
+}  // namespace
+
+void FillNormal(std::span<float> values, std::uint32_t seed, double deviation) {
+  std::uint32_t i = 0;
+  for (float& value : values) {
+    const double u = (Mix(seed, 2 * i) + 1.0) / kRange, v = Mix(seed, 2 * i + 1) / kRange;
+    value = static_cast<float>(deviation * std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * std::numbers::pi * v));
+    ++i;
+  }
+}
+
+void FillUniform(std::span<float> values, std::uint32_t seed, float bound) {
+  std::uint32_t i = 0;
+  // The 24 upper bits: exact as a float.
+  for (float& value : values) value = (static_cast<float>(Mix(seed, i++) >> 8) * 0x1p-23f - 1.0f) * bound;
+}
+
+std::uint32_t SeedOf(std::string_view name) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
+}  // namespace headlens::bench

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/run.h"
+
+#include <cmath>
+#include <optional>
+
+#include "bench/numbers.h"
+#include "headlens/multihead.h"
+
+namespace headlens::bench {
+namespace {
+
+Tensor Normal(const Shape& shape, std::uint32_t seed, double deviation) {
+  Tensor tensor(shape);
+  FillNormal(tensor.values(), seed, deviation);
+  return tensor;
+}
+
+/// Gives back what was there before it takes more.
+void Renew(Tensor& tensor, const Shape& shape) {
+  tensor = Tensor();
+  tensor = Tensor(shape);
+}
+
+void ExpectBelow(std::span<const Index> rows, Index end) {
+  for (const Index row : rows) {
+    if (row >= 0 && row < end) continue;
+    throw Error(ErrorCode::kValue, "row " + std::to_string(row) + ", expected 0 to " + std::to_string(end - 1));
+  }
+}
+
+/// Those rows of the last but one dimension.
+std::vector<float> RowsOf(const Tensor& tensor, std::span<const Index> rows) {
+  std::vector<float> picked;
+  if (tensor.size() == 0) return picked;
+  const Index width = tensor.shape().back(), length = tensor.shape()[tensor.shape().size() - 2];
+  ExpectBelow(rows, length);
+  for (Index block = 0; block < tensor.size() / (width * length); ++block)
+    for (const Index row : rows) {
+      const float* from = tensor.data() + (block * length + row) * width;
+      picked.insert(picked.end(), from, from + width);
+    }
+  return picked;
+}
+
+class LayerRun : public Run {
+ public:
+  LayerRun(const Row& row, const Backend& backend) : row_(row), x_(Normal({row.batch, row.tokens, row.width}, 1, 1.0)) {
+    std::map<std::string, Tensor, std::less<>> parameters = Parameters(row.width);
+    const StateDict state = [&parameters](std::string_view name) -> std::optional<RawTensor> {
+      const auto it = parameters.find(name);
+      if (it == parameters.end()) return std::nullopt;
+      return RawTensor{DType::kF32, it->second.shape(), reinterpret_cast<const std::byte*>(it->second.data())};
+    };
+    MultiheadConfig config;
+    config.embed_dim = row.width;
+    config.num_heads = row.heads;
+    layer_ = std::make_unique<MultiheadAttention>(config, state, backend);
+  }
+
+  void Call() override {
+    Renew(output_, x_.shape());
+    MultiheadInputs inputs;
+    inputs.query = inputs.key = inputs.value = x_.view<3>();
+    inputs.mask.causal = row_.causal;
+    MultiheadResults results;
+    results.output = output_.view<3>();
+    if (row_.maps) {
+      Renew(maps_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
+      results.attention.weights = maps_.view<4>();
+    }
+    layer_->Forward(inputs, results);
+  }
+
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
+
+ private:
+  /// y = x W + b, each W of its own seed; PyTorch has Wᵀ.
+  static std::map<std::string, Tensor, std::less<>> Parameters(Index d) {
+    const double deviation = 1.0 / std::sqrt(static_cast<double>(d));
+    std::map<std::string, Tensor, std::less<>> parameters;
+    Tensor &in = parameters["in_proj_weight"] = Tensor({3 * d, d}),
+           &bias = parameters["in_proj_bias"] = Tensor({3 * d}), &out = parameters["out_proj.weight"] = Tensor({d, d});
+    for (Index part = 0; part < 4; ++part) {
+      const Tensor w = Normal({d, d}, static_cast<std::uint32_t>(2 + part), deviation);
+      float* to = part < 3 ? in.data() + part * d * d : out.data();
+      for (Index i = 0; i < d; ++i)
+        for (Index j = 0; j < d; ++j) to[j * d + i] = w.data()[i * d + j];
+      if (part == 3) continue;
+      FillNormal({bias.data() + part * d, static_cast<std::size_t>(d)}, static_cast<std::uint32_t>(6 + part), 0.1);
+    }
+    parameters["out_proj.bias"] = Normal({d}, 9, 0.1);
+    return parameters;
+  }
+
+  Row row_;
+  Tensor x_, output_, maps_;
+  std::unique_ptr<MultiheadAttention> layer_;
+};
+
+class CoreRun : public Run {
+ public:
+  CoreRun(const Row& row, const Backend& backend)
+      : row_(row),
+        backend_(backend),
+        q_(Normal({1, row.heads, row.queries, row.head_dim}, 11, 1.0)),
+        k_(Normal({1, row.kv_heads, row.keys, row.head_dim}, 12, 1.0)),
+        v_(Normal({1, row.kv_heads, row.keys, row.head_dim}, 13, 1.0)) {}
+
+  void Call() override {
+    Renew(output_, q_.shape());
+    AttentionProblem problem;
+    problem.q = q_.view<4>();
+    problem.k = k_.view<4>();
+    problem.v = v_.view<4>();
+    problem.scale = DefaultScale(row_.head_dim);
+    problem.mask.causal = row_.causal;
+    AttentionResults results;
+    results.output = output_.view<4>();
+    backend_.Attention(problem, results);
+  }
+
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), {}}; }
+
+ private:
+  Row row_;
+  const Backend& backend_;
+  Tensor q_, k_, v_, output_;
+};
+
+/// Scales of norms are 1, all else is small.
+TakenTensor RandomParameter(const std::string& name, const Shape& shape) {
+  const auto tensor = std::make_shared<Tensor>(shape);
+  const bool is_scale =
+      (name.find("ln_") != name.npos || name.find("LayerNorm") != name.npos) && name.ends_with(".weight");
+  if (is_scale) {
+    for (float& value : tensor->values()) value = 1.0f;
+  } else {
+    FillUniform(tensor->values(), SeedOf(name), 0.04f);
+  }
+  return {RawTensor{DType::kF32, shape, reinterpret_cast<const std::byte*>(tensor->data())}, tensor};
+}
+
+Model MakeModel(const ModelSpec& spec, const Backend& backend, LoadFolder load) {
+  if (!spec.folder.empty()) return load(spec.folder, backend);
+  const auto& parameters = spec.parameters;
+  const StateDict state(
+      [&parameters](std::string_view name) -> std::optional<TakenTensor> {
+        const auto it = parameters.find(std::string(name));
+        if (it == parameters.end()) return std::nullopt;
+        return RandomParameter(it->first, it->second);
+      },
+      [&parameters](std::string_view name) { return parameters.contains(std::string(name)); });
+  return Model(spec.config, state, backend);
+}
+
+/// Tokens from all over the vocabulary.
+std::vector<std::int32_t> Ids(const Row& row) {
+  std::vector<std::int32_t> ids;
+  for (Index i = 0; i < row.tokens; ++i) ids.push_back(static_cast<std::int32_t>(i * 7919 % row.model.vocabulary));
+  return ids;
+}
+
+class MapRun : public Run {
+ public:
+  MapRun(const Row& row, const Backend& backend, LoadFolder load)
+      : row_(row), seen_(MakeModel(row.model, backend, load).Attend(Ids(row))) {}
+
+  void Call() override {
+    if (row_.pool > 0) {
+      Renew(map_, {row_.pool, row_.pool});
+      seen_.PooledMap(0, 0, 0, row_.tokens, map_.view<2>());
+    } else {
+      Renew(map_, {row_.rows, row_.tokens});
+      seen_.Map(0, 0, 0, row_.rows, map_.view<2>());
+    }
+  }
+
+  Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(map_, rows)}; }
+
+ private:
+  Row row_;
+  ModelAttention seen_;
+  Tensor map_;
+};
+
+class ModelRun : public Run {
+ public:
+  ModelRun(const Row& row, const Backend& backend, LoadFolder load)
+      : row_(row), ids_(Ids(row)), model_(MakeModel(row.model, backend, load)) {}
+
+  void Call() override {
+    maps_.clear();
+    const ModelAttention seen = model_.Attend(ids_);
+    for (Index layer = 0; layer < row_.model.layers; ++layer)
+      for (Index head = 0; head < row_.model.heads; ++head) {
+        maps_.emplace_back(Shape{row_.tokens, row_.tokens});
+        seen.Map(layer, head, 0, row_.tokens, maps_.back().view<2>());
+      }
+  }
+
+  Sample Look(std::span<const Index> rows) const override {
+    if (maps_.empty()) return {};
+    return {{}, RowsOf(maps_.back(), rows)};
+  }
+
+ private:
+  Row row_;
+  std::vector<std::int32_t> ids_;
+  Model model_;
+  std::vector<Tensor> maps_;
+};
+
+class DecodeRun : public Run {
+ public:
+  DecodeRun(const Row& row, const Backend& backend, LoadFolder load)
+      : ids_(Ids(row)), model_(MakeModel(row.model, backend, load)) {}
+
+  void Call() override {
+    Decoding decoding = model_.StartDecoding();
+    for (const std::int32_t& id : ids_) {
+      decoding.Step({&id, 1});
+      logits_ = decoding.Logits(0, 1);
+    }
+  }
+
+  Sample Look(std::span<const Index> rows) const override {
+    ExpectBelow(rows, logits_.size());
+    Sample sample;
+    for (const Index row : rows) sample.output.push_back(logits_.data()[row]);
+    return sample;
+  }
+
+ private:
+  std::vector<std::int32_t> ids_;
+  Model model_;
+  Tensor logits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Run> MakeRun(const Row& row, const Backend& backend, LoadFolder load) {
+  switch (row.kind) {
+    case Kind::kLayer:
+      return std::make_unique<LayerRun>(row, backend);
+    case Kind::kCore:
+      return std::make_unique<CoreRun>(row, backend);
+    case Kind::kMap:
+      return std::make_unique<MapRun>(row, backend, load);
+    case Kind::kModel:
+      return std::make_unique<ModelRun>(row, backend, load);
+    case Kind::kDecode:
+      return std::make_unique<DecodeRun>(row, backend, load);
+  }
+  throw Error(ErrorCode::kOption, "no kind of workload");
+}
+
+}  // namespace headlens::bench

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/workloads.h"
+
+#include "nlohmann/json.hpp"
+
+namespace headlens::bench {
+
+extern const char kWorkloadsJson[];  // workloads.json, put in by CMake
+
+// Not in the unnamed namespace: the library finds it by its argument.
+NLOHMANN_JSON_SERIALIZE_ENUM(Kind, {{Kind::kLayer, "layer"},
+                                    {Kind::kCore, "core"},
+                                    {Kind::kMap, "map"},
+                                    {Kind::kModel, "model"},
+                                    {Kind::kDecode, "decode"}})
+
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& File() {
+  static const Json file = Json::parse(kWorkloadsJson);
+  return file;
+}
+
+ModelSpec ReadModel(const Json& json) {
+  ModelSpec model;
+  model.folder = json.value("folder", "");
+  if (json.contains("config")) model.config = json.at("config").dump();
+  json.at("layers").get_to(model.layers);
+  json.at("heads").get_to(model.heads);
+  json.at("width").get_to(model.width);
+  json.at("vocabulary").get_to(model.vocabulary);
+  json.at("linear_parameters").get_to(model.linear_parameters);
+  const Json parameters = json.value("parameters", Json::object());
+  for (const auto& [pattern, shape] : parameters.items()) {
+    const std::size_t hash = pattern.find('#');
+    const Index copies = hash == std::string::npos ? 1 : model.layers;
+    for (Index i = 0; i < copies; ++i) {
+      std::string name = pattern;
+      if (hash != std::string::npos) name.replace(hash, 1, std::to_string(i));
+      model.parameters.emplace(name, shape.get<Shape>());
+    }
+  }
+  return model;
+}
+
+Row ReadRow(const Json& json) {
+  Row row;
+  json.at("name").get_to(row.name);
+  json.at("kind").get_to(row.kind);
+  row.causal = json.value("causal", false);
+  row.batch = json.value("batch", Index{1});
+  row.tokens = json.value("tokens", Index{0});
+  row.width = json.value("width", Index{0});
+  row.heads = json.value("heads", Index{0});
+  row.kv_heads = json.value("kv_heads", row.heads);
+  row.queries = json.value("queries", row.tokens);
+  row.keys = json.value("keys", row.tokens);
+  row.head_dim = json.value("head_dim", Index{0});
+  row.pool = json.value("pool", Index{0});
+  row.rows = json.value("rows", row.tokens);
+  if (json.contains("model")) row.model = ReadModel(File().at("models").at(json.at("model").get<std::string>()));
+  return row;
+}
+
+}  // namespace
+
+double Row::operations() const {
+  const auto number = [](Index n) { return static_cast<double>(n); };
+  const double t = number(tokens), d = number(width), half = causal ? 0.5 : 1.0;
+  const double layers = number(model.layers), w = number(model.width), linear = number(model.linear_parameters);
+  switch (kind) {
+    case Kind::kLayer:
+      return number(batch) * (8.0 * t * d * d + half * 4.0 * t * t * d);
+    case Kind::kCore:
+      return half * 4.0 * number(heads) * number(queries) * number(keys) * number(head_dim);
+    case Kind::kMap:
+      return 2.0 * number(rows) * t * w;
+    case Kind::kModel:
+      return 2.0 * t * linear + 0.5 * layers * 4.0 * t * t * w;
+    case Kind::kDecode:
+      return 2.0 * t * (linear + number(model.vocabulary) * w) + 0.5 * layers * 4.0 * t * t * w;
+  }
+  return 0.0;
+}
+
+double Row::bytes() const {
+  constexpr auto kFloat = static_cast<double>(sizeof(float));
+  if (kind == Kind::kDecode)
+    return static_cast<double>(tokens * (model.linear_parameters + model.vocabulary * model.width)) * kFloat;
+  if (kind == Kind::kCore && queries == 1) return static_cast<double>(2 * kv_heads * keys * head_dim) * kFloat;
+  return 0.0;
+}
+
+std::vector<Row> Workloads() {
+  std::vector<Row> rows;
+  for (const Json& json : File().at("workloads")) {
+    const Row row = ReadRow(json);
+    if (row.kind != Kind::kLayer) {
+      rows.push_back(row);
+      continue;
+    }
+    for (const bool maps : {true, false}) {
+      rows.push_back(row);
+      rows.back().name += maps ? "/maps" : "/no_maps";
+      rows.back().maps = maps;
+    }
+  }
+  return rows;
+}
+
+std::vector<Row> Sweeps() {
+  std::vector<Row> rows;
+  for (const auto& [varied, sweep] : File().at("sweeps").items()) {
+    for (const Json& value : sweep.at("values")) {
+      Json json = sweep;
+      json[varied] = value;
+      json["name"] = "sweep/" + varied + "/" + value.dump();
+      json["kind"] = "core";
+      rows.push_back(ReadRow(json));
+    }
+  }
+  return rows;
+}
+
+}  // namespace headlens::bench

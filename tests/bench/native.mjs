@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The native library: a process of its own, which makes calls when told to. */
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { warmUp } from "./contestants.mjs";
+
+export const kProgram = fileURLToPath(new URL("../../build/native/headlens", import.meta.url));
+
+/** `options`: more of the program's. */
+export async function native({ row }, options = []) {
+  const exactly = `^${row.name}$`;
+  const child = spawn(kProgram, ["bench", "--paced", "--filter", exactly, ...options], { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ask = async (line) => {
+    child.stdin.write(`${line}\n`);
+    const { value, done } = await lines.next();
+    if (done) throw new Error("headlens bench ended");
+    return JSON.parse(value);
+  };
+  let peak;
+  return warmUp({
+    name: "headlens native",
+    async round(calls) {
+      const { seconds } = await ask(`${row.name} ${calls}`);
+      return seconds.reduce((sum, second) => sum + second, 0) / calls;
+    },
+    async look(rows) {
+      peak ??= (await ask("memory")).peak_bytes;
+      const { output, maps } = await ask(`look ${row.name} ${rows.join(" ")}`);
+      return { output: { data: output }, maps: { data: maps } };
+    },
+    limit: async () => (await ask("limit")).multiply_add_limit_gflops,
+    peakBytes: () => peak,
+    close: () => child.stdin.end(),
+  });
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What contestants need of Node; page-host.mjs is its twin. */
+import { readFile } from "node:fs/promises";
+import { load } from "../../dist/node.js";
+import { makeHost } from "./host.mjs";
+
+const peers = {
+  async "onnxruntime-web"() {
+    const ort = await import("onnxruntime-web");
+    ort.env.wasm.numThreads = 1;
+    return ort;
+  },
+  "onnxruntime-node": () => import("onnxruntime-node"),
+};
+
+export const nodeHost = makeHost({
+  load,
+  peer: (name) => peers[name](),
+  tokenizer: () => readFile(new URL("../../web/models/tiny/tokenizer.json", import.meta.url), "utf8"),
+});
