@@ -7,8 +7,12 @@
 
 namespace headlens {
 
+namespace simd {
+class Workers;
+}
+
 void RunReferenceAttention(const AttentionProblem& problem, const AttentionResults& results);
-void RunSimdAttention(const AttentionProblem& problem, const AttentionResults& results);
+void RunSimdAttention(const AttentionProblem& problem, const AttentionResults& results, simd::Workers& workers);
 
 }  // namespace headlens
 

@@ -16,6 +16,7 @@ namespace headlens::testing {
 namespace {
 
 using simd::BestKernels;
+using simd::GemmArgs;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -67,7 +68,7 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
           Tensor bias = random.NormalTensor({panels * width}), packed({panels * width, std::max<Index>(k, 1)}),
                  c({m, ldc});
           std::fill_n(c.data(), c.size(), 77.0f);
-          kernels.pack_panels(bt.data(), k + 1, n, k, packed.data());
+          kernels.pack_rows(bt.data(), k + 1, n, k, packed.data());
           kernels.gemm({a.data(), lda, packed.data(), width, width * k, bias.data(), c.data(), ldc, m, n, k});
           bool good = true;
           for (Index i = 0; i < m; ++i)
@@ -91,13 +92,154 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
   });
 }
 
+TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(13);
+    for (const Index m : {1, 12, 31, 200})
+      for (const Index k : {3, 256, 700}) {
+        CAPTURE(m);
+        CAPTURE(k);
+        const Index n = 2 * kernels.panel_width + 3, width = kernels.panel_width;
+        Tensor a = random.NormalTensor({m, k});
+        const Tensor b = random.NormalTensor({k, n}), before = random.NormalTensor({m, n});
+        Tensor packed({3 * width, k}), whole = before.Clone(), some = before.Clone();
+        kernels.pack_columns(b.data(), n, k, n, packed.data());
+        // Each tile has its own part of the depth (one has none), and A is zero elsewhere: or, unread, anything.
+        std::vector<KeyRange> depths, columns;
+        for (Index i = 0; i < m; i += kernels.tile_rows) {
+          const Index from = random.Below(k), to = depths.size() == 1 ? from : from + random.Below(k - from + 1);
+          depths.push_back({from, to});
+          const Index left = random.Below(n);
+          columns.push_back({left, left + random.Below(n - left + 1)});
+          for (Index r = i; r < std::min(i + kernels.tile_rows, m); ++r)
+            for (Index p = 0; p < k; ++p)
+              if (p < from || p >= to) a.data()[r * k + p] = 0.0f;
+        }
+        GemmArgs args{.a = a.data(),
+                      .lda = k,
+                      .b = packed.data(),
+                      .b_row = width,
+                      .b_panel = width * k,
+                      .bias = nullptr,
+                      .c = whole.data(),
+                      .ldc = n,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .accumulate = true};
+        kernels.gemm(args);
+        double norm = 0.0, worst = 0.0;
+        for (Index i = 0; i < m; ++i)
+          for (Index j = 0; j < n; ++j) {
+            double sum = double{before.data()[i * n + j]};
+            for (Index p = 0; p < k; ++p) sum += double{a.data()[i * k + p]} * double{b.data()[p * n + j]};
+            norm = std::max(norm, std::abs(sum));
+            worst = std::max(worst, std::abs(sum - double{whole.data()[i * n + j]}));
+          }
+        CHECK(worst <= static_cast<double>(k) * kEpsilon * norm);
+        for (Index i = 0; i < m; ++i) {
+          const KeyRange deep = depths[static_cast<std::size_t>(i / kernels.tile_rows)];
+          for (Index p = 0; p < k; ++p)
+            if (p < deep.begin || p >= deep.end) a.data()[i * k + p] = kNan;
+        }
+        args.c = some.data();
+        args.depths = depths.data();
+        kernels.gemm(args);
+        CHECK(std::equal(some.values().begin(), some.values().end(), whole.values().begin()));
+        // Without accumulation, a tile without depth is zero; panels that a tile does not need stay.
+        std::copy_n(before.data(), before.size(), some.data());
+        args.accumulate = false;
+        args.columns = columns.data();
+        kernels.gemm(args);
+        bool good = true;
+        for (Index i = 0; i < m; ++i)
+          for (Index j = 0; j < n; ++j) {
+            const KeyRange need = columns[static_cast<std::size_t>(i / kernels.tile_rows)];
+            const bool left = j / width * width >= need.end || (j / width + 1) * width <= need.begin;
+            const double expected = double{whole.data()[i * n + j]} - double{before.data()[i * n + j]};
+            const double got = double{some.data()[i * n + j]};
+            good &= left ? got == double{before.data()[i * n + j]}
+                         : std::abs(got - expected) <= static_cast<double>(k) * kEpsilon * (norm + 1);
+          }
+        CHECK(good);
+      }
+  });
+}
+
+TEST_CASE("panels: of rows and of columns, padded with zeros") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(17);
+    const Index width = kernels.panel_width;
+    for (const Index rows : {1, 3, 4, 9, 33})
+      for (const Index columns : {1, 4, 6, 35}) {
+        CAPTURE(rows);
+        CAPTURE(columns);
+        const Tensor x = random.NormalTensor({rows, columns + 2});
+        const auto check = [&](bool by_rows) {
+          const Index n = by_rows ? rows : columns, depth = by_rows ? columns : rows, panels = (n + width - 1) / width;
+          Tensor packed({panels * width * depth + 1});
+          packed.values().back() = 5.0f;
+          (by_rows ? kernels.pack_rows : kernels.pack_columns)(x.data(), columns + 2, rows, columns, packed.data());
+          bool good = packed.values().back() == 5.0f;
+          for (Index j = 0; j < panels * width; ++j)
+            for (Index p = 0; p < depth; ++p) {
+              const float expected = j >= n    ? 0.0f
+                                     : by_rows ? x.data()[j * (columns + 2) + p]
+                                               : x.data()[p * (columns + 2) + j];
+              good &= packed.data()[(j / width * depth + p) * width + j % width] == expected;
+            }
+          CHECK(good);
+        };
+        check(true);
+        check(false);
+      }
+  });
+}
+
+TEST_CASE("dots and blend: one row with a matrix where it lies") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    Random random(19);
+    for (const Index count : {0, 1, 3, 4, 9})
+      for (const Index width : {1, 7, 8, 64, 67, 131}) {
+        CAPTURE(count);
+        CAPTURE(width);
+        const Index stride = width + 3;
+        const Tensor rows = random.NormalTensor({count, stride}), x = random.NormalTensor({std::max(count, width)});
+        std::vector<float> dots(static_cast<std::size_t>(count) + 1, 7.0f),
+            sum(static_cast<std::size_t>(width) + 1, 7.0f);
+        kernels.dots(x.data(), rows.data(), stride, count, width, dots.data());
+        kernels.blend(x.data(), rows.data(), stride, count, width, sum.data());
+        CHECK(dots.back() == 7.0f);
+        CHECK(sum.back() == 7.0f);
+        const double norm = MaxNorm(x.values()) * MaxNorm(rows.values());
+        bool good = true;
+        for (Index s = 0; s < count; ++s) {
+          double dot = 0.0;
+          for (Index j = 0; j < width; ++j) dot += double{x.data()[j]} * double{rows.data()[s * stride + j]};
+          good &=
+              std::abs(dot - double{dots[static_cast<std::size_t>(s)]}) <= static_cast<double>(width) * kEpsilon * norm;
+        }
+        for (Index j = 0; j < width; ++j) {
+          double blended = 0.0;
+          for (Index s = 0; s < count; ++s) blended += double{x.data()[s]} * double{rows.data()[s * stride + j]};
+          good &= std::abs(blended - double{sum[static_cast<std::size_t>(j)]}) <=
+                  static_cast<double>(count) * kEpsilon * norm;
+        }
+        CHECK(good);
+      }
+  });
+}
+
 TEST_CASE("exponentials: relative error over every step of the range, exact zeros, NaN") {
   ForEachTarget([] {
     constexpr Index kSteps = 1 << 20;
     Tensor x({kSteps});
     for (Index i = 0; i < kSteps; ++i) x.data()[i] = -87.0f * static_cast<float>(i) / kSteps;
     const Tensor before = x.Clone();
-    BestKernels().exp_sum(x.data(), kSteps, 0.0f);
+    BestKernels().exp_sum(x.data(), kSteps, 0.0f, 1.0f);
     double worst = 0.0;
     for (Index i = 0; i < kSteps; ++i) {
       const double expected = std::exp(double{before.data()[i]});
@@ -108,7 +250,7 @@ TEST_CASE("exponentials: relative error over every step of the range, exact zero
     CHECK(worst > 0.0);
 
     float special[] = {-kInf, -1e30f, -88.5f, 0.0f, kNan, 3.0f, 2.0f, 3.0f, -kInf};
-    BestKernels().exp_sum(special, 9, 3.0f);
+    BestKernels().exp_sum(special, 9, 3.0f, 1.0f);
     CHECK(special[0] == 0.0f);
     CHECK(special[1] == 0.0f);
     CHECK(special[2] == 0.0f);
@@ -139,7 +281,13 @@ TEST_CASE("exp_sum, max, add_scaled and all_finite reduce whole rows") {
       std::copy(before.begin(), before.end(), x);
       double sum = 0.0;
       for (Index i = 0; i < n; ++i) sum += std::exp(double{x[i]} - double{max});
-      CHECK(std::abs(kernels.exp_sum(x, n, max) - sum) <= 4 * kEpsilon * (1.0 + sum));
+      CHECK(std::abs(kernels.exp_sum(x, n, max, 1.0f) - sum) <= 4 * kEpsilon * (1.0 + sum));
+      std::copy(before.begin(), before.end(), x);
+      kernels.exp_sum(x, n, max, 0.25f);
+      for (Index i = 0; i < n; ++i) {
+        const double expected = std::exp((double{before[static_cast<std::size_t>(i)]} - double{max}) * 0.25);
+        CHECK(std::abs(double{x[i]} - expected) <= 8 * kEpsilon * expected);
+      }
     });
     const float with_nan[] = {1.0f, kNan, 5.0f, kNan, 2.0f, 1.0f, 0.0f, 0.0f, kNan};
     CHECK(kernels.max(with_nan, 9) == 5.0f);

@@ -105,8 +105,13 @@ class Backend {
 /// against.
 const Backend& ReferenceBackend();
 
-/// Highway kernels; the best instruction set of this machine is chosen at run time.
+/// Highway kernels; the best instruction set of this machine is chosen at run time. Works on the caller's thread.
 const Backend& SimdBackend();
+
+/// The same with `threads` threads, the caller's among them, which large products and attention share; results are the
+/// same for any number of them. The threads end with the backend. Calls from several threads at once are welcome; one
+/// at a time gets the help. Throws kValue for less than 1. WebAssembly has one thread, whatever is asked for.
+std::unique_ptr<const Backend> MakeSimdBackend(int threads);
 
 /// The backends of this library by name: "reference", "simd".
 std::span<const Backend* const> Backends();

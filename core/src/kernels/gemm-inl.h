@@ -30,9 +30,10 @@ inline constexpr Index kRows = 6;
 inline constexpr Index kRows = 4;
 #endif
 
-// Depth of one pass: a panel of B of this depth (16 KiB at 16 columns) stays in the first-level cache while A's rows go
-// by.
-inline constexpr Index kDepth = 256;
+// One pass takes kDepth rows of B and at most kPassRows rows of A and C: a panel of B of this depth (16 KiB at 16
+// columns) stays in the first-level cache while A's rows go by, the rows of A (144 KiB) in the second-level cache while
+// the panels go by.
+inline constexpr Index kDepth = 256, kPassRows = 144;
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
@@ -108,34 +109,84 @@ void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, con
   }
 }
 
-void Gemm(const GemmArgs& g) {
-  const Index width = PanelWidth();
-  HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
+/// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`.
+HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const float* b, Index p, Index depth) {
+  const Index width = PanelWidth(), n = panel * width;
+  if (g.columns && (n >= g.columns[m / kRows].end || n + width <= g.columns[m / kRows].begin)) return;
+  const KeyRange deep = g.depths ? g.depths[m / kRows] : KeyRange{0, g.k};
+  const Index from = HWY_MAX(p, deep.begin), to = HWY_MIN(p + depth, deep.end);
+  const bool first = !g.accumulate && (from == deep.begin || p == 0);
+  if (from >= to && !(first && p == 0)) return;
+  const float* bias = g.bias ? g.bias + n : nullptr;
+  const float* a = g.a + m * g.lda + from;
+  float* c = g.c + m * g.ldc + n;
+  const Index columns = HWY_MIN(width, g.n - n), steps = HWY_MAX(to - from, Index{0});
+  b += (from - p) * g.b_row;
+  if (end - m >= kRows) return Tile<kRows>(g, a, b, bias, c, columns, steps, first);
+  LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first);
+}
+
+/// Rows [first, end) of C.
+void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scratch) {
+  const Index panels = (g.n + PanelWidth() - 1) / PanelWidth();
   for (Index p = 0; p == 0 || p < g.k; p += kDepth) {  // once for k = 0: C is the bias
-    const Index depth = std::min(kDepth, g.k - p);
-    for (Index n = 0, panel = 0; n < g.n; n += width, ++panel) {
-      const float* b = PanelBlock(g, panel, p, depth, expanded);
-      const float* bias = g.bias ? g.bias + n : nullptr;
-      const Index columns = std::min(width, g.n - n);
-      Index m = 0;
-      for (; m + kRows <= g.m; m += kRows)
-        Tile<kRows>(g, g.a + m * g.lda + p, b, bias, g.c + m * g.ldc + n, columns, depth, p == 0);
-      if (m < g.m)
-        LastRows<kRows - 1>(g.m - m, g, g.a + m * g.lda + p, b, bias, g.c + m * g.ldc + n, columns, depth, p == 0);
+    const Index depth = HWY_MIN(kDepth, g.k - p);
+    for (Index panel = 0; panel < panels; ++panel) {
+      const float* b = PanelBlock(g, panel, p, depth, scratch);
+      for (Index m = first; m < end; m += kRows) TileOf(g, m, end, panel, b, p, depth);
     }
   }
 }
 
-void PackPanels(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
-  const Index panel_width = PanelWidth();
-  for (Index first = 0; first < rows; first += panel_width) {
-    const Index columns = std::min(panel_width, rows - first);
-    for (Index j = 0; j < panel_width; ++j) {
-      const float* from = src + (first + j) * stride;
-      for (Index p = 0; p < width; ++p) panels[p * panel_width + j] = j < columns ? from[p] : 0.0f;
-    }
-    panels += panel_width * width;
+void Gemm(const GemmArgs& g) {
+  HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
+  if (g.m <= 0) return;
+  // Passes of equal height, whole tiles each.
+  const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
+  const Index rows = (tiles + passes - 1) / passes * kRows;
+  for (Index m = 0; m < g.m; m += rows) GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded);
+}
+
+/// to[p · to_step + j] = from[j · stride + p] for 4 rows j and columns p of [0, width).
+HWY_INLINE void TransposeFour(const float* from, Index stride, Index width, float* HWY_RESTRICT to, Index to_step) {
+  const hn::FixedTag<float, 4> d;
+  const hn::RepartitionToWide<decltype(d)> pairs;
+  Index p = 0;
+  for (; p + 4 <= width; p += 4, to += 4 * to_step) {
+    const auto r0 = hn::LoadU(d, from + p), r1 = hn::LoadU(d, from + stride + p);
+    const auto r2 = hn::LoadU(d, from + 2 * stride + p), r3 = hn::LoadU(d, from + 3 * stride + p);
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + to_step);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * to_step);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_step);
   }
+  for (; p < width; ++p, to += to_step)
+    for (Index j = 0; j < 4; ++j) to[j] = from[j * stride + p];
+}
+
+void PackRows(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
+  const Index panel_width = PanelWidth();
+  for (Index first = 0; first < rows; first += panel_width, panels += panel_width * width) {
+    const Index columns = HWY_MIN(panel_width, rows - first);
+    const float* from = src + first * stride;
+    Index j = 0;
+    for (; j + 4 <= columns; j += 4) TransposeFour(from + j * stride, stride, width, panels + j, panel_width);
+    for (; j < panel_width; ++j)
+      for (Index p = 0; p < width; ++p) panels[p * panel_width + j] = j < columns ? from[j * stride + p] : 0.0f;
+  }
+}
+
+void PackColumns(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
+  const D d;
+  const Index panel_width = PanelWidth(), lanes = LaneCount();
+  for (Index first = 0; first < width; first += panel_width)
+    for (Index p = 0; p < rows; ++p)
+      for (Index j = first; j < first + panel_width; j += lanes, panels += lanes)
+        hn::StoreU(LoadSome(src + p * stride + j, std::clamp<Index>(width - j, 0, lanes)), d, panels);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -15,6 +15,7 @@
 // After foreach_target.h, in this order.
 #include "kernels/dropout-inl.h"
 #include "kernels/gemm-inl.h"
+#include "kernels/gemv-inl.h"
 #include "kernels/layers-inl.h"
 #include "kernels/marks-inl.h"
 #include "kernels/normalize-inl.h"
@@ -28,8 +29,12 @@ const Kernels* Table() {
   static const Kernels kTable = {
       .target = hwy::TargetName(HWY_TARGET),
       .panel_width = PanelWidth(),
+      .tile_rows = kRows,
       .gemm = Gemm,
-      .pack_panels = PackPanels,
+      .pack_rows = PackRows,
+      .pack_columns = PackColumns,
+      .dots = Dots,
+      .blend = Blend,
       .scale = Scale,
       .softcap = Softcap,
       .add_bias = AddBias,

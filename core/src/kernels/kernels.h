@@ -5,6 +5,15 @@
 
 #include "headlens/tensor.h"
 
+namespace headlens {
+
+/// Keys [begin, end).
+struct KeyRange {
+  Index begin = 0, end = 0;
+};
+
+}  // namespace headlens
+
 namespace headlens::simd {
 
 /// C[m, n] = A[m, k] · B[k, n] (+ bias[n]). B comes in panels of `panel_width` columns: element (p, j) of panel q is
@@ -20,6 +29,11 @@ struct GemmArgs {
   Index ldc;
   Index m, n, k;
   DType b_type = DType::kF32;  // or kF16, kBF16
+  bool accumulate = false;     // C += A · B; no bias then
+  /// For each tile of `tile_rows` rows: the columns that its rows need (panels outside are left as they are), and the
+  /// part of the depth where its rows of A are not zero (nothing else of them is read). Null: all.
+  const KeyRange* columns = nullptr;
+  const KeyRange* depths = nullptr;
 };
 
 /// Sums over max((x − max) · scale − tau, 0): how many are positive, they themselves, their squares.
@@ -30,12 +44,16 @@ struct HingeSums {
 /// Everything is one row (dense floats) unless said otherwise; lengths may be anything, addresses need no alignment.
 struct Kernels {
   const char* target;
-  Index panel_width;
+  Index panel_width, tile_rows;
 
   void (*gemm)(const GemmArgs& args);
-  /// Panels of Bᵀ for gemm: `rows` rows of `width` floats, `stride` apart, become the columns of B. The last panel is
-  /// padded with zeros.
-  void (*pack_panels)(const float* src, Index stride, Index rows, Index width, float* panels);
+  /// Panels for gemm: `rows` rows of `width` floats, `stride` apart, become the columns of B, or its rows. What the
+  /// last panel has too many is zero.
+  void (*pack_rows)(const float* src, Index stride, Index rows, Index width, float* panels);
+  void (*pack_columns)(const float* src, Index stride, Index rows, Index width, float* panels);
+  /// Without panels, for one row: y[s] = x · row s of `rows`; y[j] = Σ x[s] · element j of row s.
+  void (*dots)(const float* x, const float* rows, Index stride, Index count, Index width, float* y);
+  void (*blend)(const float* x, const float* rows, Index stride, Index count, Index width, float* y);
 
   // Rows of scores and weights.
   void (*scale)(float* x, Index n, float factor);
@@ -43,7 +61,8 @@ struct Kernels {
   void (*add_bias)(float* x, Index n, const float* bias);      // −∞ in the bias wins over anything in x, NaN included
   void (*mask)(float* x, Index n, const std::uint8_t* marks);  // −∞ where the mark is not 0
   float (*max)(const float* x, Index n);                       // ignores NaN; −∞ for an empty row
-  float (*exp_sum)(float* x, Index n, float max);              // x ← exp(x − max); the sum. NaN stays NaN
+  /// x ← exp((x − max) · factor), max ≥ x, factor > 0; the sum. NaN stays NaN.
+  float (*exp_sum)(float* x, Index n, float max, float factor);
   void (*add_scaled)(float* x, Index n, const float* y, float factor);
   bool (*all_finite)(const float* x, Index n);
 
@@ -78,6 +97,8 @@ struct Kernels {
   void (*relu)(float* x, Index n);
   void (*add)(float* x, Index n, const float* y);
 };
+
+inline Index RoundUp(Index n, Index step) { return (n + step - 1) / step * step; }
 
 /// The kernels for the best instruction set of this machine.
 const Kernels& BestKernels();

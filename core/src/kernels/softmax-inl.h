@@ -16,15 +16,15 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-/// exp(x) for x ≤ 0, within 2 ulp of e^x plus the rounding of x · log₂e; exactly 0 below e^−88 (and for −∞); NaN stays
-/// NaN. 2^y = 2^n · 2^f with n the nearest integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of
-/// a float, whence one shift makes 2^n; n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½,
-/// ½] with its first coefficient 1.
-HWY_INLINE V ExpOfNonPositive(V x) {
+inline constexpr float kLog2E = 1.442695041f;
+
+/// 2^y for y ≤ 0, within 2 ulp; exactly 0 below −127 (and for −∞); NaN stays NaN. 2^y = 2^n · 2^f with n the nearest
+/// integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of a float, whence one shift makes 2^n;
+/// n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½, ½] with its first coefficient 1.
+HWY_INLINE V Exp2OfNonPositive(V y) {
   const D d;
   const hn::RebindToUnsigned<D> du;
   const V lowest = hn::Set(d, -127.0f), magic = hn::Set(d, 12583039.0f);
-  V y = hn::Mul(x, hn::Set(d, 1.442695041f));
   y = hn::IfThenElse(hn::Lt(y, lowest), lowest, y);  // not Max: some targets' Max would lose a NaN
   const V biased = hn::Add(y, magic);
   const V f = hn::Sub(y, hn::Sub(biased, magic));
@@ -36,6 +36,9 @@ HWY_INLINE V ExpOfNonPositive(V x) {
   poly = Fma(poly, f, hn::Set(d, 1.0f));
   return hn::Mul(poly, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, biased))));
 }
+
+/// exp(x) for x ≤ 0: as exact as the power, and the rounding of x · log₂e.
+HWY_INLINE V ExpOfNonPositive(V x) { return Exp2OfNonPositive(hn::Mul(x, hn::Set(D(), kLog2E))); }
 
 /// tanh(x) = sign(x) · (1 − e) / (1 + e) with e = exp(−2|x|), and its series where that would cancel.
 HWY_INLINE V Tanh(V x) {
@@ -101,17 +104,27 @@ float MaxOf(const float* x, Index n) {
   return max;
 }
 
-float ExpSum(float* x, Index n, float max) {
+float ExpSum(float* x, Index n, float max, float factor) {
   const D d;
-  const V top = hn::Set(d, max);
-  V sum = hn::Zero(d);
-  Transform(x, n, [&](V v, Index, Index count) HWY_ATTR {
-    V e = ExpOfNonPositive(hn::Sub(v, top));
-    if (count < LaneCount()) e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), e);
-    sum = hn::Add(sum, e);
-    return e;
-  });
-  return hn::ReduceSum(d, sum);
+  const V top = hn::Set(d, max), by = hn::Set(d, factor * kLog2E);
+  const Index lanes = LaneCount();
+  V sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+  const auto power = [&](V v) HWY_ATTR { return Exp2OfNonPositive(hn::Mul(hn::Sub(v, top), by)); };
+  Index i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const V e0 = power(hn::LoadU(d, x + i)), e1 = power(hn::LoadU(d, x + i + lanes));
+    hn::StoreU(e0, d, x + i);
+    hn::StoreU(e1, d, x + i + lanes);
+    sum0 = hn::Add(sum0, e0);
+    sum1 = hn::Add(sum1, e1);
+  }
+  for (; i < n; i += lanes) {
+    const auto count = static_cast<size_t>(HWY_MIN(lanes, n - i));
+    const V e = hn::IfThenElseZero(hn::FirstN(d, count), power(hn::LoadN(d, x + i, count)));
+    hn::StoreN(e, d, x + i, count);
+    sum0 = hn::Add(sum0, e);
+  }
+  return hn::ReduceSum(d, hn::Add(sum0, sum1));
 }
 
 void AddScaled(float* x, Index n, const float* y, float factor) {

@@ -10,11 +10,6 @@
 
 namespace headlens {
 
-/// Keys [begin, end).
-struct KeyRange {
-  Index begin = 0, end = 0;
-};
-
 /// marks[s − keys.begin] becomes 1 for each key s that is asked for, and else stays as it is. With the SIMD backend's
 /// kernels, or, without any, by the plain loops of the reference.
 class RowMarks {

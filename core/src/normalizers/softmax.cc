@@ -22,10 +22,10 @@ std::optional<double> ReferenceSoftmax(std::span<double> scores, const Normalize
 std::optional<double> SimdSoftmax(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row) {
   const double max = std::max(row.max, row.sink.value_or(row.max));
   const auto count = static_cast<Index>(scores.size());
-  float sum = kernels.exp_sum(scores.data(), count, static_cast<float>(max));
+  float sum = kernels.exp_sum(scores.data(), count, static_cast<float>(max), row.factor);
   if (row.sink) sum += static_cast<float>(std::exp(*row.sink - max));
   kernels.scale(scores.data(), count, 1.0f / sum);
-  return max + double{std::log(sum)};
+  return max * double{row.factor} + double{std::log(sum)};
 }
 
 extern const NormalizerRule kSoftmax = {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The SIMD backend: everything vectorised is in kernels/, attention's blocks in simd_attention.cc.
+/// The SIMD backend: everything vectorised is in kernels/, attention is in attention.cc.
+#include "headlens/backend.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "attention_run.h"
 #include "checks.h"
-#include "headlens/backend.h"
 #include "kernels/kernels.h"
-#include "kernels/panels.h"
+#include "simd/workers.h"
 
 namespace headlens {
 namespace {
@@ -70,6 +71,8 @@ struct PackedLinear : LinearWeights {
 
 class Simd final : public Backend {
  public:
+  explicit Simd(int threads) : workers_(threads) {}
+
   std::string_view name() const override { return "simd"; }
 
   std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
@@ -80,15 +83,16 @@ class Simd final : public Backend {
   void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
     CheckLinear(x, weights, y);
     const auto& packed = static_cast<const PackedLinear&>(weights);
-    const Index width = packed.kernels.panel_width;
-    packed.kernels.gemm({x.data, x.strides[0], packed.panels.data(), width, width * weights.in_features(),
-                         packed.padded_bias.empty() ? nullptr : packed.padded_bias.data(), y.data, y.strides[0],
-                         x.shape[0], weights.out_features(), weights.in_features(), packed.type});
+    const Pieces pieces = Split(x.shape[0], packed);
+    workers_.Run(pieces.rows * pieces.columns, [&](Index task, Index) {
+      const Index row = task / pieces.columns * pieces.row_step, panel = task % pieces.columns * pieces.panel_step;
+      Multiply(x, packed, y, row, std::min(row + pieces.row_step, x.shape[0]), panel, pieces.panel_step);
+    });
   }
 
   void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {
     Validate(problem, results);
-    RunSimdAttention(problem, results);
+    RunSimdAttention(problem, results, workers_);
   }
 
   void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const override {
@@ -128,13 +132,59 @@ class Simd final : public Backend {
     CheckSameLength(x, y);
     BestKernels().add(x.data(), static_cast<Index>(x.size()), y.data());
   }
+
+ private:
+  /// A product in rows × columns pieces, each of row_step rows and panel_step panels but for the last.
+  struct Pieces {
+    Index rows, columns, row_step, panel_step;
+  };
+
+  /// Two pieces for each thread: of rows, or, where these are few, of columns. Small products stay whole.
+  Pieces Split(Index rows, const PackedLinear& weights) const {
+    constexpr Index kLeastOperations = Index{1} << 18;
+    const Index panels = RoundUp(weights.out_features(), weights.kernels.panel_width) / weights.kernels.panel_width;
+    const Index wanted = 2 * workers_.count(), tile = weights.kernels.tile_rows;
+    const bool small = rows < kLeastOperations / std::max<Index>(weights.in_features() * weights.out_features(), 1);
+    if (workers_.count() == 1 || small || rows == 0 || panels == 0) return {1, 1, rows, panels};
+    if (rows >= 48 * wanted) {
+      const Index step = RoundUp((rows + wanted - 1) / wanted, tile);
+      return {(rows + step - 1) / step, 1, step, panels};
+    }
+    const Index step = (panels + wanted - 1) / wanted;
+    return {1, (panels + step - 1) / step, rows, step};
+  }
+
+  static void Multiply(const View<const float, 2>& x, const PackedLinear& weights, const View<float, 2>& y, Index row,
+                       Index row_end, Index panel, Index panels) {
+    const Index width = weights.kernels.panel_width, column = panel * width, in = weights.in_features();
+    const std::byte* b = weights.panels.data() + column * in * static_cast<Index>(ByteSize(weights.type));
+    weights.kernels.gemm({.a = x.data + row * x.strides[0],
+                          .lda = x.strides[0],
+                          .b = b,
+                          .b_row = width,
+                          .b_panel = width * in,
+                          .bias = weights.padded_bias.empty() ? nullptr : weights.padded_bias.data() + column,
+                          .c = y.data + row * y.strides[0] + column,
+                          .ldc = y.strides[0],
+                          .m = row_end - row,
+                          .n = std::min(panels * width, weights.out_features() - column),
+                          .k = in,
+                          .b_type = weights.type});
+  }
+
+  mutable simd::Workers workers_;
 };
 
 }  // namespace
 
 const Backend& SimdBackend() {
-  static const Simd kBackend;
+  static const Simd kBackend(1);
   return kBackend;
+}
+
+std::unique_ptr<const Backend> MakeSimdBackend(int threads) {
+  if (threads < 1) throw Error(ErrorCode::kValue, "threads is " + std::to_string(threads) + ", expected at least 1");
+  return std::make_unique<const Simd>(threads);
 }
 
 std::string_view SimdTarget() { return BestKernels().target; }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Products of one row with a matrix that is read once, where it lies: decoding is bound by the bytes of the cache.
+#if defined(HEADLENS_KERNELS_GEMV_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEADLENS_KERNELS_GEMV_INL_H_
+#undef HEADLENS_KERNELS_GEMV_INL_H_
+#else
+#define HEADLENS_KERNELS_GEMV_INL_H_
+#endif
+
+#include "kernels/vector-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace headlens::simd {
+namespace HWY_NAMESPACE {
+
+/// kCount rows at a time: each has a sum of its own, so that their additions overlap.
+template <Index kCount>
+HWY_INLINE void DotRows(const float* x, const float* rows, Index stride, Index width, float* y) {
+  const D d;
+  const Index lanes = LaneCount();
+  V sums[kCount];
+  for (Index r = 0; r < kCount; ++r) sums[r] = hn::Zero(d);
+  Index i = 0;
+  for (; i + lanes <= width; i += lanes) {
+    const V xv = hn::LoadU(d, x + i);
+    for (Index r = 0; r < kCount; ++r) sums[r] = Fma(xv, hn::LoadU(d, rows + r * stride + i), sums[r]);
+  }
+  if (i < width) {
+    const V xv = LoadSome(x + i, width - i);
+    for (Index r = 0; r < kCount; ++r) sums[r] = Fma(xv, LoadSome(rows + r * stride + i, width - i), sums[r]);
+  }
+  for (Index r = 0; r < kCount; ++r) y[r] = hn::ReduceSum(d, sums[r]);
+}
+
+void Dots(const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
+  Index s = 0;
+  for (; s + 4 <= count; s += 4) DotRows<4>(x, rows + s * stride, stride, width, y + s);
+  for (; s < count; ++s) DotRows<1>(x, rows + s * stride, stride, width, y + s);
+}
+
+/// y[0 … columns) = Σ x[s] · row s: `columns` are whole vectors but for the last of kVectors.
+template <Index kVectors>
+HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, Index count, Index columns, float* y) {
+  const D d;
+  const Index lanes = LaneCount(), last = columns - (kVectors - 1) * lanes;
+  V sums[kVectors];
+  for (Index j = 0; j < kVectors; ++j) sums[j] = hn::Zero(d);
+  for (Index s = 0; s < count; ++s, rows += stride) {
+    const V xv = hn::Set(d, x[s]);
+    for (Index j = 0; j + 1 < kVectors; ++j) sums[j] = Fma(xv, hn::LoadU(d, rows + j * lanes), sums[j]);
+    sums[kVectors - 1] = Fma(xv, LoadSome(rows + (kVectors - 1) * lanes, last), sums[kVectors - 1]);
+  }
+  for (Index j = 0; j + 1 < kVectors; ++j) hn::StoreU(sums[j], d, y + j * lanes);
+  hn::StoreN(sums[kVectors - 1], d, y + (kVectors - 1) * lanes, static_cast<size_t>(last));
+}
+
+void Blend(const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
+  constexpr Index kVectors = 8;
+  const Index lanes = LaneCount();
+  Index j = 0;
+  for (; j + kVectors * lanes <= width; j += kVectors * lanes)
+    BlendColumns<kVectors>(x, rows + j, stride, count, kVectors * lanes, y + j);
+  for (; j < width; j += lanes) BlendColumns<1>(x, rows + j, stride, count, HWY_MIN(lanes, width - j), y + j);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace headlens::simd
+HWY_AFTER_NAMESPACE();
+
+#endif  // HEADLENS_KERNELS_GEMV_INL_H_

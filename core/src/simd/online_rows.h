@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_SRC_SIMD_ONLINE_ROWS_H_
+#define HEADLENS_SRC_SIMD_ONLINE_ROWS_H_
+
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "simd/row_scorer.h"
+
+namespace headlens::simd {
+
+/// Softmax rows of which only the output and ln Σ exp are wanted, block of keys by block of keys with a running maximum
+/// (Milakov & Gimelshein 2018; Dao et al. 2022): memory does not grow with the keys, and all that is touched stays in
+/// the second-level cache. One for each thread. Borrows the problem and the results.
+class OnlineRows {
+ public:
+  /// The number of rows that a block should have.
+  static constexpr Index kBlockRows = 96;
+
+  /// Whether the problem is of this kind.
+  static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
+
+  OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
+
+  /// At most kBlockRows rows. False if something in them is infinite or NaN: then they are still to be computed.
+  bool Run(const RowBlock& block, const PackedHead& head);
+
+ private:
+  static constexpr Index kBlockKeys = 256;
+
+  bool RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys);
+  bool RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange tile);
+  bool Finish(const RowBlock& block, Index i);
+
+  const AttentionProblem& p_;
+  const AttentionResults& r_;
+  const Kernels& kernels_;
+  RowScorer scorer_;
+  Buffer<float> cells_;  // [kBlockRows, kBlockKeys]
+  std::vector<KeyRange> visible_, tiles_;
+  std::vector<float> max_, sum_;
+};
+
+}  // namespace headlens::simd
+
+#endif  // HEADLENS_SRC_SIMD_ONLINE_ROWS_H_

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_SRC_SIMD_WHOLE_ROWS_H_
+#define HEADLENS_SRC_SIMD_WHOLE_ROWS_H_
+
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "normalizers/registry.h"
+#include "simd/row_scorer.h"
+
+namespace headlens::simd {
+
+/// Rows of queries against all keys at a time: scores in a block that stays in the second-level cache, weights there,
+/// then the block times the values. Does all that a problem can ask for; what is asked for is written as it comes by.
+/// One for each thread. Borrows the problem and the results.
+class WholeRows {
+ public:
+  WholeRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
+
+  /// The number of rows that a block should have.
+  static Index BlockRows(Index keys);
+
+  /// At most BlockRows rows. Adds to mean_weights: heads one after the other.
+  void Run(const RowBlock& block, const PackedHead& head);
+
+ private:
+  void FindRanges(const RowBlock& block);
+  void Products(const RowBlock& block, const PackedHead& head, float* cells, Index stride) const;
+  bool RunRow(Row& row, Index i);
+  bool Normalize(const Row& row);
+  float NormalizeVisible(const Row& row, float max);
+  float NormalizeUnusual(const Row& row, std::span<const std::uint8_t> hidden);
+  void KeepMaskedAtZero(const Row& row);
+  void DropCells(const RowIndex& at, KeyRange keys, float factor, float* cells) const;
+  void Drop(const Row& row, Index i);
+  void StoreDropoutMask(const Row& row) const;
+  void StoreDropped(const Row& row, const float* cells) const;
+  float HeadFactor(const RowIndex& at) const { return p_.head_mask ? p_.head_mask(at.b, at.h) : 1.0f; }
+  void Blend(const RowBlock& block, const PackedHead& head, const float* weights, Index stride) const;
+  void Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked);
+  void BlendVisible(const RowBlock& block, Index i, const float* weights, bool any_fully_masked);
+
+  const AttentionProblem& p_;
+  const AttentionResults& r_;
+  const Kernels& kernels_;
+  RowScorer scorer_;
+  const NormalizerRule& normalizer_;
+  Index keys_;
+  bool drops_, whole_rows_;
+  Buffer<float> block_, dropped_;
+  std::vector<KeyRange> visible_, tiles_;  // of the block's rows, and of gemm's tiles of them
+  std::vector<float> scratch_;
+  std::vector<std::uint8_t> nothing_hidden_;
+};
+
+}  // namespace headlens::simd
+
+#endif  // HEADLENS_SRC_SIMD_WHOLE_ROWS_H_

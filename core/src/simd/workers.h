@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_SRC_SIMD_WORKERS_H_
+#define HEADLENS_SRC_SIMD_WORKERS_H_
+
+#include <functional>
+#include <memory>
+
+#include "headlens/tensor.h"
+
+namespace headlens::simd {
+
+/// Threads that share the tasks of one call. Without threads of its own, the caller does them all.
+class Workers {
+ public:
+  /// `threads`, the caller's own among them; at least 1.
+  explicit Workers(int threads);
+  ~Workers();
+
+  /// Callers included.
+  Index count() const { return count_; }
+
+  /// Calls task(i, worker) once for each i in [0, tasks), in any order, and waits; worker < count() tells the threads
+  /// apart. One call at a time runs on the threads; others meanwhile do their tasks themselves, as worker 0. The first
+  /// exception of a task is thrown again here, after all have ended.
+  void Run(Index tasks, const std::function<void(Index task, Index worker)>& task);
+
+ private:
+  struct Threads;
+  Index count_;
+  std::unique_ptr<Threads> threads_;
+};
+
+}  // namespace headlens::simd
+
+#endif  // HEADLENS_SRC_SIMD_WORKERS_H_

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Problems of several blocks of rows and keys: against the fp64 reference, on every target, with and without maps, and
+/// with any number of threads.
+#include <cmath>
+
+#include "headlens/attention.h"
+#include "random_problem.h"
+#include "support.h"
+
+namespace headlens::testing {
+namespace {
+
+struct Wanted {
+  Tensor output, lse, weights, mean;
+  AttentionResults views() const {
+    AttentionResults r;
+    r.output = output.view<4>();
+    r.lse = lse.view<3>();
+    if (weights.size() > 0) r.weights = weights.view<4>();
+    if (mean.size() > 0) r.mean_weights = mean.view<3>();
+    return r;
+  }
+};
+
+enum class Maps { kNone, kAll, kMean };
+
+Wanted Solve(const Backend& backend, const AttentionProblem& p, Maps maps) {
+  const Index batch = p.q.shape[0], heads = p.q.shape[1], queries = p.q.shape[2], keys = p.k.shape[2];
+  Wanted wanted{Tensor({batch, heads, queries, p.v.shape[3]}), Tensor({batch, heads, queries}), Tensor(), Tensor()};
+  if (maps == Maps::kAll) wanted.weights = Tensor({batch, heads, queries, keys});
+  if (maps == Maps::kMean) wanted.mean = Tensor({batch, queries, keys});
+  backend.Attention(p, wanted.views());
+  return wanted;
+}
+
+void CheckSame(const Wanted& got, const Wanted& expected, double tolerance) {
+  CheckClose("output", got.output.values(), expected.output.values(), tolerance);
+  CheckClose("lse", got.lse.values(), expected.lse.values(), tolerance);
+  CheckClose("weights", got.weights.values(), expected.weights.values(), tolerance);
+  CheckClose("mean weights", got.mean.values(), expected.mean.values(), tolerance);
+}
+
+/// Rounding of the scores becomes relative error of the weights; the values' norm carries it to the output.
+double ToleranceOf(const RandomProblem& r) {
+  const auto width = static_cast<double>(r.problem.q.shape[3]);
+  const double scores = width * kEpsilon * MaxNorm(r.q.values()) * MaxNorm(r.k.values());
+  return (4 * scores * std::max(1.0, std::abs(double{r.problem.scale})) + 32 * kEpsilon) * (1 + MaxNorm(r.v.values()));
+}
+
+/// Groups and heads, queries and keys around the blocks' sizes, for one, few and many rows.
+std::vector<ProblemSizes> Sizes() {
+  return {{1, 1, 1, 300, 300, 16, 16},  {1, 2, 4, 97, 515, 24, 7},   {2, 1, 2, 13, 257, 8, 40},
+          {1, 1, 1, 193, 1100, 64, 64}, {1, 2, 6, 1, 700, 32, 33},   {2, 2, 2, 3, 600, 16, 16},
+          {1, 1, 8, 1, 300, 20, 20},    {1, 1, 1, 600, 600, 33, 129}};
+}
+
+/// The kinds of rows that there are: with what makes ranges, marks, biases, sinks and other paths.
+std::vector<std::function<void(Random&, RandomProblem&)>> Kinds() {
+  return {
+      [](Random&, RandomProblem&) {},
+      [](Random&, RandomProblem& r) { r.problem.mask.causal = true; },
+      [](Random&, RandomProblem& r) {
+        r.problem.mask.causal = true;
+        r.problem.mask.causal_alignment = CausalAlignment::kBottomRight;
+        r.problem.mask.window_left = 70;
+        r.problem.normalizer.temperature = 0.5f;
+      },
+      [](Random&, RandomProblem& r) { r.problem.scale = -0.2f; },
+      [](Random& random, RandomProblem& r) { DrawMasks(random, r, true); },
+      [](Random& random, RandomProblem& r) { DrawBiases(random, r); },
+      [](Random& random, RandomProblem& r) {
+        r.sinks = random.NormalTensor({r.heads()}, 3.0f);
+        r.problem.normalizer.sinks = r.sinks.view<1>();
+        r.problem.gqa_order = GqaOrder::kInterleaved;
+      },
+      [](Random&, RandomProblem& r) { r.problem.softcap = 2.0f; },
+  };
+}
+
+template <class F>
+void ForEachProblem(const F& test) {
+  Random random(23);
+  std::size_t number = 0;
+  for (const ProblemSizes& sizes : Sizes())
+    for (const auto& kind : Kinds()) {
+      CAPTURE(number++);
+      RandomProblem r = PlainProblem(random, sizes);
+      kind(random, r);
+      test(r);
+    }
+}
+
+TEST_CASE("long rows: SIMD agrees with the fp64 reference, with and without maps") {
+  ForEachProblem([](const RandomProblem& r) {
+    const double tolerance = ToleranceOf(r);
+    for (const Maps maps : {Maps::kNone, Maps::kAll, Maps::kMean}) {
+      const Wanted expected = Solve(ReferenceBackend(), r.problem, maps);
+      ForEachTarget([&] { CheckSame(Solve(SimdBackend(), r.problem, maps), expected, tolerance); });
+    }
+  });
+}
+
+TEST_CASE("any number of threads gives the same bits") {
+  for (const int threads : {2, 3, 5}) {
+    const auto many = MakeSimdBackend(threads);
+    ForEachProblem([&](const RandomProblem& r) {
+      for (const Maps maps : {Maps::kNone, Maps::kAll, Maps::kMean})
+        CheckSame(Solve(*many, r.problem, maps), Solve(SimdBackend(), r.problem, maps), 0.0);
+    });
+    Random random(29);
+    for (const Index rows : {1, 7, 100, 400}) {
+      const Tensor x = random.NormalTensor({rows, 130}), w = random.NormalTensor({515, 130}),
+                   b = random.NormalTensor({515});
+      const Tensor one({rows, 515}), shared({rows, 515});
+      SimdBackend().Linear(x.view<2>(), *SimdBackend().PackLinear(w.view<2>(), b.values()), one.view<2>());
+      many->Linear(x.view<2>(), *many->PackLinear(w.view<2>(), b.values()), shared.view<2>());
+      CheckClose("linear", shared.values(), one.values(), 0.0);
+    }
+  }
+  CHECK(Refusal(ErrorCode::kValue, [] { MakeSimdBackend(0); }) == "threads is 0, expected at least 1");
+}
+
+TEST_CASE("long rows: a NaN or an infinity reaches the rows that see it, and no others") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const float kNan = std::numeric_limits<float>::quiet_NaN();
+  ForEachTarget([&] {
+    for (const float bad : {kNan, kInf, -kInf})
+      for (const bool in_value : {false, true}) {
+        CAPTURE(bad);
+        CAPTURE(in_value);
+        Random random(31);
+        RandomProblem r = PlainProblem(random, {1, 1, 1, 400, 400, 16, 16});
+        r.problem.mask.causal = true;
+        const Wanted clean = Solve(SimdBackend(), r.problem, Maps::kNone);
+        (in_value ? r.v : r.k).values()[350 * 16 + 5] = bad;
+        const Wanted got = Solve(SimdBackend(), r.problem, Maps::kNone);
+        const Wanted expected = Solve(ReferenceBackend(), r.problem, Maps::kNone);
+        CheckClose("rows before", got.output.values().first(350 * 16), clean.output.values().first(350 * 16),
+                   ToleranceOf(r));
+        bool same = true;
+        for (Index i = 350 * 16; i < 400 * 16; ++i)
+          same &= std::isfinite(got.output.data()[i]) == std::isfinite(expected.output.data()[i]);
+        CHECK(same);
+      }
+  });
+}
+
+}  // namespace
+}  // namespace headlens::testing
