@@ -28,6 +28,19 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
+/** The script that the page imports when it starts its worker is fetched with the page's own. */
+const kPreload: Plugin = {
+  name: "preload",
+  apply: "build",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle }) =>
+      Object.keys(bundle ?? {})
+        .filter((file) => /\/remote-[^/]*\.js$/.test(file))
+        .map((file) => ({ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `./${file}` }, injectTo: "head" })),
+  },
+};
+
 const port = Number(process.env.PORT ?? 5173);
 
 export default defineConfig({
@@ -35,7 +48,7 @@ export default defineConfig({
   base: "./",
   // The page stands on the package as it is shipped: the .wasm files, the worker and the model lie beside it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kPolicyInPage],
+  plugins: [kPolicyInPage, kPreload],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),

@@ -41,7 +41,7 @@ const gluePlugin = {
 /** Bundles `entries` (output name to source) and returns the files they are made of. */
 async function bundle(entries, splitting) {
   const { metafile } = await build({
-    entryPoints: entries, splitting, outdir: kOut, chunkNames: "chunk-[hash]",
+    entryPoints: entries, splitting, outdir: kOut, chunkNames: "[name]-[hash]",
     bundle: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
     minify: true, legalComments: "none", metafile: true, plugins: [gluePlugin], logLevel: "warning",
   });

@@ -51,7 +51,7 @@ describe("the tarball", () => {
       expect(names).toContain(name);
     const kinds = [
       /^(LICENSE|README\.md|package\.json)$/,
-      /^dist\/(chunk-\w+|index|node|worker|worker-node|element)\.js$/,
+      /^dist\/((chunk|code|instantiate|remote)-\w+|index|node|worker|worker-node|element)\.js$/,
       /^dist\/(elements\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,

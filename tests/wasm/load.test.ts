@@ -147,8 +147,8 @@ describe.each([false, true])("where the wasm comes from, worker: %s", (worker) =
     await expectWorks(await start(url));
     const asked = server.requests.length;
     await expectWorks(await start(url));
-    // The same thread keeps the compiled code; each worker is a new one.
-    expect(server.requests.length).toBe(worker ? asked + 1 : asked);
+    // The compiled code is kept, for workers too.
+    expect(server.requests.length).toBe(asked);
   });
 
   test("a page instead of the file", async () => {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `<attention-map>` by itself: given arrays, its own navigation, what it says when something is wrong; and the shipped bundle. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { launchChromium, open, seen, servePackage, texts } from "./browser.js";
+import { serve } from "../wasm/server.js";
+import { launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Element</title>
@@ -227,4 +230,57 @@ test("dark maps follow the page's color-scheme, not the reader's alone", async (
     const canvas = document.querySelector("#map")?.shadowRoot?.querySelector<HTMLCanvasElement>(".cells canvas");
     return (canvas?.getContext("2d")?.getImageData(0, 0, 1, 1).data[0] ?? 255) < 60;
   });
+});
+
+test("what is seen draws first: an element that is only near waits, until it comes into sight itself", async () => {
+  const { page } = await open(browser, server.url, { width: 800, height: 600 }, false);
+  await page.evaluate(async () => {
+    await customElements.whenDefined("attention-map");
+    const main = document.querySelector("main");
+    const make = (properties: Record<string, unknown>): void => {
+      const element = document.createElement("attention-map");
+      main?.append(Object.assign(element, properties));
+    };
+    make({ id: "seen", text: "Anna saw Ben.", model: "/never/" });
+    const gap = document.createElement("div");
+    main?.append(Object.assign(gap, { id: "gap" }));
+    gap.style.height = "600px";
+    make({ id: "near", view: "steps" });
+  });
+  // The engine has been asked for by the one that is seen, and answers; the model's files never come.
+  await page.waitForFunction(() => {
+    const answers = performance.getEntriesByType("resource").map(({ name }) => name);
+    return answers.some((name) => name.endsWith(".wasm"));
+  });
+  await page.evaluate(() => new Promise((later) => setTimeout(later, 300)));
+  expect(await page.$$("#near >>> table")).toEqual([]);
+  await page.$eval("#near", (element) => element.scrollIntoView());
+  await seen(page, "#near >>> table");
+  await page.close();
+});
+
+test("an engine that cannot warm up says so in the console, and draws all the same", async () => {
+  const broken = await serve(root, (path, response) => {
+    if (path !== "/dist/worker.js" && path !== "/") return false;
+    const worker = readFileSync(join(root, "dist/worker.js"), "utf8");
+    const refused = worker.replace('model_type:"llama"', 'model_type:"nonsense"');
+    expect(refused).not.toBe(worker);
+    const [type, body] = path === "/" ? ["text/html", kPage] : ["text/javascript", refused];
+    response.writeHead(200, { "content-type": type }).end(body);
+    return true;
+  });
+  const page = await browser.newPage();
+  const warnings: string[] = [];
+  page.on("console", (message) => warnings.push(`${message.type()}: ${message.text()}`));
+  await page.goto(broken.url);
+  await page.evaluate(() => {
+    const element = document.createElement("attention-map");
+    element.setAttribute("text", "Anna saw Ben.");
+    document.querySelector("main")?.append(element);
+  });
+  await seen(page, "attention-map >>> canvas");
+  expect(await page.$$("attention-map >>> canvas")).toHaveLength(32);
+  await expect.poll(() => warnings.join("\n")).toMatch(/^warn(ing)?: headlens could not warm up: .*nonsense/m);
+  await page.close();
+  await broken.close();
 });

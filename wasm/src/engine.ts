@@ -11,6 +11,7 @@ import type { HeadlensModule, ProblemHandle } from "./module.js";
 import { inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { floats } from "./tensors.js";
+import { warmUp } from "./warm-up.js";
 import type {
   AttentionResult, CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
   EngineInfo, Image, LoadModelOptions, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
@@ -88,6 +89,10 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     }
     const module = this.held;
     return guarded("colorbar", () => unwrap(module.colorbar(json, steps), inApiWords));
+  }
+
+  async warmUp(): Promise<void> {
+    return warmUp(this);
   }
 
   heapBytes(): number {

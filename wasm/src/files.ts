@@ -20,17 +20,46 @@ const kIndex = "model.safetensors.index.json";
 /** A file's bytes and status as a fetch gives them: 404 where there is no such file. */
 type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
-/** The models in the package. `new URL` with these very words is what bundlers look for. */
-function builtIn(source: ModelSource, platform: Platform): Opener | undefined {
-  if (!isBuiltIn(source)) return undefined;
-  const urls: Readonly<Record<string, URL>> = {
-    [kConfig]: new URL("./models/tiny/config.json", import.meta.url),
-    [kTokenizer]: new URL("./models/tiny/tokenizer.json", import.meta.url),
-    [kWeights]: new URL("./models/tiny/model.safetensors", import.meta.url),
-  };
+/** The model in the package. `new URL` with these very words is what bundlers look for. */
+const kBuiltIn: Readonly<Record<string, () => URL>> = {
+  [kConfig]: () => new URL("./models/tiny/config.json", import.meta.url),
+  [kTokenizer]: () => new URL("./models/tiny/tokenizer.json", import.meta.url),
+  [kWeights]: () => new URL("./models/tiny/model.safetensors", import.meta.url),
+};
+
+/** Where a source has its files; undefined for one that a built-in model does not have. `option` is the source's name in messages. */
+function urlsOf(option: string, source: string | URL, platform: Platform): (name: string) => URL | undefined {
+  if (isBuiltIn(source)) return (name) => kBuiltIn[name]?.();
+  const folder = folderUrl(option, source, platform);
+  return (name) => new URL(name, folder);
+}
+
+function fromUrls(source: string | URL, platform: Platform): Opener {
+  const urlOf = urlsOf("source", source, platform);
   return (name, signal) => {
-    const url = urls[name];
+    const url = urlOf(name);
     return url ? platform.fetch(url, signal) : Promise.resolve(new Response(null, { status: 404 }));
+  };
+}
+
+/** A platform that has asked for a model's files already: whoever fetches one of them first has that answer. */
+export function prefetching(source: string | URL, platform: Platform): Platform {
+  const urls = [kConfig, kTokenizer, kWeights].map(urlsOf("prefetch", source, platform)).filter((url) => url !== undefined);
+  const asked = new Map(urls.map((url) => {
+    const abort = new AbortController();
+    const answer = platform.fetch(url, abort.signal);
+    answer.catch(() => undefined); // who takes it is told
+    return [url.href, { abort, answer }];
+  }));
+  return {
+    ...platform,
+    fetch(url, signal) {
+      const early = asked.get(url.href);
+      if (!early) return platform.fetch(url, signal);
+      asked.delete(url.href);
+      signal?.addEventListener("abort", () => early.abort.abort(signal.reason));
+      return early.answer;
+    },
   };
 }
 
@@ -67,12 +96,11 @@ interface Place {
 
 function placeOf(source: ModelSource, platform: Platform): Place {
   checkSource(source);
-  const open = builtIn(source, platform);
-  if (open) return { name: "tiny", where: "the built-in model's ", open };
   if (typeof source !== "string" && !(source instanceof URL)) return { name: "model", where: "", open: fromFiles(source) };
+  const open = fromUrls(source, platform);
+  if (isBuiltIn(source)) return { name: "tiny", where: "the built-in model's ", open };
   const folder = folderUrl("source", source, platform);
-  const name = folder.pathname.split("/").at(-2) ?? folder.host;
-  return { name, where: folder.href, open: (file, signal) => platform.fetch(new URL(file, folder), signal) };
+  return { name: folder.pathname.split("/").at(-2) ?? folder.host, where: folder.href, open };
 }
 
 /** Takes a file's bytes as they come. */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The worker's side: keeps the engine and what was made from it, and runs the methods that remote.ts asks for. */
 import { releaseProxy, transfer, type ProxyMarked, type Remote } from "comlink";
+import type { Code } from "./code.js";
 import { HeadlensError, type ErrorCode } from "./errors.js";
 import { asHeadlensError } from "./failures.js";
+import { prefetching } from "./files.js";
 import { createEngine } from "./instantiate.js";
 import type { Following } from "./names.js";
 import type { Platform } from "./platform.js";
-import type { LoadOptions } from "./types.js";
 
 /** What is held here and spoken to from the other thread. */
 export type Hosted = Disposable & { dispose(): void };
@@ -54,7 +55,7 @@ function withNames(value: unknown): unknown {
 /** The buffers of a result's arrays: results are the caller's own, so they move instead of being copied. */
 function buffersOf(value: unknown): ArrayBuffer[] {
   if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  if (typeof value !== "object" || value === null || (Array.isArray(value) && typeof value[0] !== "object")) return [];
   return Object.values(value).flatMap(buffersOf);
 }
 
@@ -63,10 +64,19 @@ export class Host {
   readonly #followed = new Map<number, AbortController>();
   #nextId = 0;
 
-  constructor(private readonly platform: Platform) {}
+  #platform: Platform;
 
-  load(options: LoadOptions): Promise<Answer> {
-    return this.#answer(() => createEngine(options, this.platform));
+  constructor(platform: Platform) {
+    this.#platform = platform;
+  }
+
+  /** Asks for a model's files while the code is still on its way. */
+  prefetch(source: string): void {
+    this.#platform = prefetching(source, this.#platform);
+  }
+
+  load(code: Code): Promise<Answer> {
+    return this.#answer(() => createEngine(Promise.resolve(code), this.#platform));
   }
 
   invoke(id: number, method: string, args: readonly unknown[]): Promise<Answer> {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { loadCode } from "./code.js";
 import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
 import { checkOptions } from "./names.js";
@@ -7,7 +8,7 @@ import type { AsyncEngine, Engine, Load, LoadOptions } from "./types.js";
 
 function checkLoadOptions(options: unknown): LoadOptions {
   const checked: LoadOptions = checkOptions("load", options);
-  const { simd = "auto", threads = 1, worker = false, wasmUrl = "" } = checked;
+  const { simd = "auto", threads = 1, worker = false, wasmUrl = "", prefetch = "" } = checked;
   if (!["auto", "baseline", "relaxed"].includes(simd)) {
     throw new HeadlensError("option", `load: simd is ${show(simd)}, expected "auto", "baseline" or "relaxed"`);
   }
@@ -16,6 +17,9 @@ function checkLoadOptions(options: unknown): LoadOptions {
   if (typeof wasmUrl !== "string" && !(wasmUrl instanceof URL)) {
     throw new HeadlensError("option", `load: wasmUrl is ${show(wasmUrl)}, expected a string or a URL`);
   }
+  if (typeof prefetch !== "string" && !(prefetch instanceof URL)) {
+    throw new HeadlensError("option", `load: prefetch is ${show(prefetch)}, expected a built-in model's name or a URL`);
+  }
   return checked;
 }
 
@@ -23,8 +27,10 @@ function checkLoadOptions(options: unknown): LoadOptions {
 export function makeLoad(platform: Platform): Load {
   async function load(options?: LoadOptions): Promise<Engine | AsyncEngine> {
     const checked = checkLoadOptions(options);
-    if (!checked.worker) return (await import("./instantiate.js")).createEngine(checked, platform);
-    return (await import("./remote.js")).createRemoteEngine(checked, platform);
+    const code = loadCode(checked, platform);
+    code.catch(() => undefined); // it is waited for when the rest is there
+    if (!checked.worker) return (await import("./instantiate.js")).createEngine(code, platform, checked.prefetch);
+    return (await import("./remote.js")).createRemoteEngine(code, platform, checked.prefetch);
   }
   return load as Load;
 }

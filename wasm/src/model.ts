@@ -299,6 +299,13 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     return guarded("pixels", () => unwrap(handle.pixels(layer, head, json), inApiWords));
   }
 
+  allPixels(options?: PixelsOptions): Image[][] {
+    const { layers, heads } = this.#info;
+    const rowOf = (layer: number): Image[] =>
+      Array.from({ length: heads }, (_, head) => this.pixels(layer, head, options));
+    return Array.from({ length: layers }, (_, layer) => rowOf(layer));
+  }
+
   logits(options?: LogitsOptions): Tensor {
     const handle = this.held;
     const { rows } = checkOptions("logits", options) as LogitsOptions;

@@ -149,7 +149,7 @@ const kColorbar: Known<ColorbarOptions> = { colormap: "json", theme: "json" };
 const kPixels: Known<PixelsOptions> = { ...kColorbar, min: "json", max: "json" };
 const kColor: Known<ColorOptions> = { ...kPixels, causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
-const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json" };
+const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json", prefetch: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
 const kRankHeads: Known<RankOptions> = {
   metrics: "json", ascending: "json", specialTokens: "json", signal: "json", onProgress: "json",

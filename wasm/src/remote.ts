@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
 import { proxy, type Remote, wrap } from "comlink";
+import type { Code } from "./code.js";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, reading } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
@@ -14,7 +15,7 @@ import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
   AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, DecodingStep,
-  EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions,
+  EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LogitsOptions, MapOptions,
   MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, PixelsOptions, RankedHead,
   RankOptions,
   StateDict, Tensor, TransformerLayerOptions,
@@ -139,6 +140,11 @@ abstract class RemoteObject extends Resource<number> {
 
 let nextFollowed = 0;
 
+/** A worker's own address is another one, so what is relative for the caller becomes absolute here. */
+function transportable(option: string, source: string | URL, platform: Platform): string {
+  return isBuiltIn(source) ? String(source) : absoluteUrl(option, source, platform).href;
+}
+
 class RemoteEngine extends RemoteObject implements AsyncEngine {
   declare readonly info: EngineInfo;
 
@@ -162,6 +168,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
   readonly t5Bucket = this.#method("t5Bucket");
   readonly colorize = this.#method("colorize");
   readonly colorbar = this.#method("colorbar");
+  readonly warmUp = this.#method("warmUp");
   readonly heapBytes = this.#method("heapBytes");
 
   constructor(connection: Connection, reference: Reference, private readonly platform: Platform) {
@@ -207,11 +214,9 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
   }
 
-  /** A worker's own address is another one, so what is relative for the caller becomes absolute here. */
   #transportable(source: ModelSource): string | NamedBlob[] {
     checkSource(source);
-    if (typeof source === "string" && isBuiltIn(source)) return source;
-    if (typeof source === "string" || source instanceof URL) return absoluteUrl("source", source, this.platform).href;
+    if (typeof source === "string" || source instanceof URL) return transportable("source", source, this.platform);
     return source.map((file) => ({ name: file.name, blob: file.slice() }));
   }
 }
@@ -291,6 +296,10 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
     return this.value("pixels", layer, head, options);
   }
 
+  allPixels(options?: PixelsOptions): Promise<Image[][]> {
+    return this.value("allPixels", options);
+  }
+
   logits(options?: LogitsOptions): Promise<Tensor> {
     return this.value("logits", options);
   }
@@ -326,13 +335,11 @@ class RemoteDecoding extends RemoteObject implements AsyncDecoding {
   }
 }
 
-/** Starts a worker and the engine in it. */
-export async function createRemoteEngine(options: LoadOptions, platform: Platform): Promise<AsyncEngine> {
-  const { simd, threads, wasmUrl } = options;
-  const plainOptions: LoadOptions = {
-    ...(simd && { simd }), ...(threads && { threads }),
-    ...(wasmUrl !== undefined && { wasmUrl: absoluteUrl("wasmUrl", wasmUrl, platform).href }),
-  };
+/** Starts a worker, and the engine in it when the code is there. */
+export async function createRemoteEngine(
+  code: Promise<Code>, platform: Platform, prefetch?: string | URL,
+): Promise<AsyncEngine> {
+  const early = prefetch === undefined ? undefined : transportable("prefetch", prefetch, platform);
   let link: WorkerLink;
   try {
     link = platform.startWorker();
@@ -340,8 +347,9 @@ export async function createRemoteEngine(options: LoadOptions, platform: Platfor
     throw asHeadlensError(error, "wasm-load", "the worker cannot be started");
   }
   const connection = new Connection(link);
+  if (early !== undefined) connection.tell((remote) => remote.prefetch(early));
   try {
-    const answer = await connection.ask((remote) => remote.load(plainOptions));
+    const answer = await connection.ask(async (remote) => remote.load(await code));
     return new RemoteEngine(connection, (answer as { reference: Reference }).reference, platform);
   } catch (error) {
     connection.end(error as HeadlensError);

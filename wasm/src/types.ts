@@ -736,6 +736,14 @@ export interface ModelAttention extends Disposable {
    */
   pixels(layer: number, head: number, options?: PixelsOptions): Image;
   /**
+   * The same of all heads, [layer][head]: what a page draws at once is one call, which matters when it goes to a worker.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const images = model.attend("The cat sat on the mat.").allPixels();
+   * [images.length, images[1].length, images[1][3].width] // → [4, 8, 8]
+   */
+  allPixels(options?: PixelsOptions): Image[][];
+  /**
    * [T, vocabSize], or the one row [1, labels] of a classifier. Computed when asked for; an error where the model has none.
    * @example
    * const model = await engine.loadModel("tiny");
@@ -864,6 +872,16 @@ export interface Engine extends Analyses, Disposable {
    */
   colorbar(steps: number, options?: ColorbarOptions): Uint8ClampedArray;
   /**
+   * Runs what pages compute first on made-up numbers, in short turns, so that the optimising compiler has seen it before it counts: the
+   * first calls after `load` take several times as long as later ones. Takes about a tenth of a second, so it is for the time while
+   * something else is waited for, a model's files say. Results are the same with it and without. Rejects when the engine is disposed
+   * meanwhile.
+   * @example
+   * const [model] = await Promise.all([engine.loadModel("tiny"), engine.warmUp()]);
+   * model.attend("The cat").tokens.length // → 3
+   */
+  warmUp(): Promise<void>;
+  /**
    * Bytes in use on this engine's wasm heap.
    * @example
    * engine.heapBytes() > 0 // → true
@@ -881,6 +899,11 @@ export interface LoadOptions {
   wasmUrl?: string | URL;
   /** Run in a worker: the same methods return promises. */
   worker?: boolean;
+  /**
+   * A model whose files are asked for at once, beside the engine's own code: a built-in name or the URL of a Hugging Face folder, as
+   * `loadModel` takes it. The first `loadModel` of it finds them under way.
+   */
+  prefetch?: string | URL;
 }
 
 type Promised<T> = T extends (...args: infer A) => infer R ? (...args: A) => Promise<AsyncOf<Awaited<R>>> : T;

@@ -20,6 +20,7 @@ import { StepsView } from "./steps-view.js";
 import type { StepsContent } from "./steps-view.js";
 import { styles } from "./styles.js";
 import { ThemeController } from "./theme.js";
+import { takeTurn } from "./turns.js";
 import { kCatSatOnMat, workExample } from "./worked-example.js";
 import type { WorkedExample } from "./worked-example.js";
 
@@ -103,7 +104,7 @@ export class AttentionMap extends LitElement {
   /** Ends the wait for a model that is no longer wanted. */
   #giveUp: () => void = () => undefined;
 
-  /** Work starts when the element comes near the part of the page that is seen. */
+  /** Work starts when the element comes near the part of the page that is seen; what is seen comes first. */
   readonly #nearness = new IntersectionObserver(
     (entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -249,7 +250,7 @@ export class AttentionMap extends LitElement {
     try {
       for (let inputs = this.#inputs(); this.isConnected && !isSame(inputs, this.#tried); inputs = this.#inputs()) {
         this.#tried = inputs;
-        await this.#run(inputs);
+        await takeTurn(this, () => this.#run(inputs));
       }
     } finally {
       this.#busy = false;
@@ -287,7 +288,7 @@ export class AttentionMap extends LitElement {
     }
     const { layer, head } = this;
     const maps = await this.#open(inputs);
-    if (view === "grid") return { view, maps, images: await gridImages(maps, theme) };
+    if (view === "grid") return { view, maps, images: await maps.allPixels(theme) };
     checkHead(maps, layer, head);
     const [picture, colorbar] = await Promise.all([headPicture(maps, layer, head, theme), colorbarImage(maps, theme)]);
     return { view, maps, picture, colorbar };
@@ -364,13 +365,6 @@ export class AttentionMap extends LitElement {
     const cancelable = name === "head-select" || name === "head-close";
     return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable }));
   }
-}
-
-async function gridImages(maps: Maps, theme: Theme): Promise<Image[][]> {
-  const rows = Array.from({ length: maps.layers }, (_, layer) =>
-    Promise.all(Array.from({ length: maps.heads }, (__, head) => maps.pixels(layer, head, theme))),
-  );
-  return Promise.all(rows);
 }
 
 async function headPicture(maps: Maps, layer: number, head: number, theme: Theme): Promise<HeadPicture> {

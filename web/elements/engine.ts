@@ -8,13 +8,22 @@ export type Progress = (loaded: number, total: number) => void;
 
 let engine: Promise<AsyncEngine> | undefined;
 
-/** The page's engine, in its worker. */
-export function sharedEngine(): Promise<AsyncEngine> {
-  engine ??= load({ worker: true }).catch((error: unknown) => {
+/** The page's engine, in its worker. `model` is what will be asked of it first, if that is known. */
+export function sharedEngine(model?: string): Promise<AsyncEngine> {
+  engine ??= start(model).catch((error: unknown) => {
     engine = undefined;
     throw error;
   });
   return engine;
+}
+
+/** What is no URL is left to loadModel, which says so to whoever asked for it. */
+async function start(model: string | undefined): Promise<AsyncEngine> {
+  const isKnown = model !== undefined && URL.canParse(model, document.baseURI);
+  const started = await load({ worker: true, ...(isKnown && { prefetch: model }) });
+  // While a model is waited for. Without it everything is the same, but slower at first.
+  started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
+  return started;
 }
 
 const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();
@@ -28,7 +37,7 @@ export function sharedModel(source: string, onProgress?: Progress): Promise<Asyn
   }
   const listeners = new Set<Progress>(onProgress ? [onProgress] : []);
   const report: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
-  const model = sharedEngine().then((loaded) => loaded.loadModel(source, { onProgress: report }));
+  const model = sharedEngine(source).then((loaded) => loaded.loadModel(source, { onProgress: report }));
   models.set(source, { model, listeners });
   model.then(
     () => listeners.clear(),

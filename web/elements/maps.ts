@@ -23,6 +23,8 @@ export interface Maps {
   map(layer: number, head: number): Promise<Tensor>;
   /** The same as colours, one pixel a cell, masked cells transparent. */
   pixels(layer: number, head: number, theme: Theme): Promise<Image>;
+  /** [layer][head] */
+  allPixels(theme: Theme): Promise<Image[][]>;
   release(): void;
 }
 
@@ -39,6 +41,7 @@ export function modelMaps(model: AsyncModel, { attention, release }: Lease): Map
     map: (layer, head) => attention.map(layer, head),
     // The models are decoders: no token looks at a later one.
     pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme }),
+    allPixels: (theme) => attention.allPixels({ ...range, theme }),
     release,
   };
 }
@@ -71,6 +74,10 @@ export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
     const begin = (layer * heads + head) * rows * cols;
     return { data: values.slice(begin, begin + rows * cols), shape: [rows, cols] };
   };
+  const pixels = (layer: number, head: number, theme: Theme): Promise<Image> =>
+    engine.colorize(map(layer, head), { ...range, theme, causal: given.causal });
+  const rowPixels = (layer: number, theme: Theme): Promise<Image[]> =>
+    Promise.all(Array.from({ length: heads }, (_, head) => pixels(layer, head, theme)));
   return {
     tokens,
     keyTokens,
@@ -79,7 +86,8 @@ export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
     heads,
     range,
     map: (layer, head) => Promise.resolve(map(layer, head)),
-    pixels: (layer, head, theme) => engine.colorize(map(layer, head), { ...range, theme, causal: given.causal }),
+    pixels,
+    allPixels: (theme) => Promise.all(Array.from({ length: layers }, (_, layer) => rowPixels(layer, theme))),
     release: () => undefined,
   };
 }

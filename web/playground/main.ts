@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import "./trusted-types.js";
+import "./start.js";
 import { html, render } from "lit";
 import type { TemplateResult } from "lit";
 import type { AttentionMap, AttentionMapEvents } from "../elements/index.js";

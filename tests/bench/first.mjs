@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * npm run bench -- first [PROFILES]: how soon the playground shows something. Each time in a Chromium with a profile of its own: from the
+ * navigation to the first paint and to the first maps of the built-in model; the first reading of a text that a page makes, with the
+ * engine warmed up and not, against the hundredth. Prints medians, and the span from least to most.
+ */
+import { loadavg } from "node:os";
+import { launchChromium, servePackage, servePlayground } from "../web/browser.ts";
+
+const profiles = Number(process.argv[2] ?? 7);
+const kText = "The cat sat on the mat because it was tired.";
+const kCalls = 100;
+
+/* global document, performance, setTimeout -- of the page */
+async function withPage(url, work) {
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    await new Promise((resolve) => setTimeout(resolve, 1000)); // the browser's own start is not the page's
+    await page.setViewport({ width: 1440, height: 900 });
+    await page.goto(url, { waitUntil: "domcontentloaded" });
+    return await work(page);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Milliseconds from the navigation. */
+async function opening(page) {
+  await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined, { polling: 50 });
+  return page.evaluate(() => {
+    const [redraw] = performance.getEntriesByName("headlens:redraw");
+    const [paint] = performance.getEntriesByName("first-contentful-paint");
+    return { paint: paint?.startTime ?? NaN, maps: redraw.startTime + redraw.duration };
+  });
+}
+
+/** Milliseconds of each reading of the text: the model runs, and the maps of all its heads are there as pixels. Runs in the page. */
+async function read({ text, calls, warm }) {
+  const { load } = await import("/dist/index.js");
+  const engine = await load({ worker: true, prefetch: "tiny" });
+  const [model] = await Promise.all([engine.loadModel("tiny"), warm && engine.warmUp()]);
+  const times = [];
+  for (let call = 0; call < calls; ++call) {
+    const start = performance.now();
+    const seen = await model.attend(text);
+    await seen.allPixels();
+    times.push(performance.now() - start);
+    seen.dispose();
+  }
+  return times;
+}
+
+const sorted = (values) => [...values].sort((a, b) => a - b);
+const median = (values) => sorted(values)[values.length >> 1];
+
+function print(name, values, unit) {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const digits = unit === "ms" && median(values) >= 100 ? 0 : 1;
+  const [middle, from, to] = [median(values), least, most].map((value) => value.toFixed(digits));
+  console.log(`${name.padEnd(56)} ${middle.padStart(7)} ${unit.padEnd(2)}   ${from} … ${to}`);
+}
+
+const rows = { paint: [], maps: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [] };
+const [playground, dist] = [await servePlayground(), await servePackage("<!doctype html><title>headlens</title>")];
+if (loadavg()[0] > 0.5) console.error(`The machine is busy (load ${loadavg()[0].toFixed(1)}): these times are too long.`);
+try {
+  for (let profile = 0; profile < profiles; ++profile) {
+    const { paint, maps } = await withPage(playground.url, opening);
+    rows.paint.push(paint);
+    rows.maps.push(maps);
+    for (const warm of [false, true]) {
+      const times = await withPage(dist.url, (page) => page.evaluate(read, { text: kText, calls: kCalls, warm }));
+      const steady = median(times.slice(-20)); // the hundredth, without what the machine did just then
+      rows[warm ? "warm" : "cold"].push(times[0]);
+      rows[warm ? "warmRatio" : "coldRatio"].push(times[0] / steady);
+      rows.steady.push(steady);
+    }
+  }
+} finally {
+  await playground.close();
+  await dist.close();
+}
+console.log(`medians of ${profiles} fresh profiles, and from least to most`);
+print("navigation to the first paint", rows.paint, "ms");
+print("navigation to the first maps of the built-in model", rows.maps, "ms");
+print("first reading of a text, not warmed up", rows.cold, "ms");
+print("first reading of a text, warmed up", rows.warm, "ms");
+print("hundredth reading", rows.steady, "ms");
+print("first against hundredth, not warmed up", rows.coldRatio, "×");
+print("first against hundredth, warmed up", rows.warmRatio, "×");
