@@ -2,6 +2,9 @@
 /// headlens: multi-head attention over files, maps of a model's heads, and a benchmark.
 #include <sys/resource.h>
 #include <unistd.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include <cctype>
 #include <exception>
@@ -23,6 +26,15 @@ CLI::Option* AddBackendOption(CLI::App& command, std::string& name) {
 }
 
 namespace {
+
+/// Results are allocated for each call: memory that was freed is kept for the next, or every page of it would be fetched
+/// from the system and cleared again, a quarter of the time of a layer with maps of 50 MB.
+void KeepFreedMemory() {
+#if defined(__GLIBC__)
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
 
 /// A small file can ask for maps of any size. What exceeds this machine's memory then fails as an allocation, with a
 /// message, and ends no other program. Not under AddressSanitizer, which reserves more addresses than there are.
@@ -83,6 +95,7 @@ int main(int argc, char** argv) {
   using namespace headlens;
   try {
     cli::LimitMemory();
+    cli::KeepFreedMemory();
     return cli::Run(argc, argv);
   } catch (const cli::InputError& error) {
     return cli::Report(error.what(), cli::kBadInput);

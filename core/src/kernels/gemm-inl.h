@@ -126,6 +126,17 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first);
 }
 
+/// Asks for the part of the next panel that falls to the tile `row` rows below the first of `rows`: weights that come
+/// from the third-level cache would hold up the panel's first tile.
+HWY_INLINE void FetchNextPanel(const GemmArgs& g, Index panel, Index p, Index depth, Index row, Index rows) {
+  constexpr Index kLine = 64;
+  const Index size = static_cast<Index>(ByteSize(g.b_type)), bytes = depth * g.b_row * size;
+  const Index part = RoundUp(bytes * kRows / rows, kLine), from = row / kRows * part;
+  const char* next = static_cast<const char*>(g.b) + (panel * g.b_panel + p * g.b_row) * size;
+  // Into the second-level cache: the first is full of what is at work.
+  for (Index at = from; at < HWY_MIN(from + part, bytes); at += kLine) __builtin_prefetch(next + at, 0, 2);
+}
+
 /// Rows [first, end) of C.
 void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scratch) {
   const Index panels = (g.n + PanelWidth() - 1) / PanelWidth();
@@ -133,7 +144,10 @@ void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scr
     const Index depth = HWY_MIN(kDepth, g.k - p);
     for (Index panel = 0; panel < panels; ++panel) {
       const float* b = PanelBlock(g, panel, p, depth, scratch);
-      for (Index m = first; m < end; m += kRows) TileOf(g, m, end, panel, b, p, depth);
+      for (Index m = first; m < end; m += kRows) {
+        if (panel + 1 < panels) FetchNextPanel(g, panel + 1, p, depth, m - first, end - first);
+        TileOf(g, m, end, panel, b, p, depth);
+      }
     }
   }
 }
