@@ -15,7 +15,7 @@ namespace headlens::simd {
 class OnlineRows {
  public:
   /// The number of rows that a block should have.
-  static constexpr Index kBlockRows = 96;
+  static constexpr Index kBlockRows = 48;
 
   /// Whether the problem is of this kind.
   static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
