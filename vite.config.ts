@@ -34,10 +34,24 @@ const kPreload: Plugin = {
   apply: "build",
   transformIndexHtml: {
     order: "post",
-    handler: (_, { bundle }) =>
-      Object.keys(bundle ?? {})
-        .filter((file) => /\/remote-[^/]*\.js$/.test(file))
-        .map((file) => ({ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `./${file}` }, injectTo: "head" })),
+    handler(_, { bundle, path }) {
+      if (path !== "/index.html") return [];
+      const scripts = Object.values(bundle ?? {}).filter(({ type }) => type === "chunk");
+      const wanted = scripts.filter(({ fileName }) => /\/remote-[^/]*\.js$/.test(fileName));
+      const attrs = (fileName: string): Record<string, string | true> => ({ rel: "modulepreload", crossorigin: true, href: `./${fileName}` });
+      return wanted.map(({ fileName }) => ({ tag: "link", attrs: attrs(fileName), injectTo: "head" }));
+    },
+  },
+};
+
+/** The benchmark's page is a folder: without the slash its relative addresses would miss. */
+const kBenchFolder: Plugin = {
+  name: "bench-folder",
+  configurePreviewServer({ middlewares }) {
+    middlewares.use((request, response, next) => {
+      if (!/^\/bench(\?|$)/.test(request.url ?? "")) return next();
+      response.writeHead(301, { Location: "/bench/" }).end();
+    });
   },
 };
 
@@ -48,7 +62,7 @@ export default defineConfig({
   base: "./",
   // The page stands on the package as it is shipped: the .wasm files, the worker and the model lie beside it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kPolicyInPage, kPreload],
+  plugins: [kPolicyInPage, kPreload, kBenchFolder],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),
@@ -56,6 +70,7 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: { input: [at("web/playground/index.html"), at("web/playground/bench/index.html")] },
   },
   server: { port, strictPort: true },
   preview: {

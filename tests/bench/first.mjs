@@ -11,7 +11,7 @@ const profiles = Number(process.argv[2] ?? 7);
 const kText = "The cat sat on the mat because it was tired.";
 const kCalls = 100;
 
-/* global document, performance, setTimeout -- of the page */
+/* global document -- of the page */
 async function withPage(url, work) {
   const browser = await launchChromium();
   try {

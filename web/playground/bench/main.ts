@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+import "../trusted-types.js";
+import { html, nothing, render } from "lit";
+import type { TemplateResult } from "lit";
+import { aboutOf, digits, fromHash, speedOf, toHash, toJson, toText } from "./result.js";
+import type { Result, RowResult } from "./result.js";
+import { kWorkloads } from "./workloads.js";
+import type { Workload } from "./workloads.js";
+import type { Message } from "./worker.js";
+
+const root = document.getElementById("bench");
+if (!root) throw new Error("#bench is missing");
+const page = root;
+
+/** A run under way. */
+interface Run {
+  readonly worker: Worker;
+  readonly names: readonly string[];
+  done: number;
+  part: number;
+}
+
+const chosen = new Set(kWorkloads.filter(({ isLong }) => !isLong).map(({ name }) => name));
+let run: Run | undefined;
+let result: Result | undefined;
+/** The result came with the address, from whichever browser. */
+let isOpened = false;
+const failed = new Map<string, string>();
+/** Said aloud too. */
+let status = "";
+
+function update(): void {
+  render(view(), page);
+  document.documentElement.dataset.state = run ? "running" : "idle";
+}
+
+function view(): TemplateResult {
+  return html`
+    <form @submit=${start}>
+      <fieldset ?disabled=${run !== undefined}>
+        <legend>What to measure</legend>
+        <div class="choices">${kWorkloads.map(choice)}</div>
+      </fieldset>
+      <div class="buttons">
+        <button class="main" ?disabled=${run !== undefined || chosen.size === 0}>Measure</button>
+        <button type="button" ?disabled=${run === undefined} @click=${cancel}>Stop</button>
+        <button type="button" ?disabled=${run !== undefined} @click=${(): void => choose(true)}>All but the longest</button>
+        <button type="button" ?disabled=${run !== undefined} @click=${(): void => choose(false)}>None</button>
+      </div>
+    </form>
+    ${run ? bar(run) : nothing}
+    <p class="quiet" role="status">${status}</p>
+    ${result && result.rows.length + failed.size > 0 ? shown(result) : nothing}
+  `;
+}
+
+const bar = ({ names, done, part }: Run): TemplateResult =>
+  html`<progress aria-label="Measuring" max=${names.length} .value=${done + part}></progress>`;
+
+function choice({ name, about, isLong }: Workload): TemplateResult {
+  const onChange = ({ target }: Event): void => {
+    if ((target as HTMLInputElement).checked) chosen.add(name);
+    else chosen.delete(name);
+    update();
+  };
+  const long = isLong ? " Takes a minute or more." : "";
+  return html`<label>
+    <input type="checkbox" name=${name} .checked=${chosen.has(name)} @change=${onChange} />
+    <span>${name} <span class="quiet">${about}.${long}</span></span>
+  </label>`;
+}
+
+function choose(usual: boolean): void {
+  for (const { name, isLong } of kWorkloads) {
+    if (usual && !isLong) chosen.add(name);
+    else chosen.delete(name);
+  }
+  update();
+}
+
+function shown(what: Result): TemplateResult {
+  return html`
+    <div class="scroll" tabindex="0" role="region" aria-label="Results">
+      <table>
+        <caption>${isOpened ? "A result from this address" : "This browser"}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Workload</th><th scope="col">median ms</th><th scope="col" class="less">min ms</th>
+            <th scope="col" class="less">middle half ms</th><th scope="col">speed</th><th scope="col">of the limit</th>
+          </tr>
+        </thead>
+        <tbody>${what.rows.map((row) => line(row, what.limit))}${[...failed].map(failure)}</tbody>
+      </table>
+    </div>
+    <div class="about quiet">${aboutOf(what).map((text) => html`<p>${text}</p>`)}</div>
+    <div class="buttons" role="group" aria-label="Share" ?hidden=${what.rows.length === 0}>
+      <button @click=${(): void => copy(toText(what), "The text")}>Copy as text</button>
+      <button @click=${(): void => copy(toJson(what), "The JSON")}>Copy as JSON</button>
+      <button @click=${(): void => download(what)}>Download JSON</button>
+      <button @click=${(): void => share(what)}>Copy a link to it</button>
+    </div>
+  `;
+}
+
+const milliseconds = (seconds: number): string => digits(1000 * seconds);
+
+function line(row: RowResult, limit: number): TemplateResult {
+  const { gflops, gigabytes, share } = speedOf(row, limit);
+  const percent = Math.round(100 * share);
+  const meter = html`${percent} %<meter aria-label="Of the limit" max="100" .value=${percent}></meter>`;
+  const about = kWorkloads.find(({ name }) => name === row.name)?.about ?? "";
+  return html`<tr>
+    <th scope="row">${row.name} <small>${about}</small></th>
+    <td>${milliseconds(row.median)}</td>
+    <td class="less">${milliseconds(row.min)}</td>
+    <td class="less">${milliseconds(row.lower)} … ${milliseconds(row.upper)}</td>
+    <td>${gigabytes === undefined ? `${digits(gflops)} GFLOP/s` : `${digits(gigabytes)} GB/s`}</td>
+    <td class="share">${gigabytes === undefined ? meter : "–"}</td>
+  </tr>`;
+}
+
+const failure = ([name, message]: [string, string]): TemplateResult =>
+  html`<tr><th scope="row">${name}</th><td class="failed" colspan="5">${message}</td></tr>`;
+
+function say(text: string): void {
+  status = text;
+  update();
+}
+
+function start(event: Event): void {
+  event.preventDefault();
+  if (run || chosen.size === 0) return;
+  const names = kWorkloads.map(({ name }) => name).filter((name) => chosen.has(name));
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module", name: "bench" });
+  run = { worker, names, done: 0, part: 0 };
+  result = undefined;
+  isOpened = false;
+  failed.clear();
+  worker.addEventListener("message", ({ data }: MessageEvent<Message>) => follow(data));
+  worker.addEventListener("error", ({ message }) => end(`It failed: ${message || "the worker could not be loaded"}`));
+  worker.postMessage(names);
+  say("Starting …");
+}
+
+function end(text: string): void {
+  run?.worker.terminate();
+  run = undefined;
+  say(text);
+}
+
+function cancel(): void {
+  end(`Stopped after ${result?.rows.length ?? 0} of ${run?.names.length ?? 0}.`);
+}
+
+function follow(message: Message): void {
+  if (!run) return;
+  switch (message.kind) {
+    case "ready": {
+      const { version, simd, threads } = message.info;
+      const browser = navigator.userAgent.replaceAll(/[^ -~]/g, "?").slice(0, 300);
+      const cores = navigator.hardwareConcurrency;
+      const date = new Date().toISOString();
+      result = { date, browser, cores, version, simd, threads, limit: message.limit, rows: [] };
+      return update();
+    }
+    case "progress":
+      run.part = message.part;
+      return say(`${run.done + 1} of ${run.names.length}: ${message.name} …`);
+    case "row":
+      if (result) result = { ...result, rows: [...result.rows, message.row] };
+      break;
+    case "failed":
+      failed.set(message.name, message.message);
+      break;
+    case "done":
+      return end(`Done: ${run.names.length - failed.size} measured${failed.size > 0 ? `, ${failed.size} failed` : ""}.`);
+  }
+  run.done++;
+  run.part = 0;
+  update();
+}
+
+function copy(text: string, what: string): void {
+  navigator.clipboard.writeText(text).then(
+    () => say(`${what} is on the clipboard.`),
+    () => say("This browser does not let the page write to the clipboard."),
+  );
+}
+
+function download(what: Result): void {
+  const url = URL.createObjectURL(new Blob([toJson(what)], { type: "application/json" }));
+  const link = Object.assign(document.createElement("a"), { href: url, download: "headlens-bench.json" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url));
+  say("The JSON is being downloaded.");
+}
+
+/** The address becomes the result's own, so that it can be taken from there too. */
+function share(what: Result): void {
+  history.replaceState(null, "", toHash(what));
+  copy(location.href, "A link to this result");
+}
+
+function readHash(): void {
+  const opened = fromHash(location.hash);
+  if (opened === null || run) return update();
+  result = opened;
+  isOpened = opened !== undefined;
+  failed.clear();
+  const isOurs = "This result was opened from the address; “Measure” takes your own.";
+  say(opened ? isOurs : "The address holds no result that this page can read.");
+}
+
+window.addEventListener("hashchange", readHash);
+readHash();
