@@ -146,6 +146,7 @@ class ProblemHandle {
   /// All parameters at once. Those that do not fit leave the ones before in place.
   val Load(const val& parameters) {
     return Guard([&] {
+      kept_.reset();
       Problem fresh(op_, options_);
       Feed(fresh, parameters);
       fresh.Build();
@@ -159,16 +160,57 @@ class ProblemHandle {
       // Whatever ends this call, nothing of it may reach the next one.
       const auto drop = [](Problem* problem) { problem->DropInputs(); };
       const std::unique_ptr<Problem, decltype(drop)> fed(&problem_, drop);
+      kept_.reset();
       Feed(problem_, inputs);
-      return TensorsToJs(problem_.Run(options, cache ? &cache->cache() : nullptr));
+      Problem::Call call = problem_.Prepare(options, cache ? &cache->cache() : nullptr);
+      const Results& results = call.Run();
+      const val tensors = TensorsToJs(results);
+      if (call.repeatable() && BytesOf(call, results) <= kMostKept) kept_.emplace(std::move(call), results);
+      return tensors;
+    });
+  }
+
+  /// { inputs, results } of the last run, each an object of views by name; undefined when it cannot be repeated.
+  val Kept() const {
+    if (!kept_) return val::undefined();
+    val inputs = val::object(), results = val::object(), kept = val::object();
+    for (const auto& [name, dtype, bytes] : kept_->call.Inputs()) inputs.set(std::string(name), Fillable(bytes, dtype));
+    for (const auto& [name, tensor] : kept_->results)
+      results.set(name, val(emscripten::typed_memory_view(tensor.values().size(), tensor.data())));
+    kept.set("inputs", inputs);
+    kept.set("results", results);
+    return kept;
+  }
+
+  /// Runs the kept call with what its inputs hold now.
+  val Repeat() {
+    return Guard([&] {
+      if (!kept_) throw Error(ErrorCode::kOption, "there is no call to repeat");
+      kept_->call.Run();
+      return val::undefined();
     });
   }
 
   double ParameterCount() const { return static_cast<double>(parameter_count_); }
 
  private:
+  struct KeptCall {
+    Problem::Call call;
+    const Results& results;
+  };
+  /// What a call that is kept may hold until the next one: enough for those whose time goes to the call.
+  static constexpr std::size_t kMostKept = std::size_t{1} << 20;
+
+  static std::size_t BytesOf(const Problem::Call& call, const Results& results) {
+    std::size_t bytes = 0;
+    for (const auto& input : call.Inputs()) bytes += input.bytes.size();
+    for (const auto& [name, tensor] : results) bytes += tensor.values().size_bytes();
+    return bytes;
+  }
+
   std::string op_, options_;
   Problem problem_;
+  std::optional<KeptCall> kept_;  // borrows from problem_, and goes before it
   Index parameter_count_;
 };
 
@@ -596,6 +638,8 @@ EMSCRIPTEN_BINDINGS(headlens) {
   emscripten::class_<ProblemHandle>("Problem")
       .function("load", &ProblemHandle::Load)
       .function("run", &ProblemHandle::Run, emscripten::allow_raw_pointers())
+      .function("kept", &ProblemHandle::Kept)
+      .function("repeat", &ProblemHandle::Repeat)
       .function("parameterCount", &ProblemHandle::ParameterCount);
   emscripten::class_<CacheHandle>("Cache")
       .function("length", &CacheHandle::Length)

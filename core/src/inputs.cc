@@ -26,8 +26,8 @@ const float* Arguments::Floats(std::string_view name, const Given& input) {
 }
 
 const float* Arguments::Keep(std::span<const float> values) {
-  converted_.emplace_back(Shape{static_cast<Index>(values.size())}, values);
-  return converted_.back().data();
+  kept_.emplace_back(Shape{static_cast<Index>(values.size())}, values);
+  return kept_.back().data();
 }
 
 const std::uint8_t* Arguments::Booleans(std::string_view name, const Given& input) const {

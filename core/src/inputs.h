@@ -33,7 +33,7 @@ inline bool IsFloat(DType dtype) {
 
 using Inputs = std::map<std::string, Given, std::less<>>;
 
-/// The inputs of one run, as views; keeps what had to be converted. Errors name the input.
+/// The inputs of one run, as views; keeps what had to be converted or looked at. Errors name the input.
 class Arguments {
  public:
   explicit Arguments(const Inputs& inputs) : inputs_(inputs) {}
@@ -48,12 +48,15 @@ class Arguments {
   /// Integers as 32 bits, each from `least` to `most`.
   const std::int32_t* Integers(std::string_view name, const Given& input, Index least, Index most);
 
-  /// Keeps values made for this run.
+  /// Keeps values made of options alone.
   const float* Keep(std::span<const float> values);
+
+  /// Whether all that was asked for is views of the inputs, so that it follows what they hold.
+  bool only_views() const { return converted_.empty() && integers_.empty(); }
 
  private:
   const Inputs& inputs_;
-  std::list<Tensor> converted_;
+  std::list<Tensor> converted_, kept_;
   std::list<std::vector<std::int32_t>> integers_;
 };
 

@@ -30,13 +30,11 @@ struct Problem::State {
   std::unique_ptr<Operation> operation;
   Inputs inputs;
   Parameters parameters;
+};
 
-  Results Run(const Inputs& given, std::string_view run_options, KvCache* cache) {
-    nlohmann::json merged = options;
-    merged.update(ParseObject(run_options, "options"));
-    OperationRun run(given, std::move(merged), parameters, cache);
-    return operation->Run(run);
-  }
+struct Problem::Call::State {
+  OperationRun run;
+  std::unique_ptr<Work> work;
 };
 
 Problem::Problem(std::string_view op, std::string_view options) {
@@ -65,16 +63,47 @@ void Problem::Build() {
   state_->operation->Build(reader, state_->parameters);
 }
 
-Results Problem::Run(std::string_view options, KvCache* cache) {
-  const Inputs inputs = std::exchange(state_->inputs, {});
-  if (!cache) return state_->Run(inputs, options, nullptr);
-  const Index length = cache->length();
+Problem::Call::Call(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Problem::Call::~Call() = default;
+Problem::Call::Call(Call&&) noexcept = default;
+Problem::Call& Problem::Call::operator=(Call&&) noexcept = default;
+
+bool Problem::Call::repeatable() const { return state_->work->repeatable(); }
+
+std::vector<Problem::Call::Input> Problem::Call::Inputs() const {
+  std::vector<Input> inputs;
+  for (const auto& [name, input] : state_->run.inputs) {
+    inputs.push_back({name, input.dtype, {input.bytes.data(), static_cast<std::size_t>(input.bytes.size())}});
+  }
+  return inputs;
+}
+
+const Results& Problem::Call::Run() {
+  KvCache* cache = state_->run.cache;
+  const Index length = cache ? cache->length() : 0;
   try {
-    return state_->Run(inputs, options, cache);
+    state_->work->Compute();
   } catch (...) {
-    cache->Truncate(length);  // what failed leaves no tokens there
+    if (cache) cache->Truncate(length);  // what failed leaves no tokens there
     throw;
   }
+  return state_->work->results;
+}
+
+Problem::Call Problem::Prepare(std::string_view options, KvCache* cache) {
+  Inputs inputs = std::exchange(state_->inputs, {});
+  nlohmann::json merged = state_->options;
+  merged.update(ParseObject(options, "options"));
+  std::unique_ptr<Call::State> call(
+      new Call::State{{std::move(inputs), std::move(merged), state_->parameters, cache}, nullptr});
+  call->work = state_->operation->Prepare(call->run);
+  return Call(std::move(call));
+}
+
+Results Problem::Run(std::string_view options, KvCache* cache) {
+  Call call = Prepare(options, cache);
+  call.Run();
+  return std::move(call.state_->work->results);
 }
 
 Index Problem::ParameterCount() const {

@@ -16,12 +16,19 @@
 
 namespace headlens {
 
-/// The results of one attention, allocated as they are asked for. `lead` are the caller's dimensions before queries:
-/// (B, H), (H), ….
+/// The results of one attention, allocated in `results` as they are asked for, under names with `prefix` before them.
+/// `lead` are the caller's dimensions before queries: (B, H), (H), ….
 class ResultSet {
  public:
-  ResultSet(const CommonOptions& options, const Sizes& n, Index key_columns, Shape lead, Shape mean_lead)
-      : options_(options), n_(n), columns_(key_columns), lead_(std::move(lead)), mean_lead_(std::move(mean_lead)) {}
+  ResultSet(Results& results, const char* prefix, const CommonOptions& options, const Sizes& n, Index key_columns,
+            Shape lead, Shape mean_lead)
+      : results_(results),
+        prefix_(prefix),
+        options_(options),
+        n_(n),
+        columns_(key_columns),
+        lead_(std::move(lead)),
+        mean_lead_(std::move(mean_lead)) {}
 
   AttentionResults Attention(Index value_width) {
     AttentionResults r;
@@ -71,13 +78,16 @@ class ResultSet {
     Copy(from, to);
   }
 
-  float* Make(const std::string& name, Shape shape) {
-    return results.insert_or_assign(name, Tensor(std::move(shape))).first->second.data();
+  /// What was made before stays where it is.
+  float* Make(const char* name, Shape shape) {
+    Tensor& tensor = results_[prefix_ + name];
+    if (!tensor.data() || tensor.shape() != shape) tensor = Tensor(std::move(shape));
+    return tensor.data();
   }
 
-  Results results;
-
  private:
+  Results& results_;
+  std::string prefix_;
   const CommonOptions& options_;
   Sizes n_;
   Index columns_;

@@ -66,5 +66,49 @@ TEST_CASE("golden cases, SIMD backend on every target") {
   });
 }
 
+std::vector<std::byte> BytesOf(const Results& results) {
+  std::vector<std::byte> all;
+  for (const auto& [name, tensor] : results) {
+    const auto bytes = std::as_bytes(tensor.values());
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+/// Turns the signs of the floats that are attended with.
+void Negate(std::span<const Problem::Call::Input> inputs) {
+  for (const auto& [name, dtype, bytes] : inputs) {
+    if (dtype != DType::kF32 || (name != "query" && name != "key" && name != "src" && name != "tgt")) continue;
+    for (std::size_t i = 3; i < bytes.size(); i += 4) bytes[i] ^= std::byte{0x80};
+  }
+}
+
+/// Whether the case can be repeated.
+bool CheckRepeats(const std::string& path) {
+  CAPTURE(path);
+  const std::vector<std::byte> file = ReadFile(path);
+  Problem problem = ReadCase(file), other = ReadCase(file);
+  Problem::Call call = problem.Prepare(), fresh = other.Prepare();
+  if (!call.repeatable()) return false;
+  const Results& results = call.Run();
+  const std::vector<std::byte> first = BytesOf(results);
+  std::vector<const float*> places;
+  for (const auto& [name, tensor] : results) places.push_back(tensor.data());
+  Negate(call.Inputs());
+  Negate(fresh.Inputs());
+  CHECK(BytesOf(call.Run()) == BytesOf(fresh.Run()));
+  Negate(call.Inputs());
+  CHECK(BytesOf(call.Run()) == first);
+  auto place = places.begin();
+  for (const auto& [name, tensor] : results) CHECK(tensor.data() == *place++);
+  return true;
+}
+
+TEST_CASE("a call that is repeated gives what a new one does, at the same place") {
+  int repeated = 0;
+  for (const std::string& path : GoldenCases()) repeated += CheckRepeats(path);
+  CHECK(repeated > 500);
+}
+
 }  // namespace
 }  // namespace headlens::testing

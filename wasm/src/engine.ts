@@ -3,13 +3,14 @@ import { WasmAnalyses } from "./analyses.js";
 import { HeadlensError } from "./errors.js";
 import { guarded, show, unwrap } from "./failures.js";
 import {
-  compute, createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
+  createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
   WasmMultiheadAttention,
 } from "./layers.js";
 import { loadModel } from "./model.js";
-import type { HeadlensModule, ProblemHandle } from "./module.js";
+import type { HeadlensModule } from "./module.js";
 import { inApiWords, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
+import type { Problem } from "./problem.js";
 import { floats } from "./tensors.js";
 import { warmUp } from "./warm-up.js";
 import type {
@@ -22,7 +23,7 @@ import type {
 export class WasmEngine extends WasmAnalyses implements Engine {
   readonly info: EngineInfo;
   readonly #platform: Platform;
-  #attention: ProblemHandle | undefined;
+  #attention: Problem | undefined;
 
   constructor(module: HeadlensModule, info: EngineInfo, platform: Platform) {
     super(module);
@@ -42,8 +43,8 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     const { json, inputs } = toRequest(caller, options);
     const qkv = queryKeyValue(q, k, v);
     const module = this.held; // after the caller's data, whose getters may have disposed it
-    this.#attention ??= guarded(caller, () => createAttention(module));
-    return compute(this.#attention, caller, [...qkv, ...inputs], json);
+    this.#attention ??= createAttention(module);
+    return this.#attention.run(caller, [...qkv, ...inputs], json);
   }
 
   cachedAttention(options?: CacheOptions): CachedAttention {

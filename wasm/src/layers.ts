@@ -2,8 +2,9 @@
 /** Layers with parameters: multi-head attention, and the transformer layers around it. */
 import { HeadlensError } from "./errors.js";
 import { guarded, reading, show, unwrap } from "./failures.js";
-import type { CacheHandle, HeadlensModule, ProblemHandle } from "./module.js";
-import { type Caller, checkOptions, inApiWords, optionNames, toCamel, toRequest, toSnake } from "./names.js";
+import type { CacheHandle, HeadlensModule } from "./module.js";
+import { type Caller, checkOptions, inApiWords, optionNames, toRequest } from "./names.js";
+import { Problem } from "./problem.js";
 import { HandleResource, type Resource } from "./resource.js";
 import { floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
@@ -13,29 +14,17 @@ import type {
   StateDict, Tensor, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
-/** One run: inputs in, results out, under the API's names. Handles are taken after the inputs, whose getters may have disposed them. */
-export function compute(
-  problem: ProblemHandle, caller: Caller, inputs: readonly Input[], json: string, cache: CacheHandle | null = null,
-): AttentionResult {
-  const results = guarded(caller, () => unwrap(problem.run(inputs, json, cache), inApiWords));
-  const named = Object.entries(results).map(([name, tensor]) => [toCamel(name), tensor]);
-  return Object.fromEntries(named) as AttentionResult;
-}
-
-/** An operation with parameters. */
-abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
+/** An operation with parameters. What is held is taken after the inputs are read: their getters may have disposed it. */
+abstract class WasmParametrized<O> extends HandleResource<Problem> {
   readonly #caller: Caller;
   readonly #names: readonly string[];
 
-  /** `maker` is the engine's method; the module calls the operation the same in snake_case. */
   constructor(
     module: HeadlensModule, maker: Caller, caller: Caller, given: unknown, namesOf: (options: O) => string[],
     engine: Resource<unknown>,
   ) {
     const options = checkOptions(maker, given) as O;
-    const { json } = toRequest(maker, options);
-    const problem = guarded(maker, () => unwrap(module.createProblem(toSnake(maker), json), inApiWords));
-    super(maker, problem, engine);
+    super(maker, new Problem(module, maker, toRequest(maker, options).json), engine);
     this.#caller = caller;
     this.#names = namesOf(options);
   }
@@ -54,8 +43,7 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
       throw new HeadlensError("value", `state: ${faults}; expected ${this.#names.join(", ")}`);
     }
     const inputs = entries.map(([name, tensor]) => floats(name, tensor));
-    const problem = this.held; // the tensors' getters may have disposed it
-    guarded("loadStateDict", () => unwrap(problem.load(inputs), inApiWords));
+    this.held.load(inputs);
   }
 
   protected run(
@@ -63,7 +51,7 @@ abstract class WasmParametrized<O> extends HandleResource<ProblemHandle> {
   ): AttentionResult {
     const { json, inputs } = toRequest(this.#caller, options);
     const given = Object.entries(tensors).flatMap(([name, tensor]) => tensor === undefined ? [] : [read(name, tensor)]);
-    return compute(this.held, this.#caller, [...given, ...inputs], json);
+    return this.held.run(this.#caller, [...given, ...inputs], json);
   }
 }
 
@@ -77,7 +65,7 @@ abstract class WasmLayer<O> extends WasmParametrized<O> {
     const run: CachedRun = (tensors, given, handle) => {
       const { json, inputs } = toRequest(caller, causally(caller, given));
       const read = names.map((name, i) => floats(name, tensors[i] as TensorLike));
-      return compute(this.held, caller, [...read, ...inputs], json, handle());
+      return this.held.run(caller, [...read, ...inputs], json, handle());
     };
     return new WasmLayerCache(module, options, names.length, run, this);
   }
@@ -126,11 +114,11 @@ class WasmLayerCache extends WasmCache {
 }
 
 export class WasmCachedAttention extends WasmCache implements CachedAttention {
-  readonly #problem: ProblemHandle;
+  readonly #problem: Problem;
 
   constructor(module: HeadlensModule, options: unknown, engine: Resource<unknown>) {
     super(module, options, engine);
-    this.#problem = guarded("cachedAttention", () => createAttention(module));
+    this.#problem = createAttention(module);
   }
 
   protected override release(handle: CacheHandle): void {
@@ -145,13 +133,13 @@ export class WasmCachedAttention extends WasmCache implements CachedAttention {
     const { json, inputs } = toRequest(caller, causally(caller, options));
     const given = [...queryKeyValue(q, k, v), ...inputs];
     const handle = this.held;
-    return compute(this.#problem, caller, given, json, handle);
+    return this.#problem.run(caller, given, json, handle);
   }
 }
 
 /** The module's scaled dot-product attention. */
-export function createAttention(module: HeadlensModule): ProblemHandle {
-  return unwrap(module.createProblem("scaled_dot_product_attention", "{}"), inApiWords);
+export function createAttention(module: HeadlensModule): Problem {
+  return new Problem(module, "scaledDotProductAttention", "{}");
 }
 
 /** Its three tensors, under the API's names in messages and the module's in the call. */

@@ -79,8 +79,18 @@ export interface ProblemHandle extends Handle {
   run(
     inputs: readonly RawInput[], options: string, cache: CacheHandle | null,
   ): Readonly<Record<string, RawTensor>> | Failure;
+  /** The last run's inputs and results, when it is one that can be repeated. */
+  kept(): KeptViews | undefined;
+  /** Runs it again, with what its inputs hold now. */
+  repeat(): Failure | undefined;
   /** The number of parameters (for a layer), as PyTorch counts them. */
   parameterCount(): number;
+}
+
+/** Views into wasm memory by name: they stay where they are until the next `run` or `load`, but are detached when memory grows. */
+export interface KeptViews {
+  readonly inputs: Readonly<Record<string, NumberArray>>;
+  readonly results: Readonly<Record<string, Float32Array>>;
 }
 
 /** What a model reads, and what is done to it on the way. */

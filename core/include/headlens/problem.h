@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headlens/cache.h"
 #include "headlens/tensor.h"
@@ -42,6 +43,40 @@ class Problem {
   /// Builds the layer of its parameters, as the next Run would. Throws kShape or kDtype for a parameter that is missing
   /// or does not fit.
   void Build();
+
+  /// A run made ready: its options are read, its inputs checked, its results allocated. For small problems that is most
+  /// of the time, and a call that is repeatable is spared it the next time. Must not outlive its problem.
+  class Call {
+   public:
+    ~Call();
+    Call(Call&&) noexcept;
+    Call& operator=(Call&&) noexcept;
+
+    /// Whether Run may be called again when inputs were filled anew: not with a cache or past keys, and not where
+    /// inputs of another type than floats or booleans, or 16-bit ones, had to be converted.
+    bool repeatable() const;
+
+    struct Input {
+      std::string_view name;
+      DType dtype;
+      std::span<std::byte> bytes;
+    };
+    /// The inputs' storage, by name; parameters left out.
+    std::vector<Input> Inputs() const;
+
+    /// Computes with what the inputs, and the problem's parameters, hold now. The results stay where they are from run
+    /// to run.
+    const Results& Run();
+
+   private:
+    friend class Problem;
+    struct State;
+    explicit Call(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+  };
+
+  /// A run as Run has it, of the inputs declared so far.
+  Call Prepare(std::string_view options = "{}", KvCache* cache = nullptr);
 
   /// Runs with the constructor's options, overridden by `options`. Results: "output", "weights" when needed, and each
   /// name in `stages`. Parameters stay for the next run; the other inputs are dropped, also when an Error is thrown.

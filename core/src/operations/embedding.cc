@@ -92,32 +92,44 @@ class PositionRows {
 };
 
 /// weight[ids] (· √D) (+ positions) (Vaswani et al. 2017, §3.4 and §3.5).
-class Embedding : public Operation {
+class EmbeddingWork : public Work {
  public:
-  Results Run(OperationRun& run) override {
+  explicit EmbeddingWork(OperationRun& run) : run_(run), options_(ReadOptions(run.reader)) {
     if (run.cache) throw Error(ErrorCode::kOption, "an embedding has no keys to cache");
-    const EmbeddingOptions options = ReadOptions(run.reader);
-    RowReader weight(MatrixParameter(run.parameters, "weight"));
-    const Given& ids = run.args.Need("ids");
+  }
+
+  void Compute() override {
+    RowReader weight(MatrixParameter(run_.parameters, "weight"));
+    const Given& ids = run_.args.Need("ids");
     if (ids.shape.empty() || ids.shape.size() > 2) {
       throw Error(ErrorCode::kShape, "ids has shape " + ToString(ids.shape) + ", expected (length) or (batch, length)");
     }
     const Index width = weight.width(), length = ids.shape.back();
-    const std::int32_t* id = run.args.Integers("ids", ids, 0, weight.rows() - 1);
+    const std::int32_t* id = run_.args.Integers("ids", ids, 0, weight.rows() - 1);
     Shape shape = ids.shape;
     shape.push_back(width);
     Tensor output(shape);
-    PositionRows positions(options, run.parameters, length, width);
-    const auto factor = options.scaled ? static_cast<float>(std::sqrt(static_cast<double>(width))) : 1.0f;
+    PositionRows positions(options_, run_.parameters, length, width);
+    const auto factor = options_.scaled ? static_cast<float>(std::sqrt(static_cast<double>(width))) : 1.0f;
     for (Index row = 0; row < ElementCount(ids.shape); ++row) {
       const float* from = weight.Row(id[row]);
       const float* add = positions.Row(row % length);
       for (Index i = 0; i < width; ++i) output.data()[row * width + i] = from[i] * factor + (add ? add[i] : 0.0f);
     }
-    Results results;
     results.insert_or_assign("output", std::move(output));
-    return results;
   }
+
+  /// The ids are looked at each time.
+  bool repeatable() const override { return false; }
+
+ private:
+  OperationRun& run_;
+  EmbeddingOptions options_;
+};
+
+class Embedding : public Operation {
+ public:
+  std::unique_ptr<Work> Prepare(OperationRun& run) override { return std::make_unique<EmbeddingWork>(run); }
 
   /// There is nothing to build; the tables must be there and fit.
   void Build(OptionReader& reader, const Parameters& parameters) override {

@@ -8,9 +8,10 @@ Shape LeadOf(const Sizes& n) { return n.batched ? Shape{n.batch, n.heads} : Shap
 
 }  // namespace
 
-LayerAttention::LayerAttention(OperationRun& run, const CommonOptions& options, const MultiheadConfig& config,
-                               const Sizes& n, const MaskNames& names, Index columns, Index new_keys)
-    : set(options, n, columns, LeadOf(n), n.batched ? Shape{n.batch} : Shape{}) {
+LayerAttention::LayerAttention(OperationRun& run, Results& all, const char* prefix, const CommonOptions& options,
+                               const MultiheadConfig& config, const Sizes& n, const MaskNames& names, Index columns,
+                               Index new_keys)
+    : set(all, prefix, options, n, columns, LeadOf(n), n.batched ? Shape{n.batch} : Shape{}) {
   static_cast<AttentionSettings&>(inputs) = ReadSettings(run, options, n, names);
   inputs.scale = options.scale;
   const auto wanted = [&](const char* name, Index heads, Index rows, Index width) {

@@ -8,12 +8,13 @@
 
 namespace headlens {
 
-/// One attention of a layer under way: what it is told, and where its results go. `options` must outlive it.
+/// One attention of a layer under way: what it is told, and where its results go. `results` and `options` must outlive
+/// it.
 struct LayerAttention {
-  /// `n` are the sizes of the call, past keys included; `new_keys` are the rows of the stages k and v, and keys that
-  /// the layer appends are in `columns` and there.
-  LayerAttention(OperationRun& run, const CommonOptions& options, const MultiheadConfig& config, const Sizes& n,
-                 const MaskNames& names, Index columns, Index new_keys);
+  /// `prefix` stands before the names of results. `n` are the sizes of the call, past keys included; `new_keys` are the
+  /// rows of the stages k and v, and keys that the layer appends are in `columns` and there.
+  LayerAttention(OperationRun& run, Results& all, const char* prefix, const CommonOptions& options,
+                 const MultiheadConfig& config, const Sizes& n, const MaskNames& names, Index columns, Index new_keys);
 
   MultiheadInputs inputs;
   ResultSet set;

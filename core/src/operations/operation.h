@@ -36,15 +36,33 @@ struct Parameters {
   }
 };
 
-/// One run: inputs, options, and the caller's cache or none.
+/// What a run is given: inputs, options, and the caller's cache or none.
 struct OperationRun {
-  OperationRun(const Inputs& inputs, nlohmann::json options, const Parameters& all, KvCache* given_cache)
-      : args(inputs), reader(std::move(options)), parameters(all), cache(given_cache) {}
+  OperationRun(Inputs given, nlohmann::json options, const Parameters& all, KvCache* given_cache)
+      : inputs(std::move(given)), args(inputs), reader(std::move(options)), parameters(all), cache(given_cache) {}
 
+  Inputs inputs;
   Arguments args;
   OptionReader reader;
   const Parameters& parameters;
   KvCache* cache;
+};
+
+/// A run made ready: its options read, its inputs checked, its results allocated. Borrows the OperationRun and the
+/// Operation.
+class Work {
+ public:
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  virtual ~Work() = default;
+
+  /// Fills `results` out of what the inputs hold now.
+  virtual void Compute() = 0;
+  /// Whether Compute may be called again when the inputs hold something else.
+  virtual bool repeatable() const = 0;
+
+  Results results;
 };
 
 /// One operation, with what it built of its parameters.
@@ -55,7 +73,7 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
   virtual ~Operation() = default;
 
-  virtual Results Run(OperationRun& run) = 0;
+  virtual std::unique_ptr<Work> Prepare(OperationRun& run) = 0;
   /// Builds what runs need of the parameters; throws what is wrong with them.
   virtual void Build(OptionReader& reader, const Parameters& parameters) = 0;
   /// As PyTorch counts them; 0 where an operation is no layer. Throws when the options that describe it are wrong.

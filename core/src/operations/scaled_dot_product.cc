@@ -33,55 +33,85 @@ CommonOptions ReadOptions(OptionReader& reader) {
   return options;
 }
 
-class ScaledDotProduct : public Operation {
- public:
-  Results Run(OperationRun& run) override {
-    const CommonOptions options = ReadOptions(run.reader);
-    const bool enable_gqa = run.reader.Flag("enable_gqa", false);
-    const Qkv in(run.args);
-    const std::size_t rank = in.query.shape.size();
-    const auto as_heads = [&](std::string_view name, const Given& input) {
-      return AsHeads(name, run.args.Floats(name, input), input.shape, rank, enable_gqa);
-    };
-    AttentionProblem problem;
+/// The sizes of a call, and where its tensors are.
+struct HeadsCall {
+  HeadsCall(OperationRun& run, const CommonOptions& options, bool enable_gqa, const Qkv& in)
+      : shape(in.query.shape),
+        as_heads([&args = run.args, rank = shape.size(), enable_gqa](std::string_view name, const Given& input) {
+          return AsHeads(name, args.Floats(name, input), input.shape, rank, enable_gqa);
+        }) {
     problem.q = as_heads("query", in.query);
     problem.k = as_heads(in.key_name, in.key);
     problem.v = as_heads(in.value_name, in.value);
     if (!enable_gqa) ExpectSameHeads(in, problem);
-    const PastKeys past(run, options, as_heads, problem.k.shape, problem.v.shape[3]);
-    const Sizes n{problem.q.shape[0], problem.q.shape[1], problem.q.shape[2], past.count() + problem.k.shape[2]};
-    static_cast<AttentionSettings&>(problem) = ReadSettings(run, options, n, {});
     problem.scale = options.scale.value_or(DefaultScale(std::max<Index>(problem.q.shape[3], 1)));
-    run.reader.RejectUnknown();
-    const Shape lead(in.query.shape.begin(), in.query.shape.end() - 2);
-    return Compute(options, problem, past, ResultSet(options, n, n.keys, lead, rank == 4 ? Shape{n.batch} : lead));
   }
 
-  void Build(OptionReader&, const Parameters&) override {}
-  Index ParameterCount(OptionReader&) const override { return 0; }
+  Sizes SizesAfter(Index past) const {
+    return {problem.q.shape[0], problem.q.shape[1], problem.q.shape[2], past + problem.k.shape[2]};
+  }
+  Shape Lead() const { return {shape.begin(), shape.end() - 2}; }
+  Shape MeanLead() const { return shape.size() == 4 ? Shape{shape[0]} : Lead(); }
 
- private:
-  static Results Compute(const CommonOptions& options, AttentionProblem& problem, const PastKeys& past, ResultSet set) {
+  const Shape& shape;  ///< of the query, as the caller has it
+  PastKeys::ReadHeads as_heads;
+  AttentionProblem problem;
+};
+
+class ScaledDotProductWork : public Work {
+ public:
+  explicit ScaledDotProductWork(OperationRun& run)
+      : args_(run.args),
+        options_(ReadOptions(run.reader)),
+        call_(run, options_, run.reader.Flag("enable_gqa", false), Qkv(run.args)),
+        past_(run, options_, call_.as_heads, call_.problem.k.shape, call_.problem.v.shape[3]),
+        n_(call_.SizesAfter(past_.count())),
+        set_(results, "", options_, n_, n_.keys, call_.Lead(), call_.MeanLead()) {
+    static_cast<AttentionSettings&>(call_.problem) = ReadSettings(run, options_, n_, {});
+    run.reader.RejectUnknown();
+    wanted_ = set_.Attention(call_.problem.v.shape[3]);
+    output_ = set_.PerHead("output", n_.queries, call_.problem.v.shape[3]);
+  }
+
+  void Compute() override {
+    AttentionProblem problem = call_.problem;
     Tensor q, k;
     View<const float, 4> own_k = problem.k;
     const View<const float, 4> own_v = problem.v;
-    if (options.rotary || past.cache()) {
+    if (options_.rotary || past_.cache()) {
       const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k);
       problem.q = turned_q;
       problem.k = own_k = turned_k;
-      RotateAndCache(*options.backend, options.rotary, turned_q, turned_k, past.cache(), problem);
+      RotateAndCache(*options_.backend, options_.rotary, turned_q, turned_k, past_.cache(), problem);
     }
-    AttentionResults results = set.Attention(problem.v.shape[3]);
-    if (!results.output) results.output = set.PerHead("output", problem.q.shape[2], problem.v.shape[3]);
-    options.backend->Attention(problem, results);
-    past.Store(set);
-    set.CopyIfWanted("q", problem.q);
-    set.CopyIfWanted("k", own_k);
-    set.CopyIfWanted("v", own_v);
-    if (const auto it = set.results.find("head_outputs"); it != set.results.end())
-      set.results.insert_or_assign("output", it->second.Clone());
-    return std::move(set.results);
+    AttentionResults wanted = wanted_;
+    wanted.output = output_;
+    options_.backend->Attention(problem, wanted);
+    past_.Store(set_);
+    set_.CopyIfWanted("q", problem.q);
+    set_.CopyIfWanted("k", own_k);
+    set_.CopyIfWanted("v", own_v);
+    if (wanted_.output) Copy(View<const float, 4>(output_), wanted_.output);
   }
+
+  bool repeatable() const override { return args_.only_views() && !past_.cache(); }
+
+ private:
+  const Arguments& args_;
+  CommonOptions options_;
+  HeadsCall call_;
+  PastKeys past_;
+  Sizes n_;
+  ResultSet set_;
+  AttentionResults wanted_;  ///< its output: the stage of the heads' outputs
+  View<float, 4> output_;
+};
+
+class ScaledDotProduct : public Operation {
+ public:
+  std::unique_ptr<Work> Prepare(OperationRun& run) override { return std::make_unique<ScaledDotProductWork>(run); }
+  void Build(OptionReader&, const Parameters&) override {}
+  Index ParameterCount(OptionReader&) const override { return 0; }
 };
 
 }  // namespace
