@@ -43,11 +43,12 @@ Factors FactorsOf(CircuitKind kind, const HeadWeights& head) {
   return {CheckedDense("o", head.o), CheckedDense("v", head.v, head.norm)};
 }
 
-/// R of x = Q R: what is left of a tall matrix when only lengths and angles of its columns matter.
-Dense Triangle(const Dense& x) {
-  const Eigen::HouseholderQR<Dense> qr(x);
+/// R Pᵀ of x = Q R Pᵀ: what is left of a tall matrix when only lengths and angles of its columns matter.
+Dense WithoutRotation(const Dense& x) {
+  const Eigen::ColPivHouseholderQR<Dense> qr(x);
   const Eigen::Index rows = std::min(x.rows(), x.cols());
-  return qr.matrixQR().topRows(rows).triangularView<Eigen::Upper>();
+  const Dense triangle = qr.matrixQR().topRows(rows).triangularView<Eigen::Upper>();
+  return triangle * qr.colsPermutation().transpose();
 }
 
 std::vector<std::complex<double>> EigenvaluesOf(const Dense& core) {
@@ -64,22 +65,23 @@ using CopyRow = std::function<void(Index row, std::span<float> to)>;
 
 Matrix ProductOfRows(Index rows, Index width, const CopyRow& embedding, const CopyRow& unembedding) {
   constexpr Index kBlock = 256;
-  Matrix product(width, width);
-  auto sum = AsEigen(product);
+  Dense sum = Dense::Zero(EigenIndex(width), EigenIndex(width)), e, u;
   std::vector<float> row(static_cast<std::size_t>(width));
-  RowMajor<double> e, u;
   for (Index begin = 0; begin < rows; begin += kBlock) {
-    const Index count = std::min(kBlock, rows - begin);
-    for (const auto& [block, copy] : {std::pair(&e, &embedding), std::pair(&u, &unembedding)}) {
-      block->resize(EigenIndex(count), EigenIndex(width));
-      for (Index i = 0; i < count; ++i) {
-        (*copy)(begin + i, row);
-        block->row(EigenIndex(i)) = Eigen::Map<const Eigen::RowVectorXf>(row.data(), EigenIndex(width)).cast<double>();
-      }
+    const Eigen::Index count = EigenIndex(std::min(kBlock, rows - begin));
+    e.resize(EigenIndex(width), count);
+    u.resize(count, EigenIndex(width));
+    for (Eigen::Index i = 0; i < count; ++i) {
+      embedding(begin + i, row);
+      std::copy(row.begin(), row.end(), e.col(i).begin());
+      unembedding(begin + i, row);
+      std::copy(row.begin(), row.end(), u.row(i).begin());
     }
-    sum.noalias() += e.transpose() * u;
+    sum += Product(e, u);
   }
   if (!sum.allFinite()) throw Error(ErrorCode::kValue, "the embeddings have values that are not finite");
+  Matrix product(width, width);
+  AsEigen(product) = sum;
   return product;
 }
 
@@ -90,7 +92,7 @@ void CheckVocabulary(const Shape& embedding, const Shape& unembedding) {
 
 /// ‖left · core · right‖², from the Gram matrices of the outer two.
 double SquaredNorm(const Dense& left, const Dense& core, const Dense& right) {
-  const Dense inner = (left.transpose() * left) * core * (right * right.transpose());
+  const Dense inner = Product(Product(Product(left.transpose(), left), core), Product(right, right.transpose()));
   return std::max(core.cwiseProduct(inner).sum(), 0.0);
 }
 double SquaredNorm(const Factors& x) {
@@ -133,16 +135,17 @@ HeadWeights HeadOf(const LayerWeights& layer, Index head) {
 
 std::vector<double> SingularValues(CircuitKind kind, const HeadWeights& head) {
   const Factors factors = FactorsOf(kind, head);
-  // Orthogonal matrices at either end change no singular value: those of the product of the triangles are those asked.
-  const Dense core = Triangle(factors.left) * Triangle(factors.right.transpose()).transpose();
-  const Eigen::JacobiSVD<Dense> svd(core);
+  // Orthogonal matrices at either end change no singular value: those of the product without them are those asked. It
+  // is square, and so needs no preconditioner.
+  const Dense core = Product(WithoutRotation(factors.left), WithoutRotation(factors.right.transpose()).transpose());
+  const Eigen::JacobiSVD<Dense, Eigen::NoQRPreconditioner> svd(core);
   return {svd.singularValues().begin(), svd.singularValues().end()};
 }
 
 std::vector<std::complex<double>> Eigenvalues(CircuitKind kind, const HeadWeights& head) {
   // A B and B A have the same eigenvalues, zeros aside.
   const Factors factors = FactorsOf(kind, head);
-  return EigenvaluesOf(factors.right * factors.left);
+  return EigenvaluesOf(Product(factors.right, factors.left));
 }
 
 Matrix VocabularyProduct(View<const float, 2> embedding, View<const float, 2> unembedding) {
@@ -168,7 +171,7 @@ std::vector<std::complex<double>> FullEigenvalues(CircuitKind kind, const HeadWe
   const Factors factors = FactorsOf(kind, head);
   const Index width = factors.left.rows();
   ExpectSizes("vocabulary", {vocabulary.rows(), vocabulary.columns()}, {width, width});
-  return EigenvaluesOf(factors.right * AsEigen(vocabulary) * factors.left);
+  return EigenvaluesOf(Product(Product(factors.right, AsEigen(vocabulary)), factors.left));
 }
 
 std::optional<double> CopyingScore(std::span<const std::complex<double>> eigenvalues) {
@@ -186,7 +189,7 @@ std::optional<double> CompositionScore(Composition kind, const HeadWeights& earl
   ExpectSizes("width of the later head", {reader.right.cols()}, {writer.left.rows()});
   const double norms = std::sqrt(SquaredNorm(reader)) * std::sqrt(SquaredNorm(writer));
   if (norms == 0.0) return std::nullopt;
-  return std::min(std::sqrt(SquaredNorm(reader.left, reader.right * writer.left, writer.right)) / norms, 1.0);
+  return std::min(std::sqrt(SquaredNorm(reader.left, Product(reader.right, writer.left), writer.right)) / norms, 1.0);
 }
 
 }  // namespace headlens

@@ -11,19 +11,11 @@
 namespace headlens {
 
 using Dense = Eigen::MatrixXd;
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
 inline Eigen::Index EigenIndex(Index i) { return static_cast<Eigen::Index>(i); }
 
 /// A matrix's own elements.
-inline Eigen::Map<RowMajor<double>> AsEigen(const Matrix& m) {
+inline Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> AsEigen(const Matrix& m) {
   return {m.values().data(), EigenIndex(m.rows()), EigenIndex(m.columns())};
-}
-
-/// A view's own elements, rows dense.
-inline Eigen::Map<RowMajor<float>, 0, Eigen::OuterStride<>> AsEigen(const View<float, 2>& x) {
-  return {x.data, EigenIndex(x.shape[0]), EigenIndex(x.shape[1]), Eigen::OuterStride<>(EigenIndex(x.strides[0]))};
 }
 
 /// A copy in fp64.
@@ -33,6 +25,9 @@ inline Dense ToDense(const View<const float, 2>& x) {
     for (Index j = 0; j < x.shape[1]; ++j) dense(EigenIndex(i), EigenIndex(j)) = double{x(i, j)};
   return dense;
 }
+
+/// a · b. The one product of matrices that there is: each kind of operand has kilobytes of code of its own in Eigen.
+Dense Product(const Dense& a, const Dense& b);
 
 }  // namespace headlens
 

@@ -89,14 +89,15 @@ std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> heads, View<c
     output.col(EigenIndex(e)).setConstant(double{bias[static_cast<std::size_t>(e)]});
   for (Index h = 0; h < count; ++h) {
     z.push_back(ToDense(Slice(heads, h)));
-    output.noalias() += z.back() * weight.middleCols(EigenIndex(h * d), EigenIndex(d)).transpose();
+    output += Product(z.back(), weight.middleCols(EigenIndex(h * d), EigenIndex(d)).transpose());
   }
   std::vector<double> squares, with_output;
   for (Index h = 0; h < count; ++h) {
     const Dense& head = z[static_cast<std::size_t>(h)];
-    const auto part = weight.middleCols(EigenIndex(h * d), EigenIndex(d));
-    squares.push_back(std::max((head * (part.transpose() * part)).cwiseProduct(head).sum(), 0.0));
-    with_output.push_back((output * part).cwiseProduct(head).sum());
+    const Dense part = weight.middleCols(EigenIndex(h * d), EigenIndex(d));
+    const Dense gram = Product(part.transpose(), part);
+    squares.push_back(std::max(Product(head, gram).cwiseProduct(head).sum(), 0.0));
+    with_output.push_back(Product(output, part).cwiseProduct(head).sum());
   }
   metrics::ExpectFinite("the norm of a contribution", std::span(squares));
   return FromProducts(squares, with_output, output.squaredNorm());

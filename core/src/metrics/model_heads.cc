@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "headlens/circuits.h"
-#include "metrics/dense.h"
 #include "metrics/head_probe.h"
 #include "metrics/maps.h"
 
@@ -15,6 +14,15 @@ namespace {
 
 MetricValue OfText(const std::optional<double>& value, Index terms) {
   return value && std::isfinite(*value) ? MetricValue{value, terms} : MetricValue{};
+}
+
+/// out [d] ← weights [T] · v [T, d].
+void Blend(const float* weights, const View<float, 2>& v, float* out) {
+  for (Index e = 0; e < v.shape[1]; ++e) {
+    double sum = 0.0;
+    for (Index s = 0; s < v.shape[0]; ++s) sum += double{weights[s]} * double{v(s, e)};
+    out[e] = static_cast<float>(sum);
+  }
 }
 
 constexpr ModelMetric kModelMetrics[] = {
@@ -126,7 +134,8 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
       attention_.Map(layer, h, 0, length, weights.view<2>());
       const Index group = h / (info.heads / info.kv_heads);
       const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
-      AsEigen(Slice(heads.view<3>(), h)).noalias() = AsEigen(weights.view<2>())(rows_, Eigen::all) * AsEigen(v);
+      for (Index i = 0; i < rows; ++i)
+        Blend(weights.view<2>().at(rows_[static_cast<std::size_t>(i)]), v, heads.view<3>().at(h, i));
     }
     return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(),
                              model_.OutputBias(layer));
@@ -175,8 +184,8 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     if (!vocabulary_) {
       vocabulary_ = VocabularyProduct(*embedding, *unembedding);
       const Tensor* scale = model_.FinalNorm();
-      for (Index e = 0; scale && e < scale->size(); ++e)
-        AsEigen(*vocabulary_).col(EigenIndex(e)) *= double{scale->data()[e]};
+      for (Index row = 0; scale && row < vocabulary_->rows(); ++row)
+        for (Index e = 0; e < scale->size(); ++e) (*vocabulary_)(row, e) *= double{scale->data()[e]};
     }
     return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(WeightsOf(layer), head), *vocabulary_));
   }

@@ -87,7 +87,7 @@ void Rollout::Add(View<const float, 3> weights) {
     return;
   }
   Matrix product(fused.rows(), fused.rows());
-  AsEigen(product).noalias() = AsEigen(fused) * AsEigen(product_);
+  AsEigen(product) = Product(AsEigen(fused), AsEigen(product_));
   product_ = std::move(product);
 }
 
