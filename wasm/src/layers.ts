@@ -50,7 +50,8 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
     tensors: Readonly<Record<string, TensorLike | undefined>>, options: unknown, read = floats,
   ): AttentionResult {
     const { json, inputs } = toRequest(this.#caller, options);
-    const given = Object.entries(tensors).flatMap(([name, tensor]) => tensor === undefined ? [] : [read(name, tensor)]);
+    const given: Input[] = [];
+    for (const [name, tensor] of Object.entries(tensors)) if (tensor !== undefined) given.push(read(name, tensor));
     return this.held.run(this.#caller, [...given, ...inputs], json);
   }
 }

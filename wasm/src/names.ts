@@ -57,8 +57,15 @@ export function checkAborted(caller: Caller, { signal }: Following): void {
   if (signal?.aborted) throw new HeadlensError("aborted", `${caller} was aborted by its signal`);
 }
 
-export function toSnake(name: string): string {
+/** Looked up, since small calls are made by the ten thousand in a second. */
+const kSnakeNames = new Map<string, string>();
+
+function snakeOf(name: string): string {
   return name.replace(/[A-Z]|(?<=[a-z])[0-9]+$/g, (part) => `_${part.toLowerCase()}`);
+}
+
+export function toSnake(name: string): string {
+  return kSnakeNames.get(name) ?? snakeOf(name);
 }
 
 export function toCamel(name: string): string {
@@ -180,6 +187,8 @@ const kCallers = {
 } as const;
 export type Caller = keyof typeof kCallers;
 
+const kKnown = new Map(Object.entries(kCallers).map(([caller, known]) => [caller, new Set(Object.keys(known))]));
+
 /** The options that a call knows. */
 export function optionNames(caller: Caller): string[] {
   return Object.keys(kCallers[caller]);
@@ -190,6 +199,8 @@ export const kRankMetrics: readonly string[] = [...kMetrics, ...kModelMetrics];
 
 export const kCamelNames: ReadonlySet<string> =
   new Set([...Object.values(kCallers).flatMap((known) => Object.keys(known)), ...kStages, ...kMemoryStages]);
+
+for (const name of kCamelNames) kSnakeNames.set(name, snakeOf(name));
 
 /**
  * JSON has no NaN, no functions, and its null is as good as absent. Such a value travels as an object, which no option takes: the module
@@ -210,20 +221,24 @@ export function inApiWords(message: string): string {
 
 /** Whether an object has a property, of its own or through its class; what every object has does not count. */
 function holds(object: object, name: string): boolean {
-  return Object.hasOwn(object, name) || (name in object && !(name in Object.prototype));
+  return name in object && (Object.hasOwn(object, name) || !(name in Object.prototype));
 }
 
 /** The properties of an object of options: all that can be seen in it, and `names`, which getters of a class can hide from a loop. */
-export function propertiesOf(options: object, names: Iterable<string>): [string, unknown][] {
-  const all = new Set(names);
-  for (const name in options) all.add(name);
-  return [...all].filter((name) => holds(options, name)).map((name) => [name, options[name as keyof typeof options]]);
+export function propertiesOf(options: object, names: ReadonlySet<string>): [string, unknown][] {
+  const properties: [string, unknown][] = [];
+  const add = (name: string): void => {
+    if (holds(options, name)) properties.push([name, options[name as keyof typeof options]]);
+  };
+  names.forEach(add);
+  for (const name in options) if (!names.has(name)) add(name);
+  return properties;
 }
 
-/** Throws unless `options` is an object whose every key the caller knows; gives the present ones. */
-export function checkOptions(caller: Caller, options: unknown): Record<string, unknown> {
-  if (options === undefined) return {};
-  const known = optionNames(caller);
+/** The options that are given. Throws unless it is an object whose every key the caller knows. */
+function presentOptions(caller: Caller, options: unknown): [string, unknown][] {
+  if (options === undefined) return [];
+  const known = kKnown.get(caller) as ReadonlySet<string>;
   const present = reading(`${caller}: options`, () => {
     // Maps, promises and the like have options that nobody would see.
     if (Object.prototype.toString.call(options) !== "[object Object]") {
@@ -232,9 +247,15 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
     return propertiesOf(options as object, known).filter(([, value]) => value !== undefined);
   });
   for (const [name] of present) {
-    if (!known.includes(name)) throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${known.join(", ")}`);
+    if (known.has(name)) continue;
+    throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${[...known].join(", ")}`);
   }
-  return Object.fromEntries(present);
+  return present;
+}
+
+/** The same, as an object. */
+export function checkOptions(caller: Caller, options: unknown): Record<string, unknown> {
+  return Object.fromEntries(presentOptions(caller, options));
 }
 
 /** What the module takes on trust. */
@@ -274,7 +295,7 @@ function checkJson(caller: Caller, name: string, value: unknown): void {
 function toJson(caller: Caller, name: string, value: unknown): unknown {
   checkJson(caller, name, value);
   if (listOf(caller, name)) return (value as string[]).map(toSnake);
-  return ["boolean", "string"].includes(typeof value) || Number.isFinite(value) ? value : unsayable(value);
+  return typeof value === "boolean" || typeof value === "string" || Number.isFinite(value) ? value : unsayable(value);
 }
 
 /** Colours run from the one to the other. */
@@ -295,7 +316,7 @@ export function toRequest(caller: Caller, options: unknown): Request {
   const known: Readonly<Record<string, Travel>> = kCallers[caller];
   const json: Record<string, unknown> = {};
   const inputs: Input[] = [];
-  for (const [name, value] of Object.entries(checkOptions(caller, options))) {
+  for (const [name, value] of presentOptions(caller, options)) {
     const travel = known[name];
     reading(name, () => {
       if (typeof travel === "function") {

@@ -11,10 +11,14 @@ export function isTensorLike(value: unknown): value is TensorLike {
   return typeof value === "object" && value !== null && "data" in value && ("shape" in value || "dims" in value);
 }
 
-/** "Float32Array", "array of number", …: works across realms, where instanceof does not. */
+/** What makes "Float32Array" of such an array, and undefined of a DataView: across realms, where instanceof does not. */
+const kTypedArrayTag =
+  Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
+
+/** "Float32Array", "array of number", … */
 function kindOf(data: unknown): string {
   if (Array.isArray(data)) return data.length === 0 ? "array of number" : `array of ${typeof data[0]}`;
-  if (ArrayBuffer.isView(data)) return Object.prototype.toString.call(data).slice(8, -1);
+  if (ArrayBuffer.isView(data)) return (kTypedArrayTag?.get?.call(data) as string | undefined) ?? "DataView";
   return data === null ? "null" : typeof data;
 }
 
