@@ -39,7 +39,8 @@ describe.each([false, true])("worker: %s", (worker) => {
     await engine.warmUp();
     const before = await engine.heapBytes();
     await Promise.all([engine.warmUp(), engine.warmUp()]);
-    expect(await engine.heapBytes()).toBe(before);
+    // Blocks that are given back and taken again may be some bytes longer than before; a tensor would be hundreds.
+    expect(await engine.heapBytes()).toBeLessThan(before + 128);
     engine.dispose();
   });
 
