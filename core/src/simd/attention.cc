@@ -53,7 +53,8 @@ class AttentionRun {
 
   /// Blocks of about equal height in each head.
   Index BlockRows() const {
-    const Index most = online_ ? OnlineRows::kBlockRows : WholeRows::BlockRows(keys_), queries = p_.q.shape[2];
+    const Index most = online_ ? OnlineRows::BlockRows(p_.q.shape[3]) : WholeRows::BlockRows(keys_),
+                queries = p_.q.shape[2];
     const Index blocks = std::max<Index>((queries + most - 1) / most, 1);
     return ((queries + blocks - 1) / blocks + 11) / 12 * 12;
   }

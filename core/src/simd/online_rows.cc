@@ -24,7 +24,7 @@ OnlineRows::OnlineRows(const AttentionProblem& problem, const AttentionResults& 
       r_(results),
       kernels_(kernels),
       scorer_(problem, results, kernels),
-      cells_(kBlockRows * std::min(kBlockKeys, problem.k.shape[2])) {}
+      cells_(BlockRows(problem.q.shape[3]) * std::min(kBlockKeys, problem.k.shape[2])) {}
 
 bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
   const auto rows = static_cast<std::size_t>(block.count);

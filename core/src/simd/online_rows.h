@@ -14,15 +14,15 @@ namespace headlens::simd {
 /// the second-level cache. One for each thread. Borrows the problem and the results.
 class OnlineRows {
  public:
-  /// The number of rows that a block should have.
-  static constexpr Index kBlockRows = 48;
+  /// The number of rows that a block should have: the queries of a block stay in the first-level cache.
+  static Index BlockRows(Index width) { return width > 64 ? 24 : 48; }
 
   /// Whether the problem is of this kind.
   static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
 
   OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
 
-  /// At most kBlockRows rows. False if something in them is infinite or NaN: then they are still to be computed.
+  /// At most BlockRows rows. False if something in them is infinite or NaN: then they are still to be computed.
   bool Run(const RowBlock& block, const PackedHead& head);
 
  private:
@@ -36,7 +36,7 @@ class OnlineRows {
   const AttentionResults& r_;
   const Kernels& kernels_;
   RowScorer scorer_;
-  Buffer<float> cells_;  // [kBlockRows, kBlockKeys]
+  Buffer<float> cells_;  // [BlockRows, kBlockKeys]
   std::vector<KeyRange> visible_, tiles_;
   std::vector<float> max_, sum_;
 };
