@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// headlens bench: how fast each workload runs here, and how near to what this machine can do.
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <regex>
@@ -79,10 +78,15 @@ class Runs {
   std::unique_ptr<Run> run_;
 };
 
+/// Of this process so far; 0 where that cannot be told. (getrusage would count what the parent had before it started
+/// this.)
 double PeakBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024.0;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    double kibibytes = 0.0;
+    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024.0;
+  }
+  return 0.0;
 }
 
 /// The most memory that a process with this row alone ever has: the program, inputs, parameters, one call. 0 where that

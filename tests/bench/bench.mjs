@@ -1,93 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * npm run bench: headlens against other engines on one thread: the wasm builds against onnxruntime-web, the native library against
- * onnxruntime-node. run.mjs installs the peers and starts this.
+ * npm run bench: the workloads in Node, in Chromium and natively, against other engines. run.mjs installs the peers and starts this.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
+import { loadavg } from "node:os";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { openChromium } from "./chromium.mjs";
 import { ours } from "./contestants.mjs";
-import { compare, median } from "./measure.mjs";
+import { benchmarks, context } from "./google-benchmark.mjs";
+import { compare } from "./measure.mjs";
 import { kProgram, native } from "./native.mjs";
 import { nodeHost } from "./node-host.mjs";
+import { kPeers, readOptions, UsageError } from "./options.mjs";
+import { reportOf } from "./report.mjs";
 import { bytes, operations, sweeps, workloads } from "./workloads.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-const percent = (value) => `${(100 * value).toFixed(0)} %`;
+/** Where rows are measured: each { measure(row, peers), versions?, close?() }. */
+const places = {
+  node: async (options) => ({
+    measure: (row, peers) => compare(row, options.simd.map((simd) => (job) => ours(simd, job, nodeHost)), peers, options, nodeHost),
+  }),
+  async chromium(options) {
+    const { version, measure, close } = await openChromium();
+    const { rounds, seconds, simd } = options;
+    return { version, close, measure: (row, peers) => measure(row.name, { rounds, seconds, simd, peers }) };
+  },
+  native: async (options) => ({
+    measure: (row, peers) => compare(row, [(job) => native(job, options.native)], peers, options, nodeHost),
+  }),
+};
+
+/** In a process where nothing else is; natively ours is in one already. */
+function peakOf({ workload, in: place, name, variant = "" }) {
+  if (place === "chromium" || name === "headlens native") return undefined;
+  const peak = fileURLToPath(new URL("peak.mjs", import.meta.url));
+  const { stdout, status } = spawnSync(process.execPath, [peak, workload, name, variant], { encoding: "utf8" });
+  return status === 0 ? Number(stdout) : undefined;
+}
+
+function completed(row, place, result, options) {
+  const gflops = operations(row) / result.seconds / 1e9;
+  const full = {
+    workload: row.name, in: place, threads: options.threads, ...result, gflops,
+    gbps: bytes(row) ? bytes(row) / result.seconds / 1e9 : undefined,
+  };
+  const peak = options.memory ? peakOf(full) : undefined;
+  return peak === undefined ? full : { ...full, peak_bytes: peak };
+}
+
+/** The limit is the best that was measured in the whole run: whatever else the machine does only ever lowers it. */
+function withLimits(rows) {
+  const best = {};
+  const key = (row) => `${row.in} ${row.name}`;
+  for (const row of rows) if (row.limit_gflops) best[key(row)] = Math.max(best[key(row)] ?? 0, row.limit_gflops * row.threads);
+  return rows.map((row) => {
+    const limit = best[key(row)];
+    return limit ? { ...row, limit_gflops: limit, limit_percent: (100 * row.gflops) / limit } : row;
+  });
+}
+
 const milliseconds = (seconds) => (seconds * 1000).toPrecision(3);
 
-function printRow(row) {
-  const ratio = row.ratio === undefined || row.variant
-    ? "" : `${row.ratio.toFixed(2)} × (${row.ratio_quartiles.map((q) => q.toFixed(2)).join("–")})`;
-  const speed = `${row.gflops.toFixed(1)} GFLOP/s${row.gbps ? `, ${row.gbps.toFixed(1)} GB/s` : ""}`;
-  const name = row.variant ? `${row.name} (${row.variant})` : row.name;
-  console.log(`  ${name.padEnd(42)} ${milliseconds(row.seconds).padStart(8)} ms  ${speed.padEnd(26)} ${ratio}`);
+function print(row) {
+  const cells = [
+    (row.variant ? `${row.name} (${row.variant})` : row.name).padEnd(42), `${milliseconds(row.seconds).padStart(9)} ms`,
+    `least ${milliseconds(row.min)}, middle half ${row.quartiles.map(milliseconds).join("–")}`.padEnd(44),
+    `${row.gflops.toFixed(1)} GFLOP/s`, row.gbps && `${row.gbps.toFixed(1)} GB/s`,
+    row.limit_percent && `${row.limit_percent.toFixed(0)} % of ${row.limit_gflops.toFixed(0)}`,
+    row.peak_bytes && `${(row.peak_bytes / 2 ** 20).toFixed(0)} MiB`,
+    ...Object.entries(row.ratios).map(([peer, { median, quartiles: [low, high] }]) =>
+      `${median.toFixed(2)} × ${peer} (${low.toFixed(2)}–${high.toFixed(2)})`),
+  ];
+  console.log(`  ${cells.filter(Boolean).join("  ")}`);
 }
 
 const command = (program, ...args) => spawnSync(program, args, { cwd: root, encoding: "utf8" }).stdout?.trim() ?? "";
 const versionOf = (name) =>
   JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), "utf8")).version;
 
-function context(load, limits) {
-  return {
-    date: new Date().toISOString(), cpu: cpus()[0].model, cpus: cpus().length, threads: 1,
-    load_before: load, load_after: loadavg(),
-    node: process.versions.node, v8: process.versions.v8, commit: command("git", "rev-parse", "HEAD"),
-    modified: command("git", "status", "--porcelain", "--untracked-files=no") !== "",
-    headlens: JSON.parse(command(kProgram, "info", "--json")),
-    peers: Object.fromEntries(["onnxruntime-node", "onnxruntime-web"].map((name) => [name, versionOf(name)])),
-    native_multiply_add_limit_gflops: limits.length ? median(limits) : undefined,
-  };
+function surroundings(options, opened) {
+  const native = JSON.parse(command(kProgram, "info", "--json"));
+  return context({
+    headlens_version: native.version, simd_target: options.target ?? native.simd_target, threads: options.threads,
+    node: process.versions.node, v8: process.versions.v8, chromium: opened.chromium?.version,
+    commit: command("git", "rev-parse", "HEAD"), modified: command("git", "status", "--porcelain", "--untracked-files=no") !== "",
+    peers: Object.fromEntries(Object.entries(kPeers).map(([name, module]) => [name, versionOf(module)])),
+  });
 }
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "31" },
-    seconds: { type: "string", default: "6" },
-    filter: { type: "string", default: "" },
-    peers: { type: "string", default: "onnxruntime-web,onnxruntime-node" },
-    in: { type: "string", default: "node,native" },
-    sweep: { type: "boolean", default: false },
-    out: { type: "string", default: "build/bench/peers.json" },
-  },
-});
-const load = loadavg();
-if (load[0] > 0.5) console.error(`The machine is busy (load ${load[0].toFixed(1)}): ratios hold roughly, times do not.`);
-const filter = new RegExp(options.filter);
-const chosen = (options.sweep ? sweeps : workloads).filter(({ name }) => filter.test(name));
-if (chosen.length === 0) throw new Error(`--filter ${options.filter} matches none of ${workloads.map(({ name }) => name).join(" ")}`);
-const groups = {
-  node: { peer: "onnxruntime-web", makers: ["baseline", "relaxed"].map((simd) => (job) => ours(simd, job, nodeHost)) },
-  native: { peer: "onnxruntime-node", makers: [(job) => native(job)] },
-};
-const rows = [];
-const limits = [];
-for (const row of chosen) {
-  for (const where of options.in.split(",")) {
-    const { peer, makers } = groups[where];
-    const wanted = options.peers.split(",").includes(peer) ? peer : undefined;
-    const limitsOfRow = { rounds: Number(options.rounds), seconds: Number(options.seconds) };
-    const compared = await compare(row, makers, wanted, limitsOfRow, nodeHost);
-    console.log(`${row.name} in ${where}${compared.tried.length ? ` [${compared.tried.join("; ")}]` : ""}`);
-    for (const result of compared.rows) {
-      const full = {
-        workload: row.name, in: where, ...result, gflops: operations(row) / result.seconds / 1e9,
-        ...(bytes(row) ? { gbps: bytes(row) / result.seconds / 1e9 } : {}), tried: compared.tried,
-      };
-      rows.push(full);
-      printRow(full);
-    }
-    if (compared.limit) limits.push(compared.limit);
-  }
+function write(path, text) {
+  const out = resolve(root, path);
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(out, text);
 }
-const about = context(load, limits);
-if (limits.length) console.log(`\nnative multiply-add limit of one thread ${median(limits).toFixed(0)} GFLOP/s (${about.headlens.simd_target}); best row ${
-  percent(Math.max(...rows.filter(({ in: where }) => where === "native").map(({ gflops }) => gflops)) / median(limits))} of it`);
-const out = resolve(root, options.out);
-mkdirSync(dirname(out), { recursive: true });
-writeFileSync(out, `${JSON.stringify({ context: about, rows }, null, 2)}\n`);
-console.log(`written to ${options.out}`);
+
+async function main() {
+  const options = readOptions(process.argv.slice(2));
+  const all = [...(options.sweep ? [] : workloads), ...(options.sweep || options.report ? sweeps : [])];
+  const chosen = all.filter(({ name }) => options.filter.test(name));
+  if (chosen.length === 0) throw new UsageError(`--filter: matches none of ${all.map(({ name }) => name).join(" ")}`);
+  if (loadavg()[0] > 0.5) console.error(`The machine is busy (load ${loadavg()[0].toFixed(1)}): ratios hold roughly, times do not.`);
+  const opened = {};
+  for (const place of options.in) opened[place] = await places[place](options);
+  const rows = [];
+  const about = surroundings(options, opened);
+  for (const row of chosen)
+    for (const place of options.in) {
+      const isSweep = row.name.startsWith("sweep/");
+      const peers = options.peersIn[place].filter(() => !isSweep);
+      const { results, tried } = await opened[place].measure(row, peers);
+      console.log(`${row.name} in ${place}${tried.length ? ` [${tried.join("; ")}]` : ""}`);
+      for (const result of results) {
+        rows.push({ ...completed(row, place, result, options), tried });
+        print(withLimits(rows).at(-1));
+      }
+      // After each row: what is measured is not lost when a later one fails.
+      write(options.out, `${JSON.stringify({ context: about, benchmarks: benchmarks(withLimits(rows)) }, null, 2)}\n`);
+      if (options.report) write(options.report, reportOf(about, withLimits(rows)));
+    }
+  for (const place of Object.values(opened)) await place.close?.();
+  console.log(`written to ${[options.out, options.report].filter(Boolean).join(" and ")}`);
+}
+
+try {
+  await main();
+  process.exit(0);  // whatever threads a peer keeps
+} catch (error) {
+  console.error(error instanceof UsageError ? `npm run bench: ${error.message}` : error);
+  process.exit(error instanceof UsageError ? 2 : 1);
+}

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Who takes part, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows) → Promise of
- * { output?, maps? } for those queries, close() }; makers are given a job { row, data } and `host`: { load, peer(name) → module,
- * tokenizer() → text }, what differs between Node and a page.
+ * { output?, maps? } for those queries, limit?() → Promise of GFLOP/s, peakBytes?(), close() }; makers are given a job { row, data } and
+ * `host`: { load, peer(name) → module, tokenizer() → text }, what differs between Node and a page.
  */
+import { wasmLimit } from "./limit.mjs";
 import { modelOf, scoreBytes, variantsOf } from "./onnx.mjs";
+import { tensorflow } from "./tensorflow.mjs";
 import { idsOf, modelSource, pickRows } from "./workloads.mjs";
 
 /** Scores that take more are left alone: a WebAssembly memory ends at 4 GiB, and this machine is not to be filled either. */
-const kMostScoreBytes = { "onnxruntime-web": 2 ** 31, "onnxruntime-node": 2 ** 32 };
+const kMostScoreBytes = { "onnxruntime-web": 2 ** 31, "tfjs-wasm": 2 ** 31, "onnxruntime-node": 2 ** 32 };
 
 /** In WebAssembly GroupQueryAttention takes 8 s and more for more than that, where other graphs take one. */
 const kMostGroupQueryScores = 2 ** 23;
@@ -92,6 +94,7 @@ export async function ours(simd, job, host) {
       return (performance.now() - start) / 1000 / count;
     },
     look: async (rows) => lookAt(last, rows),
+    limit: () => wasmLimit(simd),
     peakBytes: () => engine.heapBytes(),
     close: () => engine.dispose(),
   });
@@ -101,8 +104,14 @@ function lookAt({ output, maps }, rows) {
   return { output: output && pickRows(output, rows), maps: maps && pickRows(maps, rows) };
 }
 
-/** onnxruntime with one graph. Throws what it throws. */
-export async function onnxruntime(name, variant, { row, data }, host) {
+/** A peer with one of its graphs. Throws what it throws. */
+export async function peer(name, variant, job, host) {
+  if (name !== "tfjs-wasm") return onnxruntime(name, variant, job, host);
+  const contestant = await tensorflow(name, variant, job, host);
+  return { ...contestant, look: async (rows) => lookAt(contestant.results(), rows) };
+}
+
+async function onnxruntime(name, variant, { row, data }, host) {
   const ort = await host.peer(name);
   const { model, feeds: inputs, result = (output) => output, maps = row.maps && "maps" } = modelOf(row, variant, data);
   const session = await ort.InferenceSession.create(model, {
@@ -131,7 +140,7 @@ export async function onnxruntime(name, variant, { row, data }, host) {
 export function graphsFor(name, row) {
   const isSlow = (variant) => name === "onnxruntime-web" && variant === "GroupQueryAttention" &&
     row.heads * row.queries * row.keys > kMostGroupQueryScores;
-  const all = variantsOf(row).filter((variant) => !isSlow(variant));
+  const all = variantsOf(row).filter((variant) => !isSlow(variant) && (name !== "tfjs-wasm" || variant === "operators"));
   const needed = row.kind === "map" ? 0 : scoreBytes(row);
   if (needed <= kMostScoreBytes[name]) return { variants: all, skipped: [] };
   const why = `its scores would take ${(needed / 2 ** 30).toFixed(0)} GiB`;

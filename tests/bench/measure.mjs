@@ -3,7 +3,7 @@
  * How contestants are compared, in Node and in pages. Every contestant's results are checked first. Then rounds: in each, all contestants
  * of a row take their turn, so what the machine does meanwhile meets them all; a ratio is the median of the rounds' own ratios.
  */
-import { graphsFor, onnxruntime, warmUp } from "./contestants.mjs";
+import { graphsFor, peer as makePeer, warmUp } from "./contestants.mjs";
 import { pickRows, sampled } from "./workloads.mjs";
 
 const kEpsilon = 2 ** -23;
@@ -77,7 +77,7 @@ function expectedOf(engine, job) {
 async function check(contestant, expected) {
   const got = await contestant.look(expected.rows);
   for (const key of ["output", "maps"]) {
-    if (!got[key]?.data.length) {
+    if (!got[key]?.data?.length) {
       if (expected[key]) throw new Error(`${contestant.name}: there is no ${key}`);
       continue;
     }
@@ -100,21 +100,21 @@ async function fastest(name, job, expected, host) {
   for (const variant of variants) {
     let peer;
     try {
-      peer = await onnxruntime(name, variant, job, host);
+      peer = await makePeer(name, variant, job, host);
       const first = await peer.round(1);
       await check(peer, expected);
       if (first > kHopeless * bestSeconds && first > 0.5) throw new Error(`a call takes ${first.toFixed(2)} s`);
-      await warmUp(peer);
+      if (first < 1) await warmUp(peer);
       const calls = callsIn(await peer.round(1));
       const seconds = median([await peer.round(calls), await peer.round(calls), await peer.round(calls)]);
-      skipped.push(`${variant}: ${(1000 * seconds).toPrecision(3)} ms`);
+      skipped.push(`${name} ${variant}: ${(1000 * seconds).toPrecision(3)} ms`);
       if (seconds < bestSeconds) {
         await best?.close();
         [best, bestSeconds] = [peer, seconds];
         continue;
       }
     } catch (error) {
-      skipped.push(`${variant}: ${String(error.message ?? error).split("\n")[0].slice(0, 200)}`);
+      skipped.push(`${name} ${variant}: ${String(error.message ?? error).split("\n")[0].slice(0, 200)}`);
     }
     await peer?.close();
   }
@@ -136,34 +136,45 @@ async function takeTurns(contestants, rounds, seconds) {
   return times;
 }
 
-function result(contestant, own, peer) {
-  const ratios = peer?.map((time, round) => time / own[round]);
+function result(contestant, own, peers) {
+  const ratios = {};
+  for (const [name, times] of Object.entries(peers)) {
+    if (name === contestant.name) continue;
+    const each = times.map((time, round) => time / own[round]);
+    ratios[name] = { median: median(each), quartiles: quartiles(each) };
+  }
   return {
-    name: contestant.name, variant: contestant.variant, rounds: own.length, seconds: median(own), min: Math.min(...own),
-    quartiles: quartiles(own), times: own, peak_bytes: contestant.peakBytes?.(),
-    ...(peer ? { ratio: median(ratios), ratio_quartiles: quartiles(ratios) } : {}),
+    name: contestant.name, variant: contestant.variant, seconds: median(own), min: Math.min(...own), quartiles: quartiles(own),
+    times: own, peak_bytes: contestant.peakBytes?.(), ratios,
   };
 }
 
 /**
- * One row: `makers` make the contestants of our own, `peer` is a name or undefined. Returns { rows, tried, limit? }: a line for each
- * contestant, what became of the peer's graphs, and the limit that a contestant of ours measured.
+ * One row: `makers` make the contestants of our own, `peers` are names. Returns { results, tried }: a line for each contestant, with its
+ * speed against each peer's and the limit measured beside it, and what became of each of the peers' graphs.
  */
-export async function compare(row, makers, peer, { rounds, seconds }, host) {
-  const job = { row, data: host.dataOf ? await host.dataOf(row) : {} };
+export async function compare(row, makers, peers, { rounds, seconds }, host) {
+  const job = { row, data: await host.dataOf(row) };
   const expected = await host.withReference((engine) => expectedOf(engine, job));
-  const { best, skipped } = peer ? await fastest(peer, job, expected, host) : { skipped: [] };
   const contestants = [];
   for (const make of makers) {
     const contestant = await make(job);
     await check(contestant, expected);
     contestants.push(contestant);
   }
-  if (best) contestants.push(best);
+  const tried = [];
+  for (const name of peers) {
+    const { best, skipped } = await fastest(name, job, expected, host);
+    tried.push(...skipped);
+    if (best) contestants.push(best);
+  }
   const times = await takeTurns(contestants, rounds, seconds);
-  const peerTimes = best && times.at(-1);
-  const rows = contestants.map((contestant, i) => result(contestant, times[i], peerTimes));
-  const limit = await contestants[0].limit?.();
-  for (const contestant of contestants) await contestant.close();
-  return { rows, tried: skipped, limit };
+  const peerTimes = Object.fromEntries(contestants.map(({ name }, i) => [name, times[i]]).filter(([name]) => peers.includes(name)));
+  const results = [];
+  for (const [i, contestant] of contestants.entries()) {
+    const ofPeer = peers.includes(contestant.name);
+    results.push({ ...result(contestant, times[i], ofPeer ? {} : peerTimes), limit_gflops: await contestant.limit?.() });
+    await contestant.close();
+  }
+  return { results, tried };
 }

@@ -9,8 +9,8 @@ export const kProgram = fileURLToPath(new URL("../../build/native/headlens", imp
 
 /** `options`: more of the program's. */
 export async function native({ row }, options = []) {
-  const exactly = `^${row.name}$`;
-  const child = spawn(kProgram, ["bench", "--paced", "--filter", exactly, ...options], { stdio: ["pipe", "pipe", "inherit"] });
+  const which = ["--filter", `^${row.name}$`, ...(row.name.startsWith("sweep/") ? ["--sweep"] : [])];
+  const child = spawn(kProgram, ["bench", "--paced", ...which, ...options], { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ask = async (line) => {
     child.stdin.write(`${line}\n`);

@@ -11,6 +11,13 @@ const peers = {
     return ort;
   },
   "onnxruntime-node": () => import("onnxruntime-node"),
+  async "tfjs-wasm"() {
+    const { default: tf } = await import("@tensorflow/tfjs-core");
+    await import("@tensorflow/tfjs-backend-wasm");
+    tf.env().set("WASM_HAS_MULTITHREAD_SUPPORT", false);
+    await tf.setBackend("wasm");
+    return tf;
+  },
 };
 
 export const nodeHost = makeHost({

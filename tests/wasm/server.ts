@@ -8,6 +8,7 @@ import { extname, join, normalize } from "node:path";
 const kTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
+  ".mjs": "text/javascript",
   ".css": "text/css",
   ".json": "application/json",
   ".wasm": "application/wasm",

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What contestants need of a page; node-host.mjs is its twin. */
+/* global document, fetch -- of the page */
+import { load } from "../../dist/index.js";
+import { ours } from "./contestants.mjs";
+import { makeHost } from "./host.mjs";
+import { compare } from "./measure.mjs";
+import { everyRow } from "./workloads.mjs";
+
+const kModules = "/tests/bench/node_modules";
+
+/** A script that knows no modules: it leaves what it has in the page's globals. */
+const script = (src) => new Promise((resolve, reject) => {
+  const element = document.createElement("script");
+  element.src = src;
+  element.onload = resolve;
+  element.onerror = () => reject(new Error(`cannot load ${src}`));
+  document.head.append(element);
+});
+
+const peers = {
+  async "onnxruntime-web"() {
+    const ort = await import(`${kModules}/onnxruntime-web/dist/ort.wasm.min.mjs`);
+    ort.env.wasm.numThreads = 1;
+    return ort;
+  },
+  async "tfjs-wasm"() {
+    if (!globalThis.tf) {
+      await script(`${kModules}/@tensorflow/tfjs-core/dist/tf-core.min.js`);
+      await script(`${kModules}/@tensorflow/tfjs-backend-wasm/dist/tf-backend-wasm.min.js`);
+    }
+    const { tf } = globalThis;
+    tf.wasm.setWasmPaths(`${kModules}/@tensorflow/tfjs-backend-wasm/dist/`);
+    tf.env().set("WASM_HAS_MULTITHREAD_SUPPORT", false);  // its other build: that one starts workers, whatever is asked for
+    await tf.setBackend("wasm");
+    return tf;
+  },
+};
+
+const host = makeHost({
+  load,
+  peer: (name) => peers[name](),
+  tokenizer: async () => (await fetch("/web/models/tiny/tokenizer.json")).text(),
+});
+
+/** One row by its name, in this page: as measure.mjs's compare. */
+export function measureRow(name, { simd, peers: names, ...effort }) {
+  const row = everyRow.find((candidate) => candidate.name === name);
+  return compare(row, simd.map((kind) => (job) => ours(kind, job, host)), names, effort, host);
+}
