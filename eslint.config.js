@@ -25,7 +25,9 @@ export default tseslint.config(
     // Run in Node and in pages alike.
     files: ["tests/bench/*.mjs"],
     languageOptions: {
-      globals: { performance: "readonly", setTimeout: "readonly", TextEncoder: "readonly", File: "readonly" },
+      globals: {
+        performance: "readonly", setTimeout: "readonly", TextEncoder: "readonly", File: "readonly", WebAssembly: "readonly",
+      },
     },
   },
   {

@@ -32,7 +32,7 @@ struct BenchOptions {
   std::string filter, backend = "simd", target, model;
   bool json = false, paced = false, sweep = false;
   double seconds = 0.1;
-  int repetitions = 5;
+  int repetitions = 5, threads = 1;
 };
 
 /// Said before anything is measured.
@@ -57,6 +57,23 @@ std::vector<Row> ChosenRows(const BenchOptions& options) {
     if (!row.model.folder.empty()) ExpectModel(row);
   return chosen;
 }
+
+/// The one that is named, with threads of its own where there are more than one.
+class ChosenBackend {
+ public:
+  explicit ChosenBackend(const BenchOptions& options)
+      : owned_(options.threads > 1 ? MakeSimdBackend(options.threads) : nullptr),
+        backend_(owned_ ? *owned_ : FindBackend(options.backend)) {
+    if (owned_ && options.backend != owned_->name())
+      throw InputError("--threads: the " + options.backend + " backend works on one thread");
+  }
+
+  const Backend& operator*() const { return backend_; }
+
+ private:
+  std::unique_ptr<const Backend> owned_;
+  const Backend& backend_;
+};
 
 /// One row at a time is in memory: Google Benchmark comes back to a row several times before it goes on to the next.
 class Runs {
@@ -91,14 +108,15 @@ double PeakBytes() {
 
 /// The most memory that a process with this row alone ever has: the program, inputs, parameters, one call. 0 where that
 /// cannot be told.
-double PeakBytesAlone(const Row& row, const Backend& backend) {
+double PeakBytesAlone(const Row& row, const BenchOptions& options) {
   int ends[2];
   if (pipe(ends) != 0) return 0.0;
   const pid_t child = fork();
   if (child == 0) {
     int status = 1;
     try {
-      Runs(backend).Of(row).Call();
+      const ChosenBackend backend(options);  // here: a fork leaves threads behind
+      Runs(*backend).Of(row).Call();
       const double peak = PeakBytes();
       status = write(ends[1], &peak, sizeof(peak)) == sizeof(peak) ? 0 : 1;
     } catch (...) {  // the row itself will say it
@@ -165,15 +183,17 @@ void SetUpLibrary(const BenchOptions& options) {
 }
 
 void RunAll(const BenchOptions& options) {
-  const Backend& backend = FindBackend(options.backend);
   const std::vector<Row> rows = ChosenRows(options);
-  const auto runs = std::make_shared<Runs>(backend);
-  for (const Row& row : rows) Register(row, options.backend, runs, PeakBytesAlone(row, backend));
+  std::vector<double> peaks;
+  for (const Row& row : rows) peaks.push_back(PeakBytesAlone(row, options));
+  const ChosenBackend backend(options);
+  const auto runs = std::make_shared<Runs>(*backend);
+  for (std::size_t i = 0; i < rows.size(); ++i) Register(rows[i], options.backend, runs, peaks[i]);
   SetUpLibrary(options);
-  const double limit = bench::MultiplyAddLimit();
+  const double limit = bench::MultiplyAddLimit() * options.threads;
   benchmark::AddCustomContext("headlens_version", Version());
   benchmark::AddCustomContext("simd_target", std::string(SimdTarget()));
-  benchmark::AddCustomContext("threads", "1");
+  benchmark::AddCustomContext("threads", std::to_string(options.threads));
   benchmark::AddCustomContext("multiply_add_limit_gflops", std::to_string(limit * 1e-9));
   using benchmark::ConsoleReporter;
   WithLimit<benchmark::JSONReporter> json(limit);
@@ -200,7 +220,7 @@ std::vector<double> Time(Run& run, int count) {
 /// The answer to one line of another program's.
 class Pace {
  public:
-  explicit Pace(const BenchOptions& options) : rows_(ChosenRows(options)), runs_(FindBackend(options.backend)) {}
+  explicit Pace(const BenchOptions& options) : rows_(ChosenRows(options)), backend_(options), runs_(*backend_) {}
 
   nlohmann::json Answer(const std::string& line) {
     if (line == "limit") return {{"multiply_add_limit_gflops", bench::MultiplyAddLimit() * 1e-9}};
@@ -237,6 +257,7 @@ class Pace {
   }
 
   std::vector<Row> rows_;
+  ChosenBackend backend_;
   Runs runs_;
 };
 
@@ -261,6 +282,9 @@ void AddBench(CLI::App& app) {
   command->add_option("--filter", options->filter, "Only rows whose name matches, such as bert or core|gqa")
       ->type_name("REGEX");
   AddBackendOption(*command, options->backend);
+  command->add_option("--threads", options->threads, "How many threads share the work of the simd backend")
+      ->check(CLI::Range(1, 256))
+      ->type_name("N");
   command->add_option("--target", options->target, "Use this instruction set; `headlens info` lists them")
       ->type_name("NAME");
   command->add_option("--model", options->model, "Where the built-in model is, instead of web/models/tiny")

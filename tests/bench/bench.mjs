@@ -13,25 +13,27 @@ import { benchmarks, context } from "./google-benchmark.mjs";
 import { compare } from "./measure.mjs";
 import { kProgram, native } from "./native.mjs";
 import { nodeHost } from "./node-host.mjs";
-import { kPeers, readOptions, UsageError } from "./options.mjs";
+import { kHelp, kPeers, readOptions, UsageError } from "./options.mjs";
 import { reportOf } from "./report.mjs";
 import { bytes, operations, sweeps, workloads } from "./workloads.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Where rows are measured: each { measure(row, peers), versions?, close?() }. */
+/** Where rows are measured: each { measure(row, peers), version?, close?() }. */
 const places = {
-  node: async (options) => ({
-    measure: (row, peers) => compare(row, options.simd.map((simd) => (job) => ours(simd, job, nodeHost)), peers, options, nodeHost),
-  }),
+  async node(options) {
+    const makers = options.simd.map((simd) => (job) => ours(simd, job, nodeHost));
+    return { measure: (row, peers) => compare(row, makers, peers, options, nodeHost) };
+  },
   async chromium(options) {
     const { version, measure, close } = await openChromium();
     const { rounds, seconds, simd } = options;
     return { version, close, measure: (row, peers) => measure(row.name, { rounds, seconds, simd, peers }) };
   },
-  native: async (options) => ({
-    measure: (row, peers) => compare(row, [(job) => native(job, options.native)], peers, options, nodeHost),
-  }),
+  async native(options) {
+    const host = { ...nodeHost, threads: options.threads };
+    return { measure: (row, peers) => compare(row, [(job) => native(job, options.native)], peers, options, host) };
+  },
 };
 
 /** In a process where nothing else is; natively ours is in one already. */
@@ -56,7 +58,7 @@ function completed(row, place, result, options) {
 function withLimits(rows) {
   const best = {};
   const key = (row) => `${row.in} ${row.name}`;
-  for (const row of rows) if (row.limit_gflops) best[key(row)] = Math.max(best[key(row)] ?? 0, row.limit_gflops * row.threads);
+  for (const row of rows) best[key(row)] = Math.max(best[key(row)] ?? 0, (row.limit_gflops ?? 0) * row.threads);
   return rows.map((row) => {
     const limit = best[key(row)];
     return limit ? { ...row, limit_gflops: limit, limit_percent: (100 * row.gflops) / limit } : row;
@@ -87,7 +89,8 @@ function surroundings(options, opened) {
   return context({
     headlens_version: native.version, simd_target: options.target ?? native.simd_target, threads: options.threads,
     node: process.versions.node, v8: process.versions.v8, chromium: opened.chromium?.version,
-    commit: command("git", "rev-parse", "HEAD"), modified: command("git", "status", "--porcelain", "--untracked-files=no") !== "",
+    commit: command("git", "rev-parse", "HEAD"),
+    modified: command("git", "status", "--porcelain", "--untracked-files=no") !== "",
     peers: Object.fromEntries(Object.entries(kPeers).map(([name, module]) => [name, versionOf(module)])),
   });
 }
@@ -100,10 +103,12 @@ function write(path, text) {
 
 async function main() {
   const options = readOptions(process.argv.slice(2));
+  if (options.help) return console.log(kHelp);
   const all = [...(options.sweep ? [] : workloads), ...(options.sweep || options.report ? sweeps : [])];
   const chosen = all.filter(({ name }) => options.filter.test(name));
   if (chosen.length === 0) throw new UsageError(`--filter: matches none of ${all.map(({ name }) => name).join(" ")}`);
-  if (loadavg()[0] > 0.5) console.error(`The machine is busy (load ${loadavg()[0].toFixed(1)}): ratios hold roughly, times do not.`);
+  const [load] = loadavg();
+  if (load > 0.5) console.error(`The machine is busy (load ${load.toFixed(1)}): ratios hold roughly, times do not.`);
   const opened = {};
   for (const place of options.in) opened[place] = await places[place](options);
   const rows = [];

@@ -115,8 +115,8 @@ async function onnxruntime(name, variant, { row, data }, host) {
   const ort = await host.peer(name);
   const { model, feeds: inputs, result = (output) => output, maps = row.maps && "maps" } = modelOf(row, variant, data);
   const session = await ort.InferenceSession.create(model, {
-    executionProviders: [name === "onnxruntime-web" ? "wasm" : "cpu"], graphOptimizationLevel: "all", intraOpNumThreads: 1,
-    interOpNumThreads: 1, logSeverityLevel: 4,
+    executionProviders: [name === "onnxruntime-web" ? "wasm" : "cpu"], graphOptimizationLevel: "all",
+    intraOpNumThreads: host.threads ?? 1, interOpNumThreads: 1, logSeverityLevel: 4,
   });
   const feeds = {};
   for (const [input, { data: values, shape }] of Object.entries(inputs)) feeds[input] = new ort.Tensor("float32", values, shape);

@@ -18,7 +18,8 @@ const float = (value) => [0x43, ...new Uint8Array(Float32Array.of(value).buffer)
 const get = (local) => [0x20, local];
 const set = (local) => [0x21, local];
 const simd = (opcode, ...rest) => [0xfd, ...unsigned(opcode), ...rest];
-const kSplat = simd(0x13), kAdd = simd(0xe4), kMultiply = simd(0xe6), kMultiplyAdd = simd(0x105), kLane0 = simd(0x1f, 0);
+const kSplat = simd(0x13), kAdd = simd(0xe4), kMultiply = simd(0xe6), kMultiplyAdd = simd(0x105);
+const kLane0 = simd(0x1f, 0);
 
 /** (steps: i32) → f32: a number that depends on all sums, so that none can be left out. */
 function moduleOf(isFused) {

@@ -144,8 +144,8 @@ function result(contestant, own, peers) {
     ratios[name] = { median: median(each), quartiles: quartiles(each) };
   }
   return {
-    name: contestant.name, variant: contestant.variant, seconds: median(own), min: Math.min(...own), quartiles: quartiles(own),
-    times: own, peak_bytes: contestant.peakBytes?.(), ratios,
+    name: contestant.name, variant: contestant.variant, seconds: median(own), min: Math.min(...own),
+    quartiles: quartiles(own), times: own, peak_bytes: contestant.peakBytes?.(), ratios,
   };
 }
 
@@ -169,11 +169,13 @@ export async function compare(row, makers, peers, { rounds, seconds }, host) {
     if (best) contestants.push(best);
   }
   const times = await takeTurns(contestants, rounds, seconds);
-  const peerTimes = Object.fromEntries(contestants.map(({ name }, i) => [name, times[i]]).filter(([name]) => peers.includes(name)));
+  const named = contestants.map(({ name }, i) => [name, times[i]]);
+  const peerTimes = Object.fromEntries(named.filter(([name]) => peers.includes(name)));
   const results = [];
   for (const [i, contestant] of contestants.entries()) {
     const ofPeer = peers.includes(contestant.name);
-    results.push({ ...result(contestant, times[i], ofPeer ? {} : peerTimes), limit_gflops: await contestant.limit?.() });
+    const limit_gflops = await contestant.limit?.();
+    results.push({ ...result(contestant, times[i], ofPeer ? {} : peerTimes), limit_gflops });
     await contestant.close();
   }
   return { results, tried };

@@ -81,7 +81,8 @@ function sweepPlot(title, axis, rows) {
   const x = (size) => (left + ((Math.log2(size) - low) / (high - low || 1)) * (width - left - 10)).toFixed(1);
   const y = (gflops) => (height - bottom - (gflops / most) * (height - bottom - 10)).toFixed(1);
   const powers = Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => 2 ** (Math.ceil(low) + i));
-  const series = [...new Set(rows.map(({ label }) => label))].map((label) => rows.filter((row) => row.label === label).sort((a, b) => a.size - b.size));
+  const series = [...new Set(rows.map(({ label }) => label))]
+    .map((label) => rows.filter((row) => row.label === label).sort((a, b) => a.size - b.size));
   return html`<figure><figcaption>${title}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
 ${ticks(most).map((value) => html`<line class="grid" x1="${left}" x2="${width - 10}" y1="${y(value)}" y2="${y(value)}"/><text class="end" x="${left - 5}" y="${y(value)}" dy="4">${value}</text>`)}
 ${powers.map((size) => html`<text class="middle" x="${x(size)}" y="${height - bottom + 16}">${size}</text>`)}
@@ -113,7 +114,7 @@ function sweepSection(rows) {
 function overview(rows) {
   const own = rows.filter((row) => isOurs(row) && Object.keys(row.ratios).length > 0);
   if (own.length === 0) return undefined;
-  const most = Math.max(2, ...own.map(({ ratios }) => Math.max(...Object.values(ratios).map(({ median }) => Math.min(median, 8)))));
+  const most = Math.max(2, ...own.flatMap((row) => Object.values(row.ratios).map(({ median }) => Math.min(median, 8))));
   const bar = (median) => html`<span class="track"><span class="${median >= 1 ? "ours" : "slower"}" style="width:${((100 * Math.min(median, most)) / most).toFixed(1)}%"></span></span>`;
   return html`<h2 id="overview">Times as fast as</h2><div class="scroll" tabindex="0" role="region" aria-label="Times as fast as"><table class="overview"><tbody>
 ${own.flatMap((row) => Object.entries(row.ratios).map(([peer, { median }]) =>

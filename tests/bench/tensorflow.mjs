@@ -45,7 +45,8 @@ const graphs = {
     const repeated = (x, length) => heads === groups
       ? x : tf.reshape(tf.tile(tf.expandDims(x, 1), [1, heads / groups, 1, 1]), [heads, length, d]);
     return () => {
-      const [q, k, v] = [tensor(data.q), repeated(tensor(data.k), data.k.shape[2]), repeated(tensor(data.v), data.v.shape[2])];
+      const [k, v] = [data.k, data.v].map((given) => repeated(tensor(given), given.shape[2]));
+      const q = tensor(data.q);
       return { output: tf.reshape(tf.matMul(weightsOf(tf, q, k, mask, d), v), data.q.shape) };
     };
   },
@@ -53,7 +54,8 @@ const graphs = {
     const d = q.shape[3];
     const queries = pool ? q.data : q.data.subarray(0, rows * d);
     return () => {
-      const maps = weightsOf(tf, tf.tensor(queries, [queries.length / d, d]), tf.tensor(k.data, [tokens, d]), undefined, d);
+      const rowsOfQ = tf.tensor(queries, [queries.length / d, d]);
+      const maps = weightsOf(tf, rowsOfQ, tf.tensor(k.data, [tokens, d]), undefined, d);
       if (!pool) return { maps };
       const block = tokens / pool;
       return { maps: tf.reshape(tf.avgPool(tf.reshape(maps, [tokens, tokens, 1]), block, block, "valid"), [pool, pool]) };

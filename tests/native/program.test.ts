@@ -31,6 +31,8 @@ test.each([
   [["bench", "--filter", "^tiny$", "--model", "nowhere"], /nowhere\/config.json/],
   [["bench", "--filter", "("], /--filter: not a regular expression/],
   [["bench", "--repetitions", "0"], /--repetitions/],
+  [["bench", "--threads", "0"], /--threads/],
+  [["bench", "--threads", "2", "--backend", "reference"], /--threads: the reference backend works on one thread/],
   [["info", "--frobnicate"], /--frobnicate/],
 ] as const)("wrong usage %j: exit status 2 and one line", (args, message) => {
   fails(args, 2, message);
@@ -134,6 +136,13 @@ test("bench uses the instruction set that is named, whatever the machine's best"
     const { context } = bench("--filter", "tutorial/maps", "--repetitions", "1", "--target", name);
     expect(context.simd_target).toBe(name);
   }
+});
+
+test("bench shares the work among threads, with the same results", () => {
+  expect(bench("--filter", "tutorial/maps", "--repetitions", "1", "--threads", "2").context).toMatchObject({ threads: "2" });
+  const look = (threads: string): string =>
+    succeeds(["bench", "--paced", "--threads", threads], { input: "look bert/maps 0 127\nlook gqa 511\n" });
+  expect(look("2")).toBe(look("1"));
 });
 
 test("bench measures the backend that is named, and repeats", () => {
