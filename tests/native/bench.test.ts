@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/** npm run bench: its command line, its formats, and that it measures what `headlens bench` measures. No peer, no time. */
+import { expect, test } from "vitest";
+import { kRoot } from "../compare.js";
+import { headlens, succeeds } from "./support.js";
+
+interface Row {
+  name: string;
+  kind: string;
+}
+
+interface Options {
+  in: string[];
+  filter: RegExp;
+  threads: number;
+  memory: boolean;
+  peersIn: Record<string, string[]>;
+  native: string[];
+}
+
+interface Result {
+  workload: string; in: string; name: string; variant?: string; threads: number; seconds: number; min: number;
+  quartiles: number[];
+  times: number[]; ratios: Record<string, { median: number; quartiles: number[] }>; gflops: number; gbps?: number;
+  limit_gflops?: number; limit_percent?: number; peak_bytes?: number; tried: string[];
+}
+
+// Plain JavaScript, so that pages can import it as it stands.
+const module = async <T>(name: string): Promise<T> => await import(`${kRoot}tests/bench/${name}.mjs`) as T;
+interface Tensor {
+  data: Float32Array;
+  shape: number[];
+}
+const { workloads, sweeps, operations, bytes, dataOf, pickRows } = await module<{
+  workloads: Row[];
+  sweeps: Row[];
+  operations: (row: Row) => number;
+  bytes: (row: Row) => number;
+  dataOf: (row: Row) => Record<string, Tensor>;
+  pickRows: (tensor: Tensor, rows: number[]) => Tensor;
+}>("workloads");
+const { readOptions, kHelp } = await module<{ readOptions: (args: string[]) => Options; kHelp: string }>("options");
+const { benchmarks } = await module<{ benchmarks: (rows: Result[]) => Record<string, unknown>[] }>("google-benchmark");
+const { reportOf } = await module<{ reportOf: (about: object, rows: Result[]) => string }>("report");
+
+test("both programs have the same rows", () => {
+  const namesOf = (...args: string[]): string[] =>
+    headlens(["bench", "--filter", "^none$", ...args]).stderr.trimEnd().split(/matches none of /)[1]?.split(" ") ?? [];
+  expect(workloads.map(({ name }) => name)).toEqual(namesOf());
+  expect(sweeps.map(({ name }) => name).sort()).toEqual(namesOf("--sweep").sort());
+});
+
+test("both programs count the same operations and bytes", () => {
+  const args = ["bench", "--json", "--seconds", "0.001", "--repetitions", "1", "--filter", "tutorial|^decode|^tiny|strip"];
+  const { benchmarks: rows } = JSON.parse(succeeds(args)) as {
+    benchmarks: { name: string; real_time: number; FLOPS: number; bytes_per_second?: number }[];
+  };
+  expect(rows).toHaveLength(5);
+  for (const row of rows) {
+    const ours = workloads.find(({ name }) => row.name === `${name}/simd/real_time`);
+    if (!ours) throw new Error(row.name);
+    expect(row.FLOPS * row.real_time / 1e6 / operations(ours)).toBeCloseTo(1, 5);
+    expect((row.bytes_per_second ?? 0) * row.real_time / 1e6 / (bytes(ours) || 1)).toBeCloseTo(bytes(ours) ? 1 : 0, 5);
+  }
+});
+
+/** softmax(q kᵀ / √d) v of one query, in double precision. */
+function attend(q: Float32Array, k: Float32Array, v: Float32Array): number[] {
+  const d = q.length;
+  const scores = Array.from({ length: k.length / d }, (_, s) =>
+    q.reduce((sum, value, i) => sum + value * (k[s * d + i] ?? NaN), 0) / Math.sqrt(d));
+  const most = Math.max(...scores);
+  const weights = scores.map((score) => Math.exp(score - most));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const blend = (i: number): number => weights.reduce((sum, weight, s) => sum + weight * (v[s * d + i] ?? NaN), 0);
+  return Array.from({ length: d }, (_, i) => blend(i) / total);
+}
+
+test("both programs have the same numbers: the native result is that of the numbers here", () => {
+  const row = workloads.find(({ name }) => name === "decode");
+  if (!row) throw new Error("there is no row decode");
+  const { q, k, v } = dataOf(row);
+  if (!q || !k || !v) throw new Error("there are no q, k and v");
+  const answer = succeeds(["bench", "--paced", "--filter", "^decode$"], { input: "look decode 0\n" });
+  const { output } = JSON.parse(answer) as { output: number[] };
+  const heads = 12, d = 64, keys = 4096;
+  for (let head = 0; head < heads; ++head) {
+    const of = (values: Float32Array, length: number): Float32Array =>
+      values.subarray(head * length * d, (head + 1) * length * d);
+    const expected = attend(of(q.data, 1), of(k.data, keys), of(v.data, keys));
+    expected.forEach((value, i) => { expect(output[head * d + i]).toBeCloseTo(value, 5); });
+  }
+});
+
+test("rows are picked out of every block", () => {
+  const tensor = { data: Float32Array.from({ length: 12 }, (_, i) => i), shape: [2, 3, 2] };
+  expect(pickRows(tensor, [0, 2])).toEqual({ data: Float32Array.of(0, 1, 4, 5, 6, 7, 10, 11), shape: [2, 2, 2] });
+});
+
+test("options of npm run bench", () => {
+  expect(readOptions([])).toMatchObject({ in: ["node", "native"], threads: 1, memory: false });
+  expect(readOptions(["--report"])).toMatchObject({ memory: true, report: "build/bench/report.html" });
+  const { peersIn, native } = readOptions(["--in", "chromium,native", "--peers", "tfjs-wasm", "--target", "SSE4"]);
+  expect(peersIn).toEqual({ chromium: ["tfjs-wasm"], native: [] });
+  expect(native).toEqual(["--target", "SSE4", "--threads", "1"]);
+  const names = ["--filter", "--peers", "--target", "--threads", "--sweep", "--memory", "--report", "--out"];
+  for (const name of names) expect(kHelp).toContain(name);
+});
+
+test.each([
+  [["--in", "moon"], /--in: "moon" is none of node, chromium, native/],
+  [["--peers", "onnx"], /--peers: "onnx" is none of onnxruntime-web/],
+  [["--filter", "("], /--filter: /],
+  [["--rounds", "2"], /--rounds is "2", expected a number from 3 on/],
+  [["--threads", "2"], /--threads: only with --in native/],
+  [["--frobnicate"], /--frobnicate/],
+])("wrong options %j", (args, message) => {
+  expect(() => readOptions(args)).toThrow(message);
+});
+
+const kHostile = '<script>alert("&")</script>';
+
+const kResult: Result = {
+  workload: `core2k${kHostile}`, in: "native", name: "headlens native", threads: 1, seconds: 0.002, min: 0.001,
+  quartiles: [0.0015, 0.0025], times: [0.001, 0.002, 0.003], ratios: { "onnxruntime-node": { median: 1.5, quartiles: [1.25, 1.75] } }, gflops: 12, gbps: 3,
+  limit_gflops: 100, limit_percent: 12, peak_bytes: 2 ** 20, tried: [kHostile],
+};
+const kPeer: Result = { ...kResult, name: `onnxruntime-node${kHostile}`, variant: "operators", ratios: {}, seconds: 0.003 };
+
+test("results in Google Benchmark's JSON: each round, and median, least and spread", () => {
+  const rows = benchmarks([kResult]);
+  expect(rows.slice(0, 3)).toMatchObject([0, 1, 2].map((repetition_index) =>
+    ({ run_type: "iteration", repetition_index, repetitions: 3, threads: 1, real_time: repetition_index + 1, time_unit: "ms" })));
+  expect(rows.slice(3).map(({ aggregate_name }) => aggregate_name)).toEqual(["median", "min", "interquartile_range"]);
+  expect(rows[3]).toMatchObject({
+    run_type: "aggregate", real_time: 2, FLOPS: 12e9, bytes_per_second: 3e9, limit_percent: 12, peak_bytes: 2 ** 20,
+    "times_faster_than_onnxruntime-node": 1.5,
+  });
+});
+
+test("the report has every figure, needs nothing from elsewhere, and escapes all that is put in", () => {
+  const about = {
+    cpu_model: kHostile, num_cpus: 2, load_avg: [0, 0, 0], threads: 1, simd_target: "AVX2", node: "24", v8: "13", chromium: kHostile,
+    headlens_version: "0", commit: "0123456789abcdef", modified: true, peers: { "onnxruntime-node": kHostile }, date: "today",
+  };
+  const sweep = (size: number): Result => ({ ...kResult, workload: `sweep/tokens/${size}`, ratios: {}, tried: [] });
+  const page = reportOf(about, [kResult, kPeer, sweep(16), sweep(33), sweep(16384)]);
+  expect(page).not.toContain("<script");
+  expect(page).toContain("core2k&lt;script&gt;alert(&quot;&amp;&quot;)&lt;/script&gt;");
+  for (const text of ["2.00 ms", "1.00 ms", "12.0", "3.0 GB/s", "12 %", "1.0 MiB", "1.50 ×", "1.25–1.75", "prefers-color-scheme: dark", "viewport"])
+    expect(page).toContain(text);
+  expect(/<polyline points="([^"]+)"/.exec(page)?.[1]?.split(" ")).toHaveLength(3);
+  expect(page).not.toMatch(/(src|href)="(?!#)|url\(|@import/);
+  expect(page).not.toMatch(/NaN|undefined|Infinity|\[object/);
+});
