@@ -95,7 +95,6 @@ export async function ours(simd, job, host) {
     },
     look: async (rows) => lookAt(last, rows),
     limit: () => wasmLimit(simd),
-    peakBytes: () => engine.heapBytes(),
     close: () => engine.dispose(),
   });
 }

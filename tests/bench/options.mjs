@@ -22,7 +22,7 @@ export const kHelp = `npm run bench -- [options]
   --threads N     natively, of ours and of onnxruntime-node; default 1
   --rounds N      of turns, at most; default 31
   --seconds S     for the rounds of a row; default 6 (3 rounds are always made)
-  --memory        the peak of a fresh process for each contestant, too
+  --memory        the peak of a fresh process for each contestant, too (not in chromium)
   --sweep         attention at many lengths and head widths, instead of the workloads
   --out FILE      Google Benchmark's JSON; default build/bench/bench.json
   --report[=FILE] workloads and sweeps as one HTML page, with --memory; default build/bench/report.html
