@@ -118,7 +118,7 @@ function overview(rows) {
   const bar = (median) => html`<span class="track"><span class="${median >= 1 ? "ours" : "slower"}" style="width:${((100 * Math.min(median, most)) / most).toFixed(1)}%"></span></span>`;
   return html`<h2 id="overview">Times as fast as</h2><div class="scroll" tabindex="0" role="region" aria-label="Times as fast as"><table class="overview"><tbody>
 ${own.flatMap((row) => Object.entries(row.ratios).map(([peer, { median }]) =>
-    html`<tr><th scope="row">${row.workload}</th><td>${labelOf(row)}${row.in === "chromium" && " in Chromium"}</td><td>${peer}</td><td><b>${median.toFixed(2)}</b></td><td class="bar">${bar(median)}</td></tr>`))}
+    html`<tr><th scope="row">${row.workload}</th><td>${row.name.replace(/^headlens /, "")}${row.in === "chromium" && " in Chromium"}</td><td>${peer}</td><td><b>${median.toFixed(2)}</b></td><td class="bar">${bar(median)}</td></tr>`))}
 </tbody></table></div>`;
 }
 
