@@ -13,11 +13,11 @@ std::span<const Backend* const> Backends() {
   return kBackends;
 }
 
-const Backend& FindBackend(std::string_view name) {
-  for (const Backend* backend : Backends())
+const Backend& FindBackend(std::string_view name, std::span<const Backend* const> among) {
+  for (const Backend* backend : among)
     if (backend->name() == name) return *backend;
   throw Error(ErrorCode::kOption,
-              "backend is " + Quoted(name) + ", expected one of: " + Joined(Backends(), &Backend::name));
+              "backend is " + Quoted(name) + ", expected one of: " + Joined(among, &Backend::name));
 }
 
 }  // namespace headlens

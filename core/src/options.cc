@@ -214,7 +214,7 @@ CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weight
   options.seed = static_cast<std::uint64_t>(reader.Count("seed", 0, 0));
   options.need_weights = reader.Flag("need_weights", need_weights);
   options.average_weights = reader.Flag("average_attn_weights", true);
-  options.backend = &FindBackend(reader.Text("backend", "simd"));
+  options.backend = &reader.Backend();
   options.rotary = ReadRotary(reader);
   ReadStages(reader, with_memory, options);
   if (reader.Flag("average_attn_weights", false)) ExpectNoHeadsWeights(options);

@@ -24,7 +24,9 @@ namespace headlens {
 /// Reads options one by one; what nobody asked for is unknown. Names are literals: they are kept.
 class OptionReader {
  public:
-  explicit OptionReader(nlohmann::json options) : options_(std::move(options)) {}
+  /// Borrows `backends`, of which the option `backend` names one.
+  explicit OptionReader(nlohmann::json options, std::span<const headlens::Backend* const> backends = Backends())
+      : options_(std::move(options)), backends_(backends) {}
 
   bool Flag(const char* name, bool fallback);
   double Number(const char* name, double fallback);
@@ -36,6 +38,7 @@ class OptionReader {
   Index Count(const char* name, Index fallback, Index least);
   std::string Text(const char* name, const char* fallback);
   std::vector<std::string> Names(const char* name);
+  const headlens::Backend& Backend() { return FindBackend(Text("backend", "simd"), backends_); }
   bool Has(const char* name) { return Find(name) != nullptr; }
 
   template <class E>
@@ -59,6 +62,7 @@ class OptionReader {
   [[noreturn]] void Refuse(const char* name, const std::string& expected) const;
 
   nlohmann::json options_;
+  std::span<const headlens::Backend* const> backends_;
   std::vector<std::string_view> known_;
 };
 

@@ -25,8 +25,11 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 }  // namespace
 
 struct Problem::State {
+  OptionReader Reader() const { return OptionReader(options, backends); }
+
   const OperationKind& kind;
   nlohmann::json options;
+  std::span<const Backend* const> backends;
   std::unique_ptr<Operation> operation;
   Inputs inputs;
   Parameters parameters;
@@ -37,9 +40,9 @@ struct Problem::Call::State {
   std::unique_ptr<Work> work;
 };
 
-Problem::Problem(std::string_view op, std::string_view options) {
+Problem::Problem(std::string_view op, std::string_view options, std::span<const Backend* const> backends) {
   const OperationKind& kind = FindOperation(op);
-  state_.reset(new State{kind, ParseObject(options, "options"), kind.make(), {}, {}});
+  state_.reset(new State{kind, ParseObject(options, "options"), backends, kind.make(), {}, {}});
 }
 
 Problem::~Problem() = default;
@@ -59,7 +62,7 @@ std::span<std::byte> Problem::Input(std::string_view name, DType dtype, const Sh
 void Problem::DropInputs() { state_->inputs.clear(); }
 
 void Problem::Build() {
-  OptionReader reader(state_->options);
+  OptionReader reader = state_->Reader();
   state_->operation->Build(reader, state_->parameters);
 }
 
@@ -95,7 +98,7 @@ Problem::Call Problem::Prepare(std::string_view options, KvCache* cache) {
   nlohmann::json merged = state_->options;
   merged.update(ParseObject(options, "options"));
   std::unique_ptr<Call::State> call(
-      new Call::State{{std::move(inputs), std::move(merged), state_->parameters, cache}, nullptr});
+      new Call::State{{std::move(inputs), OptionReader(std::move(merged), state_->backends), state_->parameters, cache}, nullptr});
   call->work = state_->operation->Prepare(call->run);
   return Call(std::move(call));
 }
@@ -107,11 +110,11 @@ Results Problem::Run(std::string_view options, KvCache* cache) {
 }
 
 Index Problem::ParameterCount() const {
-  OptionReader reader(state_->options);
+  OptionReader reader = state_->Reader();
   return state_->operation->ParameterCount(reader);
 }
 
-Problem ReadCase(std::span<const std::byte> file) {
+Problem ReadCase(std::span<const std::byte> file, std::span<const Backend* const> backends) {
   const Safetensors tensors(file);
   const auto& metadata = tensors.metadata();
   const auto text = [&](std::string_view key) {
@@ -120,7 +123,7 @@ Problem ReadCase(std::span<const std::byte> file) {
       throw Error(ErrorCode::kFormat, "the case has no \"" + std::string(key) + "\" in its __metadata__");
     return it->second;
   };
-  Problem problem(text("op"), metadata.contains("options") ? text("options") : "{}");
+  Problem problem(text("op"), metadata.contains("options") ? text("options") : "{}", backends);
   for (const auto& [name, tensor] : tensors.tensors()) {
     if (name.starts_with("expected.")) continue;
     const std::span<std::byte> bytes = problem.Input(name, tensor.dtype, tensor.shape);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/progress.h"
@@ -18,7 +19,7 @@ namespace {
 struct AttendOptions {
   std::string input, output;
   std::vector<std::string> set;
-  std::string backend;  // empty: as the case says
+  BackendOptions backend{.name = ""};  // empty: as the case says
 };
 
 /// What is said on the command line instead of in the case: NAME=VALUE, the value as JSON or as a plain word.
@@ -33,7 +34,7 @@ nlohmann::json Overrides(const AttendOptions& options) {
     const auto parsed = ParseJson(value);
     overrides[item.substr(0, equals)] = parsed.is_discarded() ? nlohmann::json(value) : parsed;
   }
-  if (!options.backend.empty()) overrides["backend"] = options.backend;
+  if (!options.backend.name.empty()) overrides["backend"] = options.backend.name;
   return overrides;
 }
 
@@ -41,9 +42,10 @@ void Attend(const AttendOptions& options) {
   ExpectOther(options.output, options.input);
   const Progress progress;
   progress.Show("reading " + options.input);
-  Problem problem = [&options] {
+  const BackendSet backends(options.backend);
+  Problem problem = [&] {
     const File file(options.input);  // the problem has copied what it needs
-    return Blaming(options.input, [&file] { return ReadCase(file.bytes()); });
+    return Blaming(options.input, [&] { return ReadCase(file.bytes(), backends.all()); });
   }();
   progress.Show("computing");
   const std::string overrides = Overrides(options).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -72,7 +74,7 @@ void AddAttend(CLI::App& app) {
       ->type_name("NAME=VALUE")
       ->type_size(1)
       ->allow_extra_args(false);
-  AddBackendOption(*command, options->backend);
+  AddBackendOptions(*command, options->backend);
   command->callback([options] { Attend(*options); });
 }
 

@@ -16,6 +16,7 @@
 #include "bench/run.h"
 #include "bench/workloads.h"
 #include "benchmark/benchmark.h"
+#include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
 #include "headlens/backend.h"
@@ -29,10 +30,11 @@ using bench::Row;
 using bench::Run;
 
 struct BenchOptions {
-  std::string filter, backend = "simd", target, model;
+  std::string filter, target, model;
+  BackendOptions backend;
   bool json = false, paced = false, sweep = false;
   double seconds = 0.1;
-  int repetitions = 5, threads = 1;
+  int repetitions = 5;
 };
 
 /// Said before anything is measured.
@@ -57,23 +59,6 @@ std::vector<Row> ChosenRows(const BenchOptions& options) {
     if (!row.model.folder.empty()) ExpectModel(row);
   return chosen;
 }
-
-/// The one that is named, with threads of its own where there are more than one.
-class ChosenBackend {
- public:
-  explicit ChosenBackend(const BenchOptions& options)
-      : owned_(options.threads > 1 ? MakeSimdBackend(options.threads) : nullptr),
-        backend_(owned_ ? *owned_ : FindBackend(options.backend)) {
-    if (owned_ && options.backend != owned_->name())
-      throw InputError("--threads: the " + options.backend + " backend works on one thread");
-  }
-
-  const Backend& operator*() const { return backend_; }
-
- private:
-  std::unique_ptr<const Backend> owned_;
-  const Backend& backend_;
-};
 
 /// One row at a time is in memory: Google Benchmark comes back to a row several times before it goes on to the next.
 class Runs {
@@ -115,8 +100,8 @@ double PeakBytesAlone(const Row& row, const BenchOptions& options) {
   if (child == 0) {
     int status = 1;
     try {
-      const ChosenBackend backend(options);  // here: a fork leaves threads behind
-      Runs(*backend).Of(row).Call();
+      const BackendSet backends(options.backend);  // here: a fork leaves threads behind
+      Runs(backends.chosen()).Of(row).Call();
       const double peak = PeakBytes();
       status = write(ends[1], &peak, sizeof(peak)) == sizeof(peak) ? 0 : 1;
     } catch (...) {  // the row itself will say it
@@ -186,14 +171,14 @@ void RunAll(const BenchOptions& options) {
   const std::vector<Row> rows = ChosenRows(options);
   std::vector<double> peaks;
   for (const Row& row : rows) peaks.push_back(PeakBytesAlone(row, options));
-  const ChosenBackend backend(options);
-  const auto runs = std::make_shared<Runs>(*backend);
-  for (std::size_t i = 0; i < rows.size(); ++i) Register(rows[i], options.backend, runs, peaks[i]);
+  const BackendSet backends(options.backend);
+  const auto runs = std::make_shared<Runs>(backends.chosen());
+  for (std::size_t i = 0; i < rows.size(); ++i) Register(rows[i], options.backend.name, runs, peaks[i]);
   SetUpLibrary(options);
-  const double limit = bench::MultiplyAddLimit() * options.threads;
+  const double limit = bench::MultiplyAddLimit() * options.backend.threads;
   benchmark::AddCustomContext("headlens_version", Version());
   benchmark::AddCustomContext("simd_target", std::string(SimdTarget()));
-  benchmark::AddCustomContext("threads", std::to_string(options.threads));
+  benchmark::AddCustomContext("threads", std::to_string(options.backend.threads));
   benchmark::AddCustomContext("multiply_add_limit_gflops", std::to_string(limit * 1e-9));
   using benchmark::ConsoleReporter;
   WithLimit<benchmark::JSONReporter> json(limit);
@@ -220,7 +205,8 @@ std::vector<double> Time(Run& run, int count) {
 /// The answer to one line of another program's.
 class Pace {
  public:
-  explicit Pace(const BenchOptions& options) : rows_(ChosenRows(options)), backend_(options), runs_(*backend_) {}
+  explicit Pace(const BenchOptions& options)
+      : rows_(ChosenRows(options)), backends_(options.backend), runs_(backends_.chosen()) {}
 
   nlohmann::json Answer(const std::string& line) {
     if (line == "limit") return {{"multiply_add_limit_gflops", bench::MultiplyAddLimit() * 1e-9}};
@@ -257,7 +243,7 @@ class Pace {
   }
 
   std::vector<Row> rows_;
-  ChosenBackend backend_;
+  BackendSet backends_;
   Runs runs_;
 };
 
@@ -281,10 +267,7 @@ void AddBench(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
   command->add_option("--filter", options->filter, "Only rows whose name matches, such as bert or core|gqa")
       ->type_name("REGEX");
-  AddBackendOption(*command, options->backend);
-  command->add_option("--threads", options->threads, "How many threads share the work of the simd backend")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
+  AddBackendOptions(*command, options->backend);
   command->add_option("--target", options->target, "Use this instruction set; `headlens info` lists them")
       ->type_name("NAME");
   command->add_option("--model", options->model, "Where the built-in model is, instead of web/models/tiny")

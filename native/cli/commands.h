@@ -31,9 +31,6 @@ void AddBench(CLI::App& app);
 void AddTokens(CLI::App& app);
 void AddInfo(CLI::App& app);
 
-/// "--backend NAME", one of the library's backends.
-CLI::Option* AddBackendOption(CLI::App& command, std::string& name);
-
 }  // namespace headlens::cli
 
 #endif  // HEADLENS_NATIVE_CLI_COMMANDS_H_

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/model_folder.h"
@@ -25,7 +26,8 @@ struct HeadsOptions {
   std::vector<std::string> metrics = FinderOptions().metrics;
   bool ascending = false;
   std::size_t top = 0;  // 0: all
-  std::string format = "table", backend = "simd";
+  std::string format = "table";
+  BackendOptions backend;
 };
 
 /// The lines of a file that hold anything, without their ends.
@@ -105,7 +107,8 @@ void CheckRanked(const std::vector<ScoredHead>& heads, const HeadsOptions& optio
 std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector<ModelInput>& inputs) {
   const Progress progress;
   progress.Show("reading " + options.model);
-  const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
+  const BackendSet backends(options.backend);
+  const Model model = LoadModelFolder(options.model, backends.chosen());
   const FinderOptions finder{.metrics = options.metrics, .special_tokens = options.special};
   int percent = -1;
   const auto show = [&](double done) {
@@ -236,7 +239,7 @@ void AddHeads(CLI::App& app) {
   command->add_option("--format", options->format, "table, json or csv")
       ->check(CLI::IsMember({"table", "json", "csv"}))
       ->type_name("FORMAT");
-  AddBackendOption(*command, options->backend);
+  AddBackendOptions(*command, options->backend);
   command->footer(ListOfMetrics());
   command->callback([options] { Heads(*options); });
 }

@@ -19,12 +19,6 @@
 
 namespace headlens::cli {
 
-CLI::Option* AddBackendOption(CLI::App& command, std::string& name) {
-  std::vector<std::string> names;
-  for (const Backend* backend : Backends()) names.emplace_back(backend->name());
-  return command.add_option("--backend", name, "How it is computed")->check(CLI::IsMember(names))->type_name("NAME");
-}
-
 namespace {
 
 /// Results are allocated for each call: memory that was freed is kept for the next, or every page of it would be fetched

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/maps.h"
@@ -21,7 +22,8 @@ struct MapOptions {
   Ids tokens;
   TextOptions text;  // what the tokens are made of, when they are not given
   std::optional<Index> layer, head;
-  std::string backend = "simd", theme = "light";
+  std::string theme = "light";
+  BackendOptions backend;
   Index cell = 0;  // 0: chosen by the number of tokens
 };
 
@@ -105,7 +107,8 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
   const ModelInfo info = ReadInfo(options.model);
   Maps maps = PlanMaps(options, info);
   progress.Show("reading " + options.model);
-  const Model model = LoadModelFolder(options.model, FindBackend(options.backend));
+  const BackendSet backends(options.backend);
+  const Model model = LoadModelFolder(options.model, backends.chosen());
   progress.Show("running the model");
   const Tensor image = options.image.empty() ? Tensor() : ReadImage(options.model, options.image, info);
   ModelInput input;
@@ -169,7 +172,7 @@ void AddMap(CLI::App& app) {
   command->add_option("--cell", options->cell, "Side of a cell in the picture, in pixels")
       ->check(CLI::Range(1, 64))
       ->type_name("PIXELS");
-  AddBackendOption(*command, options->backend);
+  AddBackendOptions(*command, options->backend);
   command->callback([options] { Map(*options); });
 }
 

@@ -67,6 +67,11 @@ describe("golden cases", () => {
     expect(attend(own, "--backend", "simd")).toEqual(attend(path));
   });
 
+  test.each(["sdpa_plain", "mha_add_bias_kv"])("%s: any number of threads gives the same numbers", (name) => {
+    const path = `${kGolden}/cases/${name}.safetensors`;
+    for (const threads of ["2", "5"]) expect(attend(path, "--threads", threads)).toEqual(attend(path));
+  });
+
   test("options of the command line replace the case's own", () => {
     const path = `${kGolden}/cases/sdpa_plain.safetensors`;
     expect([...attend(path, "--set", "stages=[\"lse\"]", "--set", "need_weights=true").keys()].sort()).toEqual(["lse", "output", "weights"]);

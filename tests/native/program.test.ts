@@ -33,6 +33,7 @@ test.each([
   [["bench", "--repetitions", "0"], /--repetitions/],
   [["bench", "--threads", "0"], /--threads/],
   [["bench", "--threads", "2", "--backend", "reference"], /--threads: the reference backend works on one thread/],
+  [["attend", "a", "--out", "c", "--threads", "1000"], /--threads/],
   [["info", "--frobnicate"], /--frobnicate/],
 ] as const)("wrong usage %j: exit status 2 and one line", (args, message) => {
   fails(args, 2, message);

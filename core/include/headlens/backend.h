@@ -116,8 +116,8 @@ std::unique_ptr<const Backend> MakeSimdBackend(int threads);
 /// The backends of this library by name: "reference", "simd".
 std::span<const Backend* const> Backends();
 
-/// Throws kOption and lists the names when there is none such.
-const Backend& FindBackend(std::string_view name);
+/// The one of that name. Throws kOption and lists the names when there is none such.
+const Backend& FindBackend(std::string_view name, std::span<const Backend* const> among = Backends());
 
 /// Highway's name of the instruction set that SimdBackend uses now: "AVX2", "NEON", "WASM", …
 std::string_view SimdTarget();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlens/backend.h"
 #include "headlens/cache.h"
 #include "headlens/tensor.h"
 
@@ -27,8 +28,9 @@ using Results = std::map<std::string, Tensor, std::less<>>;
 /// their state-dict names.
 class Problem {
  public:
-  /// Throws kOption for an unknown op, kFormat for what is not a JSON object.
-  Problem(std::string_view op, std::string_view options);
+  /// Throws kOption for an unknown op, kFormat for what is not a JSON object. The option `backend` names one of
+  /// `backends`, which must outlive the problem.
+  Problem(std::string_view op, std::string_view options, std::span<const Backend* const> backends = Backends());
   ~Problem();
   Problem(Problem&&) noexcept;
   Problem& operator=(Problem&&) noexcept;
@@ -94,7 +96,7 @@ class Problem {
 
 /// Reads a case: a safetensors file whose metadata holds `op` and `options` and whose tensors are the inputs.
 /// Tensors named "expected.*" are left out: they are for whoever checks the results.
-Problem ReadCase(std::span<const std::byte> file);
+Problem ReadCase(std::span<const std::byte> file, std::span<const Backend* const> backends = Backends());
 
 }  // namespace headlens
 

@@ -23,7 +23,7 @@ EmbeddingOptions ReadOptions(OptionReader& reader) {
       {{"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}});
   options.offset = reader.Count("position_offset", 0, 0);
   options.scaled = reader.Flag("scale_embeddings", false);
-  FindBackend(reader.Text("backend", "simd"));  // a lookup is the same on all
+  reader.Backend();  // a lookup is the same on all
   reader.RejectUnknown();
   return options;
 }

@@ -75,7 +75,7 @@ class Multihead : public Operation {
   std::unique_ptr<Work> Prepare(OperationRun& run) override { return std::make_unique<MultiheadWork>(run, layer_); }
 
   void Build(OptionReader& reader, const Parameters& parameters) override {
-    layer_.Get(ReadMultihead(reader), parameters, FindBackend(reader.Text("backend", "simd")));
+    layer_.Get(ReadMultihead(reader), parameters, reader.Backend());
   }
 
   Index ParameterCount(OptionReader& reader) const override {

@@ -38,7 +38,7 @@ struct Parameters {
 
 /// What a run is given: inputs, options, and the caller's cache or none.
 struct OperationRun {
-  OperationRun(Inputs given, nlohmann::json options, const Parameters& all, KvCache* given_cache)
+  OperationRun(Inputs given, OptionReader options, const Parameters& all, KvCache* given_cache)
       : inputs(std::move(given)), args(inputs), reader(std::move(options)), parameters(all), cache(given_cache) {}
 
   Inputs inputs;

@@ -103,7 +103,7 @@ class Transformer : public Operation {
   }
 
   void Build(OptionReader& reader, const Parameters& parameters) override {
-    layer_.Get(ReadTransformerLayer(reader, decoder_), parameters, FindBackend(reader.Text("backend", "simd")));
+    layer_.Get(ReadTransformerLayer(reader, decoder_), parameters, reader.Backend());
   }
 
   Index ParameterCount(OptionReader& reader) const override {
