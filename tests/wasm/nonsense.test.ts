@@ -181,6 +181,7 @@ const kSense: Readonly<Record<string, readonly string[]>> = {
   scale: ["-1.5"], sink: ["-1.5"], sigmoidBias: ["-1.5"], min: ["-1.5"], max: ["-1.5"], // any number
   stages: ["[]"], specialTokens: ["[]"], // none
   onProgress: ["a function"],
+  prefetch: ["\"x\""], // a folder that nothing is in: asked for ahead of need, and not needed
 };
 
 async function thrownBy(call: () => unknown): Promise<unknown> {

@@ -163,9 +163,10 @@ void Gemm(const GemmArgs& g) {
 
 /// to[p · to_step + j] = from[j · stride + p] for 4 rows j and columns p of [0, width).
 HWY_INLINE void TransposeFour(const float* from, Index stride, Index width, float* HWY_RESTRICT to, Index to_step) {
+  Index p = 0;
+#if HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<float, 4> d;
   const hn::RepartitionToWide<decltype(d)> pairs;
-  Index p = 0;
   for (; p + 4 <= width; p += 4, to += 4 * to_step) {
     const auto r0 = hn::LoadU(d, from + p), r1 = hn::LoadU(d, from + stride + p);
     const auto r2 = hn::LoadU(d, from + 2 * stride + p), r3 = hn::LoadU(d, from + 3 * stride + p);
@@ -178,6 +179,7 @@ HWY_INLINE void TransposeFour(const float* from, Index stride, Index width, floa
     hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * to_step);
     hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_step);
   }
+#endif
   for (; p < width; ++p, to += to_step)
     for (Index j = 0; j < 4; ++j) to[j] = from[j * stride + p];
 }
