@@ -16,8 +16,7 @@ std::span<const Backend* const> Backends() {
 const Backend& FindBackend(std::string_view name, std::span<const Backend* const> among) {
   for (const Backend* backend : among)
     if (backend->name() == name) return *backend;
-  throw Error(ErrorCode::kOption,
-              "backend is " + Quoted(name) + ", expected one of: " + Joined(among, &Backend::name));
+  throw Error(ErrorCode::kOption, "backend is " + Quoted(name) + ", expected one of: " + Joined(among, &Backend::name));
 }
 
 }  // namespace headlens

@@ -97,8 +97,8 @@ Problem::Call Problem::Prepare(std::string_view options, KvCache* cache) {
   Inputs inputs = std::exchange(state_->inputs, {});
   nlohmann::json merged = state_->options;
   merged.update(ParseObject(options, "options"));
-  std::unique_ptr<Call::State> call(
-      new Call::State{{std::move(inputs), OptionReader(std::move(merged), state_->backends), state_->parameters, cache}, nullptr});
+  std::unique_ptr<Call::State> call(new Call::State{
+      {std::move(inputs), OptionReader(std::move(merged), state_->backends), state_->parameters, cache}, nullptr});
   call->work = state_->operation->Prepare(call->run);
   return Call(std::move(call));
 }

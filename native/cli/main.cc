@@ -21,8 +21,8 @@ namespace headlens::cli {
 
 namespace {
 
-/// Results are allocated for each call: memory that was freed is kept for the next, or every page of it would be fetched
-/// from the system and cleared again, a quarter of the time of a layer with maps of 50 MB.
+/// Results are allocated for each call: memory that was freed is kept for the next, or every page of it would be
+/// fetched from the system and cleared again, a quarter of the time of a layer with maps of 50 MB.
 void KeepFreedMemory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -17,7 +17,7 @@ struct NormalizerRow {
   const Normalizer& normalizer;
   double max;                  ///< of the scores; finite
   std::optional<double> sink;  ///< of the row's head
-  float factor = 1.0f;         ///< of softmax: positive, what the scores are multiplied by first; 1 where there is a sink
+  float factor = 1.0f;  ///< of softmax: positive, what the scores are multiplied by first; 1 where there is a sink
 };
 
 /// Both functions turn scores (after the temperature; −∞ where masked, no NaN, at least one finite) into weights, in
