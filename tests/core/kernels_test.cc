@@ -103,7 +103,7 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
         const Index n = 2 * kernels.panel_width + 3, width = kernels.panel_width;
         Tensor a = random.NormalTensor({m, k});
         const Tensor b = random.NormalTensor({k, n}), before = random.NormalTensor({m, n});
-        Tensor packed({3 * width, k}), whole = before.Clone(), some = before.Clone();
+        Tensor packed({(n + width - 1) / width * width, k}), whole = before.Clone(), some = before.Clone();
         kernels.pack_columns(b.data(), n, k, n, packed.data());
         // Each tile has its own part of the depth (one has none), and A is zero elsewhere: or, unread, anything.
         std::vector<KeyRange> depths, columns;
