@@ -23,6 +23,7 @@
 #include "headlens/preprocess.h"
 #include "headlens/problem.h"
 #include "headlens/version.h"
+#include "threads.h"
 
 namespace headlens {
 namespace {
@@ -141,13 +142,16 @@ class CacheHandle {
 class ProblemHandle {
  public:
   ProblemHandle(const std::string& op, const std::string& options)
-      : op_(op), options_(options), problem_(op, options), parameter_count_(problem_.ParameterCount()) {}
+      : op_(op),
+        options_(options),
+        problem_(op, options, EngineBackends()),
+        parameter_count_(problem_.ParameterCount()) {}
 
   /// All parameters at once. Those that do not fit leave the ones before in place.
   val Load(const val& parameters) {
     return Guard([&] {
       kept_.reset();
-      Problem fresh(op_, options_);
+      Problem fresh(op_, options_, EngineBackends());
       Feed(fresh, parameters);
       fresh.Build();
       problem_ = std::move(fresh);
@@ -491,7 +495,7 @@ class ModelHandle {
     return Guard([&] {
       Checkpoint checkpoint = std::move(checkpoint_);
       checkpoint_ = Checkpoint(0);
-      model_.emplace(config_, checkpoint.Parameters(), SimdBackend());
+      model_.emplace(config_, checkpoint.Parameters(), FindBackend("simd", EngineBackends()));
       info_ = model_->info();
       return val::undefined();
     });
@@ -621,6 +625,24 @@ val Colorbar(const std::string& options, int steps) {
   return val::global("Uint8ClampedArray").new_(Copy(std::span<const std::uint8_t>(rgba))["buffer"]);
 }
 
+/// An array of ThreadStart.
+val StartThreadsForJs(int threads) {
+  return Guard([&] {
+    val starts = val::array();
+    for (const ThreadStart& start : StartThreads(threads)) {
+      val object = val::object();
+      object.set("prepare", start.prepare);
+      object.set("serve", start.serve);
+      object.set("giveUp", start.give_up);
+      object.set("stack", start.stack);
+      object.set("stackBytes", start.stack_bytes);
+      object.set("worker", start.worker);
+      starts.call<void>("push", object);
+    }
+    return starts;
+  });
+}
+
 double HeapBytes() { return static_cast<double>(mallinfo().uordblks); }
 
 }  // namespace
@@ -628,6 +650,7 @@ double HeapBytes() { return static_cast<double>(mallinfo().uordblks); }
 EMSCRIPTEN_BINDINGS(headlens) {
   emscripten::function("version", +[] { return std::string(Version()); });
   emscripten::function("simdTarget", +[] { return std::string(SimdTarget()); });
+  emscripten::function("startThreads", &StartThreadsForJs);
   emscripten::function("heapBytes", &HeapBytes);
   emscripten::function("createProblem", &CreateProblem);
   emscripten::function("createCache", &CreateCache);

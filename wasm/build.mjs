@@ -18,6 +18,38 @@ const kOut = "build/package";
 
 const kModules = ["simd", "relaxed"];
 
+/** Engines without threads need memory of their own alone: the same code, but for one bit that says whether the memory is shared. */
+function withOwnMemory(code) {
+  let at = 8; // after the magic number and the version
+  const number = () => { // LEB128
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      value |= (code[at] & 0x7f) << shift;
+      if (code[at++] < 0x80) return value;
+    }
+  };
+  const skip = () => {
+    const bytes = number();
+    at += bytes;
+  };
+  const kImports = 2, kMemory = 2, kShared = 2;
+  while (code[at++] !== kImports) skip();
+  number(); // the section's bytes
+  for (let left = number(); left > 0; --left) {
+    skip(), skip(); // the two names
+    const kind = code[at++];
+    if (kind === kMemory) {
+      const own = Uint8Array.from(code);
+      if (!(own[at] & kShared)) throw new Error("the modules' memory is not shared: is -sWASM_WORKERS missing?");
+      own[at] ^= kShared;
+      return own;
+    }
+    if (kind !== 0) throw new Error(`the modules import something of kind ${kind}`);
+    number(); // the function's type
+  }
+  throw new Error("the modules import no memory");
+}
+
 /** Emscripten's glue. The two modules differ in their code only; should that change, this is where it is noticed. */
 function readGlue() {
   const [simd, relaxed] = kModules.map((name) => {
@@ -51,7 +83,8 @@ async function bundle(entries, splitting) {
 /** The entries share chunks, so that what a page does not use is not loaded. A worker is one file: it uses all of it at once. */
 async function bundleAll() {
   const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts", element: "web/elements/index.ts" };
-  const workers = { worker: "wasm/src/worker.ts", "worker-node": "wasm/src/worker-node.ts" };
+  const scripts = ["worker", "worker-node", "thread", "thread-node"];
+  const workers = Object.fromEntries(scripts.map((name) => [name, `wasm/src/${name}.ts`]));
   return [...await bundle(entries, true), ...await bundle(workers, false)];
 }
 
@@ -123,7 +156,11 @@ function writeTypes() {
 }
 
 function copyFiles() {
-  for (const name of kModules) cpSync(`build/wasm/headlens-${name}.wasm`, `${kOut}/headlens-${name}.wasm`);
+  for (const name of kModules) {
+    const code = readFileSync(`build/wasm/headlens-${name}.wasm`);
+    writeFileSync(`${kOut}/headlens-${name}-threads.wasm`, code);
+    writeFileSync(`${kOut}/headlens-${name}.wasm`, withOwnMemory(code));
+  }
   for (const model of ["tiny"]) {
     for (const file of ["config.json", "tokenizer.json", "model.safetensors", "README.md"]) {
       cpSync(`web/models/${model}/${file}`, `${kOut}/models/${model}/${file}`);

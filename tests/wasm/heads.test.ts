@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { load, type AsyncEngine, type AsyncModel, type Engine, type MetricName, type Model, type RankedHead } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unwrap } from "../../wasm/src/failures.js";
+import { makeMemory } from "../../wasm/src/features.js";
 import type { ModelHandle, ModuleFactory } from "../../wasm/src/module.js";
 import { expectClose, expectError, kGolden, kRoot, maxNorm, readSafetensors, tensorOf } from "./support.js";
 
@@ -200,6 +201,7 @@ async function rawModel(): Promise<ModelHandle> {
   const { default: create } = await import(`${kRoot}build/wasm/headlens-simd.mjs`) as { default: ModuleFactory };
   const code = await WebAssembly.compile(readFileSync(`${kRoot}build/wasm/headlens-simd.wasm`));
   const module = await create({
+    wasmMemory: makeMemory(true),
     instantiateWasm(imports, done) {
       void WebAssembly.instantiate(code, imports).then((instance) => { done(instance, code); });
       return {};

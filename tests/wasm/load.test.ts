@@ -60,7 +60,10 @@ describe("the choice of a build", () => {
 describe.each([false, true])("options of load, worker: %s", (worker) => {
   test.each([
     [{ simd: "fast" }, "option", /simd is "fast", expected "auto", "baseline" or "relaxed"/],
-    [{ threads: 4 }, "unsupported", /threads is 4, expected 1/],
+    [{ threads: 0 }, "option", /threads is 0, expected a whole number from 1 to 64/],
+    [{ threads: 65 }, "option", /threads is 65/],
+    [{ threads: 1.5 }, "option", /threads is 1.5/],
+    [{ threads: "2" }, "option", /threads is "2"/],
     [{ wasmUrl: 7 }, "option", /wasmUrl is 7/],
     [{ wasmURL: "x" }, "option", /unknown option "wasmURL", expected one of .*wasmUrl/],
     [{ wasmUrl: "http://[" }, "value", /wasmUrl .* no URL/],

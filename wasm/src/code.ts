@@ -2,12 +2,14 @@
 /** The engine's compiled code: which build, from where. A page compiles it and hands it to its workers, who share it. */
 import { HeadlensError } from "./errors.js";
 import { messageOf } from "./failures.js";
-import { chooseBuild, detectFeatures, type Build } from "./features.js";
+import { canShareMemory, chooseBuild, detectFeatures, type Build } from "./features.js";
 import { absoluteUrl, folderUrl, type Platform } from "./platform.js";
 import type { LoadOptions } from "./types.js";
 
 export interface Code {
   readonly build: Build;
+  /** How many threads it is for; with more than one its memory is shared. */
+  readonly threads: number;
   /** For messages. */
   readonly url: string;
   readonly module: WebAssembly.Module;
@@ -16,13 +18,19 @@ export interface Code {
 /** Compiled code by URL. Only success stays: after a failure the next load tries again. */
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
-/** The build's URL. `new URL` with these very words is what bundlers look for. */
-function wasmUrlOf(build: Build, wasmUrl: string | URL | undefined, platform: Platform): URL {
-  if (wasmUrl === undefined) {
-    return build === "relaxed" ? new URL("./headlens-relaxed.wasm", import.meta.url) : new URL("./headlens-simd.wasm", import.meta.url);
-  }
+/** The builds beside this script. `new URL` with these very words is what bundlers look for. */
+const kOwnUrls = {
+  baseline: () => new URL("./headlens-simd.wasm", import.meta.url),
+  relaxed: () => new URL("./headlens-relaxed.wasm", import.meta.url),
+  "baseline-threads": () => new URL("./headlens-simd-threads.wasm", import.meta.url),
+  "relaxed-threads": () => new URL("./headlens-relaxed-threads.wasm", import.meta.url),
+} as const;
+
+function wasmUrlOf(build: Build, shared: boolean, wasmUrl: string | URL | undefined, platform: Platform): URL {
+  if (wasmUrl === undefined) return kOwnUrls[shared ? `${build}-threads` as const : build]();
   if (isFile(wasmUrl)) return absoluteUrl("wasmUrl", wasmUrl, platform);
-  return new URL(build === "relaxed" ? "headlens-relaxed.wasm" : "headlens-simd.wasm", folderUrl("wasmUrl", wasmUrl, platform));
+  const name = `headlens-${build === "relaxed" ? "relaxed" : "simd"}${shared ? "-threads" : ""}.wasm`;
+  return new URL(name, folderUrl("wasmUrl", wasmUrl, platform));
 }
 
 /** Bundlers hand out the URLs of single files, with a hash in their names. */
@@ -34,6 +42,21 @@ function isFile(wasmUrl: string | URL): boolean {
 function wantedBuild({ simd = "auto", wasmUrl }: LoadOptions): "auto" | Build {
   if (simd !== "auto" || wasmUrl === undefined || !isFile(wasmUrl)) return simd;
   return String(wasmUrl).includes("headlens-relaxed") ? "relaxed" : "baseline";
+}
+
+/** As many as cores, up to four, in an isolated page; a script of Node's asks for its own. */
+function defaultThreads(): number {
+  return globalThis.crossOriginIsolated ? Math.min(navigator.hardwareConcurrency, 4) : 1;
+}
+
+/** One where memory cannot be shared, and where a wasmUrl names a build without threads. */
+function usableThreads({ threads = defaultThreads(), wasmUrl }: LoadOptions): number {
+  const named = wasmUrl !== undefined && isFile(wasmUrl) ? String(wasmUrl).includes("-threads") : undefined;
+  if (named) {
+    if (canShareMemory()) return threads;
+    throw new HeadlensError("unsupported", "wasmUrl names a build with threads, which only cross-origin isolated pages can run");
+  }
+  return named === undefined && threads > 1 && canShareMemory() ? threads : 1;
 }
 
 async function compile(url: URL, platform: Platform): Promise<WebAssembly.Module> {
@@ -63,6 +86,7 @@ function compileOnce(url: URL, platform: Platform): Promise<WebAssembly.Module> 
 
 export async function loadCode(options: LoadOptions, platform: Platform): Promise<Code> {
   const build = chooseBuild(detectFeatures(), wantedBuild(options));
-  const url = wasmUrlOf(build, options.wasmUrl, platform);
-  return { build, url: url.href, module: await compileOnce(url, platform) };
+  const threads = usableThreads(options);
+  const url = wasmUrlOf(build, threads > 1, options.wasmUrl, platform);
+  return { build, threads, url: url.href, module: await compileOnce(url, platform) };
 }

@@ -9,7 +9,7 @@ import {
 import { loadModel } from "./model.js";
 import type { HeadlensModule } from "./module.js";
 import { inApiWords, toRequest } from "./names.js";
-import type { Platform } from "./platform.js";
+import type { Platform, Thread } from "./platform.js";
 import type { Problem } from "./problem.js";
 import { floats } from "./tensors.js";
 import { warmUp } from "./warm-up.js";
@@ -23,17 +23,20 @@ import type {
 export class WasmEngine extends WasmAnalyses implements Engine {
   readonly info: EngineInfo;
   readonly #platform: Platform;
+  readonly #threads: readonly Thread[];
   #attention: Problem | undefined;
 
-  constructor(module: HeadlensModule, info: EngineInfo, platform: Platform) {
+  constructor(module: HeadlensModule, info: EngineInfo, platform: Platform, threads: readonly Thread[]) {
     super(module);
     this.info = info;
     this.#platform = platform;
+    this.#threads = threads;
   }
 
   protected override release(): void {
     this.#attention?.delete();
     this.#attention = undefined;
+    for (const thread of this.#threads) thread.terminate();
   }
 
   scaledDotProductAttention(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which of the two wasm builds this engine can run. */
+/** Which of the wasm builds this engine can run. */
 import { HeadlensError } from "./errors.js";
 
 export interface Features {
@@ -28,6 +28,21 @@ export function detectFeatures(): Features {
     simd: WebAssembly.validate(probe(kZeros)),
     relaxedSimd: WebAssembly.validate(probe([...kZeros, ...kZeros, ...kZeros, 0xfd, 0x85, 0x02])), // f32x4.relaxed_madd
   };
+}
+
+/** The engine's memory, from its first 16 MiB up to all that 32-bit addresses reach, as CMakeLists.txt has it. */
+export function makeMemory(shared: boolean): WebAssembly.Memory {
+  return new WebAssembly.Memory({ initial: 256, maximum: 65536, shared });
+}
+
+/** Whether several threads can work on one memory: not in a page that is not cross-origin isolated, nor where addresses are short. */
+export function canShareMemory(): boolean {
+  if (globalThis.crossOriginIsolated === false) return false;
+  try {
+    return makeMemory(true).buffer instanceof SharedArrayBuffer;
+  } catch {
+    return false;
+  }
 }
 
 /** The build to run; throws "unsupported" when there is none, or not the one asked for. */

@@ -4,16 +4,19 @@ import createModule from "headlens-glue";
 import type { Code } from "./code.js";
 import { WasmEngine } from "./engine.js";
 import { asHeadlensError } from "./failures.js";
+import { makeMemory } from "./features.js";
 import { prefetching } from "./files.js";
 import type { HeadlensModule } from "./module.js";
 import type { Platform } from "./platform.js";
+import { startThreads } from "./threads.js";
 import type { Engine, EngineInfo } from "./types.js";
 
 /** Emscripten's own promise never settles when the instance cannot be made, so that failure has its own way out. */
-function instantiate({ module: code, url }: Code): Promise<HeadlensModule> {
+function instantiate({ module: code, url }: Code, wasmMemory: WebAssembly.Memory): Promise<HeadlensModule> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => reject(asHeadlensError(error, "wasm-load", url));
     createModule({
+      wasmMemory,
       instantiateWasm(imports, done) {
         WebAssembly.instantiate(code, imports).then((instance) => done(instance, code)).catch(fail);
         return {};
@@ -26,7 +29,11 @@ function instantiate({ module: code, url }: Code): Promise<HeadlensModule> {
 export async function createEngine(code: Promise<Code>, platform: Platform, prefetch?: string | URL): Promise<Engine> {
   const from = prefetch === undefined ? platform : prefetching(prefetch, platform);
   const compiled = await code;
-  const module = await instantiate(compiled);
-  const info: EngineInfo = { version: module.version(), simd: compiled.build, threads: 1, target: module.simdTarget() };
-  return new WasmEngine(module, info, from);
+  const memory = makeMemory(compiled.threads > 1);
+  const module = await instantiate(compiled, memory);
+  const threads = await startThreads(module, compiled, memory, platform);
+  const info: EngineInfo = {
+    version: module.version(), simd: compiled.build, threads: 1 + threads.length, target: module.simdTarget(),
+  };
+  return new WasmEngine(module, info, from, threads);
 }

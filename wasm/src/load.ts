@@ -12,7 +12,9 @@ function checkLoadOptions(options: unknown): LoadOptions {
   if (!["auto", "baseline", "relaxed"].includes(simd)) {
     throw new HeadlensError("option", `load: simd is ${show(simd)}, expected "auto", "baseline" or "relaxed"`);
   }
-  if (threads !== 1) throw new HeadlensError("unsupported", `load: threads is ${show(threads)}, expected 1: this version runs on one thread`);
+  if (!Number.isInteger(threads) || threads < 1 || threads > 64) {
+    throw new HeadlensError("option", `load: threads is ${show(threads)}, expected a whole number from 1 to 64`);
+  }
   if (typeof worker !== "boolean") throw new HeadlensError("option", `load: worker is ${show(worker)}, expected a boolean`);
   if (typeof wasmUrl !== "string" && !(wasmUrl instanceof URL)) {
     throw new HeadlensError("option", `load: wasmUrl is ${show(wasmUrl)}, expected a string or a URL`);

@@ -197,10 +197,22 @@ export interface DecodingHandle extends Handle {
   reset(): void;
 }
 
+/** What a thread is started with, by threads.ts; functions are given by their places in the table. */
+export interface ThreadStart {
+  readonly prepare: number;
+  readonly serve: number;
+  readonly giveUp: number;
+  readonly stack: number;
+  readonly stackBytes: number;
+  readonly worker: number;
+}
+
 export interface HeadlensModule {
   version(): string;
   /** Highway's name of the SIMD target that runs, e.g. "WASM". */
   simdTarget(): string;
+  /** The engine has so many threads from now on, the caller's among them; gives what to start the others with. To be called once, first. */
+  startThreads(threads: number): ThreadStart[] | Failure;
   /** Bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
@@ -221,6 +233,7 @@ export interface HeadlensModule {
 
 /** The default export of Emscripten's glue, which we instantiate ourselves. */
 export type ModuleFactory = (overrides: {
+  readonly wasmMemory: WebAssembly.Memory;
   instantiateWasm(
     imports: WebAssembly.Imports,
     done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,

@@ -39,4 +39,15 @@ export const nodePlatform: Platform = {
       terminate: () => void worker.terminate(),
     };
   },
+
+  startThread(task) {
+    const worker = new Worker(new URL("./thread-node.js", import.meta.url), { execArgv: [], workerData: task });
+    return new Promise((resolve, reject) => {
+      worker.once("error", reject);
+      worker.once("message", () => {
+        worker.unref();
+        resolve({ terminate: () => void worker.terminate() });
+      });
+    });
+  },
 };

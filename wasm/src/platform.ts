@@ -3,6 +3,7 @@
 import type { Endpoint } from "comlink";
 import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
+import type { ThreadTask } from "./serve.js";
 
 export interface WorkerLink {
   readonly endpoint: Endpoint;
@@ -13,12 +14,19 @@ export interface WorkerLink {
   terminate(): void;
 }
 
+/** A thread of an engine's own. */
+export interface Thread {
+  terminate(): void;
+}
+
 export interface Platform {
   /** What relative URLs given by the caller are relative to. */
   baseUrl(): string;
   /** As the web's fetch; also reads data: URLs under any Content-Security-Policy and, in Node, file: URLs. */
   fetch(url: URL, signal?: AbortSignal): Promise<Response>;
   startWorker(): WorkerLink;
+  /** Fails when there will be no thread. */
+  startThread(task: ThreadTask): Promise<Thread>;
 }
 
 export function absoluteUrl(name: string, source: string | URL, platform: Platform): URL {
@@ -60,5 +68,14 @@ export const webPlatform: Platform = {
       setBusy: () => undefined,
       terminate: () => worker.terminate(),
     };
+  },
+
+  startThread(task) {
+    const worker = new Worker(new URL("./thread.js", import.meta.url), { type: "module", name: "headlens thread" });
+    return new Promise((resolve, reject) => {
+      worker.addEventListener("message", () => resolve(worker), { once: true });
+      worker.addEventListener("error", reject, { once: true });
+      worker.postMessage(task);
+    });
   },
 };

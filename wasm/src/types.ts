@@ -893,9 +893,13 @@ export interface Engine extends Analyses, Disposable {
 export interface LoadOptions {
   /** "auto" (default) takes the relaxed-SIMD build where the engine validates it. */
   simd?: "auto" | "baseline" | "relaxed";
-  /** Only 1 for now; reserved so that code written today keeps working. */
+  /**
+   * How many threads share the work, from 1 to 64, the one that the engine runs in among them. By default as many as there are cores, up to
+   * four, in a page that is cross-origin isolated, and 1 elsewhere, in Node too. Pages that are not isolated have one thread whatever is
+   * asked for; `engine.info.threads` says how many there are. Results are the same for any number.
+   */
   threads?: number;
-  /** Where the .wasm files are, when not beside the module: their folder, or one of the two files. */
+  /** Where the .wasm files are, when not beside the module: their folder, or one of the files. */
   wasmUrl?: string | URL;
   /** Run in a worker: the same methods return promises. */
   worker?: boolean;

@@ -110,8 +110,19 @@ const Backend& SimdBackend();
 
 /// The same with `threads` threads, the caller's among them, which large products and attention share; results are the
 /// same for any number of them. The threads end with the backend. Calls from several threads at once are welcome; one
-/// at a time gets the help. Throws kValue for less than 1. WebAssembly has one thread, whatever is asked for.
+/// at a time gets the help. Throws kValue for less than 1. In WebAssembly only the host can start threads: the backend
+/// works with those that come to ServeSimdBackend, and without -matomics with the caller's alone.
 std::unique_ptr<const Backend> MakeSimdBackend(int threads);
+
+#ifdef __EMSCRIPTEN__
+/// The calling thread becomes thread `worker` (from 1 to threads − 1) of a backend that MakeSimdBackend made, and comes
+/// back when that ends.
+void ServeSimdBackend(const Backend& backend, int worker);
+
+/// For a thread that a trap threw out of ServeSimdBackend: the call that it helped throws std::runtime_error, and goes
+/// on waiting no more.
+void GiveUpServing(const Backend& backend);
+#endif
 
 /// The backends of this library by name: "reference", "simd".
 std::span<const Backend* const> Backends();

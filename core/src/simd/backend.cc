@@ -73,6 +73,8 @@ class Simd final : public Backend {
  public:
   explicit Simd(int threads) : workers_(threads) {}
 
+  simd::Workers& workers() const { return workers_; }
+
   std::string_view name() const override { return "simd"; }
 
   std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
@@ -186,6 +188,12 @@ std::unique_ptr<const Backend> MakeSimdBackend(int threads) {
   if (threads < 1) throw Error(ErrorCode::kValue, "threads is " + std::to_string(threads) + ", expected at least 1");
   return std::make_unique<const Simd>(threads);
 }
+
+#ifdef __EMSCRIPTEN__
+void ServeSimdBackend(const Backend& backend, int worker) { static_cast<const Simd&>(backend).workers().Serve(worker); }
+
+void GiveUpServing(const Backend& backend) { static_cast<const Simd&>(backend).workers().GiveUp(); }
+#endif
 
 std::string_view SimdTarget() { return BestKernels().target; }
 

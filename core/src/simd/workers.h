@@ -12,7 +12,10 @@ namespace headlens::simd {
 /// Threads that share the tasks of one call. Without threads of its own, the caller does them all.
 class Workers {
  public:
-  /// `threads`, the caller's own among them; at least 1.
+  using Task = std::function<void(Index task, Index worker)>;
+
+  /// `threads`, the caller's own among them; at least 1. Natively the others start here; in WebAssembly, where only
+  /// JavaScript can start them, they come through Serve, and until then calls go on without them.
   explicit Workers(int threads);
   ~Workers();
 
@@ -22,12 +25,17 @@ class Workers {
   /// Calls task(i, worker) once for each i in [0, tasks), in any order, and waits; worker < count() tells the threads
   /// apart. One call at a time runs on the threads; others meanwhile do their tasks themselves, as worker 0. The first
   /// exception of a task is thrown again here, after all have ended.
-  void Run(Index tasks, const std::function<void(Index task, Index worker)>& task);
+  void Run(Index tasks, const Task& task);
+
+  /// The calling thread becomes worker `worker`, from 1 to count() − 1, until these Workers end.
+  void Serve(Index worker);
+  /// For a thread that can no longer go on with Serve: the call that it helped throws std::runtime_error.
+  void GiveUp();
 
  private:
-  struct Threads;
+  struct Shared;
   Index count_;
-  std::unique_ptr<Threads> threads_;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace headlens::simd

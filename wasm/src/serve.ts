@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A thread's side: an instance of its own of the engine's code, on the engine's memory, that helps with what the engine computes. */
+import type { ThreadStart } from "./module.js";
+
+export interface ThreadTask extends ThreadStart {
+  readonly code: WebAssembly.Module;
+  readonly memory: WebAssembly.Memory;
+}
+
+/** What threads compute needs the memory alone; Emscripten's JavaScript stays with the engine. */
+function importsOf({ code, memory }: ThreadTask): WebAssembly.Imports {
+  const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
+  for (const { module, name, kind } of WebAssembly.Module.imports(code)) {
+    const missing = (): never => { throw new Error(`${module}.${name} is not there in a thread`); };
+    (imports[module] ??= {})[name] = kind === "memory" ? memory : missing;
+  }
+  return imports;
+}
+
+/** Tells when it is ready, and does not come back while the engine lives. */
+export function serve(task: ThreadTask, ready: () => void): void {
+  const { exports } = new WebAssembly.Instance(task.code, importsOf(task));
+  const table = Object.values(exports).find((item) => item instanceof WebAssembly.Table) as WebAssembly.Table;
+  type Function = (...args: readonly number[]) => void;
+  const call = (place: number, ...args: readonly number[]): void => (table.get(place) as Function)(...args);
+  call(task.prepare, task.stack, task.stackBytes);
+  ready();
+  try {
+    call(task.serve, task.worker);
+  } catch (error) {
+    call(task.giveUp);
+    throw error;
+  }
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The script of Node's threads. */
+import { parentPort, workerData } from "node:worker_threads";
+import { serve, type ThreadTask } from "./serve.js";
+
+if (parentPort) serve(workerData as ThreadTask, () => parentPort?.postMessage("ready"));
