@@ -55,6 +55,9 @@ const kBenchFolder: Plugin = {
   },
 };
 
+/** The page may share memory between threads, as it takes in nothing of others that does not allow it. */
+const kIsolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
+
 const port = Number(process.env.PORT ?? 5173);
 
 export default defineConfig({
@@ -72,11 +75,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: { input: [at("web/playground/index.html"), at("web/playground/bench/index.html")] },
   },
-  server: { port, strictPort: true },
+  server: { port, strictPort: true, headers: kIsolation },
   preview: {
     port,
     strictPort: true,
     headers: {
+      ...kIsolation,
       "Content-Security-Policy": `${kPolicy}; frame-ancestors 'self'`,
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",

@@ -2,6 +2,7 @@
 /** The tarball: what is in it, how large it is, and that it works installed in Node, with Vite and in plain pages. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync } from "node:zlib";
@@ -11,7 +12,7 @@ import { formatMessage } from "publint/utils";
 import { type Browser, type Page } from "puppeteer-core";
 import { build, createServer, type ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serve, type Server } from "../wasm/server.js";
+import { kIsolation, serve, type Server } from "../wasm/server.js";
 import { holds, launchChromium, launchFirefox } from "../web/browser.js";
 import { installPackage, kRoot, type Project } from "./project.js";
 
@@ -38,10 +39,14 @@ describe("the tarball", () => {
       "dist/node.js",
       "dist/worker.js",
       "dist/worker-node.js",
+      "dist/thread.js",
+      "dist/thread-node.js",
       "dist/element.js",
       "dist/element.d.ts",
       "dist/headlens-simd.wasm",
       "dist/headlens-relaxed.wasm",
+      "dist/headlens-simd-threads.wasm",
+      "dist/headlens-relaxed-threads.wasm",
       "dist/THIRD-PARTY-LICENSES.txt",
       "dist/models/tiny/config.json",
       "dist/models/tiny/tokenizer.json",
@@ -51,9 +56,9 @@ describe("the tarball", () => {
       expect(names).toContain(name);
     const kinds = [
       /^(LICENSE|README\.md|package\.json)$/,
-      /^dist\/((chunk|code|instantiate|remote)-\w+|index|node|worker|worker-node|element)\.js$/,
+      /^dist\/((chunk|code|instantiate|remote)-\w+|index|node|worker|worker-node|thread|thread-node|element)\.js$/,
       /^dist\/(elements\/)?[\w-]+\.d\.ts$/,
-      /^dist\/headlens-(simd|relaxed)\.wasm$/,
+      /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,
       /^dist\/models\/\w+\/[\w.]+$/,
     ];
@@ -86,7 +91,7 @@ describe("the tarball", () => {
       .filter(([name]) => name.startsWith("dist/models/"))
       .reduce((sum, [, size]) => sum + size, 0);
     expect(model).toBeLessThan(4 << 20);
-    expect(project.packedSize - model).toBeLessThan(800_000);
+    expect(project.packedSize - model).toBeLessThan(1_400_000);
   });
 
   test("publint finds nothing", async () => {
@@ -138,13 +143,13 @@ describe("the scripts", () => {
     for (const name of scripts()) {
       for (const [, specifier = ""] of read(name).matchAll(/(?:\bfrom|\bimport)\s*\(?["']([^"']+)["']/g)) {
         expect(specifier, name).toMatch(
-          name.startsWith("node") || name.startsWith("worker-node") ? /^(\.\/|node:)/ : /^\.\//,
+          /^(node|worker-node|thread-node)\b/.test(name) ? /^(\.\/|node:)/ : /^\.\//,
         );
       }
     }
     // Bundled for a browser without any exception, a node: import would fail.
     await bundle({
-      entryPoints: ["index.js", "element.js", "worker.js"].map((name) => join(dist, name)),
+      entryPoints: ["index.js", "element.js", "worker.js", "thread.js"].map((name) => join(dist, name)),
       bundle: true,
       format: "esm",
       write: false,
@@ -181,7 +186,7 @@ describe("types", () => {
 });
 
 interface Use {
-  readonly info: { readonly simd: string; readonly target: string };
+  readonly info: { readonly simd: string; readonly target: string; readonly threads: number };
   readonly weights: readonly number[];
   readonly tokens: readonly string[];
   readonly map: readonly number[];
@@ -303,9 +308,10 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
     const [, product, major] = /^(\w+)\/(\d+)/.exec(await browser.version()) ?? [];
     const hasRelaxed = Number(major) >= (product?.toLowerCase() === "firefox" ? 145 : 114);
     expect(report.page.info).toMatchObject({ simd: hasRelaxed ? "relaxed" : "baseline", target: "WASM" });
+    expect(report.page.info).toMatchObject({ threads: 1 });
     // Only what is used is fetched: the page's engine and the worker each take one build.
-    const other = hasRelaxed ? "-simd.wasm" : "-relaxed.wasm";
-    expect(server.requests.filter((path) => path.endsWith(other))).toEqual([]);
+    const wasm = `/headlens-${hasRelaxed ? "relaxed" : "simd"}.wasm`;
+    expect(server.requests.filter((path) => path.endsWith(".wasm") && !path.endsWith(wasm))).toEqual([]);
   });
 
   test("vite build: hashed .wasm files and worker, and the page works", async () => {
@@ -319,7 +325,10 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
     for (const pattern of [
       /^headlens-simd-[\w-]+\.wasm$/,
       /^headlens-relaxed-[\w-]+\.wasm$/,
+      /^headlens-simd-threads-[\w-]+\.wasm$/,
+      /^headlens-relaxed-threads-[\w-]+\.wasm$/,
       /^worker-[\w-]+\.js$/,
+      /^thread-[\w-]+\.js$/,
       /^model-[\w-]+\.safetensors$/,
     ]) {
       expect(
@@ -327,9 +336,17 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
         String(pattern),
       ).toHaveLength(1);
     }
-    const built = await serve(join(project.folder, `built-${name}`));
-    expectSame(await reportOf(built.url), expected);
+    const folder = join(project.folder, `built-${name}`);
+    const built = await serve(folder);
+    const isolated = await serve(folder, undefined, kIsolation);
+    const plain = await reportOf(built.url);
+    expectSame(plain, expected);
+    expect(plain.page.info.threads).toBe(1);
+    const shared = await reportOf(isolated.url);
+    expectSame(shared, expected);
+    for (const { info } of [shared.page, shared.worker]) expect(info.threads).toBe(Math.min(availableParallelism(), 4));
     await built.close();
+    await isolated.close();
   });
 
   test("vite's development server", async () => {

@@ -17,6 +17,12 @@ const kTypes: Readonly<Record<string, string>> = {
 /** The policy that the package must work under: nothing from elsewhere, nothing inline, no eval. */
 export const kStrictCsp = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
 
+/** With these a page is cross-origin isolated: threads may share memory in it. */
+export const kIsolation = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
+
 /** Answers a path by itself; returns false to leave it to the files. */
 export type Special = (path: string, response: ServerResponse) => boolean;
 
@@ -28,12 +34,13 @@ export interface Server {
 }
 
 /** Serves `folder` on a free port of this machine. */
-export async function serve(folder: string, special: Special = () => false): Promise<Server> {
+export async function serve(folder: string, special: Special = () => false, headers = {}): Promise<Server> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? "/", "http://localhost").pathname);
     requests.push(path);
     response.setHeader("content-security-policy", kStrictCsp);
+    response.setHeaders(new Map<string, string>(Object.entries(headers)));
     if (special(path, response)) return;
     const file = join(folder, normalize(path), path.endsWith("/") ? "index.html" : "");
     if (!existsSync(file) || !statSync(file).isFile()) {

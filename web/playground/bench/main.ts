@@ -2,7 +2,7 @@
 import "../trusted-types.js";
 import { html, nothing, render } from "lit";
 import type { TemplateResult } from "lit";
-import { aboutOf, digits, fromHash, speedOf, toHash, toJson, toText } from "./result.js";
+import { aboutOf, digits, fromHash, rounded, roundedRow, speedOf, toHash, toJson, toText } from "./result.js";
 import type { Result, RowResult } from "./result.js";
 import { kWorkloads } from "./workloads.js";
 import type { Workload } from "./workloads.js";
@@ -160,14 +160,14 @@ function follow(message: Message): void {
       const browser = navigator.userAgent.replaceAll(/[^ -~]/g, "?").slice(0, 300);
       const cores = navigator.hardwareConcurrency;
       const date = new Date().toISOString();
-      result = { date, browser, cores, version, simd, threads, limit: message.limit, rows: [] };
+      result = { date, browser, cores, version, simd, threads, limit: rounded(message.limit), rows: [] };
       return update();
     }
     case "progress":
       run.part = message.part;
       return say(`${run.done + 1} of ${run.names.length}: ${message.name} …`);
     case "row":
-      if (result) result = { ...result, rows: [...result.rows, message.row] };
+      if (result) result = { ...result, rows: [...result.rows, roundedRow(message.row)] };
       break;
     case "failed":
       failed.set(message.name, message.message);

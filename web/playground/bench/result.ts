@@ -27,6 +27,15 @@ export interface Result {
   readonly rows: readonly RowResult[];
 }
 
+/** Four digits: a result has no more from the start, so that it reads the same from its address. */
+export function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}
+
+export function roundedRow({ median, min, lower, upper, ...row }: RowResult): RowResult {
+  return { ...row, median: rounded(median), min: rounded(min), lower: rounded(lower), upper: rounded(upper) };
+}
+
 /** What a row says of speed. */
 export interface Speed {
   readonly gflops: number;
@@ -114,10 +123,9 @@ const kMaxHash = 12_000;
 
 export function toHash(result: Result): string {
   const { date, browser, cores, version, simd, threads, limit, rows } = result;
-  const short = (value: number): number => Number(value.toPrecision(4));
   const lists = rows.map(({ name, median, min, lower, upper, rounds, calls }) =>
-    [name, ...[median, min, lower, upper].map(short), rounds, calls]);
-  const text = JSON.stringify([1, date, browser, cores, version, simd, threads, short(limit), lists]);
+    [name, median, min, lower, upper, rounds, calls]);
+  const text = JSON.stringify([1, date, browser, cores, version, simd, threads, limit, lists]);
   return kPrefix + btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 

@@ -59,7 +59,7 @@ async function measure(engine: Engine, workload: Workload): Promise<RowResult> {
 }
 
 async function run(names: readonly string[]): Promise<void> {
-  const engine = await load();
+  const engine = await load({ threads: 1 });
   tell({ kind: "ready", info: engine.info, limit: await measureLimit(engine.info.simd === "relaxed") });
   for (const workload of kWorkloads.filter(({ name }) => names.includes(name))) {
     tell({ kind: "progress", name: workload.name, part: 0 });
