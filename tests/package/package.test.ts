@@ -323,8 +323,8 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
     });
     const assets = readdirSync(join(project.folder, `built-${name}`, "assets"));
     for (const pattern of [
-      /^headlens-simd-[\w-]+\.wasm$/,
-      /^headlens-relaxed-[\w-]+\.wasm$/,
+      /^headlens-simd-(?!threads-)[\w-]+\.wasm$/,
+      /^headlens-relaxed-(?!threads-)[\w-]+\.wasm$/,
       /^headlens-simd-threads-[\w-]+\.wasm$/,
       /^headlens-relaxed-threads-[\w-]+\.wasm$/,
       /^worker-[\w-]+\.js$/,
