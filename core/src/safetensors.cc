@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/safetensors.h"
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 
-#include "nlohmann/json.hpp"
+#include "json.h"
 #include "safetensors_header.h"
+#include "sorting.h"
 #include "words.h"
 
 namespace headlens {
@@ -70,8 +70,10 @@ SafetensorsHeader::Entry ParseTensor(const std::string& name, const json& entry,
 
 /// Sorts the tensors as their bytes lie, which must follow each other without holes up to the end. Returns that end.
 Index SortAndCheckCoverage(std::vector<SafetensorsHeader::Entry>& entries, std::optional<Index> data_size) {
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.begin < b.begin || (a.begin == b.begin && a.end < b.end); });
+  Permute(std::span(entries), Order(entries.size(), [&](std::size_t i, std::size_t j) {
+            const auto &a = entries[i], &b = entries[j];
+            return a.begin < b.begin || (a.begin == b.begin && a.end < b.end);
+          }));
   Index at = 0;
   for (const SafetensorsHeader::Entry& entry : entries) {
     if (entry.begin < at) Fail("tensor " + Quoted(entry.name) + " overlaps another one");
@@ -83,24 +85,6 @@ Index SortAndCheckCoverage(std::vector<SafetensorsHeader::Entry>& entries, std::
     Fail("there are " + std::to_string(*data_size - at) + " unused bytes at the end");
   }
   return at;
-}
-
-json ParseHeaderJson(std::string_view text) {
-  // Only the file's own nesting is allowed: name → description → list. Deeper input is cut off as it is read.
-  bool too_deep = false;
-  std::vector<std::string> seen;
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > 3) too_deep = true;
-    if (depth == 1 && event == json::parse_event_t::key) seen.push_back(parsed.get<std::string>());
-    return !too_deep;
-  };
-  json header = json::parse(text, watch, /*allow_exceptions=*/false);
-  if (too_deep) Fail("the header is nested too deeply");
-  if (header.is_discarded() || !header.is_object()) Fail("the header is not a JSON object");
-  std::sort(seen.begin(), seen.end());
-  const auto twice = std::adjacent_find(seen.begin(), seen.end());
-  if (twice != seen.end()) Fail("the header names " + Quoted(*twice) + " twice");
-  return header;
 }
 
 }  // namespace
@@ -122,7 +106,8 @@ Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> 
 
 SafetensorsHeader ParseSafetensorsHeader(std::string_view text, std::optional<Index> data_size) {
   SafetensorsHeader header;
-  const json parsed = ParseHeaderJson(text);
+  // The file's own nesting: name → description → list.
+  const json parsed = ParseObject(text, "safetensors: the header", 3);
   for (const auto& [name, value] : parsed.items()) {
     if (name != "__metadata__") {
       header.entries.push_back(ParseTensor(name, value, data_size));

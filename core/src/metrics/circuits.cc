@@ -10,6 +10,7 @@
 #include "Eigen/SVD"
 #include "checks.h"
 #include "metrics/dense.h"
+#include "sorting.h"
 
 namespace headlens {
 namespace {
@@ -56,8 +57,9 @@ std::vector<std::complex<double>> EigenvaluesOf(const Dense& core) {
   if (solver.info() != Eigen::Success) throw Error(ErrorCode::kValue, "the eigenvalues of a head do not converge");
   const auto& found = solver.eigenvalues();
   std::vector<std::complex<double>> values(found.begin(), found.end());
-  std::stable_sort(values.begin(), values.end(),
-                   [](const auto& a, const auto& b) { return std::abs(a) > std::abs(b); });
+  Permute(std::span(values), Order(values.size(), [&](std::size_t i, std::size_t j) {
+            return std::abs(values[i]) > std::abs(values[j]);
+          }));
   return values;
 }
 

@@ -2,9 +2,10 @@
 #include "headlens/head_finder.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <set>
 
 #include "metrics/head_probe.h"
+#include "sorting.h"
 
 namespace headlens {
 namespace {
@@ -77,7 +78,7 @@ class Text {
   }
 
   std::vector<std::uint8_t> SpecialMarks(const FinderOptions& options) const {
-    const std::unordered_set<std::int32_t> special(options.special_tokens.begin(), options.special_tokens.end());
+    const std::set<std::int32_t> special(options.special_tokens.begin(), options.special_tokens.end());
     std::vector<std::uint8_t> marks;
     if (special.empty()) return marks;
     for (const std::int32_t token : heads_.tokens) marks.push_back(special.contains(token));
@@ -168,11 +169,11 @@ void RankHeads(std::span<ScoredHead> heads, std::size_t metric, bool ascending) 
                                          std::to_string(head.scores.size()));
     }
   }
-  std::stable_sort(heads.begin(), heads.end(), [&](const ScoredHead& a, const ScoredHead& b) {
-    const std::optional<double>&x = a.scores[metric].mean, &y = b.scores[metric].mean;
-    if (!x || !y) return x.has_value() && !y.has_value();
-    return ascending ? *x < *y : *x > *y;
-  });
+  Permute(heads, Order(heads.size(), [&](std::size_t i, std::size_t j) {
+            const std::optional<double>&x = heads[i].scores[metric].mean, &y = heads[j].scores[metric].mean;
+            if (!x || !y) return x.has_value() && !y.has_value();
+            return ascending ? *x < *y : *x > *y;
+          }));
 }
 
 }  // namespace headlens

@@ -2,10 +2,10 @@
 /// max(x/2 − τ, 0)² with the τ for which the weights sum to 1: α-entmax for α = 1.5 (Peters et al. 2019).
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <vector>
 
 #include "normalizers/normalizer_rule.h"
+#include "sorting.h"
 
 namespace headlens {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 std::optional<double> Reference(std::span<double> scores, const NormalizerRow& row) {
   for (double& x : scores) x = (x - row.max) / 2.0;
   std::vector<double> sorted(scores.begin(), scores.end());
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  SortDescending(sorted);
   double sum = 0.0, squares = 0.0, count = 0.0, tau = -1.0;
   for (const double x : sorted) {
     if (std::isinf(x)) break;

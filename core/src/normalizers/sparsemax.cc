@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// max(x − τ, 0) with the τ for which the weights sum to 1 (Martins & Astudillo 2016).
 #include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "normalizers/normalizer_rule.h"
+#include "sorting.h"
 
 namespace headlens {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 std::optional<double> Reference(std::span<double> scores, const NormalizerRow& row) {
   for (double& x : scores) x -= row.max;
   std::vector<double> sorted(scores.begin(), scores.end());
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  SortDescending(sorted);
   double sum = 0.0, tau = -1.0, support = 0.0;
   for (const double x : sorted) {
     if (!(1.0 + (support + 1.0) * x > sum + x)) break;

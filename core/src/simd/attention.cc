@@ -9,6 +9,7 @@
 #include "simd/online_rows.h"
 #include "simd/whole_rows.h"
 #include "simd/workers.h"
+#include "sorting.h"
 
 namespace headlens {
 namespace simd {
@@ -89,8 +90,8 @@ class AttentionRun {
 
   /// All heads add to the same averages: those of the same queries follow one another, always in the same order.
   void RunAveraged(Index first_group, std::vector<RowBlock>& blocks) {
-    std::stable_sort(blocks.begin(), blocks.end(),
-                     [](const RowBlock& a, const RowBlock& b) { return a.first < b.first; });
+    Permute(std::span(blocks),
+            Order(blocks.size(), [&](std::size_t i, std::size_t j) { return blocks[i].first < blocks[j].first; }));
     std::vector<std::size_t> starts;
     for (std::size_t i = 0; i < blocks.size(); ++i)
       if (i == 0 || blocks[i].first != blocks[i - 1].first) starts.push_back(i);

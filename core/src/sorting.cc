@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sorting.h"
+
+#include <numeric>
+
+namespace headlens {
+
+std::vector<std::size_t> Order(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& less) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t i, std::size_t j) { return less(i, j) || (!less(j, i) && i < j); });
+  return order;
+}
+
+void SortDescending(std::span<double> values) { std::sort(values.begin(), values.end(), std::greater<>()); }
+
+}  // namespace headlens
