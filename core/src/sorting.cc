@@ -8,8 +8,7 @@ namespace headlens {
 std::vector<std::size_t> Order(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& less) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t i, std::size_t j) { return less(i, j) || (!less(j, i) && i < j); });
+  std::stable_sort(order.begin(), order.end(), less);
   return order;
 }
 
