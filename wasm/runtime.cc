@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What Emscripten's libraries for threads leave to JavaScript, or undone.
+#include <algorithm>
+#include <cstddef>
+
+extern "C" {
+
+/// The linker's: gives the calling instance the addresses of its thread-local data.
+void __wasm_init_tls(void* data);
+
+/// Emscripten calls it for threads only. Without it, C++ here would not find the exceptions that it catches.
+[[gnu::constructor(101)]] void InitThreadLocalsOfCaller() { __wasm_init_tls(__builtin_wasm_tls_base()); }
+
+/// Instead of Emscripten's own, which is JavaScript that threads do not have: what they need must be in here.
+int sched_yield() { return 0; }
+
+/// The same. Grows by a fifth where that can be had, so that many small allocations do not grow it each.
+int emscripten_resize_heap(std::size_t bytes) {
+  constexpr std::size_t kPage = std::size_t{1} << 16, kMostExtra = (std::size_t{96} << 20) / kPage;
+  const std::size_t pages = __builtin_wasm_memory_size(0), wanted = (bytes - 1) / kPage + 1;
+  if (wanted <= pages) return 1;
+  for (const std::size_t extra : {std::min(pages / 5, kMostExtra), std::size_t{0}})
+    if (__builtin_wasm_memory_grow(0, wanted - pages + extra) != static_cast<std::size_t>(-1)) return 1;
+  return 0;
+}
+}
