@@ -59,10 +59,10 @@ finish() {
 emscripten() {
   local part=$toolchain/emscripten.part
   rm -rf "$part"
-  # Position-independent and LTO variants, sanitizers, debugging aids of threads and wasmfs are 1.4 GB that nothing links.
+  # Position-independent and LTO variants, sanitizers, tracing of allocations and wasmfs are 1.4 GB that nothing links.
   unpack "$part/root" 'emscripten=3.1.69*' binaryen libc6 libstdc++6 libgcc-s1 -- \
     --wildcards --exclude='*/wasm32-emscripten/*pic' --exclude='*/wasm32-emscripten/lto*' \
-    --exclude='*san*_rt*' --exclude='*-asan*' --exclude='*/libwasmfs*' --exclude='*-ww*-tracing*' --exclude='*-ww-debug*' \
+    --exclude='*san*_rt*' --exclude='*-asan*' --exclude='*/libwasmfs*' --exclude='*-tracing.a' \
     --exclude='./usr/share/emscripten/test' --exclude='./usr/share/doc*' --exclude='./usr/share/man' \
     --exclude='./usr/share/locale' --exclude='./usr/lib/*/gconv'
 
