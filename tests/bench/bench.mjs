@@ -22,25 +22,26 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Where rows are measured: each { measure(row, peers), version?, close?() }. */
 const places = {
   async node(options) {
-    const makers = options.simd.map((simd) => (job) => ours(simd, job, nodeHost));
-    return { measure: (row, peers) => compare(row, makers, peers, options, nodeHost) };
+    const host = nodeHost(options.threads);
+    const makers = options.simd.map((simd) => (job) => ours(simd, job, host));
+    return { measure: (row, peers) => compare(row, makers, peers, options, host) };
   },
   async chromium(options) {
     const { version, measure, close } = await openChromium();
-    const { rounds, seconds, simd } = options;
-    return { version, close, measure: (row, peers) => measure(row.name, { rounds, seconds, simd, peers }) };
+    const { rounds, seconds, simd, threads } = options;
+    return { version, close, measure: (row, peers) => measure(row.name, { rounds, seconds, simd, threads, peers }) };
   },
   async native(options) {
-    const host = { ...nodeHost, threads: options.threads };
+    const host = nodeHost(options.threads);
     return { measure: (row, peers) => compare(row, [(job) => native(job, options.native)], peers, options, host) };
   },
 };
 
 /** In a process where nothing else is; natively ours is in one already. */
-function peakOf({ workload, in: place, name, variant = "" }) {
+function peakOf({ workload, in: place, threads, name, variant = "" }) {
   if (place === "chromium" || name === "headlens native") return undefined;
   const peak = fileURLToPath(new URL("peak.mjs", import.meta.url));
-  const { stdout, status } = spawnSync(process.execPath, [peak, workload, name, variant], { encoding: "utf8" });
+  const { stdout, status } = spawnSync(process.execPath, [peak, String(threads), workload, name, variant], { encoding: "utf8" });
   return status === 0 ? Number(stdout) : undefined;
 }
 

@@ -2,7 +2,7 @@
 /**
  * Who takes part, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows) → Promise of
  * { output?, maps? } for those queries, limit?() → Promise of GFLOP/s, peakBytes?(), close() }; makers are given a job { row, data } and
- * `host`: { load, peer(name) → module, tokenizer() → text }, what differs between Node and a page.
+ * `host`: { load, threads, peer(name) → module, tokenizer() → text }, what differs between Node and a page.
  */
 import { wasmLimit } from "./limit.mjs";
 import { modelOf, scoreBytes, variantsOf } from "./onnx.mjs";
@@ -33,6 +33,21 @@ export async function warmUp(contestant) {
   return contestant;
 }
 
+/**
+ * One query on keys and values that are in the engine's cache already, as they are while one decodes. Each call adds another of the same keys
+ * and drops the oldest, so that the window always holds all of them.
+ */
+function decodingStep(engine, row, q, k, v) {
+  const cache = engine.cachedAttention({ window: row.keys });
+  const all = Array.from({ length: row.keys }, (_, i) => i);
+  const steps = all.map((i) => [q, pickRows(k, [i]), pickRows(v, [i])]);
+  const [first, start] = [steps.pop(), all.slice(0, -1)];
+  cache.forward(pickRows(k, start), pickRows(k, start), pickRows(v, start));
+  steps.unshift(first);
+  let call = 0;
+  return () => cache.forward(...steps[call++ % row.keys]);
+}
+
 /** What a call of each kind is to a user of the npm package: a function without arguments that returns { output?, maps? }. */
 const calls = {
   layer(engine, { row, data }) {
@@ -45,6 +60,7 @@ const calls = {
     };
   },
   core(engine, { row, data: { q, k, v } }) {
+    if (row.queries === 1) return decodingStep(engine, row, q, k, v);
     const options = { isCausal: row.causal, enableGqa: row.heads !== row.kv_heads };
     return () => engine.scaledDotProductAttention(q, k, v, options);
   },
@@ -79,7 +95,7 @@ const calls = {
 
 /** The npm package, as its users call it. */
 export async function ours(simd, job, host) {
-  const engine = await host.load({ simd });
+  const engine = await host.load({ simd, threads: host.threads });
   const call = await calls[job.row.kind](engine, job, host);
   let last;
   return warmUp({
@@ -115,7 +131,7 @@ async function onnxruntime(name, variant, { row, data }, host) {
   const { model, feeds: inputs, result = (output) => output, maps = row.maps && "maps" } = modelOf(row, variant, data);
   const session = await ort.InferenceSession.create(model, {
     executionProviders: [name === "onnxruntime-web" ? "wasm" : "cpu"], graphOptimizationLevel: "all",
-    intraOpNumThreads: host.threads ?? 1, interOpNumThreads: 1, logSeverityLevel: 4,
+    intraOpNumThreads: host.threads, interOpNumThreads: 1, logSeverityLevel: 4,
   });
   const feeds = {};
   for (const [input, { data: values, shape }] of Object.entries(inputs)) feeds[input] = new ort.Tensor("float32", values, shape);

@@ -2,9 +2,9 @@
 import { dataOf, idsOf, modelSource } from "./workloads.mjs";
 
 /** Adds to what differs between Node and a page what does not: the rows' numbers, and an engine to check with. */
-export function makeHost({ load, peer, tokenizer }) {
+export function makeHost({ load, threads, peer, tokenizer }) {
   return {
-    load, peer, tokenizer,
+    load, threads, peer, tokenizer,
     /** Queries and keys of a map row are what its model makes of them. */
     async dataOf(row) {
       if (row.kind !== "map") return dataOf(row);

@@ -5,9 +5,9 @@ import { load } from "../../dist/node.js";
 import { makeHost } from "./host.mjs";
 
 const peers = {
-  async "onnxruntime-web"() {
+  async "onnxruntime-web"(threads) {
     const ort = await import("onnxruntime-web");
-    ort.env.wasm.numThreads = 1;
+    ort.env.wasm.numThreads = threads;
     return ort;
   },
   "onnxruntime-node": () => import("onnxruntime-node"),
@@ -20,8 +20,8 @@ const peers = {
   },
 };
 
-export const nodeHost = makeHost({
-  load,
-  peer: (name) => peers[name](),
+export const nodeHost = (threads = 1) => makeHost({
+  load, threads,
+  peer: (name) => peers[name](threads),
   tokenizer: () => readFile(new URL("../../web/models/tiny/tokenizer.json", import.meta.url), "utf8"),
 });

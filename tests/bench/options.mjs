@@ -19,7 +19,7 @@ export const kHelp = `npm run bench -- [options]
   --peers LIST    ${Object.keys(kPeers).join(", ")}, all (default) or none
   --simd LIST     our WebAssembly modules: ${kSimd.join(", ")}; default both
   --target NAME   native instruction set, such as SSE4; default the machine's best
-  --threads N     natively, of ours and of onnxruntime-node; default 1
+  --threads N     of ours and of onnxruntime's; tfjs-wasm has one; default 1
   --rounds N      of turns, at most; default 31
   --seconds S     for the rounds of a row; default 6 (3 rounds are always made)
   --memory        the peak of a fresh process for each contestant, too (not in chromium)
@@ -75,9 +75,6 @@ export function readOptions(args) {
   const isWanted = (peer) => wanted.includes(peer);
   const places = listOf("in", values.in, Object.keys(kPeersIn));
   const threads = numberOf("threads", values.threads, 1);
-  if (threads > 1 && places.join() !== "native") {
-    throw new UsageError("--threads: only with --in native, WebAssembly has one thread");
-  }
   return {
     in: places, filter: regexOf(values.filter), target: values.target, threads, out: values.out, report: values.report,
     help: values.help, sweep: values.sweep, memory: values.memory || values.report !== undefined,

@@ -19,9 +19,9 @@ const script = (src) => new Promise((resolve, reject) => {
 });
 
 const peers = {
-  async "onnxruntime-web"() {
+  async "onnxruntime-web"(threads) {
     const ort = await import(`${kModules}/onnxruntime-web/dist/ort.wasm.min.mjs`);
-    ort.env.wasm.numThreads = 1;
+    ort.env.wasm.numThreads = threads;
     return ort;
   },
   async "tfjs-wasm"() {
@@ -37,14 +37,15 @@ const peers = {
   },
 };
 
-const host = makeHost({
-  load,
-  peer: (name) => peers[name](),
+const hostOf = (threads) => makeHost({
+  load, threads,
+  peer: (name) => peers[name](threads),
   tokenizer: async () => (await fetch("/web/models/tiny/tokenizer.json")).text(),
 });
 
 /** One row by its name, in this page: as measure.mjs's compare. */
-export function measureRow(name, { simd, peers: names, ...effort }) {
+export function measureRow(name, { simd, threads, peers: names, ...effort }) {
+  const host = hostOf(threads);
   const row = everyRow.find((candidate) => candidate.name === name);
   return compare(row, simd.map((kind) => (job) => ours(kind, job, host)), names, effort, host);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** node peak.mjs ROW NAME [VARIANT]: the most memory that a process ever has in which this contestant alone makes one call; in bytes. */
+/** node peak.mjs THREADS ROW NAME [VARIANT]: the most memory that a process ever has in which this contestant alone makes one call; in bytes. */
 import { readFileSync } from "node:fs";
 import { ours, peer } from "./contestants.mjs";
 import { nodeHost } from "./node-host.mjs";
 import { everyRow } from "./workloads.mjs";
 
-const [rowName, name, variant] = process.argv.slice(2);
+const [threads, rowName, name, variant] = process.argv.slice(2);
+const host = nodeHost(Number(threads));
 const row = everyRow.find((candidate) => candidate.name === rowName);
-const job = { row, data: await nodeHost.dataOf(row) };
+const job = { row, data: await host.dataOf(row) };
 const simd = /^headlens wasm (\w+)$/.exec(name)?.[1];
-const contestant = simd ? await ours(simd, job, nodeHost) : await peer(name, variant, job, nodeHost);
+const contestant = simd ? await ours(simd, job, host) : await peer(name, variant, job, host);
 await contestant.round(1);
 // Not resourceUsage().maxRSS: that has what the parent had when it started this.
 console.log(Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024);

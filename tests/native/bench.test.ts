@@ -112,7 +112,7 @@ test.each([
   [["--peers", "onnx"], /--peers: "onnx" is none of onnxruntime-web/],
   [["--filter", "("], /--filter: /],
   [["--rounds", "2"], /--rounds is "2", expected a number from 3 on/],
-  [["--threads", "2"], /--threads: only with --in native/],
+  [["--threads", "0"], /--threads is "0", expected a number from 1 on/],
   [["--frobnicate"], /--frobnicate/],
 ])("wrong options %j", (args, message) => {
   expect(() => readOptions(args)).toThrow(message);
