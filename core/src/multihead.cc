@@ -187,12 +187,13 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   if (results.output) ExpectSizes("output", SizesOf(results.output), {batch, queries, d});
 
   // Projections keep the memory order of their inputs, so that each is one product over all rows.
-  const Tensor q_rows({batch * queries, d}), k_rows({batch * keys, kv}), v_rows({batch * keys, kv}),
-      head_rows({batch * queries, d});
-  const View<float, 3> q = LaidOutLike(inputs.query, q_rows.data(), d, 0),
-                       joined = LaidOutLike(inputs.query, head_rows.data(), d, 0);
-  const View<float, 3> k = LaidOutLike(inputs.key, k_rows.data(), kv, config_.appended_keys());
-  const View<float, 3> v = LaidOutLike(inputs.key, v_rows.data(), kv, config_.appended_keys());
+  const Index q_size = ElementCount({batch, queries, d}), k_size = ElementCount({batch, keys, kv});
+  const Tensor block({2, q_size + k_size});
+  float* const start = block.data();
+  const View<float, 3> q = LaidOutLike(inputs.query, start, d, 0),
+                       joined = LaidOutLike(inputs.query, start + q_size, d, 0);
+  const View<float, 3> k = LaidOutLike(inputs.key, start + 2 * q_size, kv, config_.appended_keys());
+  const View<float, 3> v = LaidOutLike(inputs.key, start + 2 * q_size + k_size, kv, config_.appended_keys());
   Project(backend_, *q_proj_, inputs.query, q);
   Project(backend_, *k_proj_, inputs.key, Leading(k, length));
   Project(backend_, *v_proj_, inputs.value, Leading(v, length));

@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace headlens {
 namespace {
@@ -24,6 +28,17 @@ float HalfToFloat(std::uint16_t half) {
 }
 
 constexpr std::byte kZero[8] = {};
+
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Whole huge pages of large blocks come as such where the system has them: one page fault in place of 512, and
+/// products of matrices that do not wait for the page tables.
+void AskForHugePages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
+#ifdef __linux__
+  // Only a hint: a kernel without them answers with an error that changes nothing.
+  if (bytes >= kHugePage) madvise(p, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+}
 
 template <class T>
 T Load(const std::byte* p) {
@@ -68,11 +83,14 @@ std::size_t ByteSize(DType dtype) {
 
 namespace internal {
 
-void AlignedDelete::operator()(void* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }
+void AlignedDelete::operator()(void* p) const { std::free(p); }
 
 void* AllocateAligned(std::size_t bytes) {
-  void* p = ::operator new(std::max<std::size_t>(bytes, 1), std::align_val_t{kAlignment}, std::nothrow);
+  const std::size_t alignment = bytes < kHugePage ? kAlignment : kHugePage;
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  void* p = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   if (!p) throw Error(ErrorCode::kMemory, "out of memory: could not allocate " + std::to_string(bytes) + " bytes");
+  AskForHugePages(p, bytes);
   return p;
 }
 

@@ -66,11 +66,12 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
                      float* HWY_RESTRICT c, Index columns, Index depth, bool first) {
   const D d;
   const Index lanes = LaneCount();
+  if (!first)
+    for (Index i = 0; i < kM; ++i) __builtin_prefetch(c + i * g.ldc, 1, 3);
   V sum[kM][kVecs];
   for (Index j = 0; j < kVecs; ++j) {
-    const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
     const V start = first && bias ? hn::LoadU(d, bias + j * lanes) : hn::Zero(d);
-    for (Index i = 0; i < kM; ++i) sum[i][j] = first ? start : LoadSome(c + i * g.ldc + j * lanes, count);
+    for (Index i = 0; i < kM; ++i) sum[i][j] = start;
   }
   // A pointer for each row and pointer-sized steps: in wasm32, an address from 64-bit indices takes four instructions,
   // and costs a fifth of the speed. Unrolling costs more still: the registers are full.
@@ -87,13 +88,15 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
     }
   }
   for (Index j = 0; j < kVecs; ++j) {
-    const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
+    const Index count = HWY_MIN(columns - j * lanes, lanes);
+    if (count <= 0) return;
     for (Index i = 0; i < kM; ++i) {
       float* to = c + i * g.ldc + j * lanes;
+      const V all = first ? sum[i][j] : hn::Add(sum[i][j], LoadSome(to, count));
       if (count == lanes) {
-        hn::StoreU(sum[i][j], d, to);
+        hn::StoreU(all, d, to);
       } else {
-        hn::StoreN(sum[i][j], d, to, static_cast<size_t>(count));
+        hn::StoreN(all, d, to, static_cast<size_t>(count));
       }
     }
   }
@@ -145,7 +148,7 @@ void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scr
     for (Index panel = 0; panel < panels; ++panel) {
       const float* b = PanelBlock(g, panel, p, depth, scratch);
       for (Index m = first; m < end; m += kRows) {
-        if (panel + 1 < panels) FetchNextPanel(g, panel + 1, p, depth, m - first, end - first);
+        if (g.b_is_far && panel + 1 < panels) FetchNextPanel(g, panel + 1, p, depth, m - first, end - first);
         TileOf(g, m, end, panel, b, p, depth);
       }
     }

@@ -171,7 +171,8 @@ class Simd final : public Backend {
                           .m = row_end - row,
                           .n = std::min(panels * width, weights.out_features() - column),
                           .k = in,
-                          .b_type = weights.type});
+                          .b_type = weights.type,
+                          .b_is_far = true});
   }
 
   mutable simd::Workers workers_;
