@@ -25,7 +25,7 @@ HWY_INLINE V Exp2OfNonPositive(V y) {
   const D d;
   const hn::RebindToUnsigned<D> du;
   const V lowest = hn::Set(d, -127.0f), magic = hn::Set(d, 12583039.0f);
-  y = hn::IfThenElse(hn::Lt(y, lowest), lowest, y);  // not Max: some targets' Max would lose a NaN
+  y = Raise(lowest, y);  // in this order, so that a NaN stays
   const V biased = hn::Add(y, magic);
   const V f = hn::Sub(y, hn::Sub(biased, magic));
   V poly = hn::Set(d, 1.3264728e-3f);
@@ -92,14 +92,12 @@ float MaxOf(const float* x, Index n) {
   const Index lanes = LaneCount();
   const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   V max0 = lowest, max1 = lowest;
-  const auto raise = [](V max, V v)
-                         HWY_ATTR { return hn::IfThenElse(hn::Gt(v, max), v, max); };  // a NaN is not greater
   Index i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    max0 = raise(max0, hn::LoadU(d, x + i));
-    max1 = raise(max1, hn::LoadU(d, x + i + lanes));
+    max0 = Raise(hn::LoadU(d, x + i), max0);  // not what is NaN
+    max1 = Raise(hn::LoadU(d, x + i + lanes), max1);
   }
-  float max = hn::ReduceMax(d, raise(max0, max1));
+  float max = hn::ReduceMax(d, hn::Max(max0, max1));
   for (; i < n; ++i) max = x[i] > max ? x[i] : max;
   return max;
 }
@@ -108,23 +106,22 @@ float ExpSum(float* x, Index n, float max, float factor) {
   const D d;
   const V top = hn::Set(d, max), by = hn::Set(d, factor * kLog2E);
   const Index lanes = LaneCount();
-  V sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+  V sum = hn::Zero(d);  // one: with the constants, a second does not fit into 16 registers
   const auto power = [&](V v) HWY_ATTR { return Exp2OfNonPositive(hn::Mul(hn::Sub(v, top), by)); };
   Index i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
     const V e0 = power(hn::LoadU(d, x + i)), e1 = power(hn::LoadU(d, x + i + lanes));
     hn::StoreU(e0, d, x + i);
     hn::StoreU(e1, d, x + i + lanes);
-    sum0 = hn::Add(sum0, e0);
-    sum1 = hn::Add(sum1, e1);
+    sum = hn::Add(sum, hn::Add(e0, e1));
   }
   for (; i < n; i += lanes) {
     const auto count = static_cast<size_t>(HWY_MIN(lanes, n - i));
     const V e = hn::IfThenElseZero(hn::FirstN(d, count), power(hn::LoadN(d, x + i, count)));
     hn::StoreN(e, d, x + i, count);
-    sum0 = hn::Add(sum0, e);
+    sum = hn::Add(sum, e);
   }
-  return hn::ReduceSum(d, hn::Add(sum0, sum1));
+  return hn::ReduceSum(d, sum);
 }
 
 void AddScaled(float* x, Index n, const float* y, float factor) {

@@ -32,6 +32,18 @@ HWY_INLINE V Fma(V a, V b, V c) {
 #endif
 }
 
+/// v > least ? v : least in each lane, so that a NaN in `v` becomes `least`. One instruction where the target's maximum
+/// is that comparison; hn::Max leaves open what becomes of a NaN.
+HWY_INLINE V Raise(V v, V least) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE2
+  return hn::Max(v, least);  // MAXPS: the second operand unless the first is greater
+#elif HWY_TARGET == HWY_WASM
+  return V{wasm_f32x4_pmax(least.raw, v.raw)};
+#else
+  return hn::IfThenElse(hn::Gt(v, least), v, least);
+#endif
+}
+
 /// x[i] ← f(x[i], i…), whole vectors and one tail. `f` takes a vector and the index of its first lane.
 template <class F>
 HWY_INLINE void Transform(float* HWY_RESTRICT x, Index n, const F& f) {
