@@ -29,22 +29,32 @@ float HalfToFloat(std::uint16_t half) {
 
 constexpr std::byte kZero[8] = {};
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-/// Whole huge pages of large blocks come as such where the system has them: one page fault in place of 512, and
-/// products of matrices that do not wait for the page tables.
-void AskForHugePages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
-#ifdef __linux__
-  // Only a hint: a kernel without them answers with an error that changes nothing.
-  if (bytes >= kHugePage) madvise(p, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
-#endif
-}
-
 template <class T>
 T Load(const std::byte* p) {
   T value;
   std::memcpy(&value, p, sizeof(T));
   return value;
+}
+
+#ifdef __linux__
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Whole huge pages of large blocks come as such where the system has them: one page fault in place of 512, and
+/// products of matrices that do not wait for the page tables. Null without memory.
+void* AllocateHuge(std::size_t bytes) {
+  void* p = nullptr;
+  if (posix_memalign(&p, kHugePage, bytes) != 0) return nullptr;
+  madvise(p, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a hint: an error changes nothing
+  return p;
+}
+#endif
+
+void* Allocate(std::size_t bytes) {
+#ifdef __linux__
+  if (bytes >= kHugePage) return AllocateHuge(bytes);
+#endif
+  if (bytes > std::numeric_limits<std::size_t>::max() - kAlignment) return nullptr;
+  return std::aligned_alloc(kAlignment, (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment);
 }
 
 }  // namespace
@@ -86,11 +96,8 @@ namespace internal {
 void AlignedDelete::operator()(void* p) const { std::free(p); }
 
 void* AllocateAligned(std::size_t bytes) {
-  const std::size_t alignment = bytes < kHugePage ? kAlignment : kHugePage;
-  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  void* p = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+  void* p = Allocate(bytes);
   if (!p) throw Error(ErrorCode::kMemory, "out of memory: could not allocate " + std::to_string(bytes) + " bytes");
-  AskForHugePages(p, bytes);
   return p;
 }
 

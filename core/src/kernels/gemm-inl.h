@@ -66,12 +66,11 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
                      float* HWY_RESTRICT c, Index columns, Index depth, bool first) {
   const D d;
   const Index lanes = LaneCount();
-  if (!first)
-    for (Index i = 0; i < kM; ++i) __builtin_prefetch(c + i * g.ldc, 1, 3);
   V sum[kM][kVecs];
   for (Index j = 0; j < kVecs; ++j) {
+    const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
     const V start = first && bias ? hn::LoadU(d, bias + j * lanes) : hn::Zero(d);
-    for (Index i = 0; i < kM; ++i) sum[i][j] = start;
+    for (Index i = 0; i < kM; ++i) sum[i][j] = first ? start : LoadSome(c + i * g.ldc + j * lanes, count);
   }
   // A pointer for each row and pointer-sized steps: in wasm32, an address from 64-bit indices takes four instructions,
   // and costs a fifth of the speed. Unrolling costs more still: the registers are full.
@@ -88,15 +87,13 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
     }
   }
   for (Index j = 0; j < kVecs; ++j) {
-    const Index count = HWY_MIN(columns - j * lanes, lanes);
-    if (count <= 0) return;
+    const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
     for (Index i = 0; i < kM; ++i) {
       float* to = c + i * g.ldc + j * lanes;
-      const V all = first ? sum[i][j] : hn::Add(sum[i][j], LoadSome(to, count));
       if (count == lanes) {
-        hn::StoreU(all, d, to);
+        hn::StoreU(sum[i][j], d, to);
       } else {
-        hn::StoreN(all, d, to, static_cast<size_t>(count));
+        hn::StoreN(sum[i][j], d, to, static_cast<size_t>(count));
       }
     }
   }
