@@ -21,24 +21,29 @@ inline constexpr float kLog2E = 1.442695041f;
 /// 2^y for y ≤ 0, within 2 ulp; exactly 0 below −127 (and for −∞); NaN stays NaN. 2^y = 2^n · 2^f with n the nearest
 /// integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of a float, whence one shift makes 2^n;
 /// n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½, ½] with its first coefficient 1.
-HWY_INLINE V Exp2OfNonPositive(V y) {
-  const D d;
-  const hn::RebindToUnsigned<D> du;
-  const V lowest = hn::Set(d, -127.0f), magic = hn::Set(d, 12583039.0f);
-  y = Raise(lowest, y);  // in this order, so that a NaN stays
-  const V biased = hn::Add(y, magic);
-  const V f = hn::Sub(y, hn::Sub(biased, magic));
-  V poly = hn::Set(d, 1.3264728e-3f);
-  poly = Fma(poly, f, hn::Set(d, 9.6715130e-3f));
-  poly = Fma(poly, f, hn::Set(d, 5.5507336e-2f));
-  poly = Fma(poly, f, hn::Set(d, 2.4022242e-1f));
-  poly = Fma(poly, f, hn::Set(d, 6.9314700e-1f));
-  poly = Fma(poly, f, hn::Set(d, 1.0f));
-  return hn::Mul(poly, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, biased))));
-}
+/// Made before a loop, it keeps its constants in registers.
+struct Exp2OfNonPositive {
+  V lowest = Constant(-127.0f), magic = Constant(12583039.0f);
+  V c1 = Constant(6.9314700e-1f), c2 = Constant(2.4022242e-1f), c3 = Constant(5.5507336e-2f),
+    c4 = Constant(9.6715130e-3f), c5 = Constant(1.3264728e-3f), one = Constant(1.0f);
+
+  HWY_INLINE V operator()(V y) const {
+    const D d;
+    const hn::RebindToUnsigned<D> du;
+    y = Raise(lowest, y);  // in this order, so that a NaN stays
+    const V biased = hn::Add(y, magic);
+    const V f = hn::Sub(y, hn::Sub(biased, magic));
+    V poly = Fma(c5, f, c4);
+    poly = Fma(poly, f, c3);
+    poly = Fma(poly, f, c2);
+    poly = Fma(poly, f, c1);
+    poly = Fma(poly, f, one);
+    return hn::Mul(poly, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(du, biased))));
+  }
+};
 
 /// exp(x) for x ≤ 0: as exact as the power, and the rounding of x · log₂e.
-HWY_INLINE V ExpOfNonPositive(V x) { return Exp2OfNonPositive(hn::Mul(x, hn::Set(D(), kLog2E))); }
+HWY_INLINE V ExpOfNonPositive(V x) { return Exp2OfNonPositive()(hn::Mul(x, hn::Set(D(), kLog2E))); }
 
 /// tanh(x) = sign(x) · (1 − e) / (1 + e) with e = exp(−2|x|), and its series where that would cancel.
 HWY_INLINE V Tanh(V x) {
@@ -107,7 +112,8 @@ float ExpSum(float* x, Index n, float max, float factor) {
   const V top = hn::Set(d, max), by = hn::Set(d, factor * kLog2E);
   const Index lanes = LaneCount();
   V sum = hn::Zero(d);  // one: with the constants, a second does not fit into 16 registers
-  const auto power = [&](V v) HWY_ATTR { return Exp2OfNonPositive(hn::Mul(hn::Sub(v, top), by)); };
+  const Exp2OfNonPositive exp2;
+  const auto power = [&](V v) HWY_ATTR { return exp2(hn::Mul(hn::Sub(v, top), by)); };
   Index i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
     const V e0 = power(hn::LoadU(d, x + i)), e1 = power(hn::LoadU(d, x + i + lanes));

@@ -32,6 +32,17 @@ HWY_INLINE V Fma(V a, V b, V c) {
 #endif
 }
 
+/// `x` in every lane. WebAssembly engines make a constant anew at each use, in three instructions; one that comes from
+/// memory stays in its register through a loop.
+HWY_INLINE V Constant(float x) {
+#if HWY_TARGET == HWY_WASM
+  const volatile float hidden = x;
+  return hn::Set(D(), hidden);
+#else
+  return hn::Set(D(), x);
+#endif
+}
+
 /// v > least ? v : least in each lane, so that a NaN in `v` becomes `least`. One instruction where the target's maximum
 /// is that comparison; hn::Max leaves open what becomes of a NaN.
 HWY_INLINE V Raise(V v, V least) {
