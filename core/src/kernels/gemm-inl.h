@@ -35,6 +35,11 @@ inline constexpr Index kRows = 4;
 // the panels go by.
 inline constexpr Index kDepth = 256, kPassRows = 144;
 
+// Rows of A that are packed need one address instead of kRows, which are instructions of their own in WebAssembly; it
+// pays where many panels share it.
+inline constexpr bool kPacksTiles = HWY_ARCH_WASM;
+inline constexpr Index kLeastPackedPanels = 64;
+
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
 /// `count` 16-bit floats, whole vectors of them, as fp32; exact.
@@ -60,8 +65,9 @@ HWY_INLINE const float* PanelBlock(const GemmArgs& g, Index panel, Index p, Inde
   return scratch;
 }
 
-/// One tile: kM rows of A times one panel of B, k deep. `first` starts from the bias or zero instead of C.
-template <Index kM>
+/// One tile: kM rows of A times one panel of B, k deep. `first` starts from the bias or zero instead of C. Rows that
+/// are packed lie step by step: kM of them at each.
+template <Index kM, bool kPacked = false>
 HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias,
                      float* HWY_RESTRICT c, Index columns, Index depth, bool first) {
   const D d;
@@ -75,16 +81,17 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
   // A pointer for each row and pointer-sized steps: in wasm32, an address from 64-bit indices takes four instructions,
   // and costs a fifth of the speed. Unrolling costs more still: the registers are full.
   const float* rows[kM];
-  for (Index i = 0; i < kM; ++i) rows[i] = a + i * g.lda;
+  for (Index i = 0; i < kM; ++i) rows[i] = kPacked ? a : a + i * g.lda;
   const auto steps = static_cast<std::ptrdiff_t>(depth), b_step = static_cast<std::ptrdiff_t>(g.b_row);
   for (std::ptrdiff_t p = 0; p < steps; ++p) {
     V bv[kVecs];
     for (Index j = 0; j < kVecs; ++j) bv[j] = hn::LoadU(d, b + j * lanes);
     b += b_step;
     for (Index i = 0; i < kM; ++i) {
-      const V av = hn::Set(d, rows[i][p]);
+      const V av = hn::Set(d, kPacked ? a[i] : rows[i][p]);
       for (Index j = 0; j < kVecs; ++j) sum[i][j] = Fma(av, bv[j], sum[i][j]);
     }
+    if constexpr (kPacked) a += kM;
   }
   for (Index j = 0; j < kVecs; ++j) {
     const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
@@ -109,8 +116,10 @@ void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, con
   }
 }
 
-/// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`.
-HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const float* b, Index p, Index depth) {
+/// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`, and of A, packed, at
+/// `packed` unless that is null.
+HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const float* b, const float* packed, Index p,
+                       Index depth) {
   const Index width = PanelWidth(), n = panel * width;
   if (g.columns && (n >= g.columns[m / kRows].end || n + width <= g.columns[m / kRows].begin)) return;
   const KeyRange deep = g.depths ? g.depths[m / kRows] : KeyRange{0, g.k};
@@ -122,7 +131,10 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   float* c = g.c + m * g.ldc + n;
   const Index columns = HWY_MIN(width, g.n - n), steps = HWY_MAX(to - from, Index{0});
   b += (from - p) * g.b_row;
-  if (end - m >= kRows) return Tile<kRows>(g, a, b, bias, c, columns, steps, first);
+  if (end - m >= kRows) {
+    if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first);
+    return Tile<kRows>(g, a, b, bias, c, columns, steps, first);
+  }
   LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first);
 }
 
@@ -135,30 +147,6 @@ HWY_INLINE void FetchNextPanel(const GemmArgs& g, Index panel, Index p, Index de
   const char* next = static_cast<const char*>(g.b) + (panel * g.b_panel + p * g.b_row) * size;
   // Into the second-level cache: the first is full of what is at work.
   for (Index at = from; at < HWY_MIN(from + part, bytes); at += kLine) __builtin_prefetch(next + at, 0, 2);
-}
-
-/// Rows [first, end) of C.
-void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scratch) {
-  const Index panels = (g.n + PanelWidth() - 1) / PanelWidth();
-  for (Index p = 0; p == 0 || p < g.k; p += kDepth) {  // once for k = 0: C is the bias
-    const Index depth = HWY_MIN(kDepth, g.k - p);
-    for (Index panel = 0; panel < panels; ++panel) {
-      const float* b = PanelBlock(g, panel, p, depth, scratch);
-      for (Index m = first; m < end; m += kRows) {
-        if (g.b_is_far && panel + 1 < panels) FetchNextPanel(g, panel + 1, p, depth, m - first, end - first);
-        TileOf(g, m, end, panel, b, p, depth);
-      }
-    }
-  }
-}
-
-void Gemm(const GemmArgs& g) {
-  HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
-  if (g.m <= 0) return;
-  // Passes of equal height, whole tiles each.
-  const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
-  const Index rows = (tiles + passes - 1) / passes * kRows;
-  for (Index m = 0; m < g.m; m += rows) GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded);
 }
 
 /// to[p · to_step + j] = from[j · stride + p] for 4 rows j and columns p of [0, width).
@@ -182,6 +170,45 @@ HWY_INLINE void TransposeFour(const float* from, Index stride, Index width, floa
 #endif
   for (; p < width; ++p, to += to_step)
     for (Index j = 0; j < 4; ++j) to[j] = from[j * stride + p];
+}
+
+/// `depth` steps of whole tiles of A's rows [first, end), for Tile<kRows, true>.
+void PackTiles(const GemmArgs& g, Index first, Index end, Index p, Index depth, float* HWY_RESTRICT to) {
+  for (Index m = first; m + kRows <= end; m += kRows, to += kRows * depth) {
+    const float* from = g.a + m * g.lda + p;
+    Index i = 0;
+    for (; i + 4 <= kRows; i += 4) TransposeFour(from + i * g.lda, g.lda, depth, to + i, kRows);
+    for (; i < kRows; ++i)
+      for (Index q = 0; q < depth; ++q) to[q * kRows + i] = from[i * g.lda + q];
+  }
+}
+
+/// Rows [first, end) of C. `tiles` is room for so many rows of A, packed, kDepth deep, or null.
+void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scratch, float* HWY_RESTRICT tiles) {
+  const Index panels = (g.n + PanelWidth() - 1) / PanelWidth();
+  for (Index p = 0; p == 0 || p < g.k; p += kDepth) {  // once for k = 0: C is the bias
+    const Index depth = HWY_MIN(kDepth, g.k - p);
+    if (tiles) PackTiles(g, first, end, p, depth, tiles);
+    for (Index panel = 0; panel < panels; ++panel) {
+      const float* b = PanelBlock(g, panel, p, depth, scratch);
+      for (Index m = first; m < end; m += kRows) {
+        if (g.b_is_far && panel + 1 < panels) FetchNextPanel(g, panel + 1, p, depth, m - first, end - first);
+        TileOf(g, m, end, panel, b, tiles ? tiles + (m - first) * depth : nullptr, p, depth);
+      }
+    }
+  }
+}
+
+void Gemm(const GemmArgs& g) {
+  HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
+  if (g.m <= 0) return;
+  // Passes of equal height, whole tiles each.
+  const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
+  const Index rows = (tiles + passes - 1) / passes * kRows;
+  const bool packs = kPacksTiles && g.m >= kRows && g.n >= kLeastPackedPanels * PanelWidth();
+  const Buffer<float> packed(packs ? HWY_MIN(rows, g.m) * HWY_MIN(kDepth, g.k) : 0);
+  for (Index m = 0; m < g.m; m += rows)
+    GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded, packs ? packed.data() : nullptr);
 }
 
 void PackRows(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
