@@ -132,7 +132,8 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   const Index columns = HWY_MIN(width, g.n - n), steps = HWY_MAX(to - from, Index{0});
   b += (from - p) * g.b_row;
   if (end - m >= kRows) {
-    if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first);
+    if constexpr (kPacksTiles)
+      if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first);
     return Tile<kRows>(g, a, b, bias, c, columns, steps, first);
   }
   LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first);

@@ -27,6 +27,8 @@ struct Exp2OfNonPositive {
   V c1 = Constant(6.9314700e-1f), c2 = Constant(2.4022242e-1f), c3 = Constant(5.5507336e-2f),
     c4 = Constant(9.6715130e-3f), c5 = Constant(1.3264728e-3f), one = Constant(1.0f);
 
+  HWY_INLINE Exp2OfNonPositive() {}  // not left to the compiler, which would make it for no target
+
   HWY_INLINE V operator()(V y) const {
     const D d;
     const hn::RebindToUnsigned<D> du;
