@@ -4,6 +4,7 @@
 #include "kernels/kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -96,74 +97,84 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
   ForEachTarget([] {
     const auto& kernels = BestKernels();
     Random random(13);
-    for (const Index m : {1, 12, 31, 200})
-      for (const Index k : {3, 256, 700}) {
-        CAPTURE(m);
-        CAPTURE(k);
-        const Index n = 2 * kernels.panel_width + 3, width = kernels.panel_width;
-        Tensor a = random.NormalTensor({m, k});
-        const Tensor b = random.NormalTensor({k, n}), before = random.NormalTensor({m, n});
-        Tensor packed({(n + width - 1) / width * width, k}), whole = before.Clone(), some = before.Clone();
-        kernels.pack_columns(b.data(), n, k, n, packed.data());
-        // Each tile has its own part of the depth (one has none), and A is zero elsewhere: or, unread, anything.
-        std::vector<KeyRange> depths, columns;
-        for (Index i = 0; i < m; i += kernels.tile_rows) {
-          const Index from = random.Below(k), to = depths.size() == 1 ? from : from + random.Below(k - from + 1);
-          depths.push_back({from, to});
-          const Index left = random.Below(n);
-          columns.push_back({left, left + random.Below(n - left + 1)});
-          for (Index r = i; r < std::min(i + kernels.tile_rows, m); ++r)
-            for (Index p = 0; p < k; ++p)
-              if (p < from || p >= to) a.data()[r * k + p] = 0.0f;
-        }
-        GemmArgs args{.a = a.data(),
-                      .lda = k,
-                      .b = packed.data(),
-                      .b_row = width,
-                      .b_panel = width * k,
-                      .bias = nullptr,
-                      .c = whole.data(),
-                      .ldc = n,
-                      .m = m,
-                      .n = n,
-                      .k = k,
-                      .accumulate = true};
-        kernels.gemm(args);
-        double norm = 0.0, worst = 0.0;
-        for (Index i = 0; i < m; ++i)
-          for (Index j = 0; j < n; ++j) {
-            double sum = double{before.data()[i * n + j]};
-            for (Index p = 0; p < k; ++p) sum += double{a.data()[i * k + p]} * double{b.data()[p * n + j]};
-            norm = std::max(norm, std::abs(sum));
-            worst = std::max(worst, std::abs(sum - double{whole.data()[i * n + j]}));
-          }
-        CHECK(worst <= static_cast<double>(k) * kEpsilon * norm);
-        for (Index i = 0; i < m; ++i) {
-          const KeyRange deep = depths[static_cast<std::size_t>(i / kernels.tile_rows)];
+    // In WebAssembly, A is packed where B is wide.
+    for (const auto& [m, k, panels] : {std::array<Index, 3>{1, 3, 2},
+                                       {1, 256, 2},
+                                       {12, 700, 2},
+                                       {31, 256, 2},
+                                       {200, 3, 2},
+                                       {200, 700, 2},
+                                       {3, 256, 64},
+                                       {31, 700, 64},
+                                       {200, 3, 64}}) {
+      CAPTURE(m);
+      CAPTURE(k);
+      CAPTURE(panels);
+      const Index n = panels * kernels.panel_width + 3, width = kernels.panel_width;
+      Tensor a = random.NormalTensor({m, k});
+      const Tensor b = random.NormalTensor({k, n}), before = random.NormalTensor({m, n});
+      Tensor packed({(n + width - 1) / width * width, k}), whole = before.Clone(), some = before.Clone();
+      kernels.pack_columns(b.data(), n, k, n, packed.data());
+      // Each tile has its own part of the depth (one has none), and A is zero elsewhere: or, unread, anything.
+      std::vector<KeyRange> depths, columns;
+      for (Index i = 0; i < m; i += kernels.tile_rows) {
+        const Index from = random.Below(k), to = depths.size() == 1 ? from : from + random.Below(k - from + 1);
+        depths.push_back({from, to});
+        const Index left = random.Below(n);
+        columns.push_back({left, left + random.Below(n - left + 1)});
+        for (Index r = i; r < std::min(i + kernels.tile_rows, m); ++r)
           for (Index p = 0; p < k; ++p)
-            if (p < deep.begin || p >= deep.end) a.data()[i * k + p] = kNan;
-        }
-        args.c = some.data();
-        args.depths = depths.data();
-        kernels.gemm(args);
-        CHECK(std::equal(some.values().begin(), some.values().end(), whole.values().begin()));
-        // Without accumulation, a tile without depth is zero; panels that a tile does not need stay.
-        std::copy_n(before.data(), before.size(), some.data());
-        args.accumulate = false;
-        args.columns = columns.data();
-        kernels.gemm(args);
-        bool good = true;
-        for (Index i = 0; i < m; ++i)
-          for (Index j = 0; j < n; ++j) {
-            const KeyRange need = columns[static_cast<std::size_t>(i / kernels.tile_rows)];
-            const bool left = j / width * width >= need.end || (j / width + 1) * width <= need.begin;
-            const double expected = double{whole.data()[i * n + j]} - double{before.data()[i * n + j]};
-            const double got = double{some.data()[i * n + j]};
-            good &= left ? got == double{before.data()[i * n + j]}
-                         : std::abs(got - expected) <= static_cast<double>(k) * kEpsilon * (norm + 1);
-          }
-        CHECK(good);
+            if (p < from || p >= to) a.data()[r * k + p] = 0.0f;
       }
+      GemmArgs args{.a = a.data(),
+                    .lda = k,
+                    .b = packed.data(),
+                    .b_row = width,
+                    .b_panel = width * k,
+                    .bias = nullptr,
+                    .c = whole.data(),
+                    .ldc = n,
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .accumulate = true,
+                    .b_is_far = panels > 2};
+      kernels.gemm(args);
+      double norm = 0.0, worst = 0.0;
+      for (Index i = 0; i < m; ++i)
+        for (Index j = 0; j < n; ++j) {
+          double sum = double{before.data()[i * n + j]};
+          for (Index p = 0; p < k; ++p) sum += double{a.data()[i * k + p]} * double{b.data()[p * n + j]};
+          norm = std::max(norm, std::abs(sum));
+          worst = std::max(worst, std::abs(sum - double{whole.data()[i * n + j]}));
+        }
+      CHECK(worst <= static_cast<double>(k) * kEpsilon * norm);
+      for (Index i = 0; i < m; ++i) {
+        const KeyRange deep = depths[static_cast<std::size_t>(i / kernels.tile_rows)];
+        for (Index p = 0; p < k; ++p)
+          if (p < deep.begin || p >= deep.end) a.data()[i * k + p] = kNan;
+      }
+      args.c = some.data();
+      args.depths = depths.data();
+      kernels.gemm(args);
+      CHECK(std::equal(some.values().begin(), some.values().end(), whole.values().begin()));
+      // Without accumulation, a tile without depth is zero; panels that a tile does not need stay.
+      std::copy_n(before.data(), before.size(), some.data());
+      args.accumulate = false;
+      args.columns = columns.data();
+      kernels.gemm(args);
+      bool good = true;
+      for (Index i = 0; i < m; ++i)
+        for (Index j = 0; j < n; ++j) {
+          const KeyRange need = columns[static_cast<std::size_t>(i / kernels.tile_rows)];
+          const bool left = j / width * width >= need.end || (j / width + 1) * width <= need.begin;
+          const double expected = double{whole.data()[i * n + j]} - double{before.data()[i * n + j]};
+          const double got = double{some.data()[i * n + j]};
+          good &= left ? got == double{before.data()[i * n + j]}
+                       : std::abs(got - expected) <= static_cast<double>(k) * kEpsilon * (norm + 1);
+        }
+      CHECK(good);
+    }
   });
 }
 

@@ -46,6 +46,19 @@ TEST_CASE("tensors are aligned, also empty ones, and errors name both shapes") {
   CHECK(std::string(ErrorOf([] { Tensor({2, 3}).Reshaped({5}); }).what()) == "cannot reshape (2, 3) to (5,)");
 }
 
+TEST_CASE("large tensors, around the size of huge pages, are as small ones; one that no memory can hold is an error") {
+  constexpr Index kHugePage = (Index{2} << 20) / static_cast<Index>(sizeof(float));
+  for (const Index n : {kHugePage - 1, kHugePage, kHugePage + 1, 3 * kHugePage + 7}) {
+    const Tensor tensor({n});
+    CHECK(reinterpret_cast<std::uintptr_t>(tensor.data()) % kAlignment == 0);
+    for (Index i = 0; i < n; ++i) tensor.data()[i] = static_cast<float>(i % 1000);
+    CHECK(tensor.data()[n - 1] == static_cast<float>((n - 1) % 1000));
+  }
+  if constexpr (sizeof(void*) == 8) {  // WebAssembly has room for the largest that can be addressed
+    CHECK(ErrorOf([] { Tensor({Index{1} << 60}); }).code() == ErrorCode::kMemory);
+  }
+}
+
 TEST_CASE("size arithmetic does not overflow") {
   constexpr Index kHuge = std::numeric_limits<Index>::max();
   CHECK(ErrorOf([] { ElementCount({kHuge, 2}); }).code() == ErrorCode::kMemory);
