@@ -207,9 +207,8 @@ void Gemm(const GemmArgs& g) {
   const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
   const Index rows = (tiles + passes - 1) / passes * kRows;
   const bool packs = kPacksTiles && g.m >= kRows && g.n >= kLeastPackedPanels * PanelWidth();
-  const Buffer<float> packed(packs ? HWY_MIN(rows, g.m) * HWY_MIN(kDepth, g.k) : 0);
-  for (Index m = 0; m < g.m; m += rows)
-    GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded, packs ? packed.data() : nullptr);
+  const auto packed = packs ? Buffer<float>(HWY_MIN(rows, g.m) * HWY_MIN(kDepth, g.k)) : Buffer<float>();
+  for (Index m = 0; m < g.m; m += rows) GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded, packed.data());
 }
 
 void PackRows(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
