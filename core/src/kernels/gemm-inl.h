@@ -35,10 +35,16 @@ inline constexpr Index kRows = 4;
 // the panels go by.
 inline constexpr Index kDepth = 256, kPassRows = 144;
 
+// Addresses that x86 has of its own are a pointer plus 0, 1 or 2 strides: 12 rows with a pointer each are more than
+// there are registers for them.
+inline constexpr Index kRowsPerPointer = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 ? 3 : 1;
+
 // Rows of A that are packed need one address instead of kRows, which are instructions of their own in WebAssembly; it
 // pays where many panels share it.
 inline constexpr bool kPacksTiles = HWY_ARCH_WASM;
 inline constexpr Index kLeastPackedPanels = 64;
+
+inline constexpr bool kFetches = !HWY_ARCH_WASM;  // which has no such instruction
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
@@ -65,36 +71,56 @@ HWY_INLINE const float* PanelBlock(const GemmArgs& g, Index panel, Index p, Inde
   return scratch;
 }
 
+/// What to ask for while a tile is at work: `step` bytes further at each step of its depth.
+struct Fetch {
+  const char* at;
+  std::ptrdiff_t step;
+};
+
 /// One tile: kM rows of A times one panel of B, k deep. `first` starts from the bias or zero instead of C. Rows that
 /// are packed lie step by step: kM of them at each.
 template <Index kM, bool kPacked = false>
 HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias,
-                     float* HWY_RESTRICT c, Index columns, Index depth, bool first) {
+                     float* HWY_RESTRICT c, Index columns, Index depth, bool first, Fetch fetch) {
   const D d;
   const Index lanes = LaneCount();
+  // Loops over the sums are unrolled by name: GCC keeps the sums in memory around the loop of the depth otherwise.
   V sum[kM][kVecs];
+  HWY_UNROLL(2)
   for (Index j = 0; j < kVecs; ++j) {
     const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
     const V start = first && bias ? hn::LoadU(d, bias + j * lanes) : hn::Zero(d);
+    HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) sum[i][j] = first ? start : LoadSome(c + i * g.ldc + j * lanes, count);
   }
-  // A pointer for each row and pointer-sized steps: in wasm32, an address from 64-bit indices takes four instructions,
-  // and costs a fifth of the speed. Unrolling costs more still: the registers are full.
-  const float* rows[kM];
-  for (Index i = 0; i < kM; ++i) rows[i] = kPacked ? a : a + i * g.lda;
+  // Pointers and pointer-sized steps: in wasm32, an address from 64-bit indices takes four instructions, and costs a
+  // fifth of the speed. Unrolling the depth costs more still: the registers are full.
+  constexpr Index kShare = kPacked ? kM : kRowsPerPointer;
+  const float* rows[(kM + kShare - 1) / kShare];
+  for (Index i = 0; i < kM; i += kShare) rows[i / kShare] = a + i * g.lda;
   const auto steps = static_cast<std::ptrdiff_t>(depth), b_step = static_cast<std::ptrdiff_t>(g.b_row);
+  const auto lda = static_cast<std::ptrdiff_t>(g.lda);
   for (std::ptrdiff_t p = 0; p < steps; ++p) {
     V bv[kVecs];
+    HWY_UNROLL(2)
     for (Index j = 0; j < kVecs; ++j) bv[j] = hn::LoadU(d, b + j * lanes);
     b += b_step;
+    HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) {
-      const V av = hn::Set(d, kPacked ? a[i] : rows[i][p]);
+      const V av = hn::Set(d, kPacked ? a[i] : rows[i / kShare][i % kShare * lda + p]);
+      HWY_UNROLL(2)
       for (Index j = 0; j < kVecs; ++j) sum[i][j] = Fma(av, bv[j], sum[i][j]);
     }
     if constexpr (kPacked) a += kM;
+    if constexpr (kFetches) {
+      __builtin_prefetch(fetch.at);
+      fetch.at += fetch.step;
+    }
   }
+  HWY_UNROLL(2)
   for (Index j = 0; j < kVecs; ++j) {
     const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
+    HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) {
       float* to = c + i * g.ldc + j * lanes;
       if (count == lanes) {
@@ -109,17 +135,17 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
 /// The last rows, fewer than kRows: the tile of just that height.
 template <Index kM>
 void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, const float* bias, float* c, Index columns,
-              Index depth, bool first) {
+              Index depth, bool first, Fetch fetch) {
   if constexpr (kM > 0) {
-    if (rows == kM) return Tile<kM>(g, a, b, bias, c, columns, depth, first);
-    LastRows<kM - 1>(rows, g, a, b, bias, c, columns, depth, first);
+    if (rows == kM) return Tile<kM>(g, a, b, bias, c, columns, depth, first, fetch);
+    LastRows<kM - 1>(rows, g, a, b, bias, c, columns, depth, first, fetch);
   }
 }
 
 /// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`, and of A, packed, at
 /// `packed` unless that is null.
 HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const float* b, const float* packed, Index p,
-                       Index depth) {
+                       Index depth, Fetch fetch) {
   const Index width = PanelWidth(), n = panel * width;
   if (g.columns && (n >= g.columns[m / kRows].end || n + width <= g.columns[m / kRows].begin)) return;
   const KeyRange deep = g.depths ? g.depths[m / kRows] : KeyRange{0, g.k};
@@ -133,21 +159,19 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   b += (from - p) * g.b_row;
   if (end - m >= kRows) {
     if constexpr (kPacksTiles)
-      if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first);
-    return Tile<kRows>(g, a, b, bias, c, columns, steps, first);
+      if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first, fetch);
+    return Tile<kRows>(g, a, b, bias, c, columns, steps, first, fetch);
   }
-  LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first);
+  LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first, fetch);
 }
 
-/// Asks for the part of the next panel that falls to the tile `row` rows below the first of `rows`: weights that come
-/// from the third-level cache would hold up the panel's first tile.
-HWY_INLINE void FetchNextPanel(const GemmArgs& g, Index panel, Index p, Index depth, Index row, Index rows) {
-  constexpr Index kLine = 64;
-  const Index size = static_cast<Index>(ByteSize(g.b_type)), bytes = depth * g.b_row * size;
-  const Index part = RoundUp(bytes * kRows / rows, kLine), from = row / kRows * part;
+/// The part of the next panel that falls to the tile `row` rows below the first of `rows`: weights that come from the
+/// third-level cache would hold up the panel's first tiles.
+HWY_INLINE Fetch PartOfNextPanel(const GemmArgs& g, Index panel, Index p, Index depth, Index row, Index rows) {
+  const Index size = static_cast<Index>(ByteSize(g.b_type)), bytes = g.b_row * size;
   const char* next = static_cast<const char*>(g.b) + (panel * g.b_panel + p * g.b_row) * size;
-  // Into the second-level cache: the first is full of what is at work.
-  for (Index at = from; at < HWY_MIN(from + part, bytes); at += kLine) __builtin_prefetch(next + at, 0, 2);
+  const Index step = (bytes * kRows + rows - 1) / rows;
+  return {next + row / kRows * step * depth, static_cast<std::ptrdiff_t>(step)};
 }
 
 /// to[p · to_step + j] = from[j · stride + p] for 4 rows j and columns p of [0, width).
@@ -193,8 +217,10 @@ void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scr
     for (Index panel = 0; panel < panels; ++panel) {
       const float* b = PanelBlock(g, panel, p, depth, scratch);
       for (Index m = first; m < end; m += kRows) {
-        if (g.b_is_far && panel + 1 < panels) FetchNextPanel(g, panel + 1, p, depth, m - first, end - first);
-        TileOf(g, m, end, panel, b, tiles ? tiles + (m - first) * depth : nullptr, p, depth);
+        const bool fetches = g.b_is_far && panel + 1 < panels;
+        const Fetch fetch = fetches ? PartOfNextPanel(g, panel + 1, p, depth, m - first, end - first)
+                                    : Fetch{reinterpret_cast<const char*>(b), 0};
+        TileOf(g, m, end, panel, b, tiles ? tiles + (m - first) * depth : nullptr, p, depth, fetch);
       }
     }
   }
