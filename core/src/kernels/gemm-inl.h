@@ -113,7 +113,9 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
     }
     if constexpr (kPacked) a += kM;
     if constexpr (kFetches) {
-      __builtin_prefetch(fetch.at);
+      // Each line of a row of B: one row of A goes through B as fast as that comes.
+      for (std::size_t line = 0; line < kVecs * hn::MaxLanes(d) * sizeof(float); line += 64)
+        __builtin_prefetch(fetch.at + line);
       fetch.at += fetch.step;
     }
   }
@@ -170,6 +172,7 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
 HWY_INLINE Fetch PartOfNextPanel(const GemmArgs& g, Index panel, Index p, Index depth, Index row, Index rows) {
   const Index size = static_cast<Index>(ByteSize(g.b_type)), bytes = g.b_row * size;
   const char* next = static_cast<const char*>(g.b) + (panel * g.b_panel + p * g.b_row) * size;
+  rows = HWY_MAX(rows, kRows);
   const Index step = (bytes * kRows + rows - 1) / rows;
   return {next + row / kRows * step * depth, static_cast<std::ptrdiff_t>(step)};
 }

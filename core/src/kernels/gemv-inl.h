@@ -19,16 +19,20 @@ HWY_INLINE void DotRows(const float* x, const float* rows, Index stride, Index w
   const D d;
   const Index lanes = LaneCount();
   V sums[kCount];
+  HWY_UNROLL(4)
   for (Index r = 0; r < kCount; ++r) sums[r] = hn::Zero(d);
   Index i = 0;
   for (; i + lanes <= width; i += lanes) {
     const V xv = hn::LoadU(d, x + i);
+    HWY_UNROLL(4)
     for (Index r = 0; r < kCount; ++r) sums[r] = Fma(xv, hn::LoadU(d, rows + r * stride + i), sums[r]);
   }
   if (i < width) {
     const V xv = LoadSome(x + i, width - i);
+    HWY_UNROLL(4)
     for (Index r = 0; r < kCount; ++r) sums[r] = Fma(xv, LoadSome(rows + r * stride + i, width - i), sums[r]);
   }
+  HWY_UNROLL(4)
   for (Index r = 0; r < kCount; ++r) y[r] = hn::ReduceSum(d, sums[r]);
 }
 
@@ -44,23 +48,30 @@ HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, In
   const D d;
   const Index lanes = LaneCount(), last = columns - (kVectors - 1) * lanes;
   V sums[kVectors];
+  HWY_UNROLL(8)
   for (Index j = 0; j < kVectors; ++j) sums[j] = hn::Zero(d);
   for (Index s = 0; s < count; ++s, rows += stride) {
     const V xv = hn::Set(d, x[s]);
+    HWY_UNROLL(8)
     for (Index j = 0; j + 1 < kVectors; ++j) sums[j] = Fma(xv, hn::LoadU(d, rows + j * lanes), sums[j]);
     sums[kVectors - 1] = Fma(xv, LoadSome(rows + (kVectors - 1) * lanes, last), sums[kVectors - 1]);
   }
+  HWY_UNROLL(8)
   for (Index j = 0; j + 1 < kVectors; ++j) hn::StoreU(sums[j], d, y + j * lanes);
   hn::StoreN(sums[kVectors - 1], d, y + (kVectors - 1) * lanes, static_cast<size_t>(last));
 }
 
-void Blend(const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
-  constexpr Index kVectors = 8;
+/// As many columns at a time as there are: each pass reads all rows.
+template <Index kVectors>
+void BlendFrom(Index j, const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
   const Index lanes = LaneCount();
-  Index j = 0;
-  for (; j + kVectors * lanes <= width; j += kVectors * lanes)
-    BlendColumns<kVectors>(x, rows + j, stride, count, kVectors * lanes, y + j);
-  for (; j < width; j += lanes) BlendColumns<1>(x, rows + j, stride, count, HWY_MIN(lanes, width - j), y + j);
+  for (; width - j > (kVectors - 1) * lanes; j += kVectors * lanes)
+    BlendColumns<kVectors>(x, rows + j, stride, count, HWY_MIN(kVectors * lanes, width - j), y + j);
+  if constexpr (kVectors > 1) BlendFrom<kVectors / 2>(j, x, rows, stride, count, width, y);
+}
+
+void Blend(const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
+  BlendFrom<8>(0, x, rows, stride, count, width, y);
 }
 
 }  // namespace HWY_NAMESPACE
