@@ -143,16 +143,23 @@ uint Ordered(const float x) {
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-// Masks what is smaller than the k-th largest, which is found bit by bit.
+// Masks what is smaller than the k-th largest, which is found by halving: at least k cells are `least` or larger, and
+// fewer are larger than `most`. (An early return here, before a loop with barriers, breaks in PoCL 3.1.)
 void KeepLargest(__local Scratch* scratch, __global float* cells, const long keys, const long k) {
-  if (k >= keys) return;
-  uint kth = 0;
-  for (uint bit = 0x80000000u; bit != 0; bit >>= 1) {
+  const long kept = min(k, keys);
+  uint least = 0, most = UINT_MAX;
+  while (least < most) {
+    const uint middle = most - (most - least) / 2;
     uint count = 0;
-    EACH(s, keys) count += Ordered(cells[s]) >= (kth | bit);
-    if (Count(scratch, count) >= k) kth |= bit;
+    EACH(s, keys) count += Ordered(cells[s]) >= middle;
+    count = Count(scratch, count);
+    if (count >= kept) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
   }
-  EACH(s, keys) if (Ordered(cells[s]) < kth) cells[s] = -INFINITY;
+  EACH(s, keys) if (Ordered(cells[s]) < least) cells[s] = -INFINITY;
 }
 
 void Hard(__local Scratch* scratch, __global float* cells, const long keys, const float max) {
