@@ -127,10 +127,14 @@ void Entmax15(__local Scratch* scratch, __global float* cells, const long keys, 
     if (!(next > tau)) break;
     tau = next;
   }
+  float sum = 0.0f;
   EACH(s, keys) {
     const float above = fmax((cells[s] - max) * 0.5f - tau, 0.0f);
     cells[s] = above * above;
+    sum += cells[s];
   }
+  sum = Sum(scratch, sum);  // 1, but for the rounding of τ
+  EACH(s, keys) cells[s] /= sum;
 }
 
 void Sigmoid(__global float* cells, const long keys, const float bias) {
@@ -202,35 +206,37 @@ void Fill(__constant const Problem* p, const Inputs* in, const Row* row, __globa
   EACH(s, p->keys) cells[s] = hidden_counts || !IsHidden(p, in, row, s) ? value : 0.0f;
 }
 
-// The row's weights, in place of its masked scores; returns ln Σ exp. A NaN reaches all that is visible; where masks do
-// not hold it, that is everything. Scores of +∞ share the weight; where all are −∞, a sink takes it, or what is visible
-// shares it.
+// The row's weights, in place of its masked scores, whose largest is `max`; returns ln Σ exp. A NaN reaches all that is
+// visible; where masks do not hold it, that is everything. Scores of +∞ share the weight; where all are −∞, a sink
+// takes it, or what is visible shares it. All rows go the same way, the unusual ones too, with other cells at its end:
+// PoCL 3.1 miscompiles some barriers that only some work-groups reach.
 float Weigh(__constant const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch,
             __global float* cells, const float max, const uint found, const float sink) {
-  if (!found) {
-    Fill(p, in, row, cells, p->fully_masked == kZero ? 0.0f : p->fully_masked == kNan ? NAN : 1.0f / (float)p->keys,
-         true);
-    return -INFINITY;
+  const bool by_cell = NORMALIZER == kSigmoid, sees_nan = (found & kHasNan) != 0;
+  const float lse = !found ? -INFINITY : sees_nan ? NAN : max / p->temperature;
+  const bool sink_takes_all = found && !by_cell && lse == -INFINITY && sink != -INFINITY;
+  const bool fills = !found || sink_takes_all || (sees_nan && !by_cell);
+  // Where the temperature would make the largest score infinite, all are taken from there on: their gaps decide.
+  const bool shares = isinf(max) && !by_cell, far = isfinite(max) && isinf(lse) && !by_cell;
+  const float origin = far ? max : 0.0f;
+  EACH(s, p->keys) {
+    if (fills) {
+      cells[s] = 0.0f;
+    } else if (shares) {
+      cells[s] = cells[s] == max && !IsHidden(p, in, row, s) ? 0.0f : -INFINITY;
+    } else {
+      cells[s] = (cells[s] - origin) / p->temperature;
+    }
   }
-  const float lse = found & kHasNan ? NAN : max;
-  if (NORMALIZER == kSigmoid) {
-    const float log_sum = isfinite(lse) ? LogSum(scratch, cells, p->keys, max, -INFINITY) : lse;
-    Sigmoid(cells, p->keys, p->sigmoid_bias);
-    return log_sum;
+  const bool from_zero = fills || shares || far;
+  const float largest = from_zero ? 0.0f : lse, near_sink = from_zero ? -INFINITY : sink;
+  const float log_sum = LogSum(scratch, cells, p->keys, largest, near_sink);
+  Normalize(p, scratch, cells, largest, near_sink);
+  if (fills) {
+    const float masked = p->fully_masked == kZero ? 0.0f : p->fully_masked == kNan ? NAN : 1.0f / (float)p->keys;
+    Fill(p, in, row, cells, !found ? masked : sink_takes_all ? 0.0f : NAN, !found || p->spreads);
   }
-  if (isnan(lse)) {
-    Fill(p, in, row, cells, NAN, p->spreads);
-    return lse;
-  }
-  if (lse == -INFINITY && sink != -INFINITY) {
-    Fill(p, in, row, cells, 0.0f, true);
-    return sink;
-  }
-  const bool infinite = isinf(lse);
-  if (infinite) EACH(s, p->keys) cells[s] = cells[s] == lse && !IsHidden(p, in, row, s) ? 0.0f : -INFINITY;
-  const float log_sum = LogSum(scratch, cells, p->keys, infinite ? 0.0f : max, infinite ? -INFINITY : sink);
-  Normalize(p, scratch, cells, infinite ? 0.0f : max, infinite ? -INFINITY : sink);
-  return infinite ? lse : log_sum;
+  return sink_takes_all ? sink : isfinite(lse) ? log_sum : lse;
 }
 
 // For each row, one work-group: `cells` [heads, rows, S] are q · k and become the weights. What is asked for on the way
@@ -260,7 +266,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
     const bool hidden = IsHidden(p, &in, &row, s);
     if (hidden) x = p->spreads && !(x < INFINITY) ? NAN : -INFINITY;
     if (masked) masked[begin + s] = x;
-    x /= p->temperature;
     found |= (hidden ? 0 : kSeesAny) | (isnan(x) ? kHasNan : 0);
     max = fmax(max, x);
     cells[s] = x;
