@@ -37,7 +37,7 @@ void AddBackendOptions(CLI::App& command, BackendOptions& options) {
 
 BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(Backends().begin(), Backends().end()) {
 #if HEADLENS_OPENCL
-  opencl_ = opencl::MakeBackend(options.device, MakeRoomForDrivers);
+  opencl_ = opencl::MakeBackend({.device = options.device, .before_opening = MakeRoomForDrivers});
   all_.push_back(opencl_.get());
   if (options.name == opencl_->name()) {
     MakeRoomForDrivers();

@@ -19,8 +19,7 @@ namespace {
 /// A device that is opened when it is first used, by one thread at a time.
 class Device {
  public:
-  Device(std::string selector, std::function<void()> before_opening)
-      : selector_(std::move(selector)), before_opening_(std::move(before_opening)) {}
+  explicit Device(Settings settings) : settings_(std::move(settings)) {}
 
   /// Returns f(session).
   template <class F>
@@ -28,16 +27,15 @@ class Device {
     const std::lock_guard lock(mutex_);
     return Explaining([&] {
       if (!session_) {
-        if (before_opening_) before_opening_();
-        session_.emplace(selector_);
+        if (settings_.before_opening) settings_.before_opening();
+        session_.emplace(settings_);
       }
       return f(*session_);
     });
   }
 
  private:
-  const std::string selector_;
-  const std::function<void()> before_opening_;
+  const Settings settings_;
   std::mutex mutex_;
   std::optional<Session> session_;
 };
@@ -144,8 +142,7 @@ void RunOn(Session& session, const char* kernel, std::span<float> x, std::option
 
 class OpenCl final : public Backend {
  public:
-  OpenCl(std::string selector, std::function<void()> before_opening)
-      : device_(std::make_shared<Device>(std::move(selector), std::move(before_opening))) {}
+  explicit OpenCl(Settings settings) : device_(std::make_shared<Device>(std::move(settings))) {}
 
   std::string_view name() const override { return "opencl"; }
 
@@ -273,8 +270,8 @@ class OpenCl final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<const Backend> MakeBackend(std::string selector, std::function<void()> before_opening) {
-  return std::make_unique<const OpenCl>(std::move(selector), std::move(before_opening));
+std::unique_ptr<const Backend> MakeBackend(Settings settings) {
+  return std::make_unique<const OpenCl>(std::move(settings));
 }
 
 }  // namespace headlens::opencl

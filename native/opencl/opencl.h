@@ -29,11 +29,18 @@ std::vector<DeviceInfo> Devices();
 /// Throws Error kUnsupported where there is no device at all, kOption when none is chosen.
 DeviceInfo FindDevice(const std::string& selector);
 
-/// A backend named "opencl" on the device that `selector` chooses. No device is touched before the first operation,
-/// which calls `before_opening` and throws what FindDevice does. Every operation can throw Error kMemory, for a device
-/// that has too little, and kUnsupported, for one that fails: the message names the call and its status. Safe to share
-/// between threads, which take turns.
-std::unique_ptr<const Backend> MakeBackend(std::string selector, std::function<void()> before_opening = {});
+struct Settings {
+  std::string device = "";                    ///< as FindDevice has it
+  std::function<void()> before_opening = {};  ///< called before a driver is asked for anything
+  /// How many bytes one step of a long computation should take on the device. More only where less cannot be.
+  Index step_memory = Index{256} << 20;
+};
+
+/// A backend named "opencl" on the device that the settings choose. No device is touched before the first operation,
+/// which throws what FindDevice does. Every operation can throw Error kMemory, for a device that has too little, and
+/// kUnsupported, for one that fails: the message names the call and its status. Safe to share between threads, which
+/// take turns.
+std::unique_ptr<const Backend> MakeBackend(Settings settings);
 
 }  // namespace headlens::opencl
 

@@ -11,7 +11,6 @@ namespace {
 
 /// What every GPU has; a CPU's larger numbers tempt to kernels that run nowhere else.
 constexpr Index kMostLocalMemory = 48 * 1024, kMostGroupItems = 256;
-constexpr Index kStepMemory = Index{256} << 20;
 
 /// Sizes, offsets and conversions must be whole: kernels are built for the answers that IEEE 754 gives.
 constexpr char kCommonOptions[] = "-cl-std=CL1.2 ";
@@ -25,8 +24,12 @@ std::string OneLine(std::string text) {
 
 }  // namespace
 
-Session::Session(const std::string& selector)
-    : device_(ChooseDevice(selector)), info_(Describe(device_)), context_(device_), queue_(context_, device_) {}
+Session::Session(const Settings& settings)
+    : device_(ChooseDevice(settings.device)),
+      info_(Describe(device_)),
+      step_memory_(settings.step_memory),
+      context_(device_),
+      queue_(context_, device_) {}
 
 Index Session::local_memory() const {
   return std::min<Index>(kMostLocalMemory, static_cast<Index>(info_.local_memory));
@@ -37,7 +40,7 @@ Index Session::group_items() const {
 }
 
 Index Session::step_memory() const {
-  return std::min({kStepMemory, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
+  return std::min({step_memory_, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
 }
 
 cl::Buffer Session::AllocateBytes(Index count, Index size) {

@@ -31,7 +31,7 @@ struct Grid {
 /// For one thread at a time.
 class Session {
  public:
-  explicit Session(const std::string& selector);
+  explicit Session(const Settings& settings);
 
   const DeviceInfo& device() const { return info_; }
 
@@ -86,6 +86,7 @@ class Session {
 
   cl::Device device_;
   DeviceInfo info_;
+  Index step_memory_;
   cl::Context context_;
   cl::CommandQueue queue_;
   std::map<std::string, cl::Program> programs_;  // by source and options

@@ -17,7 +17,7 @@ namespace headlens::testing {
 
 std::span<const Backend* const> TestBackends() {
 #if HEADLENS_OPENCL
-  static const std::unique_ptr<const Backend> kOpenCl = opencl::MakeBackend("");
+  static const std::unique_ptr<const Backend> kOpenCl = opencl::MakeBackend({});
   static const std::array kBackends = {&SimdBackend(), &ReferenceBackend(), kOpenCl.get()};
   return kBackends;
 #else
