@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include "words.h"
@@ -14,8 +15,8 @@ namespace {
 
 constexpr char kVariable[] = "HEADLENS_OPENCL_DEVICE";
 
-/// 0 for GPUs, which are taken before all others.
-int Rank(const cl::Device& device) { return device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU ? 0 : 1; }
+/// Those are taken before all others.
+bool IsGpu(const cl::Device& device) { return (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0; }
 
 bool IsUsable(const cl::Device& device) {
   return device.getInfo<CL_DEVICE_AVAILABLE>() && device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>() &&
@@ -38,8 +39,11 @@ std::vector<cl::Device> UsableDevices() {
     }
     std::copy_if(devices.begin(), devices.end(), std::back_inserter(usable), IsUsable);
   }
-  std::stable_sort(usable.begin(), usable.end(), [](const auto& a, const auto& b) { return Rank(a) < Rank(b); });
-  return usable;
+  std::vector<cl::Device> sorted;
+  for (const bool gpus : {true, false})
+    std::copy_if(usable.begin(), usable.end(), std::back_inserter(sorted),
+                 [gpus](const cl::Device& device) { return IsGpu(device) == gpus; });
+  return sorted;
 }
 
 std::string Lower(std::string text) {

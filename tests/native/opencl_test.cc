@@ -228,6 +228,54 @@ TEST_CASE("OpenCL: problems that a step's memory cannot hold are solved piece by
   }
 }
 
+// Small enough for an interpreter: setup.mjs runs this case under Oclgrind, which finds data races, accesses outside of
+// buffers and reads of what nobody wrote.
+TEST_CASE("OpenCL: every kernel once") {
+  Random random(13);
+  for (int kind = 0; kind < 6; ++kind) {
+    CAPTURE(kind);
+    RandomProblem r = PlainProblem(random, {1, 1, 2, 2, 3, 3, 2});
+    r.problem.normalizer.kind = static_cast<NormalizerKind>(kind);
+    r.problem.normalizer.top_k = 2;
+    r.problem.mask.causal = kind % 2 == 0;
+    DrawBiases(random, r);
+    if (kind == 0) r.problem.dropout_p = 0.5;
+    const AllResults got(r.problem), expected = PlainAttention(r.problem);
+    Device().Attention(r.problem, got.views());
+    CheckResults(r, got, expected);
+    if (kind > 0) continue;
+    r.problem.dropout_p = 0.0;
+    const AllResults alone(r.problem), whole = PlainAttention(r.problem);
+    AttentionResults only;
+    only.output = alone.output.view<4>();
+    only.lse = alone.lse.view<3>();
+    Device().Attention(r.problem, only);
+    CheckClose("output", alone.output.values(), whole.output.values(), Tolerances(r, whole).output);
+    r.v.values()[r.v.size() - 1] = std::numeric_limits<float>::quiet_NaN();  // of the last key, which the mask hides
+    Device().Attention(r.problem, only);
+    CheckClose("output", alone.output.values().first(2), whole.output.values().first(2), Tolerances(r, whole).output);
+  }
+  const Tensor x = random.NormalTensor({2, 6}), w = random.NormalTensor({6}), angles = random.NormalTensor({2, 3});
+  const auto layers = [&](const Backend& on) {
+    Tensor y = x.Clone();
+    on.RmsNorm(y.view<2>(), w.values(), 1e-5f, y.view<2>());
+    on.LayerNorm(y.view<2>(), w.values(), w.values(), 1e-5f, y.view<2>());
+    on.Rotary({y.data(), {2, 1, 6}, {6, 6, 1}}, angles.view<2>(), angles.view<2>(), RotaryPairs::kHalf);
+    on.SwiGlu(y.values(), x.values());
+    on.Gelu(y.values(), false);
+    on.Gelu(y.values(), true);
+    on.Add(y.values(), x.values());
+    on.Relu(y.values());
+    Tensor z({2, 5});
+    const std::vector<std::uint16_t> halves(30, 0x3c00);  // 1
+    on.Linear(y.view<2>(), *on.PackLinear({DType::kF16, std::as_bytes(std::span(halves)).data(), 5, 6, 6, 1}, {}),
+              z.view<2>());
+    return z;
+  };
+  const Tensor got = layers(Device()), expected = layers(ReferenceBackend());
+  CheckClose("layers", got.values(), expected.values(), 256 * kEpsilon * (1 + MaxNorm(expected.values())));
+}
+
 #if !defined(__SANITIZE_ADDRESS__)  // which finds leaks by itself, and keeps what was freed
 /// Bytes of this process that are in memory.
 double ResidentBytes() {
