@@ -228,8 +228,7 @@ TEST_CASE("OpenCL: problems that a step's memory cannot hold are solved piece by
   }
 }
 
-// Small enough for an interpreter: setup.mjs runs this case under Oclgrind, which finds data races, accesses outside of
-// buffers and reads of what nobody wrote.
+// Small enough for an interpreter of kernels, such as Oclgrind.
 TEST_CASE("OpenCL: every kernel once") {
   Random random(13);
   for (int kind = 0; kind < 6; ++kind) {
