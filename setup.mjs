@@ -113,6 +113,7 @@ function missingPackages(goal, ownEmscripten) {
   if (goal === "test") {
     wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev",
       "libpcre2-dev", "libutf8proc-dev");
+    wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL: the machine's processor as a device
     wanted.push("clang-format-19", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, and lists the others all the same.

@@ -4,19 +4,48 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#if HEADLENS_OPENCL
+#include "cli/memory.h"
+#include "opencl/opencl.h"
+#endif
 
 namespace headlens::cli {
 
-void AddBackendOptions(CLI::App& command, BackendOptions& options) {
+std::vector<std::string> BackendNames() {
   std::vector<std::string> names;
   for (const Backend* backend : Backends()) names.emplace_back(backend->name());
-  command.add_option("--backend", options.name, "How it is computed")->check(CLI::IsMember(names))->type_name("NAME");
+#if HEADLENS_OPENCL
+  names.emplace_back("opencl");
+#endif
+  return names;
+}
+
+void AddBackendOptions(CLI::App& command, BackendOptions& options) {
+  command.add_option("--backend", options.name, "How it is computed")
+      ->check(CLI::IsMember(BackendNames()))
+      ->type_name("NAME");
   command.add_option("--threads", options.threads, "How many threads share the work of the simd backend")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
+#if HEADLENS_OPENCL
+  command
+      .add_option("--device", options.device,
+                  "Device of the opencl backend: its number in `headlens info`, or a part of its name")
+      ->type_name("WHICH");
+#endif
 }
 
 BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(Backends().begin(), Backends().end()) {
+#if HEADLENS_OPENCL
+  opencl_ = opencl::MakeBackend({.device = options.device, .before_opening = MakeRoomForDrivers});
+  all_.push_back(opencl_.get());
+  if (options.name == opencl_->name()) {
+    MakeRoomForDrivers();
+    opencl::FindDevice(options.device);
+  } else if (!options.device.empty() && !options.name.empty()) {
+    throw InputError("--device: the " + options.name + " backend has none");
+  }
+#endif
   if (options.threads == 1) return;
   threaded_ = MakeSimdBackend(options.threads);
   std::replace(all_.begin(), all_.end(), &SimdBackend(), threaded_.get());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// --backend and --threads: how the commands compute.
+/// --backend, --threads and --device: how the commands compute.
 #ifndef HEADLENS_NATIVE_CLI_BACKENDS_H_
 #define HEADLENS_NATIVE_CLI_BACKENDS_H_
 
@@ -16,14 +16,19 @@ namespace headlens::cli {
 struct BackendOptions {
   std::string name = "simd";
   int threads = 1;
+  std::string device = "";
 };
 
-/// "--backend NAME", one of the library's backends, and "--threads N".
+/// "--backend NAME", one of those that this build has, "--threads N" and "--device WHICH".
 void AddBackendOptions(CLI::App& command, BackendOptions& options);
 
-/// The library's backends, of which "simd" has the threads that were asked for.
+/// Names of the backends that this build has.
+std::vector<std::string> BackendNames();
+
+/// Those backends, of which "simd" has the threads and "opencl" the device that were asked for.
 class BackendSet {
  public:
+  /// Throws Error when "opencl" is asked for and its device is not there; else no device is touched.
   explicit BackendSet(const BackendOptions& options);
 
   std::span<const Backend* const> all() const { return all_; }
@@ -32,7 +37,7 @@ class BackendSet {
 
  private:
   const BackendOptions options_;
-  std::unique_ptr<const Backend> threaded_;
+  std::unique_ptr<const Backend> threaded_, opencl_;
   std::vector<const Backend*> all_;
 };
 

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /// headlens: multi-head attention over files, maps of a model's heads, and a benchmark.
-#include <sys/resource.h>
-#include <unistd.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <cctype>
 #include <exception>
 #include <iostream>
@@ -13,37 +7,13 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/memory.h"
 #include "headlens/backend.h"
 #include "headlens/error.h"
 #include "headlens/version.h"
 
 namespace headlens::cli {
-
 namespace {
-
-/// Results are allocated for each call: memory that was freed is kept for the next, or every page of it would be
-/// fetched from the system and cleared again, a quarter of the time of a layer with maps of 50 MB.
-void KeepFreedMemory() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-#endif
-}
-
-/// A small file can ask for maps of any size. What exceeds this machine's memory then fails as an allocation, with a
-/// message, and ends no other program. Not under AddressSanitizer, which reserves more addresses than there are.
-void LimitMemory() {
-#if !defined(__SANITIZE_ADDRESS__)
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0) return;
-  const rlim_t memory = static_cast<rlim_t>(pages) * static_cast<rlim_t>(page);
-  if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= memory) return;
-  limit.rlim_cur = memory;
-  setrlimit(RLIMIT_AS, &limit);
-#endif
-}
 
 /// The message, whatever names from files it holds, as one line without control characters.
 int Report(const std::string& message, ExitStatus status) {

@@ -169,7 +169,7 @@ TEST_CASE("plain attention against Eigen") {
   Matrix weights = (scores.colwise() - scores.rowwise().maxCoeff()).array().exp().matrix();
   weights = weights.array().colwise() / weights.rowwise().sum().array();
   const FloatMatrix expected = (weights * map(v, 37, 11)).cast<float>();
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     CAPTURE(backend->name());
     Tensor output({1, 1, 19, 11});
     AttentionResults results;
@@ -198,7 +198,7 @@ TEST_CASE("rows sum to 1 or, fully masked, to 0; masked cells are exactly 0") {
   for (int round = 0; round < 60; ++round) {
     RandomProblem r = MakeProblem(random);
     r.problem.fully_masked = FullyMasked::kZero;
-    for (const Backend* backend : Backends()) {
+    for (const Backend* backend : TestBackends()) {
       const Solved solved(*backend, r.problem);
       for (Index b = 0; b < r.batch(); ++b)
         for (Index h = 0; h < r.heads(); ++h)
@@ -225,7 +225,7 @@ TEST_CASE("a NaN or infinity behind a mask reaches nothing") {
   for (int round = 0; round < 80; ++round) {
     RandomProblem r = MakeProblem(random);
     r.problem.fully_masked = FullyMasked::kZero;
-    for (const Backend* backend : Backends()) {
+    for (const Backend* backend : TestBackends()) {
       const Solved clean(*backend, r.problem);
       const Tensor k = r.k.Clone(), v = r.v.Clone();
       // Spoil each key that no query of its heads may look at.
@@ -253,7 +253,7 @@ TEST_CASE("a NaN or infinity behind a mask reaches nothing") {
 
 TEST_CASE("additive −∞ equals a boolean mask") {
   Random random(8);
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     RandomProblem r = MakeProblem(random);
     r.problem.mask = {};
     std::vector<std::uint8_t> keep(static_cast<std::size_t>(r.queries() * r.keys()));
@@ -280,7 +280,7 @@ TEST_CASE("additive −∞ equals a boolean mask") {
 
 TEST_CASE("order-blind: permuting the keys and values changes nothing; a strip of a causal map is the same rows") {
   Random random(10);
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     const Index length = 33, width = 12;
     const Tensor q = random.NormalTensor({1, 1, length, width}), k = random.NormalTensor({1, 1, length, width}),
                  v = random.NormalTensor({1, 1, length, width});
@@ -322,7 +322,7 @@ TEST_CASE("dropout: seeded, the same on every backend, at its rate, and scaled")
   problem.dropout_p = 0.3;
   problem.seed = 42;
   std::vector<Tensor> kept;
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     Tensor dropped({2, 4, 50, 60}), weights({2, 4, 50, 60});
     AttentionResults results;
     results.dropped_weights = dropped.view<4>();
@@ -338,7 +338,8 @@ TEST_CASE("dropout: seeded, the same on every backend, at its rate, and scaled")
     CHECK(std::abs(rate - 0.3) < 5 * std::sqrt(0.3 * 0.7 / static_cast<double>(dropped.size())));
     kept.push_back(std::move(dropped));
   }
-  for (Index i = 0; i < kept[0].size(); ++i) CHECK((kept[0].data()[i] == 0.0f) == (kept[1].data()[i] == 0.0f));
+  for (const Tensor& other : kept)
+    for (Index i = 0; i < other.size(); ++i) CHECK((other.data()[i] == 0.0f) == (kept[0].data()[i] == 0.0f));
   problem.seed = 43;
   Tensor other({2, 4, 50, 60});
   AttentionResults results;
@@ -368,7 +369,7 @@ TEST_CASE("a layer takes and gives [B, T, D] and [T, B, D] memory, in any mixtur
   const View<float, 3> turned{step_first.data(), {batch, length, width}, {width, batch * width, 1}};
   for (Index b = 0; b < batch; ++b)
     for (Index t = 0; t < length; ++t) std::copy_n(plain.at(b, t), width, turned.at(b, t));
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     CAPTURE(backend->name());
     MultiheadConfig config;
     config.embed_dim = width;
@@ -398,7 +399,7 @@ TEST_CASE("a layer takes and gives [B, T, D] and [T, B, D] memory, in any mixtur
 }
 
 TEST_CASE("degenerate sizes: no queries, no keys, no batch") {
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     for (const auto& [batch, queries, keys] : {std::tuple<Index, Index, Index>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}}) {
       const Tensor q({batch, 2, queries, 4}), k({batch, 2, keys, 4});
       std::fill_n(q.data(), q.size(), 1.0f);
@@ -420,7 +421,7 @@ TEST_CASE("every rule about sizes has its own message, and both shapes are named
     AttentionResults results;
     spoil(problem, results);
     std::string first;
-    for (const Backend* backend : Backends()) {
+    for (const Backend* backend : TestBackends()) {
       try {
         backend->Attention(problem, results);
         FAIL("no Error was thrown");

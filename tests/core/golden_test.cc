@@ -33,7 +33,7 @@ void CheckCase(const std::string& path, const char* run_options, double factor) 
   const std::vector<std::byte> file = ReadFile(path);
   const double score_norm = ScoreNorm(file);
   const Safetensors tensors(file);
-  Problem problem = ReadCase(file);
+  Problem problem = ReadCase(file, TestBackends());
   const Results results = problem.Run(run_options);
   int compared = 0;
   for (const auto& [name, raw] : tensors.tensors()) {
@@ -65,6 +65,14 @@ TEST_CASE("golden cases, SIMD backend on every target") {
     }
   });
 }
+
+#if HEADLENS_OPENCL
+TEST_CASE("golden cases, OpenCL backend") {
+  for (const std::string& path : GoldenCases()) {
+    CHECK_NOTHROW_MESSAGE(CheckCase(path, R"({"backend": "opencl"})", 16), path);
+  }
+}
+#endif
 
 std::vector<std::byte> BytesOf(const Results& results) {
   std::vector<std::byte> all;

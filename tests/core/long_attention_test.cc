@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Problems of several blocks of rows and keys: against the fp64 reference, on every target, with and without maps, and
-/// with any number of threads.
+/// Problems of several blocks of rows and keys: against the fp64 reference, on every backend, with and without maps,
+/// and with any number of threads.
 #include <cmath>
 
 #include "headlens/attention.h"
@@ -90,12 +90,12 @@ void ForEachProblem(const F& test) {
     }
 }
 
-TEST_CASE("long rows: SIMD agrees with the fp64 reference, with and without maps") {
+TEST_CASE("long rows: every backend agrees with the fp64 reference, with and without maps") {
   ForEachProblem([](const RandomProblem& r) {
     const double tolerance = ToleranceOf(r);
     for (const Maps maps : {Maps::kNone, Maps::kAll, Maps::kMean}) {
       const Wanted expected = Solve(ReferenceBackend(), r.problem, maps);
-      ForEachTarget([&] { CheckSame(Solve(SimdBackend(), r.problem, maps), expected, tolerance); });
+      ForEachBackend([&](const Backend& backend) { CheckSame(Solve(backend, r.problem, maps), expected, tolerance); });
     }
   });
 }
@@ -123,7 +123,7 @@ TEST_CASE("any number of threads gives the same bits") {
 TEST_CASE("long rows: a NaN or an infinity reaches the rows that see it, and no others") {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const float kNan = std::numeric_limits<float>::quiet_NaN();
-  ForEachTarget([&] {
+  ForEachBackend([&](const Backend& backend) {
     for (const float bad : {kNan, kInf, -kInf})
       for (const bool in_value : {false, true}) {
         CAPTURE(bad);
@@ -131,9 +131,9 @@ TEST_CASE("long rows: a NaN or an infinity reaches the rows that see it, and no 
         Random random(31);
         RandomProblem r = PlainProblem(random, {1, 1, 1, 400, 400, 16, 16});
         r.problem.mask.causal = true;
-        const Wanted clean = Solve(SimdBackend(), r.problem, Maps::kNone);
+        const Wanted clean = Solve(backend, r.problem, Maps::kNone);
         (in_value ? r.v : r.k).values()[350 * 16 + 5] = bad;
-        const Wanted got = Solve(SimdBackend(), r.problem, Maps::kNone);
+        const Wanted got = Solve(backend, r.problem, Maps::kNone);
         const Wanted expected = Solve(ReferenceBackend(), r.problem, Maps::kNone);
         CheckClose("rows before", got.output.values().first(350 * 16), clean.output.values().first(350 * 16),
                    ToleranceOf(r));

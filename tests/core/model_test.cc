@@ -106,7 +106,7 @@ TEST_CASE("every family gives PyTorch's maps, streams and logits") {
   for (const std::string& name : GoldenModels()) {
     CAPTURE(name);
     const Golden golden(GoldenFolder(name) + "/expected.safetensors");
-    CheckAgainst(golden, LoadFolder(GoldenFolder(name), ReferenceBackend()));
+    for (const Backend* backend : TestBackends()) CheckAgainst(golden, LoadFolder(GoldenFolder(name), *backend));
     ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
   }
 }

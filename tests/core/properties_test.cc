@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What holds for any attention, on random problems with any of the options: both backends against plain attention,
+/// What holds for any attention, on random problems with any of the options: every backend against plain attention,
 /// and problems against others that must have the same answer.
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,6 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
-
-/// Both backends, the SIMD one on every target.
-void ForEachBackend(const std::function<void(const Backend&)>& test) {
-  test(ReferenceBackend());
-  ForEachTarget([&] { test(SimdBackend()); });
-}
 
 AllResults Solve(const Backend& backend, const AttentionProblem& problem) {
   AllResults results(problem);

@@ -9,8 +9,21 @@
 
 #include "headlens/checkpoint.h"
 #include "hwy/targets.h"
+#if HEADLENS_OPENCL
+#include "opencl/opencl.h"
+#endif
 
 namespace headlens::testing {
+
+std::span<const Backend* const> TestBackends() {
+#if HEADLENS_OPENCL
+  static const std::unique_ptr<const Backend> kOpenCl = opencl::MakeBackend({});
+  static const std::array kBackends = {&SimdBackend(), &ReferenceBackend(), kOpenCl.get()};
+  return kBackends;
+#else
+  return Backends();
+#endif
+}
 
 void ForEachTarget(const std::function<void()>& test) {
   int ran = 0;
@@ -24,6 +37,12 @@ void ForEachTarget(const std::function<void()>& test) {
   }
   hwy::SetSupportedTargetsForTest(0);
   CHECK(ran > 0);
+}
+
+void ForEachBackend(const std::function<void(const Backend&)>& test) {
+  for (const Backend* backend : TestBackends())
+    if (backend != &SimdBackend()) test(*backend);
+  ForEachTarget([&] { test(SimdBackend()); });
 }
 
 std::vector<std::byte> ReadFile(const std::string& path) {

@@ -20,8 +20,14 @@ namespace headlens::testing {
 
 inline constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
+/// Every backend of this build: the library's, and the OpenCL one, which fails the test when there is no device.
+std::span<const Backend* const> TestBackends();
+
 /// Calls `test` once for each SIMD target that is compiled in and that this machine runs; doctest names it in failures.
 void ForEachTarget(const std::function<void()>& test);
+
+/// Calls `test` with each of TestBackends, the SIMD one on every target.
+void ForEachBackend(const std::function<void(const Backend&)>& test);
 
 std::vector<std::byte> ReadFile(const std::string& path);
 /// Paths of the golden cases, sorted; fails the test when there are none.

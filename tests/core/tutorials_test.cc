@@ -243,7 +243,7 @@ TEST_CASE(
     std::memcpy(repeated[i].data(), ids.data + i * repeated[i].size() * 4, repeated[i].size() * 4);
   // <s>The cat sat on the mat because it was tired.
   const std::vector<std::int32_t> sentence = {0, 294, 907, 1007, 320, 261, 685, 390, 332, 305, 1117, 14};
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     const Model model(text, state, *backend);
     const std::vector<double> looks_back =
                                   Scores(model, repeated, 0, 2, {"previous", "induction", "entropy_normalized"}),
@@ -289,7 +289,7 @@ TEST_CASE("T3.1: PyTorch's seed 123, the printed weights") {
 }
 
 TEST_CASE("T3.2: the worked numbers") {
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     const std::vector<float> soft = Softmax(*backend, {2, 1, 0});
     const double rounded[] = {0.67, 0.24, 0.09};
     for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(soft[i] - rounded[i]) <= 0.005 + 1e-6);
@@ -360,7 +360,7 @@ TEST_CASE("T3.4: the heatmap, a row for each query, a column for each key, and i
 
 TEST_CASE("T4.2: splitting and merging heads by strides gives the numbers of the fused path") {
   const std::vector<std::byte> file = Case("t4_2_split_and_merge");
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     const Results results = ReadCase(file).Run();
     // [B, T, D] as a from-scratch layer has them before the split: heads side by side.
     const auto joined = [&](const char* name) {
@@ -393,7 +393,7 @@ TEST_CASE("T4.2: the feed-forward block by itself, and within a layer whose atte
                norm_bias = ToFloat(tensors.Find("norm2.bias").value());
   const Tensor expected = ToFloat(tensors.Find("expected.output").value());
   const Index rows = src.size() / 12;
-  for (const Backend* backend : Backends()) {
+  for (const Backend* backend : TestBackends()) {
     const FeedForward block(state, 12, 20, Activation::kRelu, true, *backend);
     const Tensor normal({rows, 12}), out({rows, 12});
     const View<const float, 2> x = DenseView<const float, 2>(src.data(), {rows, 12});

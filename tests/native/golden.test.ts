@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Every golden case of PyTorch's (tests/golden/make.py) through `headlens attend`, on both backends. */
+/** Every golden case of PyTorch's (tests/golden/make.py) through `headlens attend`, on every backend. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
@@ -36,7 +36,7 @@ function scoresOf({ metadata, tensors }: Safetensors): number {
  * Roundings of the largest result that a backend may be away, times 1 + the largest score: a score s is known to within ε·|s|, and its
  * exponential to within exp(ε·|s|) − 1 of itself; what is made of weights inherits that.
  */
-const kFactors = { reference: 4, simd: 16 } as const;
+const kFactors = { reference: 4, simd: 16, opencl: 16 } as const;
 
 describe("golden cases", () => {
   test.each(goldenCases())("%s", (name) => {

@@ -40,7 +40,7 @@ describe("weights", () => {
   // Each layer rounds the residual stream anew; what it rounds is as large as the stream.
   const kTolerance = 4 * kEpsilon * maxNorm(tensorOf(golden, "hidden").data);
 
-  test.each(["simd", "reference"])("as JSON, they are PyTorch's (%s)", (backend) => {
+  test.each(["simd", "reference", "opencl"])("as JSON, they are PyTorch's (%s)", (backend) => {
     const maps = json("--backend", backend);
     expect(maps).toMatchObject({ tokens: ids, layers: [0, 1, 2, 3], causal: true });
     expect(maps.heads).toEqual([...Array(heads).keys()]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The program itself: help, version, usage, info and bench. */
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { kRoot } from "../compare.js";
 import { fails, headlens, succeeds } from "./support.js";
 
@@ -34,6 +34,9 @@ test.each([
   [["bench", "--threads", "0"], /--threads/],
   [["bench", "--threads", "2", "--backend", "reference"], /--threads: the reference backend works on one thread/],
   [["attend", "a", "--out", "c", "--threads", "1000"], /--threads/],
+  [["bench", "--threads", "2", "--backend", "opencl"], /--threads: the opencl backend works on one thread/],
+  [["bench", "--device", "0"], /--device: the simd backend has none/],
+  [["attend", "a", "--out", "c", "--backend", "opencl", "--device", "abacus"], /device is "abacus", expected the number or a part of the name of one of: 0 /],
   [["info", "--frobnicate"], /--frobnicate/],
 ] as const)("wrong usage %j: exit status 2 and one line", (args, message) => {
   fails(args, 2, message);
@@ -44,19 +47,44 @@ interface Info {
   simd_target: string;
   simd_targets: { name: string; available: boolean }[];
   backends: string[];
-  opencl: null;
+  opencl: { devices: Record<"name" | "vendor" | "platform" | "driver" | "version" | "type", string>[] };
 }
 
 test("info says what is there, as text and as JSON", () => {
   const info = JSON.parse(succeeds(["info", "--json"])) as Info;
-  expect(info).toMatchObject({ version, backends: ["simd", "reference"], opencl: null });
+  expect(info).toMatchObject({ version, backends: ["simd", "reference", "opencl"] });
+  expect(info.opencl.devices.length).toBeGreaterThan(0);
+  for (const device of info.opencl.devices) {
+    expect(device).toMatchObject({
+      version: expect.stringContaining("OpenCL") as string, extensions: expect.any(Array) as string[],
+      global_memory: expect.any(Number) as number, local_memory: expect.any(Number) as number,
+      largest_allocation: expect.any(Number) as number, work_group_size: expect.any(Number) as number,
+    });
+  }
   // The best that the machine has is the one that is used.
   expect(info.simd_targets.find(({ available }) => available)?.name).toBe(info.simd_target);
   expect(new Set(info.simd_targets.map(({ name }) => name)).size).toBe(info.simd_targets.length);
   const text = succeeds(["info"]);
   expect(text).toContain(`headlens ${version}\n`);
   expect(text).toContain(`${info.simd_target} (chosen)`);
-  expect(text).toContain("OpenCL: not in this build\n");
+  for (const [i, { name, type }] of info.opencl.devices.entries()) expect(text).toContain(`\n  ${i} ${name}: ${type} of `);
+});
+
+describe("without an OpenCL device", () => {
+  const how = { env: { OCL_ICD_VENDORS: "/nowhere" } };
+  const path = `${kRoot}tests/golden/cases/sdpa_plain.safetensors`;
+
+  test("the backend says so in one line, and all else works", () => {
+    fails(["attend", path, "--out", "/dev/null", "--backend", "opencl"], 2, /^headlens: there is no OpenCL device on this machine/, how);
+    succeeds(["attend", path, "--out", "/dev/null"], how);
+    expect(succeeds(["info"], how)).toContain("OpenCL: no device on this machine\n");
+  });
+
+  test("one that HEADLENS_OPENCL_DEVICE does not find is an error, too", () => {
+    const named = { env: { HEADLENS_OPENCL_DEVICE: "abacus" } };
+    fails(["attend", path, "--out", "/dev/null", "--backend", "opencl"], 2, /^headlens: HEADLENS_OPENCL_DEVICE is "abacus", expected/, named);
+    succeeds(["attend", path, "--out", "/dev/null", "--backend", "opencl", "--device", "0"], named);
+  });
 });
 
 interface Workloads {

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Attention on a device: how a problem is cut into heads and blocks of rows that its memory holds, and the two ways of
+/// computing these. Cells in memory do all that a problem can ask for; the online softmax does without them.
+#include "opencl/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "attention_run.h"
+#include "masks/mask_set.h"
+#include "opencl/matrix.h"
+#include "philox.h"
+#include "positions/bias_table.h"
+#include "simd/online_rows.h"
+
+namespace headlens::opencl {
+namespace {
+
+/// As kernels/problem.cl has it.
+struct DeviceProblem {
+  cl_long keys, maskable, queries, first, rows;
+  cl_long own_shift;
+  cl_long window_left, window_right, dilation, top_k;
+  cl_long heads;
+  cl_long boolean[3], additive[3];
+  cl_ulong seed;
+  cl_uint highest_dropped;
+  cl_int drops, boolean_keeps, causal, cap_after_bias, spreads, marks_hidden, fully_masked;
+  cl_float scale, softcap, temperature, sigmoid_bias, keep_factor;
+};
+static_assert(sizeof(DeviceProblem) == 18 * 8 + 14 * 4);  // the last four bytes pad
+
+/// As kernels/online.cl has them.
+constexpr Index kTileRows = 64, kTileKeys = 32, kTileDepth = 16, kOnlineItems = 256;
+
+/// The values' width and the heads' that the online softmax is built for; 0 where it does not fit the device.
+Index OnlineWidth(const Session& session, const AttentionProblem& p) {
+  const Index wanted = std::max(p.q.shape[3], p.v.shape[3]);
+  for (const Index width : {32, 64, 128}) {
+    const Index floats = kTileDepth * (kTileRows + 1 + kTileKeys + 1) + kTileRows * (kTileKeys + 1) +
+                         kTileKeys * width + kTileRows * (kOnlineItems / kTileRows + 3);
+    const bool fits = floats * static_cast<Index>(sizeof(float)) <= session.local_memory();
+    if (width >= wanted) return fits && session.group_items() >= kOnlineItems ? width : 0;
+  }
+  return 0;
+}
+
+/// A copy of [rows, columns] elements of `view` without its strides.
+template <class T>
+std::vector<T> Dense(const View<const T, 2>& view) {
+  std::vector<T> dense;
+  dense.reserve(static_cast<std::size_t>(ElementCount({view.shape[0], view.shape[1]})));
+  for (Index i = 0; i < view.shape[0]; ++i)
+    for (Index j = 0; j < view.shape[1]; ++j) dense.push_back(view(i, j));
+  return dense;
+}
+
+class AttentionRun {
+ public:
+  AttentionRun(Session& session, const AttentionProblem& problem, const AttentionResults& results)
+      : session_(session),
+        p_(problem),
+        r_(results),
+        masks_(problem),
+        biases_(problem),
+        keys_(problem.k.shape[2]),
+        groups_(problem.k.shape[1]),
+        group_heads_(problem.q.shape[1] / groups_),
+        value_width_(results.output ? problem.v.shape[3] : 0),
+        suits_online_(value_width_ > 0 && simd::OnlineRows::Suits(problem, results)) {
+    if (suits_online_) online_width_ = OnlineWidth(session, problem);
+    UploadWhole();
+  }
+
+  void Run() {
+    const Index all = p_.q.shape[0] * groups_, together = GroupsTogether();
+    for (Index first = 0; first < all; first += together) RunGroups(first, std::min(all, first + together));
+  }
+
+ private:
+  /// A head of a batch, and which of the uploaded keys and values are its.
+  struct Head {
+    cl_long b, h, slot;
+  };
+
+  /// A tensor of cells with its strides by head, row and key; 0 where it is the same for all.
+  struct Cells {
+    cl::Buffer buffer;
+    std::array<Index, 3> strides{};
+  };
+
+  /// Queries [first, first + count) of all heads that are worked on.
+  struct Rows {
+    Index first, count;
+  };
+
+  template <class T>
+  cl::Buffer UploadDense(const View<const T, 2>& view) {
+    return view ? session_.Upload(std::span<const T>(Dense(view))) : cl::Buffer();
+  }
+
+  /// Tensors of a number for each query or key.
+  void UploadWhole() {
+    const Mask& mask = p_.mask;
+    padding_ = UploadDense(mask.key_padding);
+    lengths_ = UploadDense(mask.valid_lens);
+    global_tokens_ = UploadDense(mask.global_tokens);
+    query_documents_ = UploadDense(mask.query_documents);
+    key_documents_ = UploadDense(mask.key_documents);
+    const auto as_row = [](const auto& v) {
+      return View<std::remove_pointer_t<decltype(v.data)>, 2>{v.data, {1, v.shape[0]}, {0, v.strides[0]}};
+    };
+    if (mask.prefix_lens) prefixes_ = UploadDense(as_row(mask.prefix_lens));
+    if (p_.normalizer.sinks) sinks_ = UploadDense(as_row(p_.normalizer.sinks));
+  }
+
+  /// How many tensors of cells a block has on the device.
+  Index CellTensors() const {
+    const View<float, 4>* const stages[] = {&r_.scaled_scores, &r_.capped_scores, &r_.biased_scores, &r_.masked_scores,
+                                            &r_.dropout_mask};
+    return 2 + std::count_if(std::begin(stages), std::end(stages), [](const auto* view) { return bool{*view}; });
+  }
+
+  Index RowBytes() const { return keys_ * CellTensors() * static_cast<Index>(sizeof(float)); }
+
+  /// How many key/value heads are on the device at a time: all of one sequence where its weights are averaged.
+  Index GroupsTogether() const {
+    if (r_.mean_weights) return groups_;
+    const Index key_bytes = keys_ * (p_.k.shape[3] + value_width_) * static_cast<Index>(sizeof(float));
+    return std::max<Index>(session_.step_memory() / std::max(key_bytes, group_heads_ * RowBytes()), 1);
+  }
+
+  /// Key/value heads [first, end), counted through the batch.
+  void RunGroups(Index first, Index end) {
+    heads_.clear();
+    for (Index i = first; i < end; ++i)
+      for (Index j = 0; j < group_heads_; ++j) {
+        const Index g = i % groups_;
+        const Index h = p_.gqa_order == GqaOrder::kBlock ? g * group_heads_ + j : j * groups_ + g;
+        heads_.push_back({i / groups_, h, i - first});
+      }
+    head_table_ = session_.Upload(std::span<const Head>(heads_));
+    UploadKeys(first, end);
+    UploadBiases();
+    UploadHeadMask();
+    const Index queries = p_.q.shape[2], most = MostRows();
+    for (Index t = 0; t < queries; t += most) {
+      const Rows rows{t, std::min(most, queries - t)};
+      if (online_width_ == 0 || !values_finite_ || !RunOnline(rows)) RunCells(rows);
+    }
+  }
+
+  /// Rows of a block: as many as the memory for a step holds, of cells or of what else belongs to a row.
+  Index MostRows() const {
+    const bool no_cells = online_width_ > 0 && values_finite_ && !p_.mask.boolean && !p_.mask.additive;
+    const Index others = (p_.q.shape[3] + value_width_) * static_cast<Index>(sizeof(float));
+    const Index row = static_cast<Index>(heads_.size()) * (others + (no_cells ? 0 : RowBytes()));
+    return std::max<Index>(session_.step_memory() / row, 1);
+  }
+
+  /// Dense rows of a view [B, G, n, width] for each slot or head, as `of` says where they begin.
+  template <class Begin>
+  std::vector<float> Gather(Index count, Index rows, Index width, Index stride, const Begin& begin) const {
+    std::vector<float> all(static_cast<std::size_t>(ElementCount({count, rows, width})));
+    float* to = all.data();
+    for (Index i = 0; i < count; ++i) {
+      const float* from = begin(i);
+      for (Index row = 0; row < rows; ++row, to += width) std::copy_n(from + row * stride, width, to);
+    }
+    return all;
+  }
+
+  void UploadKeys(Index first, Index end) {
+    const auto of = [&](const View<const float, 4>& view) {
+      return Gather(end - first, keys_, view.shape[3], view.strides[2],
+                    [&](Index i) { return view.at((first + i) / groups_, (first + i) % groups_); });
+    };
+    k_ = session_.Upload(std::span<const float>(of(p_.k)));
+    if (value_width_ == 0) return;
+    const std::vector<float> values = of(p_.v);
+    values_finite_ = std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+    v_ = session_.Upload(std::span<const float>(values));
+  }
+
+  cl::Buffer UploadQueries(const Rows& rows) {
+    const auto begin = [&](Index z) {
+      const Head& head = heads_[static_cast<std::size_t>(z)];
+      return p_.q.at(head.b, head.h, rows.first);
+    };
+    return session_.Upload(std::span<const float>(
+        Gather(static_cast<Index>(heads_.size()), rows.count, p_.q.shape[3], p_.q.strides[2], begin)));
+  }
+
+  /// By distance, for each head that is worked on.
+  void UploadBiases() {
+    if (biases_.empty()) return;
+    const Index queries = p_.q.shape[2], count = queries + MaskableKeys(p_);
+    std::vector<float> all;
+    all.reserve(static_cast<std::size_t>(ElementCount({static_cast<Index>(heads_.size()), count})));
+    for (const Head& head : heads_) {
+      biases_.Prepare(head.h);
+      const float* from = biases_.Row(queries - 1);
+      all.insert(all.end(), from, from + count);
+    }
+    bias_table_ = session_.Upload(std::span<const float>(all));
+  }
+
+  void UploadHeadMask() {
+    if (!p_.head_mask) return;
+    std::vector<float> factors;
+    for (const Head& head : heads_) factors.push_back(p_.head_mask(head.b, head.h));
+    head_mask_ = session_.Upload(std::span<const float>(factors));
+  }
+
+  /// The part of a mask that the rows look at, without the dimensions that it is broadcast over.
+  template <class T>
+  Cells UploadCells(const View<const T, 4>& view, const Rows& rows) {
+    if (!view) return {};
+    const bool by_head = view.strides[0] != 0 || view.strides[1] != 0;
+    const Index heads = by_head ? static_cast<Index>(heads_.size()) : 1;
+    const Index count = view.strides[2] != 0 ? rows.count : 1, keys = view.strides[3] != 0 ? view.shape[3] : 1;
+    std::vector<T> dense(static_cast<std::size_t>(ElementCount({heads, count, keys})));
+    T* to = dense.data();
+    for (Index z = 0; z < heads; ++z) {
+      const Head& head = heads_[static_cast<std::size_t>(z)];
+      for (Index i = 0; i < count; ++i)
+        for (Index s = 0; s < keys; ++s) *to++ = view(head.b, head.h, rows.first + i, s);
+    }
+    return {session_.Upload(std::span<const T>(dense)),
+            {by_head ? count * keys : 0, view.strides[2] != 0 ? keys : 0, view.strides[3] != 0 ? 1 : 0}};
+  }
+
+  DeviceProblem Describe(const Rows& rows, const Cells& boolean, const Cells& additive) const {
+    const Mask& mask = p_.mask;
+    DeviceProblem d{};
+    d.keys = keys_;
+    d.maskable = MaskableKeys(p_);
+    d.queries = p_.q.shape[2];
+    d.first = rows.first;
+    d.rows = rows.count;
+    d.own_shift = QueryPosition(p_, 0) - p_.key_offset;
+    d.window_left = mask.window_left;
+    d.window_right = mask.window_right;
+    d.dilation = mask.dilation;
+    d.top_k = p_.normalizer.top_k;
+    d.heads = p_.q.shape[1];
+    std::copy_n(boolean.strides.begin(), 3, d.boolean);
+    std::copy_n(additive.strides.begin(), 3, d.additive);
+    d.seed = p_.seed;
+    d.drops = p_.dropout_p > 0.0;
+    if (d.drops) d.highest_dropped = HighestDropped(p_.dropout_p);
+    d.boolean_keeps = mask.boolean_keeps;
+    d.causal = mask.causal;
+    d.cap_after_bias = p_.softcap_order == SoftcapOrder::kAfterBias;
+    d.spreads = p_.masked_nan == MaskedNan::kSpreads;
+    d.marks_hidden = !values_finite_;
+    d.fully_masked = static_cast<cl_int>(p_.fully_masked);
+    d.scale = p_.scale;
+    d.softcap = p_.softcap;
+    d.temperature = p_.normalizer.temperature;
+    d.sigmoid_bias = p_.normalizer.sigmoid_bias;
+    d.keep_factor = p_.dropout_p < 1.0 ? static_cast<float>(1.0 / (1.0 - p_.dropout_p)) : 0.0f;
+    return d;
+  }
+
+  /// Launches a kernel of attention: what all of them take comes first.
+  template <class... Args>
+  void LaunchOn(const Rows& rows, const Source& source, const std::string& options, const char* kernel,
+                const Grid& grid, const Args&... args) {
+    const Cells boolean = UploadCells(p_.mask.boolean, rows), additive = UploadCells(p_.mask.additive, rows);
+    const DeviceProblem problem = Describe(rows, boolean, additive);
+    session_.Launch(source, options, kernel, grid, session_.Upload(std::span(&problem, 1)), head_table_, boolean.buffer,
+                    additive.buffer, padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_,
+                    bias_table_, sinks_, head_mask_, args...);
+  }
+
+  /// False if something is infinite or NaN: then the rows are still to be computed.
+  bool RunOnline(const Rows& rows) {
+    const auto heads = static_cast<Index>(heads_.size());
+    const Index tiles = (rows.count + kTileRows - 1) / kTileRows;
+    const cl::Buffer q = UploadQueries(rows), ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles))),
+                     output = session_.Allocate<float>(heads * rows.count * value_width_);
+    const cl_uint none = 0;
+    const cl::Buffer unusual = session_.Upload(std::span(&none, 1));
+    const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
+    LaunchOn(rows, kOnlineSource, "-D WIDTH=" + std::to_string(online_width_), "AttendOnline",
+             {{tiles * 16, heads * 16, 1}, {16, 16, 1}}, q, k_, v_, ranges, cl_long{p_.q.shape[3]},
+             cl_long{value_width_}, output, lse, unusual);
+    cl_uint found = 0;
+    session_.DownloadBytes(unusual, 0, sizeof found, &found);
+    if (found != 0) return false;
+    Store(output, rows, value_width_, r_.output);
+    if (r_.lse) StoreLse(lse, rows);
+    return true;
+  }
+
+  /// [B, tiles, 2]: the keys that some row of each tile may look at.
+  std::vector<cl_long> Ranges(const Rows& rows, Index tiles) const {
+    std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 2));
+    Index last = -1;
+    for (const Head& head : heads_) {
+      if (head.b == last) continue;
+      last = head.b;
+      for (Index t = 0; t < rows.count; ++t) {
+        cl_long* range = ranges.data() + (head.b * tiles + t / kTileRows) * 2;
+        const KeyRange all = simd::Union({range[0], range[1]}, masks_.Range(head.b, rows.first + t));
+        range[0] = all.begin;
+        range[1] = all.end;
+      }
+    }
+    return ranges;
+  }
+
+  void RunCells(const Rows& rows) {
+    const Index heads = static_cast<Index>(heads_.size());
+    const Index most = std::max<Index>(session_.step_memory() / (heads * RowBytes()), 1);
+    for (Index t = 0; t < rows.count; t += most) RunBlock({rows.first + t, std::min(most, rows.count - t)});
+  }
+
+  std::string RowOptions(NormalizerKind kind) const {
+    return GroupOption(session_) + "-D NORMALIZER=" + std::to_string(static_cast<int>(kind));
+  }
+
+  /// All stages of the rows' cells.
+  void RunBlock(const Rows& rows) {
+    const auto heads = static_cast<Index>(heads_.size());
+    const Index items = GroupItems(session_), count = heads * rows.count * keys_;
+    const auto stage = [&](bool wanted) { return wanted ? session_.Allocate<float>(count) : cl::Buffer(); };
+    const cl::Buffer q = UploadQueries(rows), cells = stage(true);
+    Multiply(session_, {.a = q,
+                        .b = k_,
+                        .c = cells,
+                        .m = rows.count,
+                        .n = keys_,
+                        .k = p_.q.shape[3],
+                        .b_columns = true,
+                        .heads = heads,
+                        .head_table = head_table_});
+    Store(cells, rows, keys_, r_.scores);
+    const bool drops = p_.dropout_p > 0.0 || p_.head_mask || !values_finite_;
+    const cl::Buffer scaled = stage(bool{r_.scaled_scores}), capped = stage(bool{r_.capped_scores}),
+                     biased = stage(bool{r_.biased_scores}), masked = stage(bool{r_.masked_scores}),
+                     dropout_mask = stage(bool{r_.dropout_mask}),
+                     dropped = stage(r_.dropped_weights || (value_width_ > 0 && drops));
+    const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
+    LaunchOn(rows, kRowsSource, RowOptions(p_.normalizer.kind), "NormalizeRows",
+             {{rows.count * items, heads, 1}, {items, 1, 1}}, cells, scaled, capped, biased, masked, dropout_mask,
+             dropped, lse);
+    Store(scaled, rows, keys_, r_.scaled_scores);
+    Store(capped, rows, keys_, r_.capped_scores);
+    Store(biased, rows, keys_, r_.biased_scores);
+    Store(masked, rows, keys_, r_.masked_scores);
+    Store(dropout_mask, rows, keys_, r_.dropout_mask);
+    Store(cells, rows, keys_, r_.weights);
+    Store(dropped, rows, keys_, r_.dropped_weights);
+    if (r_.dropped_weights && !values_finite_) ClearSigns(rows);
+    if (r_.lse) StoreLse(lse, rows);
+    if (r_.mean_weights) StoreMean(cells, rows);
+    if (value_width_ > 0) Blend(dropped() ? dropped : cells, rows);
+  }
+
+  void Blend(const cl::Buffer& weights, const Rows& rows) {
+    const auto heads = static_cast<Index>(heads_.size());
+    const Index count = heads * rows.count * value_width_;
+    const cl::Buffer output = session_.Allocate<float>(count);
+    if (values_finite_) {
+      Multiply(session_, {.a = weights,
+                          .b = v_,
+                          .c = output,
+                          .m = rows.count,
+                          .n = value_width_,
+                          .k = keys_,
+                          .heads = heads,
+                          .head_table = head_table_});
+    } else {
+      const Index items = GroupItems(session_);
+      session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "BlendVisible", {{count, 1, 1}, {items, 1, 1}},
+                      weights, v_, output, head_table_, cl_long{rows.count}, cl_long{value_width_}, cl_long{keys_},
+                      cl_long{count});
+    }
+    Store(output, rows, value_width_, r_.output);
+  }
+
+  /// Rows [heads, rows, width] to where the caller wants them, if at all.
+  void Store(const cl::Buffer& from, const Rows& rows, Index width, const View<float, 4>& to) {
+    if (!to) return;
+    for (std::size_t z = 0; z < heads_.size(); ++z)
+      session_.Download(from, static_cast<Index>(z) * rows.count, rows.count, width,
+                        to.at(heads_[z].b, heads_[z].h, rows.first), to.strides[2]);
+  }
+
+  void StoreLse(const cl::Buffer& from, const Rows& rows) {
+    std::vector<float> all(heads_.size() * static_cast<std::size_t>(rows.count));
+    session_.Download(from, 0, 1, static_cast<Index>(all.size()), all.data(), 0);
+    const float* next = all.data();
+    for (const Head& head : heads_)
+      for (Index i = 0; i < rows.count; ++i) r_.lse(head.b, head.h, rows.first + i) = *next++;
+  }
+
+  void StoreMean(const cl::Buffer& weights, const Rows& rows) {
+    const Index count = rows.count * keys_, items = GroupItems(session_);
+    const cl::Buffer mean = session_.Allocate<float>(count);
+    session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "AverageHeads", {{count, 1, 1}, {items, 1, 1}},
+                    weights, static_cast<cl_long>(heads_.size()), cl_long{count}, mean);
+    session_.Download(mean, 0, rows.count, keys_, r_.mean_weights.at(heads_[0].b, rows.first),
+                      r_.mean_weights.strides[1]);
+  }
+
+  /// −0 was a mark for the blend.
+  void ClearSigns(const Rows& rows) const {
+    for (const Head& head : heads_)
+      for (Index i = 0; i < rows.count; ++i) {
+        float* cells = r_.dropped_weights.at(head.b, head.h, rows.first + i);
+        for (Index s = 0; s < keys_; ++s) cells[s] += 0.0f;
+      }
+  }
+
+  Session& session_;
+  const AttentionProblem& p_;
+  const AttentionResults& r_;
+  MaskSet masks_;
+  BiasTable biases_;
+  Index keys_, groups_, group_heads_, value_width_;
+  bool suits_online_, values_finite_ = true;
+  Index online_width_ = 0;
+  cl::Buffer padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
+  // Of the key/value heads that are worked on.
+  std::vector<Head> heads_;
+  cl::Buffer head_table_, k_, v_, bias_table_, head_mask_;
+};
+
+}  // namespace
+
+void RunAttention(Session& session, const AttentionProblem& problem, const AttentionResults& results) {
+  const auto& [batch, heads, queries, width] = problem.q.shape;
+  // Without any cell there is nothing to compute, but there may be rows to fill.
+  if (batch == 0 || heads == 0 || queries == 0 || problem.k.shape[2] == 0)
+    return RunReferenceAttention(problem, results);
+  AttentionRun(session, problem, results).Run();
+}
+
+}  // namespace headlens::opencl

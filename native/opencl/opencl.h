@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The OpenCL backend: the same operations on any OpenCL 1.2 device.
+#ifndef HEADLENS_NATIVE_OPENCL_OPENCL_H_
+#define HEADLENS_NATIVE_OPENCL_OPENCL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlens/backend.h"
+
+namespace headlens::opencl {
+
+/// What a device says of itself. Memory in bytes.
+struct DeviceInfo {
+  std::string name, vendor, platform, driver, version;
+  std::string type;  ///< "GPU", "CPU", "accelerator" or "custom"
+  std::uint64_t compute_units = 0, global_memory = 0, local_memory = 0, largest_allocation = 0, work_group_size = 0;
+  std::vector<std::string> extensions;
+};
+
+/// Every device of every platform, GPUs first: the order that selectors count in. Empty where there is none.
+std::vector<DeviceInfo> Devices();
+
+/// The device that `selector` chooses: its number in Devices(), or the first whose name holds the selector, whatever
+/// the letters' case. An empty one takes HEADLENS_OPENCL_DEVICE from the environment, and without that the first.
+/// Throws Error kUnsupported where there is no device at all, kOption when none is chosen.
+DeviceInfo FindDevice(const std::string& selector);
+
+struct Settings {
+  std::string device = "";                    ///< as FindDevice has it
+  std::function<void()> before_opening = {};  ///< called before a driver is asked for anything
+  /// How many bytes one step of a long computation should take on the device. More only where less cannot be.
+  Index step_memory = Index{256} << 20;
+};
+
+/// A backend named "opencl" on the device that the settings choose. No device is touched before the first operation,
+/// which throws what FindDevice does. Every operation can throw Error kMemory, for a device that has too little, and
+/// kUnsupported, for one that fails: the message names the call and its status. Safe to share between threads, which
+/// take turns.
+std::unique_ptr<const Backend> MakeBackend(Settings settings);
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_OPENCL_H_

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opencl/session.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "opencl/program_cache.h"
+
+namespace headlens::opencl {
+namespace {
+
+/// What every GPU has; a CPU's larger numbers tempt to kernels that run nowhere else.
+constexpr Index kMostLocalMemory = 48 * 1024, kMostGroupItems = 256;
+
+/// Sizes, offsets and conversions must be whole: kernels are built for the answers that IEEE 754 gives.
+constexpr char kCommonOptions[] = "-cl-std=CL1.2 ";
+
+std::string OneLine(std::string text) {
+  constexpr std::size_t kMostLetters = 400;
+  if (text.size() > kMostLetters) text = text.substr(0, kMostLetters) + " ...";
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+Session::Session(const Settings& settings)
+    : device_(ChooseDevice(settings.device)),
+      info_(Describe(device_)),
+      step_memory_(settings.step_memory),
+      context_(device_),
+      queue_(context_, device_) {}
+
+Index Session::local_memory() const {
+  return std::min<Index>(kMostLocalMemory, static_cast<Index>(info_.local_memory));
+}
+
+Index Session::group_items() const {
+  return std::min<Index>(kMostGroupItems, static_cast<Index>(info_.work_group_size));
+}
+
+Index Session::step_memory() const {
+  return std::min({step_memory_, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
+}
+
+cl::Buffer Session::AllocateBytes(Index count, Index size) {
+  count = std::max<Index>(count, 1);
+  if (count > largest_buffer() / size) {
+    throw Error(ErrorCode::kMemory, info_.name + " has no buffers of " + std::to_string(count) + " elements: at most " +
+                                        std::to_string(largest_buffer() / size));
+  }
+  return cl::Buffer(context_, CL_MEM_READ_WRITE, static_cast<std::size_t>(count * size));
+}
+
+void Session::Download(const cl::Buffer& from, Index first, Index rows, Index width, float* to, Index stride) {
+  if (rows == 0 || width == 0) return;
+  constexpr auto kFloat = static_cast<Index>(sizeof(float));
+  if (rows == 1 || stride == width) return DownloadBytes(from, first * width * kFloat, rows * width * kFloat, to);
+  const auto size = [](Index bytes) { return static_cast<std::size_t>(bytes); };
+  queue_.enqueueReadBufferRect(from, CL_TRUE, {0, size(first), 0}, {0, 0, 0}, {size(width * kFloat), size(rows), 1},
+                               size(width * kFloat), 0, size(stride * kFloat), 0, to);
+}
+
+void Session::DownloadBytes(const cl::Buffer& from, Index offset, Index bytes, void* to) {
+  queue_.enqueueReadBuffer(from, CL_TRUE, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes), to);
+}
+
+const cl::Program& Session::Program(const Source& source, const std::string& options) {
+  const std::string name = std::string(source.name) + " " + options;
+  const auto it = programs_.find(name);
+  if (it != programs_.end()) return it->second;
+  return programs_.emplace(name, BuildProgram(source, kCommonOptions + options)).first->second;
+}
+
+cl::Program Session::BuildProgram(const Source& source, const std::string& options) {
+  const std::string text = std::string(source.common) + source.text;
+  const std::string key =
+      info_.platform + "\n" + info_.name + "\n" + info_.driver + "\n" + info_.version + "\n" + options + "\n" + text;
+  if (std::optional<cl::Program> program = FromCache(key, options)) return *program;
+  cl::Program program(context_, text);
+  try {
+    program.build(device_, options.c_str());
+  } catch (const cl::BuildError& error) {
+    const std::string log = error.getBuildLog().empty() ? "" : error.getBuildLog().front().second;
+    throw Error(ErrorCode::kUnsupported, "OpenCL: " + info_.name + " does not compile " + source.name + " with " +
+                                             options + ": " + OneLine(log));
+  }
+  const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
+  if (binaries.size() == 1) KeepBinary(key, binaries.front());
+  return program;
+}
+
+/// Nothing when the cache has no such program, or the driver does not take it back.
+std::optional<cl::Program> Session::FromCache(const std::string& key, const std::string& options) {
+  const std::optional<Binary> binary = FindBinary(key);
+  if (!binary) return std::nullopt;
+  try {
+    cl::Program program(context_, {device_}, cl::Program::Binaries{*binary});
+    program.build(device_, options.c_str());
+    return program;
+  } catch (const cl::Error&) {
+    return std::nullopt;
+  }
+}
+
+void Session::Enqueue(const cl::Kernel& kernel, const Grid& grid) {
+  std::array<std::size_t, 3> global, local;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Index groups = (grid.global[i] + grid.local[i] - 1) / grid.local[i];
+    global[i] = static_cast<std::size_t>(groups * grid.local[i]);
+    local[i] = static_cast<std::size_t>(grid.local[i]);
+  }
+  queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
+                              cl::NDRange(local[0], local[1], local[2]));
+}
+
+}  // namespace headlens::opencl

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A device that is open: its context, its queue, the programs built for it, and memory there.
+#ifndef HEADLENS_NATIVE_OPENCL_SESSION_H_
+#define HEADLENS_NATIVE_OPENCL_SESSION_H_
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "headlens/tensor.h"
+#include "opencl/devices.h"
+#include "opencl/status.h"
+
+namespace headlens::opencl {
+
+/// One of the sources in kernels/: what precedes it, and itself.
+struct Source {
+  const char* name;
+  const char* common;
+  const char* text;
+};
+
+extern const Source kMatrixSource, kLayersSource, kRowsSource, kOnlineSource;
+
+/// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
+struct Grid {
+  std::array<Index, 3> global{1, 1, 1};
+  std::array<Index, 3> local{1, 1, 1};
+};
+
+/// For one thread at a time.
+class Session {
+ public:
+  explicit Session(const Settings& settings);
+
+  const DeviceInfo& device() const { return info_; }
+
+  /// Local memory and work-items that a kernel may count on: what the device has, and never more than any GPU has.
+  Index local_memory() const;
+  Index group_items() const;
+
+  /// The largest buffer in bytes.
+  Index largest_buffer() const { return static_cast<Index>(info_.largest_allocation); }
+  /// How much memory one step of a long computation should take, in bytes.
+  Index step_memory() const;
+
+  /// Memory for `count` elements of T, not set; one element at least. Throws kMemory for more than a buffer can have.
+  template <class T>
+  cl::Buffer Allocate(Index count) {
+    return AllocateBytes(count, static_cast<Index>(sizeof(T)));
+  }
+
+  /// Memory with a copy of `values`.
+  template <class T>
+  cl::Buffer Upload(std::span<const T> values) {
+    cl::Buffer buffer = Allocate<T>(static_cast<Index>(values.size()));
+    if (!values.empty()) queue_.enqueueWriteBuffer(buffer, CL_TRUE, 0, values.size_bytes(), values.data());
+    return buffer;
+  }
+
+  /// Reads dense rows of `width` floats, from row `first` on, into rows that are `stride` apart.
+  void Download(const cl::Buffer& from, Index first, Index rows, Index width, float* to, Index stride);
+
+  /// Reads `bytes` at `offset`.
+  void DownloadBytes(const cl::Buffer& from, Index offset, Index bytes, void* to);
+
+  /// Runs kernel `name` of `source` built with `options`; arguments in its order, sizes as cl_long.
+  template <class... Args>
+  void Launch(const Source& source, const std::string& options, const char* name, const Grid& grid,
+              const Args&... args) {
+    cl::Kernel kernel(Program(source, options), name);
+    cl_uint index = 0;
+    (kernel.setArg(index++, args), ...);
+    Enqueue(kernel, grid);
+  }
+
+  /// Waits for all that was launched.
+  void Finish() { queue_.finish(); }
+
+ private:
+  cl::Buffer AllocateBytes(Index count, Index size);
+  const cl::Program& Program(const Source& source, const std::string& options);
+  cl::Program BuildProgram(const Source& source, const std::string& options);
+  std::optional<cl::Program> FromCache(const std::string& key, const std::string& options);
+  void Enqueue(const cl::Kernel& kernel, const Grid& grid);
+
+  cl::Device device_;
+  DeviceInfo info_;
+  Index step_memory_;
+  cl::Context context_;
+  cl::CommandQueue queue_;
+  std::map<std::string, cl::Program> programs_;  // by source and options
+};
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_SESSION_H_

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The Khronos C++ bindings as the project uses them, and what their statuses mean.
+#ifndef HEADLENS_NATIVE_OPENCL_STATUS_H_
+#define HEADLENS_NATIVE_OPENCL_STATUS_H_
+
+#define CL_HPP_ENABLE_EXCEPTIONS
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/opencl.hpp>
+#include <utility>
+
+#include "headlens/error.h"
+
+namespace headlens::opencl {
+
+/// "clCreateBuffer: the device has no memory left (CL_MEM_OBJECT_ALLOCATION_FAILURE)", as Error kMemory; what is not
+/// about memory as kUnsupported.
+Error Explained(const cl::Error& error);
+
+/// Returns f(); a failed OpenCL call becomes an Error.
+template <class F>
+decltype(auto) Explaining(F&& f) {
+  try {
+    return std::forward<F>(f)();
+  } catch (const cl::Error& error) {
+    throw Explained(error);
+  }
+}
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_STATUS_H_
