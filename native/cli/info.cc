@@ -43,7 +43,7 @@ std::string Mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) 
 void PrintOpenCl() {
   MakeRoomForDrivers();
   const std::vector<opencl::DeviceInfo> devices = opencl::Devices();
-  std::cout << "OpenCL: " << (devices.empty() ? "no device on this machine" : "") << "\n";
+  std::cout << "OpenCL:" << (devices.empty() ? " no device on this machine" : "") << "\n";
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const opencl::DeviceInfo& device = devices[i];
     std::cout << "  " << i << " " << device.name << ": " << device.type << " of " << device.vendor << ", "
