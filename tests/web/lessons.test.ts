@@ -488,9 +488,11 @@ test("lessons leave nothing behind", async () => {
     for (const one of kCheckpoints) await one.run(engine);
   };
   await run();
-  const before = engine.heapBytes();
-  await run();
-  expect(engine.heapBytes()).toBe(before);
+  // A block that comes again may lie in a hole that is a few bytes larger, and these count as its own. That comes to an
+  // end; leaving the smallest block behind in each round does not.
+  const before = engine.heapBytes(), rounds = 8, smallestBlock = 16;
+  for (let round = 0; round < rounds; ++round) await run();
+  expect(engine.heapBytes()).toBeLessThan(before + rounds * smallestBlock);
 });
 
 test("a page takes the lessons in as they are: no engine of their own, no library, nothing of the page", async () => {
