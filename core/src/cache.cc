@@ -8,15 +8,17 @@
 namespace headlens {
 namespace {
 
-View<float, 4> From(const Tensor& store, Index token) {
+/// Tokens [first, first + count).
+View<float, 4> Part(const Tensor& store, Index first, Index count) {
   View<float, 4> view = store.view<4>();
-  view.data += token * view.strides[2];
+  view.data += first * view.strides[2];
+  view.shape[2] = count;
   return view;
 }
 
 }  // namespace
 
-KvCache::KvCache(Index window) : window_(window) {
+KvCache::KvCache(Index window, const Backend& backend) : window_(window), backend_(&backend) {
   if (window < 0)
     throw Error(ErrorCode::kValue, "the window of a cache is " + std::to_string(window) + ", expected 0 or more");
 }
@@ -35,8 +37,8 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
   first_ += kept_ - left;
   kept_ = left;
   Reserve(tokens);
-  Copy(k, From(k_, begin_ + kept_));
-  Copy(v, From(v_, begin_ + kept_));
+  backend_->Copy(k, Part(k_, begin_ + kept_, tokens));
+  backend_->Copy(v, Part(v_, begin_ + kept_, tokens));
   kept_ += tokens;
 }
 
@@ -46,8 +48,8 @@ void KvCache::Reserve(Index tokens) {
   const Index need = kept_ + tokens;
   const Index capacity = 2 * need <= capacity_ ? capacity_ : std::max<Index>(2 * need, 16);
   const auto moved = [&](const Tensor& store, Index width) {
-    Tensor larger({batch_, heads_, capacity, width});
-    if (kept_ > 0) Copy(Kept(store, width), larger.view<4>());
+    Tensor larger = backend_->Allocate({batch_, heads_, capacity, width});
+    if (kept_ > 0) backend_->Copy(Kept(store), Part(larger, 0, kept_));
     return larger;
   };
   Tensor k = moved(k_, k_width_), v = moved(v_, v_width_);
@@ -56,11 +58,9 @@ void KvCache::Reserve(Index tokens) {
   begin_ = 0;
 }
 
-View<const float, 4> KvCache::Kept(const Tensor& store, Index width) const {
+View<const float, 4> KvCache::Kept(const Tensor& store) const {
   if (!store.data()) return {};
-  View<const float, 4> view = From(store, begin_);
-  view.shape = {batch_, heads_, kept_, width};
-  return view;
+  return Part(store, begin_, kept_);
 }
 
 void KvCache::Truncate(Index length) {
@@ -72,6 +72,6 @@ void KvCache::Truncate(Index length) {
   kept_ = length - first_;
 }
 
-void KvCache::Reset() { *this = KvCache(window_); }
+void KvCache::Reset() { *this = KvCache(window_, *backend_); }
 
 }  // namespace headlens

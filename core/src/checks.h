@@ -66,6 +66,27 @@ inline void CheckRow(const LinearWeights& weights, Index out, std::span<float> t
   }
 }
 
+inline void CheckCopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) {
+  ExpectSizes("rows of weights", SizesOf(y), {static_cast<Index>(rows.size()), weights.in_features()});
+  for (const std::int32_t row : rows) {
+    if (row >= 0 && row < weights.out_features()) continue;
+    throw Error(ErrorCode::kValue, "row " + std::to_string(row) + " is not there: the weights have " +
+                                       std::to_string(weights.out_features()));
+  }
+}
+
+/// No block may be empty, and x must hold all that y asks for.
+inline void CheckPool(View<const float, 2> x, const Backend::Pooling& pooling, View<float, 2> y) {
+  const Index end = pooling.first_block + y.shape[0];
+  const bool good = y.shape[1] >= 1 && y.shape[1] <= x.shape[1] && pooling.row_blocks >= 1 &&
+                    pooling.row_blocks <= pooling.rows && pooling.first_block >= 0 && end <= pooling.row_blocks &&
+                    BlockBegin(pooling.first_block, pooling.rows, pooling.row_blocks) >= pooling.first_row &&
+                    BlockBegin(end, pooling.rows, pooling.row_blocks) <= pooling.first_row + x.shape[0];
+  if (good) return;
+  throw Error(ErrorCode::kValue,
+              "cannot pool " + ToString(SizesOf(x)) + " weights to " + ToString({pooling.row_blocks, y.shape[1]}));
+}
+
 inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias,
                       View<float, 2> y) {
   ExpectSizes("output of a norm", SizesOf(y), SizesOf(x));

@@ -55,10 +55,10 @@ void Project(const Backend& backend, const LinearWeights& weights, const View<co
   }
 }
 
-void CopyHeads(const View<const float, 4>& from, const View<float, 4>& to) {
+void CopyHeads(const Backend& backend, const View<const float, 4>& from, const View<float, 4>& to) {
   if (!to) return;
   ExpectSizes("q, k or v", SizesOf(to), SizesOf(from));
-  Copy(from, to);
+  backend.Copy(from, to);
 }
 
 }  // namespace
@@ -188,7 +188,9 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
 
   // Projections keep the memory order of their inputs, so that each is one product over all rows.
   const Index q_size = ElementCount({batch, queries, d}), k_size = ElementCount({batch, keys, kv});
-  const Tensor block({2, q_size + k_size});
+  // A cache reads keys and values on the host.
+  const Shape block_shape = {2, q_size + k_size};
+  const Tensor block = inputs.cache ? Tensor(block_shape) : backend_.Allocate(block_shape);
   float* const start = block.data();
   const View<float, 3> q = LaidOutLike(inputs.query, start, d, 0),
                        joined = LaidOutLike(inputs.query, start + q_size, d, 0);
@@ -197,7 +199,11 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   Project(backend_, *q_proj_, inputs.query, q);
   Project(backend_, *k_proj_, inputs.key, Leading(k, length));
   Project(backend_, *v_proj_, inputs.value, Leading(v, length));
-  AppendConstants(length, k, v);
+  if (config_.appended_keys() > 0) {
+    backend_.Fetch(block);
+    AppendConstants(length, k, v);
+    backend_.Send(block);
+  }
 
   AttentionProblem problem;
   static_cast<AttentionSettings&>(problem) = inputs;
@@ -206,18 +212,18 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   problem.v = SplitHeads(v, config_.kv_heads());
   problem.scale = inputs.scale.value_or(DefaultScale(config_.head_dim()));
   problem.mask.appended_keys = config_.appended_keys();
-  CopyHeads(problem.v, results.v);
+  CopyHeads(backend_, problem.v, results.v);
   RotateAndCache(backend_, inputs.rotary, SplitHeads(q, heads), SplitHeads(Leading(k, length), config_.kv_heads()),
                  inputs.cache, problem);
-  CopyHeads(problem.q, results.q);
-  CopyHeads(SplitHeads(View<const float, 3>(k), config_.kv_heads()), results.k);
+  CopyHeads(backend_, problem.q, results.q);
+  CopyHeads(backend_, SplitHeads(View<const float, 3>(k), config_.kv_heads()), results.k);
 
   AttentionResults attention = results.attention;
   const View<float, 4> head_outputs = SplitHeads(joined, heads);
   attention.output = head_outputs;
   backend_.Attention(problem, attention);
 
-  CopyHeads(head_outputs, results.attention.output);
+  CopyHeads(backend_, head_outputs, results.attention.output);
   if (results.contributions) Contributions(head_outputs, results.contributions);
   if (results.output) Project(backend_, *out_proj_, joined, results.output);
 }

@@ -110,6 +110,9 @@ Tensor::Tensor(Shape shape, std::span<const float> values) : Tensor(std::move(sh
   std::copy(values.begin(), values.end(), data());
 }
 
+Tensor::Tensor(Shape shape, std::shared_ptr<float> elements)
+    : shape_(std::move(shape)), size_(ElementCount(shape_)), lent_(std::move(elements)) {}
+
 Tensor Tensor::Reshaped(Shape shape) && {
   if (ElementCount(shape) != size()) {
     throw Error(ErrorCode::kShape, "cannot reshape " + ToString(shape_) + " to " + ToString(shape));

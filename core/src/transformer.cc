@@ -34,7 +34,7 @@ FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Acti
       linear2_(LinearParameter(backend, state, "linear2", width, hidden, bias)) {}
 
 void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
-  const Tensor hidden({x.shape[0], linear1_->out_features()});
+  const Tensor hidden = backend_.Allocate({x.shape[0], linear1_->out_features()});
   backend_.Linear(x, *linear1_, hidden.view<2>());
   View<const float, 2> inner = hidden.view<2>();
   inner.shape[1] = linear2_->in_features();
@@ -90,16 +90,17 @@ void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, Mul
   ExpectSizes("output of the layer", SizesOf(self_results.output), SizesOf(x));
 
   // Batch-first copies: the residual stream, what goes into a block, and what comes out of it.
-  const Tensor stream({rows, width}), input({rows, width}), change({rows, width});
+  const Tensor stream = backend_.Allocate({rows, width}), input = backend_.Allocate({rows, width}),
+               change = backend_.Allocate({rows, width});
   const View<float, 3> stream3 = DenseView(stream.data(), x.shape), input3 = DenseView(input.data(), x.shape);
-  Copy(x, stream3);
+  backend_.Copy(BatchOfOne(x), BatchOfOne(stream3));
 
   // norm_first: x + block(norm(x)); otherwise norm(x + block(x)).
   const auto residual = [&](const Norm& norm, const auto& block) {
     if (config_.norm_first) {
       Normalize(norm, stream.view<2>(), input.view<2>());
     } else {
-      Copy(stream3, input3);
+      backend_.Copy(BatchOfOne<const float>(stream3), BatchOfOne(input3));
     }
     block();
     backend_.Add(stream.values(), change.values());
@@ -116,7 +117,7 @@ void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, Mul
   });
   if (cross_attention_) residual(norms_[1], [&] { attend(*cross_attention_, cross, cross_results); });
   residual(norms_.back(), [&] { feed_forward_.Forward(input.view<2>(), change.view<2>()); });
-  Copy(stream3, self_results.output);
+  backend_.Copy(BatchOfOne<const float>(stream3), BatchOfOne(self_results.output));
 }
 
 }  // namespace headlens

@@ -30,6 +30,12 @@ View<T, 2> Rows(const View<T, 2>& matrix, Index first, Index count) {
   return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
 }
 
+/// The same under another dimension, of one.
+template <class T>
+View<T, 4> BatchOfOne(const View<T, 3>& x) {
+  return {x.data, {1, x.shape[0], x.shape[1], x.shape[2]}, {0, x.strides[0], x.strides[1], x.strides[2]}};
+}
+
 /// Elements of equal sizes.
 template <class T, std::size_t Rank>
 void Copy(const View<T, Rank>& from, const View<float, Rank>& to) {

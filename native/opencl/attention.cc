@@ -10,6 +10,7 @@
 #include "attention_run.h"
 #include "masks/mask_set.h"
 #include "opencl/matrix.h"
+#include "opencl/places.h"
 #include "philox.h"
 #include "positions/bias_table.h"
 #include "simd/online_rows.h"
@@ -22,14 +23,16 @@ struct DeviceProblem {
   cl_long keys, maskable, queries, first, rows;
   cl_long own_shift;
   cl_long window_left, window_right, dilation, top_k;
-  cl_long heads;
+  Heads heads;
+  Place q, k, v, output;
+  cl_long width, value_width;
   cl_long boolean[3], additive[3];
   cl_ulong seed;
   cl_uint highest_dropped;
-  cl_int drops, boolean_keeps, causal, cap_after_bias, spreads, marks_hidden, fully_masked;
+  cl_int drops, interleaved, boolean_keeps, causal, cap_after_bias, spreads, marks_hidden, fully_masked;
   cl_float scale, softcap, temperature, sigmoid_bias, keep_factor;
 };
-static_assert(sizeof(DeviceProblem) == 18 * 8 + 14 * 4);  // the last four bytes pad
+static_assert(sizeof(DeviceProblem) == 42 * 8 + 14 * 4);
 
 /// As kernels/online.cl has them.
 constexpr Index kTileRows = 64, kTileKeys = 32, kTileDepth = 16, kOnlineItems = 256;
@@ -79,9 +82,8 @@ class AttentionRun {
   }
 
  private:
-  /// A head of a batch, and which of the uploaded keys and values are its.
   struct Head {
-    cl_long b, h, slot;
+    Index b, h;
   };
 
   /// A tensor of cells with its strides by head, row and key; 0 where it is the same for all.
@@ -133,27 +135,33 @@ class AttentionRun {
 
   /// Key/value heads [first, end), counted through the batch.
   void RunGroups(Index first, Index end) {
+    groups_launched_ = {first, groups_, group_heads_};
     heads_.clear();
     for (Index i = first; i < end; ++i)
       for (Index j = 0; j < group_heads_; ++j) {
         const Index g = i % groups_;
         const Index h = p_.gqa_order == GqaOrder::kBlock ? g * group_heads_ + j : j * groups_ + g;
-        heads_.push_back({i / groups_, h, i - first});
+        heads_.push_back({i / groups_, h});
       }
-    head_table_ = session_.Upload(std::span<const Head>(heads_));
-    UploadKeys(first, end);
+    k_ = Keys(p_.k, first, end);
+    if (value_width_ > 0) v_ = Keys(p_.v, first, end);
+    values_finite_ = online_width_ > 0 || value_width_ == 0 || AllFinite(end - first);
     UploadBiases();
     UploadHeadMask();
     const Index queries = p_.q.shape[2], most = MostRows();
     for (Index t = 0; t < queries; t += most) {
       const Rows rows{t, std::min(most, queries - t)};
-      if (online_width_ == 0 || !values_finite_ || !RunOnline(rows)) RunCells(rows);
+      if (online_width_ > 0) {
+        if (RunOnline(rows)) continue;
+        values_finite_ = AllFinite(end - first);
+      }
+      RunCells(rows);
     }
   }
 
   /// Rows of a block: as many as the memory for a step holds, of cells or of what else belongs to a row.
   Index MostRows() const {
-    const bool no_cells = online_width_ > 0 && values_finite_ && !p_.mask.boolean && !p_.mask.additive;
+    const bool no_cells = online_width_ > 0 && !p_.mask.boolean && !p_.mask.additive;
     const Index others = (p_.q.shape[3] + value_width_) * static_cast<Index>(sizeof(float));
     const Index row = static_cast<Index>(heads_.size()) * (others + (no_cells ? 0 : RowBytes()));
     return std::max<Index>(session_.step_memory() / row, 1);
@@ -171,25 +179,60 @@ class AttentionRun {
     return all;
   }
 
-  void UploadKeys(Index first, Index end) {
-    const auto of = [&](const View<const float, 4>& view) {
-      return Gather(end - first, keys_, view.shape[3], view.strides[2],
-                    [&](Index i) { return view.at((first + i) / groups_, (first + i) % groups_); });
-    };
-    k_ = session_.Upload(std::span<const float>(of(p_.k)));
-    if (value_width_ == 0) return;
-    const std::vector<float> values = of(p_.v);
-    values_finite_ = std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-    v_ = session_.Upload(std::span<const float>(values));
+  /// Rows of keys or values of groups [first, end): where they live on the device, or copied there.
+  Operand Keys(const View<const float, 4>& view, Index first, Index end) {
+    if (const auto found = session_.residents().Find(view.data))
+      return {found->buffer, {found->first, view.strides[0], view.strides[1], 0, view.strides[2]}};
+    const std::vector<float> rows = Gather(end - first, keys_, view.shape[3], view.strides[2], [&](Index i) {
+      return view.at((first + i) / groups_, (first + i) % groups_);
+    });
+    const Index group = keys_ * view.shape[3];
+    return {session_.Upload(std::span<const float>(rows)), {-first * group, groups_ * group, group, 0, view.shape[3]}};
   }
 
-  cl::Buffer UploadQueries(const Rows& rows) {
+  /// The same of queries, or of what has their shape.
+  template <class T>
+  Place QueryPlace(Index first, const View<T, 4>& view) const {
+    const bool in_blocks = p_.gqa_order == GqaOrder::kBlock;
+    const Index group = in_blocks ? group_heads_ : 1, member = in_blocks ? 1 : groups_;
+    return {first, view.strides[0], group * view.strides[1], member * view.strides[1], view.strides[2]};
+  }
+
+  Operand Queries(const Rows& rows) {
+    if (const auto found = session_.residents().Find(p_.q.data))
+      return {found->buffer, QueryPlace(found->first + rows.first * p_.q.strides[2], p_.q)};
     const auto begin = [&](Index z) {
       const Head& head = heads_[static_cast<std::size_t>(z)];
       return p_.q.at(head.b, head.h, rows.first);
     };
-    return session_.Upload(std::span<const float>(
-        Gather(static_cast<Index>(heads_.size()), rows.count, p_.q.shape[3], p_.q.strides[2], begin)));
+    const Index width = p_.q.shape[3];
+    const std::vector<float> all = Gather(static_cast<Index>(heads_.size()), rows.count, width, p_.q.strides[2], begin);
+    return {session_.Upload(std::span<const float>(all)), DensePlace(groups_launched_, rows.count, width)};
+  }
+
+  /// Where the device writes the output: at its place there, or in memory of its own, from which StoreOutput takes it.
+  Operand Output(const Rows& rows) {
+    if (const auto found = session_.residents().Find(r_.output.data, /*writes=*/true))
+      return {found->buffer, QueryPlace(found->first + rows.first * r_.output.strides[2], r_.output)};
+    return {session_.Allocate<float>(static_cast<Index>(heads_.size()) * rows.count * value_width_),
+            DensePlace(groups_launched_, rows.count, value_width_)};
+  }
+
+  void StoreOutput(const Operand& output, const Rows& rows) {
+    if (!session_.residents().Find(r_.output.data)) Store(output.buffer, rows, value_width_, r_.output);
+  }
+
+  /// Whether the values of those `groups` are all finite.
+  bool AllFinite(Index groups) {
+    const cl_uint none = 0;
+    const cl::Buffer unusual = session_.Upload(std::span(&none, 1));
+    const Index count = groups * keys_ * value_width_, items = GroupItems(session_);
+    session_.Launch(kLayersSource, GroupOption(session_), "FindUnusual", {{count, 1, 1}, {items, 1, 1}}, v_.buffer,
+                    v_.place, Heads{groups_launched_.first, groups_, 1}, cl_long{keys_}, cl_long{value_width_},
+                    cl_long{count}, unusual);
+    cl_uint found = 0;
+    session_.DownloadBytes(unusual, 0, sizeof found, &found);
+    return found == 0;
   }
 
   /// By distance, for each head that is worked on.
@@ -231,7 +274,7 @@ class AttentionRun {
             {by_head ? count * keys : 0, view.strides[2] != 0 ? keys : 0, view.strides[3] != 0 ? 1 : 0}};
   }
 
-  DeviceProblem Describe(const Rows& rows, const Cells& boolean, const Cells& additive) const {
+  DeviceProblem Describe(const Rows& rows) const {
     const Mask& mask = p_.mask;
     DeviceProblem d{};
     d.keys = keys_;
@@ -244,9 +287,10 @@ class AttentionRun {
     d.window_right = mask.window_right;
     d.dilation = mask.dilation;
     d.top_k = p_.normalizer.top_k;
-    d.heads = p_.q.shape[1];
-    std::copy_n(boolean.strides.begin(), 3, d.boolean);
-    std::copy_n(additive.strides.begin(), 3, d.additive);
+    d.heads = groups_launched_;
+    d.interleaved = p_.gqa_order == GqaOrder::kInterleaved;
+    d.width = p_.q.shape[3];
+    d.value_width = value_width_;
     d.seed = p_.seed;
     d.drops = p_.dropout_p > 0.0;
     if (d.drops) d.highest_dropped = HighestDropped(p_.dropout_p);
@@ -266,31 +310,34 @@ class AttentionRun {
 
   /// Launches a kernel of attention: what all of them take comes first.
   template <class... Args>
-  void LaunchOn(const Rows& rows, const Source& source, const std::string& options, const char* kernel,
-                const Grid& grid, const Args&... args) {
+  void LaunchOn(DeviceProblem problem, const Rows& rows, const Source& source, const std::string& options,
+                const char* kernel, const Grid& grid, const Args&... args) {
     const Cells boolean = UploadCells(p_.mask.boolean, rows), additive = UploadCells(p_.mask.additive, rows);
-    const DeviceProblem problem = Describe(rows, boolean, additive);
-    session_.Launch(source, options, kernel, grid, session_.Upload(std::span(&problem, 1)), head_table_, boolean.buffer,
-                    additive.buffer, padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_,
-                    bias_table_, sinks_, head_mask_, args...);
+    std::copy_n(boolean.strides.begin(), 3, problem.boolean);
+    std::copy_n(additive.strides.begin(), 3, problem.additive);
+    session_.Launch(source, options, kernel, grid, problem, boolean.buffer, additive.buffer, padding_, lengths_,
+                    prefixes_, global_tokens_, query_documents_, key_documents_, bias_table_, sinks_, head_mask_,
+                    args...);
   }
 
   /// False if something is infinite or NaN: then the rows are still to be computed.
   bool RunOnline(const Rows& rows) {
     const auto heads = static_cast<Index>(heads_.size());
     const Index tiles = (rows.count + kTileRows - 1) / kTileRows;
-    const cl::Buffer q = UploadQueries(rows), ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles))),
-                     output = session_.Allocate<float>(heads * rows.count * value_width_);
+    const Operand q = Queries(rows), output = Output(rows);
+    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles)));
     const cl_uint none = 0;
     const cl::Buffer unusual = session_.Upload(std::span(&none, 1));
     const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
-    LaunchOn(rows, kOnlineSource, "-D WIDTH=" + std::to_string(online_width_), "AttendOnline",
-             {{tiles * 16, heads * 16, 1}, {16, 16, 1}}, q, k_, v_, ranges, cl_long{p_.q.shape[3]},
-             cl_long{value_width_}, output, lse, unusual);
+    DeviceProblem problem = Describe(rows);
+    problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
+    LaunchOn(problem, rows, kOnlineSource, "-D WIDTH=" + std::to_string(online_width_), "AttendOnline",
+             {{tiles * 16, heads * 16, 1}, {16, 16, 1}}, q.buffer, k_.buffer, v_.buffer, ranges, output.buffer, lse,
+             unusual);
     cl_uint found = 0;
     session_.DownloadBytes(unusual, 0, sizeof found, &found);
     if (found != 0) return false;
-    Store(output, rows, value_width_, r_.output);
+    StoreOutput(output, rows);
     if (r_.lse) StoreLse(lse, rows);
     return true;
   }
@@ -327,16 +374,16 @@ class AttentionRun {
     const auto heads = static_cast<Index>(heads_.size());
     const Index items = GroupItems(session_), count = heads * rows.count * keys_;
     const auto stage = [&](bool wanted) { return wanted ? session_.Allocate<float>(count) : cl::Buffer(); };
-    const cl::Buffer q = UploadQueries(rows), cells = stage(true);
-    Multiply(session_, {.a = q,
+    const cl::Buffer cells = stage(true);
+    Multiply(session_, {.a = Queries(rows),
                         .b = k_,
-                        .c = cells,
+                        .c = {cells, DensePlace(groups_launched_, rows.count, keys_)},
                         .m = rows.count,
                         .n = keys_,
                         .k = p_.q.shape[3],
                         .b_columns = true,
-                        .heads = heads,
-                        .head_table = head_table_});
+                        .heads = groups_launched_,
+                        .head_count = heads});
     Store(cells, rows, keys_, r_.scores);
     const bool drops = p_.dropout_p > 0.0 || p_.head_mask || !values_finite_;
     const cl::Buffer scaled = stage(bool{r_.scaled_scores}), capped = stage(bool{r_.capped_scores}),
@@ -344,7 +391,7 @@ class AttentionRun {
                      dropout_mask = stage(bool{r_.dropout_mask}),
                      dropped = stage(r_.dropped_weights || (value_width_ > 0 && drops));
     const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
-    LaunchOn(rows, kRowsSource, RowOptions(p_.normalizer.kind), "NormalizeRows",
+    LaunchOn(Describe(rows), rows, kRowsSource, RowOptions(p_.normalizer.kind), "NormalizeRows",
              {{rows.count * items, heads, 1}, {items, 1, 1}}, cells, scaled, capped, biased, masked, dropout_mask,
              dropped, lse);
     Store(scaled, rows, keys_, r_.scaled_scores);
@@ -362,32 +409,38 @@ class AttentionRun {
 
   void Blend(const cl::Buffer& weights, const Rows& rows) {
     const auto heads = static_cast<Index>(heads_.size());
-    const Index count = heads * rows.count * value_width_;
-    const cl::Buffer output = session_.Allocate<float>(count);
+    const Operand output = Output(rows);
     if (values_finite_) {
-      Multiply(session_, {.a = weights,
+      Multiply(session_, {.a = {weights, DensePlace(groups_launched_, rows.count, keys_)},
                           .b = v_,
                           .c = output,
                           .m = rows.count,
                           .n = value_width_,
                           .k = keys_,
-                          .heads = heads,
-                          .head_table = head_table_});
+                          .heads = groups_launched_,
+                          .head_count = heads});
     } else {
-      const Index items = GroupItems(session_);
+      const Index items = GroupItems(session_), count = heads * rows.count * value_width_;
+      DeviceProblem problem = Describe(rows);
+      problem.v = v_.place, problem.output = output.place;
       session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "BlendVisible", {{count, 1, 1}, {items, 1, 1}},
-                      weights, v_, output, head_table_, cl_long{rows.count}, cl_long{value_width_}, cl_long{keys_},
-                      cl_long{count});
+                      problem, weights, v_.buffer, output.buffer, cl_long{count});
     }
-    Store(output, rows, value_width_, r_.output);
+    StoreOutput(output, rows);
   }
 
   /// Rows [heads, rows, width] to where the caller wants them, if at all.
   void Store(const cl::Buffer& from, const Rows& rows, Index width, const View<float, 4>& to) {
     if (!to) return;
-    for (std::size_t z = 0; z < heads_.size(); ++z)
-      session_.Download(from, static_cast<Index>(z) * rows.count, rows.count, width,
-                        to.at(heads_[z].b, heads_[z].h, rows.first), to.strides[2]);
+    for (std::size_t z = 0; z < heads_.size(); ++z) {
+      const Index first = static_cast<Index>(z) * rows.count;
+      float* const begin = to.at(heads_[z].b, heads_[z].h, rows.first);
+      if (const auto found = session_.residents().Find(begin, /*writes=*/true)) {
+        session_.CopyRows({from, first * width}, width, *found, to.strides[2], rows.count, width);
+      } else {
+        session_.Download(from, first, rows.count, width, begin, to.strides[2]);
+      }
+    }
   }
 
   void StoreLse(const cl::Buffer& from, const Rows& rows) {
@@ -427,7 +480,9 @@ class AttentionRun {
   cl::Buffer padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.
   std::vector<Head> heads_;
-  cl::Buffer head_table_, k_, v_, bias_table_, head_mask_;
+  Heads groups_launched_;
+  Operand k_, v_;
+  cl::Buffer bias_table_, head_mask_;
 };
 
 }  // namespace

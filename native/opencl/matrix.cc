@@ -19,7 +19,7 @@ constexpr Tile kTiles[] = {{128, 128, 16, 8, 8}, {64, 64, 16, 4, 4}, {32, 32, 16
 bool Suits(const Tile& tile, const Session& session, const Product& product) {
   if (tile.items() > session.group_items() || tile.local_memory() > session.local_memory()) return false;
   if (tile.m <= 64) return true;
-  const Index tiles = (product.m + tile.m - 1) / tile.m * ((product.n + tile.n - 1) / tile.n) * product.heads;
+  const Index tiles = (product.m + tile.m - 1) / tile.m * ((product.n + tile.n - 1) / tile.n) * product.head_count;
   return session.device().type == "GPU" && tiles >= static_cast<Index>(session.device().compute_units);
 }
 
@@ -33,18 +33,6 @@ std::string Define(const char* name, Index value) {
   return std::string("-D ") + name + "=" + std::to_string(value) + " ";
 }
 
-/// How B lies in memory. Both 16-bit floats are whole numbers there: devices need no extension for them.
-std::string ElementOptions(DType type) {
-  switch (type) {
-    case DType::kF16:
-      return "-D B_TYPE=half -D B_VALUE(p,i)=vload_half(i,p) ";
-    case DType::kBF16:
-      return "-D B_TYPE=ushort -D B_VALUE(p,i)=as_float((uint)(p)[i]<<16) ";
-    default:
-      return "-D B_TYPE=float -D B_VALUE(p,i)=(p)[i] ";
-  }
-}
-
 }  // namespace
 
 void Multiply(Session& session, const Product& p) {
@@ -53,10 +41,22 @@ void Multiply(Session& session, const Product& p) {
                               Define("WORK_M", tile.work_m) + Define("WORK_N", tile.work_n) + ElementOptions(p.b_type) +
                               (p.b_columns ? "-D B_COLUMNS" : "");
   const Index items_m = tile.m / tile.work_m, items_n = tile.n / tile.work_n;
-  const Grid grid{{(p.n + tile.n - 1) / tile.n * items_n, (p.m + tile.m - 1) / tile.m * items_m, p.heads},
+  const Grid grid{{(p.n + tile.n - 1) / tile.n * items_n, (p.m + tile.m - 1) / tile.m * items_m, p.head_count},
                   {items_n, items_m, 1}};
-  session.Launch(kMatrixSource, options, "Multiply", grid, p.a, p.b, p.c, p.bias, p.head_table, cl_long{p.m},
-                 cl_long{p.n}, cl_long{p.k});
+  session.Launch(kMatrixSource, options, "Multiply", grid, p.a.buffer, p.b.buffer, p.c.buffer, p.bias, p.a.place,
+                 p.b.place, p.c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{p.k});
+}
+
+/// 16-bit floats are whole numbers in memory or are read by vload_half: devices need no extension for them.
+std::string ElementOptions(DType type) {
+  switch (type) {
+    case DType::kF16:
+      return "-D ELEMENT=half -D VALUE(p,i)=vload_half(i,p) ";
+    case DType::kBF16:
+      return "-D ELEMENT=ushort -D VALUE(p,i)=as_float((uint)(p)[i]<<16) ";
+    default:
+      return "-D ELEMENT=float -D VALUE(p,i)=(p)[i] ";
+  }
 }
 
 Index GroupItems(const Session& session) {

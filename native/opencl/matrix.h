@@ -4,23 +4,33 @@
 
 #include <string>
 
+#include "opencl/places.h"
 #include "opencl/session.h"
 
 namespace headlens::opencl {
 
-/// C [heads, m, n] = A [heads, m, k] · B + bias [n]. B is [slots, k, n], or [slots, n, k] with `b_columns`, and of type
-/// F32, F16 or BF16. `head_table` says which slot each head has: three numbers for each, of which the last; without it
-/// there is one head and one slot. No size is 0.
+/// A matrix for each head of a launch, and where these are.
+struct Operand {
+  cl::Buffer buffer;
+  Place place;
+};
+
+/// C [m, n] = A [m, k] · B + bias [n] for each head. B is [k, n], or [n, k] with `b_columns`, and of type F32, F16 or
+/// BF16. No size is 0.
 struct Product {
-  const cl::Buffer &a, &b, &c;
+  Operand a, b, c;
   Index m, n, k;
   bool b_columns = false;
   DType b_type = DType::kF32;
-  Index heads = 1;
-  cl::Buffer bias{}, head_table{};
+  cl::Buffer bias{};
+  Heads heads{};
+  Index head_count = 1;
 };
 
 void Multiply(Session& session, const Product& product);
+
+/// Build options for weights of that type: ELEMENT, what they are in memory, and VALUE(p, i), element i as a float.
+std::string ElementOptions(DType type);
 
 /// A work-group for kernels that reduce or count: a power of two.
 Index GroupItems(const Session& session);

@@ -43,13 +43,35 @@ Index Session::step_memory() const {
   return std::min({step_memory_, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
 }
 
-cl::Buffer Session::AllocateBytes(Index count, Index size) {
+cl::Buffer Session::AllocateBytes(Index count, Index size, const void* values) {
   count = std::max<Index>(count, 1);
   if (count > largest_buffer() / size) {
     throw Error(ErrorCode::kMemory, info_.name + " has no buffers of " + std::to_string(count) + " elements: at most " +
                                         std::to_string(largest_buffer() / size));
   }
-  return cl::Buffer(context_, CL_MEM_READ_WRITE, static_cast<std::size_t>(count * size));
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | (values ? CL_MEM_COPY_HOST_PTR : 0);
+  return cl::Buffer(context_, flags, static_cast<std::size_t>(count * size), const_cast<void*>(values));
+}
+
+Elements Session::OnDevice(std::span<const float> values) {
+  if (const auto found = residents_.Find(values.data())) return *found;
+  return {Upload(values), 0};
+}
+
+void Session::CopyRows(const Elements& from, Index from_stride, const Elements& to, Index to_stride, Index rows,
+                       Index width) {
+  if (rows == 0 || width == 0) return;
+  const auto bytes = [](Index floats) { return static_cast<std::size_t>(floats) * sizeof(float); };
+  if (rows == 1) {
+    queue_.enqueueCopyBuffer(from.buffer, to.buffer, bytes(from.first), bytes(to.first), bytes(width));
+    return;
+  }
+  const auto origin = [&](Index first, Index stride) -> std::array<std::size_t, 3> {
+    return {bytes(first % stride), static_cast<std::size_t>(first / stride), 0};
+  };
+  queue_.enqueueCopyBufferRect(from.buffer, to.buffer, origin(from.first, from_stride), origin(to.first, to_stride),
+                               {bytes(width), static_cast<std::size_t>(rows), 1}, bytes(from_stride), 0,
+                               bytes(to_stride), 0);
 }
 
 void Session::Download(const cl::Buffer& from, Index first, Index rows, Index width, float* to, Index stride) {
@@ -73,7 +95,9 @@ const cl::Program& Session::Program(const Source& source, const std::string& opt
 }
 
 cl::Program Session::BuildProgram(const Source& source, const std::string& options) {
-  const std::string text = std::string(source.common) + source.text;
+  std::string text;
+  for (const char* common : source.common) text += common;
+  text += source.text;
   const std::string key =
       info_.platform + "\n" + info_.name + "\n" + info_.driver + "\n" + info_.version + "\n" + options + "\n" + text;
   if (std::optional<cl::Program> program = FromCache(key, options)) return *program;

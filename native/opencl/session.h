@@ -6,9 +6,11 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "headlens/tensor.h"
 #include "opencl/devices.h"
+#include "opencl/residents.h"
 #include "opencl/status.h"
 
 namespace headlens::opencl {
@@ -16,11 +18,11 @@ namespace headlens::opencl {
 /// One of the sources in kernels/: what precedes it, and itself.
 struct Source {
   const char* name;
-  const char* common;
+  std::vector<const char*> common;
   const char* text;
 };
 
-extern const Source kMatrixSource, kLayersSource, kRowsSource, kOnlineSource;
+extern const Source kMatrixSource, kWeightsSource, kLayersSource, kRowsSource, kOnlineSource;
 
 /// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
 struct Grid {
@@ -50,13 +52,23 @@ class Session {
     return AllocateBytes(count, static_cast<Index>(sizeof(T)));
   }
 
-  /// Memory with a copy of `values`.
+  /// Memory with a copy of `values`, which waits for nothing that was launched before.
   template <class T>
   cl::Buffer Upload(std::span<const T> values) {
-    cl::Buffer buffer = Allocate<T>(static_cast<Index>(values.size()));
-    if (!values.empty()) queue_.enqueueWriteBuffer(buffer, CL_TRUE, 0, values.size_bytes(), values.data());
-    return buffer;
+    if (values.empty()) return Allocate<T>(0);
+    return AllocateBytes(static_cast<Index>(values.size()), static_cast<Index>(sizeof(T)), values.data());
   }
+
+  /// Tensors that live on the device.
+  Residents& residents() { return residents_; }
+  void Send(const float* p) { residents_.Send(queue_, p); }
+  void Fetch(const float* p) { residents_.Fetch(queue_, p); }
+
+  /// What the floats from `p` on are on the device: those of a resident, or else a copy of these `count`.
+  Elements OnDevice(std::span<const float> values);
+
+  /// Copies rows of `width` floats that are so many apart, on the device.
+  void CopyRows(const Elements& from, Index from_stride, const Elements& to, Index to_stride, Index rows, Index width);
 
   /// Reads dense rows of `width` floats, from row `first` on, into rows that are `stride` apart.
   void Download(const cl::Buffer& from, Index first, Index rows, Index width, float* to, Index stride);
@@ -78,7 +90,7 @@ class Session {
   void Finish() { queue_.finish(); }
 
  private:
-  cl::Buffer AllocateBytes(Index count, Index size);
+  cl::Buffer AllocateBytes(Index count, Index size, const void* values = nullptr);
   const cl::Program& Program(const Source& source, const std::string& options);
   cl::Program BuildProgram(const Source& source, const std::string& options);
   std::optional<cl::Program> FromCache(const std::string& key, const std::string& options);
@@ -90,6 +102,7 @@ class Session {
   cl::Context context_;
   cl::CommandQueue queue_;
   std::map<std::string, cl::Program> programs_;  // by source and options
+  Residents residents_;
 };
 
 }  // namespace headlens::opencl

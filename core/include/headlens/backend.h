@@ -58,13 +58,34 @@ enum class RotaryPairs {
   kInterleaved,  ///< 2i and 2i + 1 (GPT-J, the paper)
 };
 
+/// Where block `i` begins when `count` cells are cut into `blocks` that are equal to within one cell.
+constexpr Index BlockBegin(Index i, Index count, Index blocks) { return i * count / blocks; }
+
 /// What a backend computes. Stateless and safe to share between threads. Rows of all views are dense (last stride 1);
 /// outputs must not overlap inputs unless a function says so. Sizes are checked; Error kShape names both.
+///
+/// A backend may have memory of its own, as a GPU has. Tensors of Allocate and Keep are there: views and spans of them
+/// are given to the functions below like any others (masks and biases excepted, and of the results of attention all but
+/// output and weights), and nothing is moved from call to call. What the host reads of them it must Fetch before, and
+/// what it writes it must Send.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
+
+  /// An uninitialised tensor where this backend computes.
+  virtual Tensor Allocate(Shape shape) const { return Tensor(std::move(shape)); }
+  /// The same elements where this backend computes.
+  virtual Tensor Keep(Tensor tensor) const { return tensor; }
+  /// The host's elements of the whole tensor become what the backend computed, and the other way around.
+  virtual void Fetch(const Tensor&) const {}
+  virtual void Send(const Tensor&) const {}
+  /// Returns when all is computed. Before that a function may return while its results are still being computed where
+  /// only this backend looks at them.
+  virtual void Finish() const {}
+  /// How many rows of a long computation it likes best at a time.
+  virtual Index strip_rows() const { return 256; }
 
   /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias` [out] or empty. Throws kDtype for weights
   /// that are neither F32 nor 16-bit floats.
@@ -99,6 +120,19 @@ class Backend {
 
   /// x ← x + y.
   virtual void Add(std::span<float> x, std::span<const float> y) const = 0;
+
+  /// to ← from, of equal sizes.
+  virtual void Copy(View<const float, 4> from, View<float, 4> to) const;
+
+  /// Row i of y is row rows[i] of W. Throws kValue for one that is not there.
+  virtual void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) const;
+
+  /// y [n, C]: means over equal blocks (BlockBegin) of a map [rows, S] that is cut into `row_blocks` rows and C columns
+  /// of them. y's rows are those from `first_block` on; x [.., S] begins with the map's row `first_row` and holds them.
+  struct Pooling {
+    Index rows, row_blocks, first_row, first_block;
+  };
+  virtual void Pool(View<const float, 2> x, const Pooling& pooling, View<float, 2> y) const;
 };
 
 /// Plain loops in fp64, each kernel rounding once to fp32 at the end: the twin that every other backend is held

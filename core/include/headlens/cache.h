@@ -3,7 +3,7 @@
 #ifndef HEADLENS_CACHE_H_
 #define HEADLENS_CACHE_H_
 
-#include "headlens/tensor.h"
+#include "headlens/backend.h"
 
 namespace headlens {
 
@@ -12,8 +12,9 @@ namespace headlens {
 class KvCache {
  public:
   /// `window` is how many of the latest tokens are kept for those to come (a rolling window; use Mask::window_left =
-  /// window − 1 with it); 0 keeps all. Throws kValue when it is negative.
-  explicit KvCache(Index window = 0);
+  /// window − 1 with it); 0 keeps all. They are kept where `backend`, which must outlive the cache, computes. Throws
+  /// kValue when the window is negative.
+  explicit KvCache(Index window = 0, const Backend& backend = SimdBackend());
 
   /// Appends k [B, G, n, d] and v [B, G, n, dv], by copy; first drops what lies further back than `window` from the
   /// first new token. So views taken before are no longer valid, and the queries of these very n tokens still find all
@@ -24,8 +25,8 @@ class KvCache {
   Index reachable() const { return window_ > 0 && kept_ > window_ - 1 ? window_ - 1 : kept_; }
 
   /// All that are kept, oldest first: [B, G, kept, d] and [B, G, kept, dv]. Absent before the first Append.
-  View<const float, 4> k() const { return Kept(k_, k_width_); }
-  View<const float, 4> v() const { return Kept(v_, v_width_); }
+  View<const float, 4> k() const { return Kept(k_); }
+  View<const float, 4> v() const { return Kept(v_); }
 
   /// Tokens seen so far, and the position of the oldest that is kept.
   Index length() const { return first_ + kept_; }
@@ -39,10 +40,11 @@ class KvCache {
   void Reset();
 
  private:
-  View<const float, 4> Kept(const Tensor& store, Index width) const;
+  View<const float, 4> Kept(const Tensor& store) const;
   void Reserve(Index tokens);
 
   Index window_;
+  const Backend* backend_;
   Index batch_ = 0, heads_ = 0, k_width_ = 0, v_width_ = 0;
   Index first_ = 0, kept_ = 0;
   Index begin_ = 0, capacity_ = 0;  // the kept ones are [begin, begin + kept) of `capacity`

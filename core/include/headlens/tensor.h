@@ -134,13 +134,15 @@ class Tensor {
  public:
   Tensor() = default;
   /// Uninitialised elements.
-  explicit Tensor(Shape shape) : shape_(std::move(shape)), buffer_(ElementCount(shape_)) {}
+  explicit Tensor(Shape shape) : shape_(std::move(shape)), size_(ElementCount(shape_)), buffer_(size_) {}
+  /// Elements that somebody else allocated: as many as the shape has, until the last owner of `elements` is gone.
+  Tensor(Shape shape, std::shared_ptr<float> elements);
   /// Copies `values`, whose number must fit the shape.
   Tensor(Shape shape, std::span<const float> values);
 
   const Shape& shape() const { return shape_; }
-  Index size() const { return buffer_.size(); }
-  float* data() const { return buffer_.data(); }
+  Index size() const { return size_; }
+  float* data() const { return lent_ ? lent_.get() : buffer_.data(); }
   std::span<float> values() const { return {data(), static_cast<std::size_t>(size())}; }
   Tensor Clone() const { return Tensor(shape_, values()); }
   /// The same elements under another shape of the same size. Throws kShape.
@@ -159,7 +161,9 @@ class Tensor {
 
  private:
   Shape shape_;
+  Index size_ = 0;
   Buffer<float> buffer_;
+  std::shared_ptr<float> lent_;  // instead of the buffer
 };
 
 /// A dense row-major tensor of any element type in memory that somebody else owns; `data` need not be aligned.

@@ -73,7 +73,7 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
   Parameters p;
   p.tokens = LinearParameter(backend, embeddings, "word_embeddings", info.vocab_size, info.hidden_size, false);
   p.positions = Parameter(embeddings, "position_embeddings.weight", {info.max_positions, info.hidden_size});
-  p.segments = Parameter(embeddings, "token_type_embeddings.weight", {info.segments, info.hidden_size});
+  p.segments = LinearParameter(backend, embeddings, "token_type_embeddings", info.segments, info.hidden_size, false);
   p.embedding_norm = LoadBertNorm(embeddings, "LayerNorm", info.hidden_size);
   for (Index i = 0; i < info.layers; ++i)
     p.layers.push_back(LoadLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));

@@ -102,7 +102,7 @@ Decoding Model::StartDecoding() const {
   }
   auto state = std::make_unique<Decoding::State>();
   state->model = model_;
-  for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(info().window);
+  for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(info().window, model_->backend);
   return Decoding(std::move(state));
 }
 

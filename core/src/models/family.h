@@ -53,11 +53,11 @@ struct Head {
 };
 
 struct Parameters {
-  std::unique_ptr<LinearWeights> tokens;   // [vocab, D]
-  std::unique_ptr<LinearWeights> patches;  // [D, channels · patch²]
-  Tensor cls;                              // [D]
-  Tensor positions;                        // [max_positions, D]
-  Tensor segments;                         // [segments, D]
+  std::unique_ptr<LinearWeights> tokens;    // [vocab, D]
+  std::unique_ptr<LinearWeights> segments;  // [segments, D]
+  std::unique_ptr<LinearWeights> patches;   // [D, channels · patch²]
+  Tensor cls;                               // [D]
+  Tensor positions;                         // [max_positions, D]
   Norm embedding_norm, final_norm;
   std::vector<Layer> layers;
   std::optional<Head> head;

@@ -26,10 +26,31 @@ Parsed Parse(std::string_view text) {
   return {family, std::move(architecture)};
 }
 
+/// Parameters that are no weights of a product go where the backend computes.
+void KeepAll(const Backend& backend, Parameters& p) {
+  const auto keep = [&](Tensor& tensor) { tensor = backend.Keep(std::move(tensor)); };
+  const auto keep_norm = [&](Norm& norm) {
+    keep(norm.weight);
+    keep(norm.bias);
+  };
+  keep(p.cls);
+  keep(p.positions);
+  keep_norm(p.embedding_norm);
+  keep_norm(p.final_norm);
+  for (Layer& layer : p.layers) {
+    keep_norm(layer.attention_norm);
+    keep_norm(layer.feed_forward_norm);
+  }
+  if (!p.head) return;
+  keep_norm(p.head->transform_norm);
+  keep(p.head->bias);
+}
+
 LoadedModel Load(std::string_view config, const StateDict& state, const Backend& backend) {
   auto [family, architecture] = Parse(config);
   LoadedModel model{std::move(architecture), {}, backend};
   model.parameters = family.load(model.architecture, state, backend);
+  KeepAll(backend, model.parameters);
   if (model.parameters.head) model.architecture.info.logits = model.decoder().out_features();
   return model;
 }

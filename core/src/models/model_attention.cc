@@ -17,8 +17,18 @@ namespace {
 // Floats of the strip of rows that a pooled map is computed in: 4 MiB.
 constexpr Index kStripFloats = Index{1} << 20;
 
-/// Where part `i` of `parts` equal parts of [0, n) begins.
-Index PartBegin(Index i, Index n, Index parts) { return i * n / parts; }
+/// The mean of rows [begin, end), which do not fit a strip, as that of several strips' means.
+template <class Pool>
+void PoolTall(Index begin, Index end, Index most, View<float, 2> mean, const Pool& pool) {
+  std::vector<double> sums(static_cast<std::size_t>(mean.shape[1]), 0.0);
+  for (Index first = begin; first < end; first += most) {
+    const Index count = std::min(most, end - first);
+    pool(first, count, {count, 1, 0, 0}, mean);
+    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += double{mean.data[j]} * static_cast<double>(count);
+  }
+  for (std::size_t j = 0; j < sums.size(); ++j)
+    mean.data[j] = static_cast<float>(sums[j] / static_cast<double>(end - begin));
+}
 
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
   const Shape expected = {info.layers, info.heads}, got = SizesOf(options.head_mask);
@@ -49,6 +59,12 @@ struct ModelAttention::State {
     CheckLayer(model->architecture.info, layer, 0);
     return layers[static_cast<std::size_t>(layer)];
   }
+
+  /// With its elements on the host.
+  const Tensor& Fetched(const Tensor& tensor) const {
+    model->backend.Fetch(tensor);
+    return tensor;
+  }
 };
 
 ModelAttention::ModelAttention(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -57,20 +73,20 @@ ModelAttention& ModelAttention::operator=(ModelAttention&&) noexcept = default;
 ModelAttention::~ModelAttention() = default;
 
 Index ModelAttention::length() const { return state_->length; }
-const Tensor& ModelAttention::hidden() const { return state_->hidden; }
-const Tensor& ModelAttention::Queries(Index layer) const { return state_->At(layer).q; }
-const Tensor& ModelAttention::Keys(Index layer) const { return state_->At(layer).k; }
+const Tensor& ModelAttention::hidden() const { return state_->Fetched(state_->hidden); }
+const Tensor& ModelAttention::Queries(Index layer) const { return state_->Fetched(state_->At(layer).q); }
+const Tensor& ModelAttention::Keys(Index layer) const { return state_->Fetched(state_->At(layer).k); }
 
 const Tensor& ModelAttention::Values(Index layer) const {
   const Tensor& values = state_->At(layer).v;
   if (values.size() == 0) throw Error(ErrorCode::kOption, "values were not kept: attend with keep_values");
-  return values;
+  return state_->Fetched(values);
 }
 
 const Tensor& ModelAttention::Hidden(Index layer) const {
   state_->At(layer);
   if (state_->streams.empty()) throw Error(ErrorCode::kOption, "streams were not kept: attend with keep_hidden");
-  return state_->streams[static_cast<std::size_t>(layer)];
+  return state_->Fetched(state_->streams[static_cast<std::size_t>(layer)]);
 }
 
 void ModelAttention::Map(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> weights) const {
@@ -97,28 +113,23 @@ void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index r
     throw Error(ErrorCode::kValue,
                 "cannot pool " + ToString({rows, length}) + " weights to " + ToString({pooled.shape[0], columns}));
   }
-  const Index strip_rows = std::clamp<Index>(kStripFloats / length, 1, rows);
-  const Tensor strip({strip_rows, length});
-  std::vector<double> sums(static_cast<std::size_t>(length), 0.0);
-  Index part = 0;  // the row of `pooled` whose sums are being taken
-  for (Index row = 0; row < rows; ++row) {
-    const Index in_strip = row % strip_rows;
-    if (in_strip == 0) {
-      const Index count = std::min(strip_rows, rows - row);
-      Map(layer, head, row_begin + row, row_begin + row + count, Rows(strip.view<2>(), 0, count));
+  const Index blocks = pooled.shape[0], most = std::clamp<Index>(kStripFloats / length, 1, rows);
+  const Backend& backend = state_->model->backend;
+  const Tensor strip = backend.Allocate({most, length});
+  const auto pool = [&](Index first, Index count, Backend::Pooling pooling, View<float, 2> to) {
+    Map(layer, head, row_begin + first, row_begin + first + count, Rows(strip.view<2>(), 0, count));
+    backend.Pool(Rows(View<const float, 2>(strip.view<2>()), 0, count), pooling, to);
+  };
+  for (Index block = 0, end; block < blocks; block = end) {
+    const Index first = BlockBegin(block, rows, blocks), next = BlockBegin(block + 1, rows, blocks);
+    end = block + 1;
+    if (next - first > most) {
+      PoolTall(first, next, most, Rows(pooled, block, 1), pool);
+      continue;
     }
-    const float* weights = strip.view<2>().at(in_strip);
-    for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += double{weights[s]};
-    const Index begin = PartBegin(part, rows, pooled.shape[0]), end = PartBegin(part + 1, rows, pooled.shape[0]);
-    if (row + 1 < end) continue;
-    for (Index j = 0; j < columns; ++j) {
-      const Index left = PartBegin(j, length, columns), right = PartBegin(j + 1, length, columns);
-      double sum = 0.0;
-      for (Index s = left; s < right; ++s) sum += sums[static_cast<std::size_t>(s)];
-      pooled(part, j) = static_cast<float>(sum / static_cast<double>((end - begin) * (right - left)));
-    }
-    std::ranges::fill(sums, 0.0);
-    ++part;
+    while (end < blocks && BlockBegin(end + 1, rows, blocks) - first <= most) ++end;
+    const Index count = BlockBegin(end, rows, blocks) - first;
+    pool(first, count, {rows, blocks, first, block}, Rows(pooled, block, end - block));
   }
 }
 
@@ -143,7 +154,10 @@ ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& optio
   CheckOptions(info(), options, state->length);
   const models::Pass pass(*model_, options, 0, state->length);
   for (Index i = 0; i < info().layers; ++i) {
-    if (options.keep_hidden) state->streams.push_back(state->hidden.Clone());
+    if (options.keep_hidden) {
+      const Tensor& stream = state->streams.emplace_back(model_->backend.Allocate(state->hidden.shape()));
+      model_->backend.Copy(AsHeads(state->hidden, 1), AsHeads(stream, 1));
+    }
     Kept& kept = state->layers.emplace_back();
     pass.RunLayer(i, state->hidden, kept, [&] {
       AttentionProblem problem = models::ProblemOf(*model_, i, AsHeads(kept.q, info().heads), 0,

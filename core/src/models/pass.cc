@@ -8,9 +8,6 @@
 namespace headlens::models {
 namespace {
 
-// Rows of the feed-forward block at a time: its inner width is the largest there is.
-constexpr Index kStrip = 256;
-
 View<float, 3> AsPositions(const Tensor& rows, Index heads) {
   return DenseView(rows.data(), std::array<Index, 3>{rows.shape()[0], heads, rows.shape()[1] / heads});
 }
@@ -53,14 +50,16 @@ Tensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index firs
   const Parameters& p = model.parameters;
   CheckTokens(info, input, first_position);
   const auto length = static_cast<Index>(input.ids.size());
-  Tensor hidden({length, info.hidden_size});
-  for (Index t = 0; t < length; ++t) {
-    const std::span<float> row = Elements(Rows(hidden.view<2>(), t, 1));
-    p.tokens->CopyRow(input.ids[static_cast<std::size_t>(t)], row);
-    if (p.positions.size() > 0) model.backend.Add(row, Elements(Rows(p.positions.view<2>(), first_position + t, 1)));
-    if (p.segments.size() == 0) continue;
-    const Index segment = input.segments.empty() ? 0 : input.segments[static_cast<std::size_t>(t)];
-    model.backend.Add(row, Elements(Rows(p.segments.view<2>(), segment, 1)));
+  const Backend& backend = model.backend;
+  Tensor hidden = backend.Allocate({length, info.hidden_size});
+  backend.CopyRows(*p.tokens, input.ids, hidden.view<2>());
+  if (p.positions.size() > 0)
+    backend.Add(hidden.values(), Elements(Rows(p.positions.view<2>(), first_position, length)));
+  if (p.segments) {
+    const std::vector<std::int32_t> first(input.ids.size(), 0);
+    const Tensor segments = backend.Allocate(hidden.shape());
+    backend.CopyRows(*p.segments, input.segments.empty() ? first : input.segments, segments.view<2>());
+    backend.Add(hidden.values(), segments.values());
   }
   return hidden;
 }
@@ -90,8 +89,9 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   if (!input.padding.empty() || !input.segments.empty()) {
     throw Error(ErrorCode::kValue, "an image has neither padding nor segments");
   }
-  Tensor hidden({info.max_positions, info.hidden_size});
-  std::copy_n(p.cls.data(), info.hidden_size, hidden.data());
+  Tensor hidden = model.backend.Allocate({info.max_positions, info.hidden_size});
+  const std::array<Index, 4> one = {1, 1, 1, info.hidden_size};
+  model.backend.Copy(DenseView<const float>(p.cls.data(), one), DenseView(hidden.data(), one));
   const Tensor patches = CutPatches(info, input.image);
   model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), 1, info.max_positions - 1));
   model.backend.Add(hidden.values(), p.positions.values());
@@ -123,7 +123,7 @@ void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up) {
 }
 
 Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights) {
-  Tensor y({x.shape[0], weights.out_features()});
+  Tensor y = model.backend.Allocate({x.shape[0], weights.out_features()});
   model.backend.Linear(x, weights, y.view<2>());
   return y;
 }
@@ -164,7 +164,7 @@ Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
   const Parameters& p = model.parameters;
   Tensor changed;
   if (p.final_norm) {
-    changed = Tensor({hidden.shape[0], hidden.shape[1]});
+    changed = model.backend.Allocate({hidden.shape[0], hidden.shape[1]});
     Normalize(model, p.final_norm, hidden, changed.view<2>());
     hidden = changed.view<2>();
   }
@@ -177,6 +177,7 @@ Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
   Tensor logits = Project(model, hidden, model.decoder());
   for (Index row = 0; p.head->bias.size() > 0 && row < logits.shape()[0]; ++row)
     model.backend.Add(Elements(Rows(logits.view<2>(), row, 1)), p.head->bias.values());
+  model.backend.Fetch(logits);
   return logits;
 }
 
@@ -184,7 +185,7 @@ void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, K
   const ModelInfo& info = model_.architecture.info;
   Tensor normal;
   if (model_.architecture.norm_first) {
-    normal = Tensor(hidden.shape());
+    normal = model_.backend.Allocate(hidden.shape());
     Normalize(model_, layer.attention_norm, hidden.view<2>(), normal.view<2>());
   }
   const View<const float, 2> x = (model_.architecture.norm_first ? normal : hidden).view<2>();
@@ -197,7 +198,10 @@ void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, K
     model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
   }
   const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == index);
-  if (zeroed) std::ranges::fill(Elements(Rows(kept.v.view<2>(), options_.zeroed_token, 1)), 0.0f);
+  if (!zeroed) return;
+  model_.backend.Fetch(kept.v);
+  std::ranges::fill(Elements(Rows(kept.v.view<2>(), options_.zeroed_token, 1)), 0.0f);
+  model_.backend.Send(kept.v);
 }
 
 void Pass::FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) const {
@@ -206,14 +210,15 @@ void Pass::FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) 
     model_.backend.Add(hidden.values(), change.values());
   }
   if (!model_.architecture.norm_first) Normalize(model_, layer.attention_norm, hidden.view<2>(), hidden.view<2>());
-  for (Index t = 0; t < hidden.shape()[0]; t += kStrip)
-    FeedForward(layer, Rows(hidden.view<2>(), t, std::min(kStrip, hidden.shape()[0] - t)));
+  // In strips: the inner width is the largest there is.
+  const Index rows = hidden.shape()[0], strip = model_.backend.strip_rows();
+  for (Index t = 0; t < rows; t += strip) FeedForward(layer, Rows(hidden.view<2>(), t, std::min(strip, rows - t)));
 }
 
 /// hidden ← hidden + feed_forward(hidden), with its norm before or behind.
 void Pass::FeedForward(const Layer& layer, View<float, 2> hidden) const {
   const bool norm_first = model_.architecture.norm_first;
-  const Tensor normal(norm_first ? Shape{hidden.shape[0], hidden.shape[1]} : Shape{0, 0});
+  const Tensor normal = model_.backend.Allocate(norm_first ? Shape{hidden.shape[0], hidden.shape[1]} : Shape{0, 0});
   if (norm_first) Normalize(model_, layer.feed_forward_norm, hidden, normal.view<2>());
   const View<const float, 2> x = norm_first ? View<const float, 2>(normal.view<2>()) : View<const float, 2>(hidden);
   Tensor inner = Project(model_, x, layer.gate ? *layer.gate : *layer.up);

@@ -39,7 +39,7 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const flo
 /// Rows of the stream for tokens at positions from `first_position` on. Throws as Model::Attend.
 Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
 
-/// Logits of rows of the stream.
+/// Logits of rows of the stream, on the host.
 Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden);
 
 /// Throws kUnsupported when the model has no logits.
@@ -52,7 +52,9 @@ class Pass {
   Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, Index count)
       : model_(model), options_(options) {
     const auto& rope = model.architecture.rope;
-    if (rope) angles_ = AnglesAt(*rope, first_position, count, first_position + count);
+    if (!rope) return;
+    RopeAngles angles = AnglesAt(*rope, first_position, count, first_position + count);
+    angles_ = {model.backend.Keep(std::move(angles.cosine)), model.backend.Keep(std::move(angles.sine))};
   }
 
   /// One layer: hidden ← layer(hidden).
@@ -60,7 +62,7 @@ class Pass {
   void RunLayer(Index index, Tensor& hidden, Kept& kept, const Memory& memory) const {
     const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];
     ProjectHeads(index, layer, hidden, kept);
-    const Tensor heads({hidden.shape()[0], layer.o->in_features()});
+    const Tensor heads = model_.backend.Allocate({hidden.shape()[0], layer.o->in_features()});
     AttentionResults results;
     results.output = AsHeads(heads, model_.architecture.info.heads);
     AttentionProblem problem = memory();

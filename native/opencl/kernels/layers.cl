@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers are made of beside products and attention. Build option: GROUP_ITEMS, a power of two.
+// What layers are made of beside products and attention. Build option: GROUP_ITEMS, a power of two. Matrices and their
+// rows begin at element `first`; rows are `stride` apart.
+
+#define EACH_ITEM __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void
 
 // The sum of the work-group's values.
 float Sum(__local float* scratch, const float value) {
@@ -15,71 +18,123 @@ float Sum(__local float* scratch, const float value) {
 }
 
 // A row of x [rows, width] for each work-group; y may be x.
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void RmsNorm(
-    __global const float* x, __global const float* weight, const float eps, const long width, __global float* y) {
+EACH_ITEM RmsNorm(__global const float* x, const long x_first, const long x_stride, __global const float* weight,
+                  const long weight_first, const float eps, const long width, __global float* y, const long y_first,
+                  const long y_stride) {
   __local float scratch[GROUP_ITEMS];
-  const long row = (long)get_group_id(0) * width;
+  x += x_first + get_group_id(0) * x_stride;
+  y += y_first + get_group_id(0) * y_stride;
   float squares = 0.0f;
-  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) squares += x[row + i] * x[row + i];
+  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) squares += x[i] * x[i];
   const float factor = 1.0f / sqrt(Sum(scratch, squares) / (float)width + eps);
-  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) y[row + i] = x[row + i] * factor * weight[i];
+  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) y[i] = x[i] * factor * weight[weight_first + i];
 }
 
 // The same, around the mean; without a bias it is null.
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void LayerNorm(
-    __global const float* x, __global const float* weight, __global const float* bias, const float eps,
-    const long width, __global float* y) {
+EACH_ITEM LayerNorm(__global const float* x, const long x_first, const long x_stride, __global const float* weight,
+                    const long weight_first, __global const float* bias, const long bias_first, const float eps,
+                    const long width, __global float* y, const long y_first, const long y_stride) {
   __local float scratch[GROUP_ITEMS];
-  const long row = (long)get_group_id(0) * width;
+  x += x_first + get_group_id(0) * x_stride;
+  y += y_first + get_group_id(0) * y_stride;
   float sum = 0.0f, squares = 0.0f;
-  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) sum += x[row + i];
+  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) sum += x[i];
   const float mean = Sum(scratch, sum) / (float)width;
-  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) squares += (x[row + i] - mean) * (x[row + i] - mean);
+  for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) squares += (x[i] - mean) * (x[i] - mean);
   const float factor = 1.0f / sqrt(Sum(scratch, squares) / (float)width + eps);
   for (long i = get_local_id(0); i < width; i += GROUP_ITEMS)
-    y[row + i] = (x[row + i] - mean) * factor * weight[i] + (bias ? bias[i] : 0.0f);
+    y[i] = (x[i] - mean) * factor * weight[weight_first + i] + (bias ? bias[bias_first + i] : 0.0f);
 }
 
 // x [steps, heads, 2 half_width] in place; cosine and sine [steps, half_width]. A work-item for each pair.
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Rotate(
-    __global float* x, __global const float* cosine, __global const float* sine, const long heads,
-    const long half_width, const long pairs, const int interleaved) {
+EACH_ITEM Rotate(__global float* x, const long first, const long step_stride, const long head_stride,
+                 __global const float* cosine, const long cosine_first, const long cosine_stride,
+                 __global const float* sine, const long sine_first, const long sine_stride, const long heads,
+                 const long half_width, const long pairs, const int interleaved) {
   const long pair = get_global_id(0);
   if (pair >= pairs) return;
-  const long i = pair % half_width, row = pair / half_width, angle = row / heads * half_width + i;
-  const long first = row * 2 * half_width + (interleaved ? 2 * i : i), second = first + (interleaved ? 1 : half_width);
-  const float a = x[first], b = x[second], c = cosine[angle], s = sine[angle];
-  x[first] = a * c - b * s;
-  x[second] = b * c + a * s;
+  const long i = pair % half_width, head = pair / half_width % heads, step = pair / half_width / heads;
+  x += first + step * step_stride + head * head_stride;
+  const long near = interleaved ? 2 * i : i, far = near + (interleaved ? 1 : half_width);
+  const float a = x[near], b = x[far], c = cosine[cosine_first + step * cosine_stride + i],
+              s = sine[sine_first + step * sine_stride + i];
+  x[near] = a * c - b * s;
+  x[far] = b * c + a * s;
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void SwiGlu(
-    __global float* gate, __global const float* up, const long count) {
+EACH_ITEM SwiGlu(__global float* gate, const long first, __global const float* up, const long up_first,
+                 const long count) {
   const long i = get_global_id(0);
-  if (i < count) gate[i] = gate[i] / (1.0f + exp(-gate[i])) * up[i];
+  if (i >= count) return;
+  const float x = gate[first + i];
+  gate[first + i] = x / (1.0f + exp(-x)) * up[up_first + i];
 }
 
 // 1 + erf(−z) would cancel to nothing for large z: there it is erfc(z).
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Gelu(__global float* x, const long count) {
+EACH_ITEM Gelu(__global float* x, const long first, const long count) {
   const long i = get_global_id(0);
-  if (i < count) x[i] = 0.5f * x[i] * erfc(-0.70710678118654752f * x[i]);
+  if (i < count) x[first + i] = 0.5f * x[first + i] * erfc(-0.70710678118654752f * x[first + i]);
 }
 
 // (1 + tanh z) / 2 is 1 / (1 + exp(−2z)), which does not cancel.
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void GeluTanh(__global float* x, const long count) {
+EACH_ITEM GeluTanh(__global float* x, const long first, const long count) {
   const long i = get_global_id(0);
   if (i >= count) return;
-  const float v = x[i];
-  x[i] = v / (1.0f + exp(-1.59576912160573071f * (v + 0.044715f * v * v * v)));
+  const float v = x[first + i];
+  x[first + i] = v / (1.0f + exp(-1.59576912160573071f * (v + 0.044715f * v * v * v)));
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Relu(__global float* x, const long count) {
+EACH_ITEM Relu(__global float* x, const long first, const long count) {
   const long i = get_global_id(0);
-  if (i < count) x[i] = x[i] < 0.0f ? 0.0f : x[i];
+  if (i < count) x[first + i] = x[first + i] < 0.0f ? 0.0f : x[first + i];
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Add(
-    __global float* x, __global const float* y, const long count) {
+EACH_ITEM Add(__global float* x, const long first, __global const float* y, const long y_first, const long count) {
   const long i = get_global_id(0);
-  if (i < count) x[i] += y[i];
+  if (i < count) x[first + i] += y[y_first + i];
+}
+
+// to ← from, both [batches, heads, rows, width]: member 0 of each group is a head.
+EACH_ITEM CopyHeads(__global const float* from, const Place from_place, __global float* to, const Place to_place,
+                    const Heads heads, const long rows, const long width, const long count) {
+  const long i = get_global_id(0);
+  if (i >= count) return;
+  const long column = i % width, row = i / width % rows, z = i / width / rows;
+  to[Begin(to_place, heads, z) + row * to_place.row + column] =
+      from[Begin(from_place, heads, z) + row * from_place.row + column];
+}
+
+// Sets `unusual` where a number of x [heads, rows, width] is infinite or NaN.
+EACH_ITEM FindUnusual(__global const float* x, const Place place, const Heads heads, const long rows, const long width,
+                      const long count, __global uint* unusual) {
+  const long i = get_global_id(0);
+  if (i >= count) return;
+  const long column = i % width, row = i / width % rows, z = i / width / rows;
+  if (!isfinite(x[Begin(place, heads, z) + row * place.row + column])) atomic_or(unusual, 1u);
+}
+
+// Where part i begins when `count` is cut into `parts` equal ones.
+long PartBegin(const long i, const long count, const long parts) { return i * count / parts; }
+
+// y [parts, columns]: the means of x over equal blocks. x [.., keys] has rows first_row and on of a map of `rows` rows
+// that is cut into `all_parts`; y's are those from first_part on. A work-group for each cell of y. The sums are
+// compensated (Kahan 1965): a block can have many cells.
+EACH_ITEM Pool(__global const float* x, const long x_first, const long x_stride, const long keys, const long first_row,
+               const long rows, const long first_part, const long all_parts, const long columns, __global float* y,
+               const long y_first, const long y_stride) {
+  __local float scratch[GROUP_ITEMS];
+  const long part = get_group_id(1), column = get_group_id(0);
+  const long top = PartBegin(first_part + part, rows, all_parts),
+             bottom = PartBegin(first_part + part + 1, rows, all_parts);
+  const long left = PartBegin(column, keys, columns), width = PartBegin(column + 1, keys, columns) - left;
+  const long cells = (bottom - top) * width;
+  x += x_first + (top - first_row) * x_stride + left;
+  float sum = 0.0f, lost = 0.0f;
+  for (long i = get_local_id(0); i < cells; i += GROUP_ITEMS) {
+    const float term = x[i / width * x_stride + i % width] - lost, next = sum + term;
+    lost = (next - sum) - term;
+    sum = next;
+  }
+  sum = Sum(scratch, sum);
+  if (get_local_id(0) == 0) y[y_first + part * y_stride + column] = sum / (float)cells;
 }

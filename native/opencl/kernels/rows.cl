@@ -20,20 +20,20 @@ typedef struct {
 } Scratch;
 
 // Two barriers are enough: whoever reads the parts has passed the second, and writes items only.
-#define REDUCE(name, type, field, combine)                                                                     \
-  type name(__local Scratch* scratch, const type value) {                                                      \
-    const int item = get_local_id(0);                                                                          \
-    scratch->items[item].field = value;                                                                        \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
-    if (item < PARTS) {                                                                                        \
-      type part = scratch->items[item * PART_ITEMS].field;                                                     \
-      for (int i = 1; i < PART_ITEMS; ++i) part = combine(part, scratch->items[item * PART_ITEMS + i].field);  \
-      scratch->parts[item].field = part;                                                                       \
-    }                                                                                                          \
-    barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
-    type all = scratch->parts[0].field;                                                                        \
-    for (int i = 1; i < PARTS; ++i) all = combine(all, scratch->parts[i].field);                               \
-    return all;                                                                                                \
+#define REDUCE(name, type, field, combine)                                                                    \
+  type name(__local Scratch* scratch, const type value) {                                                     \
+    const int item = get_local_id(0);                                                                         \
+    scratch->items[item].field = value;                                                                       \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
+    if (item < PARTS) {                                                                                       \
+      type part = scratch->items[item * PART_ITEMS].field;                                                    \
+      for (int i = 1; i < PART_ITEMS; ++i) part = combine(part, scratch->items[item * PART_ITEMS + i].field); \
+      scratch->parts[item].field = part;                                                                      \
+    }                                                                                                         \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                             \
+    type all = scratch->parts[0].field;                                                                       \
+    for (int i = 1; i < PARTS; ++i) all = combine(all, scratch->parts[i].field);                              \
+    return all;                                                                                               \
   }
 #define PLUS(a, b) ((a) + (b))
 #define OR(a, b) ((a) | (b))
@@ -57,9 +57,10 @@ uint Philox(const ulong seed, const ulong n) {
   return lane == 0 ? x.x : lane == 1 ? x.y : lane == 2 ? x.z : x.w;
 }
 
-bool Keeps(__constant const Problem* p, const Row* row, const long s) {
+bool Keeps(const Problem* p, const Row* row, const long s) {
   if (!p->drops) return true;
-  const ulong number = ((row->b * (ulong)p->heads + row->h) * p->queries + row->t) * p->keys + s;
+  const ulong number =
+      ((row->b * (ulong)(p->heads.groups * p->heads.members) + row->h) * p->queries + row->t) * p->keys + s;
   return Philox(p->seed, number) > p->highest_dropped;
 }
 
@@ -173,8 +174,7 @@ void Hard(__local Scratch* scratch, __global float* cells, const long keys, cons
   EACH(s, keys) cells[s] = s == first ? 1.0f : 0.0f;
 }
 
-void Normalize(__constant const Problem* p, __local Scratch* scratch, __global float* cells, const float max,
-               const float sink) {
+void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells, const float max, const float sink) {
   switch (NORMALIZER) {
     case kTopK:
       KeepLargest(scratch, cells, p->keys, p->top_k);
@@ -201,7 +201,7 @@ void Normalize(__constant const Problem* p, __local Scratch* scratch, __global f
 enum { kSeesAny = 1, kHasNan = 2 };
 
 // Every cell of the row alike, but 0 for what is hidden, unless it counts.
-void Fill(__constant const Problem* p, const Inputs* in, const Row* row, __global float* cells, const float value,
+void Fill(const Problem* p, const Inputs* in, const Row* row, __global float* cells, const float value,
           const bool hidden_counts) {
   EACH(s, p->keys) cells[s] = hidden_counts || !IsHidden(p, in, row, s) ? value : 0.0f;
 }
@@ -210,8 +210,8 @@ void Fill(__constant const Problem* p, const Inputs* in, const Row* row, __globa
 // visible; where masks do not hold it, that is everything. Scores of +∞ share the weight; where all are −∞, a sink
 // takes it, or what is visible shares it. All rows go the same way, the unusual ones too, with other cells at its end:
 // PoCL 3.1 miscompiles some barriers that only some work-groups reach.
-float Weigh(__constant const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch,
-            __global float* cells, const float max, const uint found, const float sink) {
+float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch, __global float* cells,
+            const float max, const uint found, const float sink) {
   const bool by_cell = NORMALIZER == kSigmoid, sees_nan = (found & kHasNan) != 0;
   const float lse = !found ? -INFINITY : sees_nan ? NAN : max / p->temperature;
   const bool sink_takes_all = found && !by_cell && lse == -INFINITY && sink != -INFINITY;
@@ -243,14 +243,14 @@ float Weigh(__constant const Problem* p, const Inputs* in, const Row* row, __loc
 // is written to the others, [heads, rows, S] too, and `lse` [heads, rows]; what is not is null. `dropped` is what
 // multiplies the values: with marks_hidden, −0 where a value must not even be looked at, and never else.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void NormalizeRows(
-    __constant const Problem* p, __global const long* heads, INPUT_PARAMETERS, __global const float* sinks,
-    __global const float* head_mask, __global float* all_cells, __global float* scaled, __global float* capped,
-    __global float* biased, __global float* masked, __global float* dropout_mask, __global float* dropped,
-    __global float* lse) {
+    const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
+    __global float* all_cells, __global float* scaled, __global float* capped, __global float* biased,
+    __global float* masked, __global float* dropout_mask, __global float* dropped, __global float* lse) {
   __local Scratch scratch;
+  const Problem* p = &problem;
   const Inputs in = INPUTS;
   const long r = get_group_id(0), z = get_group_id(1), begin = (z * p->rows + r) * p->keys;
-  const Row row = RowAt(p, heads, z, r);
+  const Row row = RowAt(p, z, r);
   __global float* cells = all_cells + begin;
   float max = -INFINITY;
   uint found = 0;
@@ -287,8 +287,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
 }
 
 // mean [rows, S]: of the weights [heads, rows, S].
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void AverageHeads(
-    __global const float* weights, const long heads, const long cells, __global float* mean) {
+__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void AverageHeads(__global const float* weights,
+                                                                                    const long heads, const long cells,
+                                                                                    __global float* mean) {
   const long i = get_global_id(0);
   if (i >= cells) return;
   float sum = 0.0f;
@@ -296,19 +297,21 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void AverageHe
   mean[i] = sum / (float)heads;
 }
 
-// output [heads, rows, width] = weights [heads, rows, S] · values [slots, S, width], where a value that is not finite
-// stands behind no weight of −0.
-__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void BlendVisible(
-    __global const float* weights, __global const float* values, __global float* output, __global const long* heads,
-    const long rows, const long width, const long keys, const long count) {
+// output = weights [heads, rows, S] · v, where a value that is not finite stands behind no weight of −0.
+__kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void BlendVisible(const Problem problem,
+                                                                                    __global const float* weights,
+                                                                                    __global const float* v,
+                                                                                    __global float* output,
+                                                                                    const long count) {
+  const Problem* p = &problem;
   const long i = get_global_id(0);
   if (i >= count) return;
-  const long column = i % width, row = i / width;
-  values += heads[3 * (row / rows) + 2] * keys * width + column;
+  const long column = i % p->value_width, row = i / p->value_width, z = row / p->rows;
+  v += Begin(p->v, p->heads, z) + column;
   float sum = 0.0f;
-  for (long s = 0; s < keys; ++s) {
-    const float weight = weights[row * keys + s];
-    if (as_uint(weight) != 0x80000000u) sum = fma(weight, values[s * width], sum);
+  for (long s = 0; s < p->keys; ++s) {
+    const float weight = weights[row * p->keys + s];
+    if (as_uint(weight) != 0x80000000u) sum = fma(weight, v[s * p->v.row], sum);
   }
-  output[i] = sum;
+  output[Begin(p->output, p->heads, z) + row % p->rows * p->output.row + column] = sum;
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opencl/residents.h"
+
+namespace headlens::opencl {
+
+void Residents::Add(float* host, Index count, cl::Buffer buffer) {
+  residents_[host] = {host, count, std::move(buffer)};
+}
+
+void Residents::Remove(const float* host) { residents_.erase(host); }
+
+Residents::Map::iterator Residents::Holding(const float* p) {
+  const auto it = residents_.lower_bound(p);  // the last that begins at p or before
+  return it != residents_.end() && std::less<>()(p, it->first + it->second.count) ? it : residents_.end();
+}
+
+std::optional<Elements> Residents::Find(const float* p, bool writes) {
+  const auto it = Holding(p);
+  if (it == residents_.end()) return std::nullopt;
+  if (writes) it->second.on_host = false;
+  return Elements{it->second.buffer, p - it->first};
+}
+
+void Residents::Send(const cl::CommandQueue& queue, const float* p) {
+  const auto it = Holding(p);
+  if (it == residents_.end()) return;
+  const auto bytes = static_cast<std::size_t>(it->second.count) * sizeof(float);
+  queue.enqueueWriteBuffer(it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
+  it->second.on_host = true;
+}
+
+void Residents::Fetch(const cl::CommandQueue& queue, const float* p) {
+  const auto it = Holding(p);
+  if (it == residents_.end() || it->second.on_host) return;
+  const auto bytes = static_cast<std::size_t>(it->second.count) * sizeof(float);
+  queue.enqueueReadBuffer(it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
+  it->second.on_host = true;
+}
+
+}  // namespace headlens::opencl

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Tensors that live on the device. Each has an address on the host too, where its elements are when they were fetched:
+/// views of a tensor are views of either, and a pointer into it says which elements are meant.
+#ifndef HEADLENS_NATIVE_OPENCL_RESIDENTS_H_
+#define HEADLENS_NATIVE_OPENCL_RESIDENTS_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "headlens/tensor.h"
+#include "opencl/status.h"
+
+namespace headlens::opencl {
+
+/// A buffer, from element `first` on.
+struct Elements {
+  cl::Buffer buffer;
+  Index first = 0;
+};
+
+class Residents {
+ public:
+  /// From now on the `count` floats at `host` stand for those in `buffer`. Takes hold of the buffer.
+  void Add(float* host, Index count, cl::Buffer buffer);
+  void Remove(const float* host);
+
+  /// What the floats from `p` on stand for; nothing for memory of the host. `writes`: the device is about to change
+  /// them.
+  std::optional<Elements> Find(const float* p, bool writes = false);
+
+  /// The elements of the tensor that `p` points into were changed on the host, or are wanted there.
+  void Send(const cl::CommandQueue& queue, const float* p);
+  void Fetch(const cl::CommandQueue& queue, const float* p);
+
+ private:
+  struct Resident {
+    float* host;
+    Index count;
+    cl::Buffer buffer;
+    bool on_host = false;  // the host has the same elements
+  };
+  using Map = std::map<const float*, Resident, std::greater<>>;
+  Map::iterator Holding(const float* p);
+
+  Map residents_;  // by where they begin, the last first
+};
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_RESIDENTS_H_
