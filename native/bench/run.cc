@@ -17,9 +17,9 @@ Tensor Normal(const Shape& shape, std::uint32_t seed, double deviation) {
 }
 
 /// Gives back what was there before it takes more.
-void Renew(Tensor& tensor, const Shape& shape) {
+void Renew(const Backend& backend, Tensor& tensor, const Shape& shape) {
   tensor = Tensor();
-  tensor = Tensor(shape);
+  tensor = backend.Allocate(shape);
 }
 
 void ExpectBelow(std::span<const Index> rows, Index end) {
@@ -43,9 +43,34 @@ std::vector<float> RowsOf(const Tensor& tensor, std::span<const Index> rows) {
   return picked;
 }
 
+class ProductRun : public Run {
+ public:
+  ProductRun(const Row& row, const Backend& backend)
+      : row_(row),
+        backend_(backend),
+        x_(backend.Keep(Normal({row.tokens, row.width}, 1, 1.0))),
+        weights_(backend.PackLinear(
+            Normal({row.out, row.width}, 2, 1.0 / std::sqrt(static_cast<double>(row.width))).view<2>(), {})) {}
+
+  void Call() override {
+    Renew(backend_, y_, {row_.tokens, row_.out});
+    backend_.Linear(x_.view<2>(), *weights_, y_.view<2>());
+    backend_.Fetch(y_);
+  }
+
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(y_, rows), {}}; }
+
+ private:
+  Row row_;
+  const Backend& backend_;
+  Tensor x_, y_;
+  std::unique_ptr<LinearWeights> weights_;
+};
+
 class LayerRun : public Run {
  public:
-  LayerRun(const Row& row, const Backend& backend) : row_(row), x_(Normal({row.batch, row.tokens, row.width}, 1, 1.0)) {
+  LayerRun(const Row& row, const Backend& backend)
+      : row_(row), backend_(backend), x_(backend.Keep(Normal({row.batch, row.tokens, row.width}, 1, 1.0))) {
     std::map<std::string, Tensor, std::less<>> parameters = Parameters(row.width);
     const StateDict state = [&parameters](std::string_view name) -> std::optional<RawTensor> {
       const auto it = parameters.find(name);
@@ -59,17 +84,19 @@ class LayerRun : public Run {
   }
 
   void Call() override {
-    Renew(output_, x_.shape());
+    Renew(backend_, output_, x_.shape());
     MultiheadInputs inputs;
     inputs.query = inputs.key = inputs.value = x_.view<3>();
     inputs.mask.causal = row_.causal;
     MultiheadResults results;
     results.output = output_.view<3>();
     if (row_.maps) {
-      Renew(maps_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
+      Renew(backend_, maps_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
       results.attention.weights = maps_.view<4>();
     }
     layer_->Forward(inputs, results);
+    backend_.Fetch(output_);
+    backend_.Fetch(maps_);
   }
 
   Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
@@ -94,6 +121,7 @@ class LayerRun : public Run {
   }
 
   Row row_;
+  const Backend& backend_;
   Tensor x_, output_, maps_;
   std::unique_ptr<MultiheadAttention> layer_;
 };
@@ -103,12 +131,12 @@ class CoreRun : public Run {
   CoreRun(const Row& row, const Backend& backend)
       : row_(row),
         backend_(backend),
-        q_(Normal({1, row.heads, row.queries, row.head_dim}, 11, 1.0)),
-        k_(Normal({1, row.kv_heads, row.keys, row.head_dim}, 12, 1.0)),
-        v_(Normal({1, row.kv_heads, row.keys, row.head_dim}, 13, 1.0)) {}
+        q_(backend.Keep(Normal({row.batch, row.heads, row.queries, row.head_dim}, 11, 1.0))),
+        k_(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, 12, 1.0))),
+        v_(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, 13, 1.0))) {}
 
   void Call() override {
-    Renew(output_, q_.shape());
+    Renew(backend_, output_, q_.shape());
     AttentionProblem problem;
     problem.q = q_.view<4>();
     problem.k = k_.view<4>();
@@ -117,15 +145,21 @@ class CoreRun : public Run {
     problem.mask.causal = row_.causal;
     AttentionResults results;
     results.output = output_.view<4>();
+    if (row_.maps) {
+      Renew(backend_, maps_, {row_.batch, row_.heads, row_.queries, row_.keys});
+      results.weights = maps_.view<4>();
+    }
     backend_.Attention(problem, results);
+    backend_.Fetch(output_);
+    backend_.Fetch(maps_);
   }
 
-  Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), {}}; }
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
 
  private:
   Row row_;
   const Backend& backend_;
-  Tensor q_, k_, v_, output_;
+  Tensor q_, k_, v_, output_, maps_;
 };
 
 /// Scales of norms are 1, all else is small.
@@ -164,22 +198,24 @@ std::vector<std::int32_t> Ids(const Row& row) {
 class MapRun : public Run {
  public:
   MapRun(const Row& row, const Backend& backend, LoadFolder load)
-      : row_(row), seen_(MakeModel(row.model, backend, load).Attend(Ids(row))) {}
+      : row_(row), backend_(backend), seen_(MakeModel(row.model, backend, load).Attend(Ids(row))) {}
 
   void Call() override {
     if (row_.pool > 0) {
-      Renew(map_, {row_.pool, row_.pool});
+      Renew(backend_, map_, {row_.pool, row_.pool});
       seen_.PooledMap(0, 0, 0, row_.tokens, map_.view<2>());
     } else {
-      Renew(map_, {row_.rows, row_.tokens});
+      Renew(backend_, map_, {row_.rows, row_.tokens});
       seen_.Map(0, 0, 0, row_.rows, map_.view<2>());
     }
+    backend_.Fetch(map_);
   }
 
   Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(map_, rows)}; }
 
  private:
   Row row_;
+  const Backend& backend_;
   ModelAttention seen_;
   Tensor map_;
 };
@@ -194,9 +230,10 @@ class ModelRun : public Run {
     const ModelAttention seen = model_.Attend(ids_);
     for (Index layer = 0; layer < row_.model.layers; ++layer)
       for (Index head = 0; head < row_.model.heads; ++head) {
-        maps_.emplace_back(Shape{row_.tokens, row_.tokens});
+        maps_.push_back(model_.backend().Allocate({row_.tokens, row_.tokens}));
         seen.Map(layer, head, 0, row_.tokens, maps_.back().view<2>());
       }
+    for (const Tensor& map : maps_) model_.backend().Fetch(map);
   }
 
   Sample Look(std::span<const Index> rows) const override {
@@ -241,6 +278,8 @@ class DecodeRun : public Run {
 
 std::unique_ptr<Run> MakeRun(const Row& row, const Backend& backend, LoadFolder load) {
   switch (row.kind) {
+    case Kind::kProduct:
+      return std::make_unique<ProductRun>(row, backend);
     case Kind::kLayer:
       return std::make_unique<LayerRun>(row, backend);
     case Kind::kCore:

@@ -15,15 +15,17 @@ namespace headlens::bench {
 
 /// Part of a call's results, to be held against other programs'.
 struct Sample {
-  std::vector<float> output;  ///< [B, rows, D] of layers, [H, rows, d] of cores, logits of decoding at `rows`
-  std::vector<float> maps;    ///< [B, H, rows, S]; [rows, columns] of one map
+  std::vector<float>
+      output;  ///< [B, rows, D] of layers, [rows, out] of products, [H, rows, d] of cores, logits of decoding at `rows`
+  std::vector<float> maps;  ///< [B, H, rows, S]; [rows, columns] of one map
 };
 
 class Run {
  public:
   virtual ~Run() = default;
 
-  /// One call as a user makes it: results are allocated anew.
+  /// One call as a user makes it: results are allocated anew, and are on the host when it returns. Inputs and
+  /// parameters are where the backend computes.
   virtual void Call() = 0;
 
   /// Of the last call's results, for these queries. Throws Error kValue for one that is not there.

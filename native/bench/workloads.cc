@@ -8,7 +8,8 @@ namespace headlens::bench {
 extern const char kWorkloadsJson[];  // workloads.json, put in by CMake
 
 // Not in the unnamed namespace: the library finds it by its argument.
-NLOHMANN_JSON_SERIALIZE_ENUM(Kind, {{Kind::kLayer, "layer"},
+NLOHMANN_JSON_SERIALIZE_ENUM(Kind, {{Kind::kProduct, "product"},
+                                    {Kind::kLayer, "layer"},
                                     {Kind::kCore, "core"},
                                     {Kind::kMap, "map"},
                                     {Kind::kModel, "model"},
@@ -53,6 +54,8 @@ Row ReadRow(const Json& json) {
   row.batch = json.value("batch", Index{1});
   row.tokens = json.value("tokens", Index{0});
   row.width = json.value("width", Index{0});
+  row.out = json.value("out", Index{0});
+  row.maps = json.value("maps", false);
   row.heads = json.value("heads", Index{0});
   row.kv_heads = json.value("kv_heads", row.heads);
   row.queries = json.value("queries", row.tokens);
@@ -71,10 +74,12 @@ double Row::operations() const {
   const double t = number(tokens), d = number(width), half = causal ? 0.5 : 1.0;
   const double layers = number(model.layers), w = number(model.width), linear = number(model.linear_parameters);
   switch (kind) {
+    case Kind::kProduct:
+      return 2.0 * t * d * number(out);
     case Kind::kLayer:
       return number(batch) * (8.0 * t * d * d + half * 4.0 * t * t * d);
     case Kind::kCore:
-      return half * 4.0 * number(heads) * number(queries) * number(keys) * number(head_dim);
+      return half * 4.0 * number(batch * heads) * number(queries) * number(keys) * number(head_dim);
     case Kind::kMap:
       return 2.0 * number(rows) * t * w;
     case Kind::kModel:
@@ -89,13 +94,16 @@ double Row::bytes() const {
   constexpr auto kFloat = static_cast<double>(sizeof(float));
   if (kind == Kind::kDecode)
     return static_cast<double>(tokens * (model.linear_parameters + model.vocabulary * model.width)) * kFloat;
-  if (kind == Kind::kCore && queries == 1) return static_cast<double>(2 * kv_heads * keys * head_dim) * kFloat;
+  if (kind == Kind::kCore && queries == 1) return static_cast<double>(batch * 2 * kv_heads * keys * head_dim) * kFloat;
+  if (kind == Kind::kCore && maps) return static_cast<double>(batch * heads * queries * keys) * kFloat;
   return 0.0;
 }
 
-std::vector<Row> Workloads() {
+namespace {
+
+std::vector<Row> RowsOf(const char* table) {
   std::vector<Row> rows;
-  for (const Json& json : File().at("workloads")) {
+  for (const Json& json : File().at(table)) {
     const Row row = ReadRow(json);
     if (row.kind != Kind::kLayer) {
       rows.push_back(row);
@@ -109,6 +117,12 @@ std::vector<Row> Workloads() {
   }
   return rows;
 }
+
+}  // namespace
+
+std::vector<Row> Workloads() { return RowsOf("workloads"); }
+
+std::vector<Row> LargeWorkloads() { return RowsOf("large"); }
 
 std::vector<Row> Sweeps() {
   std::vector<Row> rows;

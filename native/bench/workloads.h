@@ -12,11 +12,12 @@
 namespace headlens::bench {
 
 enum class Kind {
-  kLayer,   ///< self-attention with projections and biases
-  kCore,    ///< attention of given q, k and v
-  kMap,     ///< one head's map out of queries and keys that a pass has left behind
-  kModel,   ///< a pass of a whole model, and then the map of every head
-  kDecode,  ///< a model's tokens one by one, each with its logits
+  kProduct,  ///< a linear layer without a bias: tokens × width times width × out
+  kLayer,    ///< self-attention with projections and biases
+  kCore,     ///< attention of given q, k and v
+  kMap,      ///< one head's map out of queries and keys that a pass has left behind
+  kModel,    ///< a pass of a whole model, and then the map of every head
+  kDecode,   ///< a model's tokens one by one, each with its logits
 };
 
 /// A model of random numbers, or the one in `folder`.
@@ -33,7 +34,8 @@ struct Row {
   std::string name;  ///< "bert/maps", "core2k"
   Kind kind = Kind::kLayer;
   bool maps = false, causal = false;
-  Index batch = 1, tokens = 0, width = 0;                              // of layers
+  Index batch = 1, tokens = 0, width = 0;                              // of layers; batch of cores too
+  Index out = 0;                                                       // of products
   Index heads = 0, kv_heads = 0, queries = 0, keys = 0, head_dim = 0;  // of cores; `heads` of layers too
   Index pool = 0, rows = 0;                                            // of maps: pixels on each side, or how many rows
   ModelSpec model;
@@ -41,12 +43,16 @@ struct Row {
   /// Floating-point operations that the result needs: 8·B·T·D² for projections, 4·B·H·T·S·d for scores and blend, half
   /// of that when causal; 2·T per linear parameter of a model. Masked cells, softmax and norms count nothing.
   double operations() const;
-  /// What a decoding step has to read at the least: keys and values, or a model's weights. 0 where arithmetic rules.
+  /// What a decoding step has to read at the least: keys and values, or a model's weights; what a core with maps has to
+  /// write. 0 where arithmetic rules.
   double bytes() const;
 };
 
 /// All workloads in order; layers have a row with the maps of every head and one without.
 std::vector<Row> Workloads();
+
+/// What fills a data-centre GPU.
+std::vector<Row> LargeWorkloads();
 
 /// The same core problem at many lengths ("sweep/tokens/1000") and head widths ("sweep/head_dim/65").
 std::vector<Row> Sweeps();

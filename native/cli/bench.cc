@@ -22,6 +22,9 @@
 #include "headlens/backend.h"
 #include "headlens/version.h"
 #include "nlohmann/json.hpp"
+#if HEADLENS_OPENCL
+#include "opencl/opencl.h"
+#endif
 
 namespace headlens::cli {
 namespace {
@@ -32,7 +35,7 @@ using bench::Run;
 struct BenchOptions {
   std::string filter, target, model;
   BackendOptions backend;
-  bool json = false, paced = false, sweep = false;
+  bool json = false, paced = false, sweep = false, large = false;
   double seconds = 0.1;
   int repetitions = 5;
 };
@@ -45,7 +48,7 @@ void ExpectModel(const Row& row) try { ReadInfo(row.model.folder); } catch (cons
 std::vector<Row> ChosenRows(const BenchOptions& options) {
   std::vector<Row> chosen;
   std::string known;
-  for (Row& row : options.sweep ? bench::Sweeps() : bench::Workloads()) {
+  for (Row& row : options.sweep ? bench::Sweeps() : options.large ? bench::LargeWorkloads() : bench::Workloads()) {
     known += " " + row.name;
     if (!row.model.folder.empty() && !options.model.empty()) row.model.folder = options.model;
     try {
@@ -60,6 +63,12 @@ std::vector<Row> ChosenRows(const BenchOptions& options) {
   return chosen;
 }
 
+/// How long a call took, what it moved between host and device left out.
+struct Timed {
+  double seconds;
+  Backend::Transfers moved;
+};
+
 /// One row at a time is in memory: Google Benchmark comes back to a row several times before it goes on to the next.
 class Runs {
  public:
@@ -72,6 +81,16 @@ class Runs {
       name_ = row.name;
     }
     return *run_;
+  }
+
+  Timed Time(Run& run) const {
+    const Backend::Transfers before = backend_.transfers();
+    const auto start = std::chrono::steady_clock::now();
+    run.Call();
+    const std::chrono::duration<double> all = std::chrono::steady_clock::now() - start;
+    const Backend::Transfers after = backend_.transfers();
+    const Backend::Transfers moved = {after.bytes - before.bytes, after.seconds - before.seconds};
+    return {all.count() - moved.seconds, moved};
   }
 
  private:
@@ -116,39 +135,70 @@ double PeakBytesAlone(const Row& row, const BenchOptions& options) {
   return peak;
 }
 
-/// Adds to each row how near it came to the limit, in percent.
+/// What the machine or the device can do at most, a second; 0 where it was not measured.
+struct Limit {
+  double multiply_adds, copy;
+};
+
+Limit MeasureLimit(const BackendOptions& backend) {
+#if HEADLENS_OPENCL
+  if (backend.name == "opencl") {
+    const opencl::Limits limits = opencl::MeasureLimits(backend.device);
+    return {limits.multiply_adds, limits.copy};
+  }
+#endif
+  return {bench::MultiplyAddLimit() * backend.threads, 0.0};
+}
+
+/// Adds to each row how near it came to the limits, in percent.
 template <class Reporter>
 class WithLimit : public Reporter {
  public:
   template <class... Args>
-  explicit WithLimit(double limit, Args... args) : Reporter(args...), limit_(limit) {}
+  explicit WithLimit(const Limit& limit, Args... args) : Reporter(args...), limit_(limit) {}
 
   void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
     auto with_limit = runs;
     for (auto& run : with_limit) {
-      const auto it = run.counters.find("FLOPS");
-      if (it == run.counters.end() || run.aggregate_unit == benchmark::kPercentage) continue;
-      run.counters["limit_percent"] = 100.0 * it->second.value / limit_;
+      if (run.aggregate_unit == benchmark::kPercentage) continue;
+      Add(run.counters, "FLOPS", limit_.multiply_adds, "limit_percent");
+      Add(run.counters, "bytes_per_second", limit_.copy, "copy_limit_percent");
     }
     Reporter::ReportRuns(with_limit);
   }
 
  private:
-  double limit_;
+  static void Add(benchmark::UserCounters& counters, const char* rate, double limit, const char* percent) {
+    const auto it = counters.find(rate);
+    if (it != counters.end() && limit > 0.0) counters[percent] = 100.0 * it->second.value / limit;
+  }
+
+  Limit limit_;
 };
 
 void Register(const Row& row, const std::string& backend, const std::shared_ptr<Runs>& runs, double peak) {
-  const auto measure = [row, runs, peak](benchmark::State& state) {
+  const bool transfers = backend == "opencl";
+  const auto measure = [row, runs, peak, transfers](benchmark::State& state) {
     Run& run = runs->Of(row);
-    for (auto _ : state) run.Call();
+    Backend::Transfers moved;
+    for (auto _ : state) {
+      const Timed call = runs->Time(run);
+      if (transfers) state.SetIterationTime(call.seconds);
+      moved.bytes += call.moved.bytes;
+      moved.seconds += call.moved.seconds;
+    }
     using benchmark::Counter;
+    if (transfers) {
+      state.counters["transfer_bytes"] = Counter(moved.bytes, Counter::kAvgIterations);
+      state.counters["transfer_us"] = Counter(moved.seconds * 1e6, Counter::kAvgIterations);
+    }
     state.counters["FLOPS"] = Counter(row.operations(), Counter::kIsIterationInvariantRate);
     if (row.bytes() > 0) state.counters["bytes_per_second"] = Counter(row.bytes(), Counter::kIsIterationInvariantRate);
     state.counters["peak_bytes"] = Counter(peak, Counter::kDefaults, Counter::kIs1024);
   };
-  benchmark::RegisterBenchmark((row.name + "/" + backend).c_str(), measure)
-      ->Unit(benchmark::kMicrosecond)
-      ->UseRealTime()
+  auto* const registered =
+      benchmark::RegisterBenchmark((row.name + "/" + backend).c_str(), measure)->Unit(benchmark::kMicrosecond);
+  (transfers ? registered->UseManualTime() : registered->UseRealTime())
       ->ComputeStatistics("min", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); });
 }
 
@@ -175,11 +225,12 @@ void RunAll(const BenchOptions& options) {
   const auto runs = std::make_shared<Runs>(backends.chosen());
   for (std::size_t i = 0; i < rows.size(); ++i) Register(rows[i], options.backend.name, runs, peaks[i]);
   SetUpLibrary(options);
-  const double limit = bench::MultiplyAddLimit() * options.backend.threads;
+  const Limit limit = MeasureLimit(options.backend);
   benchmark::AddCustomContext("headlens_version", Version());
   benchmark::AddCustomContext("simd_target", std::string(SimdTarget()));
   benchmark::AddCustomContext("threads", std::to_string(options.backend.threads));
-  benchmark::AddCustomContext("multiply_add_limit_gflops", std::to_string(limit * 1e-9));
+  benchmark::AddCustomContext("multiply_add_limit_gflops", std::to_string(limit.multiply_adds * 1e-9));
+  if (limit.copy > 0.0) benchmark::AddCustomContext("copy_limit_gbps", std::to_string(limit.copy * 1e-9));
   using benchmark::ConsoleReporter;
   WithLimit<benchmark::JSONReporter> json(limit);
   WithLimit<ConsoleReporter> console(
@@ -191,25 +242,17 @@ void RunAll(const BenchOptions& options) {
   }
 }
 
-/// Seconds of each of `count` calls.
-std::vector<double> Time(Run& run, int count) {
-  std::vector<double> seconds;
-  for (int i = 0; i < count; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    run.Call();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  return seconds;
-}
-
 /// The answer to one line of another program's.
 class Pace {
  public:
   explicit Pace(const BenchOptions& options)
-      : rows_(ChosenRows(options)), backends_(options.backend), runs_(backends_.chosen()) {}
+      : rows_(ChosenRows(options)), backend_(options.backend), backends_(backend_), runs_(backends_.chosen()) {}
 
   nlohmann::json Answer(const std::string& line) {
-    if (line == "limit") return {{"multiply_add_limit_gflops", bench::MultiplyAddLimit() * 1e-9}};
+    if (line == "limit") {
+      const Limit limit = MeasureLimit(backend_);
+      return {{"multiply_add_limit_gflops", limit.multiply_adds * 1e-9}, {"copy_limit_gbps", limit.copy * 1e-9}};
+    }
     if (line == "memory") return {{"peak_bytes", PeakBytes()}};
     std::istringstream words(line);
     std::string name;
@@ -230,7 +273,9 @@ class Pace {
     constexpr int kMaxCalls = 1'000'000;
     int count = 0;
     if (!(words >> count) || count < 1 || count > kMaxCalls) Refuse(line);
-    return {{"name", row.name}, {"seconds", Time(runs_.Of(row), count)}};
+    std::vector<double> seconds;
+    for (int i = 0; i < count; ++i) seconds.push_back(runs_.Time(runs_.Of(row)).seconds);
+    return {{"name", row.name}, {"seconds", seconds}};
   }
 
   nlohmann::json Look(const Row& row, std::istringstream& words) {
@@ -243,13 +288,15 @@ class Pace {
   }
 
   std::vector<Row> rows_;
+  BackendOptions backend_;
   BackendSet backends_;
   Runs runs_;
 };
 
 /// Takes turns with another program: for each line "NAME COUNT" of the standard input, times so many calls of that row
 /// and answers with one line {"name", "seconds": [one for each call]}; for "look NAME ROW…", with the results of one
-/// call for those queries; for "limit", with {"multiply_add_limit_gflops"}; for "memory", with {"peak_bytes"}.
+/// call for those queries; for "limit", with {"multiply_add_limit_gflops", "copy_limit_gbps"}; for "memory", with
+/// {"peak_bytes"}.
 void RunPaced(const BenchOptions& options) {
   Pace pace(options);
   for (std::string line; std::getline(std::cin, line);) std::cout << pace.Answer(line) << std::endl;
@@ -273,6 +320,8 @@ void AddBench(CLI::App& app) {
   command->add_option("--model", options->model, "Where the built-in model is, instead of web/models/tiny")
       ->type_name("DIR");
   command->add_flag("--sweep", options->sweep, "Attention at many lengths and head widths, instead of the workloads");
+  command->add_flag("--large", options->large, "What fills a data-centre GPU, instead of the workloads")
+      ->excludes("--sweep");
   command->add_flag("--json", options->json, "Print Google Benchmark's JSON");
   command->add_option("--seconds", options->seconds, "Least time for each repetition, and of the warm-up before it")
       ->check(CLI::Range(0.001, 3600.0))

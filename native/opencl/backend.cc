@@ -34,6 +34,11 @@ class Device {
     });
   }
 
+  Backend::Transfers transfers() {
+    const std::lock_guard lock(mutex_);
+    return session_ ? session_->transfers() : Backend::Transfers();
+  }
+
   /// A resident's tensor is gone.
   void Forget(const float* host) {
     const std::lock_guard lock(mutex_);
@@ -223,6 +228,8 @@ class OpenCl final : public Backend {
   void Finish() const override {
     device_->Use([](Session& session) { session.Finish(); });
   }
+
+  Transfers transfers() const override { return device_->transfers(); }
 
   /// A device is filled by many rows at once.
   Index strip_rows() const override { return 4096; }

@@ -42,6 +42,15 @@ struct Settings {
 /// take turns.
 std::unique_ptr<const Backend> MakeBackend(Settings settings);
 
+/// What a device can do at most.
+struct Limits {
+  double multiply_adds;  ///< floating-point operations in a second, two for each multiply-add on registers
+  double copy;           ///< bytes in a second, read and written both counted
+};
+
+/// Of the device that FindDevice chooses. Takes about a second.
+Limits MeasureLimits(const std::string& selector);
+
 }  // namespace headlens::opencl
 
 #endif  // HEADLENS_NATIVE_OPENCL_OPENCL_H_

@@ -21,6 +21,16 @@ std::optional<Elements> Residents::Find(const float* p, bool writes) {
   return Elements{it->second.buffer, p - it->first};
 }
 
+Index Residents::BytesAt(const float* p) {
+  const auto it = Holding(p);
+  return it == residents_.end() ? 0 : it->second.count * static_cast<Index>(sizeof(float));
+}
+
+bool Residents::IsStale(const float* p) {
+  const auto it = Holding(p);
+  return it != residents_.end() && !it->second.on_host;
+}
+
 void Residents::Send(const cl::CommandQueue& queue, const float* p) {
   const auto it = Holding(p);
   if (it == residents_.end()) return;
@@ -31,7 +41,7 @@ void Residents::Send(const cl::CommandQueue& queue, const float* p) {
 
 void Residents::Fetch(const cl::CommandQueue& queue, const float* p) {
   const auto it = Holding(p);
-  if (it == residents_.end() || it->second.on_host) return;
+  if (it == residents_.end()) return;
   const auto bytes = static_cast<std::size_t>(it->second.count) * sizeof(float);
   queue.enqueueReadBuffer(it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
   it->second.on_host = true;

@@ -29,6 +29,11 @@ class Residents {
   /// them.
   std::optional<Elements> Find(const float* p, bool writes = false);
 
+  /// Bytes of the tensor that `p` points into; 0 for memory of the host. Whether the device has changed it since the
+  /// host had it.
+  Index BytesAt(const float* p);
+  bool IsStale(const float* p);
+
   /// The elements of the tensor that `p` points into were changed on the host, or are wanted there.
   void Send(const cl::CommandQueue& queue, const float* p);
   void Fetch(const cl::CommandQueue& queue, const float* p);

@@ -2,6 +2,7 @@
 #include "opencl/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "opencl/program_cache.h"
@@ -43,14 +44,37 @@ Index Session::step_memory() const {
   return std::min({step_memory_, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
 }
 
+template <class F>
+void Session::Transfer(Index bytes, bool waits, const F& move) {
+  if (waits) Finish();
+  const auto start = std::chrono::steady_clock::now();
+  move();
+  transfers_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  transfers_.bytes += static_cast<double>(bytes);
+}
+
+void Session::Send(const float* p) {
+  Transfer(residents_.BytesAt(p), true, [&] { residents_.Send(queue_, p); });
+}
+
+void Session::Fetch(const float* p) {
+  if (!residents_.IsStale(p)) return;
+  Transfer(residents_.BytesAt(p), true, [&] { residents_.Fetch(queue_, p); });
+}
+
 cl::Buffer Session::AllocateBytes(Index count, Index size, const void* values) {
   count = std::max<Index>(count, 1);
   if (count > largest_buffer() / size) {
     throw Error(ErrorCode::kMemory, info_.name + " has no buffers of " + std::to_string(count) + " elements: at most " +
                                         std::to_string(largest_buffer() / size));
   }
-  const cl_mem_flags flags = CL_MEM_READ_WRITE | (values ? CL_MEM_COPY_HOST_PTR : 0);
-  return cl::Buffer(context_, flags, static_cast<std::size_t>(count * size), const_cast<void*>(values));
+  const auto bytes = static_cast<std::size_t>(count * size);
+  if (!values) return cl::Buffer(context_, CL_MEM_READ_WRITE, bytes);
+  cl::Buffer buffer;
+  Transfer(count * size, false, [&] {
+    buffer = cl::Buffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<void*>(values));
+  });
+  return buffer;
 }
 
 Elements Session::OnDevice(std::span<const float> values) {
@@ -79,12 +103,16 @@ void Session::Download(const cl::Buffer& from, Index first, Index rows, Index wi
   constexpr auto kFloat = static_cast<Index>(sizeof(float));
   if (rows == 1 || stride == width) return DownloadBytes(from, first * width * kFloat, rows * width * kFloat, to);
   const auto size = [](Index bytes) { return static_cast<std::size_t>(bytes); };
-  queue_.enqueueReadBufferRect(from, CL_TRUE, {0, size(first), 0}, {0, 0, 0}, {size(width * kFloat), size(rows), 1},
-                               size(width * kFloat), 0, size(stride * kFloat), 0, to);
+  Transfer(rows * width * kFloat, true, [&] {
+    queue_.enqueueReadBufferRect(from, CL_TRUE, {0, size(first), 0}, {0, 0, 0}, {size(width * kFloat), size(rows), 1},
+                                 size(width * kFloat), 0, size(stride * kFloat), 0, to);
+  });
 }
 
 void Session::DownloadBytes(const cl::Buffer& from, Index offset, Index bytes, void* to) {
-  queue_.enqueueReadBuffer(from, CL_TRUE, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes), to);
+  Transfer(bytes, true, [&] {
+    queue_.enqueueReadBuffer(from, CL_TRUE, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes), to);
+  });
 }
 
 const cl::Program& Session::Program(const Source& source, const std::string& options) {

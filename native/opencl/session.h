@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "headlens/tensor.h"
+#include "headlens/backend.h"
 #include "opencl/devices.h"
 #include "opencl/residents.h"
 #include "opencl/status.h"
@@ -22,7 +22,7 @@ struct Source {
   const char* text;
 };
 
-extern const Source kMatrixSource, kWeightsSource, kLayersSource, kRowsSource, kOnlineSource;
+extern const Source kMatrixSource, kWeightsSource, kLayersSource, kRowsSource, kOnlineSource, kLimitsSource;
 
 /// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
 struct Grid {
@@ -61,8 +61,8 @@ class Session {
 
   /// Tensors that live on the device.
   Residents& residents() { return residents_; }
-  void Send(const float* p) { residents_.Send(queue_, p); }
-  void Fetch(const float* p) { residents_.Fetch(queue_, p); }
+  void Send(const float* p);
+  void Fetch(const float* p);
 
   /// What the floats from `p` on are on the device: those of a resident, or else a copy of these `count`.
   Elements OnDevice(std::span<const float> values);
@@ -89,7 +89,14 @@ class Session {
   /// Waits for all that was launched.
   void Finish() { queue_.finish(); }
 
+  /// Between the host and the device so far.
+  const Backend::Transfers& transfers() const { return transfers_; }
+
  private:
+  /// Calls move() and counts it as a transfer of so many bytes, after waiting for what was launched before if it has
+  /// to.
+  template <class F>
+  void Transfer(Index bytes, bool waits, const F& move);
   cl::Buffer AllocateBytes(Index count, Index size, const void* values = nullptr);
   const cl::Program& Program(const Source& source, const std::string& options);
   cl::Program BuildProgram(const Source& source, const std::string& options);
@@ -103,6 +110,7 @@ class Session {
   cl::CommandQueue queue_;
   std::map<std::string, cl::Program> programs_;  // by source and options
   Residents residents_;
+  Backend::Transfers transfers_;
 };
 
 }  // namespace headlens::opencl

@@ -84,6 +84,11 @@ class Backend {
   /// Returns when all is computed. Before that a function may return while its results are still being computed where
   /// only this backend looks at them.
   virtual void Finish() const {}
+  /// What was moved between the host and this backend's memory so far, and how long that took.
+  struct Transfers {
+    double bytes = 0.0, seconds = 0.0;
+  };
+  virtual Transfers transfers() const { return {}; }
   /// How many rows of a long computation it likes best at a time.
   virtual Index strip_rows() const { return 256; }
 
