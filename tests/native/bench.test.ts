@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** npm run bench: its command line, its formats, and that it measures what `headlens bench` measures. No peer, no time. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { kRoot } from "../compare.js";
 import { headlens, succeeds } from "./support.js";
@@ -62,6 +63,32 @@ test("both programs count the same operations and bytes", () => {
     expect(row.FLOPS * row.real_time / 1e6 / operations(ours)).toBeCloseTo(1, 5);
     expect((row.bytes_per_second ?? 0) * row.real_time / 1e6 / (bytes(ours) || 1)).toBeCloseTo(bytes(ours) ? 1 : 0, 5);
   }
+});
+
+test("on a device: what moves is counted apart, and the limits are its own", () => {
+  const args = ["bench", "--backend", "opencl", "--json", "--seconds", "0.001", "--repetitions", "1"];
+  const { context, benchmarks: rows } = JSON.parse(succeeds([...args, "--filter", "^tutorial/maps|^decode$"])) as {
+    context: { multiply_add_limit_gflops: string; copy_limit_gbps: string };
+    benchmarks: { name: string; transfer_bytes: number; transfer_us: number; limit_percent: number; copy_limit_percent?: number }[];
+  };
+  expect(rows.map(({ name }) => name)).toEqual(["tutorial/maps/opencl/manual_time", "decode/opencl/manual_time"]);
+  expect(Number(context.multiply_add_limit_gflops)).toBeGreaterThan(0);
+  expect(Number(context.copy_limit_gbps)).toBeGreaterThan(0);
+  // Results come back, inputs and parameters are there already; beside them a few numbers that steer the kernels.
+  const results = [4 * (16 * 64 + 4 * 16 * 16), 4 * 12 * 64];
+  for (const [i, row] of rows.entries()) {
+    expect(row.transfer_bytes).toBeGreaterThanOrEqual(results[i] ?? NaN);
+    expect(row.transfer_bytes).toBeLessThan((results[i] ?? NaN) + 4096);
+    expect(row.transfer_us).toBeGreaterThan(0);
+    expect(row.limit_percent).toBeGreaterThan(0);
+  }
+  expect(rows[1]?.copy_limit_percent).toBeGreaterThan(0);
+});
+
+test("large rows are those of the table", () => {
+  const names = headlens(["bench", "--large", "--filter", "^none$"]).stderr.trimEnd().split(/matches none of /)[1]?.split(" ");
+  const { large } = JSON.parse(readFileSync(`${kRoot}native/bench/workloads.json`, "utf8")) as { large: Row[] };
+  expect(names).toEqual(large.map(({ name }) => name));
 });
 
 /** softmax(q kᵀ / √d) v of one query, in double precision. */
