@@ -114,6 +114,7 @@ function missingPackages(goal, ownEmscripten) {
     wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev",
       "libpcre2-dev", "libutf8proc-dev");
     wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL: the machine's processor as a device
+    wanted.push("oclgrind");
     wanted.push("clang-format-19", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, and lists the others all the same.
@@ -270,18 +271,63 @@ async function whole(log, command, args) {
   return { ...counts(code === 0 ? 1 : 0, code === 0 ? 0 : 1), output };
 }
 
+/** doctest's cases in the output of its programs. */
+function countCases(output) {
+  const total = counts(0, 0);
+  for (const [, passed, failed] of output.matchAll(/test cases: .*\| +(\d+) passed \| +(\d+) failed/g)) {
+    total.passed += Number(passed);
+    total.failed += Number(failed);
+  }
+  return total;
+}
+
 /** ctest in one preset: doctest's cases, and each of the other tests, count. */
 async function ctest(preset) {
   const { code, output } = await run(`${preset}-ctest`, "ctest", ["--preset", preset], { check: false });
   const all = read("build", preset, "Testing/Temporary/LastTest.log");  // what passed is not in ctest's own output
-  const total = counts(0, 0);
-  for (const [, passed, failed] of all.matchAll(/test cases: .*\| +(\d+) passed \| +(\d+) failed/g)) {
-    total.passed += Number(passed);
-    total.failed += Number(failed);
-  }
+  const total = countCases(all);
   total.passed += [...output.matchAll(/Test +#\d+: (?!core[ .]).* Passed/g)].length;
   if (code !== 0 && total.failed === 0) total.failed = 1;
   return { ...total, output };
+}
+
+/** The C++ cases that `filter` names on Oclgrind's simulated device, and what it reports on their kernels. */
+async function onOclgrind(log, filter, device = []) {
+  const report = path.join("build", "logs", `${log}-report.log`);
+  fs.rmSync(at(report), { force: true });
+  const { code, output } = await run(log, "oclgrind", [
+    "--data-races", "--uninitialized", "--check-api", "--max-errors", "20", "--num-threads", "1", ...device,
+    "--build-options", "-cl-opt-disable",  // reports name lines, and its loads are those of the source
+    "--log", at(report), at("build/native/headlens_tests"), "--no-colors", "--no-skip", `--test-case=${filter}`,
+  ], { check: false, env: { XDG_CACHE_HOME: at("build/oclgrind"), HEADLENS_OPENCL_DEVICE: "" } });
+  const total = countCases(output);
+  if (total.passed === 0 || (code !== 0 && total.failed === 0)) total.failed += 1;
+  return { ...total, output, report: read(report) };
+}
+
+/** Every kernel under Oclgrind, as it runs on a GPU and on a device with little; and three kernels that it has to report. */
+async function oclgrind() {
+  const total = { ...counts(0, 0), output: "" };
+  const add = (passed, failed, output) => {
+    total.passed += passed;
+    total.failed += failed;
+    if (failed) total.output += `${output.trimEnd()}\n`;
+  };
+  const devices = {
+    gpu: ["--max-wgsize", "256", "--compute-units", "2"],  // two: a product of two large tiles is worth these
+    small: ["--max-wgsize", "32", "--local-mem-size", "16384"],
+  };
+  for (const [name, device] of Object.entries(devices)) {
+    const { passed, failed, output, report } = await onOclgrind(`oclgrind-${name}`, "OpenCL kernels: *", device);
+    add(passed, failed + (report ? 1 : 0), `${output}\n${report}`);
+  }
+  const wrong = { race: /data race/, "out of bounds": /Invalid read/, uninitialised: /Uninitialized value/ };
+  for (const [kernel, expected] of Object.entries(wrong)) {
+    const { output, report } = await onOclgrind("oclgrind-wrong", `OpenCL wrong kernels: ${kernel}`);
+    const found = expected.test(report);
+    add(found ? 1 : 0, found ? 0 : 1, `${output}\nOclgrind does not report the wrong kernel "${kernel}"`);
+  }
+  return total;
 }
 
 async function vitest() {
@@ -324,6 +370,7 @@ function stages(emscripten) {
     lint: { needs: [], test: () => whole("lint", "npm", ["run", "--silent", "test:lint"]) },
     native: { needs: [native], test: () => ctest("native") },
     "native-debug": { needs: [nativeDebug], test: () => ctest("native-debug") },
+    oclgrind: { needs: [native], test: oclgrind },
     wasm: { needs: [wasm], test: () => ctest("wasm") },
     js: { needs: [native, wasm, dist], test: vitest },
   };

@@ -36,6 +36,8 @@ void AddBackendOptions(CLI::App& command, BackendOptions& options) {
 }
 
 BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(Backends().begin(), Backends().end()) {
+  if (options.threads > 1 && !options.name.empty() && options.name != SimdBackend().name())
+    throw InputError("--threads: the " + options.name + " backend works on one thread");
 #if HEADLENS_OPENCL
   opencl_ = opencl::MakeBackend({.device = options.device, .before_opening = MakeRoomForDrivers});
   all_.push_back(opencl_.get());
@@ -51,11 +53,6 @@ BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(
   std::replace(all_.begin(), all_.end(), &SimdBackend(), threaded_.get());
 }
 
-const Backend& BackendSet::chosen() const {
-  const Backend& backend = FindBackend(options_.name, all_);
-  if (threaded_ && &backend != threaded_.get())
-    throw InputError("--threads: the " + options_.name + " backend works on one thread");
-  return backend;
-}
+const Backend& BackendSet::chosen() const { return FindBackend(options_.name, all_); }
 
 }  // namespace headlens::cli

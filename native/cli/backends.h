@@ -28,11 +28,12 @@ std::vector<std::string> BackendNames();
 /// Those backends, of which "simd" has the threads and "opencl" the device that were asked for.
 class BackendSet {
  public:
-  /// Throws Error when "opencl" is asked for and its device is not there; else no device is touched.
+  /// Throws InputError when the backend that is named has no threads, or no device, and they are asked for; Error when
+  /// "opencl" is named and its device is not there. No device is touched unless "opencl" is named.
   explicit BackendSet(const BackendOptions& options);
 
   std::span<const Backend* const> all() const { return all_; }
-  /// The one that is named. Throws InputError when it cannot use the threads.
+  /// The one that is named.
   const Backend& chosen() const;
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "checks.h"
@@ -16,7 +17,7 @@
 namespace headlens::opencl {
 namespace {
 
-/// A device that is opened when it is first used, by one thread at a time.
+/// A device that is opened when it is first used, by one thread at a time, and again after it was lost.
 class Device {
  public:
   explicit Device(Settings settings) : settings_(std::move(settings)) {}
@@ -29,8 +30,14 @@ class Device {
       if (!session_) {
         if (settings_.before_opening) settings_.before_opening();
         session_.emplace(settings_);
+        session_->residents() = std::exchange(lost_, {});
       }
-      return f(*session_);
+      try {
+        return f(*session_);
+      } catch (...) {
+        if (!session_->IsAlive()) Lose();
+        throw;
+      }
     });
   }
 
@@ -42,13 +49,20 @@ class Device {
   /// A resident's tensor is gone.
   void Forget(const float* host) {
     const std::lock_guard lock(mutex_);
-    if (session_) session_->residents().Remove(host);
+    (session_ ? session_->residents() : lost_).Remove(host);
   }
 
  private:
+  void Lose() {
+    lost_ = std::move(session_->residents());
+    lost_.Lose();
+    session_.reset();
+  }
+
   const Settings settings_;
   std::mutex mutex_;
   std::optional<Session> session_;
+  Residents lost_;  // while there is no session
 };
 
 /// Rows of W [out, in] on the device, in their own type; in several pieces where one buffer cannot hold them.
@@ -66,9 +80,17 @@ struct DeviceLinear : LinearWeights {
     if (weight.in > 0 && weight.out > 0) this->device->Use([&](Session& session) { Upload(session, weight); });
   }
 
+  /// Throws kUnsupported where what was packed has gone with the session that it belonged to.
+  void CheckSession(const Session& session) const {
+    if (!pieces.empty() && session_id != session.id())
+      throw Error(ErrorCode::kUnsupported,
+                  "the OpenCL device was lost since the weights were packed: load the model again");
+  }
+
   Index RowBytes() const { return in_features() * static_cast<Index>(ByteSize(type)); }
 
   void Upload(Session& session, const WeightMatrix& weight) {
+    session_id = session.id();
     const Index most = std::max<Index>(session.step_memory() / RowBytes(), 1);
     for (Index first = 0; first < weight.out; first += most) {
       const Index count = std::min(most, weight.out - first);
@@ -101,6 +123,7 @@ struct DeviceLinear : LinearWeights {
     const auto piece =
         std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return out < p.first + p.count; });
     device->Use([&](Session& session) {
+      CheckSession(session);
       session.DownloadBytes(piece->weights, (out - piece->first) * RowBytes(), RowBytes(), row.data());
     });
     const std::byte* from = row.data();
@@ -114,6 +137,7 @@ struct DeviceLinear : LinearWeights {
 
   std::shared_ptr<Device> device;
   DType type;
+  std::uint64_t session_id = 0;
   std::vector<Piece> pieces;
   std::vector<float> bias_copy;
 };
@@ -239,6 +263,7 @@ class OpenCl final : public Backend {
     const auto& linear = static_cast<const DeviceLinear&>(weights);
     if (y.shape[1] == 0) return;
     device_->Use([&](Session& session) {
+      linear.CheckSession(session);
       InPieces(session, x.shape[0], std::max(x.shape[1], y.shape[1]), [&](Index first, Index count) {
         if (x.shape[1] == 0) return FillWithBias(session, linear.bias(), Part(y, first, count));
         const DeviceRows a = Read(session, Part(x, first, count));
@@ -341,6 +366,7 @@ class OpenCl final : public Backend {
     const auto& linear = static_cast<const DeviceLinear&>(weights);
     if (y.shape[1] == 0) return;
     device_->Use([&](Session& session) {
+      linear.CheckSession(session);
       InPieces(session, y.shape[0], y.shape[1], [&](Index first, Index count) {
         const cl::Buffer ids =
             session.Upload(rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));

@@ -15,6 +15,9 @@ namespace {
 
 constexpr char kVariable[] = "HEADLENS_OPENCL_DEVICE";
 
+/// CL_PLATFORM_NOT_FOUND_KHR of the extension cl_khr_icd.
+constexpr cl_int kNoPlatform = -1001;
+
 /// Those are taken before all others.
 bool IsGpu(const cl::Device& device) { return (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0; }
 
@@ -26,7 +29,9 @@ bool IsUsable(const cl::Device& device) {
 std::vector<cl::Device> UsableDevices() {
   // Through the C function: a loader without a platform reports that as a failure, and it is none.
   cl_uint count = 0;
-  if (clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return {};
+  const cl_int status = clGetPlatformIDs(0, nullptr, &count);
+  if (status == kNoPlatform || (status == CL_SUCCESS && count == 0)) return {};
+  if (status != CL_SUCCESS) throw cl::Error(status, "clGetPlatformIDs");
   std::vector<cl::Platform> platforms;
   cl::Platform::get(&platforms);
   std::vector<cl::Device> usable;

@@ -38,8 +38,9 @@ struct Settings {
 
 /// A backend named "opencl" on the device that the settings choose. No device is touched before the first operation,
 /// which throws what FindDevice does. Every operation can throw Error kMemory, for a device that has too little, and
-/// kUnsupported, for one that fails: the message names the call and its status. Safe to share between threads, which
-/// take turns.
+/// kUnsupported, for one that fails: the message names the call and its status. After a failure the next operation
+/// works again; it opens a device that was lost anew, and weights packed before are then refused with kUnsupported.
+/// Safe to share between threads, which take turns.
 std::unique_ptr<const Backend> MakeBackend(Settings settings);
 
 /// What a device can do at most.

@@ -16,6 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// No program is larger; a file that is would only take memory.
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
+
 /// FNV-1a.
 std::uint64_t HashOf(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -55,7 +58,7 @@ std::string CacheFile(const std::string& key) {
 std::optional<Binary> FindBinary(const std::string& key) {
   const std::string path = CacheFile(key);
   std::error_code error;
-  if (path.empty() || !fs::is_regular_file(path, error)) return std::nullopt;
+  if (path.empty() || !fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostBytes) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const std::string begin = Header(key, {});

@@ -9,9 +9,18 @@ void Residents::Add(float* host, Index count, cl::Buffer buffer) {
 
 void Residents::Remove(const float* host) { residents_.erase(host); }
 
+void Residents::Lose() {
+  std::erase_if(residents_, [](const auto& entry) { return entry.second.on_host; });
+  for (auto& [host, resident] : residents_) resident.buffer = cl::Buffer();
+}
+
 Residents::Map::iterator Residents::Holding(const float* p) {
   const auto it = residents_.lower_bound(p);  // the last that begins at p or before
-  return it != residents_.end() && std::less<>()(p, it->first + it->second.count) ? it : residents_.end();
+  if (it == residents_.end() || !std::less<>()(p, it->first + it->second.count)) return residents_.end();
+  if (!it->second.buffer())
+    throw Error(ErrorCode::kUnsupported,
+                "the OpenCL device was lost, and with it what was computed there: load the model again");
+  return it;
 }
 
 std::optional<Elements> Residents::Find(const float* p, bool writes) {

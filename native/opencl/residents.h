@@ -25,6 +25,9 @@ class Residents {
   void Add(float* host, Index count, cl::Buffer buffer);
   void Remove(const float* host);
 
+  /// The device is lost, and with it the elements that only it had: from now on their use throws kUnsupported.
+  void Lose();
+
   /// What the floats from `p` on stand for; nothing for memory of the host. `writes`: the device is about to change
   /// them.
   std::optional<Elements> Find(const float* p, bool writes = false);
@@ -42,7 +45,7 @@ class Residents {
   struct Resident {
     float* host;
     Index count;
-    cl::Buffer buffer;
+    cl::Buffer buffer;     // null: lost
     bool on_host = false;  // the host has the same elements
   };
   using Map = std::map<const float*, Resident, std::greater<>>;

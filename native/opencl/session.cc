@@ -2,6 +2,7 @@
 #include "opencl/session.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
 
@@ -16,6 +17,19 @@ constexpr Index kMostLocalMemory = 48 * 1024, kMostGroupItems = 256;
 /// Sizes, offsets and conversions must be whole: kernels are built for the answers that IEEE 754 gives.
 constexpr char kCommonOptions[] = "-cl-std=CL1.2 ";
 
+std::uint64_t NextId() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
+
+std::string BuildLog(const cl::Program& program, const cl::Device& device) {
+  try {
+    return program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device);
+  } catch (const cl::Error&) {
+    return "no log";
+  }
+}
+
 std::string OneLine(std::string text) {
   constexpr std::size_t kMostLetters = 400;
   if (text.size() > kMostLetters) text = text.substr(0, kMostLetters) + " ...";
@@ -26,11 +40,27 @@ std::string OneLine(std::string text) {
 }  // namespace
 
 Session::Session(const Settings& settings)
-    : device_(ChooseDevice(settings.device)),
+    : id_(NextId()),
+      device_(ChooseDevice(settings.device)),
       info_(Describe(device_)),
       step_memory_(settings.step_memory),
       context_(device_),
-      queue_(context_, device_) {}
+      queue_(context_, device_),
+      probe_(context_, CL_MEM_READ_WRITE, sizeof id_) {
+  queue_.enqueueWriteBuffer(probe_, CL_TRUE, 0, sizeof id_, &id_);
+}
+
+bool Session::IsAlive() {
+  if (work_failed_) return false;
+  try {
+    std::uint64_t found = 0;
+    queue_.enqueueWriteBuffer(probe_, CL_TRUE, 0, sizeof id_, &id_);
+    queue_.enqueueReadBuffer(probe_, CL_TRUE, 0, sizeof found, &found);
+    return found == id_;
+  } catch (const cl::Error&) {
+    return false;
+  }
+}
 
 Index Session::local_memory() const {
   return std::min<Index>(kMostLocalMemory, static_cast<Index>(info_.local_memory));
@@ -47,8 +77,10 @@ Index Session::step_memory() const {
 template <class F>
 void Session::Transfer(Index bytes, bool waits, const F& move) {
   if (waits) Finish();
+  work_failed_ = waits;  // until it is known
   const auto start = std::chrono::steady_clock::now();
   move();
+  work_failed_ = false;
   transfers_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   transfers_.bytes += static_cast<double>(bytes);
 }
@@ -130,12 +162,10 @@ cl::Program Session::BuildProgram(const Source& source, const std::string& optio
       info_.platform + "\n" + info_.name + "\n" + info_.driver + "\n" + info_.version + "\n" + options + "\n" + text;
   if (std::optional<cl::Program> program = FromCache(key, options)) return *program;
   cl::Program program(context_, text);
-  try {
-    program.build(device_, options.c_str());
-  } catch (const cl::BuildError& error) {
-    const std::string log = error.getBuildLog().empty() ? "" : error.getBuildLog().front().second;
-    throw Error(ErrorCode::kUnsupported, "OpenCL: " + info_.name + " does not compile " + source.name + " with " +
-                                             options + ": " + OneLine(log));
+  if (const cl_int status = Build(program, options); status != CL_SUCCESS) {
+    const Error why = Explained(cl::Error(status, "clBuildProgram"));
+    throw Error(why.code(), std::string(why.what()) + "; " + source.name + " for " + info_.name + " with " + options +
+                                ": " + OneLine(BuildLog(program, device_)));
   }
   const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
   if (binaries.size() == 1) KeepBinary(key, binaries.front());
@@ -148,11 +178,16 @@ std::optional<cl::Program> Session::FromCache(const std::string& key, const std:
   if (!binary) return std::nullopt;
   try {
     cl::Program program(context_, {device_}, cl::Program::Binaries{*binary});
-    program.build(device_, options.c_str());
-    return program;
-  } catch (const cl::Error&) {
-    return std::nullopt;
+    if (Build(program, options) == CL_SUCCESS) return program;
+  } catch (const cl::Error&) {  // as if there were none
   }
+  return std::nullopt;
+}
+
+/// Not through the bindings, which ask for the log at once: where that fails too, its status hides the build's.
+cl_int Session::Build(const cl::Program& program, const std::string& options) const {
+  const cl_device_id device = device_();
+  return clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
 }
 
 void Session::Enqueue(const cl::Kernel& kernel, const Grid& grid) {

@@ -37,6 +37,13 @@ class Session {
 
   const DeviceInfo& device() const { return info_; }
 
+  /// No other session of this process has it: buffers belong to the session that made them.
+  std::uint64_t id() const { return id_; }
+
+  /// After a failure: whether what is on the device still counts. Not if launched work failed, nor if the device takes
+  /// and gives no numbers any more. Statuses do not tell: drivers have the same for a call that was too much.
+  bool IsAlive();
+
   /// Local memory and work-items that a kernel may count on: what the device has, and never more than any GPU has.
   Index local_memory() const;
   Index group_items() const;
@@ -87,7 +94,11 @@ class Session {
   }
 
   /// Waits for all that was launched.
-  void Finish() { queue_.finish(); }
+  void Finish() {
+    work_failed_ = true;  // until it is known
+    queue_.finish();
+    work_failed_ = false;
+  }
 
   /// Between the host and the device so far.
   const Backend::Transfers& transfers() const { return transfers_; }
@@ -100,16 +111,20 @@ class Session {
   cl::Buffer AllocateBytes(Index count, Index size, const void* values = nullptr);
   const cl::Program& Program(const Source& source, const std::string& options);
   cl::Program BuildProgram(const Source& source, const std::string& options);
+  cl_int Build(const cl::Program& program, const std::string& options) const;
   std::optional<cl::Program> FromCache(const std::string& key, const std::string& options);
   void Enqueue(const cl::Kernel& kernel, const Grid& grid);
 
+  std::uint64_t id_;
   cl::Device device_;
   DeviceInfo info_;
   Index step_memory_;
   cl::Context context_;
   cl::CommandQueue queue_;
+  cl::Buffer probe_;                             // one number
   std::map<std::string, cl::Program> programs_;  // by source and options
   Residents residents_;
+  bool work_failed_ = false;
   Backend::Transfers transfers_;
 };
 

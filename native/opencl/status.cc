@@ -19,6 +19,8 @@ constexpr Meaning kMeanings[] = {
     {CL_MEM_OBJECT_ALLOCATION_FAILURE, "CL_MEM_OBJECT_ALLOCATION_FAILURE", "the device has no memory left"},
     {CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES", "the device ran out of resources, or a kernel failed on it"},
     {CL_OUT_OF_HOST_MEMORY, "CL_OUT_OF_HOST_MEMORY", "the driver has no memory left"},
+    {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
+     "a kernel failed on the device"},
     {CL_BUILD_PROGRAM_FAILURE, "CL_BUILD_PROGRAM_FAILURE", "the kernels do not compile"},
     {CL_INVALID_VALUE, "CL_INVALID_VALUE", "an argument is invalid"},
     {CL_INVALID_DEVICE, "CL_INVALID_DEVICE", "the device is invalid"},
@@ -30,12 +32,14 @@ constexpr Meaning kMeanings[] = {
     {CL_INVALID_PROGRAM, "CL_INVALID_PROGRAM", "the program is invalid"},
     {CL_INVALID_PROGRAM_EXECUTABLE, "CL_INVALID_PROGRAM_EXECUTABLE", "the program was not built for the device"},
     {CL_INVALID_KERNEL_NAME, "CL_INVALID_KERNEL_NAME", "the program has no such kernel"},
+    {CL_INVALID_KERNEL, "CL_INVALID_KERNEL", "the kernel is invalid"},
     {CL_INVALID_KERNEL_ARGS, "CL_INVALID_KERNEL_ARGS", "not all arguments of the kernel are set"},
     {CL_INVALID_ARG_SIZE, "CL_INVALID_ARG_SIZE", "an argument of the kernel has another size"},
     {CL_INVALID_WORK_GROUP_SIZE, "CL_INVALID_WORK_GROUP_SIZE", "the device refuses the work-group size"},
     {CL_INVALID_WORK_ITEM_SIZE, "CL_INVALID_WORK_ITEM_SIZE", "the device refuses the work-group size"},
     {CL_INVALID_GLOBAL_WORK_SIZE, "CL_INVALID_GLOBAL_WORK_SIZE", "the device refuses the number of work-items"},
     {CL_INVALID_BUFFER_SIZE, "CL_INVALID_BUFFER_SIZE", "the device refuses a buffer of this size"},
+    {-9999, "-9999", "NVIDIA's driver reports that a kernel failed, or that the device is lost"},
 };
 
 bool IsMemory(cl_int status) {

@@ -10,30 +10,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <thread>
 
+#include "environment.h"
 #include "opencl/program_cache.h"
 #include "random_problem.h"
 
 namespace headlens::testing {
 namespace {
-
-/// Sets an environment variable while it lives.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 /// One for all tests: compiling takes long.
 const Backend& Device() {
@@ -228,78 +212,6 @@ TEST_CASE("OpenCL: problems that a step's memory cannot hold are solved piece by
   }
 }
 
-// Small enough for an interpreter of kernels, such as Oclgrind.
-TEST_CASE("OpenCL: every kernel once") {
-  Random random(13);
-  for (int kind = 0; kind < 6; ++kind) {
-    CAPTURE(kind);
-    RandomProblem r = PlainProblem(random, {1, 1, 2, 2, 3, 3, 2});
-    r.problem.normalizer.kind = static_cast<NormalizerKind>(kind);
-    r.problem.normalizer.top_k = 2;
-    r.problem.mask.causal = kind % 2 == 0;
-    DrawBiases(random, r);
-    if (kind == 0) r.problem.dropout_p = 0.5;
-    const AllResults got(r.problem), expected = PlainAttention(r.problem);
-    Device().Attention(r.problem, got.views());
-    CheckResults(r, got, expected);
-    if (kind > 0) continue;
-    r.problem.dropout_p = 0.0;
-    const AllResults alone(r.problem), whole = PlainAttention(r.problem);
-    AttentionResults only;
-    only.output = alone.output.view<4>();
-    only.lse = alone.lse.view<3>();
-    Device().Attention(r.problem, only);
-    CheckClose("output", alone.output.values(), whole.output.values(), Tolerances(r, whole).output);
-    r.v.values()[r.v.size() - 1] = std::numeric_limits<float>::quiet_NaN();  // of the last key, which the mask hides
-    Device().Attention(r.problem, only);
-    CheckClose("output", alone.output.values().first(2), whole.output.values().first(2), Tolerances(r, whole).output);
-  }
-  const Tensor x = random.NormalTensor({2, 6}), w = random.NormalTensor({6}), angles = random.NormalTensor({2, 3});
-  const auto layers = [&](const Backend& on) {
-    Tensor y = x.Clone();
-    on.RmsNorm(y.view<2>(), w.values(), 1e-5f, y.view<2>());
-    on.LayerNorm(y.view<2>(), w.values(), w.values(), 1e-5f, y.view<2>());
-    on.Rotary({y.data(), {2, 1, 6}, {6, 6, 1}}, angles.view<2>(), angles.view<2>(), RotaryPairs::kHalf);
-    on.SwiGlu(y.values(), x.values());
-    on.Gelu(y.values(), false);
-    on.Gelu(y.values(), true);
-    on.Add(y.values(), x.values());
-    on.Relu(y.values());
-    Tensor z({2, 5});
-    const std::vector<std::uint16_t> halves(30, 0x3c00);  // 1
-    on.Linear(y.view<2>(), *on.PackLinear({DType::kF16, std::as_bytes(std::span(halves)).data(), 5, 6, 6, 1}, {}),
-              z.view<2>());
-    return z;
-  };
-  const Tensor got = layers(Device()), expected = layers(ReferenceBackend());
-  CheckClose("layers", got.values(), expected.values(), 256 * kEpsilon * (1 + MaxNorm(expected.values())));
-}
-
-#if !defined(__SANITIZE_ADDRESS__)  // which finds leaks by itself, and keeps what was freed
-/// Bytes of this process that are in memory.
-double ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  double pages = 0.0, resident = 0.0;
-  statm >> pages >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
-TEST_CASE("OpenCL: a thousand runs leave nothing behind") {
-  Random random(11);
-  const RandomProblem r = PlainProblem(random, {1, 2, 4, 64, 64, 16, 16});
-  const AllResults all(r.problem);
-  AttentionResults only;
-  only.output = all.output.view<4>();
-  const auto run = [&](int times) {
-    for (int i = 0; i < times; ++i) Device().Attention(r.problem, i % 2 == 0 ? only : all.views());
-    return ResidentBytes();
-  };
-  const double before = run(100);
-  CHECK(before > 0.0);
-  CHECK(run(1000) - before < 4e6);  // one of a run's maps is 65 KB
-}
-#endif
-
 /// The one file in a folder of the cache.
 std::filesystem::path OnlyFile(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
@@ -348,6 +260,9 @@ TEST_CASE("OpenCL: programs are kept in the cache; a file that was spoiled is ma
   changed = whole;
   changed[30] ^= std::byte{1};  // a program of another device
   spoil(changed);
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 30);  // would take memory
+  relu();
+  CHECK(ReadFile(OnlyFile(folder / "headlens").string()) == whole);
   // Whole, but no program: the driver refuses it.
   const std::string key = KeyOf(whole);
   REQUIRE(opencl::FindBinary(key));
@@ -355,6 +270,48 @@ TEST_CASE("OpenCL: programs are kept in the cache; a file that was spoiled is ma
   REQUIRE(opencl::FindBinary(key) == opencl::Binary{1, 2, 3});
   relu();
   CHECK(ReadFile(OnlyFile(folder / "headlens").string()) == whole);
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  relu();
+  CHECK(OnlyFile(folder / "headlens") == file);
+  CHECK(std::filesystem::is_directory(file));
+  std::filesystem::remove_all(folder);
+}
+
+/// While it lives, the process may not do all that the superuser may.
+class Unprivileged {
+ public:
+  Unprivileged() : before_(geteuid()) {
+    if (before_ == 0) REQUIRE(seteuid(kNobody) == 0);
+  }
+  ~Unprivileged() {
+    if (before_ == 0) CHECK(seteuid(before_) == 0);
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+  uid_t before_;
+};
+
+TEST_CASE("OpenCL: a cache that may not be read or written is none") {
+  using std::filesystem::permissions, std::filesystem::perms;
+  const auto folder = std::filesystem::temp_directory_path() / ("headlens-closed-" + std::to_string(getpid()));
+  const Variable cache("XDG_CACHE_HOME", folder.string());
+  const opencl::Binary before = {1, 2}, after = {3};
+  opencl::KeepBinary("key", before);
+  const std::filesystem::path file = OnlyFile(folder / "headlens");
+  permissions(folder / "headlens", perms::owner_read | perms::owner_exec | perms::others_read | perms::others_exec);
+  permissions(file, perms::none);
+  {
+    const Unprivileged user;
+    CHECK(!opencl::FindBinary("key"));
+    opencl::KeepBinary("key", after);
+  }
+  permissions(folder / "headlens", perms::owner_all);
+  permissions(file, perms::owner_all);
+  CHECK(opencl::FindBinary("key") == before);
   std::filesystem::remove_all(folder);
 }
 

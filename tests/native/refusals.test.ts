@@ -4,7 +4,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { filled, kThemes, type Options, type RightCase, type Tensors, type WrongCase } from "../refusals.js";
 import { writeSafetensors } from "../safetensors.js";
-import { headlens, succeeds, temporaryFolder } from "./support.js";
+import { kRoot } from "../compare.js";
+import { fails, headlens, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 
@@ -56,4 +57,13 @@ describe.each(kThemes)("$op, $theme", ({ op, right, wrong }) => {
       if (Object.keys(one.tensors).length === 0) isRefused(path, one, ...assignments(one.options));
     }
   });
+});
+
+test.each(["reference", "opencl"])("threads are refused where --backend %s would not use them", (backend) => {
+  const path = `${kRoot}tests/golden/cases/sdpa_plain.safetensors`, out = inFolder("threads.safetensors");
+  for (const args of [["attend", path, "--out", out], ["bench", "--filter", "tutorial"]]) {
+    fails([...args, "--backend", backend, "--threads", "2"], 2,
+      new RegExp(`^headlens: --threads: the ${backend} backend works on one thread\n$`));
+  }
+  expect(existsSync(out)).toBe(false);
 });

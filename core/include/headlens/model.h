@@ -113,7 +113,7 @@ class Decoding {
 
   /// Runs the model on the tokens that come next: one, or many at once (a prefill). Throws as Model::Attend, and
   /// kUnsupported where rotary angles would change under the keys that are kept ("dynamic" beyond its training). When
-  /// memory runs out on the way, all tokens are forgotten.
+  /// it fails on the way, all tokens are forgotten.
   void Step(std::span<const std::int32_t> ids);
 
   Index length() const;     ///< tokens so far

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the OpenCL backend does when a call of OpenCL fails: an error that says which, then right results again; and
+/// nothing is left behind. Every call is made to fail, each time that an operation makes it.
+#include "opencl_faults.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "environment.h"
+#include "headlens/model.h"
+#include "opencl/session.h"
+#include "random_problem.h"
+
+namespace headlens::testing {
+namespace {
+
+using Numbers = std::vector<float>;
+
+/// A cache of programs that only the test has, while it lives.
+class TemporaryCache {
+ public:
+  TemporaryCache() { Clear(); }
+  ~TemporaryCache() { std::filesystem::remove_all(folder_); }
+  TemporaryCache(const TemporaryCache&) = delete;
+  TemporaryCache& operator=(const TemporaryCache&) = delete;
+
+  void Clear() const { std::filesystem::remove_all(folder_ / "headlens"); }
+
+ private:
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("headlens-faults-" + std::to_string(getpid()));
+  Variable variable_{"XDG_CACHE_HOME", folder_.string()};
+};
+
+/// Something that can be run again and again: with what it needs on the backend already, where it keeps anything there.
+struct Operation {
+  const char* name;
+  bool keeps_weights;
+  std::function<std::function<Numbers()>(const Backend&)> prepare;
+};
+
+std::function<Numbers()> PrepareLinear(const Backend& backend) {
+  Random random(21);
+  const auto w = std::make_shared<Tensor>(random.NormalTensor({19, 33})),
+             b = std::make_shared<Tensor>(random.NormalTensor({19})),
+             x = std::make_shared<Tensor>(random.NormalTensor({5, 33}));
+  const std::shared_ptr<LinearWeights> packed = backend.PackLinear(w->view<2>(), b->values());
+  return [=, &backend] {
+    Tensor y({5, 21});
+    std::fill_n(y.data(), y.size(), 0.0f);
+    backend.Linear(x->view<2>(), *packed, {y.data(), {5, 19}, {21, 1}});
+    Numbers numbers(y.values().begin(), y.values().end()), row(33);
+    packed->CopyRow(7, row);
+    numbers.insert(numbers.end(), row.begin(), row.end());
+    return numbers;
+  };
+}
+
+std::function<Numbers()> PreparePacking(const Backend& backend) {
+  return [&backend] { return PrepareLinear(backend)(); };
+}
+
+/// With every map, or with the output alone, which takes another way.
+std::function<Numbers()> PrepareAttention(const Backend& backend, bool maps) {
+  Random random(22);
+  const auto r = std::make_shared<RandomProblem>(PlainProblem(random, {1, 2, 4, 5, 7, 6, 3}));
+  DrawBiases(random, *r);
+  r->problem.mask.causal = true;
+  r->problem.mask.key_padding = {};
+  return [=, &backend] {
+    const AllResults all(r->problem);
+    AttentionResults wanted = all.views();
+    if (!maps) {
+      wanted = {};
+      wanted.output = all.output.view<4>();
+      wanted.lse = all.lse.view<3>();
+    }
+    backend.Attention(r->problem, wanted);
+    Numbers numbers(all.output.values().begin(), all.output.values().end());
+    for (int i = 0; maps && i < AllResults::kMaps; ++i)
+      numbers.insert(numbers.end(), all.maps[i].values().begin(), all.maps[i].values().end());
+    return numbers;
+  };
+}
+
+std::function<Numbers()> PrepareLayers(const Backend& backend) {
+  return [&backend] {
+    Random random(23);
+    Tensor x = random.NormalTensor({4, 6}), w = random.NormalTensor({6}), angles = random.NormalTensor({4, 3});
+    const Tensor y = x.Clone();
+    backend.RmsNorm(x.view<2>(), w.values(), 1e-5f, x.view<2>());
+    backend.LayerNorm(x.view<2>(), w.values(), w.values(), 1e-5f, x.view<2>());
+    backend.Rotary({x.data(), {4, 1, 6}, {6, 6, 1}}, angles.view<2>(), angles.view<2>(), RotaryPairs::kHalf);
+    backend.SwiGlu(x.values(), y.values());
+    backend.Gelu(x.values(), true);
+    backend.Add(x.values(), y.values());
+    return Numbers(x.values().begin(), x.values().end());
+  };
+}
+
+/// A step of a model, and its logits.
+std::function<Numbers()> PrepareDecoding(const Backend& backend) {
+  const auto model = std::make_shared<Model>(LoadFolder(GoldenFolder("llama_bf16_biases"), backend));
+  return [=] {
+    Decoding decoding = model->StartDecoding();
+    decoding.Step(std::vector<std::int32_t>{1});
+    const Tensor logits = decoding.Logits(0, 1);
+    return Numbers(logits.values().begin(), logits.values().end());
+  };
+}
+
+const std::vector<Operation>& Operations() {
+  static const std::vector<Operation> kOperations = {
+      {"linear", true, PrepareLinear},
+      {"packing", false, PreparePacking},
+      {"attention with maps", false, [](const Backend& backend) { return PrepareAttention(backend, true); }},
+      {"attention without maps", false, [](const Backend& backend) { return PrepareAttention(backend, false); }},
+      {"layers", false, PrepareLayers},
+      {"decoding", true, PrepareDecoding},
+  };
+  return kOperations;
+}
+
+struct Status {
+  cl_int status;
+  ErrorCode code;
+  const char* name;
+};
+
+constexpr Status kStatuses[] = {
+    {CL_OUT_OF_RESOURCES, ErrorCode::kUnsupported, "(CL_OUT_OF_RESOURCES)"},
+    {CL_MEM_OBJECT_ALLOCATION_FAILURE, ErrorCode::kMemory, "(CL_MEM_OBJECT_ALLOCATION_FAILURE)"},
+    {-9999, ErrorCode::kUnsupported, "(-9999)"},
+    {CL_OUT_OF_HOST_MEMORY, ErrorCode::kMemory, "(CL_OUT_OF_HOST_MEMORY)"},
+    {CL_DEVICE_NOT_AVAILABLE, ErrorCode::kUnsupported, "(CL_DEVICE_NOT_AVAILABLE)"},
+    {CL_INVALID_COMMAND_QUEUE, ErrorCode::kUnsupported, "(CL_INVALID_COMMAND_QUEUE)"},
+};
+
+/// Runs with a fault. Returns whether that ended with an error, which must name the call and the status; otherwise the
+/// results must be right all the same.
+bool Fails(const std::string& call, const Status& status, const Numbers& expected,
+           const std::function<Numbers()>& run) {
+  try {
+    const Numbers got = run();
+    CHECK(got == expected);
+    return false;
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    CAPTURE(what);
+    CHECK(error.code() == status.code);
+    CHECK(what.find(call) != std::string::npos);
+    CHECK(what.find(status.name) != std::string::npos);
+    CHECK(what.find('\n') == std::string::npos);
+    return true;
+  }
+}
+
+const Status& StatusOf(int number) { return kStatuses[static_cast<std::size_t>(number) % std::size(kStatuses)]; }
+
+/// An operation that is ready to run on a backend of its own.
+class Ready {
+ public:
+  explicit Ready(const Operation& operation) : operation_(operation), run_(operation.prepare(*backend_)) {}
+
+  Numbers Run() const { return run_(); }
+
+  /// After a fault: weights that were lost with the device are refused, and packed anew.
+  Numbers RunAgain() {
+    if (operation_.keeps_weights) {
+      try {
+        return run_();
+      } catch (const Error& error) {
+        CHECK(std::string(error.what()).find("load the model again") != std::string::npos);
+        CHECK(error.code() == ErrorCode::kUnsupported);
+        ++losses_;
+        run_ = operation_.prepare(*backend_);
+      }
+    }
+    return run_();
+  }
+
+  /// How often weights were lost.
+  int losses() const { return losses_; }
+
+ private:
+  const Operation& operation_;
+  std::unique_ptr<const Backend> backend_ = opencl::MakeBackend({});
+  std::function<Numbers()> run_;
+  int losses_ = 0;
+};
+
+/// Runs with a fault at the first, second, … call of that name until there is no such call any more, and without one
+/// after each. `reports` names the call that has to report it. Returns how many runs ended with an error.
+int FailEach(const std::string& call, FaultKind kind, const std::string& reports, const Numbers& expected,
+             Ready& ready) {
+  const std::string held = HeldReferences();
+  int failed = 0;
+  for (int number = 1;; ++number) {
+    CAPTURE(number);
+    bool happened = false;
+    {
+      const Fault fault(call, number, StatusOf(number).status, kind);
+      failed += Fails(reports, StatusOf(number), expected, [&] { return ready.Run(); });
+      happened = fault.happened();
+    }
+    const Numbers again = ready.RunAgain();
+    CHECK(again == expected);
+    CHECK(HeldReferences() == held);
+    if (!happened) return failed;
+  }
+}
+
+constexpr const char* kOperationCalls[] = {
+    "clCreateBuffer",      "clCreateKernel",          "clSetKernelArg",        "clFinish",
+    "clEnqueueReadBuffer", "clEnqueueReadBufferRect", "clEnqueueNDRangeKernel"};
+
+/// Where launched work is waited for, its failure may be what is reported: nothing on the device counts any more.
+bool Waits(const std::string& call) {
+  return call == "clFinish" || call.substr(0, 13) == "clEnqueueRead" || call == "clEnqueueWriteBuffer";
+}
+
+TEST_CASE("OpenCL: after a call that failed, whichever it was, results are right again") {
+  std::map<std::string, int> failed;
+  for (const Operation& operation : Operations()) {
+    CAPTURE(std::string(operation.name));
+    Ready ready(operation);
+    const Numbers expected = ready.Run();
+    for (const std::string& call : FallibleCalls()) {
+      CAPTURE(call);
+      const int before = ready.losses();
+      failed[call] += FailEach(call, FaultKind::kOnce, call, expected, ready);
+      if (!Waits(call)) CHECK(ready.losses() == before);
+    }
+  }
+  for (const std::string call : kOperationCalls) {
+    CAPTURE(call);
+    CHECK(failed[call] > 0);
+  }
+}
+
+TEST_CASE("OpenCL: a kernel whose failure is reported late is no result") {
+  for (const Operation& operation : Operations()) {
+    CAPTURE(std::string(operation.name));
+    Ready ready(operation);
+    const Numbers expected = ready.Run();
+    CHECK(FailEach("clEnqueueNDRangeKernel", FaultKind::kLate, "clFinish", expected, ready) > 0);
+    CHECK((ready.losses() > 0) == operation.keeps_weights);
+  }
+}
+
+/// A backend that is made, used and gone: all calls from the first on.
+Numbers Open() {
+  Numbers x = {-1.0f, 2.0f};
+  opencl::MakeBackend({})->Relu(x);
+  return x;
+}
+
+TEST_CASE("OpenCL: after a device that did not open or a program that did not build, results are right again") {
+  const TemporaryCache cache;
+  for (const bool cached : {false, true}) {
+    CAPTURE(cached);
+    std::map<std::string, int> failed;
+    const Operation open{"opening", false, [&](const Backend&) {
+                           return [&] {
+                             if (!cached) cache.Clear();
+                             return Open();
+                           };
+                         }};
+    Ready ready(open);
+    const Numbers expected = ready.Run();
+    CHECK(expected == Numbers{0.0f, 2.0f});
+    for (const std::string& call : FallibleCalls()) {
+      CAPTURE(call);
+      failed[call] += FailEach(call, FaultKind::kOnce, call, expected, ready);
+    }
+    for (const std::string call : {"clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo", "clCreateContext",
+                                   "clCreateCommandQueue", "clEnqueueWriteBuffer"}) {
+      CAPTURE(call);
+      CHECK(failed[call] > 0);
+    }
+    // What the cache has is only tried.
+    CHECK((failed["clBuildProgram"] > 0) == !cached);
+    CHECK((failed["clCreateProgramWithSource"] > 0) == !cached);
+    CHECK(failed["clCreateProgramWithBinary"] == 0);
+  }
+}
+
+TEST_CASE("OpenCL: a device that was lost is opened again, and what was on it is not used any more") {
+  for (const Operation& operation : Operations())
+    for (const std::string call : kOperationCalls) {
+      CAPTURE(std::string(operation.name));
+      CAPTURE(call);
+      Ready ready(operation);
+      const Numbers expected = ready.Run();
+      const std::string held = HeldReferences();
+      {
+        const Status& status = kStatuses[2];
+        const Fault fault(call, 1, status.status, FaultKind::kLost);
+        const auto run = [&] { return ready.Run(); };
+        if (!Fails(call, status, expected, run)) continue;  // it does not make this call
+        CHECK(Fails("", status, expected, run));            // and neither is it there the next time
+      }
+      const Numbers again = ready.RunAgain();
+      CHECK(again == expected);
+      CHECK(ready.losses() == (operation.keeps_weights ? 1 : 0));
+      CHECK(HeldReferences() == held);
+    }
+}
+
+TEST_CASE("OpenCL: tensors that only a lost device had are refused; those that the host has too are right") {
+  const auto backend = opencl::MakeBackend({});
+  const std::vector<float> ones(6, 1.0f);
+  Tensor kept = backend->Keep(Tensor({2, 3}, ones)), computed = backend->Keep(Tensor({2, 3}, ones));
+  backend->Add(computed.values(), kept.values());  // 2, on the device alone
+  {
+    const Fault fault("clFinish", 1, -9999, FaultKind::kLost);
+    Refused(ErrorCode::kUnsupported, "(-9999)", [&] { backend->Finish(); });
+  }
+  Numbers sum(6, 0.5f);
+  backend->Add(sum, kept.values());
+  CHECK(sum == Numbers(6, 1.5f));
+  for (const std::function<void()>& use : std::initializer_list<std::function<void()>>{
+           [&] { backend->Add(sum, computed.values()); }, [&] { backend->Fetch(computed); },
+           [&] { backend->Relu(computed.values()); }})
+    Refused(ErrorCode::kUnsupported, "load the model again", use);
+  computed = backend->Keep(Tensor({2, 3}, ones));
+  backend->Add(sum, computed.values());
+  CHECK(sum == Numbers(6, 2.5f));
+}
+
+TEST_CASE("OpenCL: what does not compile is named, with its options, the device and the log") {
+  const TemporaryCache cache;
+  const std::string device = opencl::FindDevice("").name;
+  const auto says = [&](const std::string& what, std::initializer_list<std::string> parts) {
+    CAPTURE(what);
+    for (const std::string& part : parts) CHECK_MESSAGE(what.find(part) != std::string::npos, part);
+  };
+  {
+    const Fault fault("clBuildProgram", 1, CL_BUILD_PROGRAM_FAILURE);
+    says(
+        Refusal(ErrorCode::kUnsupported, Open),
+        {"clBuildProgram: the kernels do not compile (CL_BUILD_PROGRAM_FAILURE)", "layers.cl", device, "GROUP_ITEMS="});
+  }
+  CHECK(Open() == Numbers{0.0f, 2.0f});
+  opencl::Session session{{}};
+  const auto launch = [&](const opencl::Source& source, const std::string& options) {
+    return Refusal(ErrorCode::kUnsupported,
+                   [&] { opencl::Explaining([&] { session.Launch(source, options, "Nothing", {}); }); });
+  };
+  says(launch({"wrong.cl", {}, "__kernel void Nothing() { no_such_thing; }"}, "-D UNUSED"),
+       {"clBuildProgram", "wrong.cl", device, "-D UNUSED", "no_such_thing"});
+  says(launch({"right.cl", {}, "__kernel void Nothing() {}"}, "-no-such-option"),
+       {"clBuildProgram", "right.cl", device, "-no-such-option"});
+  says(launch({"other.cl", {}, "__kernel void Something() {}"}, ""), {"clCreateKernel", "(CL_INVALID_KERNEL_NAME)"});
+  CHECK(session.IsAlive());
+}
+
+/// Bytes of this process that are in memory.
+double ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0.0, resident = 0.0;
+  statm >> pages >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr int kRuns = 100;
+constexpr double kMostGrowth = 1e9;  // it keeps what was freed, and finds leaks by itself
+#else
+constexpr int kRuns = 1000;
+constexpr double kMostGrowth = 4e6;
+#endif
+
+TEST_CASE("OpenCL: a thousand runs leave nothing behind, and no more when every tenth fails") {
+  std::vector<Operation> operations = Operations();
+  operations.push_back({"opening", false, [](const Backend&) { return Open; }});
+  const std::string before_all = HeldReferences();
+  for (const Operation& operation : operations) {
+    CAPTURE(std::string(operation.name));
+    Ready ready(operation);
+    const Numbers expected = ready.Run();
+    int failed = 0;
+    const auto run_often = [&](int times) {
+      for (int i = 0; i < times; ++i) {
+        if (i % 10 != 0) {
+          if (ready.RunAgain() != expected) return false;
+          continue;
+        }
+        const std::string call = kOperationCalls[static_cast<std::size_t>(i / 10) % std::size(kOperationCalls)];
+        const Fault fault(call, 1 + i / 10 % 3, StatusOf(i).status);
+        failed += Fails(call, StatusOf(i), expected, [&] { return ready.Run(); });
+      }
+      return true;
+    };
+    CHECK(run_often(kRuns / 10));
+    ready.RunAgain();
+    const std::string held = HeldReferences();
+    const double before = ResidentBytes();
+    CHECK(before > 0.0);
+    CHECK(run_often(kRuns));
+    ready.RunAgain();
+    CHECK(failed > kRuns / 100);
+    CHECK(ResidentBytes() - before < kMostGrowth);
+    CHECK(HeldReferences() == held);
+  }
+  CHECK(HeldReferences() == before_all);
+}
+
+}  // namespace
+}  // namespace headlens::testing

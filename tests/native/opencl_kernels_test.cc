@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Every kernel over sizes that an interpreter can do: `npm test -- oclgrind` runs the cases "OpenCL kernels: …" under
+/// Oclgrind, which reports races, accesses out of bounds and reads of what was never written. A new kernel needs a case
+/// here that launches it. They run with all other tests too, on whatever device there is.
+#include <functional>
+#include <memory>
+
+#include "opencl/session.h"
+#include "opencl_faults.h"
+#include "random_problem.h"
+
+namespace headlens::testing {
+namespace {
+
+/// A backend that all cases have for themselves, with memory that is never used twice.
+struct Fresh {
+  KeptMemory kept;
+  std::unique_ptr<const Backend> backend = opencl::MakeBackend({});
+};
+
+/// y = x Wᵀ + b of these sizes, with W of the type.
+void CheckProduct(Index rows, Index in, Index out, DType type) {
+  CAPTURE(rows);
+  CAPTURE(ToString(type));
+  const Fresh fresh;
+  Random random(31);
+  const Tensor x = random.NormalTensor({rows, in}), b = random.NormalTensor({out}), w = random.NormalTensor({out, in});
+  std::vector<std::uint16_t> halves;  // any numbers from 1 to 2 in both types of 16 bits
+  for (Index i = 0; i < out * in; ++i)
+    halves.push_back(static_cast<std::uint16_t>((type == DType::kF16 ? 0x3c00 : 0x3f80) + i));
+  const std::byte* bytes =
+      type == DType::kF32 ? std::as_bytes(w.values()).data() : std::as_bytes(std::span(halves)).data();
+  const WeightMatrix matrix(type, bytes, out, in, in, 1);
+  Tensor got({rows, out}), expected({rows, out});
+  fresh.backend->Linear(x.view<2>(), *fresh.backend->PackLinear(matrix, b.values()), got.view<2>());
+  ReferenceBackend().Linear(x.view<2>(), *ReferenceBackend().PackLinear(matrix, b.values()), expected.view<2>());
+  CheckClose("product", got.values(), expected.values(),
+             static_cast<double>(in + 4) * kEpsilon * (1 + MaxNorm(x.values())) * (2 + MaxNorm(w.values())));
+}
+
+TEST_CASE("OpenCL kernels: products, with weights of each type") {
+  for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) CheckProduct(3, 17, 5, type);
+}
+
+TEST_CASE("OpenCL kernels: a product of two of the largest tiles") { CheckProduct(129, 3, 2, DType::kF32); }
+
+/// What `choose` takes of all results.
+void CheckAttention(const RandomProblem& r, const std::function<AttentionResults(const AllResults&)>& choose) {
+  const Fresh fresh;
+  const AllResults got(r.problem), expected = PlainAttention(r.problem);
+  const AttentionResults wanted = choose(got);
+  fresh.backend->Attention(r.problem, wanted);
+  const Tolerances tolerances(r, expected);
+  if (wanted.output) CheckClose("output", got.output.values(), expected.output.values(), tolerances.output);
+  if (wanted.lse) CheckClose("lse", got.lse.values(), expected.lse.values(), tolerances.lse);
+  if (wanted.weights)
+    CheckClose("weights", got.maps[AllResults::kWeights].values(), expected.maps[AllResults::kWeights].values(),
+               tolerances.weights);
+  if (wanted.scores) CheckResults(r, got, expected);
+}
+
+TEST_CASE("OpenCL kernels: attention with every map") {
+  Random random(32);
+  RandomProblem r = PlainProblem(random, {1, 1, 2, 2, 3, 3, 2});
+  r.problem.mask.causal = true;
+  r.problem.dropout_p = 0.5;
+  DrawBiases(random, r);
+  CheckAttention(r, [](const AllResults& all) { return all.views(); });
+}
+
+TEST_CASE("OpenCL kernels: every normaliser") {
+  Random random(36);
+  for (int kind = 0; kind < 6; ++kind) {
+    CAPTURE(kind);
+    RandomProblem r = PlainProblem(random, {1, 1, 1, 2, 3, 3, 2});
+    r.problem.normalizer.kind = static_cast<NormalizerKind>(kind);
+    r.problem.normalizer.top_k = 2;
+    CheckAttention(r, [](const AllResults& all) {
+      AttentionResults wanted;
+      wanted.weights = all.maps[AllResults::kWeights].view<4>();
+      return wanted;
+    });
+  }
+}
+
+TEST_CASE("OpenCL kernels: attention without maps, over two blocks of keys") {
+  Random random(33);
+  RandomProblem r = PlainProblem(random, {1, 1, 1, 3, 35, 17, 5});
+  DrawBiases(random, r);
+  CheckAttention(r, [](const AllResults& all) {
+    AttentionResults wanted;
+    wanted.output = all.output.view<4>();
+    wanted.lse = all.lse.view<3>();
+    return wanted;
+  });
+}
+
+TEST_CASE("OpenCL kernels: attention past values that are no numbers") {
+  Random random(34);
+  RandomProblem r = PlainProblem(random, {1, 1, 1, 2, 3, 3, 2});
+  r.problem.mask.causal = true;
+  const AllResults expected = PlainAttention(r.problem);
+  const Tolerances tolerances(r, expected);
+  r.v.values()[r.v.size() - 1] = std::numeric_limits<float>::quiet_NaN();  // of the last key, which causal rows hide
+  const AllResults got(r.problem);
+  AttentionResults wanted;
+  wanted.output = got.output.view<4>();
+  const Fresh fresh;
+  fresh.backend->Attention(r.problem, wanted);
+  CheckClose("output", got.output.values(), expected.output.values(), tolerances.output);
+}
+
+TEST_CASE("OpenCL kernels: layers") {
+  Random random(35);
+  const Tensor x = random.NormalTensor({2, 6}), w = random.NormalTensor({6}), angles = random.NormalTensor({2, 3});
+  const auto layers = [&](const Backend& on) {
+    Tensor y = x.Clone();
+    on.RmsNorm(y.view<2>(), w.values(), 1e-5f, y.view<2>());
+    on.LayerNorm(y.view<2>(), w.values(), w.values(), 1e-5f, y.view<2>());
+    on.Rotary({y.data(), {2, 1, 6}, {6, 6, 1}}, angles.view<2>(), angles.view<2>(), RotaryPairs::kHalf);
+    on.SwiGlu(y.values(), x.values());
+    on.Gelu(y.values(), false);
+    on.Gelu(y.values(), true);
+    on.Add(y.values(), x.values());
+    on.Relu(y.values());
+    return y;
+  };
+  const Fresh fresh;
+  const Tensor got = layers(*fresh.backend), expected = layers(ReferenceBackend());
+  CheckClose("layers", got.values(), expected.values(), 256 * kEpsilon * (1 + MaxNorm(expected.values())));
+}
+
+TEST_CASE("OpenCL kernels: tensors that live on the device") {
+  Random random(37);
+  const Tensor x = random.NormalTensor({4, 6}), w = random.NormalTensor({5, 6});
+  const auto compute = [&](const Backend& on) {
+    const Tensor kept = on.Keep(x.Clone()), heads = on.Allocate({2, 4, 3}), rows = on.Allocate({2, 6}),
+                 pooled = on.Allocate({2, 3});
+    on.Copy({kept.data(), {1, 2, 4, 3}, {24, 3, 6, 1}}, {heads.data(), {1, 2, 4, 3}, {24, 12, 3, 1}});
+    on.CopyRows(*on.PackLinear(w.view<2>(), {}), std::vector<std::int32_t>{3, 0}, {rows.data(), {2, 6}, {6, 1}});
+    on.Pool({heads.data(), {4, 6}, {6, 1}}, {4, 2, 0, 0}, {pooled.data(), {2, 3}, {3, 1}});
+    std::vector<float> numbers;
+    for (const Tensor* tensor : {&heads, &rows, &pooled}) {
+      on.Fetch(*tensor);
+      numbers.insert(numbers.end(), tensor->values().begin(), tensor->values().end());
+    }
+    return numbers;
+  };
+  const Fresh fresh;
+  const std::vector<float> got = compute(*fresh.backend), expected = compute(ReferenceBackend());
+  CheckClose("numbers", got, expected, 8 * kEpsilon * MaxNorm(expected));
+}
+
+/// Kernels with what Oclgrind has to find: the stage that runs it runs these too, and fails where one is not reported.
+constexpr char kWrong[] = R"cl(
+__kernel void Race(__global float* x, __global float* y) { y[0] += x[get_global_id(0)]; }
+__kernel void OutOfBounds(__global float* x, __global float* y) { y[get_global_id(0)] = x[get_global_id(0) + 1]; }
+__kernel void Uninitialised(__global float* x, __global float* y) {
+  __local float scratch[4];
+  if (get_local_id(0) > 0) scratch[get_local_id(0)] = x[get_local_id(0)];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  y[get_local_id(0)] = scratch[3 - get_local_id(0)];
+}
+)cl";
+
+void RunWrong(const char* kernel) {
+  opencl::Session session{{}};
+  const std::vector<float> ones(4, 1.0f);
+  const cl::Buffer x = session.Upload(std::span(ones)), y = session.Upload(std::span(ones));
+  session.Launch({"wrong.cl", {}, kWrong}, "", kernel, {{4, 1, 1}, {4, 1, 1}}, x, y);
+  session.Finish();
+}
+
+TEST_CASE("OpenCL wrong kernels: race" * doctest::skip()) { RunWrong("Race"); }
+TEST_CASE("OpenCL wrong kernels: out of bounds" * doctest::skip()) { RunWrong("OutOfBounds"); }
+TEST_CASE("OpenCL wrong kernels: uninitialised" * doctest::skip()) { RunWrong("Uninitialised"); }
+
+}  // namespace
+}  // namespace headlens::testing
