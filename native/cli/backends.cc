@@ -2,6 +2,8 @@
 #include "cli/backends.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "cli/commands.h"
 #if HEADLENS_OPENCL
@@ -10,6 +12,21 @@
 #endif
 
 namespace headlens::cli {
+#if HEADLENS_OPENCL
+namespace {
+
+using opencl::Precision;
+
+constexpr std::pair<const char*, Precision> kPrecisions[] = {
+    {"fp32", Precision::kFp32}, {"tf32x3", Precision::kTf32x3}, {"fp16", Precision::kFp16}, {"bf16", Precision::kBf16}};
+
+Precision PrecisionOf(const std::string& name) {
+  return std::find_if(std::begin(kPrecisions), std::end(kPrecisions), [&](const auto& p) { return p.first == name; })
+      ->second;
+}
+
+}  // namespace
+#endif
 
 std::vector<std::string> BackendNames() {
   std::vector<std::string> names;
@@ -32,6 +49,13 @@ void AddBackendOptions(CLI::App& command, BackendOptions& options) {
       .add_option("--device", options.device,
                   "Device of the opencl backend: its number in `headlens info`, or a part of its name")
       ->type_name("WHICH");
+  std::vector<std::string> precisions;
+  for (const auto& [name, precision] : kPrecisions) precisions.emplace_back(name);
+  command
+      .add_option("--precision", options.precision,
+                  "Numbers that the opencl backend's attention reads where it keeps no weights; sums are fp32")
+      ->check(CLI::IsMember(precisions))
+      ->type_name("NAME");
 #endif
 }
 
@@ -39,13 +63,16 @@ BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(
   if (options.threads > 1 && !options.name.empty() && options.name != SimdBackend().name())
     throw InputError("--threads: the " + options.name + " backend works on one thread");
 #if HEADLENS_OPENCL
-  opencl_ = opencl::MakeBackend({.device = options.device, .before_opening = MakeRoomForDrivers});
+  opencl_ = opencl::MakeBackend(
+      {.device = options.device, .before_opening = MakeRoomForDrivers, .precision = PrecisionOf(options.precision)});
   all_.push_back(opencl_.get());
   if (options.name == opencl_->name()) {
     MakeRoomForDrivers();
     opencl::FindDevice(options.device);
   } else if (!options.device.empty() && !options.name.empty()) {
     throw InputError("--device: the " + options.name + " backend has none");
+  } else if (options.precision != kPrecisions[0].first && !options.name.empty()) {
+    throw InputError("--precision: the " + options.name + " backend has no other");
   }
 #endif
   if (options.threads == 1) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// --backend, --threads and --device: how the commands compute.
+/// --backend, --threads, --device and --precision: how the commands compute.
 #ifndef HEADLENS_NATIVE_CLI_BACKENDS_H_
 #define HEADLENS_NATIVE_CLI_BACKENDS_H_
 
@@ -16,20 +16,21 @@ namespace headlens::cli {
 struct BackendOptions {
   std::string name = "simd";
   int threads = 1;
-  std::string device = "";
+  std::string device = "", precision = "fp32";
 };
 
-/// "--backend NAME", one of those that this build has, "--threads N" and "--device WHICH".
+/// "--backend NAME", one of those that this build has, "--threads N", "--device WHICH" and "--precision P".
 void AddBackendOptions(CLI::App& command, BackendOptions& options);
 
 /// Names of the backends that this build has.
 std::vector<std::string> BackendNames();
 
-/// Those backends, of which "simd" has the threads and "opencl" the device that were asked for.
+/// Those backends, of which "simd" has the threads and "opencl" the device and the precision that were asked for.
 class BackendSet {
  public:
-  /// Throws InputError when the backend that is named has no threads, or no device, and they are asked for; Error when
-  /// "opencl" is named and its device is not there. No device is touched unless "opencl" is named.
+  /// Throws InputError when the backend that is named has no threads, no device or no other precision, and they are
+  /// asked for; Error when "opencl" is named and its device is not there. No device is touched unless "opencl" is
+  /// named.
   explicit BackendSet(const BackendOptions& options);
 
   std::span<const Backend* const> all() const { return all_; }

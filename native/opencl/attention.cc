@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <optional>
 #include <vector>
 
 #include "attention_run.h"
 #include "masks/mask_set.h"
 #include "opencl/matrix.h"
+#include "opencl/online.h"
 #include "opencl/places.h"
 #include "philox.h"
 #include "positions/bias_table.h"
@@ -34,21 +37,6 @@ struct DeviceProblem {
 };
 static_assert(sizeof(DeviceProblem) == 42 * 8 + 14 * 4);
 
-/// As kernels/online.cl has them.
-constexpr Index kTileRows = 64, kTileKeys = 32, kTileDepth = 16, kOnlineItems = 256;
-
-/// The values' width and the heads' that the online softmax is built for; 0 where it does not fit the device.
-Index OnlineWidth(const Session& session, const AttentionProblem& p) {
-  const Index wanted = std::max(p.q.shape[3], p.v.shape[3]);
-  for (const Index width : {32, 64, 128}) {
-    const Index floats = kTileDepth * (kTileRows + 1 + kTileKeys + 1) + kTileRows * (kTileKeys + 1) +
-                         kTileKeys * width + kTileRows * (kOnlineItems / kTileRows + 3);
-    const bool fits = floats * static_cast<Index>(sizeof(float)) <= session.local_memory();
-    if (width >= wanted) return fits && session.group_items() >= kOnlineItems ? width : 0;
-  }
-  return 0;
-}
-
 /// A copy of [rows, columns] elements of `view` without its strides.
 template <class T>
 std::vector<T> Dense(const View<const T, 2>& view) {
@@ -61,7 +49,8 @@ std::vector<T> Dense(const View<const T, 2>& view) {
 
 class AttentionRun {
  public:
-  AttentionRun(Session& session, const AttentionProblem& problem, const AttentionResults& results)
+  AttentionRun(Session& session, const AttentionProblem& problem, const AttentionResults& results,
+               const std::optional<OnlineTile>& tile)
       : session_(session),
         p_(problem),
         r_(results),
@@ -72,7 +61,7 @@ class AttentionRun {
         group_heads_(problem.q.shape[1] / groups_),
         value_width_(results.output ? problem.v.shape[3] : 0),
         suits_online_(value_width_ > 0 && simd::OnlineRows::Suits(problem, results)) {
-    if (suits_online_) online_width_ = OnlineWidth(session, problem);
+    if (suits_online_) ChooseTile(tile);
     UploadWhole();
   }
 
@@ -96,6 +85,13 @@ class AttentionRun {
   struct Rows {
     Index first, count;
   };
+
+  void ChooseTile(const std::optional<OnlineTile>& tile) {
+    const std::optional<Index> width = OnlineWidth(std::max(p_.q.shape[3], value_width_));
+    if (!width) return;
+    const auto chosen = tile ? tile : ChooseOnlineTile(session_, *width, group_heads_ * p_.q.shape[2]);
+    if (chosen) online_ = OnlineShape{*chosen, *width};
+  }
 
   template <class T>
   cl::Buffer UploadDense(const View<const T, 2>& view) {
@@ -145,14 +141,17 @@ class AttentionRun {
       }
     k_ = Keys(p_.k, first, end);
     if (value_width_ > 0) v_ = Keys(p_.v, first, end);
-    values_finite_ = online_width_ > 0 || value_width_ == 0 || AllFinite(end - first);
+    bool goes_online = online_.has_value();
+    if (goes_online) SetUpOnline(end - first);
+    values_finite_ = goes_online || value_width_ == 0 || AllFinite(end - first);
     UploadBiases();
     UploadHeadMask();
     const Index queries = p_.q.shape[2], most = MostRows();
     for (Index t = 0; t < queries; t += most) {
       const Rows rows{t, std::min(most, queries - t)};
-      if (online_width_ > 0) {
-        if (RunOnline(rows)) continue;
+      if (goes_online) {
+        goes_online = RunOnline(rows);
+        if (goes_online) continue;
         values_finite_ = AllFinite(end - first);
       }
       RunCells(rows);
@@ -161,7 +160,7 @@ class AttentionRun {
 
   /// Rows of a block: as many as the memory for a step holds, of cells or of what else belongs to a row.
   Index MostRows() const {
-    const bool no_cells = online_width_ > 0 && !p_.mask.boolean && !p_.mask.additive;
+    const bool no_cells = online_ && !p_.mask.boolean && !p_.mask.additive;
     const Index others = (p_.q.shape[3] + value_width_) * static_cast<Index>(sizeof(float));
     const Index row = static_cast<Index>(heads_.size()) * (others + (no_cells ? 0 : RowBytes()));
     return std::max<Index>(session_.step_memory() / row, 1);
@@ -320,40 +319,84 @@ class AttentionRun {
                     args...);
   }
 
-  /// False if something is infinite or NaN: then the rows are still to be computed.
+  /// Keys and values as the online softmax reads them.
+  void SetUpOnline(Index groups) {
+    const cl_uint none = 0;
+    unusual_ = session_.Upload(std::span(&none, 1));
+    const Heads heads{groups_launched_.first, groups_, 1};
+    online_k_ = Stored(k_, heads, groups, keys_, p_.q.shape[3]);
+    online_v_ = Stored(v_, heads, groups, keys_, value_width_);
+  }
+
+  /// Rows of heads in the precision that was asked for.
+  Operand Stored(const Operand& rows, const Heads& heads, Index head_count, Index count, Index width) {
+    if (!HasHalves(session_.precision())) return rows;
+    return RoundRows(session_, rows, heads, head_count, count, width, unusual_);
+  }
+
+  /// False if something is infinite or NaN: then the rows, and those after them, are still to be computed.
   bool RunOnline(const Rows& rows) {
     const auto heads = static_cast<Index>(heads_.size());
-    const Index tiles = (rows.count + kTileRows - 1) / kTileRows;
-    const Operand q = Queries(rows), output = Output(rows);
+    const Index groups = heads / group_heads_, group_rows = rows.count * group_heads_;
+    const OnlineTile& tile = online_->tile;
+    const Index tiles = (group_rows + tile.rows - 1) / tile.rows;
+    const Index parts = OnlineParts(session_, tile, groups * tiles, keys_);
+    const Operand q = Stored(Queries(rows), groups_launched_, heads, rows.count, p_.q.shape[3]), output = Output(rows);
+    const auto scratch = [&](Index width) {
+      return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : cl::Buffer();
+    };
     const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles)));
-    const cl_uint none = 0;
-    const cl::Buffer unusual = session_.Upload(std::span(&none, 1));
     const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
+    const cl::Buffer sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
-    problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
-    LaunchOn(problem, rows, kOnlineSource, "-D WIDTH=" + std::to_string(online_width_), "AttendOnline",
-             {{tiles * 16, heads * 16, 1}, {16, 16, 1}}, q.buffer, k_.buffer, v_.buffer, ranges, output.buffer, lse,
-             unusual);
+    problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
+    const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
+    LaunchOn(problem, rows, kOnlineSource, OnlineOptions(session_, *online_, IsAligned(problem)), "AttendOnline",
+             {{groups * tiles * parts * tile.items_x, tile.items_y, 1}, {tile.items_x, tile.items_y, 1}}, q.buffer,
+             online_k_.buffer, online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor,
+             output.buffer, lse, sums, blends, unusual_);
+    if (parts > 1) {
+      const Index count = heads * rows.count * value_width_;
+      session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {{count, 1, 1}, {GroupItems(session_), 1, 1}},
+                      problem, sinks_, head_mask_, cl_long{parts}, sums, blends, output.buffer, lse, cl_long{count},
+                      unusual_);
+    }
     cl_uint found = 0;
-    session_.DownloadBytes(unusual, 0, sizeof found, &found);
+    session_.DownloadBytes(unusual_, 0, sizeof found, &found);
     if (found != 0) return false;
     StoreOutput(output, rows);
     if (r_.lse) StoreLse(lse, rows);
     return true;
   }
 
-  /// [B, tiles, 2]: the keys that some row of each tile may look at.
+  /// Whether rows of q, k and v begin where four floats can be read at once.
+  static bool IsAligned(const DeviceProblem& d) {
+    const auto aligned = [](const Place& place) {
+      return (place.base | place.batch | place.group | place.member | place.row) % 4 == 0;
+    };
+    return aligned(d.q) && aligned(d.k) && aligned(d.v);
+  }
+
+  /// [B, tiles, 4]: the keys that some row of each tile may look at, and those that all of its rows look at and whose
+  /// scores need no more than their scale.
   std::vector<cl_long> Ranges(const Rows& rows, Index tiles) const {
-    std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 2));
+    const bool plain = !masks_.has_marks() && biases_.empty() && !p_.mask.additive && p_.softcap <= 0.0f;
+    std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 4));
     Index last = -1;
     for (const Head& head : heads_) {
       if (head.b == last) continue;
       last = head.b;
-      for (Index t = 0; t < rows.count; ++t) {
-        cl_long* range = ranges.data() + (head.b * tiles + t / kTileRows) * 2;
-        const KeyRange all = simd::Union({range[0], range[1]}, masks_.Range(head.b, rows.first + t));
-        range[0] = all.begin;
-        range[1] = all.end;
+      for (Index tile = 0; tile < tiles; ++tile) {
+        const Index first = tile * online_->tile.rows / group_heads_;
+        const Index end = std::min(((tile + 1) * online_->tile.rows - 1) / group_heads_ + 1, rows.count);
+        KeyRange any, all{0, plain ? keys_ : 0};
+        for (Index t = first; t < end; ++t) {
+          const KeyRange range = masks_.Range(head.b, rows.first + t);
+          any = simd::Union(any, range);
+          all = simd::Intersection(all, range);
+        }
+        const cl_long quad[] = {any.begin, any.end, all.begin, all.end};
+        std::copy_n(quad, 4, ranges.data() + (head.b * tiles + tile) * 4);
       }
     }
     return ranges;
@@ -476,23 +519,24 @@ class AttentionRun {
   BiasTable biases_;
   Index keys_, groups_, group_heads_, value_width_;
   bool suits_online_, values_finite_ = true;
-  Index online_width_ = 0;
+  std::optional<OnlineShape> online_;
   cl::Buffer padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.
   std::vector<Head> heads_;
   Heads groups_launched_;
-  Operand k_, v_;
-  cl::Buffer bias_table_, head_mask_;
+  Operand k_, v_, online_k_, online_v_;
+  cl::Buffer bias_table_, head_mask_, unusual_;
 };
 
 }  // namespace
 
-void RunAttention(Session& session, const AttentionProblem& problem, const AttentionResults& results) {
+void RunAttention(Session& session, const AttentionProblem& problem, const AttentionResults& results,
+                  const std::optional<OnlineTile>& tile) {
   const auto& [batch, heads, queries, width] = problem.q.shape;
   // Without any cell there is nothing to compute, but there may be rows to fill.
   if (batch == 0 || heads == 0 || queries == 0 || problem.k.shape[2] == 0)
     return RunReferenceAttention(problem, results);
-  AttentionRun(session, problem, results).Run();
+  AttentionRun(session, problem, results, tile).Run();
 }
 
 }  // namespace headlens::opencl

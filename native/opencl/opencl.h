@@ -29,11 +29,19 @@ std::vector<DeviceInfo> Devices();
 /// Throws Error kUnsupported where there is no device at all, kOption when none is chosen.
 DeviceInfo FindDevice(const std::string& selector);
 
+/// kFp16/kBf16: queries, keys and values of fused attention are rounded to 16 bits on the device; sums are fp32.
+/// kTf32x3: fp32 accuracy from three products of NVIDIA's matrix units where the device has them.
+enum class Precision { kFp32, kTf32x3, kFp16, kBf16 };
+
 struct Settings {
   std::string device = "";                    ///< as FindDevice has it
   std::function<void()> before_opening = {};  ///< called before a driver is asked for anything
   /// How many bytes one step of a long computation should take on the device. More only where less cannot be.
   Index step_memory = Index{256} << 20;
+  Precision precision = Precision::kFp32;
+  /// Kernels count on no more than this, in bytes of local memory and work-items of a group, even where the device has
+  /// more.
+  Index most_local_memory = 48 * 1024, most_group_items = 256;
 };
 
 /// A backend named "opencl" on the device that the settings choose. No device is touched before the first operation,

@@ -43,7 +43,10 @@ Session::Session(const Settings& settings)
     : id_(NextId()),
       device_(ChooseDevice(settings.device)),
       info_(Describe(device_)),
+      precision_(settings.precision),
       step_memory_(settings.step_memory),
+      most_local_memory_(std::min(settings.most_local_memory, kMostLocalMemory)),
+      most_group_items_(std::min(settings.most_group_items, kMostGroupItems)),
       context_(device_),
       queue_(context_, device_),
       probe_(context_, CL_MEM_READ_WRITE, sizeof id_) {
@@ -63,11 +66,11 @@ bool Session::IsAlive() {
 }
 
 Index Session::local_memory() const {
-  return std::min<Index>(kMostLocalMemory, static_cast<Index>(info_.local_memory));
+  return std::min<Index>(most_local_memory_, static_cast<Index>(info_.local_memory));
 }
 
 Index Session::group_items() const {
-  return std::min<Index>(kMostGroupItems, static_cast<Index>(info_.work_group_size));
+  return std::min<Index>(most_group_items_, static_cast<Index>(info_.work_group_size));
 }
 
 Index Session::step_memory() const {

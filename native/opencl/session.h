@@ -22,7 +22,8 @@ struct Source {
   const char* text;
 };
 
-extern const Source kMatrixSource, kWeightsSource, kLayersSource, kRowsSource, kOnlineSource, kLimitsSource;
+extern const Source kMatrixSource, kWeightsSource, kLayersSource, kRowsSource, kOnlineSource, kMergeSource,
+    kRoundSource, kLimitsSource;
 
 /// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
 struct Grid {
@@ -36,6 +37,9 @@ class Session {
   explicit Session(const Settings& settings);
 
   const DeviceInfo& device() const { return info_; }
+
+  /// How attention without cells in memory computes.
+  Precision precision() const { return precision_; }
 
   /// No other session of this process has it: buffers belong to the session that made them.
   std::uint64_t id() const { return id_; }
@@ -118,7 +122,8 @@ class Session {
   std::uint64_t id_;
   cl::Device device_;
   DeviceInfo info_;
-  Index step_memory_;
+  Precision precision_;
+  Index step_memory_, most_local_memory_, most_group_items_;
   cl::Context context_;
   cl::CommandQueue queue_;
   cl::Buffer probe_;                             // one number

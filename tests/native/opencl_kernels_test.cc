@@ -2,6 +2,7 @@
 /// Every kernel over sizes that an interpreter can do: `npm test -- oclgrind` runs the cases "OpenCL kernels: …" under
 /// Oclgrind, which reports races, accesses out of bounds and reads of what was never written. A new kernel needs a case
 /// here that launches it. They run with all other tests too, on whatever device there is.
+#include <cmath>
 #include <functional>
 #include <memory>
 
@@ -93,6 +94,32 @@ TEST_CASE("OpenCL kernels: attention without maps, over two blocks of keys") {
     wanted.lse = all.lse.view<3>();
     return wanted;
   });
+}
+
+TEST_CASE("OpenCL kernels: attention without maps, of many rows, of which the last tile is not whole") {
+  Random random(38);
+  RandomProblem r = PlainProblem(random, {1, 1, 2, 20, 65, 5, 3});
+  r.problem.mask.causal = true;
+  CheckAttention(r, [](const AllResults& all) {
+    AttentionResults wanted;
+    wanted.output = all.output.view<4>();
+    return wanted;
+  });
+}
+
+TEST_CASE("OpenCL kernels: attention of numbers of 16 bits, with keys that two work-groups share") {
+  Random random(37);
+  const RandomProblem r = PlainProblem(random, {1, 1, 2, 1, 513, 3, 5});
+  for (const Tensor* tensor : {&r.q, &r.k, &r.v})
+    for (float& x : tensor->values()) x = std::nearbyint(16 * x) / 16;  // what fits in 16 bits
+  const AllResults got(r.problem), expected = PlainAttention(r.problem);
+  AttentionResults wanted;
+  wanted.output = got.output.view<4>();
+  wanted.lse = got.lse.view<3>();
+  opencl::MakeBackend({.precision = opencl::Precision::kFp16})->Attention(r.problem, wanted);
+  const Tolerances tolerances(r, expected);
+  CheckClose("output", got.output.values(), expected.output.values(), tolerances.output);
+  CheckClose("lse", got.lse.values(), expected.lse.values(), tolerances.lse);
 }
 
 TEST_CASE("OpenCL kernels: attention past values that are no numbers") {

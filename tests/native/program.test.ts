@@ -36,6 +36,8 @@ test.each([
   [["attend", "a", "--out", "c", "--threads", "1000"], /--threads/],
   [["bench", "--threads", "2", "--backend", "opencl"], /--threads: the opencl backend works on one thread/],
   [["bench", "--device", "0"], /--device: the simd backend has none/],
+  [["bench", "--precision", "fp16"], /--precision: the simd backend has no other/],
+  [["bench", "--backend", "opencl", "--precision", "fp8"], /--precision: fp8 not in \{fp32,tf32x3,fp16,bf16\}/],
   [["attend", "a", "--out", "c", "--backend", "opencl", "--device", "abacus"], /device is "abacus", expected the number or a part of the name of one of: 0 /],
   [["info", "--frobnicate"], /--frobnicate/],
 ] as const)("wrong usage %j: exit status 2 and one line", (args, message) => {

@@ -1,139 +1,273 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention whose cells are never in memory: softmax over blocks of keys with a running maximum (Milakov & Gimelshein
-// 2018; Dao et al. 2022). Build option: WIDTH, a multiple of 16 that holds the head width and the values' width.
+// 2018; Dao et al. 2022). The rows of a tile are queries of all heads that share keys and values, so that these are
+// read once; where there are few rows, work-groups share the keys (Dao et al. 2023, "Flash-Decoding") and merge.cl puts
+// together what they found.
+//
+// Build options: WIDTH, which holds the head width and the values' width; TILE_ROWS and TILE_KEYS; ITEMS_X and ITEMS_Y,
+// the work-items' square; QUADS, whether a work-item has four neighbouring columns at a time or one; DEPTH_SLICE and
+// KEY_SLICE, how much of the keys' and of the values' tile is in local memory at a time; FLOATS, ALIGNED_FLOATS, HALVES
+// or BFLOATS: what q, k and v are in memory, and whether their rows begin where a float4 may.
 
-#define TILE_ROWS 64
-#define TILE_KEYS 32
-#define TILE_DEPTH 16
-#define ITEMS 256
-#define SIDE 16                        // work-items stand in a square: (x, y)
-#define ROW_PARTS (ITEMS / TILE_ROWS)  // work-items that look after one row
-#define LOWEST (-FLT_MAX)              // a masked score: smaller than all others, and still a number
+#define ITEMS (ITEMS_X * ITEMS_Y)
+#define WORK_ROWS (TILE_ROWS / ITEMS_Y)  // a multiple of four
+#define WORK_KEYS (TILE_KEYS / ITEMS_X)
+#define WORK_COLUMNS (WIDTH / ITEMS_X)
+#define KEY_STRIDE (TILE_KEYS + 4)  // more, so that a column is not all in one memory bank
+#define ROW_STRIDE (TILE_ROWS + 4)
+#define STAGE_KEYS (DEPTH_SLICE * KEY_STRIDE)
+#define STAGE_VALUES (KEY_SLICE * WIDTH)
+#define STAGE (STAGE_KEYS > STAGE_VALUES ? STAGE_KEYS : STAGE_VALUES)
 
-// output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles of rows, 2]: the
-// keys that a tile may look at. `unusual` is set where a visible score or an output is not finite: then nothing that
-// was written counts.
-__kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void AttendOnline(
+// What a GPU's work-item computes stays in registers only where all its indices are constants.
+#if ITEMS > 1
+#define UNROLL _Pragma("unroll")
+#define UNROLL_SOME _Pragma("unroll 4")  // more would take registers for what is read ahead
+#else
+#define UNROLL
+#define UNROLL_SOME
+#endif
+
+#if QUADS
+#define COLUMNS 4
+typedef float4 Columns;
+#define READ_COLUMNS(to, from) vstore4(from, 0, to)
+#else
+#define COLUMNS 1
+typedef float Columns;
+#define READ_COLUMNS(to, from) *(to) = from
+#endif
+
+// Row i and column j of the tile that a work-item computes. Neighbours in memory are read by neighbouring work-items.
+#define QUERY(r) (first_query + (first_member + (r)) / members)
+#define MEMBER(r) ((first_member + (r)) % members)
+#define ROW(i) (((i) / 4 * ITEMS_Y + y) * 4 + (i) % 4)
+#define COLUMN(j) (((j) / COLUMNS * ITEMS_X + x) * COLUMNS + (j) % COLUMNS)
+// The weights of the tile's keys lie in an order in which each store of a work-group is to neighbours.
+#define SLOT(j) ((j) * ITEMS_X + x)
+#define KEY_OF(slot) \
+  (((slot) / (ITEMS_X * COLUMNS) * ITEMS_X + (slot) % ITEMS_X) * COLUMNS + (slot) / ITEMS_X % COLUMNS)
+
+#if defined(HALVES)
+typedef half Element;
+#define VALUE(p, i) vload_half(i, p)
+#define FOUR(p, i) vload_half4(0, (p) + (i))
+#elif defined(BFLOATS)
+typedef ushort Element;
+#define VALUE(p, i) as_float((uint)(p)[i] << 16)
+#define FOUR(p, i) as_float4(convert_uint4(*(__global const ushort4*)((p) + (i))) << 16)
+#else
+typedef float Element;
+#define VALUE(p, i) (p)[i]
+#if defined(ALIGNED_FLOATS)
+#define FOUR(p, i) *(__global const float4*)((p) + (i))
+#else
+#define FOUR(p, i) vload4(0, (p) + (i))
+#endif
+#endif
+
+// Four elements from `at` on, 0 for those that are not among the next `count`.
+float4 Four(__global const Element* p, const long at, const int count) {
+  if (count >= 4) return FOUR(p, at);
+  float4 values = 0.0f;
+  if (count > 0) values.x = VALUE(p, at);
+  if (count > 1) values.y = VALUE(p, at + 1);
+  if (count > 2) values.z = VALUE(p, at + 2);
+  return values;
+}
+
+// A row of the head that is that member of the group; `origin` is the group's first.
+Row RowOf(const Problem* p, const Row* origin, const int member, const long r) {
+  const Row row = {
+      origin->b,      origin->h + member * (p->interleaved ? p->heads.groups : 1), origin->t + r, origin->z + member, r,
+      origin->own + r};
+  return row;
+}
+
+// The score of a cell, to base 2; LOWEST where it is hidden, and −∞ where it cannot be told from that.
+float Score(const Problem* p, const Inputs* in, const Row* row, const long s, float score) {
+  if (IsHidden(p, in, row, s)) return LOWEST;
+  score *= p->scale;
+  if (!p->cap_after_bias) score = Cap(p, score);
+  score = AddBiases(p, in, row, s, score);
+  if (p->cap_after_bias) score = Cap(p, score);
+  score = score / p->temperature * M_LOG2E_F;
+  return score == LOWEST ? -INFINITY : score;
+}
+
+// output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles, 4]: the keys that
+// some row of a tile may look at, and those whose scores are `factor` q · k for all of its rows and need no mask.
+// `unusual` is set where a visible score or an output is not finite: then nothing that was written counts. With more
+// than one part, each has its share of the keys, and leaves `sums` [groups, parts, rows, 2], largest score and sum of
+// exponentials, and `blends` [groups, parts, rows, value_width], both of the rows of all of a group's members.
+__kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendOnline(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
-    __global const float* q, __global const float* k, __global const float* v, __global const long* ranges,
-    __global float* output, __global float* lse, __global uint* unusual) {
+    __global const Element* q, __global const Element* k, __global const Element* v, __global const long* ranges,
+    const long groups, const long tiles, const long parts, const float factor, __global float* output,
+    __global float* lse, __global float* sums, __global float* blends, __global uint* unusual) {
   const Problem* p = &problem;
-  __local float q_tile[TILE_DEPTH][TILE_ROWS + 1];
-  __local float k_tile[TILE_DEPTH][TILE_KEYS + 1];
-  __local float cells[TILE_ROWS][TILE_KEYS + 1];
-  __local float v_tile[TILE_KEYS][WIDTH];
-  __local float parts[TILE_ROWS][ROW_PARTS];
-  __local float maxima[TILE_ROWS], sums[TILE_ROWS], shrinks[TILE_ROWS];
+  __local float4 q_tile[WIDTH * TILE_ROWS / 4];        // [WIDTH, TILE_ROWS]
+  __local float4 stage[STAGE / 4];                     // keys [DEPTH_SLICE, KEY_STRIDE] or values [KEY_SLICE, WIDTH]
+  __local float4 weights[TILE_KEYS * ROW_STRIDE / 4];  // [slots, ROW_STRIDE]
+  __local float4 maxima[TILE_ROWS / 4], totals[TILE_ROWS / 4];
+  __local float found[ITEMS_X * ROW_STRIDE];  // [ITEMS_X, ROW_STRIDE]: of each row and column of work-items
+  __local float* const cells = (__local float*)weights;
+  __local const Columns* const columns = (__local const Columns*)stage;
   const Inputs in = INPUTS;
-  const int x = get_local_id(0), y = get_local_id(1), item = y * SIDE + x;
-  const int own_row = item / ROW_PARTS, part = item % ROW_PARTS;
-  const long z = get_group_id(1), tile = get_group_id(0), tiles = get_num_groups(0), first = tile * TILE_ROWS;
-  const long range = (RowAt(p, z, 0).b * tiles + tile) * 2, end = ranges[range + 1];
-  const long width = p->width, value_width = p->value_width;
-  q += Begin(p->q, p->heads, z);
-  k += Begin(p->k, p->heads, z);
-  v += Begin(p->v, p->heads, z);
-  output += Begin(p->output, p->heads, z);
-  float blended[TILE_ROWS / SIDE][WIDTH / SIDE];
-  bool good = true;
-  for (int i = 0; i < TILE_ROWS / SIDE; ++i)
-    for (int j = 0; j < WIDTH / SIDE; ++j) blended[i][j] = 0.0f;
-  if (item < TILE_ROWS) {
-    maxima[item] = LOWEST;
-    sums[item] = 0.0f;
+  const int x = get_local_id(0), y = get_local_id(1), item = y * ITEMS_X + x;
+  const int width = (int)p->width, value_width = (int)p->value_width;
+  // The last tiles are the longest under a causal mask: they go first.
+  const long id = get_group_id(0), group = id % groups, part = id / groups % parts,
+             tile = tiles - 1 - id / groups / parts;
+  // Rows count through the members of a query first.
+  const int members = (int)p->heads.members, first_member = (int)(tile * TILE_ROWS % members);
+  const long head = group * members, first_query = tile * TILE_ROWS / members;
+  const Row origin = RowAt(p, head, 0);
+  __global const long* const range = ranges + (origin.b * tiles + tile) * 4;
+  const long blocks = (range[1] - range[0] + TILE_KEYS - 1) / TILE_KEYS;
+  const long begin = range[0] + blocks * part / parts * TILE_KEYS;
+  const long end = min(range[1], range[0] + blocks * (part + 1) / parts * TILE_KEYS);
+  k += Begin(p->k, p->heads, head);
+  v += Begin(p->v, p->heads, head);
+  for (int i = item; i < TILE_ROWS * WIDTH / 4; i += ITEMS) {
+    const int r = i % TILE_ROWS, d = i / TILE_ROWS * 4;
+    const long t = QUERY(r), at = Begin(p->q, p->heads, head + MEMBER(r)) + t * p->q.row;
+    const float4 values = Four(q, at + d, t < p->rows ? width - d : 0);
+    __local float* const to = (__local float*)q_tile + d * TILE_ROWS + r;
+    to[0] = values.x, to[TILE_ROWS] = values.y, to[2 * TILE_ROWS] = values.z, to[3 * TILE_ROWS] = values.w;
   }
-  for (long key = ranges[range]; key < end; key += TILE_KEYS) {
-    float scores[TILE_ROWS / SIDE][TILE_KEYS / SIDE];
-    for (int i = 0; i < TILE_ROWS / SIDE; ++i)
-      for (int j = 0; j < TILE_KEYS / SIDE; ++j) scores[i][j] = 0.0f;
-    for (long depth = 0; depth < width; depth += TILE_DEPTH) {
+  for (int r = item; r < TILE_ROWS; r += ITEMS) ((__local float*)maxima)[r] = LOWEST;
+  float blended[WORK_ROWS][WORK_COLUMNS], sum[WORK_ROWS];
+  bool good = true;
+  UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
+    sum[i] = 0.0f;
+    UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i][j] = 0.0f;
+  }
+  for (long key = begin; key < end; key += TILE_KEYS) {
+    const int count = (int)min(end - key, (long)TILE_KEYS);
+    float scores[WORK_ROWS][WORK_KEYS];
+    UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] = 0.0f;
+    for (int depth = 0; depth < width; depth += DEPTH_SLICE) {
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (int i = item; i < TILE_ROWS * TILE_DEPTH; i += ITEMS) {
-        const int r = i / TILE_DEPTH, d = i % TILE_DEPTH;
-        q_tile[d][r] = first + r < p->rows && depth + d < width ? q[(first + r) * p->q.row + depth + d] : 0.0f;
-      }
-      for (int i = item; i < TILE_KEYS * TILE_DEPTH; i += ITEMS) {
-        const int s = i / TILE_DEPTH, d = i % TILE_DEPTH;
-        k_tile[d][s] = key + s < end && depth + d < width ? k[(key + s) * p->k.row + depth + d] : 0.0f;
+      for (int i = item; i < TILE_KEYS * DEPTH_SLICE / 4; i += ITEMS) {
+        const int s = i / 2 % TILE_KEYS, d = (i / 2 / TILE_KEYS * 2 + i % 2) * 4;
+        const float4 values = Four(k, (key + s) * p->k.row + depth + d, s < count ? width - depth - d : 0);
+        __local float* const to = (__local float*)stage + d * KEY_STRIDE + s;
+        to[0] = values.x, to[KEY_STRIDE] = values.y, to[2 * KEY_STRIDE] = values.z, to[3 * KEY_STRIDE] = values.w;
       }
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (int d = 0; d < TILE_DEPTH; ++d)
-        for (int i = 0; i < TILE_ROWS / SIDE; ++i)
-          for (int j = 0; j < TILE_KEYS / SIDE; ++j)
-            scores[i][j] = fma(q_tile[d][y + i * SIDE], k_tile[d][x + j * SIDE], scores[i][j]);
+      UNROLL_SOME for (int d = 0; d < DEPTH_SLICE; ++d) {
+        float left[WORK_ROWS], right[WORK_KEYS];
+        UNROLL for (int i = 0; i < WORK_ROWS / 4; ++i)
+            vstore4(q_tile[(depth + d) * (TILE_ROWS / 4) + i * ITEMS_Y + y], i, left);
+        UNROLL for (int j = 0; j < WORK_KEYS; j += COLUMNS)
+            READ_COLUMNS(right + j, columns[(d * KEY_STRIDE + COLUMN(j)) / COLUMNS]);
+        UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] =
+            fma(left[i], right[j], scores[i][j]);
+      }
     }
-    for (int i = 0; i < TILE_ROWS / SIDE; ++i)
-      for (int j = 0; j < TILE_KEYS / SIDE; ++j) {
-        const int r = y + i * SIDE, c = x + j * SIDE;
-        float score = LOWEST;
-        if (first + r < p->rows && key + c < end) {
-          const Row row = RowAt(p, z, first + r);
-          if (!IsHidden(p, &in, &row, key + c)) {
-            score = scores[i][j] * p->scale;
-            if (!p->cap_after_bias) score = Cap(p, score);
-            score = AddBiases(p, &in, &row, key + c, score);
-            if (p->cap_after_bias) score = Cap(p, score);
-            score /= p->temperature;
-            good = good && score > LOWEST && score < INFINITY;
-          }
+    if (range[2] <= key && key + TILE_KEYS <= range[3] && count == TILE_KEYS) {
+      UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] *= factor;
+    } else {
+      // By way of local memory, so that the code for a cell is there once.
+      UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j)
+          cells[SLOT(j) * ROW_STRIDE + ROW(i)] = scores[i][j];
+      for (int i = 0; i < WORK_ROWS; ++i) {
+        const Row row = RowOf(p, &origin, MEMBER(ROW(i)), QUERY(ROW(i)));
+        for (int j = 0; j < WORK_KEYS; ++j) {
+          __local float* const cell = cells + SLOT(j) * ROW_STRIDE + ROW(i);
+          const int s = COLUMN(j);
+          *cell = row.r < p->rows && s < count ? Score(p, &in, &row, key + s, *cell) : LOWEST;
         }
-        cells[r][c] = score;
       }
-    for (int i = item; i < TILE_KEYS * WIDTH; i += ITEMS) {
-      const int s = i / WIDTH, d = i % WIDTH;
-      v_tile[s][d] = key + s < end && d < value_width ? v[(key + s) * p->v.row + d] : 0.0f;
+      UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] =
+          cells[SLOT(j) * ROW_STRIDE + ROW(i)];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float most = LOWEST;
-    for (int c = part; c < TILE_KEYS; c += ROW_PARTS) most = fmax(most, cells[own_row][c]);
-    parts[own_row][part] = most;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const float before = maxima[own_row];
-    most = before;
-    for (int i = 0; i < ROW_PARTS; ++i) most = fmax(most, parts[own_row][i]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    float sum = 0.0f;
-    for (int c = part; c < TILE_KEYS; c += ROW_PARTS) {
-      const float score = cells[own_row][c], e = score == LOWEST ? 0.0f : exp(score - most);
-      cells[own_row][c] = e;
-      sum += e;
-    }
-    parts[own_row][part] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (part == 0) {
-      const float shrink = before == LOWEST ? 0.0f : exp(before - most);
-      sum = sums[own_row] * shrink;
-      for (int i = 0; i < ROW_PARTS; ++i) sum += parts[own_row][i];
-      sums[own_row] = sum;
-      maxima[own_row] = most;
-      shrinks[own_row] = shrink;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < TILE_ROWS / SIDE; ++i)
-      for (int j = 0; j < WIDTH / SIDE; ++j) blended[i][j] *= shrinks[y + i * SIDE];
-    for (int s = 0; s < TILE_KEYS; ++s)
-      for (int i = 0; i < TILE_ROWS / SIDE; ++i) {
-        const float weight = cells[y + i * SIDE][s];
-        for (int j = 0; j < WIDTH / SIDE; ++j) blended[i][j] = fma(weight, v_tile[s][x + j * SIDE], blended[i][j]);
+    UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
+      float most = LOWEST;
+      UNROLL for (int j = 0; j < WORK_KEYS; ++j) {
+        most = fmax(most, scores[i][j]);
+        good = good && scores[i][j] >= LOWEST && scores[i][j] < INFINITY;
       }
+      found[x * ROW_STRIDE + ROW(i)] = most;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
+    for (int r = item; r < TILE_ROWS; r += ITEMS) {
+      const float before = ((__local float*)maxima)[r];
+      float most = before;
+      for (int i = 0; i < ITEMS_X; ++i) most = fmax(most, found[i * ROW_STRIDE + r]);
+      ((__local float*)maxima)[r] = most;
+      ((__local float*)totals)[r] = exp2(before - most);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    UNROLL for (int i = 0; i < WORK_ROWS; i += 4) {
+      float most[4], shrink[4];
+      vstore4(maxima[ROW(i) / 4], 0, most);
+      vstore4(totals[ROW(i) / 4], 0, shrink);
+      UNROLL for (int c = 0; c < 4; ++c) {
+        // Of a row that sees nothing yet, all exponents must be far below 0.
+        const float origin = most[c] == LOWEST ? 0.0f : most[c];
+        sum[i + c] *= shrink[c];
+        UNROLL for (int j = 0; j < WORK_KEYS; ++j) {
+          scores[i + c][j] = exp2(scores[i + c][j] - origin);
+          sum[i + c] += scores[i + c][j];
+        }
+        UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i + c][j] *= shrink[c];
+      }
+      UNROLL for (int j = 0; j < WORK_KEYS; ++j) weights[(SLOT(j) * ROW_STRIDE + ROW(i)) / 4] =
+          (float4)(scores[i][j], scores[i + 1][j], scores[i + 2][j], scores[i + 3][j]);
+    }
+    for (int slot = 0; slot < TILE_KEYS; slot += KEY_SLICE) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (int i = item; i < KEY_SLICE * WIDTH / 4; i += ITEMS) {
+        const int d = i % (WIDTH / 4) * 4, s = KEY_OF(slot + i / (WIDTH / 4));
+        stage[i] = Four(v, (key + s) * p->v.row + d, s < count ? value_width - d : 0);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      UNROLL_SOME for (int s = 0; s < KEY_SLICE; ++s) {
+        float left[WORK_ROWS], right[WORK_COLUMNS];
+        UNROLL for (int i = 0; i < WORK_ROWS / 4; ++i)
+            vstore4(weights[(slot + s) * (ROW_STRIDE / 4) + i * ITEMS_Y + y], i, left);
+        UNROLL for (int j = 0; j < WORK_COLUMNS; j += COLUMNS)
+            READ_COLUMNS(right + j, columns[(s * WIDTH + COLUMN(j)) / COLUMNS]);
+        UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i][j] =
+            fma(left[i], right[j], blended[i][j]);
+      }
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int i = 0; i < TILE_ROWS / SIDE; ++i) {
-    const int r = y + i * SIDE;
-    if (first + r >= p->rows) continue;
-    const float max = maxima[r], head_factor = head_mask ? head_mask[z] : 1.0f;
-    const float sink = sinks ? sinks[RowAt(p, z, 0).h] : LOWEST, top = fmax(max, sink);
-    const float share = exp(max - top), sum = sums[r] * share + (sinks ? exp(sink - top) : 0.0f);
-    const bool sees_any = max != LOWEST;
-    const float factor = sees_any ? share / sum * head_factor : 0.0f;
-    for (int j = 0; j < WIDTH / SIDE; ++j) {
-      const int d = x + j * SIDE;
-      const float value = factor == 0.0f ? 0.0f : blended[i][j] * factor;
-      if (d < value_width) output[(first + r) * p->output.row + d] = value;
-      good = good && isfinite(value);
+  UNROLL for (int i = 0; i < WORK_ROWS; ++i) found[x * ROW_STRIDE + ROW(i)] = sum[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const long part_rows = (group * parts + part) * p->rows * members + tile * TILE_ROWS;
+  for (int r = item; r < TILE_ROWS; r += ITEMS) {
+    const long t = QUERY(r), z = head + MEMBER(r);
+    const float max = ((__local float*)maxima)[r];
+    float total = 0.0f, row_factor = 1.0f;
+    for (int i = 0; i < ITEMS_X; ++i) total += found[i * ROW_STRIDE + r];
+    if (t < p->rows && parts > 1) {
+      sums[(part_rows + r) * 2] = max;
+      sums[(part_rows + r) * 2 + 1] = total;
+    } else if (t < p->rows) {
+      const RowEnd row = EndRow(p, sinks, head_mask, z, max, total);
+      if (lse) lse[z * p->rows + t] = row.lse;
+      row_factor = row.factor;
     }
-    if (lse && x == 0) lse[z * p->rows + first + r] = sees_any ? top + log(sum) : -INFINITY;
+    ((__local float*)totals)[r] = row_factor;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
+    const int r = ROW(i);
+    const long t = QUERY(r), z = head + MEMBER(r);
+    const float row_factor = ((__local float*)totals)[r];
+    __global float* const to =
+        parts > 1 ? blends + (part_rows + r) * value_width : output + Begin(p->output, p->heads, z) + t * p->output.row;
+    UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) {
+      const float value = row_factor == 0.0f ? 0.0f : blended[i][j] * row_factor;
+      if (t < p->rows && COLUMN(j) < value_width) {
+        to[COLUMN(j)] = value;
+        good = good && isfinite(value);
+      }
+    }
   }
   if (!good) atomic_or(unusual, 1u);
 }

@@ -98,3 +98,22 @@ float AddBiases(const Problem* p, const Inputs* in, const Row* row, const long s
   }
   return x + bias;
 }
+
+#define LOWEST (-FLT_MAX)  // a masked score: smaller than all others, and still a number
+
+// What the weights of a row are multiplied by, and ln Σ exp.
+typedef struct {
+  float factor, lse;
+} RowEnd;
+
+// Of a row of head z whose largest score is `max`, LOWEST where it sees nothing, and whose exponentials below that add
+// up to `sum`; both to base 2.
+RowEnd EndRow(const Problem* p, __global const float* sinks, __global const float* head_mask, const long z,
+              const float max, const float sum) {
+  const float sink = sinks ? sinks[RowAt(p, z, 0).h] * M_LOG2E_F : LOWEST, top = fmax(max, sink);
+  const float share = exp2(max - top), total = sum * share + (sinks ? exp2(sink - top) : 0.0f);
+  const bool sees_any = max != LOWEST;
+  const RowEnd end = {sees_any ? share / total * (head_mask ? head_mask[z] : 1.0f) : 0.0f,
+                      sees_any ? (top + log2(total)) * M_LN2_F : -INFINITY};
+  return end;
+}

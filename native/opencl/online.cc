@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opencl/online.h"
+
+#include <algorithm>
+
+namespace headlens::opencl {
+namespace {
+
+constexpr Index kFloat = sizeof(float);
+/// As kernels/online.cl has it: so much longer are rows in local memory.
+constexpr Index kPadding = 4;
+/// Fewer keys for a work-group would be more work for the one that merges.
+constexpr Index kLeastKeys = 256;
+
+/// Every width would be a program of its own.
+constexpr Index kWidths[] = {32, 64, 96, 128, 192, 256};
+
+/// The best first of each kind. Few rows: a GPU waits for its memory, with many groups of one warp, whose barriers cost
+/// nothing. Many rows: more registers for a work-item mean fewer reads of local memory. A CPU's compiler makes vectors
+/// of one work-item's columns, where it has no other to wait for.
+constexpr OnlineTile kTiles[] = {
+    {4, 64, 32, 1, 16, false}, {8, 64, 32, 1, 16, false}, {16, 64, 32, 1, 16, false}, {64, 64, 16, 8, 32, true},
+    {32, 64, 16, 8, 32, true}, {32, 64, 8, 8, 32, true},  {16, 64, 16, 4, 16, true},  {8, 32, 8, 2, 8, false},
+    {4, 64, 1, 1, 32, false},  {8, 64, 1, 1, 32, false},  {16, 64, 1, 1, 32, false},  {32, 64, 1, 1, 32, false},
+    {8, 32, 1, 1, 16, false},  {4, 8, 1, 1, 8, false},
+};
+
+bool Divides(Index a, Index b) { return b % a == 0; }
+
+std::string Define(const char* name, Index value) {
+  return std::string("-D ") + name + "=" + std::to_string(value) + " ";
+}
+
+/// Whether a tile was made for this kind of device, and for so few rows or for many: the former counts more.
+int Fitness(const Session& session, const OnlineTile& tile, Index rows) {
+  constexpr Index kFewRows = 16;
+  const bool is_gpu = session.device().type == "GPU", for_gpu = tile.items_x * tile.items_y > 1;
+  const bool for_few = tile.rows <= kFewRows && tile.rows >= rows, for_many = tile.rows > kFewRows;
+  return 2 * (is_gpu == for_gpu) + (rows <= kFewRows ? for_few : for_many);
+}
+
+}  // namespace
+
+Index OnlineTile::key_slice(Index width) const {
+  Index slice = keys;
+  while (slice > 4 && slice * width > depth_slice * (keys + kPadding)) slice /= 2;
+  return slice;
+}
+
+Index OnlineTile::local_memory(Index width) const {
+  const Index stage = std::max(depth_slice * (keys + kPadding), key_slice(width) * width);
+  return (width * rows + stage + (keys + items_x) * (rows + kPadding) + 2 * rows) * kFloat;
+}
+
+bool OnlineTile::Suits(const Session& session, Index width) const {
+  const Index columns = items_x * (quads ? 4 : 1);
+  return Divides(columns, keys) && Divides(columns, width) && Divides(4 * items_y, rows) &&
+         Divides(depth_slice, width) && items_x * items_y <= session.group_items() &&
+         local_memory(width) <= session.local_memory();
+}
+
+std::span<const OnlineTile> OnlineTiles() { return kTiles; }
+
+std::optional<Index> OnlineWidth(Index width) {
+  const auto built = std::lower_bound(std::begin(kWidths), std::end(kWidths), width);
+  return built == std::end(kWidths) ? std::nullopt : std::optional(*built);
+}
+
+std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
+  std::optional<OnlineTile> best;
+  for (const OnlineTile& tile : kTiles)
+    if (tile.Suits(session, width) && (!best || Fitness(session, tile, rows) > Fitness(session, *best, rows)))
+      best = tile;
+  return best;
+}
+
+Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, Index keys) {
+  constexpr Index kGroupsEach = 8;  // of each compute unit: they take turns while they wait for the memory
+  const Index wanted = static_cast<Index>(session.device().compute_units) * kGroupsEach;
+  const Index most = keys / std::max(kLeastKeys, tile.keys);
+  return std::max<Index>(std::min(wanted / tiles, most), 1);
+}
+
+bool HasHalves(Precision precision) { return precision == Precision::kFp16 || precision == Precision::kBf16; }
+
+namespace {
+
+const char* ElementOption(Precision precision, bool aligned) {
+  if (precision == Precision::kFp16) return "-D HALVES ";
+  if (precision == Precision::kBf16) return "-D BFLOATS ";
+  return aligned ? "-D ALIGNED_FLOATS " : "-D FLOATS ";
+}
+
+}  // namespace
+
+std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool aligned) {
+  const auto& [tile, width] = shape;
+  const auto& extensions = session.device().extensions;
+  const bool has_limit = std::find(extensions.begin(), extensions.end(), "cl_nv_compiler_options") != extensions.end();
+  // What masks need would take registers, and so a third of the warps, from tiles without any.
+  const std::string limit = has_limit ? "-cl-nv-maxrregcount=168 " : "";
+  return limit + ElementOption(session.precision(), aligned) + Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) +
+         Define("TILE_KEYS", tile.keys) + Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) +
+         Define("DEPTH_SLICE", tile.depth_slice) + Define("KEY_SLICE", tile.key_slice(width)) +
+         Define("QUADS", tile.quads);
+}
+
+Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
+                  const cl::Buffer& unusual) {
+  const Index padded = (width + 3) / 4 * 4, count = head_count * rows * padded, items = GroupItems(session);
+  const Operand to{session.Allocate<cl_ushort>(count), DensePlace(heads, rows, padded)};
+  session.Launch(kRoundSource, GroupOption(session) + ElementOption(session.precision(), true), "Round",
+                 {{count, 1, 1}, {items, 1, 1}}, from.buffer, from.place, heads, cl_long{rows}, cl_long{width},
+                 cl_long{padded}, cl_long{count}, to.buffer, unusual);
+  return to;
+}
+
+}  // namespace headlens::opencl

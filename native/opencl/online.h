@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// How attention without cells in memory is cut for a device: kernels/online.cl.
+#ifndef HEADLENS_NATIVE_OPENCL_ONLINE_H_
+#define HEADLENS_NATIVE_OPENCL_ONLINE_H_
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "opencl/matrix.h"
+#include "opencl/session.h"
+
+namespace headlens::opencl {
+
+/// What a work-group computes at a time, and the square of its work-items; with `quads` each has four neighbouring
+/// columns at a time, as GPUs read local memory fastest.
+struct OnlineTile {
+  Index rows, keys, items_x, items_y, depth_slice;
+  bool quads;
+
+  /// How many values' rows are in local memory at a time, where keys' depths are at other times.
+  Index key_slice(Index width) const;
+  /// For heads and values that fit in `width`, in bytes.
+  Index local_memory(Index width) const;
+  /// Whether the kernel can be built so, and the device has the memory and the work-items.
+  bool Suits(const Session& session, Index width) const;
+};
+
+/// Those worth trying, for a tuner.
+std::span<const OnlineTile> OnlineTiles();
+
+/// The width that the kernel is built for where heads and values need at least `width`; nothing for more than it has.
+std::optional<Index> OnlineWidth(Index width);
+
+/// For groups with so many `rows`, queries of all heads that share keys, and a width that the kernel is built for;
+/// nothing where no tile fits the device.
+std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows);
+
+/// What the kernel is built for.
+struct OnlineShape {
+  OnlineTile tile;
+  Index width;
+};
+
+/// How many work-groups share the keys of a tile of rows, so that all `tiles` together fill the device.
+Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, Index keys);
+
+/// Build options. `aligned`: all rows of floats begin where a float4 may.
+std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool aligned);
+
+/// Whether the precision has queries, keys and values of 16 bits on the device.
+bool HasHalves(Precision precision);
+
+/// Rows [heads, rows, width] in 16 bits and padded to what may be read at once. Sets `unusual` where one is too large.
+Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
+                  const cl::Buffer& unusual);
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_ONLINE_H_

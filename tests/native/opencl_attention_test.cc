@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Attention without cells in memory on a device: every tile that a device may be given, and all that depends on sizes,
+/// held against plain attention in fp64.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "opencl/attention.h"
+#include "opencl/opencl.h"
+#include "random_problem.h"
+
+namespace headlens::testing {
+namespace {
+
+using opencl::OnlineTile;
+using opencl::Precision;
+
+/// One for all tests: compiling takes long.
+opencl::Session& Opened() {
+  static opencl::Session session{opencl::Settings{}};
+  return session;
+}
+
+/// Some of the options that need no cells in memory.
+RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {
+  RandomProblem r = PlainProblem(random, sizes);
+  AttentionProblem& p = r.problem;
+  p.gqa_order = random.Chance(0.5) ? GqaOrder::kBlock : GqaOrder::kInterleaved;
+  if (random.Chance(0.3)) p.query_offset = random.Below(12);
+  if (random.Chance(0.2)) p.normalizer.temperature = 0.5f;
+  if (random.Chance(0.3)) {
+    r.sinks = random.NormalTensor({r.heads()});
+    p.normalizer.sinks = r.sinks.view<1>();
+  }
+  if (random.Chance(0.2)) {
+    r.head_mask = random.NormalTensor({r.batch(), r.heads()});
+    r.head_mask.values()[0] = 0.0f;
+    p.head_mask = r.head_mask.view<2>();
+  }
+  if (random.Chance(0.3)) return r;
+  if (random.Chance(0.3)) {
+    p.mask.causal = true;
+    return r;
+  }
+  if (!r.exact && random.Chance(0.3)) p.softcap = 0.5f + static_cast<float>(random.Below(4));
+  if (random.Chance(0.5)) p.softcap_order = SoftcapOrder::kAfterBias;
+  DrawMasks(random, r, /*positional=*/true);
+  DrawBiases(random, r);
+  // Plain attention has exponentials as they are: far keys must not be beyond them.
+  for (float& slope : r.slopes.values()) slope /= static_cast<float>(sizes.keys);
+  return r;
+}
+
+/// What is computed without cells, with everything around it as it was before: nothing else may be written.
+struct OnlineResults {
+  explicit OnlineResults(const AttentionProblem& p) : all(p) {
+    views.output = all.output.view<4>(), views.lse = all.lse.view<3>();
+  }
+  AllResults all;
+  AttentionResults views;
+};
+
+void CheckOnline(const RandomProblem& r, const OnlineResults& got, const AllResults& expected) {
+  const Tolerances tolerance(r, expected);
+  CheckClose("output", got.all.output.values(), expected.output.values(), tolerance.output);
+  CheckClose("lse", got.all.lse.values(), expected.lse.values(), tolerance.lse);
+}
+
+void CheckTile(opencl::Session& session, const RandomProblem& r, const std::optional<OnlineTile>& tile) {
+  const OnlineResults got(r.problem);
+  opencl::RunAttention(session, r.problem, got.views, tile);
+  CheckOnline(r, got, PlainAttention(r.problem));
+}
+
+TEST_CASE("OpenCL: attention by every tile, of lengths around it") {
+  Random random(21);
+  for (const OnlineTile& tile : opencl::OnlineTiles()) {
+    CAPTURE(tile.rows);
+    CAPTURE(tile.keys);
+    CAPTURE(tile.items_x);
+    CAPTURE(tile.items_y);
+    Index width = 32;
+    while (width <= 256 && !tile.Suits(Opened(), width)) width += 32;
+    REQUIRE(width <= 256);
+    for (int round = 0; round < 12; ++round) {
+      CAPTURE(round);
+      const Index groups = 1 + random.Below(2), members = 1 + random.Below(3);
+      const Index queries = std::max<Index>(tile.rows * random.Below(3) / members + random.Below(3) - 1, 1);
+      const Index keys = std::max<Index>(tile.keys * (1 + random.Below(3)) + random.Below(3) - 1, 1);
+      // Of widths that programs of other cases have, too: what is not a multiple of four is tried below.
+      const Index head = width - 4 * random.Below(width / 8), value = width - 4 * random.Below(7);
+      CheckTile(Opened(),
+                DrawOnlineProblem(random, {1 + random.Below(2), groups, groups * members, queries, keys, head, value}),
+                tile);
+    }
+  }
+}
+
+TEST_CASE("OpenCL: attention for heads and values of any width") {
+  Random random(22);
+  for (const Index width : {1, 32, 63, 96, 127, 192, 255, 256}) {
+    CAPTURE(width);
+    for (int round = 0; round < 2; ++round) {
+      const Index other = 1 + random.Below(width);
+      const auto [head, value] = random.Chance(0.5) ? std::pair(width, other) : std::pair(other, width);
+      CheckTile(Opened(),
+                DrawOnlineProblem(random, {1, 2, 4, 17 + random.Below(30), 1 + random.Below(140), head, value}),
+                std::nullopt);
+    }
+  }
+}
+
+TEST_CASE("OpenCL: decoding, with keys that several work-groups share") {
+  Random random(23);
+  for (const Index keys : {255, 512, 1000, 2049, 3333}) {
+    CAPTURE(keys);
+    for (const Index members : {1, 3, 8}) {
+      CAPTURE(members);
+      const Index queries = 1 + random.Below(2);
+      const std::optional<OnlineTile> tile = opencl::ChooseOnlineTile(Opened(), 32, members * queries);
+      REQUIRE(tile);
+      CHECK((opencl::OnlineParts(Opened(), *tile, 1, keys) > 1) == (keys >= 512));
+      CheckTile(Opened(), DrawOnlineProblem(random, {1, 1, members, queries, keys, 24, 32}), tile);
+    }
+  }
+}
+
+/// The nearest number of that many bits behind the point, even where two are; halves have none below 2^-24.
+float Rounded(float x, Precision precision) {
+  const bool half = precision == Precision::kFp16;
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  const int last = half ? std::max(exponent - 11, -24) : exponent - 8;
+  return static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(double{x}, -last)), last));
+}
+
+void Round(const RandomProblem& r, Precision precision) {
+  for (const Tensor* tensor : {&r.q, &r.k, &r.v})
+    for (float& x : tensor->values()) x = Rounded(x, precision);
+}
+
+TEST_CASE("OpenCL: attention from numbers of 16 bits is that of the rounded numbers") {
+  Random random(24);
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
+    CAPTURE(static_cast<int>(precision));
+    opencl::Settings settings;
+    settings.precision = precision;
+    opencl::Session session(settings);
+    for (int round = 0; round < 16; ++round) {
+      CAPTURE(round);
+      const Index members = 1 + random.Below(3), queries = round % 2 == 0 ? 1 : 20 + random.Below(60);
+      const RandomProblem r = DrawOnlineProblem(
+          random, {1 + random.Below(2), 2, 2 * members, queries, 1 + random.Below(300), 1 + random.Below(32), 30});
+      const OnlineResults got(r.problem);
+      opencl::RunAttention(session, r.problem, got.views);
+      Round(r, precision);
+      CheckOnline(r, got, PlainAttention(r.problem));
+    }
+    // Too large for a half, and a bfloat that rounding makes infinite: fp32 it is.
+    RandomProblem r = PlainProblem(random, {1, 1, 1, 3, 5, 4, 4});
+    r.v.values()[2] = precision == Precision::kFp16 ? 70000.0f : 3.4e38f;
+    const OnlineResults got(r.problem);
+    opencl::RunAttention(session, r.problem, got.views);
+    CheckOnline(r, got, PlainAttention(r.problem));
+  }
+}
+
+TEST_CASE("OpenCL: attention on devices with little local memory, and with small work-groups") {
+  Random random(25);
+  const auto check = [&](Index memory, Index items, Index width, bool has_tile) {
+    CAPTURE(memory);
+    CAPTURE(items);
+    CAPTURE(width);
+    opencl::Settings settings;
+    settings.most_local_memory = memory;
+    settings.most_group_items = items;
+    opencl::Session session(settings);
+    CHECK(session.local_memory() <= memory);
+    CHECK(session.group_items() <= items);
+    for (const Index rows : {1, 40}) {
+      const auto tile = opencl::ChooseOnlineTile(session, *opencl::OnlineWidth(width), rows);
+      REQUIRE(tile.has_value() == has_tile);
+      if (tile) CHECK(tile->local_memory(*opencl::OnlineWidth(width)) <= memory);
+      CheckTile(session, DrawOnlineProblem(random, {1, 2, 2, rows, 70, width, width}), std::nullopt);
+    }
+  };
+  check(16 * 1024, 256, 32, true);
+  check(4 * 1024, 1, 32, true);
+  check(1024, 16, 32, false);  // cells in memory
+  CHECK_FALSE(opencl::OnlineWidth(257));
+}
+
+TEST_CASE("OpenCL: attention of tensors that live on the device is the same to the bit") {
+  Random random(26);
+  const auto backend = opencl::MakeBackend({});
+  for (const Index queries : {1, 37}) {
+    CAPTURE(queries);
+    const RandomProblem r = DrawOnlineProblem(random, {2, 2, 4, queries, 300, 32, 24});
+    const OnlineResults host(r.problem), device(r.problem);
+    backend->Attention(r.problem, host.views);
+    const Tensor q = backend->Keep(r.q.Clone()), k = backend->Keep(r.k.Clone()), v = backend->Keep(r.v.Clone());
+    const Tensor output = backend->Allocate(device.all.output.shape());
+    AttentionProblem kept = r.problem;
+    kept.q = SplitHeads(q.view<3>(), r.heads());
+    kept.k = SplitHeads(k.view<3>(), 2);
+    kept.v = SplitHeads(v.view<3>(), 2);
+    AttentionResults results = device.views;
+    results.output = output.view<4>();
+    backend->Attention(kept, results);
+    backend->Fetch(output);
+    CheckClose("output", output.values(), host.all.output.values(), 0.0);
+    CheckClose("lse", device.all.lse.values(), host.all.lse.values(), 0.0);
+  }
+}
+
+TEST_CASE("OpenCL: attention that is not finite is left to cells in memory") {
+  Random random(27);
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f}) {
+    CAPTURE(bad);
+    for (Tensor RandomProblem::* tensor : {&RandomProblem::k, &RandomProblem::v}) {
+      RandomProblem r = PlainProblem(random, {1, 1, 2, 5, 9, 8, 8});
+      r.problem.mask.causal = true;
+      (r.*tensor).values()[4 * 8] = bad;  // of key 4, which four queries do not see
+      const OnlineResults got(r.problem), expected(r.problem);
+      opencl::RunAttention(Opened(), r.problem, got.views);
+      ReferenceBackend().Attention(r.problem, expected.views);
+      const double tolerance = 1e-5 * (std::isfinite(bad) ? double{bad} : MaxNorm(expected.all.output.values()) + 1.0);
+      CheckClose("output", got.all.output.values(), expected.all.output.values(), tolerance);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headlens::testing
