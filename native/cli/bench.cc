@@ -19,6 +19,7 @@
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/model_folder.h"
+#include "cli/tune.h"
 #include "headlens/backend.h"
 #include "headlens/version.h"
 #include "nlohmann/json.hpp"
@@ -35,7 +36,7 @@ using bench::Run;
 struct BenchOptions {
   std::string filter, target, model;
   BackendOptions backend;
-  bool json = false, paced = false, sweep = false, large = false;
+  bool json = false, paced = false, sweep = false, large = false, tune = false;
   double seconds = 0.1;
   int repetitions = 5;
 };
@@ -303,6 +304,9 @@ void RunPaced(const BenchOptions& options) {
 }
 
 void Bench(const BenchOptions& options) {
+#if HEADLENS_OPENCL
+  if (options.tune) return TuneDevice(options.backend);
+#endif
   if (!options.target.empty()) UseSimdTarget(options.target);
   options.paced ? RunPaced(options) : RunAll(options);
 }
@@ -331,7 +335,17 @@ void AddBench(CLI::App& app) {
       ->type_name("N");
   command->add_flag("--paced", options->paced,
                     "Time \"ROW COUNT\" for each line of the standard input, to take turns with another program");
-  command->callback([options] { Bench(*options); });
+#if HEADLENS_OPENCL
+  CLI::Option* tune = command->add_flag(
+      "--tune", options->tune, "Find the kernels that the device of the opencl backend is fastest with, and keep them");
+  for (const char* other :
+       {"--filter", "--target", "--model", "--sweep", "--large", "--json", "--seconds", "--repetitions", "--paced"})
+    tune->excludes(command->get_option(other));
+#endif
+  command->callback([options, command] {
+    if (options->tune && command->count("--backend") == 0) options->backend.name = "opencl";
+    Bench(*options);
+  });
 }
 
 }  // namespace headlens::cli

@@ -33,7 +33,8 @@ nlohmann::json OpenClInfo() {
                        {"local_memory", device.local_memory},
                        {"largest_allocation", device.largest_allocation},
                        {"work_group_size", device.work_group_size},
-                       {"extensions", device.extensions}});
+                       {"extensions", device.extensions},
+                       {"tuned", opencl::IsTuned(device)}});
   }
   return {{"devices", devices}};
 }
@@ -50,7 +51,9 @@ void PrintOpenCl() {
               << device.version << ", driver " << device.driver << "\n    " << device.compute_units
               << " compute units, memory " << Mebibytes(device.global_memory) << ", local memory "
               << device.local_memory / 1024 << " KiB, largest buffer " << Mebibytes(device.largest_allocation)
-              << ", work-groups of " << device.work_group_size << "\n    extensions:";
+              << ", work-groups of " << device.work_group_size
+              << (opencl::IsTuned(device) ? ", tuned" : ", not tuned (headlens bench --tune)")
+              << "\n    extensions:";
     for (const std::string& extension : device.extensions) std::cout << " " << extension;
     std::cout << "\n";
   }

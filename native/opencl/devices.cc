@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "words.h"
 
@@ -102,6 +103,21 @@ DeviceInfo Describe(const cl::Device& device) {
   std::istringstream words(Trimmed(device.getInfo<CL_DEVICE_EXTENSIONS>()));
   for (std::string word; words >> word;) info.extensions.push_back(word);
   return info;
+}
+
+/// By what drivers call themselves; PoCL, too, may drive a GPU.
+Family FamilyOf(const DeviceInfo& device) {
+  if (device.type == "CPU") return Family::kCpu;
+  const std::string text = Lower(device.vendor + " " + device.name + " " + device.platform);
+  constexpr std::pair<const char*, Family> kWords[] = {
+      {"nvidia", Family::kNvidia}, {"adreno", Family::kMobile},      {"qualcomm", Family::kMobile},
+      {"mali", Family::kMobile},   {"powervr", Family::kMobile},     {"apple m", Family::kApple},
+      {"amd", Family::kAmd},       {"advanced micro", Family::kAmd}, {"radeon", Family::kAmd},
+      {"intel", Family::kIntel},   {"apple", Family::kApple},
+  };
+  for (const auto& [word, family] : kWords)
+    if (text.find(word) != std::string::npos) return family;
+  return Family::kOther;
 }
 
 cl::Device ChooseDevice(const std::string& selector) {

@@ -14,6 +14,12 @@ cl::Device ChooseDevice(const std::string& selector);
 
 DeviceInfo Describe(const cl::Device& device);
 
+/// Devices for which the same kernels are fast.
+enum class Family { kNvidia, kAmd, kIntel, kApple, kMobile, kCpu, kOther };
+inline constexpr std::size_t kFamilies = 7;
+
+Family FamilyOf(const DeviceInfo& device);
+
 }  // namespace headlens::opencl
 
 #endif  // HEADLENS_NATIVE_OPENCL_DEVICES_H_

@@ -2,10 +2,12 @@
 #ifndef HEADLENS_NATIVE_OPENCL_MATRIX_H_
 #define HEADLENS_NATIVE_OPENCL_MATRIX_H_
 
+#include <span>
 #include <string>
 
 #include "opencl/places.h"
 #include "opencl/session.h"
+#include "opencl/tuning.h"
 
 namespace headlens::opencl {
 
@@ -27,9 +29,58 @@ struct Product {
   Index head_count = 1;
 };
 
+/// By the kernel that suits the product and the device.
 void Multiply(Session& session, const Product& product);
 
-/// Build options for weights of that type: ELEMENT, what they are in memory, and VALUE(p, i), element i as a float.
+/// A kernel for any product: matrix.cl says what the parameters are.
+struct Tile {
+  Index m, n, depth, work_m, work_n, wide, buffers;
+
+  constexpr Index items() const { return m / work_m * (n / work_n); }
+  constexpr Index local_memory() const { return buffers * depth * (m + n + wide + 4) * Index{sizeof(float)}; }
+};
+
+/// A kernel for products of few rows: vectors.cl says what the parameters are.
+struct Lanes {
+  static constexpr Index kMostRows = 8;
+  static constexpr Index kMostSums = 16;  ///< of an item, with b_columns: more would not stay in registers
+  static constexpr Index kColumns = 4;    ///< of an item, at most, without
+
+  Index lanes, lines, work;
+
+  constexpr Index items() const { return lanes * lines; }
+  /// At most: for as many rows as can be.
+  constexpr Index local_memory(bool b_columns) const {
+    const Index floats = b_columns ? lines * kMostSums * (lanes + 1) : lanes * kMostRows * kColumns * (lines + 1);
+    return floats * Index{sizeof(float)};
+  }
+};
+
+/// Parameters as text: the candidates' names.
+std::string NameOf(const Tile& tile);
+std::string NameOf(const Lanes& lanes);
+
+/// The candidates; the last of each runs on every device.
+std::span<const Tile> Tiles();
+std::span<const Lanes> LanesFor(bool b_columns);
+
+/// Whether the device has the items and the local memory.
+bool Fits(const Session& session, const Tile& tile);
+bool Fits(const Session& session, const Lanes& lanes, bool b_columns);
+
+/// By that kernel, which must fit; with Lanes: at most kMostRows rows.
+void Multiply(Session& session, const Product& product, const Tile& tile);
+void Multiply(Session& session, const Product& product, const Lanes& lanes);
+
+/// Kinds of products, each with a kernel of its own: by how many tiles they have for each compute unit, rows of A, and
+/// for few rows by what B's rows lie along.
+enum class ProductKind : std::size_t { kLarge, kMiddle, kSmall, kFewAlongDepth, kFewAlongColumns };
+
+/// By ProductKind: which of the candidates.
+std::span<const Tunable> ProductTunables();
+
+/// Build options for weights of that type: ELEMENT, what they are in memory; VALUE(p, i), element i as a float; and
+/// VALUES(p), four from an aligned p on, for sources that include elements.cl.
 std::string ElementOptions(DType type);
 
 /// A work-group for kernels that reduce or count: a power of two.

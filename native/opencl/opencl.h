@@ -44,6 +44,29 @@ struct Settings {
   Index most_local_memory = 48 * 1024, most_group_items = 256;
 };
 
+/// What Tune() found of one kind of work.
+struct TuningResult {
+  std::string name;       ///< the kind of work
+  std::string chosen;     ///< the kernel that was fastest, by its parameters
+  double gflops;          ///< its speed
+  double untuned_gflops;  ///< that of the kernel which the device would have had without tuning
+};
+
+/// How far Tune() has come: candidate `number`, from 1 on, of `count` is about to be tried.
+struct TuningStep {
+  std::string name, candidate;
+  std::size_t number, count;
+  double best_gflops;  ///< 0 before the first
+};
+
+/// Times the kernels that compete for each kind of work and keeps the fastest in the user's cache folder, where every
+/// later session on that device and driver finds them. Throws what FindDevice does, and kUnsupported when all kernels
+/// of a kind fail.
+std::vector<TuningResult> Tune(const Settings& settings, const std::function<void(const TuningStep&)>& progress);
+
+/// Whether results of Tune() are kept for the device.
+bool IsTuned(const DeviceInfo& device);
+
 /// A backend named "opencl" on the device that the settings choose. No device is touched before the first operation,
 /// which throws what FindDevice does. Every operation can throw Error kMemory, for a device that has too little, and
 /// kUnsupported, for one that fails: the message names the call and its status. After a failure the next operation

@@ -44,6 +44,7 @@ Session::Session(const Settings& settings)
       device_(ChooseDevice(settings.device)),
       info_(Describe(device_)),
       precision_(settings.precision),
+      choices_(KeptChoices(info_)),
       step_memory_(settings.step_memory),
       most_local_memory_(std::min(settings.most_local_memory, kMostLocalMemory)),
       most_group_items_(std::min(settings.most_group_items, kMostGroupItems)),
@@ -71,6 +72,11 @@ Index Session::local_memory() const {
 
 Index Session::group_items() const {
   return std::min<Index>(most_group_items_, static_cast<Index>(info_.work_group_size));
+}
+
+Index Session::GroupItemsOf(const Source& source, const std::string& options, const char* name) {
+  const cl::Kernel kernel(Program(source, options), name);
+  return std::min(group_items(), static_cast<Index>(kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device_)));
 }
 
 Index Session::step_memory() const {

@@ -12,6 +12,7 @@
 #include "opencl/devices.h"
 #include "opencl/residents.h"
 #include "opencl/status.h"
+#include "opencl/tuning.h"
 
 namespace headlens::opencl {
 
@@ -22,8 +23,8 @@ struct Source {
   const char* text;
 };
 
-extern const Source kMatrixSource, kWeightsSource, kLayersSource, kRowsSource, kOnlineSource, kMergeSource,
-    kRoundSource, kLimitsSource;
+extern const Source kMatrixSource, kVectorsSource, kPartsSource, kWeightsSource, kLayersSource, kRowsSource,
+    kOnlineSource, kMergeSource, kRoundSource, kLimitsSource;
 
 /// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
 struct Grid {
@@ -51,6 +52,12 @@ class Session {
   /// Local memory and work-items that a kernel may count on: what the device has, and never more than any GPU has.
   Index local_memory() const;
   Index group_items() const;
+
+  /// What a kernel may count on when it is compiled and its registers are known: never more than group_items().
+  Index GroupItemsOf(const Source& source, const std::string& options, const char* name);
+
+  /// What was kept for this device when it was opened.
+  const Choices& choices() const { return choices_; }
 
   /// The largest buffer in bytes.
   Index largest_buffer() const { return static_cast<Index>(info_.largest_allocation); }
@@ -123,6 +130,7 @@ class Session {
   cl::Device device_;
   DeviceInfo info_;
   Precision precision_;
+  Choices choices_;
   Index step_memory_, most_local_memory_, most_group_items_;
   cl::Context context_;
   cl::CommandQueue queue_;

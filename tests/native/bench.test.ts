@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { kRoot } from "../compare.js";
-import { headlens, succeeds } from "./support.js";
+import { fails, headlens, succeeds, temporaryFolder } from "./support.js";
 
 interface Row {
   name: string;
@@ -117,6 +117,26 @@ test("both programs have the same numbers: the native result is that of the numb
     const expected = attend(of(q.data, 1), of(k.data, keys), of(v.data, keys));
     expected.forEach((value, i) => { expect(output[head * d + i]).toBeCloseTo(value, 5); });
   }
+});
+
+const inFolder = temporaryFolder();
+
+// Every kernel that competes is compiled.
+test("a device is tuned once, for every later run on it", { timeout: 300_000 }, () => {
+  const how = { env: { XDG_CACHE_HOME: inFolder("cache"), HEADLENS_OPENCL_DEVICE: "0" }, timeout: 290_000 };
+  const tuned = (): boolean | undefined =>
+    (JSON.parse(succeeds(["info", "--json"], how)) as { opencl: { devices: { tuned: boolean }[] } }).opencl.devices[0]?.tuned;
+  expect(tuned()).toBe(false);
+  const [, , ...rows] = succeeds(["bench", "--tune"], how).trimEnd().split("\n");
+  expect(rows.length).toBeGreaterThanOrEqual(5);
+  for (const row of rows) expect(row).toMatch(/^[a-z.-]+ +\d+\.\d +\d+\.\d {2}\w+ .*\d$/);
+  expect(tuned()).toBe(true);
+});
+
+test("what cannot be tuned", () => {
+  fails(["bench", "--tune", "--backend", "simd"], 2, /--tune: the simd backend has nothing to tune/);
+  fails(["bench", "--tune", "--device", "no such"], 2, /"no such"/);
+  fails(["bench", "--tune", "--json"], 2, /--tune/);
 });
 
 test("rows are picked out of every block", () => {

@@ -43,6 +43,11 @@ TEST_CASE("OpenCL kernels: products, with weights of each type") {
   for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) CheckProduct(3, 17, 5, type);
 }
 
+TEST_CASE("OpenCL kernels: products whose depth is cut into parts") {
+  CheckProduct(2, 300, 1, DType::kF32);
+  CheckProduct(9, 300, 1, DType::kF32);
+}
+
 TEST_CASE("OpenCL kernels: a product of two of the largest tiles") { CheckProduct(129, 3, 2, DType::kF32); }
 
 /// What `choose` takes of all results.

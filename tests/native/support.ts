@@ -23,15 +23,17 @@ interface How {
   readonly env?: Readonly<Record<string, string>>;
   /** A copy of the program, for a user who may not enter the checkout. */
   readonly program?: string;
+  /** Milliseconds that it may take. */
+  readonly timeout?: number;
 }
 
 /** Runs the program to its end. */
-export function headlens(args: readonly string[], { input = "", uid, env = {}, program = kProgram }: How = {}): Ended {
+export function headlens(args: readonly string[], { input = "", uid, env = {}, program = kProgram, timeout = 50_000 }: How = {}): Ended {
   if (!existsSync(kProgram)) throw new Error(`${kProgram} is not there: cmake --preset native && cmake --build --preset native`);
   const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
     // Under AddressSanitizer, too, an allocation that is too large shall fail as any other; it still says so in a line.
     env: { ...process.env, ASAN_OPTIONS: "allocator_may_return_null=1", ...env },
-    input, uid, encoding: "utf8", maxBuffer: 2 ** 28, timeout: 50_000,
+    input, uid, encoding: "utf8", maxBuffer: 2 ** 28, timeout,
   });
   if (error ?? signal) throw new Error(`headlens ${args.join(" ")}: ${error?.message ?? signal}\n${stderr}`);
   return { status, stdout, stderr: stderr.replace(/^==\d+==WARNING: AddressSanitizer failed to allocate .*\n/m, "") };
