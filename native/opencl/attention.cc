@@ -12,6 +12,7 @@
 #include "attention_run.h"
 #include "masks/mask_set.h"
 #include "opencl/matrix.h"
+#include "opencl/matrix_units.h"
 #include "opencl/online.h"
 #include "opencl/places.h"
 #include "philox.h"
@@ -90,7 +91,12 @@ class AttentionRun {
     const std::optional<Index> width = OnlineWidth(std::max(p_.q.shape[3], value_width_));
     if (!width) return;
     const auto chosen = tile ? tile : ChooseOnlineTile(session_, *width, group_heads_ * p_.q.shape[2]);
-    if (chosen) online_ = OnlineShape{*chosen, *width};
+    if (!chosen) return;
+    online_ = OnlineShape{*chosen, *width};
+    // Few rows wait for memory: there matrix units gain nothing, and keys that work-groups share do.
+    constexpr Index kFewRows = 4;
+    const bool changes_scores = p_.softcap > 0.0f || p_.mask.additive || !biases_.empty();
+    if (!tile && p_.q.shape[2] > kFewRows) units_ = FusedOnMatrixUnits(session_, *width, changes_scores);
   }
 
   template <class T>
@@ -323,6 +329,7 @@ class AttentionRun {
   void SetUpOnline(Index groups) {
     const cl_uint none = 0;
     unusual_ = session_.Upload(std::span(&none, 1));
+    if (units_) return;  // they read floats
     const Heads heads{groups_launched_.first, groups_, 1};
     online_k_ = Stored(k_, heads, groups, keys_, p_.q.shape[3]);
     online_v_ = Stored(v_, heads, groups, keys_, value_width_);
@@ -336,17 +343,29 @@ class AttentionRun {
 
   /// False if something is infinite or NaN: then the rows, and those after them, are still to be computed.
   bool RunOnline(const Rows& rows) {
+    const Operand output = Output(rows);
+    const cl::Buffer lse =
+        r_.lse ? session_.Allocate<float>(static_cast<Index>(heads_.size()) * rows.count) : cl::Buffer();
+    units_ ? LaunchOnUnits(rows, output, lse) : LaunchOnline(rows, output, lse);
+    cl_uint found = 0;
+    session_.DownloadBytes(unusual_, 0, sizeof found, &found);
+    if (found != 0) return false;
+    StoreOutput(output, rows);
+    if (r_.lse) StoreLse(lse, rows);
+    return true;
+  }
+
+  void LaunchOnline(const Rows& rows, const Operand& output, const cl::Buffer& lse) {
     const auto heads = static_cast<Index>(heads_.size());
     const Index groups = heads / group_heads_, group_rows = rows.count * group_heads_;
     const OnlineTile& tile = online_->tile;
     const Index tiles = (group_rows + tile.rows - 1) / tile.rows;
     const Index parts = OnlineParts(session_, tile, groups * tiles, keys_);
-    const Operand q = Stored(Queries(rows), groups_launched_, heads, rows.count, p_.q.shape[3]), output = Output(rows);
+    const Operand q = Stored(Queries(rows), groups_launched_, heads, rows.count, p_.q.shape[3]);
     const auto scratch = [&](Index width) {
       return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : cl::Buffer();
     };
     const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles)));
-    const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
     const cl::Buffer sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
@@ -355,18 +374,23 @@ class AttentionRun {
              {{groups * tiles * parts * tile.items_x, tile.items_y, 1}, {tile.items_x, tile.items_y, 1}}, q.buffer,
              online_k_.buffer, online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor,
              output.buffer, lse, sums, blends, unusual_);
-    if (parts > 1) {
-      const Index count = heads * rows.count * value_width_;
-      session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {{count, 1, 1}, {GroupItems(session_), 1, 1}},
-                      problem, sinks_, head_mask_, cl_long{parts}, sums, blends, output.buffer, lse, cl_long{count},
-                      unusual_);
-    }
-    cl_uint found = 0;
-    session_.DownloadBytes(unusual_, 0, sizeof found, &found);
-    if (found != 0) return false;
-    StoreOutput(output, rows);
-    if (r_.lse) StoreLse(lse, rows);
-    return true;
+    if (parts == 1) return;
+    const Index count = heads * rows.count * value_width_;
+    session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {{count, 1, 1}, {GroupItems(session_), 1, 1}},
+                    problem, sinks_, head_mask_, cl_long{parts}, sums, blends, output.buffer, lse, cl_long{count},
+                    unusual_);
+  }
+
+  void LaunchOnUnits(const Rows& rows, const Operand& output, const cl::Buffer& lse) {
+    const auto heads = static_cast<Index>(heads_.size());
+    const Index tiles = (rows.count + units_->tile_rows - 1) / units_->tile_rows;
+    const Operand q = Queries(rows);
+    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(UnitRanges(rows, tiles)));
+    DeviceProblem problem = Describe(rows);
+    problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
+    LaunchOn(problem, rows, kOnlineMmaSource, units_->options, "AttendOnlineMma",
+             {{tiles * units_->items, heads, 1}, {units_->items, 1, 1}}, q.buffer, k_.buffer, v_.buffer, ranges,
+             output.buffer, lse, unusual_);
   }
 
   /// Whether rows of q, k and v begin where four floats can be read at once.
@@ -397,6 +421,23 @@ class AttentionRun {
         }
         const cl_long quad[] = {any.begin, any.end, all.begin, all.end};
         std::copy_n(quad, 4, ranges.data() + (head.b * tiles + tile) * 4);
+      }
+    }
+    return ranges;
+  }
+
+  /// [B, tiles, 2]: the keys that some row of each tile of queries may look at.
+  std::vector<cl_long> UnitRanges(const Rows& rows, Index tiles) const {
+    std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 2));
+    Index last = -1;
+    for (const Head& head : heads_) {
+      if (head.b == last) continue;
+      last = head.b;
+      for (Index t = 0; t < rows.count; ++t) {
+        cl_long* range = ranges.data() + (head.b * tiles + t / units_->tile_rows) * 2;
+        const KeyRange all = simd::Union({range[0], range[1]}, masks_.Range(head.b, rows.first + t));
+        range[0] = all.begin;
+        range[1] = all.end;
       }
     }
     return ranges;
@@ -520,6 +561,7 @@ class AttentionRun {
   Index keys_, groups_, group_heads_, value_width_;
   bool suits_online_, values_finite_ = true;
   std::optional<OnlineShape> online_;
+  std::optional<FusedKernel> units_;  // in its place
   cl::Buffer padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.
   std::vector<Head> heads_;

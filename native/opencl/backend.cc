@@ -277,7 +277,8 @@ class OpenCl final : public Backend {
                                .k = x.shape[1],
                                .b_columns = true,
                                .b_type = linear.type,
-                               .bias = piece.bias});
+                               .bias = piece.bias,
+                               .rounds = true});
           });
       });
     });

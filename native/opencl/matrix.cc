@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "opencl/matrix_units.h"
+
 namespace headlens::opencl {
 namespace {
 
@@ -139,6 +141,7 @@ void Multiply(Session& session, const Product& p, const Lanes& l) {
 }
 
 void Multiply(Session& session, const Product& p) {
+  if (MultiplyOnMatrixUnits(session, p)) return;
   const ProductKind kind = KindOf(session, p);
   const Tunable& tunable = ProductTunables()[static_cast<std::size_t>(kind)];
   if (p.m <= Lanes::kMostRows) {

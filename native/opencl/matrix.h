@@ -27,6 +27,8 @@ struct Product {
   cl::Buffer bias{};
   Heads heads{};
   Index head_count = 1;
+  /// A and B may be rounded to 16 bits, where the settings say so.
+  bool rounds = false;
 };
 
 /// By the kernel that suits the product and the device.

@@ -29,8 +29,9 @@ std::vector<DeviceInfo> Devices();
 /// Throws Error kUnsupported where there is no device at all, kOption when none is chosen.
 DeviceInfo FindDevice(const std::string& selector);
 
-/// kFp16/kBf16: queries, keys and values of fused attention are rounded to 16 bits on the device; sums are fp32.
-/// kTf32x3: fp32 accuracy from three products of NVIDIA's matrix units where the device has them.
+/// What products and fused attention are computed in. kTf32x3: fp32 accuracy from three products of NVIDIA's matrix
+/// units, where the device has them. kFp16, kBf16: queries, keys and values of fused attention, and linear layers on
+/// matrix units, are rounded to 16 bits on the device; sums are fp32.
 enum class Precision { kFp32, kTf32x3, kFp16, kBf16 };
 
 struct Settings {
@@ -42,6 +43,8 @@ struct Settings {
   /// Kernels count on no more than this, in bytes of local memory and work-items of a group, even where the device has
   /// more.
   Index most_local_memory = 48 * 1024, most_group_items = 256;
+  /// Computes what NVIDIA's matrix units would, slowly, on any device: to check the kernels that use them.
+  bool emulate_matrix_units = false;
 };
 
 /// What Tune() found of one kind of work.

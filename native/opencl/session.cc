@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 
+#include "opencl/matrix_units.h"
 #include "opencl/program_cache.h"
 
 namespace headlens::opencl {
@@ -48,6 +49,7 @@ Session::Session(const Settings& settings)
       step_memory_(settings.step_memory),
       most_local_memory_(std::min(settings.most_local_memory, kMostLocalMemory)),
       most_group_items_(std::min(settings.most_group_items, kMostGroupItems)),
+      emulates_matrix_units_(settings.emulate_matrix_units),
       context_(device_),
       queue_(context_, device_),
       probe_(context_, CL_MEM_READ_WRITE, sizeof id_) {
@@ -81,6 +83,11 @@ Index Session::GroupItemsOf(const Source& source, const std::string& options, co
 
 Index Session::step_memory() const {
   return std::min({step_memory_, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
+}
+
+bool Session::has_matrix_units() {
+  if (!has_matrix_units_) has_matrix_units_ = precision_ != Precision::kFp32 && ProbeMatrixUnits(*this);
+  return *has_matrix_units_;
 }
 
 template <class F>

@@ -24,7 +24,7 @@ struct Source {
 };
 
 extern const Source kMatrixSource, kVectorsSource, kPartsSource, kWeightsSource, kLayersSource, kRowsSource,
-    kOnlineSource, kMergeSource, kRoundSource, kLimitsSource;
+    kOnlineSource, kMergeSource, kRoundSource, kLimitsSource, kMmaProbeSource, kMatrixMmaSource, kOnlineMmaSource;
 
 /// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
 struct Grid {
@@ -63,6 +63,10 @@ class Session {
   Index largest_buffer() const { return static_cast<Index>(info_.largest_allocation); }
   /// How much memory one step of a long computation should take, in bytes.
   Index step_memory() const;
+
+  bool emulates_matrix_units() const { return emulates_matrix_units_; }
+  /// Whether the precision asks for matrix units and the device has such as work; found out when first asked.
+  bool has_matrix_units();
 
   /// Memory for `count` elements of T, not set; one element at least. Throws kMemory for more than a buffer can have.
   template <class T>
@@ -132,6 +136,8 @@ class Session {
   Precision precision_;
   Choices choices_;
   Index step_memory_, most_local_memory_, most_group_items_;
+  bool emulates_matrix_units_;
+  std::optional<bool> has_matrix_units_;
   cl::Context context_;
   cl::CommandQueue queue_;
   cl::Buffer probe_;                             // one number

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's matrix units: products of fragments, which are what the lanes of a warp (32 work-items in a row) hold in
+// registers of small matrices. Layouts are those of mma.m16n8k8 and mma.m16n8k16 in the PTX ISA. Build options:
+// PRECISION, a Precision; EMULATE, to compute the same through local memory on any device: then all work-items must
+// come by together wherever an exchange is passed.
+
+#define TF32X3 1
+#define FP16 2
+#define BF16 3
+#define WARP 32
+
+// Registers have no addresses: what counts through arrays of them must be written out.
+#ifdef EMULATE
+#define REPEAT(i, count) for (int i = 0; i < (count); ++i)
+#else
+#define REPEAT(i, count) _Pragma("unroll") for (int i = 0; i < (count); ++i)
+#endif
+#define INLINE static __attribute__((always_inline))
+
+// STEP is the depth of one instruction. Matrices lie in memory as PAIRs of elements that are neighbours in depth, and a
+// lane has STEP / 8 of them of each row or column that it looks after.
+#if PRECISION == TF32X3
+// x is big + small, both with 11 significant bits: x·y is small·big + big·small + big·big, to 3·2^-22 |x||y|.
+#define STEP 8
+#define PARTS 2
+#define PRODUCTS 3
+#define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+typedef float2 PAIR;
+#else
+#define STEP 16
+#define PARTS 1
+#define PRODUCTS 1
+#if PRECISION == FP16
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+#define TO_PAIR "cvt.rn.f16x2.f32"
+#else
+#define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+#define TO_PAIR "cvt.rn.bf16x2.f32"
+#endif
+typedef uint PAIR;
+#endif
+#define STEP_PAIRS (STEP / 2)
+#define STEP_TILES (STEP / 8)
+#define LEFT_PAIRS (2 * STEP_TILES)
+#define RIGHT_PAIRS STEP_TILES
+#define LEFT_WORDS (4 * PARTS)
+#define RIGHT_WORDS (2 * PARTS)
+
+// Room in PAIRs that keeps the lanes' accesses out of each other's memory banks: after the pairs of a row, and after a
+// row of pairs.
+#define PAD_DEPTH 4
+#define PAD_ROW (PRECISION == TF32X3 ? 4 : 8)
+
+// What a lane has of a left matrix [16, STEP], of a right one [STEP, 8], and of their product [16, 8]: x[0] and x[1]
+// are neighbours in the lane's upper row, x[2] and x[3] in the row 8 further down.
+typedef struct {
+  uint words[LEFT_WORDS];
+} Left;
+typedef struct {
+  uint words[RIGHT_WORDS];
+} Right;
+typedef struct {
+  float x[4];
+} Sums;
+
+int Lane() { return get_local_id(0) % WARP; }
+// The upper of a lane's rows in a left matrix or a product, and its column of a right matrix.
+int LaneRow() { return Lane() / 4; }
+// The first of a lane's pairs in depth, or of neighbouring columns in a product.
+int LanePair() { return Lane() % 4; }
+
+#ifdef EMULATE
+// For each warp, as many words as Accumulate and the reductions need for so many left and right fragments.
+#define EXCHANGE_WORDS(lefts, rights) (WARP * ((lefts) * LEFT_WORDS + (rights) * RIGHT_WORDS))
+#define EXCHANGE(name, warps, lefts, rights)                          \
+  __local uint name##_words[(warps) * EXCHANGE_WORDS(lefts, rights)]; \
+  __local uint* const name = name##_words + get_local_id(0) / WARP * EXCHANGE_WORDS(lefts, rights)
+#else
+#define EXCHANGE(name, warps, lefts, rights) __local uint* const name = 0
+#endif
+
+// Two elements as the matrix units take them.
+INLINE PAIR MakePair(const float x, const float y) {
+#if PRECISION == TF32X3
+  return (float2)(x, y);
+#elif !defined(EMULATE)
+  uint pair;
+  asm(TO_PAIR " %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+  return pair;
+#elif PRECISION == FP16
+  ushort low, high;
+  vstore_half_rte(x, 0, (half*)&low);
+  vstore_half_rte(y, 0, (half*)&high);
+  return low | (uint)high << 16;
+#else
+  const uint2 bits = as_uint2((float2)(x, y)), even = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+  return (isnan(x) ? 0x7fffu : even.x) | (isnan(y) ? 0x7fffu : even.y) << 16;
+#endif
+}
+
+#if PRECISION == TF32X3
+// To the nearest number of 11 significant bits; of two, the one further from 0.
+INLINE uint RoundTf32(const float x) {
+#ifdef EMULATE
+  return isnan(x) ? 0x7fffffffu : (as_uint(x) + 0x1000u) & 0xffffe000u;
+#else
+  uint bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return bits;
+#endif
+}
+
+INLINE void Split(const float x, uint* big, uint* small) {
+  *big = RoundTf32(x);
+  *small = RoundTf32(x - as_float(*big));
+}
+#endif
+
+// Fragments of the pairs that a lane looks after: of its upper and lower row in turn, or of its column. As sums do not
+// depend on the order of their terms, a pair takes places 4 apart in the depth of m16n8k8: so a product's pairs, which
+// are neighbours, are those of a left matrix too.
+INLINE Left MakeLeft(const PAIR* pairs) {
+  Left left;
+#if PRECISION == TF32X3
+  REPEAT(i, 2) {
+    Split(pairs[i].x, &left.words[i], &left.words[i + 4]);
+    Split(pairs[i].y, &left.words[i + 2], &left.words[i + 6]);
+  }
+#else
+  REPEAT(i, LEFT_WORDS) left.words[i] = pairs[i];
+#endif
+  return left;
+}
+
+INLINE Right MakeRight(const PAIR* pairs) {
+  Right right;
+#if PRECISION == TF32X3
+  Split(pairs[0].x, &right.words[0], &right.words[2]);
+  Split(pairs[0].y, &right.words[1], &right.words[3]);
+#else
+  REPEAT(i, RIGHT_WORDS) right.words[i] = pairs[i];
+#endif
+  return right;
+}
+
+// The matrix whose first element is at tile[0], with so many PAIRs from one row or column, and one pair, to the next.
+INLINE Left LoadLeft(__local const PAIR* tile, const int row_stride) {
+  PAIR pairs[LEFT_PAIRS];
+  REPEAT(i, LEFT_PAIRS) pairs[i] = tile[(LaneRow() + i % 2 * 8) * row_stride + LanePair() + i / 2 * 4];
+  return MakeLeft(pairs);
+}
+
+INLINE Right LoadRight(__local const PAIR* tile, const int column_stride, const int pair_stride) {
+  PAIR pairs[RIGHT_PAIRS];
+  REPEAT(i, RIGHT_PAIRS) pairs[i] = tile[LaneRow() * column_stride + (LanePair() + i * 4) * pair_stride];
+  return MakeRight(pairs);
+}
+
+// STEP columns of products, STEP_TILES next to each other, as a left matrix.
+INLINE Left LeftOfSums(const Sums* sums) {
+  PAIR pairs[LEFT_PAIRS];
+  REPEAT(i, LEFT_PAIRS) pairs[i] = MakePair(sums[i / 2].x[i % 2 * 2], sums[i / 2].x[i % 2 * 2 + 1]);
+  return MakeLeft(pairs);
+}
+
+#ifdef EMULATE
+// Element `depth` of row or column `line` among a fragment's words in the exchange: `further` is the word that has what
+// lies half a STEP deeper.
+float Exchanged(__local const uint* words, const int line, const int depth, const int further) {
+#if PRECISION == TF32X3
+  return as_float(words[depth / 4 * further * WARP + line * 4 + depth % 4] & 0xffffe000u);
+#else
+  const uint word = words[depth / 8 * further * WARP + line * 4 + depth % 8 / 2];
+  const ushort bits = depth % 2 == 0 ? word : word >> 16;
+  return PRECISION == FP16 ? vload_half(0, (const half*)&bits) : as_float((uint)bits << 16);
+#endif
+}
+
+// What one instruction adds to element (row, column) of a product.
+float Product(__local const uint* left, __local const uint* right, const int row, const int column) {
+  float sum = 0.0f;
+  for (int depth = 0; depth < STEP; ++depth)
+    sum += Exchanged(left + row / 8 * WARP, row % 8, depth, 2) * Exchanged(right, column, depth, 1);
+  return sum;
+}
+#else
+INLINE void Multiply16x8(Sums* sums, const uint* left, const uint* right) {
+  asm volatile(MMA " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(sums->x[0]), "+f"(sums->x[1]), "+f"(sums->x[2]), "+f"(sums->x[3])
+               : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
+}
+#endif
+
+// sums [lefts, rights], in rows of `stride`, += every left matrix · every right one.
+INLINE void Accumulate(Sums* sums, const int stride, const Left* left, const int lefts, const Right* right,
+                       const int rights, __local uint* exchange) {
+#ifdef EMULATE
+  __local uint* const right_words = exchange + lefts * LEFT_WORDS * WARP;
+  const int lane = Lane();
+  for (int i = 0; i < lefts * LEFT_WORDS; ++i) exchange[i * WARP + lane] = left[i / LEFT_WORDS].words[i % LEFT_WORDS];
+  for (int i = 0; i < rights * RIGHT_WORDS; ++i)
+    right_words[i * WARP + lane] = right[i / RIGHT_WORDS].words[i % RIGHT_WORDS];
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  // Sums of the small parts first, and none twice in a row: each has to wait for itself.
+  REPEAT(product, PRODUCTS) {
+    const int small_left = PARTS == 2 && product == 0, small_right = PARTS == 2 && product == 1;
+    REPEAT(i, lefts) {
+      REPEAT(j, rights) {
+#ifdef EMULATE
+        __local const uint* l = exchange + (i * LEFT_WORDS + small_left * 4) * WARP;
+        __local const uint* r = right_words + (j * RIGHT_WORDS + small_right * 2) * WARP;
+        for (int e = 0; e < 4; ++e)
+          sums[i * stride + j].x[e] += Product(l, r, LaneRow() + e / 2 * 8, LanePair() * 2 + e % 2);
+#else
+        Multiply16x8(&sums[i * stride + j], left[i].words + small_left * 4, right[j].words + small_right * 2);
+#endif
+      }
+    }
+  }
+#ifdef EMULATE
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+
+#ifndef EMULATE
+INLINE float FromLane(const float x, const int distance) {
+  float y;
+  asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=f"(y) : "f"(x), "r"(distance));
+  return y;
+}
+#endif
+
+float Combine(const float x, const float y, const bool largest) { return largest ? fmax(x, y) : x + y; }
+
+// Combines x[count] among the four lanes that have the same rows: each becomes the largest, or else the sum.
+INLINE void CombineRows(float* x, const int count, const bool largest, __local uint* exchange) {
+#ifdef EMULATE
+  const int lane = Lane();
+  for (int i = 0; i < count; ++i) exchange[i * WARP + lane] = as_uint(x[i]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = 0; i < count; ++i) {
+    __local const float* row = (__local const float*)exchange + i * WARP + LaneRow() * 4;
+    x[i] = Combine(Combine(row[0], row[1], largest), Combine(row[2], row[3], largest), largest);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#else
+  REPEAT(i, count) {
+    x[i] = Combine(x[i], FromLane(x[i], 1), largest);
+    x[i] = Combine(x[i], FromLane(x[i], 2), largest);
+  }
+#endif
+}
+
+// Floats p[0] to p[count - 1], and 0 from there on. `aligned`: p is at a multiple of as many floats.
+INLINE float4 LoadFour(__global const float* p, const long count, const bool aligned) {
+  if (aligned && count >= 4) return *(__global const float4*)p;
+  return (float4)(count > 0 ? p[0] : 0.0f, count > 1 ? p[1] : 0.0f, count > 2 ? p[2] : 0.0f, count > 3 ? p[3] : 0.0f);
+}
+
+INLINE float2 LoadTwo(__global const float* p, const long count, const bool aligned) {
+  if (aligned && count >= 2) return *(__global const float2*)p;
+  return (float2)(count > 0 ? p[0] : 0.0f, count > 1 ? p[1] : 0.0f);
+}

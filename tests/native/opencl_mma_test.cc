@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The kernels for matrix units, which a device emulates unless it is NVIDIA's: single instructions, products and fused
+/// attention, each against fp64.
+#include <cmath>
+#include <memory>
+
+#include "opencl/matrix_units.h"
+#include "opencl/opencl.h"
+#include "random_problem.h"
+
+namespace headlens::testing {
+namespace {
+
+using opencl::Precision;
+
+constexpr Precision kPrecisions[] = {Precision::kTf32x3, Precision::kFp16, Precision::kBf16};
+
+/// What the operands of a precision keep: how large an error is beside the number. For kTf32x3 that of a product.
+double Unit(Precision precision) {
+  return precision == Precision::kTf32x3 ? 3 * 0x1p-22 : precision == Precision::kFp16 ? 0x1p-11 : 0x1p-8;
+}
+
+/// To the nearest number of that precision, of two the even one.
+float Rounded(float x, Precision precision) {
+  if (precision == Precision::kTf32x3) return x;
+  const bool half = precision == Precision::kFp16;
+  int exponent = 0;
+  std::frexp(x, &exponent);
+  const double step = std::ldexp(1.0, half ? std::max(exponent - 11, -24) : exponent - 8);
+  return static_cast<float>(std::nearbyint(x / step) * step);
+}
+
+void Round(std::span<float> values, Precision precision) {
+  for (float& x : values) x = Rounded(x, precision);
+}
+
+bool OnNvidia() { return opencl::FindDevice("").vendor.find("NVIDIA") != std::string::npos; }
+
+opencl::Settings Wanting(Precision precision) { return {.precision = precision, .emulate_matrix_units = !OnNvidia()}; }
+
+/// One for each precision, for all tests: compiling takes long.
+opencl::Session& SessionOf(Precision precision) {
+  static std::unique_ptr<opencl::Session> sessions[4];
+  auto& session = sessions[static_cast<int>(precision)];
+  if (!session) session = std::make_unique<opencl::Session>(Wanting(precision));
+  return *session;
+}
+
+TEST_CASE("OpenCL matrix units: an instruction multiplies as its layout of lanes has it") {
+  Random random(21);
+  for (const Precision precision : kPrecisions) {
+    CAPTURE(static_cast<int>(precision));
+    const Index depth = precision == Precision::kTf32x3 ? 8 : 16;
+    const Tensor left = random.NormalTensor({16, depth}), right = random.NormalTensor({depth, 8}, 1e-3f);
+    const opencl::MmaResult got = opencl::MultiplyOnce(SessionOf(precision), left.values(), right.values());
+    for (Index i = 0; i < 16; ++i) {
+      float most = -INFINITY;
+      double total = 0.0;
+      for (Index j = 0; j < 8; ++j) {
+        double sum = 0.0, magnitude = 0.0;
+        for (Index d = 0; d < depth; ++d) {
+          const double term = static_cast<double>(Rounded(left.data()[i * depth + d], precision)) *
+                              static_cast<double>(Rounded(right.data()[d * 8 + j], precision));
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        const float product = got.product[static_cast<std::size_t>(i * 8 + j)];
+        // Rounded operands multiply exactly.
+        const double products = precision == Precision::kTf32x3 ? Unit(precision) : 0.0;
+        CHECK(std::abs(product - sum) <= (products + 8 * kEpsilon) * magnitude);
+        most = std::max(most, product);
+        total += product;
+      }
+      CHECK(got.maxima[static_cast<std::size_t>(i)] == most);
+      CHECK(std::abs(got.totals[static_cast<std::size_t>(i)] - total) <= 8 * kEpsilon * std::abs(most) * 8);
+    }
+  }
+}
+
+TEST_CASE("OpenCL matrix units: the probe finds NVIDIA's, since Ampere, and what is emulated") {
+  for (const Precision precision : kPrecisions) CHECK(SessionOf(precision).has_matrix_units());
+  opencl::Session not_emulating({.precision = Precision::kFp16});
+  CHECK(not_emulating.has_matrix_units() == OnNvidia());
+  opencl::Session not_asked({.emulate_matrix_units = true});
+  CHECK_FALSE(not_asked.has_matrix_units());
+}
+
+/// A product of heads whose rows have gaps, and what it is in fp64.
+class RandomProduct {
+ public:
+  RandomProduct(Random& random, Index heads, Index m, Index n, Index k, bool b_columns, DType type = DType::kF32)
+      : heads_(heads),
+        m_(m),
+        n_(n),
+        k_(k),
+        b_columns_(b_columns),
+        type_(type),
+        a_(random.NormalTensor({heads, m, k + 1})),
+        b_(random.NormalTensor({heads * (b_columns ? n : k), (b_columns ? k : n) + 4})),
+        bias_(random.NormalTensor({n})) {
+    if (type == DType::kF32) return;
+    Round(b_.values(), Precision::kBf16);
+    for (const float x : b_.values())
+      bits_.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16));
+  }
+
+  float* a() { return a_.data(); }
+  float& b(Index z, Index d, Index j) {
+    const Index row = b_columns_ ? z * n_ + j : z * k_ + d;
+    return b_.data()[row * b_.shape()[1] + (b_columns_ ? d : j)];
+  }
+
+  /// The product's rows, and nothing but these written: a frame of one number on each side.
+  std::vector<float> Solve(opencl::Session& session) {
+    std::vector<float> c(static_cast<std::size_t>(heads_ * m_ * (n_ + 1)), 7.0f);
+    const cl::Buffer buffer = session.Upload(std::span<const float>(c));
+    const Index b_row = b_.shape()[1];
+    const cl::Buffer b = type_ == DType::kF32 ? session.Upload(std::span<const float>(b_.values()))
+                                              : session.Upload(std::span<const std::uint16_t>(bits_));
+    CHECK(opencl::MultiplyOnMatrixUnits(
+        session, {.a = {session.Upload(std::span<const float>(a_.values())), {0, 0, m_ * (k_ + 1), 0, k_ + 1}},
+                  .b = {b, {0, 0, (b_columns_ ? n_ : k_) * b_row, 0, b_row}},
+                  .c = {buffer, {0, 0, m_ * (n_ + 1), 0, n_ + 1}},
+                  .m = m_,
+                  .n = n_,
+                  .k = k_,
+                  .b_columns = b_columns_,
+                  .b_type = type_,
+                  .bias = session.Upload(std::span<const float>(bias_.values())),
+                  .heads = {0, heads_, 1},
+                  .head_count = heads_,
+                  .rounds = true}));
+    session.DownloadBytes(buffer, 0, static_cast<Index>(c.size() * sizeof(float)), c.data());
+    return c;
+  }
+
+  void Check(Precision precision, const std::vector<float>& got) {
+    double worst = 0.0;
+    for (Index z = 0; z < heads_; ++z)
+      for (Index i = 0; i < m_; ++i)
+        for (Index j = 0; j <= n_; ++j) {
+          const float c = got[static_cast<std::size_t>((z * m_ + i) * (n_ + 1) + j)];
+          if (j == n_) {
+            if (c != 7.0f) FAIL("written beyond a row");
+            continue;
+          }
+          double sum = bias_.data()[j], magnitude = std::abs(sum);
+          for (Index d = 0; d < k_; ++d) {
+            const double x = a_.data()[(z * m_ + i) * (k_ + 1) + d], y = b(z, d, j);
+            sum += x * y;
+            magnitude += std::abs(x * y);
+          }
+          if (std::isfinite(sum)) {
+            // Both operands are rounded, or the product of parts is not whole; and sums of fp32 are as anywhere.
+            const double bound = 2.5 * Unit(precision) + std::sqrt(static_cast<double>(k_) + 16) * kEpsilon;
+            worst = std::max(worst, std::abs(c - sum) / (bound * magnitude + 0x1p-24 * static_cast<double>(k_)));
+          } else {
+            CHECK((std::isnan(sum) ? std::isnan(c) : static_cast<double>(c) == sum));
+          }
+        }
+    CHECK(worst <= 1.0);
+  }
+
+ private:
+  Index heads_, m_, n_, k_;
+  bool b_columns_;
+  DType type_;
+  Tensor a_, b_, bias_;
+  std::vector<std::uint16_t> bits_;
+};
+
+TEST_CASE("OpenCL matrix units: products of any size, both ways, in every precision") {
+  Random random(22);
+  // A tile alone is a small one, many are large on a device that has no more compute units.
+  constexpr Index kSizes[][4] = {{1, 16, 1, 1}, {1, 63, 64, 35}, {1, 17, 9, 3}, {5, 130, 129, 35}};
+  for (const Precision precision : kPrecisions)
+    for (const bool b_columns : {true, false})
+      for (const auto& [heads, m, n, k] : kSizes) {
+        // The precisions differ in how they round, the sizes and ways in where things are: not all with all.
+        if (precision != Precision::kTf32x3 && (heads == 1) != b_columns) continue;
+        if (precision == Precision::kBf16 && heads > 1) continue;
+        CAPTURE(static_cast<int>(precision));
+        CAPTURE(b_columns);
+        CAPTURE(m);
+        RandomProduct product(random, heads, m, n, k, b_columns);
+        product.Check(precision, product.Solve(SessionOf(precision)));
+      }
+}
+
+TEST_CASE("OpenCL matrix units: products with weights of 16 bits") {
+  Random random(23);
+  RandomProduct product(random, 1, 40, 30, 50, /*b_columns=*/true, DType::kBF16);
+  product.Check(Precision::kBf16, product.Solve(SessionOf(Precision::kBf16)));
+}
+
+TEST_CASE("OpenCL matrix units: infinite, large and missing numbers are as in fp32") {
+  Random random(24);
+  for (const Precision precision : kPrecisions) {
+    CAPTURE(static_cast<int>(precision));
+    RandomProduct product(random, 2, 17, 9, 3, /*b_columns=*/true);
+    product.a()[0] = INFINITY;
+    product.a()[1 * 4] = 3.4e38f;  // rounds to infinity
+    product.a()[2 * 4] = NAN;
+    product.a()[3 * 4] = 1e5f;  // is more than fp16 has
+    for (Index j = 0; j < 9; ++j) product.b(0, 0, j) = j % 2 == 0 ? 0.5f : -0.25f;
+    product.b(1, 2, 5) = -INFINITY;
+    product.Check(precision, product.Solve(SessionOf(precision)));
+  }
+}
+
+TEST_CASE("OpenCL matrix units: linear layers and fused attention round only where they were asked to") {
+  Random random(25);
+  RandomProblem r = PlainProblem(random, {1, 1, 2, 20, 30, 24, 24});
+  const Tensor x = random.NormalTensor({20, 24}), w = random.NormalTensor({30, 24});
+  Tensor expected({20, 30});
+  ReferenceBackend().Linear(x.view<2>(), *ReferenceBackend().PackLinear(w.view<2>(), {}), expected.view<2>());
+  const auto furthest = [](std::span<const float> got, std::span<const float> right) {
+    double worst = 0.0;
+    for (std::size_t i = 0; i < got.size(); ++i)
+      worst = std::max(worst, std::abs(static_cast<double>(got[i]) - static_cast<double>(right[i])));
+    return worst;
+  };
+  const AllResults attended = PlainAttention(r.problem);
+  const auto check = [&](Precision precision, double least, double most) {
+    CAPTURE(static_cast<int>(precision));
+    const auto backend = opencl::MakeBackend(Wanting(precision));
+    Tensor y({20, 30});
+    backend->Linear(x.view<2>(), *backend->PackLinear(w.view<2>(), {}), y.view<2>());
+    const AllResults alone(r.problem), all(r.problem);
+    AttentionResults only;
+    only.output = alone.output.view<4>();
+    backend->Attention(r.problem, only);
+    for (const double error :
+         {furthest(y.values(), expected.values()), furthest(alone.output.values(), attended.output.values())}) {
+      CHECK(error >= least);
+      CHECK(error <= most);
+    }
+    backend->Attention(r.problem, all.views());  // maps are never rounded
+    CheckResults(r, all, attended);
+  };
+  check(Precision::kTf32x3, 0.0, 1e-5);
+  check(Precision::kBf16, 1e-4, 0.2);
+}
+
+/// The output and ln Σ exp of a problem whose inputs have been rounded, against those in fp64.
+void CheckFused(const Backend& backend, Precision precision, RandomProblem& r) {
+  for (Tensor* tensor : {&r.q, &r.k, &r.v}) Round(tensor->values(), precision);
+  const AllResults got(r.problem), expected = PlainAttention(r.problem);
+  AttentionResults only;
+  only.output = got.output.view<4>();
+  only.lse = got.lse.view<3>();
+  backend.Attention(r.problem, only);
+  const Tolerances tolerances(r, expected);
+  // Weights are rounded too.
+  const double rounding = precision == Precision::kTf32x3 ? 0.0 : 2 * Unit(precision) * MaxNorm(r.v.values());
+  double factor = 1.0;
+  if (r.problem.head_mask) factor = std::max(factor, MaxNorm(r.head_mask.values()));
+  CheckClose("output", got.output.values(), expected.output.values(), tolerances.output + rounding * factor);
+  CheckClose("lse", got.lse.values(), expected.lse.values(), tolerances.lse);
+}
+
+TEST_CASE("OpenCL matrix units: fused attention of random problems") {
+  for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
+    const auto backend = opencl::MakeBackend(Wanting(precision));
+    Random random(26);
+    for (int round = 0; round < 60; ++round) {
+      CAPTURE(static_cast<int>(precision));
+      CAPTURE(round);
+      ProblemSizes sizes = DrawSizes(random);
+      sizes.value_width = std::min<Index>(sizes.value_width, 32);  // one program
+      RandomProblem r = DrawProblem(random, sizes);
+      if (r.problem.mask.appended_keys > 0) continue;
+      r.problem.normalizer.kind = NormalizerKind::kSoftmax;
+      r.problem.dropout_p = 0.0;
+      r.problem.fully_masked = FullyMasked::kZero;
+      r.problem.masked_nan = MaskedNan::kBlocked;
+      CheckFused(*backend, precision, r);
+    }
+  }
+}
+
+TEST_CASE("OpenCL matrix units: fused attention over tiles of keys and every width") {
+  enum Kind { kPlain, kCausal, kWindow, kBiased };
+  for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
+    const auto backend = opencl::MakeBackend(Wanting(precision));
+    Random random(27);
+    for (const Index width : {20, 50, 100})
+      for (const Kind kind : {kPlain, kCausal, kWindow, kBiased}) {
+        if (kind == kBiased && (width != 50 || precision != Precision::kTf32x3)) continue;
+        CAPTURE(static_cast<int>(precision));
+        CAPTURE(width);
+        CAPTURE(static_cast<int>(kind));
+        RandomProblem r = PlainProblem(random, {1, 1, 2, 150, 170, width, width + 3});
+        Mask& mask = r.problem.mask;
+        mask.causal = kind == kCausal || kind == kBiased;
+        r.problem.query_offset = kind == kCausal ? 20 : 0;
+        if (kind == kWindow) mask.window_left = 40, mask.window_right = 9;
+        if (kind == kBiased) {
+          r.problem.softcap = 3.0f;
+          r.additive = random.NormalTensor({1, 1, 150, 170});
+          mask.additive = r.additive.view<4>();
+          mask.additive.strides[1] = 0;
+          mask.additive.shape[1] = 2;
+        }
+        CheckFused(*backend, precision, r);
+      }
+  }
+}
+
+TEST_CASE("OpenCL matrix units: attention that is infinite, or too large for 16 bits, is as in fp32") {
+  Random random(28);
+  for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
+    const auto backend = opencl::MakeBackend(Wanting(precision));
+    for (const float extreme : {1e5f, -INFINITY}) {
+      CAPTURE(static_cast<int>(precision));
+      CAPTURE(extreme);
+      RandomProblem r = PlainProblem(random, {1, 1, 1, 5, 7, 4, 4});
+      for (float& x : r.q.values()) x = std::abs(x);
+      r.problem.mask.causal = true;  // so that a row sees nothing else
+      r.k.values()[0] = extreme;
+      if (extreme > 0.0f) r.v.values()[3] = 3e5f;
+      const AllResults got(r.problem), expected(r.problem);
+      const auto solve = [&](const Backend& on, const AllResults& all) {
+        AttentionResults only;
+        only.output = all.output.view<4>();
+        only.lse = all.lse.view<3>();
+        on.Attention(r.problem, only);
+      };
+      solve(*backend, got);
+      solve(ReferenceBackend(), expected);
+      const double tolerance = 256 * kEpsilon;
+      CheckClose("output", got.output.values(), expected.output.values(),
+                 tolerance * MaxNorm(expected.output.values()));
+      CheckClose("lse", got.lse.values(), expected.lse.values(), tolerance * (1 + MaxNorm(expected.lse.values())));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace headlens::testing
