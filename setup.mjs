@@ -283,7 +283,7 @@ function countCases(output) {
 
 /** ctest in one preset: doctest's cases, and each of the other tests, count. */
 async function ctest(preset) {
-  const { code, output } = await run(`${preset}-ctest`, "ctest", ["--preset", preset], { check: false });
+  const { code, output } = await run(`${preset}-ctest`, "ctest", ["--preset", preset, "--parallel", String(os.availableParallelism())], { check: false });
   const all = read("build", preset, "Testing/Temporary/LastTest.log");  // what passed is not in ctest's own output
   const total = countCases(all);
   total.passed += [...output.matchAll(/Test +#\d+: (?!core[ .]).* Passed/g)].length;

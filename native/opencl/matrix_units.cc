@@ -44,22 +44,22 @@ bool Fits(const Session& session, Index pairs, Index warps, Index lefts, Index r
 }
 
 /// What a work-group computes of a product, and the warps that share it.
-struct Tile {
+struct WarpTile {
   Index m, n, warps_m, warps_n;
 
   Index warps() const { return warps_m * warps_n; }
 };
 
-constexpr Tile kTiles[] = {{128, 128, 2, 4}, {64, 64, 2, 2}};
+constexpr WarpTile kWarpTiles[] = {{128, 128, 2, 4}, {64, 64, 2, 2}};
 
-bool Suits(const Tile& tile, const Session& session, const Product& product) {
+bool Suits(const WarpTile& tile, const Session& session, const Product& product) {
   const Layout layout(session.precision());
   const Index pairs = layout.step(), row = pairs + layout.pad_depth();
   const Index b_pairs = product.b_columns ? tile.n * row : pairs * (tile.n + layout.pad_row());
   if (!Fits(session, 2 * (tile.m * row + b_pairs), tile.warps(), tile.m / tile.warps_m / 16, tile.n / tile.warps_n / 8))
     return false;
   const Index tiles = (product.m + tile.m - 1) / tile.m * ((product.n + tile.n - 1) / tile.n) * product.head_count;
-  return tile.m == std::end(kTiles)[-1].m || tiles >= static_cast<Index>(session.device().compute_units);
+  return tile.m == std::end(kWarpTiles)[-1].m || tiles >= static_cast<Index>(session.device().compute_units);
 }
 
 /// Each warp of `warps` computes 16 · `lefts` rows, `keys` keys at a time.
@@ -137,9 +137,9 @@ bool MultiplyOnMatrixUnits(Session& session, const Product& p) {
   constexpr Index kLeastRows = 16;
   if (p.m < kLeastRows || (session.precision() != Precision::kTf32x3 && !p.rounds)) return false;
   if (!session.has_matrix_units()) return false;
-  const Tile* tile = std::find_if(std::begin(kTiles), std::end(kTiles),
-                                  [&](const Tile& candidate) { return Suits(candidate, session, p); });
-  if (tile == std::end(kTiles)) return false;
+  const WarpTile* tile = std::find_if(std::begin(kWarpTiles), std::end(kWarpTiles),
+                                      [&](const WarpTile& candidate) { return Suits(candidate, session, p); });
+  if (tile == std::end(kWarpTiles)) return false;
   const std::string options = MmaOptions(session) + Define("TILE_M", tile->m) + Define("TILE_N", tile->n) +
                               Define("WARPS_M", tile->warps_m) + Define("WARPS_N", tile->warps_n) +
                               ElementOptions(p.b_type) + (p.b_columns ? "-D B_COLUMNS " : "") +
