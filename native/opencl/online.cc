@@ -31,13 +31,19 @@ std::string Define(const char* name, Index value) {
   return std::string("-D ") + name + "=" + std::to_string(value) + " ";
 }
 
-/// Whether a tile was made for this kind of device, and for so few rows or for many: the former counts more.
-int Fitness(const Session& session, const OnlineTile& tile, Index rows) {
-  constexpr Index kFewRows = 16;
-  const bool is_gpu = session.device().type == "GPU", for_gpu = tile.items_x * tile.items_y > 1;
-  const bool for_few = tile.rows <= kFewRows && tile.rows >= rows, for_many = tile.rows > kFewRows;
-  return 2 * (is_gpu == for_gpu) + (rows <= kFewRows ? for_few : for_many);
-}
+/// Groups with so many rows and fewer have few.
+constexpr Index kFewRows = 16;
+
+/// Indices of tiles. NVIDIA has registers for 32 sums of an item; AMD's groups of 64 want more room in local memory;
+/// Intel has fewer registers, Apple 32 KiB of local memory, phones little of either.
+constexpr std::size_t kPresets[][kFamilies] = {
+    // NVIDIA, AMD, Intel, Apple, mobile, CPU, others
+    {0, 0, 0, 0, 7, 8, 0},   // few rows
+    {3, 4, 6, 5, 7, 11, 5},  // many
+};
+static_assert(std::all_of(std::begin(kPresets), std::end(kPresets), [](const auto& presets) {
+  return std::all_of(std::begin(presets), std::end(presets), [](std::size_t i) { return i < std::size(kTiles); });
+}));
 
 }  // namespace
 
@@ -66,12 +72,25 @@ std::optional<Index> OnlineWidth(Index width) {
   return built == std::end(kWidths) ? std::nullopt : std::optional(*built);
 }
 
+std::size_t OnlinePreset(Family family, bool few) { return kPresets[few ? 0 : 1][static_cast<std::size_t>(family)]; }
+
+std::string NameOf(const OnlineTile& t) {
+  return "rows " + std::to_string(t.rows) + " keys " + std::to_string(t.keys) + " items " + std::to_string(t.items_x) +
+         "x" + std::to_string(t.items_y) + " depth " + std::to_string(t.depth_slice) + (t.quads ? " quads" : "");
+}
+
 std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
-  std::optional<OnlineTile> best;
-  for (const OnlineTile& tile : kTiles)
-    if (tile.Suits(session, width) && (!best || Fitness(session, tile, rows) > Fitness(session, *best, rows)))
-      best = tile;
-  return best;
+  const bool few = rows <= kFewRows;
+  const std::size_t first = Choose(session, OnlineTunables()[few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2]);
+  // The tiles that follow one ask for less, those for few rows have more of them.
+  const auto find = [&](std::size_t begin, Index least_rows) -> std::optional<OnlineTile> {
+    for (std::size_t i = begin; i < std::size(kTiles); ++i)
+      if (kTiles[i].rows >= least_rows && kTiles[i].Suits(session, width)) return kTiles[i];
+    return std::nullopt;
+  };
+  if (const auto tile = find(first, few ? rows : 0)) return tile;
+  if (const auto tile = find(first, 0)) return tile;
+  return find(0, 0);
 }
 
 Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, Index keys) {

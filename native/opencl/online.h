@@ -9,6 +9,7 @@
 
 #include "opencl/matrix.h"
 #include "opencl/session.h"
+#include "opencl/tuning.h"
 
 namespace headlens::opencl {
 
@@ -26,8 +27,24 @@ struct OnlineTile {
   bool Suits(const Session& session, Index width) const;
 };
 
-/// Those worth trying, for a tuner.
+/// Those that compete.
 std::span<const OnlineTile> OnlineTiles();
+std::string NameOf(const OnlineTile& tile);
+
+/// What tiles compete for: `few` rows or many, of heads and values of at most that width.
+struct OnlineWork {
+  const char* name;
+  Index width;
+  bool few;
+};
+inline constexpr OnlineWork kOnlineWorks[] = {
+    {"attention.few", 64, true}, {"attention.many-64", 64, false}, {"attention.many-128", 128, false}};
+
+/// The tile that devices of a family are likely to be fastest with: its index.
+std::size_t OnlinePreset(Family family, bool few);
+
+/// A Tunable for each work.
+std::span<const Tunable> OnlineTunables();
 
 /// The width that the kernel is built for where heads and values need at least `width`; nothing for more than it has.
 std::optional<Index> OnlineWidth(Index width);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "opencl/matrix.h"
+#include "opencl/online.h"
 #include "opencl/program_cache.h"
 #include "opencl/session.h"
 
@@ -62,6 +63,7 @@ double Try(Session& session, const Trial& trial, std::size_t candidate, double b
 std::vector<const Tunable*> Tunables() {
   std::vector<const Tunable*> all;
   for (const Tunable& tunable : ProductTunables()) all.push_back(&tunable);
+  for (const Tunable& tunable : OnlineTunables()) all.push_back(&tunable);
   return all;
 }
 

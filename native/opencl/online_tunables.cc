@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Which tiles compete for attention without cells in memory, and over which problems.
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <memory>
+
+#include "opencl/attention.h"
+#include "opencl/online.h"
+
+namespace headlens::opencl {
+namespace {
+
+/// Causal attention of many rows, or of a single one, on tensors that live on the device.
+class AttentionTrial {
+ public:
+  AttentionTrial(Session& session, const OnlineWork& work, Index heads, Index queries, Index keys)
+      : session_(session), width_(work.width), queries_(queries), keys_(keys) {
+    const Index rows[] = {queries, keys, keys, queries};
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      tensors_[i] = Tensor({1, heads, rows[i], width_});
+      for (Index j = 0; j < tensors_[i].size(); ++j)
+        tensors_[i].data()[j] = std::sin(static_cast<float>(j * static_cast<Index>(i + 3) % 8191));
+      session.residents().Add(tensors_[i].data(), tensors_[i].size(), session.Allocate<float>(tensors_[i].size()));
+      session.Send(tensors_[i].data());
+    }
+    problem_.q = tensors_[0].view<4>();
+    problem_.k = tensors_[1].view<4>();
+    problem_.v = tensors_[2].view<4>();
+    problem_.scale = DefaultScale(width_);
+    problem_.mask.causal = queries > 1;
+    results_.output = tensors_[3].view<4>();
+  }
+  ~AttentionTrial() {
+    for (const Tensor& tensor : tensors_) session_.residents().Remove(tensor.data());
+  }
+  AttentionTrial(const AttentionTrial&) = delete;
+  AttentionTrial& operator=(const AttentionTrial&) = delete;
+
+  double operations() const {
+    const double cells = static_cast<double>(tensors_[0].shape()[1] * queries_ * keys_);
+    return (queries_ > 1 ? 2.0 : 4.0) * cells * static_cast<double>(width_);
+  }
+
+  void Launch(const OnlineTile& tile) const { RunAttention(session_, problem_, results_, tile); }
+
+  /// Looks at the last row of the last head; then makes it wrong, so that the next launch cannot live on it.
+  bool IsRight() const {
+    const Tensor& output = tensors_[3];
+    session_.Fetch(output.data());
+    const std::vector<double> expected = LastRow();
+    float* const row = output.data() + output.size() - width_;
+    bool right = true;
+    for (Index i = 0; i < width_; ++i) {
+      right = right && std::abs(static_cast<double>(row[i]) - expected[static_cast<std::size_t>(i)]) <= 1e-4;
+      row[i] = std::nanf("");
+    }
+    session_.Send(output.data());
+    return right;
+  }
+
+ private:
+  std::vector<double> LastRow() const {
+    const auto end = [this](std::size_t i, Index rows) {
+      return tensors_[i].data() + tensors_[i].size() - rows * width_;
+    };
+    const float *q = end(0, 1), *k = end(1, keys_), *v = end(2, keys_);
+    std::vector<double> row(static_cast<std::size_t>(width_), 0.0);
+    double total = 0.0;
+    for (Index s = 0; s < keys_; ++s, k += width_, v += width_) {
+      double score = 0.0;
+      for (Index i = 0; i < width_; ++i) score += double{q[i]} * double{k[i]};
+      const double weight = std::exp(score * double{problem_.scale});
+      total += weight;
+      for (Index i = 0; i < width_; ++i) row[static_cast<std::size_t>(i)] += weight * double{v[i]};
+    }
+    for (double& value : row) value /= total;
+    return row;
+  }
+
+  Session& session_;
+  Index width_, queries_, keys_;
+  std::array<Tensor, 4> tensors_;  // q, k, v and output
+  AttentionProblem problem_;
+  AttentionResults results_;
+};
+
+Trial TrialOf(Session& session, const OnlineWork& work) {
+  const bool is_cpu = session.device().type == "CPU";
+  const Index queries = work.few ? 1 : is_cpu ? 128 : 2048, keys = work.few ? 4096 : queries;
+  const Index heads = work.few ? 2 * static_cast<Index>(session.device().compute_units) : is_cpu ? 2 : 32;
+  const auto trial = std::make_shared<const AttentionTrial>(session, work, heads, queries, keys);
+  return {.operations = trial->operations(),
+          .launch = [trial](std::size_t i) { trial->Launch(OnlineTiles()[i]); },
+          .is_right = [trial] { return trial->IsRight(); }};
+}
+
+/// Whether a tile is worth a trial: those of one work-item were made for CPUs, all others for what is no CPU.
+bool IsWorthIt(const Session& session, const OnlineWork& work, const OnlineTile& tile) {
+  constexpr Index kMostOfFew = 16;
+  const bool for_cpu = tile.items_x * tile.items_y == 1, is_cpu = session.device().type == "CPU";
+  return for_cpu == is_cpu && (!work.few || tile.rows <= kMostOfFew) && tile.Suits(session, work.width);
+}
+
+std::vector<Tunable> AllOfAttention() {
+  std::vector<Tunable> all;
+  for (const OnlineWork& work : kOnlineWorks) {
+    Tunable tunable{
+        .name = work.name,
+        .candidates = {},
+        .fits = [work](const Session& session, std::size_t i) { return IsWorthIt(session, work, OnlineTiles()[i]); },
+        .preset = [work](Family family) { return OnlinePreset(family, work.few); },
+        .trial = [work](Session& session) { return TrialOf(session, work); }};
+    for (const OnlineTile& tile : OnlineTiles()) tunable.candidates.push_back(NameOf(tile));
+    all.push_back(std::move(tunable));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const Tunable> OnlineTunables() {
+  static const std::vector<Tunable> all = AllOfAttention();
+  return all;
+}
+
+}  // namespace headlens::opencl
