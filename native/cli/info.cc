@@ -52,8 +52,7 @@ void PrintOpenCl() {
               << " compute units, memory " << Mebibytes(device.global_memory) << ", local memory "
               << device.local_memory / 1024 << " KiB, largest buffer " << Mebibytes(device.largest_allocation)
               << ", work-groups of " << device.work_group_size
-              << (opencl::IsTuned(device) ? ", tuned" : ", not tuned (headlens bench --tune)")
-              << "\n    extensions:";
+              << (opencl::IsTuned(device) ? ", tuned" : ", not tuned (headlens bench --tune)") << "\n    extensions:";
     for (const std::string& extension : device.extensions) std::cout << " " << extension;
     std::cout << "\n";
   }

@@ -69,7 +69,9 @@ test("on a device: what moves is counted apart, and the limits are its own", () 
   const args = ["bench", "--backend", "opencl", "--json", "--seconds", "0.001", "--repetitions", "1"];
   const { context, benchmarks: rows } = JSON.parse(succeeds([...args, "--filter", "^tutorial/maps|^decode$"])) as {
     context: { multiply_add_limit_gflops: string; copy_limit_gbps: string };
-    benchmarks: { name: string; transfer_bytes: number; transfer_us: number; limit_percent: number; copy_limit_percent?: number }[];
+    benchmarks: {
+      name: string; transfer_bytes: number; transfer_us: number; limit_percent: number; copy_limit_percent?: number;
+    }[];
   };
   expect(rows.map(({ name }) => name)).toEqual(["tutorial/maps/opencl/manual_time", "decode/opencl/manual_time"]);
   expect(Number(context.multiply_add_limit_gflops)).toBeGreaterThan(0);
