@@ -156,10 +156,10 @@ def line_of(result, limits):
     seconds = statistics.median(result["seconds"])
     value, unit = rate(result, seconds)
     limit = limits["copy_limit_gbps"] if result["bytes"] else limits["multiply_add_limit_gflops"] / 1e3
-    cells = [result["row"], result["precision"], f"{seconds * 1e3:.3f}", f"{value:.1f} {unit}", f"{100 * value / limit:.0f} %"]
+    cells = [result["row"], result["precision"], f"{seconds * 1e3:.3f}", f"{value:.3g} {unit}", f"{100 * value / limit:.0f} %"]
     if result["peer"]:
         theirs = statistics.median(result["peer_seconds"])
-        cells += [result["peer"], f"{rate(result, theirs)[0]:.1f}", f"{theirs / seconds:.2f}"]
+        cells += [result["peer"], f"{rate(result, theirs)[0]:.3g}", f"{theirs / seconds:.2f}"]
     else:
         cells += ["", "", ""]
     return "| " + " | ".join(cells) + " |"
@@ -169,7 +169,9 @@ def device_line(options):
     devices = json.loads(subprocess.check_output([PROGRAM, "info", "--json"]))["opencl"]["devices"]
     if not devices:
         sys.exit("there is no OpenCL device on this machine")
-    device = devices[int(options.device)] if (options.device or "0").isdigit() else devices[0]
+    chosen = options.device or "0"
+    device = (devices[int(chosen)] if chosen.isdigit() else
+              next(device for device in devices if chosen.lower() in device["name"].lower()))
     return f"{device['name']}, {device['version']}, driver {device['driver']}"
 
 
@@ -179,7 +181,7 @@ def write(options, results, limits):
         "# Figures of the OpenCL backend", "",
         f"{device_line(options)}; {datetime.date.today()}; `{command}`"
         + (f"; PyTorch {torch.__version__}" if HAS_PEER else "; no peer: PyTorch or CUDA is missing") + ".", "",
-        f"Measured limits of the device: {limits['multiply_add_limit_gflops'] / 1e3:.1f} TFLOP/s of fp32 multiply-adds, "
+        f"Measured limits of the device: {limits['multiply_add_limit_gflops'] / 1e3:.3g} TFLOP/s of fp32 multiply-adds, "
         f"{limits['copy_limit_gbps']:.0f} GB/s of copying, read and written both counted. Medians of "
         f"{options.rounds} rounds in turns with the peer in the same precision; transfers left out. Matrix units do more "
         "than the first limit: their rows can pass 100 %.", "",

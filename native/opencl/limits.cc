@@ -13,6 +13,8 @@ namespace {
 constexpr int kRuns = 5;
 constexpr double kSeconds = 0.02;  // of a run: long against its launch
 
+std::string Width(cl_int width) { return "-D WIDTH=" + std::to_string(width); }
+
 /// The least time of several launches.
 template <class F>
 double Least(Session& session, const F& launch) {
@@ -27,15 +29,15 @@ double Least(Session& session, const F& launch) {
   return least;
 }
 
-double MultiplyAdds(Session& session) {
+double MultiplyAdds(Session& session, cl_int width) {
   const Index local = session.group_items(), items = local * static_cast<Index>(session.device().compute_units) * 16;
   const std::vector<float> ones(static_cast<std::size_t>(local), 1.0f);
   const cl::Buffer numbers = session.Upload(std::span<const float>(ones));
   for (cl_int steps = 256;; steps *= 4) {
     const double seconds = Least(session, [&] {
-      session.Launch(kLimitsSource, "", "MultiplyAdds", {{items, 1, 1}, {local, 1, 1}}, numbers, steps);
+      session.Launch(kLimitsSource, Width(width), "MultiplyAdds", {{items, 1, 1}, {local, 1, 1}}, numbers, steps);
     });
-    if (seconds >= kSeconds || steps >= (1 << 24)) return 64.0 * static_cast<double>(steps * items) / seconds;
+    if (seconds >= kSeconds || steps >= (1 << 24)) return 16.0 * static_cast<double>(width * steps * items) / seconds;
   }
 }
 
@@ -45,7 +47,7 @@ double Copy(Session& session) {
   const cl::Buffer from = session.Allocate<cl_float4>(vectors), to = session.Allocate<cl_float4>(vectors);
   const Index items = std::min(vectors, local * static_cast<Index>(session.device().compute_units) * 32);
   const double seconds = Least(session, [&] {
-    session.Launch(kLimitsSource, "", "CopyAll", {{items, 1, 1}, {local, 1, 1}}, from, to, cl_long{vectors});
+    session.Launch(kLimitsSource, Width(4), "CopyAll", {{items, 1, 1}, {local, 1, 1}}, from, to, cl_long{vectors});
   });
   return 2.0 * 16.0 * static_cast<double>(vectors) / seconds;
 }
@@ -55,7 +57,7 @@ double Copy(Session& session) {
 Limits MeasureLimits(const std::string& selector) {
   return Explaining([&] {
     Session session({.device = selector});
-    return Limits{MultiplyAdds(session), Copy(session)};
+    return Limits{std::max(MultiplyAdds(session, 4), MultiplyAdds(session, 16)), Copy(session)};
   });
 }
 

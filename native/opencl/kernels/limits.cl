@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device can do at most: multiply-adds on registers alone, and copying.
+// What a device can do at most: multiply-adds on registers alone, and copying. Build option: WIDTH of the vectors, 4 as
+// GPUs have room for, or 16 as CPUs compute with.
 
 #define SUMS 8
+#define JOIN(a, b) a##b
+#define VECTOR(width) JOIN(float, width)
+typedef VECTOR(WIDTH) Vector;
 
-// 8 · SUMS · steps floating-point operations in each work-item. The sums start from different numbers, or the compiler
-// would find them equal and compute fewer.
+// 2 · WIDTH · SUMS · steps floating-point operations in each work-item. The sums start from different numbers, or the
+// compiler would find them equal and compute fewer.
 __kernel void MultiplyAdds(__global float* numbers, const int steps) {
-  const float4 factor = (float4)(0.5f), term = (float4)(0.25f);
-  float4 sums[SUMS];
-  for (int j = 0; j < SUMS; ++j) sums[j] = (float4)(numbers[get_local_id(0)]) + (float)j;
+  const Vector factor = (Vector)(0.5f), term = (Vector)(0.25f);
+  Vector sums[SUMS];
+  for (int j = 0; j < SUMS; ++j) sums[j] = (Vector)(numbers[get_local_id(0)]) + (float)j;
   for (int i = 0; i < steps; ++i)
     for (int j = 0; j < SUMS; ++j) sums[j] = sums[j] * factor + term;
-  float4 all = sums[0];
+  Vector all = sums[0];
   for (int j = 1; j < SUMS; ++j) all += sums[j];
-  if (all.x + all.y + all.z + all.w == 123.0f) numbers[get_local_id(0)] = all.x;
+  float total = 0.0f;
+  for (int j = 0; j < WIDTH; ++j) total += ((const float*)&all)[j];
+  if (total == 123.0f) numbers[get_local_id(0)] = total;
 }
 
 __kernel void CopyAll(__global const float4* from, __global float4* to, const long count) {
