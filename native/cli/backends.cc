@@ -52,8 +52,9 @@ void AddBackendOptions(CLI::App& command, BackendOptions& options) {
   std::vector<std::string> precisions;
   for (const auto& [name, precision] : kPrecisions) precisions.emplace_back(name);
   command
-      .add_option("--precision", options.precision,
-                  "Numbers that the opencl backend's attention reads where it keeps no weights; sums are fp32")
+      .add_option(
+          "--precision", options.precision,
+          "What the opencl backend's layers, and attention that keeps no weights, may compute with; sums are fp32")
       ->check(CLI::IsMember(precisions))
       ->type_name("NAME");
 #endif

@@ -365,7 +365,7 @@ class AttentionRun {
     const auto scratch = [&](Index width) {
       return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : cl::Buffer();
     };
-    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles)));
+    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_)));
     const cl::Buffer sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
@@ -385,7 +385,7 @@ class AttentionRun {
     const auto heads = static_cast<Index>(heads_.size());
     const Index tiles = (rows.count + units_->tile_rows - 1) / units_->tile_rows;
     const Operand q = Queries(rows);
-    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(UnitRanges(rows, tiles)));
+    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, units_->tile_rows, 1)));
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
     LaunchOn(problem, rows, kOnlineMmaSource, units_->options, "AttendOnlineMma",
@@ -402,8 +402,8 @@ class AttentionRun {
   }
 
   /// [B, tiles, 4]: the keys that some row of each tile may look at, and those that all of its rows look at and whose
-  /// scores need no more than their scale.
-  std::vector<cl_long> Ranges(const Rows& rows, Index tiles) const {
+  /// scores need no more than their scale. A tile's rows are `members` for each query.
+  std::vector<cl_long> Ranges(const Rows& rows, Index tiles, Index tile_rows, Index members) const {
     const bool plain = !masks_.has_marks() && biases_.empty() && !p_.mask.additive && p_.softcap <= 0.0f;
     std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 4));
     Index last = -1;
@@ -411,8 +411,8 @@ class AttentionRun {
       if (head.b == last) continue;
       last = head.b;
       for (Index tile = 0; tile < tiles; ++tile) {
-        const Index first = tile * online_->tile.rows / group_heads_;
-        const Index end = std::min(((tile + 1) * online_->tile.rows - 1) / group_heads_ + 1, rows.count);
+        const Index first = tile * tile_rows / members;
+        const Index end = std::min(((tile + 1) * tile_rows - 1) / members + 1, rows.count);
         KeyRange any, all{0, plain ? keys_ : 0};
         for (Index t = first; t < end; ++t) {
           const KeyRange range = masks_.Range(head.b, rows.first + t);
@@ -421,23 +421,6 @@ class AttentionRun {
         }
         const cl_long quad[] = {any.begin, any.end, all.begin, all.end};
         std::copy_n(quad, 4, ranges.data() + (head.b * tiles + tile) * 4);
-      }
-    }
-    return ranges;
-  }
-
-  /// [B, tiles, 2]: the keys that some row of each tile of queries may look at.
-  std::vector<cl_long> UnitRanges(const Rows& rows, Index tiles) const {
-    std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 2));
-    Index last = -1;
-    for (const Head& head : heads_) {
-      if (head.b == last) continue;
-      last = head.b;
-      for (Index t = 0; t < rows.count; ++t) {
-        cl_long* range = ranges.data() + (head.b * tiles + t / units_->tile_rows) * 2;
-        const KeyRange all = simd::Union({range[0], range[1]}, masks_.Range(head.b, rows.first + t));
-        range[0] = all.begin;
-        range[1] = all.end;
       }
     }
     return ranges;

@@ -13,10 +13,6 @@ constexpr Index kVector = 4;
 
 constexpr char kTileKernel[] = "Multiply", kLanesKernel[] = "MultiplyFew";
 
-std::string Define(const char* name, Index value) {
-  return std::string("-D ") + name + "=" + std::to_string(value) + " ";
-}
-
 bool IsAligned(const Place& p) { return (p.base | p.batch | p.group | p.member | p.row) % kVector == 0; }
 
 std::string ReadingOptions(const Product& p, bool aligned) {
@@ -26,9 +22,7 @@ std::string ReadingOptions(const Product& p, bool aligned) {
 /// NVIDIA's compiler would give the items of the largest tiles some registers more, and then a compute unit has room
 /// for one work-group instead of two.
 std::string RegisterOption(const Session& session, const Tile& t) {
-  const auto& extensions = session.device().extensions;
-  const bool can = std::find(extensions.begin(), extensions.end(), "cl_nv_compiler_options") != extensions.end();
-  return can && t.items() == 256 && t.work_m * t.work_n == 64 ? "-cl-nv-maxrregcount=128 " : "";
+  return t.items() == 256 && t.work_m * t.work_n == 64 ? MostRegisters(session, 128) : "";
 }
 
 std::string OptionsOf(const Session& session, const Product& p, const Tile& t) {
@@ -162,6 +156,16 @@ std::string ElementOptions(DType type) {
     default:
       return "-D ELEMENT=float -D VALUE(p,i)=(p)[i] -D VALUES(p)=(*(Floats4)(p)) ";
   }
+}
+
+std::string Define(const char* name, Index value) {
+  return std::string("-D ") + name + "=" + std::to_string(value) + " ";
+}
+
+std::string MostRegisters(const Session& session, Index count) {
+  const auto& extensions = session.device().extensions;
+  const bool can = std::find(extensions.begin(), extensions.end(), "cl_nv_compiler_options") != extensions.end();
+  return can ? "-cl-nv-maxrregcount=" + std::to_string(count) + " " : "";
 }
 
 Index GroupItems(const Session& session) {

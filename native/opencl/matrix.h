@@ -81,6 +81,12 @@ enum class ProductKind : std::size_t { kLarge, kMiddle, kSmall, kFewAlongDepth, 
 /// By ProductKind: which of the candidates.
 std::span<const Tunable> ProductTunables();
 
+/// The build option that defines a macro.
+std::string Define(const char* name, Index value);
+
+/// The build option that keeps a work-item to so many registers, where NVIDIA's compiler takes it; else none.
+std::string MostRegisters(const Session& session, Index count);
+
 /// Build options for weights of that type: ELEMENT, what they are in memory; VALUE(p, i), element i as a float; and
 /// VALUES(p), four from an aligned p on, for sources that include elements.cl.
 std::string ElementOptions(DType type);

@@ -22,10 +22,6 @@ struct Layout {
   Index right_words() const { return splits ? 4 : 2; }
 };
 
-std::string Define(const char* name, Index value) {
-  return std::string("-D ") + name + "=" + std::to_string(value) + " ";
-}
-
 /// Emulation is for small problems, which take less time than a compiler that optimises.
 std::string MmaOptions(const Session& session) {
   return Define("PRECISION", static_cast<Index>(session.precision())) +

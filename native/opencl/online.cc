@@ -27,10 +27,6 @@ constexpr OnlineTile kTiles[] = {
 
 bool Divides(Index a, Index b) { return b % a == 0; }
 
-std::string Define(const char* name, Index value) {
-  return std::string("-D ") + name + "=" + std::to_string(value) + " ";
-}
-
 /// Groups with so many rows and fewer have few.
 constexpr Index kFewRows = 16;
 
@@ -114,14 +110,11 @@ const char* ElementOption(Precision precision, bool aligned) {
 
 std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool aligned) {
   const auto& [tile, width] = shape;
-  const auto& extensions = session.device().extensions;
-  const bool has_limit = std::find(extensions.begin(), extensions.end(), "cl_nv_compiler_options") != extensions.end();
   // What masks need would take registers, and so a third of the warps, from tiles without any.
-  const std::string limit = has_limit ? "-cl-nv-maxrregcount=168 " : "";
-  return limit + ElementOption(session.precision(), aligned) + Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) +
-         Define("TILE_KEYS", tile.keys) + Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) +
-         Define("DEPTH_SLICE", tile.depth_slice) + Define("KEY_SLICE", tile.key_slice(width)) +
-         Define("QUADS", tile.quads);
+  return MostRegisters(session, 168) + ElementOption(session.precision(), aligned) + Define("WIDTH", width) +
+         Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) + Define("ITEMS_X", tile.items_x) +
+         Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
+         Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
 }
 
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,

@@ -9,6 +9,7 @@
 
 #include "opencl/attention.h"
 #include "opencl/opencl.h"
+#include "opencl_session.h"
 #include "random_problem.h"
 
 namespace headlens::testing {
@@ -16,12 +17,6 @@ namespace {
 
 using opencl::OnlineTile;
 using opencl::Precision;
-
-/// One for all tests: compiling takes long.
-opencl::Session& Opened() {
-  static opencl::Session session{opencl::Settings{}};
-  return session;
-}
 
 /// Some of the options that need no cells in memory.
 RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {

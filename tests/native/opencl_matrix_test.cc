@@ -15,7 +15,7 @@
 #include "environment.h"
 #include "opencl/matrix.h"
 #include "opencl/program_cache.h"
-#include "opencl/session.h"
+#include "opencl_session.h"
 #include "support.h"
 
 namespace headlens::testing {
@@ -23,11 +23,6 @@ namespace {
 
 using opencl::Place;
 using opencl::Product;
-
-opencl::Session& Opened() {
-  static opencl::Session session{opencl::Settings{}};
-  return session;
-}
 
 /// How operands are read. An aligned one has sizes and strides of four elements.
 struct Reading {

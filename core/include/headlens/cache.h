@@ -12,8 +12,8 @@ namespace headlens {
 class KvCache {
  public:
   /// `window` is how many of the latest tokens are kept for those to come (a rolling window; use Mask::window_left =
-  /// window − 1 with it); 0 keeps all. They are kept where `backend`, which must outlive the cache, computes. Throws
-  /// kValue when the window is negative.
+  /// window − 1 with it); 0 keeps all. They are kept where `backend`, which must outlive the cache, computes, and
+  /// with another than the default are for its attention alone. Throws kValue when the window is negative.
   explicit KvCache(Index window = 0, const Backend& backend = SimdBackend());
 
   /// Appends k [B, G, n, d] and v [B, G, n, dv], by copy; first drops what lies further back than `window` from the

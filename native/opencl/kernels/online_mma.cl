@@ -168,7 +168,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
   const long z = get_group_id(1), tiles = get_num_groups(0), tile = tiles - 1 - get_group_id(0);
   const long first = tile * TILE_ROWS + get_local_id(0) / WARP * WARP_ROWS + LaneRow();
   const Row head = RowAt(p, z, 0);
-  const long range = (head.b * tiles + tile) * 2, end = ranges[range + 1];
+  const long range = (head.b * tiles + tile) * 4, end = ranges[range + 1];
   const long k_begin = Begin(p->k, p->heads, z), v_begin = Begin(p->v, p->heads, z);
   const bool k_aligned = (k_begin | p->k.row) % 4 == 0, v_aligned = (v_begin | p->v.row) % 2 == 0;
   PAIR queries[LEFTS * WIDTH_STEPS][LEFT_PAIRS];
