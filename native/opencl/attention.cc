@@ -78,7 +78,7 @@ class AttentionRun {
 
   /// A tensor of cells with its strides by head, row and key; 0 where it is the same for all.
   struct Cells {
-    cl::Buffer buffer;
+    Memory buffer;
     std::array<Index, 3> strides{};
   };
 
@@ -100,8 +100,8 @@ class AttentionRun {
   }
 
   template <class T>
-  cl::Buffer UploadDense(const View<const T, 2>& view) {
-    return view ? session_.Upload(std::span<const T>(Dense(view))) : cl::Buffer();
+  Memory UploadDense(const View<const T, 2>& view) {
+    return view ? session_.Upload(std::span<const T>(Dense(view))) : Memory();
   }
 
   /// Tensors of a number for each query or key.
@@ -230,7 +230,7 @@ class AttentionRun {
   /// Whether the values of those `groups` are all finite.
   bool AllFinite(Index groups) {
     const cl_uint none = 0;
-    const cl::Buffer unusual = session_.Upload(std::span(&none, 1));
+    const Memory unusual = session_.Upload(std::span(&none, 1));
     const Index count = groups * keys_ * value_width_, items = GroupItems(session_);
     session_.Launch(kLayersSource, GroupOption(session_), "FindUnusual", {{count, 1, 1}, {items, 1, 1}}, v_.buffer,
                     v_.place, Heads{groups_launched_.first, groups_, 1}, cl_long{keys_}, cl_long{value_width_},
@@ -344,8 +344,7 @@ class AttentionRun {
   /// False if something is infinite or NaN: then the rows, and those after them, are still to be computed.
   bool RunOnline(const Rows& rows) {
     const Operand output = Output(rows);
-    const cl::Buffer lse =
-        r_.lse ? session_.Allocate<float>(static_cast<Index>(heads_.size()) * rows.count) : cl::Buffer();
+    const Memory lse = r_.lse ? session_.Allocate<float>(static_cast<Index>(heads_.size()) * rows.count) : Memory();
     units_ ? LaunchOnUnits(rows, output, lse) : LaunchOnline(rows, output, lse);
     cl_uint found = 0;
     session_.DownloadBytes(unusual_, 0, sizeof found, &found);
@@ -355,7 +354,7 @@ class AttentionRun {
     return true;
   }
 
-  void LaunchOnline(const Rows& rows, const Operand& output, const cl::Buffer& lse) {
+  void LaunchOnline(const Rows& rows, const Operand& output, const Memory& lse) {
     const auto heads = static_cast<Index>(heads_.size());
     const Index groups = heads / group_heads_, group_rows = rows.count * group_heads_;
     const OnlineTile& tile = online_->tile;
@@ -363,10 +362,10 @@ class AttentionRun {
     const Index parts = OnlineParts(session_, tile, groups * tiles, keys_);
     const Operand q = Stored(Queries(rows), groups_launched_, heads, rows.count, p_.q.shape[3]);
     const auto scratch = [&](Index width) {
-      return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : cl::Buffer();
+      return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : Memory();
     };
-    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_)));
-    const cl::Buffer sums = scratch(2), blends = scratch(value_width_);
+    const Memory ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_)));
+    const Memory sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
     const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
@@ -381,11 +380,11 @@ class AttentionRun {
                     unusual_);
   }
 
-  void LaunchOnUnits(const Rows& rows, const Operand& output, const cl::Buffer& lse) {
+  void LaunchOnUnits(const Rows& rows, const Operand& output, const Memory& lse) {
     const auto heads = static_cast<Index>(heads_.size());
     const Index tiles = (rows.count + units_->tile_rows - 1) / units_->tile_rows;
     const Operand q = Queries(rows);
-    const cl::Buffer ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, units_->tile_rows, 1)));
+    const Memory ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, units_->tile_rows, 1)));
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
     LaunchOn(problem, rows, kOnlineMmaSource, units_->options, "AttendOnlineMma",
@@ -440,8 +439,8 @@ class AttentionRun {
   void RunBlock(const Rows& rows) {
     const auto heads = static_cast<Index>(heads_.size());
     const Index items = GroupItems(session_), count = heads * rows.count * keys_;
-    const auto stage = [&](bool wanted) { return wanted ? session_.Allocate<float>(count) : cl::Buffer(); };
-    const cl::Buffer cells = stage(true);
+    const auto stage = [&](bool wanted) { return wanted ? session_.Allocate<float>(count) : Memory(); };
+    const Memory cells = stage(true);
     Multiply(session_, {.a = Queries(rows),
                         .b = k_,
                         .c = {cells, DensePlace(groups_launched_, rows.count, keys_)},
@@ -453,11 +452,11 @@ class AttentionRun {
                         .head_count = heads});
     Store(cells, rows, keys_, r_.scores);
     const bool drops = p_.dropout_p > 0.0 || p_.head_mask || !values_finite_;
-    const cl::Buffer scaled = stage(bool{r_.scaled_scores}), capped = stage(bool{r_.capped_scores}),
-                     biased = stage(bool{r_.biased_scores}), masked = stage(bool{r_.masked_scores}),
-                     dropout_mask = stage(bool{r_.dropout_mask}),
-                     dropped = stage(r_.dropped_weights || (value_width_ > 0 && drops));
-    const cl::Buffer lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : cl::Buffer();
+    const Memory scaled = stage(bool{r_.scaled_scores}), capped = stage(bool{r_.capped_scores}),
+                 biased = stage(bool{r_.biased_scores}), masked = stage(bool{r_.masked_scores}),
+                 dropout_mask = stage(bool{r_.dropout_mask}),
+                 dropped = stage(r_.dropped_weights || (value_width_ > 0 && drops));
+    const Memory lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : Memory();
     LaunchOn(Describe(rows), rows, kRowsSource, RowOptions(p_.normalizer.kind), "NormalizeRows",
              {{rows.count * items, heads, 1}, {items, 1, 1}}, cells, scaled, capped, biased, masked, dropout_mask,
              dropped, lse);
@@ -471,10 +470,10 @@ class AttentionRun {
     if (r_.dropped_weights && !values_finite_) ClearSigns(rows);
     if (r_.lse) StoreLse(lse, rows);
     if (r_.mean_weights) StoreMean(cells, rows);
-    if (value_width_ > 0) Blend(dropped() ? dropped : cells, rows);
+    if (value_width_ > 0) Blend(dropped ? dropped : cells, rows);
   }
 
-  void Blend(const cl::Buffer& weights, const Rows& rows) {
+  void Blend(const Memory& weights, const Rows& rows) {
     const auto heads = static_cast<Index>(heads_.size());
     const Operand output = Output(rows);
     if (values_finite_) {
@@ -497,7 +496,7 @@ class AttentionRun {
   }
 
   /// Rows [heads, rows, width] to where the caller wants them, if at all.
-  void Store(const cl::Buffer& from, const Rows& rows, Index width, const View<float, 4>& to) {
+  void Store(const Memory& from, const Rows& rows, Index width, const View<float, 4>& to) {
     if (!to) return;
     for (std::size_t z = 0; z < heads_.size(); ++z) {
       const Index first = static_cast<Index>(z) * rows.count;
@@ -510,7 +509,7 @@ class AttentionRun {
     }
   }
 
-  void StoreLse(const cl::Buffer& from, const Rows& rows) {
+  void StoreLse(const Memory& from, const Rows& rows) {
     std::vector<float> all(heads_.size() * static_cast<std::size_t>(rows.count));
     session_.Download(from, 0, 1, static_cast<Index>(all.size()), all.data(), 0);
     const float* next = all.data();
@@ -518,9 +517,9 @@ class AttentionRun {
       for (Index i = 0; i < rows.count; ++i) r_.lse(head.b, head.h, rows.first + i) = *next++;
   }
 
-  void StoreMean(const cl::Buffer& weights, const Rows& rows) {
+  void StoreMean(const Memory& weights, const Rows& rows) {
     const Index count = rows.count * keys_, items = GroupItems(session_);
-    const cl::Buffer mean = session_.Allocate<float>(count);
+    const Memory mean = session_.Allocate<float>(count);
     session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "AverageHeads", {{count, 1, 1}, {items, 1, 1}},
                     weights, static_cast<cl_long>(heads_.size()), cl_long{count}, mean);
     session_.Download(mean, 0, rows.count, keys_, r_.mean_weights.at(heads_[0].b, rows.first),
@@ -545,12 +544,12 @@ class AttentionRun {
   bool suits_online_, values_finite_ = true;
   std::optional<OnlineShape> online_;
   std::optional<FusedKernel> units_;  // in its place
-  cl::Buffer padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
+  Memory padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.
   std::vector<Head> heads_;
   Heads groups_launched_;
   Operand k_, v_, online_k_, online_v_;
-  cl::Buffer bias_table_, head_mask_, unusual_;
+  Memory bias_table_, head_mask_, unusual_;
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ class Device {
 struct DeviceLinear : LinearWeights {
   struct Piece {
     Index first, count;
-    cl::Buffer weights, bias;  // bias: null without one
+    Memory weights, bias;  // bias: null without one
   };
 
   DeviceLinear(std::shared_ptr<Device> device, const WeightMatrix& weight, std::span<const float> bias_values)
@@ -99,7 +99,7 @@ struct DeviceLinear : LinearWeights {
           std::span<const float>(bias_copy).subspan(bias_copy.empty() ? 0 : static_cast<std::size_t>(first),
                                                     bias_copy.empty() ? 0 : static_cast<std::size_t>(count));
       pieces.push_back({first, count, session.Upload(std::span<const std::byte>(rows)),
-                        bias_part.empty() ? cl::Buffer() : session.Upload(bias_part)});
+                        bias_part.empty() ? Memory() : session.Upload(bias_part)});
     }
   }
 
@@ -151,7 +151,7 @@ std::vector<float> DenseRows(const View<const float, 2>& x) {
 
 /// A matrix on the device: rows from element `first` on that are `stride` apart.
 struct DeviceRows {
-  cl::Buffer buffer;
+  Memory buffer;
   cl_long first, stride;
 
   Operand AsOperand() const { return {buffer, MatrixPlace(stride, first)}; }
@@ -369,7 +369,7 @@ class OpenCl final : public Backend {
     device_->Use([&](Session& session) {
       linear.CheckSession(session);
       InPieces(session, y.shape[0], y.shape[1], [&](Index first, Index count) {
-        const cl::Buffer ids =
+        const Memory ids =
             session.Upload(rows.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
         Write(session, Part(y, first, count), [&](const DeviceRows& to) {
           for (const DeviceLinear::Piece& piece : linear.pieces)
@@ -421,7 +421,7 @@ class OpenCl final : public Backend {
   static void FillWithBias(Session& session, std::span<const float> bias, const View<float, 2>& y) {
     std::vector<float> row(static_cast<std::size_t>(y.shape[1]), 0.0f);
     std::copy(bias.begin(), bias.end(), row.begin());
-    const cl::Buffer values = session.Upload(std::span<const float>(row));
+    const Memory values = session.Upload(std::span<const float>(row));
     Write(session, y, [&](const DeviceRows& to) {
       for (Index i = 0; i < y.shape[0]; ++i)
         session.CopyRows({values, 0}, y.shape[1], {to.buffer, to.first + i * to.stride}, to.stride, 1, y.shape[1]);
@@ -456,7 +456,7 @@ class OpenCl final : public Backend {
   static void RotateHost(Session& session, const View<float, 3>& x, const View<const float, 2>& cosine,
                          const View<const float, 2>& sine, RotaryPairs pairs) {
     std::vector<float> dense = DenseHeads(BatchOfOne<const float>(x));
-    const cl::Buffer buffer = session.Upload(std::span<const float>(dense));
+    const Memory buffer = session.Upload(std::span<const float>(dense));
     Rotate(session, {buffer, 0}, DenseView(x.data, x.shape), cosine, sine, pairs);
     const auto size = static_cast<Index>(dense.size());
     session.Download(buffer, 0, 1, size, dense.data(), size);

@@ -32,7 +32,7 @@ double Least(Session& session, const F& launch) {
 double MultiplyAdds(Session& session, cl_int width) {
   const Index local = session.group_items(), items = local * static_cast<Index>(session.device().compute_units) * 16;
   const std::vector<float> ones(static_cast<std::size_t>(local), 1.0f);
-  const cl::Buffer numbers = session.Upload(std::span<const float>(ones));
+  const Memory numbers = session.Upload(std::span<const float>(ones));
   for (cl_int steps = 256;; steps *= 4) {
     const double seconds = Least(session, [&] {
       session.Launch(kLimitsSource, Width(width), "MultiplyAdds", {{items, 1, 1}, {local, 1, 1}}, numbers, steps);
@@ -44,7 +44,7 @@ double MultiplyAdds(Session& session, cl_int width) {
 double Copy(Session& session) {
   constexpr Index kMost = Index{256} << 20;
   const Index local = session.group_items(), vectors = std::min(kMost, session.step_memory()) / 16;
-  const cl::Buffer from = session.Allocate<cl_float4>(vectors), to = session.Allocate<cl_float4>(vectors);
+  const Memory from = session.Allocate<cl_float4>(vectors), to = session.Allocate<cl_float4>(vectors);
   const Index items = std::min(vectors, local * static_cast<Index>(session.device().compute_units) * 32);
   const double seconds = Least(session, [&] {
     session.Launch(kLimitsSource, Width(4), "CopyAll", {{items, 1, 1}, {local, 1, 1}}, from, to, cl_long{vectors});

@@ -79,7 +79,7 @@ void InParts(Session& session, const Product& p, const Parts& parts, const F& la
   if (parts.count == 1) return launch(p.c, p.bias, Index{0});
   const Index size = p.head_count * p.m * p.n;
   const Operand sums{session.Allocate<float>(parts.count * size), DensePlace(p.heads, p.m, p.n)};
-  launch(sums, cl::Buffer(), size);
+  launch(sums, Memory(), size);
   session.Launch(kPartsSource, "", "AddParts", {{size, 1, 1}, {GroupItems(session), 1, 1}}, sums.buffer, p.c.buffer,
                  p.bias, p.c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{parts.count}, cl_long{size});
 }
@@ -114,7 +114,7 @@ void Multiply(Session& session, const Product& p, const Tile& t) {
   const Index groups_m = (p.m + t.m - 1) / t.m, groups_n = (p.n + t.n - 1) / t.n;
   const Parts parts = PartsOf(session, p, groups_m * groups_n * p.head_count, t.items(), t.depth);
   const Grid grid{{groups_n * items_n, groups_m * items_m, p.head_count * parts.count}, {items_n, items_m, 1}};
-  InParts(session, p, parts, [&](const Operand& c, const cl::Buffer& bias, Index part_size) {
+  InParts(session, p, parts, [&](const Operand& c, const Memory& bias, Index part_size) {
     session.Launch(kMatrixSource, OptionsOf(session, p, t), kTileKernel, grid, p.a.buffer, p.b.buffer, c.buffer, bias,
                    p.a.place, p.b.place, c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{p.k},
                    cl_long{p.head_count}, cl_long{parts.depth}, cl_long{part_size});
@@ -127,7 +127,7 @@ void Multiply(Session& session, const Product& p, const Lanes& l) {
   const Parts parts =
       PartsOf(session, p, groups * p.head_count, l.items(), p.b_columns ? l.lanes * kVector : l.lines * l.work);
   const Grid grid{{groups * l.lanes, parts.count * l.lines, p.head_count}, {l.lanes, l.lines, 1}};
-  InParts(session, p, parts, [&](const Operand& c, const cl::Buffer& bias, Index part_size) {
+  InParts(session, p, parts, [&](const Operand& c, const Memory& bias, Index part_size) {
     session.Launch(kVectorsSource, OptionsOf(session, p, l), kLanesKernel, grid, p.a.buffer, p.b.buffer, c.buffer, bias,
                    p.a.place, p.b.place, c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{p.k},
                    cl_long{parts.depth}, cl_long{part_size});

@@ -13,7 +13,7 @@ namespace headlens::opencl {
 
 /// A matrix for each head of a launch, and where these are.
 struct Operand {
-  cl::Buffer buffer;
+  Memory buffer;
   Place place;
 };
 
@@ -24,7 +24,7 @@ struct Product {
   Index m, n, k;
   bool b_columns = false;
   DType b_type = DType::kF32;
-  cl::Buffer bias{};
+  Memory bias{};
   Heads heads{};
   Index head_count = 1;
   /// A and B may be rounded to 16 bits, where the settings say so.

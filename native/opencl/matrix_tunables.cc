@@ -131,7 +131,7 @@ class ProductTrial {
   Session& session_;
   std::vector<float> a_, b_;
   Product product_;
-  cl::Buffer wrong_;
+  Memory wrong_;
 };
 
 template <class Candidate>

@@ -80,11 +80,10 @@ std::span<const FusedTile> FusedTiles(const Session& session, bool changes_score
 MmaResult MultiplyOnce(Session& session, std::span<const float> left, std::span<const float> right) {
   MmaResult result;
   const auto allocate = [&](const auto& to) { return session.Allocate<float>(static_cast<Index>(to.size())); };
-  const auto download = [&](const cl::Buffer& from, auto& to) {
+  const auto download = [&](const Memory& from, auto& to) {
     session.DownloadBytes(from, 0, static_cast<Index>(sizeof to), to.data());
   };
-  const cl::Buffer product = allocate(result.product), maxima = allocate(result.maxima),
-                   totals = allocate(result.totals);
+  const Memory product = allocate(result.product), maxima = allocate(result.maxima), totals = allocate(result.totals);
   session.Launch(kMmaProbeSource, MmaOptions(session), "MultiplyOnce", {{kWarp, 1, 1}, {kWarp, 1, 1}},
                  session.Upload(left), session.Upload(right), product, maxima, totals);
   download(product, result.product);

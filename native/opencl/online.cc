@@ -118,7 +118,7 @@ std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool
 }
 
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
-                  const cl::Buffer& unusual) {
+                  const Memory& unusual) {
   const Index padded = (width + 3) / 4 * 4, count = head_count * rows * padded, items = GroupItems(session);
   const Operand to{session.Allocate<cl_ushort>(count), DensePlace(heads, rows, padded)};
   session.Launch(kRoundSource, GroupOption(session) + ElementOption(session.precision(), true), "Round",

@@ -70,7 +70,7 @@ bool HasHalves(Precision precision);
 
 /// Rows [heads, rows, width] in 16 bits and padded to what may be read at once. Sets `unusual` where one is too large.
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
-                  const cl::Buffer& unusual);
+                  const Memory& unusual);
 
 }  // namespace headlens::opencl
 

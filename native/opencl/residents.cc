@@ -3,21 +3,19 @@
 
 namespace headlens::opencl {
 
-void Residents::Add(float* host, Index count, cl::Buffer buffer) {
-  residents_[host] = {host, count, std::move(buffer)};
-}
+void Residents::Add(float* host, Index count, Memory buffer) { residents_[host] = {host, count, std::move(buffer)}; }
 
 void Residents::Remove(const float* host) { residents_.erase(host); }
 
 void Residents::Lose() {
   std::erase_if(residents_, [](const auto& entry) { return entry.second.on_host; });
-  for (auto& [host, resident] : residents_) resident.buffer = cl::Buffer();
+  for (auto& [host, resident] : residents_) resident.buffer = Memory();
 }
 
 Residents::Map::iterator Residents::Holding(const float* p) {
   const auto it = residents_.lower_bound(p);  // the last that begins at p or before
   if (it == residents_.end() || !std::less<>()(p, it->first + it->second.count)) return residents_.end();
-  if (!it->second.buffer())
+  if (!it->second.buffer)
     throw Error(ErrorCode::kUnsupported,
                 "the OpenCL device was lost, and with it what was computed there: load the model again");
   return it;
@@ -44,7 +42,7 @@ void Residents::Send(const cl::CommandQueue& queue, const float* p) {
   const auto it = Holding(p);
   if (it == residents_.end()) return;
   const auto bytes = static_cast<std::size_t>(it->second.count) * sizeof(float);
-  queue.enqueueWriteBuffer(it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
+  queue.enqueueWriteBuffer(*it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
   it->second.on_host = true;
 }
 
@@ -52,7 +50,7 @@ void Residents::Fetch(const cl::CommandQueue& queue, const float* p) {
   const auto it = Holding(p);
   if (it == residents_.end()) return;
   const auto bytes = static_cast<std::size_t>(it->second.count) * sizeof(float);
-  queue.enqueueReadBuffer(it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
+  queue.enqueueReadBuffer(*it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
   it->second.on_host = true;
 }
 

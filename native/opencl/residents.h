@@ -9,20 +9,20 @@
 #include <optional>
 
 #include "headlens/tensor.h"
-#include "opencl/status.h"
+#include "opencl/memory.h"
 
 namespace headlens::opencl {
 
 /// A buffer, from element `first` on.
 struct Elements {
-  cl::Buffer buffer;
+  Memory buffer;
   Index first = 0;
 };
 
 class Residents {
  public:
   /// From now on the `count` floats at `host` stand for those in `buffer`. Takes hold of the buffer.
-  void Add(float* host, Index count, cl::Buffer buffer);
+  void Add(float* host, Index count, Memory buffer);
   void Remove(const float* host);
 
   /// The device is lost, and with it the elements that only it had: from now on their use throws kUnsupported.
@@ -45,7 +45,7 @@ class Residents {
   struct Resident {
     float* host;
     Index count;
-    cl::Buffer buffer;     // null: lost
+    Memory buffer;         // null: lost
     bool on_host = false;  // the host has the same elements
   };
   using Map = std::map<const float*, Resident, std::greater<>>;

@@ -15,6 +15,9 @@ namespace {
 /// What every GPU has; a CPU's larger numbers tempt to kernels that run nowhere else.
 constexpr Index kMostLocalMemory = 48 * 1024, kMostGroupItems = 256;
 
+/// Small uploads are copied, so that nobody waits until the device has them; and all these copies together.
+constexpr std::size_t kFewBytes = 64 * 1024, kMostSentBytes = 1024 * 1024;
+
 /// Sizes, offsets and conversions must be whole: kernels are built for the answers that IEEE 754 gives.
 constexpr char kCommonOptions[] = "-cl-std=CL1.2 ";
 
@@ -52,8 +55,16 @@ Session::Session(const Settings& settings)
       emulates_matrix_units_(settings.emulate_matrix_units),
       context_(device_),
       queue_(context_, device_),
+      pool_(context_, std::min(settings.idle_memory, step_memory())),
       probe_(context_, CL_MEM_READ_WRITE, sizeof id_) {
   queue_.enqueueWriteBuffer(probe_, CL_TRUE, 0, sizeof id_, &id_);
+}
+
+Session::~Session() {
+  try {
+    Finish();
+  } catch (const cl::Error&) {  // nobody asks for the results
+  }
 }
 
 bool Session::IsAlive() {
@@ -110,19 +121,37 @@ void Session::Fetch(const float* p) {
   Transfer(residents_.BytesAt(p), true, [&] { residents_.Fetch(queue_, p); });
 }
 
-cl::Buffer Session::AllocateBytes(Index count, Index size, const void* values) {
+template <class F>
+auto Session::WithMemory(const F& f) {
+  try {
+    return f();
+  } catch (const cl::Error& error) {
+    if (!IsMemory(error.err()) || !pool_.Free()) throw;
+  }
+  Finish();  // until then drivers keep what launched work uses
+  return f();
+}
+
+Memory Session::AllocateBytes(Index count, Index size) {
   count = std::max<Index>(count, 1);
   if (count > largest_buffer() / size) {
     throw Error(ErrorCode::kMemory, info_.name + " has no buffers of " + std::to_string(count) + " elements: at most " +
                                         std::to_string(largest_buffer() / size));
   }
-  const auto bytes = static_cast<std::size_t>(count * size);
-  if (!values) return cl::Buffer(context_, CL_MEM_READ_WRITE, bytes);
-  cl::Buffer buffer;
-  Transfer(count * size, false, [&] {
-    buffer = cl::Buffer(context_, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<void*>(values));
+  return WithMemory([&] { return pool_.Take(count * size, largest_buffer()); });
+}
+
+void Session::Write(const Memory& memory, std::span<const std::byte> values) {
+  const bool few = values.size() <= kFewBytes;
+  if (!few || sent_bytes_ + values.size() > kMostSentBytes) Finish();
+  std::list<std::vector<std::byte>> copy;
+  if (few) copy.emplace_back(values.begin(), values.end());
+  const std::byte* const from = few ? copy.front().data() : values.data();
+  Transfer(static_cast<Index>(values.size()), false, [&] {
+    WithMemory([&] { return queue_.enqueueWriteBuffer(*memory, few ? CL_FALSE : CL_TRUE, 0, values.size(), from); });
   });
-  return buffer;
+  if (few) sent_bytes_ += values.size();
+  sent_.splice(sent_.end(), copy);
 }
 
 Elements Session::OnDevice(std::span<const float> values) {
@@ -135,31 +164,31 @@ void Session::CopyRows(const Elements& from, Index from_stride, const Elements& 
   if (rows == 0 || width == 0) return;
   const auto bytes = [](Index floats) { return static_cast<std::size_t>(floats) * sizeof(float); };
   if (rows == 1) {
-    queue_.enqueueCopyBuffer(from.buffer, to.buffer, bytes(from.first), bytes(to.first), bytes(width));
+    queue_.enqueueCopyBuffer(*from.buffer, *to.buffer, bytes(from.first), bytes(to.first), bytes(width));
     return;
   }
   const auto origin = [&](Index first, Index stride) -> std::array<std::size_t, 3> {
     return {bytes(first % stride), static_cast<std::size_t>(first / stride), 0};
   };
-  queue_.enqueueCopyBufferRect(from.buffer, to.buffer, origin(from.first, from_stride), origin(to.first, to_stride),
+  queue_.enqueueCopyBufferRect(*from.buffer, *to.buffer, origin(from.first, from_stride), origin(to.first, to_stride),
                                {bytes(width), static_cast<std::size_t>(rows), 1}, bytes(from_stride), 0,
                                bytes(to_stride), 0);
 }
 
-void Session::Download(const cl::Buffer& from, Index first, Index rows, Index width, float* to, Index stride) {
+void Session::Download(const Memory& from, Index first, Index rows, Index width, float* to, Index stride) {
   if (rows == 0 || width == 0) return;
   constexpr auto kFloat = static_cast<Index>(sizeof(float));
   if (rows == 1 || stride == width) return DownloadBytes(from, first * width * kFloat, rows * width * kFloat, to);
   const auto size = [](Index bytes) { return static_cast<std::size_t>(bytes); };
   Transfer(rows * width * kFloat, true, [&] {
-    queue_.enqueueReadBufferRect(from, CL_TRUE, {0, size(first), 0}, {0, 0, 0}, {size(width * kFloat), size(rows), 1},
+    queue_.enqueueReadBufferRect(*from, CL_TRUE, {0, size(first), 0}, {0, 0, 0}, {size(width * kFloat), size(rows), 1},
                                  size(width * kFloat), 0, size(stride * kFloat), 0, to);
   });
 }
 
-void Session::DownloadBytes(const cl::Buffer& from, Index offset, Index bytes, void* to) {
+void Session::DownloadBytes(const Memory& from, Index offset, Index bytes, void* to) {
   Transfer(bytes, true, [&] {
-    queue_.enqueueReadBuffer(from, CL_TRUE, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes), to);
+    queue_.enqueueReadBuffer(*from, CL_TRUE, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes), to);
   });
 }
 
@@ -213,8 +242,10 @@ void Session::Enqueue(const cl::Kernel& kernel, const Grid& grid) {
     global[i] = static_cast<std::size_t>(groups * grid.local[i]);
     local[i] = static_cast<std::size_t>(grid.local[i]);
   }
-  queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
-                              cl::NDRange(local[0], local[1], local[2]));
+  WithMemory([&] {
+    return queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
+                                       cl::NDRange(local[0], local[1], local[2]));
+  });
 }
 
 }  // namespace headlens::opencl

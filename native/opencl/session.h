@@ -3,6 +3,7 @@
 #ifndef HEADLENS_NATIVE_OPENCL_SESSION_H_
 #define HEADLENS_NATIVE_OPENCL_SESSION_H_
 
+#include <list>
 #include <map>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "headlens/backend.h"
 #include "opencl/devices.h"
+#include "opencl/memory.h"
 #include "opencl/residents.h"
 #include "opencl/status.h"
 #include "opencl/tuning.h"
@@ -36,6 +38,10 @@ struct Grid {
 class Session {
  public:
   explicit Session(const Settings& settings);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  /// Waits for all that was launched.
+  ~Session();
 
   const DeviceInfo& device() const { return info_; }
 
@@ -70,15 +76,17 @@ class Session {
 
   /// Memory for `count` elements of T, not set; one element at least. Throws kMemory for more than a buffer can have.
   template <class T>
-  cl::Buffer Allocate(Index count) {
+  Memory Allocate(Index count) {
     return AllocateBytes(count, static_cast<Index>(sizeof(T)));
   }
 
-  /// Memory with a copy of `values`, which waits for nothing that was launched before.
+  /// Memory with a copy of `values`. Few of them wait for nothing that was launched before.
   template <class T>
-  cl::Buffer Upload(std::span<const T> values) {
+  Memory Upload(std::span<const T> values) {
     if (values.empty()) return Allocate<T>(0);
-    return AllocateBytes(static_cast<Index>(values.size()), static_cast<Index>(sizeof(T)), values.data());
+    const Memory memory = Allocate<T>(static_cast<Index>(values.size()));
+    Write(memory, std::as_bytes(values));
+    return memory;
   }
 
   /// Tensors that live on the device.
@@ -93,10 +101,10 @@ class Session {
   void CopyRows(const Elements& from, Index from_stride, const Elements& to, Index to_stride, Index rows, Index width);
 
   /// Reads dense rows of `width` floats, from row `first` on, into rows that are `stride` apart.
-  void Download(const cl::Buffer& from, Index first, Index rows, Index width, float* to, Index stride);
+  void Download(const Memory& from, Index first, Index rows, Index width, float* to, Index stride);
 
   /// Reads `bytes` at `offset`.
-  void DownloadBytes(const cl::Buffer& from, Index offset, Index bytes, void* to);
+  void DownloadBytes(const Memory& from, Index offset, Index bytes, void* to);
 
   /// Runs kernel `name` of `source` built with `options`; arguments in its order, sizes as cl_long.
   template <class... Args>
@@ -104,7 +112,7 @@ class Session {
               const Args&... args) {
     cl::Kernel kernel(Program(source, options), name);
     cl_uint index = 0;
-    (kernel.setArg(index++, args), ...);
+    (kernel.setArg(index++, Argument(args)), ...);
     Enqueue(kernel, grid);
   }
 
@@ -113,6 +121,8 @@ class Session {
     work_failed_ = true;  // until it is known
     queue_.finish();
     work_failed_ = false;
+    sent_.clear();
+    sent_bytes_ = 0;
   }
 
   /// Between the host and the device so far.
@@ -123,7 +133,11 @@ class Session {
   /// to.
   template <class F>
   void Transfer(Index bytes, bool waits, const F& move);
-  cl::Buffer AllocateBytes(Index count, Index size, const void* values = nullptr);
+  /// Returns f(), which is called once more where the device had too little memory for it but has some that is idle.
+  template <class F>
+  auto WithMemory(const F& f);
+  Memory AllocateBytes(Index count, Index size);
+  void Write(const Memory& memory, std::span<const std::byte> values);
   const cl::Program& Program(const Source& source, const std::string& options);
   cl::Program BuildProgram(const Source& source, const std::string& options);
   cl_int Build(const cl::Program& program, const std::string& options) const;
@@ -138,8 +152,11 @@ class Session {
   Index step_memory_, most_local_memory_, most_group_items_;
   bool emulates_matrix_units_;
   std::optional<bool> has_matrix_units_;
+  std::list<std::vector<std::byte>> sent_;  // what launched copies may still read
+  std::size_t sent_bytes_ = 0;
   cl::Context context_;
-  cl::CommandQueue queue_;
+  cl::CommandQueue queue_;  // in order, as the pool wants it
+  MemoryPool pool_;
   cl::Buffer probe_;                             // one number
   std::map<std::string, cl::Program> programs_;  // by source and options
   Residents residents_;

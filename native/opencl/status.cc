@@ -42,12 +42,12 @@ constexpr Meaning kMeanings[] = {
     {-9999, "-9999", "NVIDIA's driver reports that a kernel failed, or that the device is lost"},
 };
 
+}  // namespace
+
 bool IsMemory(cl_int status) {
   return status == CL_MEM_OBJECT_ALLOCATION_FAILURE || status == CL_OUT_OF_HOST_MEMORY ||
          status == CL_INVALID_BUFFER_SIZE;
 }
-
-}  // namespace
 
 Error Explained(const cl::Error& error) {
   const auto code = IsMemory(error.err()) ? ErrorCode::kMemory : ErrorCode::kUnsupported;

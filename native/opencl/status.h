@@ -14,6 +14,9 @@
 
 namespace headlens::opencl {
 
+/// Whether a status says that there was too little memory.
+bool IsMemory(cl_int status);
+
 /// "clCreateBuffer: the device has no memory left (CL_MEM_OBJECT_ALLOCATION_FAILURE)", as Error kMemory; what is not
 /// about memory as kUnsupported.
 Error Explained(const cl::Error& error);

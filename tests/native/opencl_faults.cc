@@ -140,6 +140,8 @@ KeptMemory::~KeptMemory() {
   for (const cl_mem buffer : buffers) clReleaseMemObject(buffer);
 }
 
+long HeldMemory() { return held<cl_mem>; }
+
 std::string HeldReferences() {
   std::string all;
   const auto add = [&](const char* kind, long count) { all += std::string(kind) + " " + std::to_string(count) + ", "; };
@@ -147,7 +149,7 @@ std::string HeldReferences() {
   add("queues", held<cl_command_queue>);
   add("programs", held<cl_program>);
   add("kernels", held<cl_kernel>);
-  add("memory", held<cl_mem>);
+  add("memory", HeldMemory());
   return all;
 }
 

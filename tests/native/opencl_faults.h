@@ -35,6 +35,9 @@ class Fault {
 /// References to OpenCL objects that this program has and not yet released, by kind: "memory 3, kernels 0, …".
 std::string HeldReferences();
 
+/// Those to memory.
+long HeldMemory();
+
 /// While it lives, the memory of no buffer is given back: each has addresses of its own. Oclgrind 21.10 does not notice
 /// that memory is given back: what a kernel writes into a new buffer where a smaller one was counts as never written.
 class KeptMemory {

@@ -16,7 +16,7 @@ namespace {
 /// A backend that all cases have for themselves, with memory that is never used twice.
 struct Fresh {
   KeptMemory kept;
-  std::unique_ptr<const Backend> backend = opencl::MakeBackend({});
+  std::unique_ptr<const Backend> backend = opencl::MakeBackend({.idle_memory = 0});
 };
 
 /// y = x Wᵀ + b of these sizes, with W of the type.
@@ -121,7 +121,7 @@ TEST_CASE("OpenCL kernels: attention of numbers of 16 bits, with keys that two w
   AttentionResults wanted;
   wanted.output = got.output.view<4>();
   wanted.lse = got.lse.view<3>();
-  opencl::MakeBackend({.precision = opencl::Precision::kFp16})->Attention(r.problem, wanted);
+  opencl::MakeBackend({.idle_memory = 0, .precision = opencl::Precision::kFp16})->Attention(r.problem, wanted);
   const Tolerances tolerances(r, expected);
   CheckClose("output", got.output.values(), expected.output.values(), tolerances.output);
   CheckClose("lse", got.lse.values(), expected.lse.values(), tolerances.lse);
@@ -196,9 +196,9 @@ __kernel void Uninitialised(__global float* x, __global float* y) {
 )cl";
 
 void RunWrong(const char* kernel) {
-  opencl::Session session{{}};
+  opencl::Session session{{.idle_memory = 0}};
   const std::vector<float> ones(4, 1.0f);
-  const cl::Buffer x = session.Upload(std::span(ones)), y = session.Upload(std::span(ones));
+  const opencl::Memory x = session.Upload(std::span(ones)), y = session.Upload(std::span(ones));
   session.Launch({"wrong.cl", {}, kWrong}, "", kernel, {{4, 1, 1}, {4, 1, 1}}, x, y);
   session.Finish();
 }

@@ -117,7 +117,7 @@ void CheckProduct(Random& random, Index m, Index n, Index k, const Reading& read
                         .k = k,
                         .b_columns = reading.b_columns,
                         .b_type = reading.type,
-                        .bias = bias.empty() ? cl::Buffer() : session.Upload(bias),
+                        .bias = bias.empty() ? opencl::Memory() : session.Upload(bias),
                         .heads = kHeads,
                         .head_count = head_count};
   multiply(session, product);

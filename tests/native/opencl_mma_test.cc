@@ -113,10 +113,10 @@ class RandomProduct {
   /// The product's rows, and nothing but these written: a frame of one number on each side.
   std::vector<float> Solve(opencl::Session& session) {
     std::vector<float> c(static_cast<std::size_t>(heads_ * m_ * (n_ + 1)), 7.0f);
-    const cl::Buffer buffer = session.Upload(std::span<const float>(c));
+    const opencl::Memory buffer = session.Upload(std::span<const float>(c));
     const Index b_row = b_.shape()[1];
-    const cl::Buffer b = type_ == DType::kF32 ? session.Upload(std::span<const float>(b_.values()))
-                                              : session.Upload(std::span<const std::uint16_t>(bits_));
+    const opencl::Memory b = type_ == DType::kF32 ? session.Upload(std::span<const float>(b_.values()))
+                                                  : session.Upload(std::span<const std::uint16_t>(bits_));
     CHECK(opencl::MultiplyOnMatrixUnits(
         session, {.a = {session.Upload(std::span<const float>(a_.values())), {0, 0, m_ * (k_ + 1), 0, k_ + 1}},
                   .b = {b, {0, 0, (b_columns_ ? n_ : k_) * b_row, 0, b_row}},

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Memory of a device, kept for the next use.
+#ifndef HEADLENS_NATIVE_OPENCL_MEMORY_H_
+#define HEADLENS_NATIVE_OPENCL_MEMORY_H_
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "headlens/tensor.h"
+#include "opencl/status.h"
+
+namespace headlens::opencl {
+
+/// A buffer on the device; null: none. With its last owner it goes back to the pool that it is from.
+using Memory = std::shared_ptr<const cl::Buffer>;
+
+/// A kernel takes it as a pointer.
+inline cl::Buffer Argument(const Memory& memory) { return memory ? *memory : cl::Buffer(); }
+template <class T>
+const T& Argument(const T& value) {
+  return value;
+}
+
+/// Drivers take long to make a buffer, and to free one they wait for the device: what is given back is handed out
+/// again. All work has to go through one queue in order, so that launched work is done with memory before the work of
+/// its next owner begins. Owners may let go on any thread, and after the pool is gone.
+class MemoryPool {
+ public:
+  /// At most `most_idle` bytes wait to be used again. With 0 every buffer is new and has the size that was asked for: tools
+  /// that look for reads out of bounds, or of what was never written, need that.
+  MemoryPool(const cl::Context& context, Index most_idle);
+
+  /// At least so many bytes, not set. A buffer is not made larger than `largest` for the sake of the next use.
+  Memory Take(Index bytes, Index largest);
+
+  /// Frees what is idle. Returns whether anything was.
+  bool Free() const;
+
+ private:
+  struct Buffer {
+    cl::Buffer buffer;
+    Index bytes;
+  };
+  struct Idle {
+    std::mutex mutex;
+    std::vector<Buffer> buffers;  // the latest last
+    Index bytes = 0;
+  };
+  cl::Buffer Find(Index bytes, Index* size) const;
+  static void GiveBack(Idle& idle, Index most, Buffer buffer);
+
+  cl::Context context_;
+  Index most_idle_;
+  std::shared_ptr<Idle> idle_ = std::make_shared<Idle>();
+};
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_MEMORY_H_
