@@ -232,9 +232,9 @@ class AttentionRun {
     const cl_uint none = 0;
     const Memory unusual = session_.Upload(std::span(&none, 1));
     const Index count = groups * keys_ * value_width_, items = GroupItems(session_);
-    session_.Launch(kLayersSource, GroupOption(session_), "FindUnusual", {{count, 1, 1}, {items, 1, 1}}, v_.buffer,
-                    v_.place, Heads{groups_launched_.first, groups_, 1}, cl_long{keys_}, cl_long{value_width_},
-                    cl_long{count}, unusual);
+    session_.Launch(kLayersSource, GroupOption(session_), "FindUnusual", {count, items}, v_.buffer, v_.place,
+                    Heads{groups_launched_.first, groups_, 1}, cl_long{keys_}, cl_long{value_width_}, cl_long{count},
+                    unusual);
     cl_uint found = 0;
     session_.DownloadBytes(unusual, 0, sizeof found, &found);
     return found == 0;
@@ -370,14 +370,13 @@ class AttentionRun {
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
     const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
     LaunchOn(problem, rows, kOnlineSource, OnlineOptions(session_, *online_, IsAligned(problem)), "AttendOnline",
-             {{groups * tiles * parts * tile.items_x, tile.items_y, 1}, {tile.items_x, tile.items_y, 1}}, q.buffer,
-             online_k_.buffer, online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor,
-             output.buffer, lse, sums, blends, unusual_);
+             {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer, online_k_.buffer,
+             online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor, output.buffer, lse,
+             sums, blends, unusual_);
     if (parts == 1) return;
     const Index count = heads * rows.count * value_width_;
-    session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {{count, 1, 1}, {GroupItems(session_), 1, 1}},
-                    problem, sinks_, head_mask_, cl_long{parts}, sums, blends, output.buffer, lse, cl_long{count},
-                    unusual_);
+    session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {count, GroupItems(session_)}, problem, sinks_,
+                    head_mask_, cl_long{parts}, sums, blends, output.buffer, lse, cl_long{count}, unusual_);
   }
 
   void LaunchOnUnits(const Rows& rows, const Operand& output, const Memory& lse) {
@@ -388,8 +387,8 @@ class AttentionRun {
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
     LaunchOn(problem, rows, kOnlineMmaSource, units_->options, "AttendOnlineMma",
-             {{tiles * units_->items, heads, 1}, {units_->items, 1, 1}}, q.buffer, k_.buffer, v_.buffer, ranges,
-             output.buffer, lse, unusual_);
+             {tiles * heads * units_->items, units_->items}, q.buffer, k_.buffer, v_.buffer, ranges, output.buffer, lse,
+             unusual_);
   }
 
   /// Whether rows of q, k and v begin where four floats can be read at once.
@@ -458,8 +457,7 @@ class AttentionRun {
                  dropped = stage(r_.dropped_weights || (value_width_ > 0 && drops));
     const Memory lse = r_.lse ? session_.Allocate<float>(heads * rows.count) : Memory();
     LaunchOn(Describe(rows), rows, kRowsSource, RowOptions(p_.normalizer.kind), "NormalizeRows",
-             {{rows.count * items, heads, 1}, {items, 1, 1}}, cells, scaled, capped, biased, masked, dropout_mask,
-             dropped, lse);
+             {rows.count * heads * items, items}, cells, scaled, capped, biased, masked, dropout_mask, dropped, lse);
     Store(scaled, rows, keys_, r_.scaled_scores);
     Store(capped, rows, keys_, r_.capped_scores);
     Store(biased, rows, keys_, r_.biased_scores);
@@ -489,8 +487,8 @@ class AttentionRun {
       const Index items = GroupItems(session_), count = heads * rows.count * value_width_;
       DeviceProblem problem = Describe(rows);
       problem.v = v_.place, problem.output = output.place;
-      session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "BlendVisible", {{count, 1, 1}, {items, 1, 1}},
-                      problem, weights, v_.buffer, output.buffer, cl_long{count});
+      session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "BlendVisible", {count, items}, problem,
+                      weights, v_.buffer, output.buffer, cl_long{count});
     }
     StoreOutput(output, rows);
   }
@@ -520,8 +518,8 @@ class AttentionRun {
   void StoreMean(const Memory& weights, const Rows& rows) {
     const Index count = rows.count * keys_, items = GroupItems(session_);
     const Memory mean = session_.Allocate<float>(count);
-    session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "AverageHeads", {{count, 1, 1}, {items, 1, 1}},
-                    weights, static_cast<cl_long>(heads_.size()), cl_long{count}, mean);
+    session_.Launch(kRowsSource, RowOptions(NormalizerKind::kSoftmax), "AverageHeads", {count, items}, weights,
+                    static_cast<cl_long>(heads_.size()), cl_long{count}, mean);
     session_.Download(mean, 0, rows.count, keys_, r_.mean_weights.at(heads_[0].b, rows.first),
                       r_.mean_weights.strides[1]);
   }

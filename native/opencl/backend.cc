@@ -195,7 +195,7 @@ View<T, 2> Part(const View<T, 2>& x, Index first, Index count) {
   return {x.at(first), {count, x.shape[1]}, x.strides};
 }
 
-Grid ForEach(const Session& session, Index count) { return {{count, 1, 1}, {GroupItems(session), 1, 1}}; }
+Grid ForEach(const Session& session, Index count) { return {count, GroupItems(session)}; }
 
 /// x ← kernel(x, y) element by element, where y may be absent.
 void RunOn(Session& session, const char* kernel, std::span<float> x, std::optional<std::span<const float>> y) {
@@ -389,11 +389,10 @@ class OpenCl final : public Backend {
       const DeviceRows from = Read(session, x);
       Write(session, y, [&](const DeviceRows& to) {
         const Index items = GroupItems(session);
-        session.Launch(kLayersSource, GroupOption(session), "Pool",
-                       {{y.shape[1] * items, y.shape[0], 1}, {items, 1, 1}}, from.buffer, from.first, from.stride,
-                       cl_long{x.shape[1]}, cl_long{pooling.first_row}, cl_long{pooling.rows},
-                       cl_long{pooling.first_block}, cl_long{pooling.row_blocks}, cl_long{y.shape[1]}, to.buffer,
-                       to.first, to.stride);
+        session.Launch(kLayersSource, GroupOption(session), "Pool", {y.shape[1] * y.shape[0] * items, items},
+                       from.buffer, from.first, from.stride, cl_long{x.shape[1]}, cl_long{pooling.first_row},
+                       cl_long{pooling.rows}, cl_long{pooling.first_block}, cl_long{pooling.row_blocks},
+                       cl_long{y.shape[1]}, to.buffer, to.first, to.stride);
       });
     });
   }

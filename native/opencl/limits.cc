@@ -34,9 +34,8 @@ double MultiplyAdds(Session& session, cl_int width) {
   const std::vector<float> ones(static_cast<std::size_t>(local), 1.0f);
   const Memory numbers = session.Upload(std::span<const float>(ones));
   for (cl_int steps = 256;; steps *= 4) {
-    const double seconds = Least(session, [&] {
-      session.Launch(kLimitsSource, Width(width), "MultiplyAdds", {{items, 1, 1}, {local, 1, 1}}, numbers, steps);
-    });
+    const double seconds = Least(
+        session, [&] { session.Launch(kLimitsSource, Width(width), "MultiplyAdds", {items, local}, numbers, steps); });
     if (seconds >= kSeconds || steps >= (1 << 24)) return 16.0 * static_cast<double>(width * steps * items) / seconds;
   }
 }
@@ -46,9 +45,8 @@ double Copy(Session& session) {
   const Index local = session.group_items(), vectors = std::min(kMost, session.step_memory()) / 16;
   const Memory from = session.Allocate<cl_float4>(vectors), to = session.Allocate<cl_float4>(vectors);
   const Index items = std::min(vectors, local * static_cast<Index>(session.device().compute_units) * 32);
-  const double seconds = Least(session, [&] {
-    session.Launch(kLimitsSource, Width(4), "CopyAll", {{items, 1, 1}, {local, 1, 1}}, from, to, cl_long{vectors});
-  });
+  const double seconds = Least(
+      session, [&] { session.Launch(kLimitsSource, Width(4), "CopyAll", {items, local}, from, to, cl_long{vectors}); });
   return 2.0 * 16.0 * static_cast<double>(vectors) / seconds;
 }
 

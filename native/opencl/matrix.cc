@@ -80,8 +80,8 @@ void InParts(Session& session, const Product& p, const Parts& parts, const F& la
   const Index size = p.head_count * p.m * p.n;
   const Operand sums{session.Allocate<float>(parts.count * size), DensePlace(p.heads, p.m, p.n)};
   launch(sums, Memory(), size);
-  session.Launch(kPartsSource, "", "AddParts", {{size, 1, 1}, {GroupItems(session), 1, 1}}, sums.buffer, p.c.buffer,
-                 p.bias, p.c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{parts.count}, cl_long{size});
+  session.Launch(kPartsSource, "", "AddParts", {size, GroupItems(session)}, sums.buffer, p.c.buffer, p.bias, p.c.place,
+                 p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{parts.count}, cl_long{size});
 }
 
 /// Where tiles of that size leave compute units idle, smaller ones are faster.
@@ -113,7 +113,7 @@ void Multiply(Session& session, const Product& p, const Tile& t) {
   const Index items_m = t.m / t.work_m, items_n = t.n / t.work_n;
   const Index groups_m = (p.m + t.m - 1) / t.m, groups_n = (p.n + t.n - 1) / t.n;
   const Parts parts = PartsOf(session, p, groups_m * groups_n * p.head_count, t.items(), t.depth);
-  const Grid grid{{groups_n * items_n, groups_m * items_m, p.head_count * parts.count}, {items_n, items_m, 1}};
+  const Grid grid{groups_n * groups_m * p.head_count * parts.count * items_n, items_n, items_m};
   InParts(session, p, parts, [&](const Operand& c, const Memory& bias, Index part_size) {
     session.Launch(kMatrixSource, OptionsOf(session, p, t), kTileKernel, grid, p.a.buffer, p.b.buffer, c.buffer, bias,
                    p.a.place, p.b.place, c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{p.k},
@@ -126,7 +126,7 @@ void Multiply(Session& session, const Product& p, const Lanes& l) {
   const Index groups = (p.n + columns - 1) / columns;
   const Parts parts =
       PartsOf(session, p, groups * p.head_count, l.items(), p.b_columns ? l.lanes * kVector : l.lines * l.work);
-  const Grid grid{{groups * l.lanes, parts.count * l.lines, p.head_count}, {l.lanes, l.lines, 1}};
+  const Grid grid{groups * parts.count * p.head_count * l.lanes, l.lanes, l.lines};
   InParts(session, p, parts, [&](const Operand& c, const Memory& bias, Index part_size) {
     session.Launch(kVectorsSource, OptionsOf(session, p, l), kLanesKernel, grid, p.a.buffer, p.b.buffer, c.buffer, bias,
                    p.a.place, p.b.place, c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{p.k},

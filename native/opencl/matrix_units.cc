@@ -84,8 +84,8 @@ MmaResult MultiplyOnce(Session& session, std::span<const float> left, std::span<
     session.DownloadBytes(from, 0, static_cast<Index>(sizeof to), to.data());
   };
   const Memory product = allocate(result.product), maxima = allocate(result.maxima), totals = allocate(result.totals);
-  session.Launch(kMmaProbeSource, MmaOptions(session), "MultiplyOnce", {{kWarp, 1, 1}, {kWarp, 1, 1}},
-                 session.Upload(left), session.Upload(right), product, maxima, totals);
+  session.Launch(kMmaProbeSource, MmaOptions(session), "MultiplyOnce", {kWarp, kWarp}, session.Upload(left),
+                 session.Upload(right), product, maxima, totals);
   download(product, result.product);
   download(maxima, result.maxima);
   download(totals, result.totals);
@@ -140,7 +140,8 @@ bool MultiplyOnMatrixUnits(Session& session, const Product& p) {
                               ElementOptions(p.b_type) + (p.b_columns ? "-D B_COLUMNS " : "") +
                               (p.b_type == DType::kF32 ? "-D B_FLOATS" : "");
   const Index items = tile->warps() * kWarp;
-  const Grid grid{{(p.n + tile->n - 1) / tile->n * items, (p.m + tile->m - 1) / tile->m, p.head_count}, {items, 1, 1}};
+  const Index tiles = (p.n + tile->n - 1) / tile->n * ((p.m + tile->m - 1) / tile->m) * p.head_count;
+  const Grid grid{tiles * items, items};
   session.Launch(kMatrixMmaSource, options, "MultiplyMma", grid, p.a.buffer, p.b.buffer, p.c.buffer, p.bias, p.a.place,
                  p.b.place, p.c.place, p.heads, cl_long{p.m}, cl_long{p.n}, cl_long{p.k});
   return true;

@@ -121,9 +121,9 @@ Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Ind
                   const Memory& unusual) {
   const Index padded = (width + 3) / 4 * 4, count = head_count * rows * padded, items = GroupItems(session);
   const Operand to{session.Allocate<cl_ushort>(count), DensePlace(heads, rows, padded)};
-  session.Launch(kRoundSource, GroupOption(session) + ElementOption(session.precision(), true), "Round",
-                 {{count, 1, 1}, {items, 1, 1}}, from.buffer, from.place, heads, cl_long{rows}, cl_long{width},
-                 cl_long{padded}, cl_long{count}, to.buffer, unusual);
+  session.Launch(kRoundSource, GroupOption(session) + ElementOption(session.precision(), true), "Round", {count, items},
+                 from.buffer, from.place, heads, cl_long{rows}, cl_long{width}, cl_long{padded}, cl_long{count},
+                 to.buffer, unusual);
   return to;
 }
 

@@ -236,15 +236,11 @@ cl_int Session::Build(const cl::Program& program, const std::string& options) co
 }
 
 void Session::Enqueue(const cl::Kernel& kernel, const Grid& grid) {
-  std::array<std::size_t, 3> global, local;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Index groups = (grid.global[i] + grid.local[i] - 1) / grid.local[i];
-    global[i] = static_cast<std::size_t>(groups * grid.local[i]);
-    local[i] = static_cast<std::size_t>(grid.local[i]);
-  }
+  const Index groups = (grid.global + grid.items_x - 1) / grid.items_x;
+  const auto x = static_cast<std::size_t>(grid.items_x), y = static_cast<std::size_t>(grid.items_y);
   WithMemory([&] {
-    return queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
-                                       cl::NDRange(local[0], local[1], local[2]));
+    return queue_.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(static_cast<std::size_t>(groups) * x, y),
+                                       cl::NDRange(x, y));
   });
 }
 

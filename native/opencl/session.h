@@ -28,10 +28,12 @@ struct Source {
 extern const Source kMatrixSource, kVectorsSource, kPartsSource, kWeightsSource, kLayersSource, kRowsSource,
     kOnlineSource, kMergeSource, kRoundSource, kLimitsSource, kMmaProbeSource, kMatrixMmaSource, kOnlineMmaSource;
 
-/// Work-items: how many there are, and how many work together. `global` is rounded up to whole groups.
+/// Work-groups of `items_x` by `items_y` work-items, next to each other in x alone: in other directions devices may
+/// have no more than 65535. Kernels find from a group's number what it works on. `global` is how many work-items there
+/// are in x, and is rounded up to whole groups.
 struct Grid {
-  std::array<Index, 3> global{1, 1, 1};
-  std::array<Index, 3> local{1, 1, 1};
+  Index global = 1;
+  Index items_x = 1, items_y = 1;
 };
 
 /// For one thread at a time.

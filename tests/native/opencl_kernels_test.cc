@@ -199,7 +199,7 @@ void RunWrong(const char* kernel) {
   opencl::Session session{{.idle_memory = 0}};
   const std::vector<float> ones(4, 1.0f);
   const opencl::Memory x = session.Upload(std::span(ones)), y = session.Upload(std::span(ones));
-  session.Launch({"wrong.cl", {}, kWrong}, "", kernel, {{4, 1, 1}, {4, 1, 1}}, x, y);
+  session.Launch({"wrong.cl", {}, kWrong}, "", kernel, {4, 4}, x, y);
   session.Finish();
 }
 

@@ -212,6 +212,30 @@ TEST_CASE("OpenCL: problems that a step's memory cannot hold are solved piece by
   }
 }
 
+TEST_CASE("OpenCL: more heads than a device may have work-groups in all directions but one") {
+  constexpr Index kHeads = 65536 + 100;
+  const auto backend = opencl::MakeBackend({});
+  Random random(31);
+  for (const Index queries : {1, 9}) {  // products of few rows, and of more
+    CAPTURE(queries);
+    const RandomProblem r = PlainProblem(random, {kHeads / 2, 2, 2, queries, 2, 1, 1});
+    const AllResults expected = PlainAttention(r.problem);
+    const Tensor& weights = expected.maps[AllResults::kWeights];
+    const Tensor got = backend->Allocate(weights.shape());  // there, as one by one heads would take long to come back
+    AttentionResults wanted;
+    wanted.weights = got.view<4>();
+    backend->Attention(r.problem, wanted);
+    backend->Fetch(got);
+    CheckClose("weights", got.values(), weights.values(), Tolerances(r, expected).weights);
+  }
+  const Tensor x = random.NormalTensor({2 * kHeads, 3});
+  Tensor pooled({kHeads, 1}), expected({kHeads, 1});
+  const Backend::Pooling pooling{2 * kHeads, kHeads, 0, 0};
+  backend->Pool(x.view<2>(), pooling, pooled.view<2>());
+  ReferenceBackend().Pool(x.view<2>(), pooling, expected.view<2>());
+  CheckClose("pooled", pooled.values(), expected.values(), 8 * kEpsilon * MaxNorm(x.values()));
+}
+
 /// The one file in a folder of the cache.
 std::filesystem::path OnlyFile(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;

@@ -123,7 +123,8 @@ EACH_ITEM Pool(__global const float* x, const long x_first, const long x_stride,
                const long rows, const long first_part, const long all_parts, const long columns, __global float* y,
                const long y_first, const long y_stride) {
   __local float scratch[GROUP_ITEMS];
-  const long part = get_group_id(1), column = get_group_id(0);
+  long id = get_group_id(0);
+  const long column = Next(&id, columns), part = id;
   const long top = PartBegin(first_part + part, rows, all_parts),
              bottom = PartBegin(first_part + part + 1, rows, all_parts);
   const long left = PartBegin(column, keys, columns), width = PartBegin(column + 1, keys, columns) - left;

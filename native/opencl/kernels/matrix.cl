@@ -161,8 +161,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void Multipl
   __local float a_tiles[BUFFERS][TILE_K * LINE_M] __attribute__((aligned(64)));
   __local float b_tiles[BUFFERS][TILE_K * LINE_N] __attribute__((aligned(64)));
   const int x = get_local_id(0), y = get_local_id(1), item = y * ITEMS_N + x;
-  const long column = (long)get_group_id(0) * TILE_N, row = (long)get_group_id(1) * TILE_M, group = get_group_id(2);
-  const long z = group % head_count, part = group / head_count;
+  long id = get_group_id(0);
+  const long column = Next(&id, (n + TILE_N - 1) / TILE_N) * TILE_N,
+             row = Next(&id, (m + TILE_M - 1) / TILE_M) * TILE_M;
+  const long z = Next(&id, head_count), part = id;
   const long begin = part * part_depth, end = min(k, begin + part_depth);
   a += Begin(a_place, heads, z);
   b += Begin(b_place, heads, z);

@@ -99,7 +99,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void MultiplyMma(
   __local PAIR b_tiles[2][B_SIZE];
   EXCHANGE(exchange, WARPS_M * WARPS_N, LEFTS, RIGHTS);
   const int warp = get_local_id(0) / WARP, top = warp / WARPS_N * (LEFTS * 16), side = warp % WARPS_N * (RIGHTS * 8);
-  const long column = (long)get_group_id(0) * TILE_N, row = (long)get_group_id(1) * TILE_M, z = get_group_id(2);
+  long id = get_group_id(0);
+  const long column = Next(&id, (n + TILE_N - 1) / TILE_N) * TILE_N,
+             row = Next(&id, (m + TILE_M - 1) / TILE_M) * TILE_M;
+  const long z = id;
   const long a_row = a_place.row, b_row = b_place.row;
 #ifdef B_COLUMNS
   const long b_begin = Begin(b_place, heads, z) + column * b_row, b_deeper = 1;

@@ -165,7 +165,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
   EXCHANGE(exchange, WARPS, LEFTS, RIGHTS);
   const Inputs in = INPUTS;
   // The last rows first: under a causal mask these have most to do.
-  const long z = get_group_id(1), tiles = get_num_groups(0), tile = tiles - 1 - get_group_id(0);
+  long id = get_group_id(0);
+  const long tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS, tile = tiles - 1 - Next(&id, tiles), z = id;
   const long first = tile * TILE_ROWS + get_local_id(0) / WARP * WARP_ROWS + LaneRow();
   const Row head = RowAt(p, z, 0);
   const long range = (head.b * tiles + tile) * 4, end = ranges[range + 1];

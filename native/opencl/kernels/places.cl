@@ -11,6 +11,14 @@ typedef struct {
   long first, groups, members;
 } Heads;
 
+// The number of a work-group counts through all that a launch works on, the innermost first, of which there are `count`:
+// returns which of these it is, and leaves in `id` the number among the rest.
+long Next(long* id, const long count) {
+  const long number = *id % count;
+  *id /= count;
+  return number;
+}
+
 long Begin(const Place place, const Heads heads, const long z) {
   const long group = heads.first + z / heads.members;
   return place.base + group / heads.groups * place.batch + group % heads.groups * place.group +

@@ -249,7 +249,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
   __local Scratch scratch;
   const Problem* p = &problem;
   const Inputs in = INPUTS;
-  const long r = get_group_id(0), z = get_group_id(1), begin = (z * p->rows + r) * p->keys;
+  long id = get_group_id(0);
+  const long r = Next(&id, p->rows), z = id, begin = (z * p->rows + r) * p->keys;
   const Row row = RowAt(p, z, r);
   __global float* cells = all_cells + begin;
   float max = -INFINITY;

@@ -82,14 +82,15 @@ void Write(__global float* c, const long c_row, __global const float* bias, cons
   if (r < m && s < n) c[r * c_row + s] = sum + (bias ? bias[s] : 0.0f);
 }
 
-// C [m, n] = A [m, k] · B + bias [n] for each head, as Multiply in matrix.cl. Each of the work-groups next to each
-// other in y does `part_depth` of the depth, a multiple of all its lanes read at once; their C are `part_size` apart.
+// C [m, n] = A [m, k] · B + bias [n] for each head, as Multiply in matrix.cl. The work-groups of a head come in parts,
+// each of which does `part_depth` of the depth, a multiple of all its lanes read at once; their C are `part_size` apart.
 __kernel __attribute__((reqd_work_group_size(LANES, LINES, 1))) void MultiplyFew(
     __global const float* a, __global const ELEMENT* b, __global float* c, __global const float* bias,
     const Place a_place, const Place b_place, const Place c_place, const Heads heads, const long m, const long n,
     const long k, const long part_depth, const long part_size) {
-  const long z = get_group_id(2), part = get_group_id(1), begin = part * part_depth;
-  const long first = get_group_id(0) * (long)(OWNERS * OWNED);
+  long id = get_group_id(0);
+  const long columns = OWNERS * OWNED, first = Next(&id, (n + columns - 1) / columns) * columns;
+  const long part = Next(&id, (k + part_depth - 1) / part_depth), z = id, begin = part * part_depth;
   a += Begin(a_place, heads, z);
   b += Begin(b_place, heads, z);
   c += Begin(c_place, heads, z) + part * part_size;
