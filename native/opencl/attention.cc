@@ -93,6 +93,7 @@ class AttentionRun {
     const auto chosen = tile ? tile : ChooseOnlineTile(session_, *width, group_heads_ * p_.q.shape[2]);
     if (!chosen) return;
     online_ = OnlineShape{*chosen, *width};
+    rounds_ = RoundsRows(session_, *chosen, group_heads_ * p_.q.shape[2]);
     // Few rows wait for memory: there matrix units gain nothing, and keys that work-groups share do.
     constexpr Index kFewRows = 4;
     const bool changes_scores = p_.softcap > 0.0f || p_.mask.additive || !biases_.empty();
@@ -335,9 +336,9 @@ class AttentionRun {
     online_v_ = Stored(v_, heads, groups, keys_, value_width_);
   }
 
-  /// Rows of heads in the precision that was asked for.
+  /// Rows of heads as the kernel reads them.
   Operand Stored(const Operand& rows, const Heads& heads, Index head_count, Index count, Index width) {
-    if (!HasHalves(session_.precision())) return rows;
+    if (!rounds_) return rows;
     return RoundRows(session_, rows, heads, head_count, count, width, unusual_);
   }
 
@@ -369,10 +370,10 @@ class AttentionRun {
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
     const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
-    LaunchOn(problem, rows, kOnlineSource, OnlineOptions(session_, *online_, IsAligned(problem)), "AttendOnline",
-             {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer, online_k_.buffer,
-             online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor, output.buffer, lse,
-             sums, blends, unusual_);
+    LaunchOn(problem, rows, kOnlineSource, OnlineOptions(session_, *online_, rounds_, IsAligned(problem)),
+             "AttendOnline", {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer,
+             online_k_.buffer, online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor,
+             output.buffer, lse, sums, blends, unusual_);
     if (parts == 1) return;
     const Index count = heads * rows.count * value_width_;
     session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {count, GroupItems(session_)}, problem, sinks_,
@@ -541,6 +542,7 @@ class AttentionRun {
   Index keys_, groups_, group_heads_, value_width_;
   bool suits_online_, values_finite_ = true;
   std::optional<OnlineShape> online_;
+  bool rounds_ = false;
   std::optional<FusedKernel> units_;  // in its place
   Memory padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.

@@ -27,8 +27,8 @@ const T& Argument(const T& value) {
 /// its next owner begins. Owners may let go on any thread, and after the pool is gone.
 class MemoryPool {
  public:
-  /// At most `most_idle` bytes wait to be used again. With 0 every buffer is new and has the size that was asked for: tools
-  /// that look for reads out of bounds, or of what was never written, need that.
+  /// At most `most_idle` bytes wait to be used again. With 0 every buffer is new and has the size that was asked for:
+  /// tools that look for reads out of bounds, or of what was never written, need that.
   MemoryPool(const cl::Context& context, Index most_idle);
 
   /// At least so many bytes, not set. A buffer is not made larger than `largest` for the sake of the next use.

@@ -96,24 +96,29 @@ Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, I
   return std::max<Index>(std::min(wanted / tiles, most), 1);
 }
 
-bool HasHalves(Precision precision) { return precision == Precision::kFp16 || precision == Precision::kBf16; }
+/// Rounding a key reads 4 bytes of each number and writes 2, and then saves 2 of the 4 that each tile of rows would
+/// read.
+bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows) {
+  constexpr Index kLeastTiles = 4;
+  return (session.precision() == Precision::kFp16 || session.precision() == Precision::kBf16) &&
+         (rows + tile.rows - 1) / tile.rows >= kLeastTiles;
+}
 
 namespace {
 
-const char* ElementOption(Precision precision, bool aligned) {
-  if (precision == Precision::kFp16) return "-D HALVES ";
-  if (precision == Precision::kBf16) return "-D BFLOATS ";
-  return aligned ? "-D ALIGNED_FLOATS " : "-D FLOATS ";
-}
+const char* RoundedOption(Precision precision) { return precision == Precision::kFp16 ? "-D HALVES " : "-D BFLOATS "; }
 
 }  // namespace
 
-std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool aligned) {
+std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool rounded, bool aligned) {
   const auto& [tile, width] = shape;
   // What masks need would take registers, and so a third of the warps, from tiles without any.
-  return MostRegisters(session, 168) + ElementOption(session.precision(), aligned) + Define("WIDTH", width) +
-         Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) + Define("ITEMS_X", tile.items_x) +
-         Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
+  return MostRegisters(session, 168) +
+         (rounded   ? RoundedOption(session.precision())
+          : aligned ? "-D ALIGNED_FLOATS "
+                    : "-D FLOATS ") +
+         Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) +
+         Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
          Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
 }
 
@@ -121,7 +126,7 @@ Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Ind
                   const Memory& unusual) {
   const Index padded = (width + 3) / 4 * 4, count = head_count * rows * padded, items = GroupItems(session);
   const Operand to{session.Allocate<cl_ushort>(count), DensePlace(heads, rows, padded)};
-  session.Launch(kRoundSource, GroupOption(session) + ElementOption(session.precision(), true), "Round", {count, items},
+  session.Launch(kRoundSource, GroupOption(session) + RoundedOption(session.precision()), "Round", {count, items},
                  from.buffer, from.place, heads, cl_long{rows}, cl_long{width}, cl_long{padded}, cl_long{count},
                  to.buffer, unusual);
   return to;

@@ -62,11 +62,12 @@ struct OnlineShape {
 /// How many work-groups share the keys of a tile of rows, so that all `tiles` together fill the device.
 Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, Index keys);
 
-/// Build options. `aligned`: all rows of floats begin where a float4 may.
-std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool aligned);
+/// Whether queries, keys and values are rounded to 16 bits before so many `rows` of each group read them: where the
+/// session's precision has 16 bits, and that saves time.
+bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows);
 
-/// Whether the precision has queries, keys and values of 16 bits on the device.
-bool HasHalves(Precision precision);
+/// Build options. `rounded`: from RoundRows. `aligned`: all rows of floats begin where a float4 may.
+std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool rounded, bool aligned);
 
 /// Rows [heads, rows, width] in 16 bits and padded to what may be read at once. Sets `unusual` where one is too large.
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,

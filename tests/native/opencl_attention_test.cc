@@ -122,6 +122,13 @@ TEST_CASE("OpenCL: decoding, with keys that several work-groups share") {
   }
 }
 
+/// For heads and values of up to 32, and so many rows that share keys.
+OnlineTile ChosenTile(const opencl::Session& session, Index rows) {
+  const std::optional<OnlineTile> tile = opencl::ChooseOnlineTile(session, 32, rows);
+  REQUIRE(tile);
+  return *tile;
+}
+
 /// The nearest number of that many bits behind the point, even where two are; halves have none below 2^-24.
 float Rounded(float x, Precision precision) {
   const bool half = precision == Precision::kFp16;
@@ -145,20 +152,40 @@ TEST_CASE("OpenCL: attention from numbers of 16 bits is that of the rounded numb
     opencl::Session session(settings);
     for (int round = 0; round < 16; ++round) {
       CAPTURE(round);
-      const Index members = 1 + random.Below(3), queries = round % 2 == 0 ? 1 : 20 + random.Below(60);
+      const Index members = 1 + random.Below(3), queries = 130 + random.Below(60);
       const RandomProblem r = DrawOnlineProblem(
           random, {1 + random.Below(2), 2, 2 * members, queries, 1 + random.Below(300), 1 + random.Below(32), 30});
+      const OnlineTile tile = ChosenTile(session, members * queries);
+      REQUIRE(opencl::RoundsRows(session, tile, members * queries));
       const OnlineResults got(r.problem);
-      opencl::RunAttention(session, r.problem, got.views);
+      opencl::RunAttention(session, r.problem, got.views, tile);
       Round(r, precision);
       CheckOnline(r, got, PlainAttention(r.problem));
     }
     // Too large for a half, and a bfloat that rounding makes infinite: fp32 it is.
-    RandomProblem r = PlainProblem(random, {1, 1, 1, 3, 5, 4, 4});
+    RandomProblem r = PlainProblem(random, {1, 1, 1, 150, 5, 4, 4});
     r.v.values()[2] = precision == Precision::kFp16 ? 70000.0f : 3.4e38f;
     const OnlineResults got(r.problem);
     opencl::RunAttention(session, r.problem, got.views);
     CheckOnline(r, got, PlainAttention(r.problem));
+  }
+}
+
+TEST_CASE("OpenCL: decoding rounds nothing, whatever the precision: that would take longer than the attention") {
+  Random random(25);
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
+    CAPTURE(static_cast<int>(precision));
+    opencl::Settings settings;
+    settings.precision = precision;
+    opencl::Session session(settings);
+    for (const Index queries : {1, 2}) {
+      const RandomProblem r = DrawOnlineProblem(random, {2, 2, 8, queries, 700, 32, 32});
+      const OnlineResults got(r.problem), exact(r.problem);
+      opencl::RunAttention(session, r.problem, got.views);
+      opencl::RunAttention(Opened(), r.problem, exact.views);
+      CheckOnline(r, got, PlainAttention(r.problem));
+      CheckClose("output", got.all.output.values(), exact.all.output.values(), 0.0);
+    }
   }
 }
 
