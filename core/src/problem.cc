@@ -26,6 +26,12 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 
 struct Problem::State {
   OptionReader Reader() const { return OptionReader(options, backends); }
+  /// Of a run with further options.
+  OptionReader Reader(std::string_view more) const {
+    nlohmann::json merged = options;
+    merged.update(ParseObject(more, "options"));
+    return OptionReader(std::move(merged), backends);
+  }
 
   const OperationKind& kind;
   nlohmann::json options;
@@ -95,10 +101,8 @@ const Results& Problem::Call::Run() {
 
 Problem::Call Problem::Prepare(std::string_view options, KvCache* cache) {
   Inputs inputs = std::exchange(state_->inputs, {});
-  nlohmann::json merged = state_->options;
-  merged.update(ParseObject(options, "options"));
-  std::unique_ptr<Call::State> call(new Call::State{
-      {std::move(inputs), OptionReader(std::move(merged), state_->backends), state_->parameters, cache}, nullptr});
+  std::unique_ptr<Call::State> call(
+      new Call::State{{std::move(inputs), state_->Reader(options), state_->parameters, cache}, nullptr});
   call->work = state_->operation->Prepare(call->run);
   return Call(std::move(call));
 }
@@ -108,6 +112,8 @@ Results Problem::Run(std::string_view options, KvCache* cache) {
   call.Run();
   return std::move(call.state_->work->results);
 }
+
+const Backend& Problem::BackendOf(std::string_view options) const { return state_->Reader(options).Backend(); }
 
 Index Problem::ParameterCount() const {
   OptionReader reader = state_->Reader();

@@ -50,6 +50,7 @@ void Attend(const AttendOptions& options) {
   progress.Show("computing");
   const std::string overrides = Overrides(options).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   const std::string source = options.set.empty() ? options.input : options.input + " with --set";
+  backends.CheckOptionsOf(Blaming(source, [&] { return problem.BackendOf(overrides).name(); }));
   const Results results = Blaming(source, [&] { return problem.Run(overrides); });
   progress.Show("writing " + options.output);
   WriteFile(options.output, WriteSafetensors(results, {{"generator", std::string("headlens ") + Version()}}));

@@ -61,8 +61,7 @@ void AddBackendOptions(CLI::App& command, BackendOptions& options) {
 }
 
 BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(Backends().begin(), Backends().end()) {
-  if (options.threads > 1 && !options.name.empty() && options.name != SimdBackend().name())
-    throw InputError("--threads: the " + options.name + " backend works on one thread");
+  if (!options.name.empty()) CheckOptionsOf(options.name);
 #if HEADLENS_OPENCL
   opencl_ = opencl::MakeBackend(
       {.device = options.device, .before_opening = MakeRoomForDrivers, .precision = PrecisionOf(options.precision)});
@@ -70,15 +69,22 @@ BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(
   if (options.name == opencl_->name()) {
     MakeRoomForDrivers();
     opencl::FindDevice(options.device);
-  } else if (!options.device.empty() && !options.name.empty()) {
-    throw InputError("--device: the " + options.name + " backend has none");
-  } else if (options.precision != kPrecisions[0].first && !options.name.empty()) {
-    throw InputError("--precision: the " + options.name + " backend has no other");
   }
 #endif
   if (options.threads == 1) return;
   threaded_ = MakeSimdBackend(options.threads);
   std::replace(all_.begin(), all_.end(), &SimdBackend(), threaded_.get());
+}
+
+void BackendSet::CheckOptionsOf(std::string_view name) const {
+  const std::string backend = "the " + std::string(name) + " backend ";
+  if (options_.threads > 1 && name != SimdBackend().name())
+    throw InputError("--threads: " + backend + "works on one thread");
+#if HEADLENS_OPENCL
+  if (name == "opencl") return;
+  if (!options_.device.empty()) throw InputError("--device: " + backend + "has none");
+  if (options_.precision != kPrecisions[0].first) throw InputError("--precision: " + backend + "has no other");
+#endif
 }
 
 const Backend& BackendSet::chosen() const { return FindBackend(options_.name, all_); }

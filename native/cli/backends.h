@@ -33,6 +33,9 @@ class BackendSet {
   /// named.
   explicit BackendSet(const BackendOptions& options);
 
+  /// As the constructor, for a backend that is named elsewhere.
+  void CheckOptionsOf(std::string_view name) const;
+
   std::span<const Backend* const> all() const { return all_; }
   /// The one that is named.
   const Backend& chosen() const;

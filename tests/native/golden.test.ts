@@ -65,6 +65,11 @@ describe("golden cases", () => {
     writeFileSync(own, writeSafetensors(inputs, { ...file.metadata, options: JSON.stringify(options) }));
     expect(attend(own)).toEqual(attend(path, "--backend", "reference"));
     expect(attend(own, "--backend", "simd")).toEqual(attend(path));
+    const refused = ["attend", own, "--out", inFolder("no.safetensors")];
+    fails([...refused, "--threads", "2"], 2, /--threads: the reference backend works on one thread/);
+    fails([...refused, "--device", "0"], 2, /--device: the reference backend has none/);
+    fails([...refused, "--set", "backend=simd", "--precision", "fp16"], 2, /--precision: the simd backend has no other/);
+    expect(attend(own, "--backend", "simd", "--threads", "2")).toEqual(attend(path));
   });
 
   test.each(["sdpa_plain", "mha_add_bias_kv"])("%s: any number of threads gives the same numbers", (name) => {

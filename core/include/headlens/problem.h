@@ -85,6 +85,9 @@ class Problem {
   /// With a `cache`, self-attention appends its keys and values there and attends to all that it keeps.
   Results Run(std::string_view options = "{}", KvCache* cache = nullptr);
 
+  /// The backend that such a run computes on.
+  const Backend& BackendOf(std::string_view options = "{}") const;
+
   /// Number of parameters of the layer that the options describe; 0 for other operations. Throws when the options that
   /// describe it are wrong.
   Index ParameterCount() const;
