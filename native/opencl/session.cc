@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <mutex>
 
 #include "opencl/matrix_units.h"
 #include "opencl/program_cache.h"
@@ -41,6 +42,15 @@ std::string OneLine(std::string text) {
   return text;
 }
 
+/// Keeps copies for as long as the process lives: a driver that has lost its device may still read them, and nothing
+/// says when it no longer does. No more than kMostSentBytes of each session.
+void Abandon(std::list<std::vector<std::byte>> copies) {
+  static std::mutex mutex;
+  static auto& abandoned = *new std::list<std::vector<std::byte>>;  // threads of drivers outlive what is static
+  const std::lock_guard lock(mutex);
+  abandoned.splice(abandoned.end(), copies);
+}
+
 }  // namespace
 
 Session::Session(const Settings& settings)
@@ -64,6 +74,7 @@ Session::~Session() {
   try {
     Finish();
   } catch (const cl::Error&) {  // nobody asks for the results
+    Abandon(std::move(sent_));
   }
 }
 
