@@ -51,7 +51,7 @@ std::vector<T> Dense(const View<const T, 2>& view) {
 class AttentionRun {
  public:
   AttentionRun(Session& session, const AttentionProblem& problem, const AttentionResults& results,
-               const std::optional<OnlineTile>& tile)
+               const std::optional<AttentionKernel>& kernel)
       : session_(session),
         p_(problem),
         r_(results),
@@ -62,7 +62,7 @@ class AttentionRun {
         group_heads_(problem.q.shape[1] / groups_),
         value_width_(results.output ? problem.v.shape[3] : 0),
         suits_online_(value_width_ > 0 && simd::OnlineRows::Suits(problem, results)) {
-    if (suits_online_) ChooseTile(tile);
+    if (suits_online_) ChooseKernel(kernel);
     UploadWhole();
   }
 
@@ -87,17 +87,27 @@ class AttentionRun {
     Index first, count;
   };
 
-  void ChooseTile(const std::optional<OnlineTile>& tile) {
+  bool ChangesScores() const { return p_.softcap > 0.0f || p_.mask.additive || !biases_.empty(); }
+
+  void ChooseKernel(const std::optional<AttentionKernel>& kernel) {
     const std::optional<Index> width = OnlineWidth(std::max(p_.q.shape[3], value_width_));
     if (!width) return;
-    const auto chosen = tile ? tile : ChooseOnlineTile(session_, *width, group_heads_ * p_.q.shape[2]);
+    const auto* const tile = kernel ? std::get_if<OnlineTile>(&*kernel) : nullptr;
+    const auto chosen = tile ? std::optional(*tile) : ChooseOnlineTile(session_, *width, group_heads_ * p_.q.shape[2]);
     if (!chosen) return;
     online_ = OnlineShape{*chosen, *width};
-    rounds_ = RoundsRows(session_, *chosen, group_heads_ * p_.q.shape[2]);
-    // Few rows wait for memory: there matrix units gain nothing, and keys that work-groups share do.
+    if (!kernel && SuitsUnits()) units_ = FusedOnMatrixUnits(session_, {*width, ChangesScores()});
+    if (kernel && std::holds_alternative<FusedTile>(*kernel)) units_ = std::get<FusedTile>(*kernel);
+    rounds_ = units_ ? HasHalves(session_.precision()) : RoundsRows(session_, *chosen, group_heads_ * p_.q.shape[2]);
+  }
+
+  /// Few rows wait for memory: there matrix units gain nothing, and keys that work-groups share do. And scores are
+  /// scaled only after hidden ones became the lowest number, which must stay far below all others.
+  bool SuitsUnits() const {
     constexpr Index kFewRows = 4;
-    const bool changes_scores = p_.softcap > 0.0f || p_.mask.additive || !biases_.empty();
-    if (!tile && p_.q.shape[2] > kFewRows) units_ = FusedOnMatrixUnits(session_, *width, changes_scores);
+    constexpr float kLeastScale = 1e-20f;
+    const float scale = (ChangesScores() ? 1.0f : std::abs(p_.scale)) / p_.normalizer.temperature;
+    return p_.q.shape[2] > kFewRows && scale >= kLeastScale && scale <= 1.0f / kLeastScale;
   }
 
   template <class T>
@@ -330,10 +340,10 @@ class AttentionRun {
   void SetUpOnline(Index groups) {
     const cl_uint none = 0;
     unusual_ = session_.Upload(std::span(&none, 1));
-    if (units_) return;  // they read floats
     const Heads heads{groups_launched_.first, groups_, 1};
     online_k_ = Stored(k_, heads, groups, keys_, p_.q.shape[3]);
     online_v_ = Stored(v_, heads, groups, keys_, value_width_);
+    online_k_.place.member = online_v_.place.member = 0;
   }
 
   /// Rows of heads as the kernel reads them.
@@ -365,15 +375,18 @@ class AttentionRun {
     const auto scratch = [&](Index width) {
       return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : Memory();
     };
-    const Memory ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_)));
+    const bool plain = !masks_.has_marks() && !ChangesScores();
+    const Memory ranges =
+        session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_, plain)));
     const Memory sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
     const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
-    LaunchOn(problem, rows, kOnlineSource, OnlineOptions(session_, *online_, rounds_, IsAligned(problem)),
-             "AttendOnline", {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer,
-             online_k_.buffer, online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor,
-             output.buffer, lse, sums, blends, unusual_);
+    LaunchOn(problem, rows, kOnlineSource,
+             OnlineOptions(session_, *online_, rounds_, IsAligned({problem.q, problem.k, problem.v})), "AttendOnline",
+             {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer, online_k_.buffer,
+             online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor, output.buffer, lse,
+             sums, blends, unusual_);
     if (parts == 1) return;
     const Index count = heads * rows.count * value_width_;
     session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {count, GroupItems(session_)}, problem, sinks_,
@@ -382,28 +395,28 @@ class AttentionRun {
 
   void LaunchOnUnits(const Rows& rows, const Operand& output, const Memory& lse) {
     const auto heads = static_cast<Index>(heads_.size());
-    const Index tiles = (rows.count + units_->tile_rows - 1) / units_->tile_rows;
+    const Index tiles = (rows.count + units_->rows() - 1) / units_->rows();
     const Operand q = Queries(rows);
-    const Memory ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, units_->tile_rows, 1)));
+    const bool plain = !masks_.has_marks() && !p_.mask.additive;
+    const Memory ranges = session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, units_->rows(), 1, plain)));
     DeviceProblem problem = Describe(rows);
-    problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = output.place;
-    LaunchOn(problem, rows, kOnlineMmaSource, units_->options, "AttendOnlineMma",
-             {tiles * heads * units_->items, units_->items}, q.buffer, k_.buffer, v_.buffer, ranges, output.buffer, lse,
-             unusual_);
+    problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
+    const bool aligned = rounds_ || IsAligned({problem.k, problem.v});
+    LaunchOn(problem, rows, kOnlineMmaSource, FusedOptions(session_, *units_, ChangesScores(), aligned),
+             "AttendOnlineMma", {tiles * heads * units_->items(), units_->items()}, q.buffer, online_k_.buffer,
+             online_v_.buffer, ranges, output.buffer, lse, unusual_);
   }
 
-  /// Whether rows of q, k and v begin where four floats can be read at once.
-  static bool IsAligned(const DeviceProblem& d) {
-    const auto aligned = [](const Place& place) {
+  /// Whether rows of those tensors begin where four floats can be read at once.
+  static bool IsAligned(std::initializer_list<Place> places) {
+    return std::all_of(places.begin(), places.end(), [](const Place& place) {
       return (place.base | place.batch | place.group | place.member | place.row) % 4 == 0;
-    };
-    return aligned(d.q) && aligned(d.k) && aligned(d.v);
+    });
   }
 
-  /// [B, tiles, 4]: the keys that some row of each tile may look at, and those that all of its rows look at and whose
-  /// scores need no more than their scale. A tile's rows are `members` for each query.
-  std::vector<cl_long> Ranges(const Rows& rows, Index tiles, Index tile_rows, Index members) const {
-    const bool plain = !masks_.has_marks() && biases_.empty() && !p_.mask.additive && p_.softcap <= 0.0f;
+  /// [B, tiles, 4]: the keys that some row of each tile may look at, and those that all of its rows look at; of these
+  /// none, unless the problem is `plain`. A tile's rows are `members` for each query.
+  std::vector<cl_long> Ranges(const Rows& rows, Index tiles, Index tile_rows, Index members, bool plain) const {
     std::vector<cl_long> ranges(static_cast<std::size_t>(p_.q.shape[0] * tiles * 4));
     Index last = -1;
     for (const Head& head : heads_) {
@@ -542,8 +555,8 @@ class AttentionRun {
   Index keys_, groups_, group_heads_, value_width_;
   bool suits_online_, values_finite_ = true;
   std::optional<OnlineShape> online_;
-  bool rounds_ = false;
-  std::optional<FusedKernel> units_;  // in its place
+  std::optional<FusedTile> units_;  // in its place
+  bool rounds_ = false;             // what either reads
   Memory padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.
   std::vector<Head> heads_;
@@ -555,12 +568,12 @@ class AttentionRun {
 }  // namespace
 
 void RunAttention(Session& session, const AttentionProblem& problem, const AttentionResults& results,
-                  const std::optional<OnlineTile>& tile) {
+                  const std::optional<AttentionKernel>& kernel) {
   const auto& [batch, heads, queries, width] = problem.q.shape;
   // Without any cell there is nothing to compute, but there may be rows to fill.
   if (batch == 0 || heads == 0 || queries == 0 || problem.k.shape[2] == 0)
     return RunReferenceAttention(problem, results);
-  AttentionRun(session, problem, results, tile).Run();
+  AttentionRun(session, problem, results, kernel).Run();
 }
 
 }  // namespace headlens::opencl

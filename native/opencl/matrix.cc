@@ -87,6 +87,8 @@ void InParts(Session& session, const Product& p, const Parts& parts, const F& la
 /// Where tiles of that size leave compute units idle, smaller ones are faster.
 constexpr Index kMiddleTile = 64, kSmallRows = 64, kLargeTilesOfUnit = 4;
 
+}  // namespace
+
 ProductKind KindOf(const Session& session, const Product& p) {
   if (p.m <= Lanes::kMostRows) return p.b_columns ? ProductKind::kFewAlongDepth : ProductKind::kFewAlongColumns;
   if (p.m <= kSmallRows) return ProductKind::kSmall;
@@ -95,6 +97,8 @@ ProductKind KindOf(const Session& session, const Product& p) {
   return tiles >= kLargeTilesOfUnit * static_cast<Index>(session.device().compute_units) ? ProductKind::kLarge
                                                                                          : ProductKind::kMiddle;
 }
+
+namespace {
 
 /// The chosen candidate, or the first after it with which the compiled kernel runs in groups as large as it asks for.
 template <class Candidate>
@@ -135,7 +139,10 @@ void Multiply(Session& session, const Product& p, const Lanes& l) {
 }
 
 void Multiply(Session& session, const Product& p) {
-  if (MultiplyOnMatrixUnits(session, p)) return;
+  if (!MultiplyOnMatrixUnits(session, p)) MultiplyWithoutUnits(session, p);
+}
+
+void MultiplyWithoutUnits(Session& session, const Product& p) {
   const ProductKind kind = KindOf(session, p);
   const Tunable& tunable = ProductTunables()[static_cast<std::size_t>(kind)];
   if (p.m <= Lanes::kMostRows) {

@@ -31,7 +31,7 @@ struct Product {
   bool rounds = false;
 };
 
-/// By the kernel that suits the product and the device.
+/// By the kernel that suits the product and the device; the second never on matrix units.
 void Multiply(Session& session, const Product& product);
 
 /// A kernel for any product: matrix.cl says what the parameters are.
@@ -70,6 +70,8 @@ std::span<const Lanes> LanesFor(bool b_columns);
 bool Fits(const Session& session, const Tile& tile);
 bool Fits(const Session& session, const Lanes& lanes, bool b_columns);
 
+void MultiplyWithoutUnits(Session& session, const Product& product);
+
 /// By that kernel, which must fit; with Lanes: at most kMostRows rows.
 void Multiply(Session& session, const Product& product, const Tile& tile);
 void Multiply(Session& session, const Product& product, const Lanes& lanes);
@@ -77,6 +79,12 @@ void Multiply(Session& session, const Product& product, const Lanes& lanes);
 /// Kinds of products, each with a kernel of its own: by how many tiles they have for each compute unit, rows of A, and
 /// for few rows by what B's rows lie along.
 enum class ProductKind : std::size_t { kLarge, kMiddle, kSmall, kFewAlongDepth, kFewAlongColumns };
+
+ProductKind KindOf(const Session& session, const Product& product);
+
+/// For kernels that compete for products of a kind: launch(session, product, candidate) starts one of them.
+using LaunchProduct = std::function<void(Session&, const Product&, std::size_t)>;
+Trial ProductTrialOf(Session& session, ProductKind kind, const LaunchProduct& launch);
 
 /// By ProductKind: which of the candidates.
 std::span<const Tunable> ProductTunables();

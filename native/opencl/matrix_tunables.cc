@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "opencl/matrix.h"
+#include "opencl/online.h"
 
 namespace headlens::opencl {
 namespace {
@@ -93,7 +94,8 @@ class ProductTrial {
         .k = k,
         .b_columns = b_columns,
         .heads = all,
-        .head_count = heads};
+        .head_count = heads,
+        .rounds = true};
     const std::vector<float> wrong(static_cast<std::size_t>(Results()), std::nanf(""));
     wrong_ = session.Upload(std::span<const float>(wrong));
     session.CopyRows({wrong_, 0}, Results(), {product_.c.buffer, 0}, Results(), 1, Results());
@@ -109,7 +111,9 @@ class ProductTrial {
     std::vector<float> results(static_cast<std::size_t>(Results()));
     session_.Download(product_.c.buffer, 0, 1, Results(), results.data(), Results());
     session_.CopyRows({wrong_, 0}, Results(), {product_.c.buffer, 0}, Results(), 1, Results());
-    const double tolerance = 1e-6 * static_cast<double>(product_.k);
+    // What is rounded to 16 bits is off by 2^-11 of itself.
+    const double unit = HasHalves(session_.precision()) ? 0x1p-11 : 1e-6;
+    const double tolerance = unit * static_cast<double>(product_.k);
     for (Index i = 0; i < kSamples; ++i) {
       const Index at = i * 7919 * 7919 % Results();
       if (!(std::abs(results[static_cast<std::size_t>(at)] - Expected(at)) <= tolerance)) return false;
@@ -134,19 +138,16 @@ class ProductTrial {
   Memory wrong_;
 };
 
-template <class Candidate>
-Trial TrialOf(Session& session, const std::shared_ptr<const ProductTrial>& trial,
-              std::span<const Candidate> candidates) {
-  return {
-      .operations = trial->operations(),
-      .launch = [&session, trial, candidates](std::size_t i) { Multiply(session, trial->product(), candidates[i]); },
-      .is_right = [trial] { return trial->IsRight(); }};
+Trial TrialOf(Session& session, const std::shared_ptr<const ProductTrial>& trial, const LaunchProduct& launch) {
+  return {.operations = trial->operations(),
+          .launch = [&session, trial, launch](std::size_t i) { launch(session, trial->product(), i); },
+          .is_right = [trial] { return trial->IsRight(); }};
 }
 
 Index Units(const Session& session) { return static_cast<Index>(session.device().compute_units); }
 
 /// Large enough that a slow device takes some milliseconds, and a fast one shows what it can.
-Trial LargeTrial(Session& session) {
+std::shared_ptr<const ProductTrial> LargeTrial(Session& session) {
   constexpr double kSeconds = 4e-3;
   constexpr Index kMost = 4096, kTileArea = 64 * 64;
   for (Index size = 256;; size *= 2) {
@@ -154,43 +155,47 @@ Trial LargeTrial(Session& session) {
     const auto trial = std::make_shared<const ProductTrial>(session, size, size, size, 1, true);
     const auto launch = [&] { Multiply(session, trial->product()); };
     SecondsOf(session, launch, 1);
-    if (size >= kMost || SecondsOf(session, launch, 1) > kSeconds) return TrialOf(session, trial, Tiles());
+    if (size >= kMost || SecondsOf(session, launch, 1) > kSeconds) return trial;
   }
 }
 
 /// So many rows of 64 columns for each compute unit, as layers have them.
-Trial LayerTrial(Session& session, Index rows, Index tiles_of_unit) {
+std::shared_ptr<const ProductTrial> LayerTrial(Session& session, Index rows, Index tiles_of_unit) {
   const Index columns = std::min<Index>(64 * tiles_of_unit * Units(session), 8192);
-  const auto trial = std::make_shared<const ProductTrial>(session, rows, columns, 1024, 1, true);
-  return TrialOf(session, trial, Tiles());
+  return std::make_shared<const ProductTrial>(session, rows, columns, 1024, 1, true);
 }
 
-Trial MiddleTrial(Session& session) { return LayerTrial(session, 128, 1); }
-Trial SmallTrial(Session& session) { return LayerTrial(session, 32, 2); }
-
-/// A layer's weights for one token; more of them than caches hold, on a GPU.
-Trial FewAlongDepthTrial(Session& session) {
+/// For few rows: a layer's weights for one token, more of them than caches hold on a GPU; and what attention does with
+/// one token's weights of 4096 keys.
+std::shared_ptr<const ProductTrial> MakeTrial(Session& session, ProductKind kind) {
   const Index columns = session.device().type == "CPU" ? 1024 : 16384;
-  const auto trial = std::make_shared<const ProductTrial>(session, 1, columns, 2048, 1, true);
-  return TrialOf(session, trial, LanesFor(true));
-}
-
-/// What attention does with one token's weights of 4096 keys.
-Trial FewAlongColumnsTrial(Session& session) {
-  const auto trial = std::make_shared<const ProductTrial>(session, 1, 64, 4096, 16, false);
-  return TrialOf(session, trial, LanesFor(false));
+  switch (kind) {
+    case ProductKind::kLarge:
+      return LargeTrial(session);
+    case ProductKind::kMiddle:
+      return LayerTrial(session, 128, 1);
+    case ProductKind::kSmall:
+      return LayerTrial(session, 32, 2);
+    case ProductKind::kFewAlongDepth:
+      return std::make_shared<const ProductTrial>(session, 1, columns, 2048, 1, true);
+    case ProductKind::kFewAlongColumns:
+      return std::make_shared<const ProductTrial>(session, 1, 64, 4096, 16, false);
+  }
+  return nullptr;
 }
 
 template <class Candidate, class F>
-Tunable TunableOf(ProductKind kind, const char* name, std::span<const Candidate> candidates, const F& fits,
-                  Trial (*trial)(Session&)) {
+Tunable TunableOf(ProductKind kind, const char* name, std::span<const Candidate> candidates, const F& fits) {
+  const LaunchProduct launch = [candidates](Session& session, const Product& product, std::size_t i) {
+    Multiply(session, product, candidates[i]);
+  };
   Tunable tunable{
       .name = name,
       .candidates = {},
       .fits = [=](const Session& session, std::size_t i) { return fits(session, candidates[i]); },
       .preset =
           [=](Family family) { return kPresets[static_cast<std::size_t>(kind)][static_cast<std::size_t>(family)]; },
-      .trial = trial};
+      .trial = [=](Session& session) { return ProductTrialOf(session, kind, launch); }};
   for (const Candidate& candidate : candidates) tunable.candidates.push_back(NameOf(candidate));
   return tunable;
 }
@@ -200,16 +205,18 @@ std::vector<Tunable> AllOfProducts() {
   const auto lanes_fit = [](bool b_columns) {
     return [=](const Session& session, const Lanes& lanes) { return Fits(session, lanes, b_columns); };
   };
-  return {TunableOf(ProductKind::kLarge, "product.large", Tiles(), tile_fits, LargeTrial),
-          TunableOf(ProductKind::kMiddle, "product.middle", Tiles(), tile_fits, MiddleTrial),
-          TunableOf(ProductKind::kSmall, "product.small", Tiles(), tile_fits, SmallTrial),
-          TunableOf(ProductKind::kFewAlongDepth, "product.few-along-depth", LanesFor(true), lanes_fit(true),
-                    FewAlongDepthTrial),
-          TunableOf(ProductKind::kFewAlongColumns, "product.few-along-columns", LanesFor(false), lanes_fit(false),
-                    FewAlongColumnsTrial)};
+  return {TunableOf(ProductKind::kLarge, "product.large", Tiles(), tile_fits),
+          TunableOf(ProductKind::kMiddle, "product.middle", Tiles(), tile_fits),
+          TunableOf(ProductKind::kSmall, "product.small", Tiles(), tile_fits),
+          TunableOf(ProductKind::kFewAlongDepth, "product.few-along-depth", LanesFor(true), lanes_fit(true)),
+          TunableOf(ProductKind::kFewAlongColumns, "product.few-along-columns", LanesFor(false), lanes_fit(false))};
 }
 
 }  // namespace
+
+Trial ProductTrialOf(Session& session, ProductKind kind, const LaunchProduct& launch) {
+  return TrialOf(session, MakeTrial(session, kind), launch);
+}
 
 std::span<const Tile> Tiles() { return kTiles; }
 

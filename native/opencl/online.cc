@@ -96,12 +96,13 @@ Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, I
   return std::max<Index>(std::min(wanted / tiles, most), 1);
 }
 
+bool HasHalves(Precision precision) { return precision == Precision::kFp16 || precision == Precision::kBf16; }
+
 /// Rounding a key reads 4 bytes of each number and writes 2, and then saves 2 of the 4 that each tile of rows would
 /// read.
 bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows) {
   constexpr Index kLeastTiles = 4;
-  return (session.precision() == Precision::kFp16 || session.precision() == Precision::kBf16) &&
-         (rows + tile.rows - 1) / tile.rows >= kLeastTiles;
+  return HasHalves(session.precision()) && (rows + tile.rows - 1) / tile.rows >= kLeastTiles;
 }
 
 namespace {
@@ -124,7 +125,7 @@ std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool
 
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
                   const Memory& unusual) {
-  const Index padded = (width + 3) / 4 * 4, count = head_count * rows * padded, items = GroupItems(session);
+  const Index padded = (width + 7) / 8 * 8, count = head_count * rows * padded, items = GroupItems(session);
   const Operand to{session.Allocate<cl_ushort>(count), DensePlace(heads, rows, padded)};
   session.Launch(kRoundSource, GroupOption(session) + RoundedOption(session.precision()), "Round", {count, items},
                  from.buffer, from.place, heads, cl_long{rows}, cl_long{width}, cl_long{padded}, cl_long{count},

@@ -43,6 +43,13 @@ inline constexpr OnlineWork kOnlineWorks[] = {
 /// The tile that devices of a family are likely to be fastest with: its index.
 std::size_t OnlinePreset(Family family, bool few);
 
+/// What kernels for attention compete over: heads and values of that width, a single query or many, with scores that
+/// are capped or not.
+struct AttentionShape {
+  Index width;
+  bool few = false, capped = false;
+};
+
 /// A Tunable for each work.
 std::span<const Tunable> OnlineTunables();
 
@@ -62,6 +69,9 @@ struct OnlineShape {
 /// How many work-groups share the keys of a tile of rows, so that all `tiles` together fill the device.
 Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, Index keys);
 
+/// Whether the precision has queries, keys and values of 16 bits.
+bool HasHalves(Precision precision);
+
 /// Whether queries, keys and values are rounded to 16 bits before so many `rows` of each group read them: where the
 /// session's precision has 16 bits, and that saves time.
 bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows);
@@ -69,7 +79,8 @@ bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows);
 /// Build options. `rounded`: from RoundRows. `aligned`: all rows of floats begin where a float4 may.
 std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool rounded, bool aligned);
 
-/// Rows [heads, rows, width] in 16 bits and padded to what may be read at once. Sets `unusual` where one is too large.
+/// Rows [heads, rows, width] in 16 bits and padded to multiples of 16 bytes, which may be read at once. Sets `unusual`
+/// where one is too large.
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
                   const Memory& unusual);
 

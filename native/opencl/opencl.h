@@ -65,7 +65,8 @@ struct TuningStep {
   double best_gflops;  ///< 0 before the first
 };
 
-/// Times the kernels that compete for each kind of work and keeps the fastest in the user's cache folder, where every
+/// Times the kernels that compete for each kind of work, and in each precision those for matrix units with the others,
+/// and keeps the fastest in the user's cache folder, where every
 /// later session on that device and driver finds them. Throws what FindDevice does, and kUnsupported when all kernels
 /// of a kind fail.
 std::vector<TuningResult> Tune(const Settings& settings, const std::function<void(const TuningStep&)>& progress);

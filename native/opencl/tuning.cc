@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "opencl/matrix.h"
+#include "opencl/matrix_units.h"
 #include "opencl/online.h"
 #include "opencl/program_cache.h"
 #include "opencl/session.h"
@@ -60,10 +61,17 @@ double Try(Session& session, const Trial& trial, std::size_t candidate, double b
 
 }  // namespace
 
-std::vector<const Tunable*> Tunables() {
+std::vector<const Tunable*> Tunables(Session& session) {
   std::vector<const Tunable*> all;
-  for (const Tunable& tunable : ProductTunables()) all.push_back(&tunable);
-  for (const Tunable& tunable : OnlineTunables()) all.push_back(&tunable);
+  const auto add = [&](std::span<const Tunable> tunables) {
+    for (const Tunable& tunable : tunables) all.push_back(&tunable);
+  };
+  if (session.precision() == Precision::kFp32) {
+    add(ProductTunables());
+    add(OnlineTunables());
+  } else if (session.has_matrix_units()) {
+    add(UnitTunables(session.precision()));
+  }
   return all;
 }
 
@@ -125,14 +133,18 @@ TuningResult Race(Session& session, const Tunable& tunable, const std::function<
 std::vector<TuningResult> Tune(const Settings& settings, const std::function<void(const TuningStep&)>& progress) {
   return Explaining([&] {
     if (settings.before_opening) settings.before_opening();
-    Session session(settings);
     std::vector<TuningResult> results;
     Choices choices;
-    for (const Tunable* tunable : Tunables()) {
-      results.push_back(Race(session, *tunable, progress));
-      choices[tunable->name] = results.back().chosen;
+    Settings with = settings;
+    for (const Precision precision : {Precision::kFp32, Precision::kTf32x3, Precision::kFp16}) {
+      with.precision = precision;
+      Session session(with);
+      for (const Tunable* tunable : Tunables(session)) {
+        results.push_back(Race(session, *tunable, progress));
+        choices[tunable->name] = results.back().chosen;
+      }
+      KeepChoices(session.device(), choices);  // what sessions of other precisions build upon
     }
-    KeepChoices(session.device(), choices);
     return results;
   });
 }

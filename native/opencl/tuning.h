@@ -34,8 +34,8 @@ struct Tunable {
   std::function<Trial(Session&)> trial;
 };
 
-/// Those of all kernels.
-std::vector<const Tunable*> Tunables();
+/// Those that a session's precision is for.
+std::vector<const Tunable*> Tunables(Session& session);
 
 /// The candidate to launch: what was kept for the session's device, or else its family's preset. When that does not
 /// fit, the first after it that does.

@@ -17,7 +17,7 @@ constexpr Precision kPrecisions[] = {Precision::kTf32x3, Precision::kFp16, Preci
 
 /// What the operands of a precision keep: how large an error is beside the number. For kTf32x3 that of a product.
 double Unit(Precision precision) {
-  return precision == Precision::kTf32x3 ? 3 * 0x1p-22 : precision == Precision::kFp16 ? 0x1p-11 : 0x1p-8;
+  return precision == Precision::kTf32x3 ? 5 * 0x1p-22 : precision == Precision::kFp16 ? 0x1p-11 : 0x1p-8;
 }
 
 /// To the nearest number of that precision, of two the even one.
@@ -51,23 +51,25 @@ TEST_CASE("OpenCL matrix units: an instruction multiplies as its layout of lanes
   for (const Precision precision : kPrecisions) {
     CAPTURE(static_cast<int>(precision));
     const Index depth = precision == Precision::kTf32x3 ? 8 : 16;
-    const Tensor left = random.NormalTensor({16, depth}), right = random.NormalTensor({depth, 8}, 1e-3f);
+    const Tensor left = random.NormalTensor({16, depth}), right = random.NormalTensor({depth, 16}, 1e-3f);
     const opencl::MmaResult got = opencl::MultiplyOnce(SessionOf(precision), left.values(), right.values());
+    CHECK(got.ways);
     for (Index i = 0; i < 16; ++i) {
       float most = -INFINITY;
       double total = 0.0;
-      for (Index j = 0; j < 8; ++j) {
+      for (Index j = 0; j < 16; ++j) {
         double sum = 0.0, magnitude = 0.0;
         for (Index d = 0; d < depth; ++d) {
           const double term = static_cast<double>(Rounded(left.data()[i * depth + d], precision)) *
-                              static_cast<double>(Rounded(right.data()[d * 8 + j], precision));
+                              static_cast<double>(Rounded(right.data()[d * 16 + j], precision));
           sum += term;
           magnitude += std::abs(term);
         }
-        const float product = got.product[static_cast<std::size_t>(i * 8 + j)];
+        const float product = got.product[static_cast<std::size_t>(i * 16 + j)];
         // Rounded operands multiply exactly.
         const double products = precision == Precision::kTf32x3 ? Unit(precision) : 0.0;
         CHECK(std::abs(product - sum) <= (products + 8 * kEpsilon) * magnitude);
+        if (j >= 8) continue;
         most = std::max(most, product);
         total += product;
       }
@@ -290,7 +292,8 @@ TEST_CASE("OpenCL matrix units: fused attention over tiles of keys and every wid
         CAPTURE(static_cast<int>(precision));
         CAPTURE(width);
         CAPTURE(static_cast<int>(kind));
-        RandomProblem r = PlainProblem(random, {1, 1, 2, 150, 170, width, width + 3});
+        const Index value_width = kind == kPlain ? width + 4 : width + 3;  // in 16 bytes each, or not
+        RandomProblem r = PlainProblem(random, {1, 1, 2, 150, 170, width, value_width});
         Mask& mask = r.problem.mask;
         mask.causal = kind == kCausal || kind == kBiased;
         r.problem.query_offset = kind == kCausal ? 20 : 0;
@@ -304,6 +307,47 @@ TEST_CASE("OpenCL matrix units: fused attention over tiles of keys and every wid
         }
         CheckFused(*backend, precision, r);
       }
+  }
+}
+
+TEST_CASE("OpenCL matrix units: a negative scale, one of nothing, and one that no score survives") {
+  for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
+    const auto backend = opencl::MakeBackend(Wanting(precision));
+    Random random(29);
+    for (const float scale : {-0.3f, 0.0f, 1e-30f}) {
+      CAPTURE(static_cast<int>(precision));
+      CAPTURE(scale);
+      RandomProblem r = PlainProblem(random, {1, 1, 1, 20, 30, 20, 24});
+      r.problem.mask.causal = true;
+      r.problem.scale = scale;
+      CheckFused(*backend, precision, r);
+    }
+  }
+}
+
+TEST_CASE("OpenCL matrix units: they have to win the race against the ordinary kernels") {
+  // What is emulated never does.
+  for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
+    CAPTURE(static_cast<int>(precision));
+    opencl::Session& session = SessionOf(precision);
+    if (!session.emulates_matrix_units()) continue;
+    const std::vector<const opencl::Tunable*> tunables = opencl::Tunables(session);
+    for (const char* const name : {"product.small", "attention-32"}) {
+      const auto it = std::find_if(tunables.begin(), tunables.end(),
+                                   [&](const opencl::Tunable* t) { return t->name.ends_with(name); });
+      REQUIRE(it != tunables.end());
+      std::vector<std::string> tried;
+      const auto note = [&](const opencl::TuningStep& step) { tried.push_back(step.candidate); };
+      const opencl::TuningResult result = Race(session, **it, note);
+      CHECK(tried == (*it)->candidates);
+      CHECK(result.chosen == tried.back());
+      CHECK(result.untuned_gflops > 0.0);
+    }
+  }
+  opencl::Session in_fp32({});
+  for (const opencl::Tunable* tunable : opencl::Tunables(in_fp32)) {
+    CHECK_FALSE(tunable->name.starts_with("tf32x3."));
+    CHECK_FALSE(tunable->name.starts_with("16-bit."));
   }
 }
 

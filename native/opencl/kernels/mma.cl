@@ -17,14 +17,16 @@
 #endif
 #define INLINE static __attribute__((always_inline))
 
-// STEP is the depth of one instruction. Matrices lie in memory as PAIRs of elements that are neighbours in depth, and a
-// lane has STEP / 8 of them of each row or column that it looks after.
+// STEP is the depth of one instruction. Tiles of local memory hold rows of Numbers as the instructions take them, and a
+// PAIR is two neighbours of them in depth.
 #if PRECISION == TF32X3
-// x is big + small, both with 11 significant bits: x·y is small·big + big·small + big·big, to 3·2^-22 |x||y|.
+// x is big + small, both with 11 significant bits, of which the first is rounded and the second cut off: x·y is
+// small·big + big·small + big·big, to 5·2^-22 |x||y|.
 #define STEP 8
 #define PARTS 2
 #define PRODUCTS 3
 #define MMA "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+typedef float Number;
 typedef float2 PAIR;
 #else
 #define STEP 16
@@ -37,19 +39,22 @@ typedef float2 PAIR;
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
 #define TO_PAIR "cvt.rn.bf16x2.f32"
 #endif
+typedef ushort Number;
 typedef uint PAIR;
 #endif
-#define STEP_PAIRS (STEP / 2)
 #define STEP_TILES (STEP / 8)
 #define LEFT_PAIRS (2 * STEP_TILES)
 #define RIGHT_PAIRS STEP_TILES
 #define LEFT_WORDS (4 * PARTS)
 #define RIGHT_WORDS (2 * PARTS)
 
-// Room in PAIRs that keeps the lanes' accesses out of each other's memory banks: after the pairs of a row, and after a
-// row of pairs.
-#define PAD_DEPTH 4
-#define PAD_ROW (PRECISION == TF32X3 ? 4 : 8)
+// Numbers that are read and copied at a time.
+#define CHUNK (16 / (int)sizeof(Number))
+// So many Numbers after each row of a tile keep the lanes' accesses out of each other's memory banks: where pairs lie
+// along the rows, and where they lie across.
+#define PAD_ALONG 8
+#define PAD_ACROSS (PRECISION == TF32X3 ? 4 : 8)
+#define TILE(name, size) __local Number name[size] __attribute__((aligned(16)))
 
 // What a lane has of a left matrix [16, STEP], of a right one [STEP, 8], and of their product [16, 8]: x[0] and x[1]
 // are neighbours in the lane's upper row, x[2] and x[3] in the row 8 further down.
@@ -99,20 +104,11 @@ INLINE PAIR MakePair(const float x, const float y) {
 }
 
 #if PRECISION == TF32X3
-// To the nearest number of 11 significant bits; of two, the one further from 0.
-INLINE uint RoundTf32(const float x) {
-#ifdef EMULATE
-  return isnan(x) ? 0x7fffffffu : (as_uint(x) + 0x1000u) & 0xffffe000u;
-#else
-  uint bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-  return bits;
-#endif
-}
-
+// To the nearest number of 11 significant bits; of two, the one further from 0. What is no number may come out as one:
+// the small part says so then. The instruction itself leaves out all bits of that after its first 11.
 INLINE void Split(const float x, uint* big, uint* small) {
-  *big = RoundTf32(x);
-  *small = RoundTf32(x - as_float(*big));
+  *big = (as_uint(x) + 0x1000u) & 0xffffe000u;
+  *small = as_uint(x - as_float(*big));
 }
 #endif
 
@@ -143,17 +139,67 @@ INLINE Right MakeRight(const PAIR* pairs) {
   return right;
 }
 
-// The matrix whose first element is at tile[0], with so many PAIRs from one row or column, and one pair, to the next.
-INLINE Left LoadLeft(__local const PAIR* tile, const int row_stride) {
+// Four matrices of 8 × 8 at once: each lane says where one of their rows begins.
+#if PRECISION != TF32X3 && !defined(EMULATE)
+#define LOAD_MATRICES(words, row, transposed)                                                   \
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4" transposed ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+               : "=r"((words)[0]), "=r"((words)[1]), "=r"((words)[2]), "=r"((words)[3])         \
+               : "r"((uint)(size_t)(row))                                                       \
+               : "memory")
+#endif
+
+// The left matrix of a tile's first 16 rows, which are `stride` apart.
+INLINE Left LoadLeft(__local const Number* tile, const int stride) {
+#ifdef LOAD_MATRICES
+  Left left;
+  LOAD_MATRICES(left.words, tile + Lane() % 16 * stride + Lane() / 16 * 8, "");
+  return left;
+#else
   PAIR pairs[LEFT_PAIRS];
-  REPEAT(i, LEFT_PAIRS) pairs[i] = tile[(LaneRow() + i % 2 * 8) * row_stride + LanePair() + i / 2 * 4];
+  REPEAT(i, LEFT_PAIRS) {
+    pairs[i] = *(__local const PAIR*)(tile + (LaneRow() + i % 2 * 8) * stride + LanePair() * 2 + i / 2 * 8);
+  }
   return MakeLeft(pairs);
+#endif
 }
 
-INLINE Right LoadRight(__local const PAIR* tile, const int column_stride, const int pair_stride) {
-  PAIR pairs[RIGHT_PAIRS];
-  REPEAT(i, RIGHT_PAIRS) pairs[i] = tile[LaneRow() * column_stride + (LanePair() + i * 4) * pair_stride];
-  return MakeRight(pairs);
+// The two right matrices whose columns are the first 16 rows of a tile.
+INLINE void LoadRightsOfRows(__local const Number* tile, const int stride, Right* rights) {
+#ifdef LOAD_MATRICES
+  uint words[4];
+  LOAD_MATRICES(words, tile + (Lane() / 16 * 8 + Lane() % 8) * stride + Lane() / 8 % 2 * 8, "");
+  REPEAT(i, 4) rights[i / 2].words[i % 2] = words[i];
+#else
+  REPEAT(j, 2) {
+    PAIR pairs[RIGHT_PAIRS];
+    REPEAT(i, RIGHT_PAIRS) {
+      pairs[i] = *(__local const PAIR*)(tile + (j * 8 + LaneRow()) * stride + LanePair() * 2 + i * 8);
+    }
+    rights[j] = MakeRight(pairs);
+  }
+#endif
+}
+
+// The two whose columns are the first 16 columns of a tile.
+INLINE void LoadRightsOfColumns(__local const Number* tile, const int stride, Right* rights) {
+#ifdef LOAD_MATRICES
+  uint words[4];
+  LOAD_MATRICES(words, tile + Lane() % 16 * stride + Lane() / 16 * 8, ".trans");
+  REPEAT(i, 4) rights[i / 2].words[i % 2] = words[i];
+#else
+  REPEAT(j, 2) {
+    PAIR pairs[RIGHT_PAIRS];
+    REPEAT(i, RIGHT_PAIRS) {
+      __local const Number* at = tile + (LanePair() * 2 + i * 8) * stride + j * 8 + LaneRow();
+#if PRECISION == TF32X3
+      pairs[i] = (float2)(at[0], at[stride]);
+#else
+      pairs[i] = at[0] | (uint)at[stride] << 16;
+#endif
+    }
+    rights[j] = MakeRight(pairs);
+  }
+#endif
 }
 
 // STEP columns of products, STEP_TILES next to each other, as a left matrix.
@@ -249,6 +295,45 @@ INLINE void CombineRows(float* x, const int count, const bool largest, __local u
     x[i] = Combine(x[i], FromLane(x[i], 1), largest);
     x[i] = Combine(x[i], FromLane(x[i], 2), largest);
   }
+#endif
+}
+
+// 2^x, at most 2 ulps off, as exp2 is in OpenCL at most 3.
+INLINE float Exp2(const float x) {
+#ifdef EMULATE
+  return exp2(x);
+#else
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+#endif
+}
+
+// A CHUNK to local memory: its first `count` Numbers from p, and 0 after these. ALIGNED: p is at a multiple of 16
+// bytes. What was asked for is there after Arrived() and a barrier.
+INLINE void Bring(__local Number* to, __global const Number* p, const int count) {
+#if defined(ALIGNED) && !defined(EMULATE)
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"((uint)(size_t)to), "l"((ulong)p), "r"(count * (int)sizeof(Number))
+               : "memory");
+#else
+  REPEAT(i, CHUNK) to[i] = i < count ? p[i] : 0;
+#endif
+}
+
+INLINE void Arrived() {
+#ifndef EMULATE
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// Four numbers to a tile, as its instructions take them.
+INLINE void StoreFour(__local Number* to, const float4 x) {
+#if PRECISION == TF32X3
+  *(__local float4*)to = x;
+#else
+  *(__local uint2*)to = (uint2)(MakePair(x.x, x.y), MakePair(x.z, x.w));
 #endif
 }
 

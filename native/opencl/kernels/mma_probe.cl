@@ -1,38 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-// One instruction of the matrix units by itself.
+// The instructions for matrix units by themselves.
 
-// product [16, 8] = left [16, STEP] · right [STEP, 8]; maxima [16] and totals [16], of the product's rows.
-__kernel __attribute__((reqd_work_group_size(WARP, 1, 1))) void MultiplyOnce(__global const float* left,
-                                                                             __global const float* right,
-                                                                             __global float* product,
-                                                                             __global float* maxima,
-                                                                             __global float* totals) {
-  __local PAIR left_tile[16 * STEP_PAIRS], right_tile[8 * STEP_PAIRS];
-  EXCHANGE(exchange, 1, 1, 1);
-  const int lane = Lane();
-  for (int i = lane; i < 16 * STEP_PAIRS; i += WARP) left_tile[i] = MakePair(left[2 * i], left[2 * i + 1]);
-  for (int i = lane; i < 8 * STEP_PAIRS; i += WARP) {
-    const int column = i % 8, depth = i / 8 * 2;
-    right_tile[i] = MakePair(right[depth * 8 + column], right[(depth + 1) * 8 + column]);
-  }
+INLINE void BringTile(__local Number* tile, __global const Number* from, const int rows, const int columns) {
+  for (int i = Lane(); i < rows * columns / CHUNK; i += WARP) Bring(tile + i * CHUNK, from + i * CHUNK, CHUNK);
+}
+
+INLINE void StoreProduct(__global float* product, const Sums* sums) {
+  REPEAT(j, 2) { REPEAT(e, 4) product[(LaneRow() + e / 2 * 8) * 16 + j * 8 + LanePair() * 2 + e % 2] = sums[j].x[e]; }
+}
+
+// product [16, 16] = left [16, STEP] · right [STEP, 16], and `again`, by way of `turned`, which is right's transpose;
+// maxima [16] and totals [16], of the rows of the product's first eight columns.
+__kernel __attribute__((reqd_work_group_size(WARP, 1, 1))) void MultiplyOnce(
+    __global const Number* left, __global const Number* right, __global const Number* turned, __global float* product,
+    __global float* again, __global float* maxima, __global float* totals) {
+  TILE(left_tile, 16 * STEP);
+  TILE(right_tile, STEP * 16);
+  TILE(turned_tile, 16 * STEP);
+  EXCHANGE(exchange, 1, 1, 2);
+  BringTile(left_tile, left, 16, STEP);
+  BringTile(right_tile, right, STEP, 16);
+  BringTile(turned_tile, turned, 16, STEP);
+  Arrived();
   barrier(CLK_LOCAL_MEM_FENCE);
-  const Left l = LoadLeft(left_tile, STEP_PAIRS);
-  const Right r = LoadRight(right_tile, 1, 8);
-  Sums sums = {{0.0f, 0.0f, 0.0f, 0.0f}};
-  Accumulate(&sums, 1, &l, 1, &r, 1, exchange);
+  const Left l = LoadLeft(left_tile, STEP);
+  Right r[2];
+  Sums sums[2], other[2];
+  REPEAT(j, 2) { REPEAT(e, 4) sums[j].x[e] = other[j].x[e] = 0.0f; }
+  LoadRightsOfColumns(right_tile, 16, r);
+  Accumulate(sums, 2, &l, 1, r, 2, exchange);
+  StoreProduct(product, sums);
+  LoadRightsOfRows(turned_tile, STEP, r);
+  Accumulate(other, 2, &l, 1, r, 2, exchange);
+  StoreProduct(again, other);
   float most[2], total[2];
   REPEAT(i, 2) {
-    most[i] = fmax(sums.x[2 * i], sums.x[2 * i + 1]);
-    total[i] = sums.x[2 * i] + sums.x[2 * i + 1];
+    most[i] = fmax(sums[0].x[2 * i], sums[0].x[2 * i + 1]);
+    total[i] = sums[0].x[2 * i] + sums[0].x[2 * i + 1];
   }
   CombineRows(most, 2, true, exchange);
   CombineRows(total, 2, false, exchange);
-  for (int i = 0; i < 2; ++i) {
-    const int row = LaneRow() + 8 * i;
-    for (int e = 0; e < 2; ++e) product[row * 8 + LanePair() * 2 + e] = sums.x[2 * i + e];
-    if (LanePair() == 0) {
-      maxima[row] = most[i];
-      totals[row] = total[i];
+  if (LanePair() == 0) {
+    REPEAT(i, 2) {
+      maxima[LaneRow() + 8 * i] = most[i];
+      totals[LaneRow() + 8 * i] = total[i];
     }
   }
 }
