@@ -327,23 +327,23 @@ TEST_CASE("OpenCL matrix units: a negative scale, one of nothing, and one that n
 
 TEST_CASE("OpenCL matrix units: they have to win the race against the ordinary kernels") {
   // What is emulated never does.
-  for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
-    CAPTURE(static_cast<int>(precision));
+  const auto race = [](Precision precision, const char* name) {
+    CAPTURE(name);
     opencl::Session& session = SessionOf(precision);
-    if (!session.emulates_matrix_units()) continue;
+    if (!session.emulates_matrix_units()) return;
     const std::vector<const opencl::Tunable*> tunables = opencl::Tunables(session);
-    for (const char* const name : {"product.small", "attention-32"}) {
-      const auto it = std::find_if(tunables.begin(), tunables.end(),
-                                   [&](const opencl::Tunable* t) { return t->name.ends_with(name); });
-      REQUIRE(it != tunables.end());
-      std::vector<std::string> tried;
-      const auto note = [&](const opencl::TuningStep& step) { tried.push_back(step.candidate); };
-      const opencl::TuningResult result = Race(session, **it, note);
-      CHECK(tried == (*it)->candidates);
-      CHECK(result.chosen == tried.back());
-      CHECK(result.untuned_gflops > 0.0);
-    }
-  }
+    const auto it =
+        std::find_if(tunables.begin(), tunables.end(), [&](const opencl::Tunable* t) { return t->name == name; });
+    REQUIRE(it != tunables.end());
+    std::vector<std::string> tried;
+    const auto note = [&](const opencl::TuningStep& step) { tried.push_back(step.candidate); };
+    const opencl::TuningResult result = Race(session, **it, note);
+    CHECK(tried == (*it)->candidates);
+    CHECK(result.chosen == tried.back());
+    CHECK(result.untuned_gflops > 0.0);  // it was right
+  };
+  race(Precision::kTf32x3, "tf32x3.product.small");
+  race(Precision::kFp16, "16-bit.attention-32");
   opencl::Session in_fp32({});
   for (const opencl::Tunable* tunable : opencl::Tunables(in_fp32)) {
     CHECK_FALSE(tunable->name.starts_with("tf32x3."));
