@@ -194,6 +194,38 @@ TEST_CASE("OpenCL kernels: tensors that live on the device") {
   CheckClose("numbers", got, expected, 8 * kEpsilon * MaxNorm(expected));
 }
 
+TEST_CASE("OpenCL kernels: what matrix units compute, emulated") {
+  const KeptMemory kept;
+  Random random(38);
+  const RandomProblem r = PlainProblem(random, {1, 1, 1, 5, 33, 4, 3});
+  const auto backend =
+      opencl::MakeBackend({.idle_memory = 0, .precision = opencl::Precision::kTf32x3, .emulate_matrix_units = true});
+  const AllResults got(r.problem), expected = PlainAttention(r.problem);
+  AttentionResults only;
+  only.output = got.output.view<4>();
+  backend->Attention(r.problem, only);
+  CheckClose("output", got.output.values(), expected.output.values(), Tolerances(r, expected).output);
+  const Tensor x = random.NormalTensor({16, 5}), w = random.NormalTensor({3, 5});
+  Tensor y({16, 3}), right({16, 3});
+  backend->Linear(x.view<2>(), *backend->PackLinear(w.view<2>(), {}), y.view<2>());
+  ReferenceBackend().Linear(x.view<2>(), *ReferenceBackend().PackLinear(w.view<2>(), {}), right.view<2>());
+  CheckClose("product", y.values(), right.values(), 32 * kEpsilon * MaxNorm(x.values()) * MaxNorm(w.values()));
+}
+
+TEST_CASE("OpenCL kernels: what a device can do at most") {
+  const KeptMemory kept;
+  opencl::Session session{{.idle_memory = 0}};
+  const std::vector<float> ones(8, 1.0f);
+  const opencl::Memory from = session.Upload(std::span(ones)), to = session.Allocate<float>(8);
+  const opencl::Grid grid{4, 4};
+  for (const char* const width : {"-D WIDTH=4", "-D WIDTH=16"})
+    session.Launch(opencl::kLimitsSource, width, "MultiplyAdds", grid, from, cl_int{2});
+  session.Launch(opencl::kLimitsSource, "-D WIDTH=4", "CopyAll", grid, from, to, cl_long{2});
+  std::vector<float> copied(8);
+  session.DownloadBytes(to, 0, 8 * sizeof(float), copied.data());
+  CHECK(copied == ones);
+}
+
 /// Kernels with what Oclgrind has to find: the stage that runs it runs these too, and fails where one is not reported.
 constexpr char kWrong[] = R"cl(
 __kernel void Race(__global float* x, __global float* y) { y[0] += x[get_global_id(0)]; }
