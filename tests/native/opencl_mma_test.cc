@@ -351,18 +351,22 @@ TEST_CASE("OpenCL matrix units: they have to win the race against the ordinary k
   }
 }
 
+/// What 16 bits do not hold, or no number is.
+constexpr std::pair<Tensor RandomProblem::*, float> kExtremes[] = {
+    {&RandomProblem::k, 1e5f}, {&RandomProblem::k, -INFINITY}, {&RandomProblem::q, INFINITY},
+    {&RandomProblem::q, NAN},  {&RandomProblem::v, 3e5f},      {&RandomProblem::v, NAN}};
+
 TEST_CASE("OpenCL matrix units: attention that is infinite, or too large for 16 bits, is as in fp32") {
   Random random(28);
   for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
     const auto backend = opencl::MakeBackend(Wanting(precision));
-    for (const float extreme : {1e5f, -INFINITY}) {
+    for (const auto& [tensor, value] : kExtremes) {
       CAPTURE(static_cast<int>(precision));
-      CAPTURE(extreme);
+      CAPTURE(value);
       RandomProblem r = PlainProblem(random, {1, 1, 1, 5, 7, 4, 4});
       for (float& x : r.q.values()) x = std::abs(x);
       r.problem.mask.causal = true;  // so that a row sees nothing else
-      r.k.values()[0] = extreme;
-      if (extreme > 0.0f) r.v.values()[3] = 3e5f;
+      (r.*tensor).values()[0] = value;
       const AllResults got(r.problem), expected(r.problem);
       const auto solve = [&](const Backend& on, const AllResults& all) {
         AttentionResults only;

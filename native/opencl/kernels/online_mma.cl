@@ -239,6 +239,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
   REPEAT(i, ROWS) {
     const long r = first + 8 * i;
     if (r < p->rows) {
+      good = good && sums[i] < INFINITY;  // nor NaN: where all scores are, none is the largest
       const RowEnd row = EndRow(p, sinks, head_mask, z, maxima[i] == LOWEST ? LOWEST : maxima[i] * factor, sums[i]);
       REPEAT(j, WIDTH_TILES * 2) {
         const int d = j / 2 * 8 + LanePair() * 2 + j % 2;
