@@ -375,18 +375,20 @@ class AttentionRun {
     const auto scratch = [&](Index width) {
       return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : Memory();
     };
-    const bool plain = !masks_.has_marks() && !ChangesScores();
+    const bool plain = HidesOnlyRanges();
     const Memory ranges =
         session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_, plain)));
+    const Memory row_ranges = plain ? session_.Upload(std::span<const cl_long>(RowRanges(rows))) : Memory();
     const Memory sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
     const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
+    const bool aligned = IsAligned({problem.q, problem.k, problem.v}) && (problem.width | problem.value_width) % 4 == 0;
     LaunchOn(problem, rows, kOnlineSource,
-             OnlineOptions(session_, *online_, rounds_, IsAligned({problem.q, problem.k, problem.v})), "AttendOnline",
-             {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer, online_k_.buffer,
-             online_v_.buffer, ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, factor, output.buffer, lse,
-             sums, blends, unusual_);
+             OnlineOptions(session_, *online_, {.rounded = rounds_, .aligned = aligned, .row_ranges = plain}),
+             "AttendOnline", {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer,
+             online_k_.buffer, online_v_.buffer, ranges, row_ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts},
+             factor, output.buffer, lse, sums, blends, unusual_);
     if (parts == 1) return;
     const Index count = heads * rows.count * value_width_;
     session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", {count, GroupItems(session_)}, problem, sinks_,
@@ -412,6 +414,21 @@ class AttentionRun {
     return std::all_of(places.begin(), places.end(), [](const Place& place) {
       return (place.base | place.batch | place.group | place.member | place.row) % 4 == 0;
     });
+  }
+
+  /// Whether all that masks and biases do is to leave a range of keys to each row.
+  bool HidesOnlyRanges() const { return !masks_.has_marks() && !ChangesScores(); }
+
+  /// [B, rows, 2]: the keys outside of which a row sees nothing.
+  std::vector<cl_long> RowRanges(const Rows& rows) const {
+    std::vector<cl_long> ranges;
+    ranges.reserve(static_cast<std::size_t>(p_.q.shape[0] * rows.count * 2));
+    for (Index b = 0; b < p_.q.shape[0]; ++b)
+      for (Index t = 0; t < rows.count; ++t) {
+        const KeyRange range = masks_.Range(b, rows.first + t);
+        ranges.insert(ranges.end(), {range.begin, range.end});
+      }
+    return ranges;
   }
 
   /// [B, tiles, 4]: the keys that some row of each tile may look at, and those that all of its rows look at; of these

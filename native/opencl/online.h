@@ -19,6 +19,7 @@ struct OnlineTile {
   Index rows, keys, items_x, items_y, depth_slice;
   bool quads;
 
+  Index items() const { return items_x * items_y; }
   /// How many values' rows are in local memory at a time, where keys' depths are at other times.
   Index key_slice(Index width) const;
   /// For heads and values that fit in `width`, in bytes.
@@ -40,8 +41,8 @@ struct OnlineWork {
 inline constexpr OnlineWork kOnlineWorks[] = {
     {"attention.few", 64, true}, {"attention.many-64", 64, false}, {"attention.many-128", 128, false}};
 
-/// The tile that devices of a family are likely to be fastest with: its index.
-std::size_t OnlinePreset(Family family, bool few);
+/// The tile that devices of a family are likely to be fastest with at a work of kOnlineWorks: indices both.
+std::size_t OnlinePreset(Family family, std::size_t work);
 
 /// What kernels for attention compete over: heads and values of that width, a single query or many, with scores that
 /// are capped or not.
@@ -76,8 +77,15 @@ bool HasHalves(Precision precision);
 /// session's precision has 16 bits, and that saves time.
 bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows);
 
-/// Build options. `rounded`: from RoundRows. `aligned`: all rows of floats begin where a float4 may.
-std::string OnlineOptions(const Session& session, const OnlineShape& shape, bool rounded, bool aligned);
+/// What else the kernel is built for.
+struct OnlineInputs {
+  bool rounded;     ///< q, k and v are from RoundRows
+  bool aligned;     ///< all rows of floats are whole fours, and begin where a float4 may
+  bool row_ranges;  ///< all that happens to scores is that each row sees a range of keys
+};
+
+/// Build options.
+std::string OnlineOptions(const Session& session, const OnlineShape& shape, const OnlineInputs& inputs);
 
 /// Rows [heads, rows, width] in 16 bits and padded to multiples of 16 bytes, which may be read at once. Sets `unusual`
 /// where one is too large.

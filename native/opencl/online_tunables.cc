@@ -107,18 +107,19 @@ namespace {
 /// Whether a tile is worth a trial: those of one work-item were made for CPUs, all others for what is no CPU.
 bool IsWorthIt(const Session& session, const OnlineWork& work, const OnlineTile& tile) {
   constexpr Index kMostOfFew = 16;
-  const bool for_cpu = tile.items_x * tile.items_y == 1, is_cpu = session.device().type == "CPU";
+  const bool for_cpu = tile.items() == 1, is_cpu = session.device().type == "CPU";
   return for_cpu == is_cpu && (!work.few || tile.rows <= kMostOfFew) && tile.Suits(session, work.width);
 }
 
 std::vector<Tunable> AllOfAttention() {
   std::vector<Tunable> all;
-  for (const OnlineWork& work : kOnlineWorks) {
+  for (std::size_t i = 0; i < std::size(kOnlineWorks); ++i) {
+    const OnlineWork& work = kOnlineWorks[i];
     Tunable tunable{
         .name = work.name,
         .candidates = {},
         .fits = [work](const Session& session, std::size_t i) { return IsWorthIt(session, work, OnlineTiles()[i]); },
-        .preset = [work](Family family) { return OnlinePreset(family, work.few); },
+        .preset = [i](Family family) { return OnlinePreset(family, i); },
         .trial =
             [work](Session& session) {
               return AttentionTrialOf(session, {work.width, work.few},

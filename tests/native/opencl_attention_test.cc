@@ -18,8 +18,9 @@ namespace {
 using opencl::OnlineTile;
 using opencl::Precision;
 
-/// Some of the options that need no cells in memory.
-RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {
+/// Some of the options that need no cells in memory: masks of every kind and what else changes scores, or at most a
+/// causal mask. The two are computed by different programs.
+RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes, bool changes_scores) {
   RandomProblem r = PlainProblem(random, sizes);
   AttentionProblem& p = r.problem;
   p.gqa_order = random.Chance(0.5) ? GqaOrder::kBlock : GqaOrder::kInterleaved;
@@ -34,9 +35,8 @@ RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {
     r.head_mask.values()[0] = 0.0f;
     p.head_mask = r.head_mask.view<2>();
   }
-  if (random.Chance(0.3)) return r;
-  if (random.Chance(0.3)) {
-    p.mask.causal = true;
+  if (!changes_scores) {
+    p.mask.causal = random.Chance(0.5);
     return r;
   }
   if (!r.exact && random.Chance(0.3)) p.softcap = 0.5f + static_cast<float>(random.Below(4));
@@ -46,6 +46,10 @@ RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {
   // Plain attention has exponentials as they are: far keys must not be beyond them.
   for (float& slope : r.slopes.values()) slope /= static_cast<float>(sizes.keys);
   return r;
+}
+
+RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {
+  return DrawOnlineProblem(random, sizes, random.Chance(0.5));
 }
 
 /// What is computed without cells, with everything around it as it was before: nothing else may be written.
@@ -95,13 +99,16 @@ TEST_CASE("OpenCL: attention by every tile, of lengths around it") {
 
 TEST_CASE("OpenCL: attention for heads and values of any width") {
   Random random(22);
+  bool changes_scores = false;
   for (const Index width : {1, 32, 63, 96, 127, 192, 255, 256}) {
     CAPTURE(width);
+    changes_scores = !changes_scores;
     for (int round = 0; round < 2; ++round) {
       const Index other = 1 + random.Below(width);
       const auto [head, value] = random.Chance(0.5) ? std::pair(width, other) : std::pair(other, width);
       CheckTile(Opened(),
-                DrawOnlineProblem(random, {1, 2, 4, 17 + random.Below(30), 1 + random.Below(140), head, value}),
+                DrawOnlineProblem(random, {1, 2, 4, 17 + random.Below(30), 1 + random.Below(140), head, value},
+                                  changes_scores),
                 std::nullopt);
     }
   }
@@ -154,7 +161,8 @@ TEST_CASE("OpenCL: attention from numbers of 16 bits is that of the rounded numb
       CAPTURE(round);
       const Index members = 1 + random.Below(3), queries = 130 + random.Below(60);
       const RandomProblem r = DrawOnlineProblem(
-          random, {1 + random.Below(2), 2, 2 * members, queries, 1 + random.Below(300), 1 + random.Below(32), 30});
+          random, {1 + random.Below(2), 2, 2 * members, queries, 1 + random.Below(300), 1 + random.Below(32), 30},
+          precision == Precision::kFp16);
       const OnlineTile tile = ChosenTile(session, members * queries);
       REQUIRE(opencl::RoundsRows(session, tile, members * queries));
       const OnlineResults got(r.problem);
@@ -241,10 +249,10 @@ TEST_CASE("OpenCL: attention that is not finite is left to cells in memory") {
   Random random(27);
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f}) {
     CAPTURE(bad);
-    for (Tensor RandomProblem::* tensor : {&RandomProblem::k, &RandomProblem::v}) {
+    for (Tensor RandomProblem::* tensor : {&RandomProblem::q, &RandomProblem::k, &RandomProblem::v}) {
       RandomProblem r = PlainProblem(random, {1, 1, 2, 5, 9, 8, 8});
       r.problem.mask.causal = true;
-      (r.*tensor).values()[4 * 8] = bad;  // of key 4, which four queries do not see
+      (r.*tensor).values()[4 * 8] = bad;  // of key 4, which four queries do not see, or of query 4
       const OnlineResults got(r.problem), expected(r.problem);
       opencl::RunAttention(Opened(), r.problem, got.views);
       ReferenceBackend().Attention(r.problem, expected.views);

@@ -160,7 +160,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void Multipl
     const long k, const long head_count, const long part_depth, const long part_size) {
   __local float a_tiles[BUFFERS][TILE_K * LINE_M] __attribute__((aligned(64)));
   __local float b_tiles[BUFFERS][TILE_K * LINE_N] __attribute__((aligned(64)));
-  const int x = get_local_id(0), y = get_local_id(1), item = y * ITEMS_N + x;
+  const int item = get_local_id(1) * ITEMS_N + get_local_id(0);
+  const int x = ColumnInSquare(item, ITEMS_N, ITEMS_M), y = RowInSquare(item, ITEMS_N, ITEMS_M);
   long id = get_group_id(0);
   const long column = Next(&id, (n + TILE_N - 1) / TILE_N) * TILE_N,
              row = Next(&id, (m + TILE_M - 1) / TILE_M) * TILE_M;

@@ -7,7 +7,8 @@
 // Build options: WIDTH, which holds the head width and the values' width; TILE_ROWS and TILE_KEYS; ITEMS_X and ITEMS_Y,
 // the work-items' square; QUADS, whether a work-item has four neighbouring columns at a time or one; DEPTH_SLICE and
 // KEY_SLICE, how much of the keys' and of the values' tile is in local memory at a time; FLOATS, ALIGNED_FLOATS, HALVES
-// or BFLOATS: what q, k and v are in memory, and whether their rows begin where a float4 may.
+// or BFLOATS: what q, k and v are in memory; only rows of FLOATS may have other than whole fours, or begin anywhere;
+// ROW_RANGES, where masks leave a range of keys to each row and nothing else changes scores; UNROLLED, for GPUs.
 
 #define ITEMS (ITEMS_X * ITEMS_Y)
 #define WORK_ROWS (TILE_ROWS / ITEMS_Y)  // a multiple of four
@@ -18,9 +19,10 @@
 #define STAGE_KEYS (DEPTH_SLICE * KEY_STRIDE)
 #define STAGE_VALUES (KEY_SLICE * WIDTH)
 #define STAGE (STAGE_KEYS > STAGE_VALUES ? STAGE_KEYS : STAGE_VALUES)
+#define WEIGHT_SLICE (KEY_SLICE > ITEMS_X ? KEY_SLICE : ITEMS_X)  // of as many keys are weights in local memory
 
 // What a GPU's work-item computes stays in registers only where all its indices are constants.
-#if ITEMS > 1
+#ifdef UNROLLED
 #define UNROLL _Pragma("unroll")
 #define UNROLL_SOME _Pragma("unroll 4")  // more would take registers for what is read ahead
 #else
@@ -38,46 +40,102 @@ typedef float Columns;
 #define READ_COLUMNS(to, from) *(to) = from
 #endif
 
+// What a tile is of. In local memory: what is seldom needed takes no registers.
+typedef struct {
+  Row origin;         // of the group's first head
+  long ranges[4];     // as the kernel's
+  long first_query;   // of the first row
+  long k_row, v_row;  // from one row of k and of v to the next
+  long part_rows;     // where the first row is among those of all parts
+  int first_member;   // of the first row: rows count through the members of a query first
+} Tile;
+
 // Row i and column j of the tile that a work-item computes. Neighbours in memory are read by neighbouring work-items.
-#define QUERY(r) (first_query + (first_member + (r)) / members)
-#define MEMBER(r) ((first_member + (r)) % members)
+#define QUERY(r) (tile.first_query + (tile.first_member + (r)) / members)
+#define MEMBER(r) ((tile.first_member + (r)) % members)
 #define ROW(i) (((i) / 4 * ITEMS_Y + y) * 4 + (i) % 4)
-#define COLUMN(j) (((j) / COLUMNS * ITEMS_X + x) * COLUMNS + (j) % COLUMNS)
+#define COLUMN(j) (COLUMN_OF_FIRST(j) + x * COLUMNS)
+#define COLUMN_OF_FIRST(j) ((j) / COLUMNS * ITEMS_X * COLUMNS + (j) % COLUMNS)
 // The weights of the tile's keys lie in an order in which each store of a work-group is to neighbours.
 #define SLOT(j) ((j) * ITEMS_X + x)
 #define KEY_OF(slot) \
   (((slot) / (ITEMS_X * COLUMNS) * ITEMS_X + (slot) % ITEMS_X) * COLUMNS + (slot) / ITEMS_X % COLUMNS)
+// All j whose slots are in the slice of weights that begins with `slot`.
+#if ITEMS > 1
+#define EACH_OF_SLICE(j, slot) \
+  UNROLL for (int j = 0; j < WORK_KEYS; ++j) if (SLOT(j) / WEIGHT_SLICE == (slot) / WEIGHT_SLICE)
+#else
+#define EACH_OF_SLICE(j, slot) for (int j = (slot); j < (slot) + WEIGHT_SLICE; ++j)
+#endif
 
+// Fours of elements as they are in memory, and what they are.
 #if defined(HALVES)
 typedef half Element;
-#define VALUE(p, i) vload_half(i, p)
-#define FOUR(p, i) vload_half4(0, (p) + (i))
+typedef ushort4 Raw;
+#define RAW(p) *(__global const ushort4*)(p)
+#define FOUR(raw) vload_half4(0, (const half*)&(raw))
 #elif defined(BFLOATS)
 typedef ushort Element;
-#define VALUE(p, i) as_float((uint)(p)[i] << 16)
-#define FOUR(p, i) as_float4(convert_uint4(*(__global const ushort4*)((p) + (i))) << 16)
+typedef ushort4 Raw;
+#define RAW(p) *(__global const ushort4*)(p)
+#define FOUR(raw) as_float4(convert_uint4(raw) << 16)
 #else
 typedef float Element;
-#define VALUE(p, i) (p)[i]
-#if defined(ALIGNED_FLOATS)
-#define FOUR(p, i) *(__global const float4*)((p) + (i))
-#else
-#define FOUR(p, i) vload4(0, (p) + (i))
-#endif
+typedef float4 Raw;
+#define RAW(p) *(__global const float4*)(p)
+#define FOUR(raw) (raw)
 #endif
 
-// Four elements from `at` on, 0 for those that are not among the next `count`.
-float4 Four(__global const Element* p, const long at, const int count) {
-  if (count >= 4) return FOUR(p, at);
+// Four elements from p on, 0 for those that are not among the next `count`.
+Raw Read(__global const Element* p, const int count) {
+#if !defined(FLOATS)
+  return count > 0 ? RAW(p) : (Raw)0;  // rows are whole fours
+#else
+  if (count >= 4) return vload4(0, p);
   float4 values = 0.0f;
-  if (count > 0) values.x = VALUE(p, at);
-  if (count > 1) values.y = VALUE(p, at + 1);
-  if (count > 2) values.z = VALUE(p, at + 2);
+  if (count > 0) values.x = p[0];
+  if (count > 1) values.y = p[1];
+  if (count > 2) values.z = p[2];
   return values;
+#endif
+}
+
+// Of slices in local memory, how many fours each item brings there, and which is its n-th: a key and what the columns
+// begin with. Of `count` keys, the first at k or v; what is not of these is 0.
+#define KEY_READS (TILE_KEYS * DEPTH_SLICE / 4 / ITEMS)
+#define VALUE_READS (KEY_SLICE * WIDTH / 4 / ITEMS)
+#define AT(n) ((n) * ITEMS + item)
+#define READ_KEY(n) (AT(n) / 2 % TILE_KEYS)
+#define READ_DEPTH(n) ((AT(n) / 2 / TILE_KEYS * 2 + AT(n) % 2) * 4)
+
+Raw ReadKey(const Problem* p, __global const Element* k, const long row, const int count, const int depth, const int n,
+            const int item) {
+  const int s = READ_KEY(n), d = depth + READ_DEPTH(n);
+  return Read(k + s * row + d, s < count ? (int)p->width - d : 0);
+}
+
+Raw ReadValue(const Problem* p, __global const Element* v, const long row, const int count, const int slot, const int n,
+              const int item) {
+  const int s = KEY_OF(slot + AT(n) / (WIDTH / 4)), d = AT(n) % (WIDTH / 4) * 4;
+  return Read(v + s * row + d, s < count ? (int)p->value_width - d : 0);
+}
+
+// A GPU reads the next slice while it computes with one; a CPU has nothing to gain from that.
+#if ITEMS > 1
+#define READ_AHEAD(reads, read) UNROLL for (int n = 0; n < reads; ++n) next[n] = read
+#define WAS_READ(read) next[n]
+#else
+#define READ_AHEAD(reads, read)
+#define WAS_READ(read) read
+#endif
+
+// One below the other.
+void StoreDown(const float4 values, __local float* to, const int stride) {
+  to[0] = values.x, to[stride] = values.y, to[2 * stride] = values.z, to[3 * stride] = values.w;
 }
 
 // A row of the head that is that member of the group; `origin` is the group's first.
-Row RowOf(const Problem* p, const Row* origin, const int member, const long r) {
+Row RowOf(const Problem* p, __local const Row* origin, const int member, const long r) {
   const Row row = {
       origin->b,      origin->h + member * (p->interleaved ? p->heads.groups : 1), origin->t + r, origin->z + member, r,
       origin->own + r};
@@ -97,65 +155,82 @@ float Score(const Problem* p, const Inputs* in, const Row* row, const long s, fl
 
 // output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles, 4]: the keys that
 // some row of a tile may look at, and those whose scores are `factor` q · k for all of its rows and need no mask.
+// With ROW_RANGES, `row_ranges` [B, rows, 2] are the keys that a row looks at, and all scores are just that.
 // `unusual` is set where a visible score or an output is not finite: then nothing that was written counts. With more
 // than one part, each has its share of the keys, and leaves `sums` [groups, parts, rows, 2], largest score and sum of
 // exponentials, and `blends` [groups, parts, rows, value_width], both of the rows of all of a group's members.
 __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendOnline(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
     __global const Element* q, __global const Element* k, __global const Element* v, __global const long* ranges,
-    const long groups, const long tiles, const long parts, const float factor, __global float* output,
-    __global float* lse, __global float* sums, __global float* blends, __global uint* unusual) {
+    __global const long* row_ranges, const long groups, const long tiles, const long parts, const float factor,
+    __global float* output, __global float* lse, __global float* sums, __global float* blends, __global uint* unusual) {
   const Problem* p = &problem;
-  __local float4 q_tile[WIDTH * TILE_ROWS / 4];        // [WIDTH, TILE_ROWS]
-  __local float4 stage[STAGE / 4];                     // keys [DEPTH_SLICE, KEY_STRIDE] or values [KEY_SLICE, WIDTH]
-  __local float4 weights[TILE_KEYS * ROW_STRIDE / 4];  // [slots, ROW_STRIDE]
+  __local float4 q_tile[WIDTH * TILE_ROWS / 4];           // [WIDTH, TILE_ROWS]
+  __local float4 stage[STAGE / 4];                        // keys [DEPTH_SLICE, KEY_STRIDE] or values [KEY_SLICE, WIDTH]
+  __local float4 weights[WEIGHT_SLICE * ROW_STRIDE / 4];  // [slots, ROW_STRIDE]
   __local float4 maxima[TILE_ROWS / 4], totals[TILE_ROWS / 4];
-  __local float found[ITEMS_X * ROW_STRIDE];  // [ITEMS_X, ROW_STRIDE]: of each row and column of work-items
-  __local float* const cells = (__local float*)weights;
+  __local Tile tile;
+  // At other times: scores; [ITEMS_X, ROW_STRIDE], what each item found in its part of a row.
+  __local float *const cells = (__local float*)weights, *const found = cells;
   __local const Columns* const columns = (__local const Columns*)stage;
   const Inputs in = INPUTS;
-  const int x = get_local_id(0), y = get_local_id(1), item = y * ITEMS_X + x;
-  const int width = (int)p->width, value_width = (int)p->value_width;
+  const int item = get_local_id(1) * ITEMS_X + get_local_id(0), members = (int)p->heads.members;
+  const int x = ColumnInSquare(item, ITEMS_X, ITEMS_Y), y = RowInSquare(item, ITEMS_X, ITEMS_Y);
   // The last tiles are the longest under a causal mask: they go first.
-  const long id = get_group_id(0), group = id % groups, part = id / groups % parts,
-             tile = tiles - 1 - id / groups / parts;
-  // Rows count through the members of a query first.
-  const int members = (int)p->heads.members, first_member = (int)(tile * TILE_ROWS % members);
-  const long head = group * members, first_query = tile * TILE_ROWS / members;
+  const long id = get_group_id(0), group = id % groups, part = id / groups % parts, head = group * members,
+             first = (tiles - 1 - id / groups / parts) * TILE_ROWS;
   const Row origin = RowAt(p, head, 0);
-  __global const long* const range = ranges + (origin.b * tiles + tile) * 4;
-  const long blocks = (range[1] - range[0] + TILE_KEYS - 1) / TILE_KEYS;
-  const long begin = range[0] + blocks * part / parts * TILE_KEYS;
-  const long end = min(range[1], range[0] + blocks * (part + 1) / parts * TILE_KEYS);
-  k += Begin(p->k, p->heads, head);
-  v += Begin(p->v, p->heads, head);
-  for (int i = item; i < TILE_ROWS * WIDTH / 4; i += ITEMS) {
-    const int r = i % TILE_ROWS, d = i / TILE_ROWS * 4;
-    const long t = QUERY(r), at = Begin(p->q, p->heads, head + MEMBER(r)) + t * p->q.row;
-    const float4 values = Four(q, at + d, t < p->rows ? width - d : 0);
-    __local float* const to = (__local float*)q_tile + d * TILE_ROWS + r;
-    to[0] = values.x, to[TILE_ROWS] = values.y, to[2 * TILE_ROWS] = values.z, to[3 * TILE_ROWS] = values.w;
+  ranges += (origin.b * tiles + first / TILE_ROWS) * 4;
+  const long blocks = (ranges[1] - ranges[0] + TILE_KEYS - 1) / TILE_KEYS;
+  const long begin = ranges[0] + blocks * part / parts * TILE_KEYS;
+  const long end = min(ranges[1], ranges[0] + blocks * (part + 1) / parts * TILE_KEYS);
+  if (item == 0) {
+    tile.origin = origin;
+    for (int i = 0; i < 4; ++i) tile.ranges[i] = ranges[i];
+    tile.k_row = p->k.row, tile.v_row = p->v.row;
+    tile.first_query = first / members;
+    tile.first_member = (int)(first % members);
+    tile.part_rows = (group * parts + part) * p->rows * members + first;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  k += Begin(p->k, p->heads, head) + begin * p->k.row;
+  v += Begin(p->v, p->heads, head) + begin * p->v.row;
+  for (int r = item % TILE_ROWS; r < TILE_ROWS; r += ITEMS) {
+    const long t = QUERY(r);
+    __global const Element* const from = q + Begin(p->q, p->heads, head + MEMBER(r)) + t * p->q.row;
+    UNROLL_SOME for (int d = item / TILE_ROWS * 4; d < WIDTH; d += (ITEMS + TILE_ROWS - 1) / TILE_ROWS * 4) {
+      const Raw values = Read(from + d, t < p->rows ? (int)p->width - d : 0);
+      StoreDown(FOUR(values), (__local float*)q_tile + d * TILE_ROWS + r, TILE_ROWS);
+    }
   }
   for (int r = item; r < TILE_ROWS; r += ITEMS) ((__local float*)maxima)[r] = LOWEST;
+  const int width = (int)p->width, value_width = (int)p->value_width;
   float blended[WORK_ROWS][WORK_COLUMNS], sum[WORK_ROWS];
-  bool good = true;
+  float least = INFINITY;
   UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
     sum[i] = 0.0f;
     UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i][j] = 0.0f;
   }
+#if ITEMS > 1
+  Raw next[KEY_READS > VALUE_READS ? KEY_READS : VALUE_READS];
+  READ_AHEAD(KEY_READS, ReadKey(p, k, tile.k_row, (int)min(end - begin, (long)TILE_KEYS), 0, n, item));
+#endif
   for (long key = begin; key < end; key += TILE_KEYS) {
     const int count = (int)min(end - key, (long)TILE_KEYS);
     float scores[WORK_ROWS][WORK_KEYS];
     UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] = 0.0f;
     for (int depth = 0; depth < width; depth += DEPTH_SLICE) {
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (int i = item; i < TILE_KEYS * DEPTH_SLICE / 4; i += ITEMS) {
-        const int s = i / 2 % TILE_KEYS, d = (i / 2 / TILE_KEYS * 2 + i % 2) * 4;
-        const float4 values = Four(k, (key + s) * p->k.row + depth + d, s < count ? width - depth - d : 0);
-        __local float* const to = (__local float*)stage + d * KEY_STRIDE + s;
-        to[0] = values.x, to[KEY_STRIDE] = values.y, to[2 * KEY_STRIDE] = values.z, to[3 * KEY_STRIDE] = values.w;
+      UNROLL for (int n = 0; n < KEY_READS; ++n) {
+        const Raw values = WAS_READ(ReadKey(p, k, tile.k_row, count, depth, n, item));
+        StoreDown(FOUR(values), (__local float*)stage + READ_DEPTH(n) * KEY_STRIDE + READ_KEY(n), KEY_STRIDE);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
+      if (depth + DEPTH_SLICE < width) {
+        READ_AHEAD(KEY_READS, ReadKey(p, k, tile.k_row, count, depth + DEPTH_SLICE, n, item));
+      } else {
+        READ_AHEAD(VALUE_READS, ReadValue(p, v, tile.v_row, count, 0, n, item));
+      }
       UNROLL_SOME for (int d = 0; d < DEPTH_SLICE; ++d) {
         float left[WORK_ROWS], right[WORK_KEYS];
         UNROLL for (int i = 0; i < WORK_ROWS / 4; ++i)
@@ -166,30 +241,49 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
             fma(left[i], right[j], scores[i][j]);
       }
     }
-    if (range[2] <= key && key + TILE_KEYS <= range[3] && count == TILE_KEYS) {
+    if (tile.ranges[2] <= key && key + TILE_KEYS <= tile.ranges[3] && count == TILE_KEYS) {
       UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] *= factor;
     } else {
+#ifdef ROW_RANGES
+      UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
+        const long t = QUERY(ROW(i));
+        __global const long* const seen = row_ranges + (tile.origin.b * p->rows + min(t, p->rows - 1)) * 2;
+        // As the first item of a row counts columns: so these are constants.
+        const int first = (int)clamp(seen[0] - key, 0L, (long)TILE_KEYS) - x * COLUMNS;
+        const int last = (t < p->rows ? (int)clamp(seen[1] - key, 0L, (long)TILE_KEYS) : 0) - x * COLUMNS;
+        UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] =
+            COLUMN_OF_FIRST(j) >= first && COLUMN_OF_FIRST(j) < last ? scores[i][j] * factor : LOWEST;
+      }
+#else
       // By way of local memory, so that the code for a cell is there once.
-      UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j)
-          cells[SLOT(j) * ROW_STRIDE + ROW(i)] = scores[i][j];
-      for (int i = 0; i < WORK_ROWS; ++i) {
-        const Row row = RowOf(p, &origin, MEMBER(ROW(i)), QUERY(ROW(i)));
-        for (int j = 0; j < WORK_KEYS; ++j) {
-          __local float* const cell = cells + SLOT(j) * ROW_STRIDE + ROW(i);
-          const int s = COLUMN(j);
-          *cell = row.r < p->rows && s < count ? Score(p, &in, &row, key + s, *cell) : LOWEST;
+      for (int slot = 0; slot < TILE_KEYS; slot += WEIGHT_SLICE) {
+        EACH_OF_SLICE(j, slot) {
+          UNROLL for (int i = 0; i < WORK_ROWS; ++i) cells[(SLOT(j) - slot) * ROW_STRIDE + ROW(i)] = scores[i][j];
+        }
+        for (int i = 0; i < WORK_ROWS; ++i) {
+          const Row row = RowOf(p, &tile.origin, MEMBER(ROW(i)), QUERY(ROW(i)));
+          for (int n = 0; n < WEIGHT_SLICE; n += ITEMS_X) {
+            __local float* const cell = cells + (n + x) * ROW_STRIDE + ROW(i);
+            const int s = KEY_OF(slot + n + x);
+            *cell = row.r < p->rows && s < count ? Score(p, &in, &row, key + s, *cell) : LOWEST;
+          }
+        }
+        EACH_OF_SLICE(j, slot) {
+          UNROLL for (int i = 0; i < WORK_ROWS; ++i) scores[i][j] = cells[(SLOT(j) - slot) * ROW_STRIDE + ROW(i)];
         }
       }
-      UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] =
-          cells[SLOT(j) * ROW_STRIDE + ROW(i)];
+#endif
     }
-    UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
-      float most = LOWEST;
-      UNROLL for (int j = 0; j < WORK_KEYS; ++j) {
-        most = fmax(most, scores[i][j]);
-        good = good && scores[i][j] >= LOWEST && scores[i][j] < INFINITY;
+    UNROLL for (int i = 0; i < WORK_ROWS; i += 4) {
+      float most[4];
+      UNROLL for (int c = 0; c < 4; ++c) {
+        most[c] = LOWEST;
+        UNROLL for (int j = 0; j < WORK_KEYS; ++j) {
+          most[c] = fmax(most[c], scores[i + c][j]);
+          least = fmin(least, scores[i + c][j]);
+        }
       }
-      found[x * ROW_STRIDE + ROW(i)] = most;
+      weights[(x * ROW_STRIDE + ROW(i)) / 4] = vload4(0, most);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int r = item; r < TILE_ROWS; r += ITEMS) {
@@ -214,39 +308,54 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
         }
         UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i + c][j] *= shrink[c];
       }
-      UNROLL for (int j = 0; j < WORK_KEYS; ++j) weights[(SLOT(j) * ROW_STRIDE + ROW(i)) / 4] =
-          (float4)(scores[i][j], scores[i + 1][j], scores[i + 2][j], scores[i + 3][j]);
     }
-    for (int slot = 0; slot < TILE_KEYS; slot += KEY_SLICE) {
+    k += TILE_KEYS * tile.k_row;
+    UNROLL for (int slot = 0; slot < TILE_KEYS; slot += KEY_SLICE) {
       barrier(CLK_LOCAL_MEM_FENCE);
-      for (int i = item; i < KEY_SLICE * WIDTH / 4; i += ITEMS) {
-        const int d = i % (WIDTH / 4) * 4, s = KEY_OF(slot + i / (WIDTH / 4));
-        stage[i] = Four(v, (key + s) * p->v.row + d, s < count ? value_width - d : 0);
+      UNROLL for (int n = 0; n < VALUE_READS; ++n) {
+        const Raw values = WAS_READ(ReadValue(p, v, tile.v_row, count, slot, n, item));
+        stage[AT(n)] = FOUR(values);
+      }
+      if (slot % WEIGHT_SLICE == 0) {
+        EACH_OF_SLICE(j, slot) {
+          UNROLL for (int i = 0; i < WORK_ROWS; i += 4) weights[((SLOT(j) - slot) * ROW_STRIDE + ROW(i)) / 4] =
+              (float4)(scores[i][j], scores[i + 1][j], scores[i + 2][j], scores[i + 3][j]);
+        }
       }
       barrier(CLK_LOCAL_MEM_FENCE);
+      if (slot + KEY_SLICE < TILE_KEYS) {
+        READ_AHEAD(VALUE_READS, ReadValue(p, v, tile.v_row, count, slot + KEY_SLICE, n, item));
+      } else {
+        READ_AHEAD(KEY_READS, ReadKey(p, k, tile.k_row, (int)min(end - key - TILE_KEYS, (long)TILE_KEYS), 0, n, item));
+      }
       UNROLL_SOME for (int s = 0; s < KEY_SLICE; ++s) {
         float left[WORK_ROWS], right[WORK_COLUMNS];
         UNROLL for (int i = 0; i < WORK_ROWS / 4; ++i)
-            vstore4(weights[(slot + s) * (ROW_STRIDE / 4) + i * ITEMS_Y + y], i, left);
+            vstore4(weights[(slot % WEIGHT_SLICE + s) * (ROW_STRIDE / 4) + i * ITEMS_Y + y], i, left);
         UNROLL for (int j = 0; j < WORK_COLUMNS; j += COLUMNS)
             READ_COLUMNS(right + j, columns[(s * WIDTH + COLUMN(j)) / COLUMNS]);
         UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i][j] =
             fma(left[i], right[j], blended[i][j]);
       }
     }
+    v += TILE_KEYS * tile.v_row;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  UNROLL for (int i = 0; i < WORK_ROWS; ++i) found[x * ROW_STRIDE + ROW(i)] = sum[i];
+  // What is NaN or +∞ makes sums so; −∞ is below what is hidden.
+  bool good = least >= LOWEST;
+  UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
+    good = good && isfinite(sum[i]);
+    found[x * ROW_STRIDE + ROW(i)] = sum[i];
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const long part_rows = (group * parts + part) * p->rows * members + tile * TILE_ROWS;
   for (int r = item; r < TILE_ROWS; r += ITEMS) {
-    const long t = QUERY(r), z = head + MEMBER(r);
+    const long t = QUERY(r), z = tile.origin.z + MEMBER(r);
     const float max = ((__local float*)maxima)[r];
     float total = 0.0f, row_factor = 1.0f;
     for (int i = 0; i < ITEMS_X; ++i) total += found[i * ROW_STRIDE + r];
     if (t < p->rows && parts > 1) {
-      sums[(part_rows + r) * 2] = max;
-      sums[(part_rows + r) * 2 + 1] = total;
+      sums[(tile.part_rows + r) * 2] = max;
+      sums[(tile.part_rows + r) * 2 + 1] = total;
     } else if (t < p->rows) {
       const RowEnd row = EndRow(p, sinks, head_mask, z, max, total);
       if (lse) lse[z * p->rows + t] = row.lse;
@@ -257,10 +366,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
   barrier(CLK_LOCAL_MEM_FENCE);
   UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
     const int r = ROW(i);
-    const long t = QUERY(r), z = head + MEMBER(r);
+    const long t = QUERY(r), z = tile.origin.z + MEMBER(r);
     const float row_factor = ((__local float*)totals)[r];
-    __global float* const to =
-        parts > 1 ? blends + (part_rows + r) * value_width : output + Begin(p->output, p->heads, z) + t * p->output.row;
+    __global float* const to = parts > 1 ? blends + (tile.part_rows + r) * value_width
+                                         : output + Begin(p->output, p->heads, z) + t * p->output.row;
     UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) {
       const float value = row_factor == 0.0f ? 0.0f : blended[i][j] * row_factor;
       if (t < p->rows && COLUMN(j) < value_width) {

@@ -11,8 +11,8 @@ typedef struct {
   long first, groups, members;
 } Heads;
 
-// The number of a work-group counts through all that a launch works on, the innermost first, of which there are `count`:
-// returns which of these it is, and leaves in `id` the number among the rest.
+// The number of a work-group counts through all that a launch works on, the innermost first, of which there are
+// `count`: returns which of these it is, and leaves in `id` the number among the rest.
 long Next(long* id, const long count) {
   const long number = *id % count;
   *id /= count;

@@ -83,7 +83,8 @@ void Write(__global float* c, const long c_row, __global const float* bias, cons
 }
 
 // C [m, n] = A [m, k] · B + bias [n] for each head, as Multiply in matrix.cl. The work-groups of a head come in parts,
-// each of which does `part_depth` of the depth, a multiple of all its lanes read at once; their C are `part_size` apart.
+// each of which does `part_depth` of the depth, a multiple of all its lanes read at once; their C are `part_size`
+// apart.
 __kernel __attribute__((reqd_work_group_size(LANES, LINES, 1))) void MultiplyFew(
     __global const float* a, __global const ELEMENT* b, __global float* c, __global const float* bias,
     const Place a_place, const Place b_place, const Place c_place, const Heads heads, const long m, const long n,
