@@ -16,6 +16,10 @@
 #include "opencl/program_cache.h"
 #include "random_problem.h"
 
+/// Read by LeakSanitizer: what PoCL and its compiler leave behind when they build a kernel is not ours.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libpocl\nleak:libLLVM\n"; }
+
 namespace headlens::testing {
 namespace {
 

@@ -212,7 +212,8 @@ void Fill(const Problem* p, const Inputs* in, const Row* row, __global float* ce
 // PoCL 3.1 miscompiles some barriers that only some work-groups reach.
 float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch, __global float* cells,
             const float max, const uint found, const float sink) {
-  const bool by_cell = NORMALIZER == kSigmoid, sees_nan = (found & kHasNan) != 0;
+  bool by_cell = NORMALIZER == kSigmoid;  // const, it would be a constant in conditions, which compilers warn of
+  const bool sees_nan = (found & kHasNan) != 0;
   const float lse = !found ? -INFINITY : sees_nan ? NAN : max / p->temperature;
   const bool sink_takes_all = found && !by_cell && lse == -INFINITY && sink != -INFINITY;
   const bool fills = !found || sink_takes_all || (sees_nan && !by_cell);
