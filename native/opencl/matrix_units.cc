@@ -203,11 +203,11 @@ MmaResult MultiplyOnce(Session& session, std::span<const float> left, std::span<
   return result;
 }
 
-bool ProbeMatrixUnits(Session& session) {
-  const bool is_nvidia = session.device().type == "GPU" && session.device().vendor.find("NVIDIA") != std::string::npos;
-  if (!is_nvidia && !session.emulates_matrix_units()) return false;
-  // Whole numbers small enough for sums without rounding; those on the left are more than one part has, if there are
-  // two.
+namespace {
+
+/// Whole numbers small enough for sums without rounding; those on the left are more than one part has, if there are
+/// two.
+bool MultipliesRight(Session& session) {
   const Layout layout(session.precision());
   const Index depth = layout.step(), scale = layout.splits ? 65 : 1;
   std::vector<float> left, right;
@@ -215,24 +215,32 @@ bool ProbeMatrixUnits(Session& session) {
     for (Index d = 0; d < depth; ++d) left.push_back(static_cast<float>(scale * (15 * i + d)));
   for (Index d = 0; d < depth; ++d)
     for (Index j = 0; j < 16; ++j) right.push_back(static_cast<float>(d - 3 - 2 * j));
-  try {
-    const MmaResult got = MultiplyOnce(session, left, right);
-    if (!got.ways) return false;
-    for (Index i = 0; i < 16; ++i) {
-      float most = -std::numeric_limits<float>::max(), total = 0.0f;
-      for (Index j = 0; j < 16; ++j) {
-        float sum = 0.0f;
-        for (Index d = 0; d < depth; ++d)
-          sum += left[static_cast<std::size_t>(i * depth + d)] * right[static_cast<std::size_t>(d * 16 + j)];
-        if (got.product[static_cast<std::size_t>(i * 16 + j)] != sum) return false;
-        if (j >= 8) continue;
-        most = std::max(most, sum);
-        total += sum;
-      }
-      const auto row = static_cast<std::size_t>(i);
-      if (got.maxima[row] != most || got.totals[row] != total) return false;
+  const MmaResult got = MultiplyOnce(session, left, right);
+  for (Index i = 0; i < 16; ++i) {
+    float most = -std::numeric_limits<float>::max(), total = 0.0f;
+    for (Index j = 0; j < 16; ++j) {
+      float sum = 0.0f;
+      for (Index d = 0; d < depth; ++d)
+        sum += left[static_cast<std::size_t>(i * depth + d)] * right[static_cast<std::size_t>(d * 16 + j)];
+      if (got.product[static_cast<std::size_t>(i * 16 + j)] != sum) return false;
+      if (j >= 8) continue;
+      most = std::max(most, sum);
+      total += sum;
     }
-    return true;
+    const auto row = static_cast<std::size_t>(i);
+    if (got.maxima[row] != most || got.totals[row] != total) return false;
+  }
+  return got.ways;
+}
+
+}  // namespace
+
+bool ProbeMatrixUnits(const Settings& settings) {
+  try {
+    Session session(settings);
+    const DeviceInfo& device = session.device();
+    const bool is_nvidia = device.type == "GPU" && device.vendor.find("NVIDIA") != std::string::npos;
+    return (is_nvidia || settings.emulate_matrix_units) && MultipliesRight(session);
   } catch (const Error&) {
     return false;
   } catch (const cl::Error&) {

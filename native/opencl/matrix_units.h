@@ -13,9 +13,10 @@
 
 namespace headlens::opencl {
 
-/// Runs the instructions of the session's precision and looks at what comes out. False for devices that are not
-/// NVIDIA's unless the session emulates, and where anything fails.
-bool ProbeMatrixUnits(Session& session);
+/// Runs the instructions of a precision and looks at what comes out: in a session of its own, which may end with an
+/// instruction that the device has not. False for devices that are not NVIDIA's unless the settings emulate, and where
+/// anything fails.
+bool ProbeMatrixUnits(const Settings& settings);
 
 /// The instructions by themselves: product [16, 16] = left [16, depth] · right [depth, 16], with the largest number and
 /// the sum of each row of its first eight columns, where depth is 8 for kTf32x3 and 16 for 16 bits. Right matrices are

@@ -54,15 +54,11 @@ void Abandon(std::list<std::vector<std::byte>> copies) {
 }  // namespace
 
 Session::Session(const Settings& settings)
-    : id_(NextId()),
+    : settings_(settings),
+      id_(NextId()),
       device_(ChooseDevice(settings.device)),
       info_(Describe(device_)),
-      precision_(settings.precision),
       choices_(KeptChoices(info_)),
-      step_memory_(settings.step_memory),
-      most_local_memory_(std::min(settings.most_local_memory, kMostLocalMemory)),
-      most_group_items_(std::min(settings.most_group_items, kMostGroupItems)),
-      emulates_matrix_units_(settings.emulate_matrix_units),
       context_(device_),
       queue_(context_, device_),
       pool_(context_, std::min(settings.idle_memory, step_memory())),
@@ -91,11 +87,11 @@ bool Session::IsAlive() {
 }
 
 Index Session::local_memory() const {
-  return std::min<Index>(most_local_memory_, static_cast<Index>(info_.local_memory));
+  return std::min({settings_.most_local_memory, kMostLocalMemory, static_cast<Index>(info_.local_memory)});
 }
 
 Index Session::group_items() const {
-  return std::min<Index>(most_group_items_, static_cast<Index>(info_.work_group_size));
+  return std::min({settings_.most_group_items, kMostGroupItems, static_cast<Index>(info_.work_group_size)});
 }
 
 Index Session::GroupItemsOf(const Source& source, const std::string& options, const char* name) {
@@ -104,11 +100,11 @@ Index Session::GroupItemsOf(const Source& source, const std::string& options, co
 }
 
 Index Session::step_memory() const {
-  return std::min({step_memory_, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
+  return std::min({settings_.step_memory, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
 }
 
 bool Session::has_matrix_units() {
-  if (!has_matrix_units_) has_matrix_units_ = precision_ != Precision::kFp32 && ProbeMatrixUnits(*this);
+  if (!has_matrix_units_) has_matrix_units_ = precision() != Precision::kFp32 && ProbeMatrixUnits(settings_);
   return *has_matrix_units_;
 }
 

@@ -48,7 +48,7 @@ class Session {
   const DeviceInfo& device() const { return info_; }
 
   /// How attention without cells in memory computes.
-  Precision precision() const { return precision_; }
+  Precision precision() const { return settings_.precision; }
 
   /// No other session of this process has it: buffers belong to the session that made them.
   std::uint64_t id() const { return id_; }
@@ -72,7 +72,7 @@ class Session {
   /// How much memory one step of a long computation should take, in bytes.
   Index step_memory() const;
 
-  bool emulates_matrix_units() const { return emulates_matrix_units_; }
+  bool emulates_matrix_units() const { return settings_.emulate_matrix_units; }
   /// Whether the precision asks for matrix units and the device has such as work; found out when first asked.
   bool has_matrix_units();
 
@@ -146,13 +146,11 @@ class Session {
   std::optional<cl::Program> FromCache(const std::string& key, const std::string& options);
   void Enqueue(const cl::Kernel& kernel, const Grid& grid);
 
+  Settings settings_;
   std::uint64_t id_;
   cl::Device device_;
   DeviceInfo info_;
-  Precision precision_;
   Choices choices_;
-  Index step_memory_, most_local_memory_, most_group_items_;
-  bool emulates_matrix_units_;
   std::optional<bool> has_matrix_units_;
   std::list<std::vector<std::byte>> sent_;  // what launched copies may still read
   std::size_t sent_bytes_ = 0;
