@@ -341,14 +341,43 @@ class AttentionRun {
     const cl_uint none = 0;
     unusual_ = session_.Upload(std::span(&none, 1));
     const Heads heads{groups_launched_.first, groups_, 1};
+    looks_at_kept_ = SuitsKept();
+    if (looks_at_kept_) {
+      online_k_ = {KeptRounded(p_.k.data), k_.place};
+      online_v_ = {KeptRounded(p_.v.data), v_.place};
+      return;
+    }
     online_k_ = Stored(k_, heads, groups, keys_, p_.q.shape[3]);
     online_v_ = Stored(v_, heads, groups, keys_, value_width_);
     online_k_.place.member = online_v_.place.member = 0;
   }
 
+  /// Whether few queries look at keys and values that live on the device: these are rounded once, for all calls. Rows
+  /// must be whole fours, as the kernel reads them.
+  bool SuitsKept() const {
+    const auto suits = [&](const View<const float, 4>& view, const Operand& rows) {
+      return session_.residents().CountAt(view.data) > 0 && view.shape[3] % 4 == 0 && IsAligned({rows.place});
+    };
+    return !rounds_ && HasHalves(session_.precision()) && suits(p_.k, k_) && suits(p_.v, v_);
+  }
+
+  bool reads_rounded() const { return rounds_ || looks_at_kept_; }
+
+  /// The rounded numbers of the whole tensor that p points into.
+  Memory KeptRounded(const float* p) {
+    if (const Memory kept = session_.residents().Rounded(p)) return kept;
+    const auto all = session_.residents().Find(p);
+    const Index count = session_.residents().CountAt(p);
+    const Memory rounded = session_.Allocate<cl_ushort>(count);
+    RoundRows(session_, {all->buffer, MatrixPlace(count)}, {0, 1, 1}, 1, 1, count, count, {rounded, MatrixPlace(count)},
+              Memory());
+    session_.residents().KeepRounded(p, rounded);
+    return rounded;
+  }
+
   /// Rows of heads as the kernel reads them.
   Operand Stored(const Operand& rows, const Heads& heads, Index head_count, Index count, Index width) {
-    if (!rounds_) return rows;
+    if (!reads_rounded()) return rows;
     return RoundRows(session_, rows, heads, head_count, count, width, unusual_);
   }
 
@@ -385,7 +414,7 @@ class AttentionRun {
     const auto factor = static_cast<float>(double{p_.scale} / double{p_.normalizer.temperature} * std::numbers::log2e);
     const bool aligned = IsAligned({problem.q, problem.k, problem.v}) && (problem.width | problem.value_width) % 4 == 0;
     LaunchOn(problem, rows, kOnlineSource,
-             OnlineOptions(session_, *online_, {.rounded = rounds_, .aligned = aligned, .row_ranges = plain}),
+             OnlineOptions(session_, *online_, {.rounded = reads_rounded(), .aligned = aligned, .row_ranges = plain}),
              "AttendOnline", {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer,
              online_k_.buffer, online_v_.buffer, ranges, row_ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts},
              factor, output.buffer, lse, sums, blends, unusual_);
@@ -573,7 +602,8 @@ class AttentionRun {
   bool suits_online_, values_finite_ = true;
   std::optional<OnlineShape> online_;
   std::optional<FusedTile> units_;  // in its place
-  bool rounds_ = false;             // what either reads
+  bool rounds_ = false;             // what either reads, unless
+  bool looks_at_kept_ = false;      // what was rounded before
   Memory padding_, lengths_, prefixes_, global_tokens_, query_documents_, key_documents_, sinks_;
   // Of the key/value heads that are worked on.
   std::vector<Head> heads_;

@@ -348,6 +348,7 @@ class OpenCl final : public Backend {
     const Index count = batch * heads * rows * width;
     if (count == 0) return;
     device_->Use([&](Session& session) {
+      const Memory rounded = session.residents().Rounded(to.data);
       const auto target = session.residents().Find(to.data, /*writes=*/true);
       const auto source = session.residents().Find(from.data);
       if (!target) {
@@ -359,6 +360,11 @@ class OpenCl final : public Backend {
                      source ? source->buffer : session.Upload(std::span<const float>(dense)),
                      source ? HeadsPlace(source->first, from) : DensePlace({0, heads, 1}, rows, width), target->buffer,
                      HeadsPlace(target->first, to), Heads{0, heads, 1}, cl_long{rows}, cl_long{width}, cl_long{count});
+      if (!rounded) return;
+      const Place place = HeadsPlace(target->first, to);
+      RoundRows(session, {target->buffer, place}, {0, heads, 1}, batch * heads, rows, width, width, {rounded, place},
+                Memory());
+      session.residents().KeepRounded(to.data, rounded);
     });
   }
 

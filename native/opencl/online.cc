@@ -134,13 +134,19 @@ std::string OnlineOptions(const Session& session, const OnlineShape& shape, cons
          Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
 }
 
+void RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
+               Index padded, const Operand& to, const Memory& unusual) {
+  const Index count = head_count * rows * padded;
+  session.Launch(kRoundSource, GroupOption(session) + RoundedOption(session.precision()), "Round",
+                 {count, GroupItems(session)}, from.buffer, from.place, heads, cl_long{rows}, cl_long{width},
+                 cl_long{padded}, cl_long{count}, to.buffer, to.place, unusual);
+}
+
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
                   const Memory& unusual) {
-  const Index padded = (width + 7) / 8 * 8, count = head_count * rows * padded, items = GroupItems(session);
-  const Operand to{session.Allocate<cl_ushort>(count), DensePlace(heads, rows, padded)};
-  session.Launch(kRoundSource, GroupOption(session) + RoundedOption(session.precision()), "Round", {count, items},
-                 from.buffer, from.place, heads, cl_long{rows}, cl_long{width}, cl_long{padded}, cl_long{count},
-                 to.buffer, unusual);
+  const Index padded = (width + 7) / 8 * 8;
+  const Operand to{session.Allocate<cl_ushort>(head_count * rows * padded), DensePlace(heads, rows, padded)};
+  RoundRows(session, from, heads, head_count, rows, width, padded, to, unusual);
   return to;
 }
 

@@ -87,6 +87,11 @@ struct OnlineInputs {
 /// Build options.
 std::string OnlineOptions(const Session& session, const OnlineShape& shape, const OnlineInputs& inputs);
 
+/// Rows of `to`, `padded` long, = rows [heads, rows, width] in 16 bits. Sets `unusual`, where there is one, where a
+/// number is too large.
+void RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
+               Index padded, const Operand& to, const Memory& unusual);
+
 /// Rows [heads, rows, width] in 16 bits and padded to multiples of 16 bytes, which may be read at once. Sets `unusual`
 /// where one is too large.
 Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,

@@ -31,8 +31,8 @@ DeviceInfo FindDevice(const std::string& selector);
 
 /// What products and fused attention are computed in. kTf32x3: fp32 accuracy from three products of NVIDIA's matrix
 /// units, where the device has them. kFp16, kBf16: queries, keys and values of fused attention, and linear layers on
-/// matrix units, are rounded to 16 bits on the device where that saves time: not for keys that few queries look at, as
-/// in decoding. Sums are fp32.
+/// matrix units, are rounded to 16 bits on the device where that saves time. Keys and values that few queries look at,
+/// as in decoding, are so only where they live on the device, and then stay there in 16 bits too. Sums are fp32.
 enum class Precision { kFp32, kTf32x3, kFp16, kBf16 };
 
 struct Settings {

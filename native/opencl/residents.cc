@@ -3,13 +3,15 @@
 
 namespace headlens::opencl {
 
-void Residents::Add(float* host, Index count, Memory buffer) { residents_[host] = {host, count, std::move(buffer)}; }
+void Residents::Add(float* host, Index count, Memory buffer) {
+  residents_[host] = {.host = host, .count = count, .buffer = std::move(buffer)};
+}
 
 void Residents::Remove(const float* host) { residents_.erase(host); }
 
 void Residents::Lose() {
   std::erase_if(residents_, [](const auto& entry) { return entry.second.on_host; });
-  for (auto& [host, resident] : residents_) resident.buffer = Memory();
+  for (auto& [host, resident] : residents_) resident.buffer = resident.rounded = Memory();
 }
 
 Residents::Map::iterator Residents::Holding(const float* p) {
@@ -24,14 +26,29 @@ Residents::Map::iterator Residents::Holding(const float* p) {
 std::optional<Elements> Residents::Find(const float* p, bool writes) {
   const auto it = Holding(p);
   if (it == residents_.end()) return std::nullopt;
-  if (writes) it->second.on_host = false;
+  if (writes) {
+    it->second.on_host = false;
+    it->second.rounded = Memory();
+  }
   return Elements{it->second.buffer, p - it->first};
 }
 
-Index Residents::BytesAt(const float* p) {
+Memory Residents::Rounded(const float* p) {
   const auto it = Holding(p);
-  return it == residents_.end() ? 0 : it->second.count * static_cast<Index>(sizeof(float));
+  return it == residents_.end() ? Memory() : it->second.rounded;
 }
+
+void Residents::KeepRounded(const float* p, Memory rounded) {
+  const auto it = Holding(p);
+  if (it != residents_.end()) it->second.rounded = std::move(rounded);
+}
+
+Index Residents::CountAt(const float* p) {
+  const auto it = Holding(p);
+  return it == residents_.end() ? 0 : it->second.count;
+}
+
+Index Residents::BytesAt(const float* p) { return CountAt(p) * static_cast<Index>(sizeof(float)); }
 
 bool Residents::IsStale(const float* p) {
   const auto it = Holding(p);
@@ -44,6 +61,7 @@ void Residents::Send(const cl::CommandQueue& queue, const float* p) {
   const auto bytes = static_cast<std::size_t>(it->second.count) * sizeof(float);
   queue.enqueueWriteBuffer(*it->second.buffer, CL_TRUE, 0, bytes, it->second.host);
   it->second.on_host = true;
+  it->second.rounded = Memory();
 }
 
 void Residents::Fetch(const cl::CommandQueue& queue, const float* p) {

@@ -32,6 +32,13 @@ class Residents {
   /// them.
   std::optional<Elements> Find(const float* p, bool writes = false);
 
+  /// The tensor that `p` points into once more, in numbers of 16 bits at the same places; null where there is none. It
+  /// goes when Find is told of a change, or Send: who changes a tensor and its rounded numbers alike puts these back.
+  Memory Rounded(const float* p);
+  void KeepRounded(const float* p, Memory rounded);
+  /// How many elements the tensor has that `p` points into; 0 for memory of the host.
+  Index CountAt(const float* p);
+
   /// Bytes of the tensor that `p` points into; 0 for memory of the host. Whether the device has changed it since the
   /// host had it.
   Index BytesAt(const float* p);
@@ -47,6 +54,7 @@ class Residents {
     Index count;
     Memory buffer;         // null: lost
     bool on_host = false;  // the host has the same elements
+    Memory rounded{};      // null: none
   };
   using Map = std::map<const float*, Resident, std::greater<>>;
   Map::iterator Holding(const float* p);

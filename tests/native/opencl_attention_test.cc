@@ -179,7 +179,47 @@ TEST_CASE("OpenCL: attention from numbers of 16 bits is that of the rounded numb
   }
 }
 
-TEST_CASE("OpenCL: decoding rounds nothing, whatever the precision: that would take longer than the attention") {
+TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, however they change") {
+  constexpr Index kWidth = 32, kFresh = 3;
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
+    CAPTURE(static_cast<int>(precision));
+    const auto backend = opencl::MakeBackend({.precision = precision});
+    Random random(26);
+    RandomProblem r = DrawOnlineProblem(random, {2, 2, 8, 1, 700, kWidth, kWidth}, /*changes_scores=*/false);
+    Tensor k = backend->Keep(r.k.Clone()), v = backend->Keep(r.v.Clone());
+    const auto check = [&](const std::string& what, bool rounds) {
+      CAPTURE(what);
+      for (const auto& [to, from] : {std::pair(&r.k, &k), std::pair(&r.v, &v)}) {
+        backend->Fetch(*from);
+        std::copy(from->values().begin(), from->values().end(), to->values().begin());
+      }
+      const OnlineResults got(r.problem);
+      AttentionProblem on_device = r.problem;
+      on_device.k.data = k.data(), on_device.v.data = v.data();
+      backend->Attention(on_device, got.views);
+      if (rounds) Round(r, precision);
+      CheckOnline(r, got, PlainAttention(r.problem));
+    };
+    Round(r, precision);  // so that queries stay as they are
+    check("kept", true);
+    check("kept before", true);
+    const Tensor fresh = random.NormalTensor({2, 2, kFresh, kWidth});
+    const auto& strides = r.problem.v.strides;
+    backend->Copy(fresh.view<4>(), {v.data() + 500 * strides[2], {2, 2, kFresh, kWidth}, strides});
+    check("appended", true);
+    backend->Add(k.values(), random.NormalTensor({k.size()}).values());
+    check("computed", true);
+    for (float& x : k.values()) x *= 0.7f;
+    backend->Send(k);
+    check("sent", true);
+    if (precision == Precision::kBf16) continue;
+    v.values()[7] = 1e5f;  // is more than fp16 has
+    backend->Send(v);
+    check("too large", false);
+  }
+}
+
+TEST_CASE("OpenCL: decoding from keys of the host rounds nothing: that would take longer than the attention") {
   Random random(25);
   for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
     CAPTURE(static_cast<int>(precision));
