@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <optional>
 #include <vector>
@@ -407,7 +408,7 @@ class AttentionRun {
     const bool plain = HidesOnlyRanges();
     const Memory ranges =
         session_.Upload(std::span<const cl_long>(Ranges(rows, tiles, tile.rows, group_heads_, plain)));
-    const Memory row_ranges = plain ? session_.Upload(std::span<const cl_long>(RowRanges(rows))) : Memory();
+    const Memory row_ranges = plain ? session_.Upload(std::span<const cl_int>(RowRanges(rows))) : Memory();
     const Memory sums = scratch(2), blends = scratch(value_width_);
     DeviceProblem problem = Describe(rows);
     problem.q = q.place, problem.k = online_k_.place, problem.v = online_v_.place, problem.output = output.place;
@@ -445,17 +446,19 @@ class AttentionRun {
     });
   }
 
-  /// Whether all that masks and biases do is to leave a range of keys to each row.
-  bool HidesOnlyRanges() const { return !masks_.has_marks() && !ChangesScores(); }
+  /// Whether all that masks and biases do is to leave a range of keys to each row, and these can be told as RowRanges.
+  bool HidesOnlyRanges() const {
+    return !masks_.has_marks() && !ChangesScores() && keys_ <= std::numeric_limits<cl_int>::max();
+  }
 
   /// [B, rows, 2]: the keys outside of which a row sees nothing.
-  std::vector<cl_long> RowRanges(const Rows& rows) const {
-    std::vector<cl_long> ranges;
+  std::vector<cl_int> RowRanges(const Rows& rows) const {
+    std::vector<cl_int> ranges;
     ranges.reserve(static_cast<std::size_t>(p_.q.shape[0] * rows.count * 2));
     for (Index b = 0; b < p_.q.shape[0]; ++b)
       for (Index t = 0; t < rows.count; ++t) {
         const KeyRange range = masks_.Range(b, rows.first + t);
-        ranges.insert(ranges.end(), {range.begin, range.end});
+        ranges.insert(ranges.end(), {static_cast<cl_int>(range.begin), static_cast<cl_int>(range.end)});
       }
     return ranges;
   }

@@ -162,7 +162,7 @@ float Score(const Problem* p, const Inputs* in, const Row* row, const long s, fl
 __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendOnline(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
     __global const Element* q, __global const Element* k, __global const Element* v, __global const long* ranges,
-    __global const long* row_ranges, const long groups, const long tiles, const long parts, const float factor,
+    __global const int* row_ranges, const long groups, const long tiles, const long parts, const float factor,
     __global float* output, __global float* lse, __global float* sums, __global float* blends, __global uint* unusual) {
   const Problem* p = &problem;
   __local float4 q_tile[WIDTH * TILE_ROWS / 4];           // [WIDTH, TILE_ROWS]
@@ -247,7 +247,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
 #ifdef ROW_RANGES
       UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
         const long t = QUERY(ROW(i));
-        __global const long* const seen = row_ranges + (tile.origin.b * p->rows + min(t, p->rows - 1)) * 2;
+        __global const int* const seen = row_ranges + (tile.origin.b * p->rows + min(t, p->rows - 1)) * 2;
         // As the first item of a row counts columns: so these are constants.
         const int first = (int)clamp(seen[0] - key, 0L, (long)TILE_KEYS) - x * COLUMNS;
         const int last = (t < p->rows ? (int)clamp(seen[1] - key, 0L, (long)TILE_KEYS) : 0) - x * COLUMNS;
