@@ -18,7 +18,7 @@ export default defineConfig({
         execArgv,
         server: { deps: { external: [/\/dist\//] } },
         // Browsers are started, tarballs installed and models read.
-        testTimeout: 60_000,
+        testTimeout: 120_000,
         hookTimeout: 120_000,
       },
     })),

@@ -121,9 +121,9 @@ export async function open(browser: Browser, url: string, view: View = desktop, 
 
 /** Waits until `condition` holds in the page. Asked from outside: in some Firefox a strict policy blocks Puppeteer's own waiting. */
 export async function holds(page: Page, condition: () => boolean): Promise<void> {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 90_000;  // long, as other tests may have the processor
   while (!(await page.evaluate(condition))) {
-    if (Date.now() > end) throw new Error(`waited 30 s for ${String(condition)}`);
+    if (Date.now() > end) throw new Error(`waited 90 s for ${String(condition)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
