@@ -33,6 +33,7 @@ struct Product {
 
 /// By the kernel that suits the product and the device; the second never on matrix units.
 void Multiply(Session& session, const Product& product);
+void MultiplyWithoutUnits(Session& session, const Product& product);
 
 /// A kernel for any product: matrix.cl says what the parameters are.
 struct Tile {
@@ -69,8 +70,6 @@ std::span<const Lanes> LanesFor(bool b_columns);
 /// Whether the device has the items and the local memory.
 bool Fits(const Session& session, const Tile& tile);
 bool Fits(const Session& session, const Lanes& lanes, bool b_columns);
-
-void MultiplyWithoutUnits(Session& session, const Product& product);
 
 /// By that kernel, which must fit; with Lanes: at most kMostRows rows.
 void Multiply(Session& session, const Product& product, const Tile& tile);

@@ -66,9 +66,8 @@ struct TuningStep {
 };
 
 /// Times the kernels that compete for each kind of work, and in each precision those for matrix units with the others,
-/// and keeps the fastest in the user's cache folder, where every
-/// later session on that device and driver finds them. Throws what FindDevice does, and kUnsupported when all kernels
-/// of a kind fail.
+/// and keeps the fastest in the user's cache folder, where every later session on that device and driver finds them.
+/// Throws what FindDevice does, and kUnsupported when all kernels of a kind fail.
 std::vector<TuningResult> Tune(const Settings& settings, const std::function<void(const TuningStep&)>& progress);
 
 /// Whether results of Tune() are kept for the device.
