@@ -26,6 +26,7 @@ ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "native"
 PROGRAM = BUILD / "headlens"
 PRECISIONS = ["fp32", "tf32x3", "fp16", "bf16"]
+HALVES = ["fp16", "bf16"]
 SECONDS = 0.2  # of each side's part of a round
 
 try:
@@ -54,12 +55,12 @@ def operations(row):
     return half * 4 * row["batch"] * row["heads"] * row["queries"] * row["keys"] * row["head_dim"]
 
 
-def moved(row):
+def moved(row, precision):
     """Bytes that the result has to read or write at the least; 0 where arithmetic rules."""
     if row["kind"] != "core":
         return 0
     if row["queries"] == 1:
-        return 2 * 4 * row["batch"] * row["kv_heads"] * row["keys"] * row["head_dim"]
+        return 2 * (2 if precision in HALVES else 4) * row["batch"] * row["kv_heads"] * row["keys"] * row["head_dim"]
     return 4 * row["batch"] * row["heads"] * row["queries"] * row["keys"] if row["maps"] else 0
 
 
@@ -130,7 +131,7 @@ def measure_row(program, row, precision, rounds):
         ours.append(program.seconds(row["name"], calls))
         if other:
             theirs.append(peer_seconds(other[0], peer_calls))
-    return {"row": row["name"], "precision": precision, "operations": operations(row), "bytes": moved(row),
+    return {"row": row["name"], "precision": precision, "operations": operations(row), "bytes": moved(row, precision),
             "seconds": ours, "peer": other[1] if other else None, "peer_seconds": theirs}
 
 
@@ -140,8 +141,10 @@ def measure(options):
         program = Headlens(options.device, precision)
         limits = limits or program.ask("limit")
         for row in rows():
-            # What waits for memory is in fp32 whatever the precision: maps are, and so are the keys that are read.
-            if re.search(options.filter, row["name"]) and (precision == "fp32" or not moved(row)):
+            # What waits for memory is the same in all precisions, but for keys and values of 16 bits.
+            reads_halves = precision in HALVES and not row["maps"]
+            if re.search(options.filter, row["name"]) and (
+                    precision == "fp32" or reads_halves or not moved(row, precision)):
                 results.append(measure_row(program, row, precision, options.rounds))
                 print(line_of(results[-1], limits), file=sys.stderr, flush=True)
         program.close()
