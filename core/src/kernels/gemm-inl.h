@@ -40,9 +40,12 @@ inline constexpr Index kDepth = 256, kPassRows = 144;
 inline constexpr Index kRowsPerPointer = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 ? 3 : 1;
 
 // Rows of A that are packed need one address instead of kRows, which are instructions of their own in WebAssembly; it
-// pays where many panels share it.
-inline constexpr bool kPacksTiles = HWY_ARCH_WASM;
-inline constexpr Index kLeastPackedPanels = 64;
+// pays where many panels share it. Elsewhere it costs more than it gains, unless the rows of a tile share cache sets.
+inline constexpr Index kLeastPackedPanels = HWY_ARCH_WASM ? 64 : 2;
+
+/// Whether rows so many floats apart fall into the same sets of the first-level cache, which then holds fewer of them
+/// than a tile has.
+HWY_INLINE bool Clashes(Index stride) { return stride % 1024 == 0; }
 
 inline constexpr bool kFetches = !HWY_ARCH_WASM;  // which has no such instruction
 
@@ -160,8 +163,7 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   const Index columns = HWY_MIN(width, g.n - n), steps = HWY_MAX(to - from, Index{0});
   b += (from - p) * g.b_row;
   if (end - m >= kRows) {
-    if constexpr (kPacksTiles)
-      if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first, fetch);
+    if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first, fetch);
     return Tile<kRows>(g, a, b, bias, c, columns, steps, first, fetch);
   }
   LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first, fetch);
@@ -170,7 +172,7 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
 /// The part of the next panel that falls to the tile `row` rows below the first of `rows`: weights that come from the
 /// third-level cache would hold up the panel's first tiles.
 HWY_INLINE Fetch PartOfNextPanel(const GemmArgs& g, Index panel, Index p, Index depth, Index row, Index rows) {
-  const Index size = static_cast<Index>(ByteSize(g.b_type)), bytes = g.b_row * size;
+  const Index size = g.b_type == DType::kF32 ? 4 : 2, bytes = g.b_row * size;
   const char* next = static_cast<const char*>(g.b) + (panel * g.b_panel + p * g.b_row) * size;
   rows = HWY_MAX(rows, kRows);
   const Index step = (bytes * kRows + rows - 1) / rows;
@@ -235,9 +237,17 @@ void Gemm(const GemmArgs& g) {
   // Passes of equal height, whole tiles each.
   const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
   const Index rows = (tiles + passes - 1) / passes * kRows;
-  const bool packs = kPacksTiles && g.m >= kRows && g.n >= kLeastPackedPanels * PanelWidth();
+  const bool packs = (HWY_ARCH_WASM || Clashes(g.lda)) && g.m >= kRows && g.n >= kLeastPackedPanels * PanelWidth();
   const auto packed = packs ? Buffer<float>(HWY_MIN(rows, g.m) * HWY_MIN(kDepth, g.k)) : Buffer<float>();
   for (Index m = 0; m < g.m; m += rows) GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded, packed.data());
+}
+
+/// Asks for `count` rows of keys or values from `row` on. They lie a layer's width apart, where the processor does not
+/// expect them.
+HWY_INLINE void FetchRows(const float* src, Index stride, Index row, Index count, Index rows, Index width) {
+  if constexpr (!kFetches) return;
+  for (; count > 0 && row < rows; ++row, --count)
+    for (Index j = 0; j < width; j += 16) __builtin_prefetch(src + row * stride + j);
 }
 
 void PackRows(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
@@ -246,7 +256,10 @@ void PackRows(const float* src, Index stride, Index rows, Index width, float* HW
     const Index columns = HWY_MIN(panel_width, rows - first);
     const float* from = src + first * stride;
     Index j = 0;
-    for (; j + 4 <= columns; j += 4) TransposeFour(from + j * stride, stride, width, panels + j, panel_width);
+    for (; j + 4 <= columns; j += 4) {
+      FetchRows(src, stride, first + j + 8, 4, rows, width);
+      TransposeFour(from + j * stride, stride, width, panels + j, panel_width);
+    }
     for (; j < panel_width; ++j)
       for (Index p = 0; p < width; ++p) panels[p * panel_width + j] = j < columns ? from[j * stride + p] : 0.0f;
   }
@@ -256,9 +269,11 @@ void PackColumns(const float* src, Index stride, Index rows, Index width, float*
   const D d;
   const Index panel_width = PanelWidth(), lanes = LaneCount();
   for (Index first = 0; first < width; first += panel_width)
-    for (Index p = 0; p < rows; ++p)
+    for (Index p = 0; p < rows; ++p) {
+      FetchRows(src + first, stride, p + 12, 1, rows, HWY_MIN(panel_width, width - first));
       for (Index j = first; j < first + panel_width; j += lanes, panels += lanes)
         hn::StoreU(LoadSome(src + p * stride + j, std::clamp<Index>(width - j, 0, lanes)), d, panels);
+    }
 }
 
 }  // namespace HWY_NAMESPACE

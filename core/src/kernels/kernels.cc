@@ -10,6 +10,7 @@
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/kernels.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // before highway.h: compiles this file again for each target
 #include "hwy/highway.h"
 // After foreach_target.h, in this order.
@@ -41,6 +42,8 @@ const Kernels* Table() {
       .mask = MaskRow,
       .max = MaxOf,
       .exp_sum = ExpSum,
+      .stream_row = HWY_ARCH_WASM ? nullptr : StreamRow,
+      .flush_streams = hwy::FlushStream,
       .add_scaled = AddScaled,
       .all_finite = AllFinite,
       .any_nan = AnyNan,

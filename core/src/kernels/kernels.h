@@ -64,6 +64,10 @@ struct Kernels {
   float (*max)(const float* x, Index n);                       // ignores NaN; −∞ for an empty row
   /// x ← exp((x − max) · factor), max ≥ x, factor > 0; the sum. NaN stays NaN.
   float (*exp_sum)(float* x, Index n, float max, float factor);
+  /// to ← cells in `filled`, else 0; past the caches, which would fetch every line of `to` first. Null where there is
+  /// no such instruction. Other threads see it in order after flush_streams.
+  void (*stream_row)(const float* cells, KeyRange filled, Index n, float* to);
+  void (*flush_streams)();
   void (*add_scaled)(float* x, Index n, const float* y, float factor);
   bool (*all_finite)(const float* x, Index n);
 

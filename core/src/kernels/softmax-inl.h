@@ -8,6 +8,7 @@
 #endif
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "kernels/vector-inl.h"
@@ -130,6 +131,25 @@ float ExpSum(float* x, Index n, float max, float factor) {
     sum = hn::Add(sum, e);
   }
   return hn::ReduceSum(d, sum);
+}
+
+void StreamRow(const float* HWY_RESTRICT cells, KeyRange filled, Index n, float* HWY_RESTRICT to) {
+  const D d;
+  const Index lanes = LaneCount();
+  const auto cell = [&](Index i) { return i >= filled.begin && i < filled.end ? cells[i] : 0.0f; };
+  const auto is_aligned = [](const float* p) { return reinterpret_cast<std::uintptr_t>(p) % sizeof(V) == 0; };
+  Index i = 0;
+  for (; i < n && !is_aligned(to + i); ++i) to[i] = cell(i);
+  for (; i + lanes <= n; i += lanes) {
+    if (i >= filled.begin && i + lanes <= filled.end) {
+      hn::Stream(hn::LoadU(d, cells + i), d, to + i);
+    } else if (i + lanes <= filled.begin || i >= filled.end) {
+      hn::Stream(hn::Zero(d), d, to + i);
+    } else {
+      for (Index j = i; j < i + lanes; ++j) to[j] = cell(j);
+    }
+  }
+  for (; i < n; ++i) to[i] = cell(i);
 }
 
 void AddScaled(float* x, Index n, const float* y, float factor) {

@@ -24,7 +24,8 @@ OnlineRows::OnlineRows(const AttentionProblem& problem, const AttentionResults& 
       r_(results),
       kernels_(kernels),
       scorer_(problem, results, kernels),
-      cells_(BlockRows(problem.q.shape[3]) * std::min(kBlockKeys, problem.k.shape[2])) {}
+      stride_(ScoreStride(std::min(kBlockKeys, problem.k.shape[2]))),
+      cells_(BlockRows(problem.q.shape[3]) * stride_) {}
 
 bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
   const auto rows = static_cast<std::size_t>(block.count);
@@ -36,18 +37,20 @@ bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
     const RowIndex at = block.at(static_cast<Index>(i));
     visible_[i] = scorer_.Range(at.b, at.t);
     all = Union(all, visible_[i]);
-    std::fill_n(block.begin(r_.output) + static_cast<Index>(i) * block.stride(r_.output), p_.v.shape[3], 0.0f);
   }
-  for (Index s = all.begin / kBlockKeys * kBlockKeys; s < all.end; s += kBlockKeys)
-    if (!RunKeys(block, head, {s, std::min(s + kBlockKeys, p_.k.shape[2])})) return false;
+  // At least once, so that outputs become 0 where nothing is visible.
+  const Index first = all.begin / kBlockKeys * kBlockKeys;
+  for (Index s = first; s == first || s < all.end; s += kBlockKeys)
+    if (!RunKeys(block, head, {s, std::min(s + kBlockKeys, p_.k.shape[2])}, s == first)) return false;
   bool good = true;
   for (Index i = 0; i < block.count; ++i) good &= Finish(block, i);
   return good;
 }
 
-/// One block of keys, which begins with a panel: scores, their exponentials, and what they blend.
-bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys) {
-  const Index count = keys.end - keys.begin, stride = std::min(kBlockKeys, p_.k.shape[2]), width = p_.q.shape[3];
+/// One block of keys, which begins with a panel: scores, their exponentials, and what they blend. The first sets the
+/// output, the others add to it.
+bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys, bool first) {
+  const Index count = keys.end - keys.begin, width = p_.q.shape[3];
   const Index rows = kernels_.tile_rows, panel = kernels_.panel_width;
   tiles_.assign(static_cast<std::size_t>((block.count + rows - 1) / rows), KeyRange{});
   for (Index i = 0; i < block.count; ++i) {
@@ -62,7 +65,7 @@ bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange
                  .b_panel = panel * width,
                  .bias = nullptr,
                  .c = cells_.data(),
-                 .ldc = stride,
+                 .ldc = stride_,
                  .m = block.count,
                  .n = count,
                  .k = width,
@@ -70,7 +73,7 @@ bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange
   for (Index i = 0; i < block.count; ++i)
     if (!RunRow(block, i, keys, tiles_[static_cast<std::size_t>(i / rows)])) return false;
   kernels_.gemm({.a = cells_.data(),
-                 .lda = stride,
+                 .lda = stride_,
                  .b = head.v + keys.begin * panel,
                  .b_row = panel,
                  .b_panel = panel * p_.k.shape[2],
@@ -80,7 +83,7 @@ bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange
                  .m = block.count,
                  .n = p_.v.shape[3],
                  .k = count,
-                 .accumulate = true,
+                 .accumulate = !first,
                  .depths = tiles_.data()});
   return true;
 }
@@ -89,7 +92,7 @@ bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange
 /// tile's cells become 0.
 bool OnlineRows::RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange tile) {
   const KeyRange visible = Intersection(visible_[static_cast<std::size_t>(i)], keys);
-  float* cells = cells_.data() + i * std::min(kBlockKeys, p_.k.shape[2]) - keys.begin;
+  float* cells = cells_.data() + i * stride_ - keys.begin;
   const auto clear = [&](Index from, Index to) {
     if (from < to) std::fill(cells + from, cells + to, 0.0f);
   };

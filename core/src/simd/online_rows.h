@@ -28,7 +28,7 @@ class OnlineRows {
  private:
   static constexpr Index kBlockKeys = 256;
 
-  bool RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys);
+  bool RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys, bool first);
   bool RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange tile);
   bool Finish(const RowBlock& block, Index i);
 
@@ -36,7 +36,8 @@ class OnlineRows {
   const AttentionResults& r_;
   const Kernels& kernels_;
   RowScorer scorer_;
-  Buffer<float> cells_;  // [BlockRows, kBlockKeys]
+  Index stride_;
+  Buffer<float> cells_;  // [BlockRows, stride_], of kBlockKeys at a time
   std::vector<KeyRange> visible_, tiles_;
   std::vector<float> max_, sum_;
 };

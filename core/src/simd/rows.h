@@ -47,6 +47,13 @@ struct Row {
   Index count() const { return computed.end - computed.begin; }
 };
 
+/// Floats from row to row of a block of scores, for `keys` of them: an odd number of cache lines, so that rows do not
+/// share the cache's sets.
+inline Index ScoreStride(Index keys) {
+  constexpr Index kLine = kAlignment / sizeof(float);
+  return ((keys + kLine - 1) / kLine | 1) * kLine;
+}
+
 inline KeyRange Union(KeyRange a, KeyRange b) {
   if (a.begin >= a.end) return b;
   if (b.begin >= b.end) return a;

@@ -7,6 +7,7 @@
 
 #include "normalizers/softmax.h"
 #include "philox.h"
+#include "views.h"
 
 namespace headlens::simd {
 namespace {
@@ -18,6 +19,12 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity();
 bool NeedsAllKeys(const AttentionProblem& p, const AttentionResults& r) {
   return r.scores || r.scaled_scores || r.capped_scores || r.biased_scores || p.mask.appended_keys > 0 ||
          p.fully_masked != FullyMasked::kZero || p.masked_nan == MaskedNan::kSpreads;
+}
+
+/// Whether the weights are so many that caches would not keep them anyway.
+bool AreMany(const View<float, 4>& weights) {
+  constexpr Index kMany = Index{1} << 20;  // 4 MiB
+  return weights && ElementCount(SizesOf(weights)) >= kMany;
 }
 
 }  // namespace
@@ -34,29 +41,29 @@ WholeRows::WholeRows(const AttentionProblem& problem, const AttentionResults& re
       scorer_(problem, results, kernels),
       normalizer_(FindNormalizer(problem.normalizer.kind)),
       keys_(problem.k.shape[2]),
+      stride_(ScoreStride(keys_)),
       drops_(problem.dropout_p > 0.0),
-      whole_rows_(NeedsAllKeys(problem, results)) {
+      whole_rows_(NeedsAllKeys(problem, results)),
+      streams_(kernels.stream_row && AreMany(results.weights)) {
   const Index rows = BlockRows(keys_);
-  if (!results.weights) block_ = Buffer<float>(ElementCount({rows, keys_}));
-  if (drops_) dropped_ = Buffer<float>(ElementCount({rows, keys_}));
+  block_ = Buffer<float>(ElementCount({rows, stride_}));
+  if (drops_) dropped_ = Buffer<float>(ElementCount({rows, stride_}));
 }
 
 void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
   FindRanges(block);
-  // The block lies in the weights themselves where those are wanted.
-  float* cells = r_.weights ? block.begin(r_.weights) : block_.data();
-  const Index stride = r_.weights ? block.stride(r_.weights) : keys_;
-  Products(block, head, cells, stride);
+  Products(block, head);
   bool any_fully_masked = false;
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange visible = visible_[static_cast<std::size_t>(i)];
-    Row row{block.at(i), visible, whole_rows_ ? KeyRange{0, keys_} : visible, cells + i * stride};
+    Row row{block.at(i), visible, whole_rows_ ? KeyRange{0, keys_} : visible, block_.data() + i * stride_};
     any_fully_masked |= RunRow(row, i);
   }
+  if (streams_) kernels_.flush_streams();
   if (!r_.output) return;
-  const float* weights = drops_ ? dropped_.data() : cells;
-  Blend(block, head, weights, drops_ ? keys_ : stride);
-  Finish(block, weights, drops_ ? keys_ : stride, any_fully_masked);
+  const float* weights = drops_ ? dropped_.data() : block_.data();
+  Blend(block, head, weights);
+  Finish(block, weights, any_fully_masked);
 }
 
 /// The keys that each row needs, and each tile of rows.
@@ -72,8 +79,8 @@ void WholeRows::FindRanges(const RowBlock& block) {
   }
 }
 
-/// cells ← queries · keys.
-void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* cells, Index stride) const {
+/// block_ ← queries · keys.
+void WholeRows::Products(const RowBlock& block, const PackedHead& head) const {
   const float* q = block.begin(p_.q);
   const Index q_stride = block.stride(p_.q), width = p_.q.shape[3];
   if (head.k) {
@@ -83,8 +90,8 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* c
                           .b_row = kernels_.panel_width,
                           .b_panel = kernels_.panel_width * width,
                           .bias = nullptr,
-                          .c = cells,
-                          .ldc = stride,
+                          .c = block_.data(),
+                          .ldc = stride_,
                           .m = block.count,
                           .n = keys_,
                           .k = width,
@@ -93,16 +100,17 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* c
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
     kernels_.dots(q + i * q_stride, p_.k.at(block.b, block.g, keys.begin), p_.k.strides[2], keys.end - keys.begin,
-                  width, cells + i * stride + keys.begin);
+                  width, block_.data() + i * stride_ + keys.begin);
   }
 }
 
 /// Scores → weights, and what is asked for on the way; true if the row is fully masked. Cells that others of its tile
-/// compute, or that are asked for, become 0.
+/// compute become 0.
 bool WholeRows::RunRow(Row& row, Index i) {
   scorer_.Score(row);
   const bool fully_masked = Normalize(row);
-  const KeyRange filled = r_.weights ? KeyRange{0, keys_} : tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
+  StoreWeights(row);
+  const KeyRange filled = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
   std::fill(row.cells + filled.begin, row.cells + std::max(row.computed.begin, filled.begin), 0.0f);
   std::fill(row.cells + std::max(row.computed.end, filled.begin), row.cells + filled.end, 0.0f);
   if (r_.mean_weights) {
@@ -111,8 +119,13 @@ bool WholeRows::RunRow(Row& row, Index i) {
   }
   if (r_.dropout_mask) StoreDropoutMask(row);
   if (drops_) Drop(row, i);
-  if (r_.dropped_weights) StoreDropped(row, drops_ ? dropped_.data() + i * keys_ : row.cells);
+  if (r_.dropped_weights) StoreDropped(row, drops_ ? dropped_.data() + i * stride_ : row.cells);
   return fully_masked;
+}
+
+void WholeRows::StoreWeights(const Row& row) const {
+  if (!streams_) return scorer_.Store(r_.weights, row, 0.0f);
+  kernels_.stream_row(row.cells, row.computed, keys_, r_.weights.at(row.at.b, row.at.h, row.at.t));
 }
 
 /// Masked scores → weights, in place. True for a row of nothing but masked cells.
@@ -192,7 +205,7 @@ void WholeRows::DropCells(const RowIndex& at, KeyRange keys, float factor, float
 void WholeRows::Drop(const Row& row, Index i) {
   const auto factor = p_.dropout_p < 1.0 ? static_cast<float>(1.0 / (1.0 - p_.dropout_p)) : 0.0f;
   const KeyRange read = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-  float* to = dropped_.data() + i * keys_;
+  float* to = dropped_.data() + i * stride_;
   std::fill(to + read.begin, to + read.end, 0.0f);
   std::copy_n(row.begin(), row.count(), to + row.computed.begin);
   DropCells(row.at, row.computed, factor, to + row.computed.begin);
@@ -215,12 +228,12 @@ void WholeRows::StoreDropped(const Row& row, const float* cells) const {
 }
 
 /// output rows = weights · values.
-void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float* weights, Index stride) const {
+void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float* weights) const {
   float* out = block.begin(r_.output);
   const Index out_stride = block.stride(r_.output), width = p_.v.shape[3];
   if (head.v) {
     return kernels_.gemm({.a = weights,
-                          .lda = stride,
+                          .lda = stride_,
                           .b = head.v,
                           .b_row = kernels_.panel_width,
                           .b_panel = kernels_.panel_width * keys_,
@@ -234,13 +247,13 @@ void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float
   }
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    kernels_.blend(weights + i * stride + keys.begin, p_.v.at(block.b, block.g, keys.begin), p_.v.strides[2],
+    kernels_.blend(weights + i * stride_ + keys.begin, p_.v.at(block.b, block.g, keys.begin), p_.v.strides[2],
                    keys.end - keys.begin, width, out + i * out_stride);
   }
 }
 
 /// Head masks, and rows that a masked NaN came through to.
-void WholeRows::Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked) {
+void WholeRows::Finish(const RowBlock& block, const float* weights, bool any_fully_masked) {
   const Index out_stride = block.stride(r_.output), width = p_.v.shape[3];
   for (Index i = 0; i < block.count; ++i) {
     float* row = block.begin(r_.output) + i * out_stride;
@@ -250,7 +263,7 @@ void WholeRows::Finish(const RowBlock& block, const float* weights, Index stride
       continue;
     }
     if (!scorer_.spreads() && !kernels_.all_finite(row, width))
-      BlendVisible(block, i, weights + i * stride, any_fully_masked);
+      BlendVisible(block, i, weights + i * stride_, any_fully_masked);
     if (factor != 1.0f) kernels_.scale(row, width, factor);
   }
 }

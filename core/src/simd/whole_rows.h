@@ -25,8 +25,9 @@ class WholeRows {
 
  private:
   void FindRanges(const RowBlock& block);
-  void Products(const RowBlock& block, const PackedHead& head, float* cells, Index stride) const;
+  void Products(const RowBlock& block, const PackedHead& head) const;
   bool RunRow(Row& row, Index i);
+  void StoreWeights(const Row& row) const;
   bool Normalize(const Row& row);
   float NormalizeVisible(const Row& row, float max);
   float NormalizeUnusual(const Row& row, std::span<const std::uint8_t> hidden);
@@ -36,8 +37,8 @@ class WholeRows {
   void StoreDropoutMask(const Row& row) const;
   void StoreDropped(const Row& row, const float* cells) const;
   float HeadFactor(const RowIndex& at) const { return p_.head_mask ? p_.head_mask(at.b, at.h) : 1.0f; }
-  void Blend(const RowBlock& block, const PackedHead& head, const float* weights, Index stride) const;
-  void Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked);
+  void Blend(const RowBlock& block, const PackedHead& head, const float* weights) const;
+  void Finish(const RowBlock& block, const float* weights, bool any_fully_masked);
   void BlendVisible(const RowBlock& block, Index i, const float* weights, bool any_fully_masked);
 
   const AttentionProblem& p_;
@@ -45,9 +46,9 @@ class WholeRows {
   const Kernels& kernels_;
   RowScorer scorer_;
   const NormalizerRule& normalizer_;
-  Index keys_;
-  bool drops_, whole_rows_;
-  Buffer<float> block_, dropped_;
+  Index keys_, stride_;
+  bool drops_, whole_rows_, streams_;
+  Buffer<float> block_, dropped_;          // [BlockRows, stride_]
   std::vector<KeyRange> visible_, tiles_;  // of the block's rows, and of gemm's tiles of them
   std::vector<float> scratch_;
   std::vector<std::uint8_t> nothing_hidden_;
