@@ -46,12 +46,11 @@ namespace headlens::bench {
 
 HWY_EXPORT(MultiplyAdds);
 
-double MultiplyAddLimit() {
+double MultiplyAddLimit(int runs) {
   constexpr std::int64_t kSteps = 2'000'000;  // 5 to 20 ms
-  constexpr int kRuns = 20;
   double best = 0.0;
   float used = 0.0f;
-  for (int run = 0; run < kRuns; ++run) {
+  for (int run = 0; run < runs; ++run) {
     float numbers[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     const auto start = std::chrono::steady_clock::now();
     const double operations = HWY_DYNAMIC_DISPATCH(MultiplyAdds)(kSteps, numbers);

@@ -16,10 +16,9 @@ Tensor Normal(const Shape& shape, std::uint32_t seed, double deviation) {
   return tensor;
 }
 
-/// Gives back what was there before it takes more.
-void Renew(const Backend& backend, Tensor& tensor, const Shape& shape) {
-  tensor = Tensor();
-  tensor = backend.Allocate(shape);
+/// Results go into memory that was there before, as in a program that calls again and again.
+void Provide(const Backend& backend, Tensor& tensor, const Shape& shape) {
+  if (tensor.shape() != shape) tensor = backend.Allocate(shape);
 }
 
 void ExpectBelow(std::span<const Index> rows, Index end) {
@@ -53,7 +52,7 @@ class ProductRun : public Run {
             Normal({row.out, row.width}, 2, 1.0 / std::sqrt(static_cast<double>(row.width))).view<2>(), {})) {}
 
   void Call() override {
-    Renew(backend_, y_, {row_.tokens, row_.out});
+    Provide(backend_, y_, {row_.tokens, row_.out});
     backend_.Linear(x_.view<2>(), *weights_, y_.view<2>());
     backend_.Fetch(y_);
   }
@@ -84,14 +83,14 @@ class LayerRun : public Run {
   }
 
   void Call() override {
-    Renew(backend_, output_, x_.shape());
+    Provide(backend_, output_, x_.shape());
     MultiheadInputs inputs;
     inputs.query = inputs.key = inputs.value = x_.view<3>();
     inputs.mask.causal = row_.causal;
     MultiheadResults results;
     results.output = output_.view<3>();
     if (row_.maps) {
-      Renew(backend_, maps_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
+      Provide(backend_, maps_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
       results.attention.weights = maps_.view<4>();
     }
     layer_->Forward(inputs, results);
@@ -136,7 +135,7 @@ class CoreRun : public Run {
         v_(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, 13, 1.0))) {}
 
   void Call() override {
-    Renew(backend_, output_, q_.shape());
+    Provide(backend_, output_, q_.shape());
     AttentionProblem problem;
     problem.q = q_.view<4>();
     problem.k = k_.view<4>();
@@ -146,7 +145,7 @@ class CoreRun : public Run {
     AttentionResults results;
     results.output = output_.view<4>();
     if (row_.maps) {
-      Renew(backend_, maps_, {row_.batch, row_.heads, row_.queries, row_.keys});
+      Provide(backend_, maps_, {row_.batch, row_.heads, row_.queries, row_.keys});
       results.weights = maps_.view<4>();
     }
     backend_.Attention(problem, results);
@@ -202,10 +201,10 @@ class MapRun : public Run {
 
   void Call() override {
     if (row_.pool > 0) {
-      Renew(backend_, map_, {row_.pool, row_.pool});
+      Provide(backend_, map_, {row_.pool, row_.pool});
       seen_.PooledMap(0, 0, 0, row_.tokens, map_.view<2>());
     } else {
-      Renew(backend_, map_, {row_.rows, row_.tokens});
+      Provide(backend_, map_, {row_.rows, row_.tokens});
       seen_.Map(0, 0, 0, row_.rows, map_.view<2>());
     }
     backend_.Fetch(map_);
@@ -223,23 +222,22 @@ class MapRun : public Run {
 class ModelRun : public Run {
  public:
   ModelRun(const Row& row, const Backend& backend, LoadFolder load)
-      : row_(row), ids_(Ids(row)), model_(MakeModel(row.model, backend, load)) {}
+      : row_(row),
+        ids_(Ids(row)),
+        model_(MakeModel(row.model, backend, load)),
+        maps_(static_cast<std::size_t>(row.model.layers * row.model.heads)) {}
 
   void Call() override {
-    maps_.clear();
     const ModelAttention seen = model_.Attend(ids_);
-    for (Index layer = 0; layer < row_.model.layers; ++layer)
-      for (Index head = 0; head < row_.model.heads; ++head) {
-        maps_.push_back(model_.backend().Allocate({row_.tokens, row_.tokens}));
-        seen.Map(layer, head, 0, row_.tokens, maps_.back().view<2>());
-      }
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+      const auto map = static_cast<Index>(i), heads = row_.model.heads;
+      Provide(model_.backend(), maps_[i], {row_.tokens, row_.tokens});
+      seen.Map(map / heads, map % heads, 0, row_.tokens, maps_[i].view<2>());
+    }
     for (const Tensor& map : maps_) model_.backend().Fetch(map);
   }
 
-  Sample Look(std::span<const Index> rows) const override {
-    if (maps_.empty()) return {};
-    return {{}, RowsOf(maps_.back(), rows)};
-  }
+  Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(maps_.back(), rows)}; }
 
  private:
   Row row_;

@@ -141,25 +141,29 @@ struct Limit {
   double multiply_adds, copy;
 };
 
-Limit MeasureLimit(const BackendOptions& backend) {
+/// `runs`: of a processor's measurement, which takes some 10 ms each.
+Limit MeasureLimit(const BackendOptions& backend, int runs) {
 #if HEADLENS_OPENCL
   if (backend.name == "opencl") {
     const opencl::Limits limits = opencl::MeasureLimits(backend.device);
     return {limits.multiply_adds, limits.copy};
   }
 #endif
-  return {bench::MultiplyAddLimit() * backend.threads, 0.0};
+  return {bench::MultiplyAddLimit(runs) * backend.threads, 0.0};
 }
 
-/// Adds to each row how near it came to the limits, in percent.
+/// Adds to each row how near it came to the limits, in percent. A processor's is measured anew after each row, as its
+/// clock changes.
 template <class Reporter>
 class WithLimit : public Reporter {
  public:
   template <class... Args>
-  explicit WithLimit(const Limit& limit, Args... args) : Reporter(args...), limit_(limit) {}
+  explicit WithLimit(const BackendOptions& backend, const Limit& limit, Args... args)
+      : Reporter(args...), backend_(backend), limit_(limit) {}
 
   void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
     auto with_limit = runs;
+    if (backend_.name != "opencl") limit_ = MeasureLimit(backend_, 5);
     for (auto& run : with_limit) {
       if (run.aggregate_unit == benchmark::kPercentage) continue;
       Add(run.counters, "FLOPS", limit_.multiply_adds, "limit_percent");
@@ -174,6 +178,7 @@ class WithLimit : public Reporter {
     if (it != counters.end() && limit > 0.0) counters[percent] = 100.0 * it->second.value / limit;
   }
 
+  BackendOptions backend_;
   Limit limit_;
 };
 
@@ -226,16 +231,17 @@ void RunAll(const BenchOptions& options) {
   const auto runs = std::make_shared<Runs>(backends.chosen());
   for (std::size_t i = 0; i < rows.size(); ++i) Register(rows[i], options.backend.name, runs, peaks[i]);
   SetUpLibrary(options);
-  const Limit limit = MeasureLimit(options.backend);
+  const Limit limit = MeasureLimit(options.backend, 20);
   benchmark::AddCustomContext("headlens_version", Version());
   benchmark::AddCustomContext("simd_target", std::string(SimdTarget()));
   benchmark::AddCustomContext("threads", std::to_string(options.backend.threads));
   benchmark::AddCustomContext("multiply_add_limit_gflops", std::to_string(limit.multiply_adds * 1e-9));
   if (limit.copy > 0.0) benchmark::AddCustomContext("copy_limit_gbps", std::to_string(limit.copy * 1e-9));
   using benchmark::ConsoleReporter;
-  WithLimit<benchmark::JSONReporter> json(limit);
+  WithLimit<benchmark::JSONReporter> json(options.backend, limit);
   WithLimit<ConsoleReporter> console(
-      limit, isatty(STDOUT_FILENO) == 1 ? ConsoleReporter::OO_ColorTabular : ConsoleReporter::OO_Tabular);
+      options.backend, limit,
+      isatty(STDOUT_FILENO) == 1 ? ConsoleReporter::OO_ColorTabular : ConsoleReporter::OO_Tabular);
   if (options.json) {
     benchmark::RunSpecifiedBenchmarks(&json);
   } else {
@@ -251,7 +257,7 @@ class Pace {
 
   nlohmann::json Answer(const std::string& line) {
     if (line == "limit") {
-      const Limit limit = MeasureLimit(backend_);
+      const Limit limit = MeasureLimit(backend_, 1);
       return {{"multiply_add_limit_gflops", limit.multiply_adds * 1e-9}, {"copy_limit_gbps", limit.copy * 1e-9}};
     }
     if (line == "memory") return {{"peak_bytes", PeakBytes()}};

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { openChromium } from "./chromium.mjs";
 import { ours } from "./contestants.mjs";
 import { benchmarks, context } from "./google-benchmark.mjs";
-import { compare } from "./measure.mjs";
+import { compare, median } from "./measure.mjs";
 import { kProgram, native } from "./native.mjs";
 import { nodeHost } from "./node-host.mjs";
 import { kHelp, kPeers, readOptions, UsageError } from "./options.mjs";
@@ -45,25 +45,22 @@ function peakOf({ workload, in: place, threads, name, variant = "" }) {
   return status === 0 ? Number(stdout) : undefined;
 }
 
+/** Of each round's own, as the ratios are. */
+function limitOf(limits, threads, gflops) {
+  if (limits.length === 0) return {};
+  const each = gflops.map((speed, round) => speed / (limits[round] * threads));
+  return { limit_gflops: median(limits) * threads, limit_percent: 100 * median(each) };
+}
+
 function completed(row, place, result, options) {
-  const gflops = operations(row) / result.seconds / 1e9;
+  const { limits, ...measured } = result;
+  const gflops = (seconds) => operations(row) / seconds / 1e9;
   const full = {
-    workload: row.name, in: place, threads: options.threads, ...result, gflops,
-    gbps: bytes(row) ? bytes(row) / result.seconds / 1e9 : undefined,
+    workload: row.name, in: place, threads: options.threads, ...measured, gflops: gflops(result.seconds),
+    gbps: bytes(row) ? bytes(row) / result.seconds / 1e9 : undefined, ...limitOf(limits, options.threads, result.times.map(gflops)),
   };
   const peak = options.memory ? peakOf(full) : undefined;
   return peak === undefined ? full : { ...full, peak_bytes: peak };
-}
-
-/** The limit is the best that was measured in the whole run: whatever else the machine does only ever lowers it. */
-function withLimits(rows) {
-  const best = {};
-  const key = (row) => `${row.in} ${row.name}`;
-  for (const row of rows) best[key(row)] = Math.max(best[key(row)] ?? 0, (row.limit_gflops ?? 0) * row.threads);
-  return rows.map((row) => {
-    const limit = best[key(row)];
-    return limit ? { ...row, limit_gflops: limit, limit_percent: (100 * row.gflops) / limit } : row;
-  });
 }
 
 const milliseconds = (seconds) => (seconds * 1000).toPrecision(3);
@@ -122,11 +119,11 @@ async function main() {
       console.log(`${row.name} in ${place}${tried.length ? ` [${tried.join("; ")}]` : ""}`);
       for (const result of results) {
         rows.push({ ...completed(row, place, result, options), tried });
-        print(withLimits(rows).at(-1));
+        print(rows.at(-1));
       }
       // After each row: what is measured is not lost when a later one fails.
-      write(options.out, `${JSON.stringify({ context: about, benchmarks: benchmarks(withLimits(rows)) }, null, 2)}\n`);
-      if (options.report) write(options.report, reportOf(about, withLimits(rows)));
+      write(options.out, `${JSON.stringify({ context: about, benchmarks: benchmarks(rows) }, null, 2)}\n`);
+      if (options.report) write(options.report, reportOf(about, rows));
     }
   for (const place of Object.values(opened)) await place.close?.();
   console.log(`written to ${[options.out, options.report].filter(Boolean).join(" and ")}`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Who takes part, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows) → Promise of
- * { output?, maps? } for those queries, limit?() → Promise of GFLOP/s, peakBytes?(), close() }; makers are given a job { row, data } and
+ * { output?, maps? } for those queries, limit?() → Promise of one thread's GFLOP/s at most now, peakBytes?(), close() }; makers are given a job { row, data } and
  * `host`: { load, threads, peer(name) → module, tokenizer() → text }, what differs between Node and a page.
  */
 import { wasmLimit } from "./limit.mjs";
@@ -97,6 +97,7 @@ const calls = {
 export async function ours(simd, job, host) {
   const engine = await host.load({ simd, threads: host.threads });
   const call = await calls[job.row.kind](engine, job, host);
+  const limit = await wasmLimit(simd);
   let last;
   return warmUp({
     name: `headlens wasm ${simd}`,
@@ -110,7 +111,7 @@ export async function ours(simd, job, host) {
       return (performance.now() - start) / 1000 / count;
     },
     look: async (rows) => lookAt(last, rows),
-    limit: () => wasmLimit(simd),
+    limit: async () => limit(),
     close: () => engine.dispose(),
   });
 }

@@ -121,19 +121,25 @@ async function fastest(name, job, expected, host) {
   return { best, skipped };
 }
 
-/** `rounds` of turns, fewer when they take longer than `seconds`; seconds per call of each contestant in each. */
+/**
+ * `rounds` of turns, fewer when they take longer than `seconds`. In each, seconds per call of each contestant, and after the turns of ours
+ * the limit: a processor's clock changes.
+ */
 async function takeTurns(contestants, rounds, seconds) {
   const calls = [];
   for (const contestant of contestants) calls.push(callsIn(await contestant.round(1)));
-  const times = contestants.map(() => []);
+  const times = contestants.map(() => []), limits = contestants.map(() => []);
   const end = performance.now() + 1000 * seconds;
   for (let round = 0; round < rounds && (round < 3 || performance.now() < end); ++round) {
     // Every round in the other direction: nobody always comes after the same one.
     const order = [...contestants.keys()];
     if (round % 2) order.reverse();
-    for (const i of order) times[i].push(await contestants[i].round(calls[i]));
+    for (const i of order) {
+      times[i].push(await contestants[i].round(calls[i]));
+      if (contestants[i].limit) limits[i].push(await contestants[i].limit());
+    }
   }
-  return times;
+  return { times, limits };
 }
 
 function result(contestant, own, peers) {
@@ -168,14 +174,13 @@ export async function compare(row, makers, peers, { rounds, seconds }, host) {
     tried.push(...skipped);
     if (best) contestants.push(best);
   }
-  const times = await takeTurns(contestants, rounds, seconds);
+  const { times, limits } = await takeTurns(contestants, rounds, seconds);
   const named = contestants.map(({ name }, i) => [name, times[i]]);
   const peerTimes = Object.fromEntries(named.filter(([name]) => peers.includes(name)));
   const results = [];
   for (const [i, contestant] of contestants.entries()) {
     const ofPeer = peers.includes(contestant.name);
-    const limit_gflops = await contestant.limit?.();
-    results.push({ ...result(contestant, times[i], ofPeer ? {} : peerTimes), limit_gflops });
+    results.push({ ...result(contestant, times[i], ofPeer ? {} : peerTimes), limits: limits[i] });
     await contestant.close();
   }
   return { results, tried };

@@ -97,7 +97,7 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
   ForEachTarget([] {
     const auto& kernels = BestKernels();
     Random random(13);
-    // In WebAssembly, A is packed where B is wide.
+    // In WebAssembly, A is packed where B is wide; elsewhere where rows lie 4 KiB apart.
     for (const auto& [m, k, panels] : {std::array<Index, 3>{1, 3, 2},
                                        {1, 256, 2},
                                        {1, 700, 2},
@@ -112,7 +112,9 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
                                        {200, 700, 2},
                                        {3, 256, 64},
                                        {31, 700, 64},
-                                       {200, 3, 64}}) {
+                                       {200, 3, 64},
+                                       {5, 1024, 2},
+                                       {200, 1024, 2}}) {
       CAPTURE(m);
       CAPTURE(k);
       CAPTURE(panels);
@@ -308,6 +310,23 @@ TEST_CASE("exp_sum, max, add_scaled and all_finite reduce whole rows") {
     });
     const float with_nan[] = {1.0f, kNan, 5.0f, kNan, 2.0f, 1.0f, 0.0f, 0.0f, kNan};
     CHECK(kernels.max(with_nan, 9) == 5.0f);
+  });
+}
+
+TEST_CASE("rows that are streamed: cells in a range, zeros around it") {
+  ForEachTarget([] {
+    const auto& kernels = BestKernels();
+    if (!kernels.stream_row) return;  // WebAssembly has no such stores
+    Random random(37);
+    ForEachRow(1.0f, [&](float* x, Index n) {
+      const Tensor cells = random.NormalTensor({n + 1});
+      const Index begin = random.Below(n + 1), end = begin + random.Below(n - begin + 1);
+      kernels.stream_row(cells.data(), {begin, end}, n, x);
+      kernels.flush_streams();
+      bool good = true;
+      for (Index i = 0; i < n; ++i) good &= x[i] == (i >= begin && i < end ? cells.data()[i] : 0.0f);
+      CHECK(good);
+    });
   });
 }
 

@@ -100,6 +100,18 @@ TEST_CASE("long rows: every backend agrees with the fp64 reference, with and wit
   });
 }
 
+TEST_CASE("maps of more than the caches hold") {
+  Random random(41);
+  for (const ProblemSizes& sizes : {ProblemSizes{1, 2, 2, 500, 1061, 8, 8}, {1, 1, 1, 1024, 1024, 16, 16}})
+    for (const auto& kind : Kinds()) {
+      RandomProblem r = PlainProblem(random, sizes);
+      kind(random, r);
+      const Wanted expected = Solve(ReferenceBackend(), r.problem, Maps::kAll);
+      for (const int threads : {1, 2})
+        CheckSame(Solve(*MakeSimdBackend(threads), r.problem, Maps::kAll), expected, ToleranceOf(r));
+    }
+}
+
 TEST_CASE("any number of threads gives the same bits") {
   for (const int threads : {2, 3, 5}) {
     const auto many = MakeSimdBackend(threads);

@@ -44,26 +44,29 @@ WholeRows::WholeRows(const AttentionProblem& problem, const AttentionResults& re
       stride_(ScoreStride(keys_)),
       drops_(problem.dropout_p > 0.0),
       whole_rows_(NeedsAllKeys(problem, results)),
-      streams_(kernels.stream_row && AreMany(results.weights)) {
+      streams_(kernels.stream_row && AreMany(results.weights)),
+      in_place_(results.weights && !streams_) {
   const Index rows = BlockRows(keys_);
-  block_ = Buffer<float>(ElementCount({rows, stride_}));
+  if (!in_place_) block_ = Buffer<float>(ElementCount({rows, stride_}));
   if (drops_) dropped_ = Buffer<float>(ElementCount({rows, stride_}));
 }
 
 void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
   FindRanges(block);
-  Products(block, head);
+  float* cells = in_place_ ? block.begin(r_.weights) : block_.data();
+  const Index stride = in_place_ ? block.stride(r_.weights) : stride_;
+  Products(block, head, cells, stride);
   bool any_fully_masked = false;
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange visible = visible_[static_cast<std::size_t>(i)];
-    Row row{block.at(i), visible, whole_rows_ ? KeyRange{0, keys_} : visible, block_.data() + i * stride_};
+    Row row{block.at(i), visible, whole_rows_ ? KeyRange{0, keys_} : visible, cells + i * stride};
     any_fully_masked |= RunRow(row, i);
   }
   if (streams_) kernels_.flush_streams();
   if (!r_.output) return;
-  const float* weights = drops_ ? dropped_.data() : block_.data();
-  Blend(block, head, weights);
-  Finish(block, weights, any_fully_masked);
+  const float* weights = drops_ ? dropped_.data() : cells;
+  Blend(block, head, weights, drops_ ? stride_ : stride);
+  Finish(block, weights, drops_ ? stride_ : stride, any_fully_masked);
 }
 
 /// The keys that each row needs, and each tile of rows.
@@ -79,8 +82,8 @@ void WholeRows::FindRanges(const RowBlock& block) {
   }
 }
 
-/// block_ ← queries · keys.
-void WholeRows::Products(const RowBlock& block, const PackedHead& head) const {
+/// cells ← queries · keys.
+void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* cells, Index stride) const {
   const float* q = block.begin(p_.q);
   const Index q_stride = block.stride(p_.q), width = p_.q.shape[3];
   if (head.k) {
@@ -90,8 +93,8 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head) const {
                           .b_row = kernels_.panel_width,
                           .b_panel = kernels_.panel_width * width,
                           .bias = nullptr,
-                          .c = block_.data(),
-                          .ldc = stride_,
+                          .c = cells,
+                          .ldc = stride,
                           .m = block.count,
                           .n = keys_,
                           .k = width,
@@ -100,17 +103,17 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head) const {
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
     kernels_.dots(q + i * q_stride, p_.k.at(block.b, block.g, keys.begin), p_.k.strides[2], keys.end - keys.begin,
-                  width, block_.data() + i * stride_ + keys.begin);
+                  width, cells + i * stride + keys.begin);
   }
 }
 
 /// Scores → weights, and what is asked for on the way; true if the row is fully masked. Cells that others of its tile
-/// compute become 0.
+/// compute, or that are asked for, become 0.
 bool WholeRows::RunRow(Row& row, Index i) {
   scorer_.Score(row);
   const bool fully_masked = Normalize(row);
-  StoreWeights(row);
-  const KeyRange filled = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
+  if (streams_) kernels_.stream_row(row.cells, row.computed, keys_, r_.weights.at(row.at.b, row.at.h, row.at.t));
+  const KeyRange filled = in_place_ ? KeyRange{0, keys_} : tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
   std::fill(row.cells + filled.begin, row.cells + std::max(row.computed.begin, filled.begin), 0.0f);
   std::fill(row.cells + std::max(row.computed.end, filled.begin), row.cells + filled.end, 0.0f);
   if (r_.mean_weights) {
@@ -121,11 +124,6 @@ bool WholeRows::RunRow(Row& row, Index i) {
   if (drops_) Drop(row, i);
   if (r_.dropped_weights) StoreDropped(row, drops_ ? dropped_.data() + i * stride_ : row.cells);
   return fully_masked;
-}
-
-void WholeRows::StoreWeights(const Row& row) const {
-  if (!streams_) return scorer_.Store(r_.weights, row, 0.0f);
-  kernels_.stream_row(row.cells, row.computed, keys_, r_.weights.at(row.at.b, row.at.h, row.at.t));
 }
 
 /// Masked scores → weights, in place. True for a row of nothing but masked cells.
@@ -228,12 +226,12 @@ void WholeRows::StoreDropped(const Row& row, const float* cells) const {
 }
 
 /// output rows = weights · values.
-void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float* weights) const {
+void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float* weights, Index stride) const {
   float* out = block.begin(r_.output);
   const Index out_stride = block.stride(r_.output), width = p_.v.shape[3];
   if (head.v) {
     return kernels_.gemm({.a = weights,
-                          .lda = stride_,
+                          .lda = stride,
                           .b = head.v,
                           .b_row = kernels_.panel_width,
                           .b_panel = kernels_.panel_width * keys_,
@@ -247,13 +245,13 @@ void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float
   }
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    kernels_.blend(weights + i * stride_ + keys.begin, p_.v.at(block.b, block.g, keys.begin), p_.v.strides[2],
+    kernels_.blend(weights + i * stride + keys.begin, p_.v.at(block.b, block.g, keys.begin), p_.v.strides[2],
                    keys.end - keys.begin, width, out + i * out_stride);
   }
 }
 
 /// Head masks, and rows that a masked NaN came through to.
-void WholeRows::Finish(const RowBlock& block, const float* weights, bool any_fully_masked) {
+void WholeRows::Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked) {
   const Index out_stride = block.stride(r_.output), width = p_.v.shape[3];
   for (Index i = 0; i < block.count; ++i) {
     float* row = block.begin(r_.output) + i * out_stride;
@@ -263,7 +261,7 @@ void WholeRows::Finish(const RowBlock& block, const float* weights, bool any_ful
       continue;
     }
     if (!scorer_.spreads() && !kernels_.all_finite(row, width))
-      BlendVisible(block, i, weights + i * stride_, any_fully_masked);
+      BlendVisible(block, i, weights + i * stride, any_fully_masked);
     if (factor != 1.0f) kernels_.scale(row, width, factor);
   }
 }

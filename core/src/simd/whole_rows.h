@@ -25,9 +25,8 @@ class WholeRows {
 
  private:
   void FindRanges(const RowBlock& block);
-  void Products(const RowBlock& block, const PackedHead& head) const;
+  void Products(const RowBlock& block, const PackedHead& head, float* cells, Index stride) const;
   bool RunRow(Row& row, Index i);
-  void StoreWeights(const Row& row) const;
   bool Normalize(const Row& row);
   float NormalizeVisible(const Row& row, float max);
   float NormalizeUnusual(const Row& row, std::span<const std::uint8_t> hidden);
@@ -37,8 +36,8 @@ class WholeRows {
   void StoreDropoutMask(const Row& row) const;
   void StoreDropped(const Row& row, const float* cells) const;
   float HeadFactor(const RowIndex& at) const { return p_.head_mask ? p_.head_mask(at.b, at.h) : 1.0f; }
-  void Blend(const RowBlock& block, const PackedHead& head, const float* weights) const;
-  void Finish(const RowBlock& block, const float* weights, bool any_fully_masked);
+  void Blend(const RowBlock& block, const PackedHead& head, const float* weights, Index stride) const;
+  void Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked);
   void BlendVisible(const RowBlock& block, Index i, const float* weights, bool any_fully_masked);
 
   const AttentionProblem& p_;
@@ -47,7 +46,10 @@ class WholeRows {
   RowScorer scorer_;
   const NormalizerRule& normalizer_;
   Index keys_, stride_;
-  bool drops_, whole_rows_, streams_;
+  bool drops_, whole_rows_;
+  // Weights that are wanted are computed where they belong, or, where they are many, in a block that stays in the
+  // cache: what is streamed from there is never fetched.
+  bool streams_, in_place_;
   Buffer<float> block_, dropped_;          // [BlockRows, stride_]
   std::vector<KeyRange> visible_, tiles_;  // of the block's rows, and of gemm's tiles of them
   std::vector<float> scratch_;
