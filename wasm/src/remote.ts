@@ -20,6 +20,7 @@ import type {
   RankOptions,
   StateDict, Tensor, TransformerLayerOptions,
 } from "./types.js";
+import { warmUp } from "./warm-up.js";
 
 /** Tensors and options anywhere in the arguments as plain objects: structured cloning would drop what they have through a class. */
 function cloneable(value: unknown): unknown {
@@ -168,7 +169,6 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
   readonly t5Bucket = this.#method("t5Bucket");
   readonly colorize = this.#method("colorize");
   readonly colorbar = this.#method("colorbar");
-  readonly warmUp = this.#method("warmUp");
   readonly heapBytes = this.#method("heapBytes");
 
   constructor(connection: Connection, reference: Reference, private readonly platform: Platform) {
@@ -178,6 +178,10 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
   /** The method of this name over there, whose result is a value. */
   #method<K extends keyof AsyncEngine & string>(name: K): AsyncEngine[K] {
     return ((...args: readonly unknown[]) => this.value(name, ...args)) as AsyncEngine[K];
+  }
+
+  warmUp(): Promise<void> {
+    return warmUp(this);
   }
 
   protected override release(): void {

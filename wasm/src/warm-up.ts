@@ -4,15 +4,16 @@
  * calls, once a function has run long enough. So what pages compute first is computed here before, on zeros: a small model of the built-in
  * one's kind with its maps, and a layer of attention.
  */
-import type { Engine, Model, TensorLike } from "./types.js";
+import type { AsyncEngine, AsyncModel, Engine, TensorLike } from "./types.js";
 
 /** Tokens of each round: the first ones, on slow code, are short. */
-const kRounds = [2, 4, 8, 16, 32, 32, 32, 32] as const;
+const kRounds = [2, 4, 8, 16, 32, 32, 32, 32, 16, 16, 16, 16, 8, 8, 8, 8] as const;
 const kMaxTokens = 32;
 const kWidth = 128;
 const kInner = 352;
 const kHeads = 8;
-const kVocabulary = ["a", "b", "Ġ", "ab", "Ġab"];
+const kStart = "<s>";
+const kVocabulary = [kStart, "a", "b", "Ġ", "ab", "Ġab"];
 
 const kConfig = {
   model_type: "llama", hidden_size: kWidth, intermediate_size: kInner, num_hidden_layers: 1, num_attention_heads: kHeads,
@@ -21,7 +22,12 @@ const kConfig = {
 };
 
 const kTokenizer = {
-  version: "1.0", added_tokens: [], normalizer: null, post_processor: null,
+  version: "1.0", normalizer: null,
+  added_tokens: [{ id: 0, content: kStart, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true }],
+  post_processor: {
+    type: "TemplateProcessing", single: [{ SpecialToken: { id: kStart, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }],
+    pair: [], special_tokens: { [kStart]: { id: kStart, ids: [0], tokens: [kStart] } },
+  },
   pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: true }, decoder: { type: "ByteLevel" },
   model: { type: "BPE", vocab: Object.fromEntries(kVocabulary.map((token, id) => [token, id])), merges: [["a", "b"], ["Ġ", "ab"]] },
 };
@@ -48,54 +54,57 @@ function zeroWeights(): Uint8Array<ArrayBuffer> {
   return file;
 }
 
-function loadZeros(engine: Engine): Promise<Model> {
+function loadZeros(engine: AsyncEngine): Promise<AsyncModel> {
   return engine.loadModel([
     new File([JSON.stringify(kConfig)], "config.json"), new File([JSON.stringify(kTokenizer)], "tokenizer.json"),
     new File([zeroWeights()], "model.safetensors"),
   ]);
 }
 
+/** Lets others have their turn. */
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
 /** What a page shows of a model. */
-function* runModel(model: Model, tokens: number): Generator<undefined, void> {
-  const seen = model.attend("ab" + " ab".repeat(tokens - 1));
-  yield;
-  seen.allPixels({ colormap: "sequential", min: 0, max: 1 });
-  for (let head = 0; head < kHeads; ++head) seen.map(0, head);
-  seen.logits({ rows: [tokens - 1, tokens] });
+async function runModel(model: AsyncModel, tokens: number): Promise<void> {
+  const seen = await model.attend("ab" + " ab".repeat(tokens - 2));
+  await turn();
+  await seen.allPixels({ colormap: "sequential", min: 0, max: 1 });
+  for (let head = 0; head < kHeads; ++head) await seen.map(0, head);
+  await seen.logits({ rows: [tokens - 1, tokens] });
   seen.dispose();
 }
 
 const zeros = (...shape: number[]): TensorLike => ({ data: new Float32Array(sizeOf(shape)), shape });
 
 /** A layer with its maps and without. */
-function* runLayer(engine: Engine, tokens: number): Generator<undefined, void> {
-  const layer = engine.multiheadAttention({ embedDim: 64, numHeads: 4 });
-  layer.loadStateDict({
+async function runLayer(engine: AsyncEngine, tokens: number): Promise<void> {
+  const layer = await engine.multiheadAttention({ embedDim: 64, numHeads: 4 });
+  await layer.loadStateDict({
     in_proj_weight: zeros(192, 64), in_proj_bias: zeros(192), "out_proj.weight": zeros(64, 64), "out_proj.bias": zeros(64),
   });
   const x = zeros(1, tokens, 64);
-  layer.forward(x, { averageAttnWeights: false });
-  layer.forward(x, { needWeights: false, isCausal: true });
+  await layer.forward(x, { averageAttnWeights: false });
+  await layer.forward(x, { needWeights: false, isCausal: true });
   layer.dispose();
-  yield;
+  await turn();
   const heads = zeros(1, 4, tokens, 16);
-  engine.scaledDotProductAttention(heads, heads, heads, { isCausal: true, needWeights: true });
+  await engine.scaledDotProductAttention(heads, heads, heads, { isCausal: true, needWeights: true });
 }
 
-function* steps(engine: Engine, model: Model): Generator<undefined, void> {
-  for (const tokens of kRounds) {
-    yield;
-    yield* runModel(model, tokens);
-    yield;
-    yield* runLayer(engine, tokens);
-  }
-}
-
-/** Works in short turns, after each of which others have theirs. */
-export async function warmUp(engine: Engine): Promise<void> {
+/**
+ * Works in short turns, after each of which others have theirs. What answers at once is awaited like what a worker answers; a worker's
+ * engine is warmed up from here, so that the way to it and back is warm, too.
+ */
+export async function warmUp(anyEngine: Engine | AsyncEngine): Promise<void> {
+  const engine = anyEngine as AsyncEngine;
   const model = await loadZeros(engine);
   try {
-    for (const todo = steps(engine, model); !todo.next().done;) await new Promise((resolve) => setTimeout(resolve));
+    for (const tokens of kRounds) {
+      await turn();
+      await runModel(model, tokens);
+      await turn();
+      await runLayer(engine, tokens);
+    }
   } finally {
     model.dispose();
   }
