@@ -42,16 +42,17 @@ void Dots(const float* x, const float* rows, Index stride, Index count, Index wi
   for (; s < count; ++s) DotRows<1>(x, rows + s * stride, stride, width, y + s);
 }
 
-/// y[0 … columns) = Σ x[s] · row s: `columns` are whole vectors but for the last of kVectors.
-template <Index kVectors>
+/// y[0 … columns) = Σ x[s] · row s: `columns` are kVectors vectors, or fewer lanes in the last unless kWhole.
+template <Index kVectors, bool kWhole>
 HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, Index count, Index columns, float* y) {
   const D d;
-  const Index lanes = LaneCount(), last = columns - (kVectors - 1) * lanes;
+  const Index lanes = LaneCount(), last = kWhole ? lanes : columns - (kVectors - 1) * lanes;
   V sums[kVectors];
   HWY_UNROLL(8)
   for (Index j = 0; j < kVectors; ++j) sums[j] = hn::Zero(d);
-  for (Index s = 0; s < count; ++s, rows += stride) {
-    const V xv = hn::Set(d, x[s]);
+  const auto step = static_cast<std::ptrdiff_t>(stride);
+  for (const float* const end = x + count; x != end; ++x, rows += step) {
+    const V xv = hn::Set(d, *x);
     HWY_UNROLL(8)
     for (Index j = 0; j + 1 < kVectors; ++j) sums[j] = Fma(xv, hn::LoadU(d, rows + j * lanes), sums[j]);
     sums[kVectors - 1] = Fma(xv, LoadSome(rows + (kVectors - 1) * lanes, last), sums[kVectors - 1]);
@@ -61,17 +62,23 @@ HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, In
   hn::StoreN(sums[kVectors - 1], d, y + (kVectors - 1) * lanes, static_cast<size_t>(last));
 }
 
-/// As many columns at a time as there are: each pass reads all rows.
+/// The columns from `j` on, as many at a time as there are: each pass reads all rows.
 template <Index kVectors>
-void BlendFrom(Index j, const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
-  const Index lanes = LaneCount();
-  for (; width - j > (kVectors - 1) * lanes; j += kVectors * lanes)
-    BlendColumns<kVectors>(x, rows + j, stride, count, HWY_MIN(kVectors * lanes, width - j), y + j);
-  if constexpr (kVectors > 1) BlendFrom<kVectors / 2>(j, x, rows, stride, count, width, y);
+void BlendRest(Index j, const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
+  const Index most = kVectors * LaneCount();
+  if (width - j > most - LaneCount()) {
+    BlendColumns<kVectors, false>(x, rows + j, stride, count, HWY_MIN(most, width - j), y + j);
+    j += most;
+  }
+  if constexpr (kVectors > 1) BlendRest<kVectors / 2>(j, x, rows, stride, count, width, y);
 }
 
 void Blend(const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
-  BlendFrom<8>(0, x, rows, stride, count, width, y);
+  constexpr Index kVectors = 8;
+  const Index most = kVectors * LaneCount();
+  Index j = 0;
+  for (; j + most <= width; j += most) BlendColumns<kVectors, true>(x, rows + j, stride, count, most, y + j);
+  BlendRest<kVectors>(j, x, rows, stride, count, width, y);
 }
 
 }  // namespace HWY_NAMESPACE
