@@ -24,7 +24,8 @@ OnlineRows::OnlineRows(const AttentionProblem& problem, const AttentionResults& 
       r_(results),
       kernels_(kernels),
       scorer_(problem, results, kernels),
-      stride_(ScoreStride(std::min(kBlockKeys, problem.k.shape[2]))),
+      block_keys_(BlockKeys(problem.q.shape[3])),
+      stride_(ScoreStride(std::min(block_keys_, problem.k.shape[2]))),
       cells_(BlockRows(problem.q.shape[3]) * stride_) {}
 
 bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
@@ -39,9 +40,9 @@ bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
     all = Union(all, visible_[i]);
   }
   // At least once, so that outputs become 0 where nothing is visible.
-  const Index first = all.begin / kBlockKeys * kBlockKeys;
-  for (Index s = first; s == first || s < all.end; s += kBlockKeys)
-    if (!RunKeys(block, head, {s, std::min(s + kBlockKeys, p_.k.shape[2])}, s == first)) return false;
+  const Index first = all.begin / block_keys_ * block_keys_;
+  for (Index s = first; s == first || s < all.end; s += block_keys_)
+    if (!RunKeys(block, head, {s, std::min(s + block_keys_, p_.k.shape[2])}, s == first)) return false;
   bool good = true;
   for (Index i = 0; i < block.count; ++i) good &= Finish(block, i);
   return good;

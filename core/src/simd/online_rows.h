@@ -16,6 +16,8 @@ class OnlineRows {
  public:
   /// The number of rows that a block should have: the queries of a block stay in the first-level cache.
   static Index BlockRows(Index width) { return width > 64 ? 24 : 48; }
+  /// The number of keys, which with their values stay in the second-level cache.
+  static Index BlockKeys(Index width) { return width > 64 ? 256 : 512; }
 
   /// Whether the problem is of this kind.
   static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
@@ -26,8 +28,6 @@ class OnlineRows {
   bool Run(const RowBlock& block, const PackedHead& head);
 
  private:
-  static constexpr Index kBlockKeys = 256;
-
   bool RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys, bool first);
   bool RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange tile);
   bool Finish(const RowBlock& block, Index i);
@@ -36,8 +36,8 @@ class OnlineRows {
   const AttentionResults& r_;
   const Kernels& kernels_;
   RowScorer scorer_;
-  Index stride_;
-  Buffer<float> cells_;  // [BlockRows, stride_], of kBlockKeys at a time
+  Index block_keys_, stride_;
+  Buffer<float> cells_;  // [BlockRows, stride_], of block_keys_ at a time
   std::vector<KeyRange> visible_, tiles_;
   std::vector<float> max_, sum_;
 };
