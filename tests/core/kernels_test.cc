@@ -59,7 +59,7 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
     Random random(11);
     for (const Index m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25})
       for (const Index n : {1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65})
-        for (const Index k : {0, 1, 2, 5, 255, 256, 257, 600}) {
+        for (const Index k : {0, 1, 2, 5, 255, 256, 257, 600, 768, 769, 1600}) {
           if (k > 5 && (m > 13 || n > 33)) continue;  // the deep ones on the small ones
           CAPTURE(m);
           CAPTURE(n);
@@ -114,7 +114,8 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
                                        {31, 700, 64},
                                        {200, 3, 64},
                                        {5, 1024, 2},
-                                       {200, 1024, 2}}) {
+                                       {200, 1024, 2},
+                                       {31, 1700, 2}}) {
       CAPTURE(m);
       CAPTURE(k);
       CAPTURE(panels);

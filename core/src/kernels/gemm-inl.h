@@ -30,10 +30,16 @@ inline constexpr Index kRows = 6;
 inline constexpr Index kRows = 4;
 #endif
 
-// One pass takes kDepth rows of B and at most kPassRows rows of A and C: a panel of B of this depth (16 KiB at 16
+// One pass takes kDepth rows of B and at most kPassRows rows of A and C. A panel of B of this depth (16 KiB at 16
 // columns) stays in the first-level cache while A's rows go by, the rows of A (144 KiB) in the second-level cache while
-// the panels go by.
-inline constexpr Index kDepth = 256, kPassRows = 144;
+// the panels go by. With AVX-512 a panel would fill the first level at any depth that is worth it, and a tile reads so
+// slowly that the second, which is large there, keeps up: deeper, C comes by less often.
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+inline constexpr Index kDepth = 768;
+#else
+inline constexpr Index kDepth = 256;
+#endif
+inline constexpr Index kPassRows = 144;
 
 // Addresses that x86 has of its own are a pointer plus 0, 1 or 2 strides: 12 rows with a pointer each are more than
 // there are registers for them.
