@@ -32,7 +32,8 @@ interface Tensor {
   data: Float32Array;
   shape: number[];
 }
-const { workloads, sweeps, operations, bytes, dataOf, pickRows } = await module<{
+const { everyRow, workloads, sweeps, operations, bytes, dataOf, pickRows } = await module<{
+  everyRow: Row[];
   workloads: Row[];
   sweeps: Row[];
   operations: (row: Row) => number;
@@ -43,6 +44,19 @@ const { workloads, sweeps, operations, bytes, dataOf, pickRows } = await module<
 const { readOptions, kHelp } = await module<{ readOptions: (args: string[]) => Options; kHelp: string }>("options");
 const { benchmarks } = await module<{ benchmarks: (rows: Result[]) => Record<string, unknown>[] }>("google-benchmark");
 const { reportOf } = await module<{ reportOf: (about: object, rows: Result[]) => string }>("report");
+interface Measured {
+  name: string;
+  times: number[];
+  limits: number[];
+}
+type Maker = (job: unknown) => Promise<unknown>;
+const { compare } = await module<{
+  compare: (row: Row, makers: Maker[], peers: string[], effort: { rounds: number; seconds: number }, host: unknown) =>
+    Promise<{ results: Measured[] }>;
+}>("measure");
+const { native } = await module<{ native: Maker }>("native");
+const { ours } = await module<{ ours: (simd: string, job: unknown, host: unknown) => Promise<unknown> }>("contestants");
+const { nodeHost } = await module<{ nodeHost: (threads: number) => unknown }>("node-host");
 
 test("both programs have the same rows", () => {
   const namesOf = (...args: string[]): string[] =>
@@ -140,6 +154,19 @@ test("what cannot be tuned", () => {
   fails(["bench", "--tune", "--backend", "simd"], 2, /--tune: the simd backend has nothing to tune/);
   fails(["bench", "--tune", "--device", "no such"], 2, /"no such"/);
   fails(["bench", "--tune", "--json"], 2, /--tune/);
+});
+
+test.each(["tutorial/maps", "decode", "map4k/pooled", "map4k/strip", "tiny"])("%s: both programs are right, and measured", async (name) => {
+  const row = everyRow.find((candidate) => candidate.name === name);
+  if (!row) throw new Error(`there is no row ${name}`);
+  const host = nodeHost(1);
+  const makers: Maker[] = [native, (job) => ours("baseline", job, host)];
+  const { results } = await compare(row, makers, [], { rounds: 3, seconds: 0 }, host);
+  expect(results.map((result) => result.name)).toEqual(["headlens native", "headlens wasm baseline"]);
+  for (const { times, limits } of results) {
+    expect(times).toHaveLength(3);
+    for (const limit of limits) expect(limit).toBeGreaterThan(0);
+  }
 });
 
 test("rows are picked out of every block", () => {

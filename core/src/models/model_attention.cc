@@ -14,8 +14,8 @@ using models::LoadedModel;
 
 namespace {
 
-// Floats of the strip of rows that a pooled map is computed in: 4 MiB.
-constexpr Index kStripFloats = Index{1} << 20;
+// Floats of the strip of rows that a pooled map is computed in: 2 MiB, which are read again while they are near.
+constexpr Index kStripFloats = Index{1} << 19;
 
 /// The mean of rows [begin, end), which do not fit a strip, as that of several strips' means.
 template <class Pool>
