@@ -57,7 +57,8 @@ function completed(row, place, result, options) {
   const gflops = (seconds) => operations(row) / seconds / 1e9;
   const full = {
     workload: row.name, in: place, threads: options.threads, ...measured, gflops: gflops(result.seconds),
-    gbps: bytes(row) ? bytes(row) / result.seconds / 1e9 : undefined, ...limitOf(limits, options.threads, result.times.map(gflops)),
+    gbps: bytes(row) ? bytes(row) / result.seconds / 1e9 : undefined,
+    ...limitOf(limits, options.threads, result.times.map(gflops)),
   };
   const peak = options.memory ? peakOf(full) : undefined;
   return peak === undefined ? full : { ...full, peak_bytes: peak };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Who takes part, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows) → Promise of
- * { output?, maps? } for those queries, limit?() → Promise of one thread's GFLOP/s at most now, peakBytes?(), close() }; makers are given a job { row, data } and
+ * { output?, maps? } for those queries, limit?() → Promise of one thread's GFLOP/s at most, peakBytes?(), close() }; makers are given a job { row, data } and
  * `host`: { load, threads, peer(name) → module, tokenizer() → text }, what differs between Node and a page.
  */
 import { wasmLimit } from "./limit.mjs";
@@ -74,10 +74,11 @@ const calls = {
     const model = await engine.loadModel(modelSource(row, await host.tokenizer()));
     const ids = idsOf(row);
     return () => {
-      using seen = model.attend(ids);
+      const seen = model.attend(ids);
       const maps = [];
       for (let layer = 0; layer < row.model.layers; ++layer)
         for (let head = 0; head < row.model.heads; ++head) maps.push(seen.map(layer, head));
+      seen.dispose();
       return { maps: maps.at(-1) };
     };
   },
@@ -85,9 +86,10 @@ const calls = {
     const model = await engine.loadModel(modelSource(row, await host.tokenizer()));
     const ids = idsOf(row);
     return () => {
-      using decoding = model.startDecoding();
+      const decoding = model.startDecoding();
       let step;
       for (const id of ids) step = decoding.step([id]);
+      decoding.dispose();
       return { output: { data: step.logits.data, shape: [step.logits.data.length, 1] } };
     };
   },

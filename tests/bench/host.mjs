@@ -8,14 +8,19 @@ export function makeHost({ load, threads, peer, tokenizer }) {
     /** Queries and keys of a map row are what its model makes of them. */
     async dataOf(row) {
       if (row.kind !== "map") return dataOf(row);
-      using engine = await load();
-      const seen = (await engine.loadModel(modelSource(row, await tokenizer()))).attend(idsOf(row));
-      const asHead = ({ data, shape }) => ({ data, shape: [1, 1, shape[0], shape.at(-1)] });
-      return { q: asHead(seen.queries(0)), k: asHead(seen.keys(0)) };
+      return this.withReference(async (engine) => {
+        const seen = (await engine.loadModel(modelSource(row, await tokenizer()))).attend(idsOf(row));
+        const asHead = ({ data, shape }) => ({ data, shape: [1, ...shape] });
+        return { q: asHead(seen.queries(0)), k: asHead(seen.keys(0)) };
+      });
     },
     async withReference(use) {
-      using engine = await load();
-      return use(engine);
+      const engine = await load();
+      try {
+        return await use(engine);
+      } finally {
+        engine.dispose();
+      }
     },
   };
 }

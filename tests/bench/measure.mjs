@@ -41,7 +41,7 @@ function pooled({ data, shape: [, , rows, columns] }, block) {
 const references = {
   layer(engine, { row, data }) {
     const rows = sampled(row.tokens);
-    using layer = engine.multiheadAttention({ embedDim: row.width, numHeads: row.heads, batchFirst: true });
+    const layer = engine.multiheadAttention({ embedDim: row.width, numHeads: row.heads, batchFirst: true });
     layer.loadStateDict(data.state);
     const attnMask = row.causal ? { attnMask: causalRows(rows, row.tokens) } : {};
     const options = { ...kReference, ...attnMask, needWeights: row.maps };

@@ -873,7 +873,7 @@ export interface Engine extends Analyses, Disposable {
   colorbar(steps: number, options?: ColorbarOptions): Uint8ClampedArray;
   /**
    * Runs what pages compute first on made-up numbers, in short turns, so that the optimising compiler has seen it before it counts: the
-   * first calls after `load` take several times as long as later ones. Takes about a tenth of a second, so it is for the time while
+   * first calls after `load` take several times as long as later ones. Takes about a sixth of a second, so it is for the time while
    * something else is waited for, a model's files say. Results are the same with it and without. Rejects when the engine is disposed
    * meanwhile.
    * @example

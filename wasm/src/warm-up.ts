@@ -23,7 +23,9 @@ const kConfig = {
 
 const kTokenizer = {
   version: "1.0", normalizer: null,
-  added_tokens: [{ id: 0, content: kStart, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true }],
+  added_tokens: [
+    { id: 0, content: kStart, single_word: false, lstrip: false, rstrip: false, normalized: false, special: true },
+  ],
   post_processor: {
     type: "TemplateProcessing", single: [{ SpecialToken: { id: kStart, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }],
     pair: [], special_tokens: { [kStart]: { id: kStart, ids: [0], tokens: [kStart] } },
