@@ -140,7 +140,7 @@ svg { display: block; width: 100%; max-width: 44rem; height: auto; margin: .5rem
 polyline { fill: none; stroke: var(--s); stroke-width: 2; } circle { fill: var(--s); } g line.limit { stroke: var(--s); opacity: .6; }
 .legend { display: flex; flex-wrap: wrap; gap: 0 1.5rem; margin: 0; padding: 0; list-style: none; font-size: .9rem; }
 .legend li::before { content: ""; display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 50%; background: var(--s); }
-figure { margin: 1rem 0; } .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; white-space: nowrap; }
+figure { margin: 1rem 0; } figure svg { overflow: visible; } .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .85rem; white-space: nowrap; }
 th, td { padding: .2rem .8rem .2rem 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; } tbody th { font-weight: 400; } .own th { font-weight: 600; }
 td { font-variant-numeric: tabular-nums; } small { color: var(--soft); } .overview { width: 100%; white-space: normal; } .bar { width: 30%; min-width: 4rem; }
 .track { display: block; height: .8em; margin-top: .35em; background: var(--line); } .track span { display: block; height: 100%; } li { overflow-wrap: anywhere; }
