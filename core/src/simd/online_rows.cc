@@ -124,25 +124,26 @@ bool OnlineRows::RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange 
   return true;
 }
 
-/// The row's output and ln Σ exp, sink included.
+/// The row's output and, if it is asked for, ln Σ exp, sink included.
 bool OnlineRows::Finish(const RowBlock& block, Index i) {
   const RowIndex at = block.at(i);
   const KeyRange visible = visible_[static_cast<std::size_t>(i)];
-  const auto max = double{max_[static_cast<std::size_t>(i)] * scorer_.factor()};
-  float* out = block.begin(r_.output) + i * block.stride(r_.output);
-  auto lse = double{kMasked};
-  if (max != lse) {
-    const double sink = p_.normalizer.sinks ? double{p_.normalizer.sinks(at.h)} : lse;
-    const double top = std::max(max, sink), part = std::exp(max - top);
-    const double sum = double{sum_[static_cast<std::size_t>(i)]} * part + std::exp(sink - top);
-    lse = top + std::log(sum);
-    const float head_factor = p_.head_mask ? p_.head_mask(at.b, at.h) : 1.0f;
-    kernels_.scale(out, p_.v.shape[3], static_cast<float>(part / sum) * head_factor);
-  } else if (visible.begin < visible.end) {
-    return false;  // masked one by one, or infinite
+  double max{max_[static_cast<std::size_t>(i)] * scorer_.factor()}, sum{sum_[static_cast<std::size_t>(i)]}, part = 1.0;
+  if (max == double{kMasked}) {
+    if (r_.lse) r_.lse(at.b, at.h, at.t) = kMasked;
+    return visible.begin >= visible.end;  // else masked one by one, or infinite
   }
-  if (r_.lse) r_.lse(at.b, at.h, at.t) = static_cast<float>(lse);
-  return kernels_.all_finite(out, p_.v.shape[3]) && !std::isnan(lse);
+  if (p_.normalizer.sinks) {
+    const double sink{p_.normalizer.sinks(at.h)}, top = std::max(max, sink);
+    part = std::exp(max - top);
+    sum = sum * part + std::exp(sink - top);
+    max = top;
+  }
+  float* out = block.begin(r_.output) + i * block.stride(r_.output);
+  const float head_factor = p_.head_mask ? p_.head_mask(at.b, at.h) : 1.0f;
+  kernels_.scale(out, p_.v.shape[3], static_cast<float>(part / sum) * head_factor);
+  if (r_.lse) r_.lse(at.b, at.h, at.t) = static_cast<float>(max + std::log(sum));
+  return !std::isnan(sum) && kernels_.all_finite(out, p_.v.shape[3]);
 }
 
 }  // namespace headlens::simd
