@@ -167,6 +167,7 @@ class WithLimit : public Reporter {
     for (auto& run : with_limit) {
       if (run.aggregate_unit == benchmark::kPercentage) continue;
       Add(run.counters, "FLOPS", limit_.multiply_adds, "limit_percent");
+      run.counters["limit_FLOPS"] = limit_.multiply_adds;
       Add(run.counters, "bytes_per_second", limit_.copy, "copy_limit_percent");
     }
     Reporter::ReportRuns(with_limit);

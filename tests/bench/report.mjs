@@ -167,7 +167,7 @@ export function reportOf(about, rows) {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>headlens: benchmark</title>
 <style>${new Html(kStyle)}</style></head><body><h1>headlens, measured</h1>
 <p>fp32, random normal numbers. Contestants take turns; a ratio is the median of the rounds' own. Every result was first held against double precision.
-FLOPs: projections 8·B·T·D², attention 4·B·H·T·S·d, half of that when causal. The limit is what multiply-adds on registers alone reach in the same run.</p>
+FLOPs: projections 8·B·T·D², attention 4·B·H·T·S·d, half of that when causal. The limit is what multiply-adds on registers alone reach in the same rounds.</p>
 <nav aria-label="Parts">${first && html`<a href="#overview">Overview</a>`}${places.map(([place, name]) => html`<a href="#${place}">${name}</a>`)}${points.length > 0 && html`<a href="#sweeps">Sweeps</a>`}</nav>
 ${aboutSection(about)}${first}
 ${places.map(([place, name]) => html`<h2 id="${place}">${name}</h2>${byWorkload(workloads.filter((row) => row.in === place)).map(workloadSection)}`)}

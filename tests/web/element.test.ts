@@ -260,11 +260,13 @@ test("what is seen draws first: an element that is only near waits, until it com
 });
 
 test("an engine that cannot warm up says so in the console, and draws all the same", async () => {
+  const refusals: string[] = [];
   const broken = await serve(root, (path, response) => {
     if (path !== "/" && !path.endsWith(".js")) return false;
     const script = path === "/" ? "" : readFileSync(join(root, path), "utf8");
     const refused = script.replace('model_type:"llama"', 'model_type:"nonsense"');
     if (refused === script && path !== "/") return false;
+    refusals.push(path);
     const [type, body] = path === "/" ? ["text/html", kPage] : ["text/javascript", refused];
     response.writeHead(200, { "content-type": type }).end(body);
     return true;
@@ -281,6 +283,7 @@ test("an engine that cannot warm up says so in the console, and draws all the sa
   await seen(page, "attention-map >>> canvas");
   expect(await page.$$("attention-map >>> canvas")).toHaveLength(32);
   await expect.poll(() => warnings.join("\n")).toMatch(/^warn(ing)?: headlens could not warm up: .*nonsense/m);
+  expect(refusals).toContain("/dist/worker.js");
   await page.close();
   await broken.close();
 });

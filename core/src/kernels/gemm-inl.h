@@ -50,8 +50,8 @@ inline constexpr Index kRowsPerPointer = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 
 inline constexpr Index kLeastPackedPanels = HWY_ARCH_WASM ? 64 : 2;
 
 /// Whether rows so many floats apart fall into the same sets of the first-level cache, which then holds fewer of them
-/// than a tile has.
-HWY_INLINE bool Clashes(Index stride) { return stride % 1024 == 0; }
+/// than a tile has: 8 on most processors.
+HWY_INLINE bool Clashes(Index stride) { return kRows > 8 && stride % 1024 == 0; }
 
 inline constexpr bool kFetches = !HWY_ARCH_WASM;  // which has no such instruction
 
