@@ -75,11 +75,15 @@ const Keys& TensorKeys() {
   return keys;
 }
 
-val TensorToJs(const Tensor& tensor) {
+val TensorToJs(const val& data, const Shape& shape) {
   val object = val::object();
-  object.set(TensorKeys().data, Copy(std::span<const float>(tensor.values())));
-  object.set(TensorKeys().shape, ShapeToJs(tensor.shape()));
+  object.set(TensorKeys().data, data);
+  object.set(TensorKeys().shape, ShapeToJs(shape));
   return object;
+}
+
+val TensorToJs(const Tensor& tensor) {
+  return TensorToJs(Copy(std::span<const float>(tensor.values())), tensor.shape());
 }
 
 /// Sizes are checked in TypeScript to be whole numbers that doubles hold exactly.
@@ -121,10 +125,16 @@ void Feed(T& to, const val& inputs) {
   }
 }
 
-val TensorsToJs(const Results& results) {
+/// Of each tensor what `to_js` makes of it, by name.
+template <class F>
+val TensorsToJs(const Results& results, const F& to_js) {
   val tensors = val::object();
-  for (const auto& [name, tensor] : results) tensors.set(name, TensorToJs(tensor));
+  for (const auto& [name, tensor] : results) tensors.set(name, to_js(tensor));
   return tensors;
+}
+
+val ViewOf(const Tensor& tensor) {
+  return val(emscripten::typed_memory_view(tensor.values().size(), tensor.data()));
 }
 
 class CacheHandle {
@@ -159,6 +169,7 @@ class ProblemHandle {
     });
   }
 
+  /// Each result as { data, shape }, whose data are a view. They are to be copied, and then released.
   val Run(const val& inputs, const std::string& options, CacheHandle* cache) {
     return Guard([&] {
       // Whatever ends this call, nothing of it may reach the next one.
@@ -168,21 +179,23 @@ class ProblemHandle {
       Feed(problem_, inputs);
       Problem::Call call = problem_.Prepare(options, cache ? &cache->cache() : nullptr);
       const Results& results = call.Run();
-      const val tensors = TensorsToJs(results);
-      if (call.repeatable() && BytesOf(call, results) <= kMostKept) kept_.emplace(std::move(call), results);
-      return tensors;
+      kept_.emplace(std::move(call), results);
+      return TensorsToJs(results, [](const Tensor& tensor) { return TensorToJs(ViewOf(tensor), tensor.shape()); });
     });
   }
 
-  /// { inputs, results } of the last run, each an object of views by name; undefined when it cannot be repeated.
+  /// Frees what the last run holds, unless it is small and can be repeated.
+  void Release() {
+    if (kept_ && !(kept_->call.repeatable() && BytesOf(*kept_) <= kMostKept)) kept_.reset();
+  }
+
+  /// { inputs, results } of the last run, each an object of views by name; undefined when it was released.
   val Kept() const {
     if (!kept_) return val::undefined();
-    val inputs = val::object(), results = val::object(), kept = val::object();
+    val inputs = val::object(), kept = val::object();
     for (const auto& [name, dtype, bytes] : kept_->call.Inputs()) inputs.set(std::string(name), Fillable(bytes, dtype));
-    for (const auto& [name, tensor] : kept_->results)
-      results.set(name, val(emscripten::typed_memory_view(tensor.values().size(), tensor.data())));
     kept.set("inputs", inputs);
-    kept.set("results", results);
+    kept.set("results", TensorsToJs(kept_->results, ViewOf));
     return kept;
   }
 
@@ -205,10 +218,10 @@ class ProblemHandle {
   /// What a call that is kept may hold until the next one: enough for those whose time goes to the call.
   static constexpr std::size_t kMostKept = std::size_t{1} << 20;
 
-  static std::size_t BytesOf(const Problem::Call& call, const Results& results) {
+  static std::size_t BytesOf(const KeptCall& kept) {
     std::size_t bytes = 0;
-    for (const auto& input : call.Inputs()) bytes += input.bytes.size();
-    for (const auto& [name, tensor] : results) bytes += tensor.values().size_bytes();
+    for (const auto& input : kept.call.Inputs()) bytes += input.bytes.size();
+    for (const auto& [name, tensor] : kept.results) bytes += tensor.values().size_bytes();
     return bytes;
   }
 
@@ -229,7 +242,7 @@ val Analyze(const std::string& name, const val& inputs, const std::string& optio
     Feed(analysis, inputs);
     const AnalysisResults results = analysis.Run(options);
     val answer = val::object();
-    answer.set("tensors", TensorsToJs(results.tensors));
+    answer.set("tensors", TensorsToJs(results.tensors, [](const Tensor& tensor) { return TensorToJs(tensor); }));
     answer.set("values", results.values);
     return answer;
   });
@@ -661,6 +674,7 @@ EMSCRIPTEN_BINDINGS(headlens) {
   emscripten::class_<ProblemHandle>("Problem")
       .function("load", &ProblemHandle::Load)
       .function("run", &ProblemHandle::Run, emscripten::allow_raw_pointers())
+      .function("release", &ProblemHandle::Release)
       .function("kept", &ProblemHandle::Kept)
       .function("repeat", &ProblemHandle::Repeat)
       .function("parameterCount", &ProblemHandle::ParameterCount);

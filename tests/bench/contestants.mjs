@@ -48,21 +48,26 @@ function decodingStep(engine, row, q, k, v) {
   return () => cache.forward(...steps[call++ % row.keys]);
 }
 
+/** Calls in a row, each of which writes over the results of the one before. */
+function again(options, call) {
+  return () => {
+    options.out = call();
+    return { output: options.out.output, maps: options.out.weights };
+  };
+}
+
 /** What a call of each kind is to a user of the npm package: a function without arguments that returns { output?, maps? }. */
 const calls = {
   layer(engine, { row, data }) {
     const layer = engine.multiheadAttention({ embedDim: row.width, numHeads: row.heads, batchFirst: true });
     layer.loadStateDict(data.state);
     const options = { isCausal: row.causal, needWeights: row.maps, averageAttnWeights: false };
-    return () => {
-      const { output, weights: maps } = layer.forward(data.x, undefined, undefined, options);
-      return { output, maps };
-    };
+    return again(options, () => layer.forward(data.x, undefined, undefined, options));
   },
   core(engine, { row, data: { q, k, v } }) {
     if (row.queries === 1) return decodingStep(engine, row, q, k, v);
     const options = { isCausal: row.causal, enableGqa: row.heads !== row.kv_heads };
-    return () => engine.scaledDotProductAttention(q, k, v, options);
+    return again(options, () => engine.scaledDotProductAttention(q, k, v, options));
   },
   async map(engine, { row }, host) {
     const model = await engine.loadModel(modelSource(row, await host.tokenizer()));

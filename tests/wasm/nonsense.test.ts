@@ -179,7 +179,7 @@ const kNonsense: readonly (readonly [string, unknown])[] = [
 /** The nonsense that does make sense. */
 const kSense: Readonly<Record<string, readonly string[]>> = {
   scale: ["-1.5"], sink: ["-1.5"], sigmoidBias: ["-1.5"], min: ["-1.5"], max: ["-1.5"], // any number
-  stages: ["[]"], specialTokens: ["[]"], // none
+  stages: ["[]"], specialTokens: ["[]"], out: ["{}", "no prototype"], // none
   onProgress: ["a function"],
   prefetch: ["\"x\""], // a folder that nothing is in: asked for ahead of need, and not needed
 };

@@ -43,11 +43,11 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
   ): AttentionResult {
     const caller = "scaledDotProductAttention";
-    const { json, inputs } = toRequest(caller, options);
+    const { inputs, ...request } = toRequest(caller, options);
     const qkv = queryKeyValue(q, k, v);
     const module = this.held; // after the caller's data, whose getters may have disposed it
     this.#attention ??= createAttention(module);
-    return this.#attention.run(caller, [...qkv, ...inputs], json);
+    return this.#attention.run(caller, [...qkv, ...inputs], request);
   }
 
   cachedAttention(options?: CacheOptions): CachedAttention {

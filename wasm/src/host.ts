@@ -8,6 +8,7 @@ import { prefetching } from "./files.js";
 import { createEngine } from "./instantiate.js";
 import type { Following } from "./names.js";
 import type { Platform } from "./platform.js";
+import { canMove } from "./tensors.js";
 
 /** What is held here and spoken to from the other thread. */
 export type Hosted = Disposable & { dispose(): void };
@@ -52,9 +53,9 @@ function withNames(value: unknown): unknown {
   return isNamedBlobs(value) ? value.map(({ name, blob }) => new File([blob], name)) : value;
 }
 
-/** The buffers of a result's arrays: results are the caller's own, so they move instead of being copied. */
+/** The buffers of a result's arrays: results are the caller's own, so they move instead of being copied, but for those that are shared. */
 function buffersOf(value: unknown): ArrayBuffer[] {
-  if (ArrayBuffer.isView(value)) return [value.buffer as ArrayBuffer];
+  if (ArrayBuffer.isView(value)) return canMove(value.buffer) ? [value.buffer] : [];
   if (typeof value !== "object" || value === null || (Array.isArray(value) && typeof value[0] !== "object")) return [];
   return Object.values(value).flatMap(buffersOf);
 }

@@ -49,10 +49,10 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
   protected run(
     tensors: Readonly<Record<string, TensorLike | undefined>>, options: unknown, read = floats,
   ): AttentionResult {
-    const { json, inputs } = toRequest(this.#caller, options);
+    const { inputs, ...request } = toRequest(this.#caller, options);
     const given: Input[] = [];
     for (const [name, tensor] of Object.entries(tensors)) if (tensor !== undefined) given.push(read(name, tensor));
-    return this.held.run(this.#caller, [...given, ...inputs], json);
+    return this.held.run(this.#caller, [...given, ...inputs], request);
   }
 }
 
@@ -64,9 +64,9 @@ abstract class WasmLayer<O> extends WasmParametrized<O> {
     module: HeadlensModule, options: unknown, caller: Caller, ...names: readonly string[]
   ): WasmLayerCache {
     const run: CachedRun = (tensors, given, handle) => {
-      const { json, inputs } = toRequest(caller, causally(caller, given));
+      const { inputs, ...request } = toRequest(caller, causally(caller, given));
       const read = names.map((name, i) => floats(name, tensors[i] as TensorLike));
-      return this.held.run(caller, [...read, ...inputs], json, handle());
+      return this.held.run(caller, [...read, ...inputs], request, handle());
     };
     return new WasmLayerCache(module, options, names.length, run, this);
   }
@@ -131,10 +131,10 @@ export class WasmCachedAttention extends WasmCache implements CachedAttention {
     q: TensorLike, k: TensorLike, v: TensorLike, options?: CachedOptions<ScaledDotProductAttentionOptions>,
   ): AttentionResult {
     const caller = "CachedAttention.forward";
-    const { json, inputs } = toRequest(caller, causally(caller, options));
+    const { inputs, ...request } = toRequest(caller, causally(caller, options));
     const given = [...queryKeyValue(q, k, v), ...inputs];
     const handle = this.held;
-    return this.#problem.run(caller, given, json, handle);
+    return this.#problem.run(caller, given, request, handle);
   }
 }
 

@@ -74,12 +74,14 @@ export interface ProblemHandle extends Handle {
   load(parameters: readonly RawInput[]): Failure | undefined;
   /**
    * `options` is a JSON object with the options of this run, in the words of the case files (snake_case). Gives "output", "weights" and
-   * the requested stages, in snake_case.
+   * the requested stages, in snake_case, as views to be copied before anything else is called; then comes `release`.
    */
   run(
     inputs: readonly RawInput[], options: string, cache: CacheHandle | null,
   ): Readonly<Record<string, RawTensor>> | Failure;
-  /** The last run's inputs and results, when it is one that can be repeated. */
+  /** Frees the last run's inputs and results, unless it is small and can be repeated. */
+  release(): void;
+  /** The last run's inputs and results, when they are still there. */
   kept(): KeptViews | undefined;
   /** Runs it again, with what its inputs hold now. */
   repeat(): Failure | undefined;

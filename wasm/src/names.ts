@@ -2,7 +2,7 @@
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
 import { HeadlensError } from "./errors.js";
 import { reading, show } from "./failures.js";
-import { booleans, floats, type Input, integers, lengths, mask } from "./tensors.js";
+import { booleans, floats, type Input, integers, lengths, mask, type Outputs, outputs } from "./tensors.js";
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MapMasks,
   MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
@@ -72,8 +72,8 @@ export function toCamel(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** How an option travels: as JSON, or as a tensor of its own. */
-type Travel = "json" | ((name: string, tensor: TensorLike) => Input);
+/** How an option travels: as JSON, as a tensor of its own, or not, for it says where results go. */
+type Travel = "json" | "out" | ((name: string, tensor: TensorLike) => Input);
 type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 
 /** What attention and the self-attention of every layer have in common. */
@@ -85,7 +85,7 @@ const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCa
   rotary: "json", rotaryDim: "json", rotaryBase: "json", rotaryScale: "json",
   conventions: "json", maskTrue: "json", gqaOrder: "json", scale: "json", softcap: "json", softcapOrder: "json",
   headMask: floats, pastKey: floats, pastValue: floats,
-  needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json",
+  needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json", out: "out",
 };
 /** For calls with a cache, in which past keys stand already. */
 function withoutPast<T extends object>(known: T): Omit<T, "pastKey" | "pastValue"> {
@@ -309,24 +309,28 @@ export interface Request {
   /** The plain options, as the module's JSON. */
   readonly json: string;
   readonly inputs: readonly Input[];
+  readonly out: Outputs | undefined;
 }
 
-/** Splits a call's options into the module's JSON and its tensors. */
+/** Splits a call's options into the module's JSON, its tensors, and where its results go. */
 export function toRequest(caller: Caller, options: unknown): Request {
   const known: Readonly<Record<string, Travel>> = kCallers[caller];
   const json: Record<string, unknown> = {};
   const inputs: Input[] = [];
+  let out: Outputs | undefined;
   for (const [name, value] of presentOptions(caller, options)) {
     const travel = known[name];
     reading(name, () => {
       if (typeof travel === "function") {
         inputs.push({ ...travel(name, value as TensorLike), name: toSnake(name) });
+      } else if (travel === "out") {
+        out = outputs(value);
       } else {
         json[toSnake(name)] = toJson(caller, name, value);
       }
     });
   }
   checkRange(json);
-  return { json: JSON.stringify(json), inputs };
+  return { json: JSON.stringify(json), inputs, out };
 }
 

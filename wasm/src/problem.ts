@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs of one of the module's problems. A small one that comes again, with other numbers, is spared all but its arithmetic. */
 import { guarded, unwrap } from "./failures.js";
+import { HeadlensError } from "./errors.js";
 import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle } from "./module.js";
-import { type Caller, inApiWords, toCamel, toSnake } from "./names.js";
-import type { Input } from "./tensors.js";
+import { type Caller, inApiWords, type Request, toCamel, toSnake } from "./names.js";
+import type { Input, Outputs } from "./tensors.js";
 import type { AttentionResult, Tensor } from "./types.js";
 
+/** One result, still in wasm memory. */
 interface ResultSlot {
   readonly name: string;
   readonly shape: readonly number[];
@@ -43,6 +45,34 @@ function isDetached(view: NumberArray): boolean {
   return view.buffer.byteLength === 0;
 }
 
+/** Throws unless each array of `out` has a result that fits it. */
+function checkOut(out: Outputs, results: readonly ResultSlot[]): void {
+  for (const [name, { length }] of out) {
+    const result = results.find((slot) => slot.name === name);
+    if (!result) {
+      const names = results.map((slot) => slot.name).join(", ");
+      throw new HeadlensError("option", `out.${name}: this call does not give it, expected some of: ${names}`);
+    }
+    if (length === result.view.length) continue;
+    const expected = `expected ${result.view.length} for shape [${result.shape.join(",")}]`;
+    throw new HeadlensError("shape", `out.${name}: data has ${length} values, ${expected}`);
+  }
+}
+
+/** The results in memory of the caller's own: in the arrays of `out`, and in new ones. */
+function copied(results: readonly ResultSlot[], out: Outputs): AttentionResult {
+  checkOut(out, results);
+  const tensors: Record<string, Tensor> = {};
+  for (const { name, shape, view } of results) {
+    const place = out.get(name);
+    place?.set(view);
+    tensors[name] = { data: place ?? view.slice(), shape: [...shape] };
+  }
+  return tensors as AttentionResult;
+}
+
+const kNowhere: Outputs = new Map();
+
 export class Problem {
   readonly #handle: ProblemHandle;
   #last: LastCall | undefined;
@@ -66,33 +96,38 @@ export class Problem {
   }
 
   /** One run: inputs in, results out, under the API's names. */
-  run(caller: Caller, inputs: readonly Input[], json: string, cache: CacheHandle | null = null): AttentionResult {
+  run(
+    caller: Caller, inputs: readonly Input[], { json, out = kNowhere }: Pick<Request, "json" | "out">,
+    cache: CacheHandle | null = null,
+  ): AttentionResult {
     return guarded(caller, () => {
       const last = this.#last;
       if (last && cache === null && isSameCall(last, inputs, json)) {
         last.slots = this.#slotsOf(last);
-        if (last.slots) return this.#repeat(last, last.slots, inputs);
+        if (last.slots) return this.#repeat(last, last.slots, inputs, out);
       }
       this.#last = undefined;
-      const results = unwrap(this.#handle.run(inputs, json, cache), inApiWords);
-      const entries = Object.entries(results);
-      if (cache === null) {
-        const shapes = Object.fromEntries(entries.map(([name, { shape }]) => [name, [...shape]]));
-        this.#last = { json, inputs: inputs.map(({ name, dtype, shape }) => ({ name, dtype, shape })), shapes };
+      const raw = Object.entries(unwrap(this.#handle.run(inputs, json, cache), inApiWords));
+      try {
+        return copied(raw.map(([name, { data, shape }]) => ({ name: toCamel(name), shape, view: data })), out);
+      } finally {
+        this.#handle.release();
+        if (cache === null) {
+          const shapes = Object.fromEntries(raw.map(([name, { shape }]) => [name, shape]));
+          this.#last = { json, inputs: inputs.map(({ name, dtype, shape }) => ({ name, dtype, shape })), shapes };
+        }
       }
-      return Object.fromEntries(entries.map(([name, tensor]) => [toCamel(name), tensor])) as AttentionResult;
     });
   }
 
-  #repeat(last: LastCall, slots: Slots, inputs: readonly Input[]): AttentionResult {
+  #repeat(last: LastCall, slots: Slots, inputs: readonly Input[], out: Outputs): AttentionResult {
+    checkOut(out, slots.results); // before anything is computed
     this.#last = undefined; // unless all goes well
     slots.inputs.forEach((slot, i) => slot.set((inputs[i] as Input).data));
     unwrap(this.#handle.repeat(), inApiWords);
     this.#last = last;
     last.slots = this.#slotsOf(last) ?? slots; // computing may have made memory grow
-    const results: Record<string, Tensor> = {};
-    for (const { name, shape, view } of last.slots.results) results[name] = { data: view.slice(), shape: [...shape] };
-    return results as unknown as AttentionResult;
+    return copied(last.slots.results, out);
   }
 
   /** Nothing for a call that cannot be repeated. */

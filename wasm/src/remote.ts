@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
-import { proxy, type Remote, wrap } from "comlink";
+import { proxy, type Remote, transfer, wrap } from "comlink";
 import type { Code } from "./code.js";
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, reading } from "./failures.js";
@@ -10,7 +10,7 @@ import {
 } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
 import { Resource } from "./resource.js";
-import { isTensorLike, plain } from "./tensors.js";
+import { canMove, isPart, isTensorLike, outputs, plain } from "./tensors.js";
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
@@ -22,12 +22,34 @@ import type {
 } from "./types.js";
 import { warmUp } from "./warm-up.js";
 
+/** Arguments as they can be sent; arrays of the option `out` move. */
+function sendable(args: readonly unknown[]): unknown[] {
+  const moved: ArrayBuffer[] = [];
+  return transfer(args.map((value) => cloneable(value, moved)), moved);
+}
+
 /** Tensors and options anywhere in the arguments as plain objects: structured cloning would drop what they have through a class. */
-function cloneable(value: unknown): unknown {
+function cloneable(value: unknown, moved: ArrayBuffer[]): unknown {
   if (isTensorLike(value)) return plain(value);
-  if (Array.isArray(value)) return value.map(cloneable);
+  if (Array.isArray(value)) return value.map((item) => cloneable(item, moved));
   if (Object.prototype.toString.call(value) !== "[object Object]") return value;
-  return Object.fromEntries(propertiesOf(value as object, kCamelNames).map(([key, item]) => [key, cloneable(item)]));
+  const properties = propertiesOf(value as object, kCamelNames).map(([key, item]) => {
+    const isOut = key === "out" && item !== undefined && !isTensorLike(item); // a parameter could have that name
+    return [key, isOut ? moving(item, moved) : cloneable(item, moved)];
+  });
+  return Object.fromEntries(properties) as object;
+}
+
+/** The option `out`, whose buffers are added to `moved`. Memory that is shared anyway stays where it is. */
+function moving(out: unknown, moved: ArrayBuffer[]): object {
+  const tensors = Array.from(outputs(out), ([name, data]) => {
+    if (isPart(data)) {
+      throw new HeadlensError("value", `out.${name}: data is part of a larger buffer, which cannot move to the worker`);
+    }
+    if (canMove(data.buffer)) moved.push(data.buffer);
+    return [name, { data, shape: [data.length] }];
+  });
+  return Object.fromEntries(tensors) as object;
 }
 
 /** The worker and the calls under way, which must not wait for ever when it ends. */
@@ -94,7 +116,7 @@ abstract class RemoteObject extends Resource<number> {
 
   protected async value<T>(method: string, ...args: readonly unknown[]): Promise<T> {
     const id = this.held;
-    const answer = await this.connection.ask((remote) => remote.invoke(id, method, args.map(cloneable)));
+    const answer = await this.connection.ask((remote) => remote.invoke(id, method, sendable(args)));
     const { value, length } = answer as ValueAnswer;
     if (length !== undefined) Object.assign(this, { length });
     return value as T;
@@ -102,7 +124,7 @@ abstract class RemoteObject extends Resource<number> {
 
   protected async reference(method: string, ...args: readonly unknown[]): Promise<Reference> {
     const id = this.held;
-    const answer = await this.connection.ask((remote) => remote.invoke(id, method, args.map(cloneable)));
+    const answer = await this.connection.ask((remote) => remote.invoke(id, method, sendable(args)));
     return (answer as { reference: Reference }).reference;
   }
 
@@ -126,7 +148,7 @@ abstract class RemoteObject extends Resource<number> {
     signal?.addEventListener("abort", onAbort);
     try {
       checkAborted(method, { ...(signal && { signal }) });
-      const args = reading("an argument", () => [...argsOf(), options].map(cloneable));
+      const args = reading("an argument", () => sendable([...argsOf(), options]));
       const answer = await this.connection.ask((remote) => remote.invokeFollowed(call, id, method, args, listener));
       if (thrown.length === 0) return answer;
       if ("reference" in answer) this.connection.tell((remote) => remote.dispose(answer.reference.id)); // it was done already

@@ -109,10 +109,47 @@ export function integers(name: string, tensor: TensorLike): Input {
   return wholeNumbers(name, tensor, -0x80000000, "a whole number of 32 bits");
 }
 
+/** Where results are to go, by their names. */
+export type Outputs = ReadonlyMap<string, Float32Array>;
+
+/** The arrays of the option `out`: the caller's own, no copies. */
+export function outputs(out: unknown): Outputs {
+  if (Object.prototype.toString.call(out) !== "[object Object]") {
+    throw new HeadlensError("option", `out is ${show(out)}, expected an object of tensors, such as an earlier result`);
+  }
+  const arrays = new Map<string, Float32Array>();
+  for (const [name, tensor] of Object.entries(out as object) as [string, unknown][]) {
+    if (tensor === undefined) continue;
+    if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `out.${name} is ${show(tensor)}, expected a tensor { data, shape }`);
+    const { data } = tensor;
+    const kind = kindOf(data);
+    if (kind !== "Float32Array") throw new HeadlensError("dtype", `out.${name}: data is ${kind}, expected Float32Array`);
+    for (const [other, array] of arrays) {
+      if (overlap(array, data as Float32Array)) throw new HeadlensError("value", `out.${other} and out.${name} share memory`);
+    }
+    arrays.set(name, data as Float32Array);
+  }
+  return arrays;
+}
+
+function overlap(a: Float32Array, b: Float32Array): boolean {
+  const isBefore = (x: Float32Array, y: Float32Array): boolean => x.byteOffset + x.byteLength <= y.byteOffset;
+  return a.buffer === b.buffer && !isBefore(a, b) && !isBefore(b, a);
+}
+
 /** The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. */
 export function plain(tensor: TensorLike): TensorLike {
   const shape = "shape" in tensor ? tensor.shape : tensor.dims;
   const { data } = tensor;
-  const isPart = ArrayBuffer.isView(data) && data.byteLength !== data.buffer.byteLength;
-  return { data: isPart ? data.slice() : data, shape };
+  return { data: ArrayBuffer.isView(data) && isPart(data) ? data.slice() : data, shape };
+}
+
+/** Whether a buffer can move to another thread: one that is shared is there already. In words that hold across realms. */
+export function canMove(buffer: ArrayBufferLike): buffer is ArrayBuffer {
+  return Object.prototype.toString.call(buffer) === "[object ArrayBuffer]";
+}
+
+/** Whether its buffer holds more than the array. */
+export function isPart({ byteLength, buffer }: ArrayBufferView): boolean {
+  return byteLength !== buffer.byteLength;
 }

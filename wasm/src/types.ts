@@ -158,6 +158,12 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
    * to its memory takes the next one.
    */
   seed?: number;
+  /**
+   * Where results go: arrays of a result's length by its name, such as those of an earlier result that is no longer needed, which are
+   * written instead of new ones. New memory is a seventh of the time where maps are large. An array that no result fits is an error.
+   * With a worker they move there and back: whether the call succeeds or not, afterwards only its result holds them.
+   */
+  out?: Partial<AttentionResult>;
 }
 
 export interface ScaledDotProductAttentionOptions extends AttentionOptions {
@@ -337,9 +343,11 @@ export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
  * Weights only when `needWeights`.
  */
 export interface DecoderLayerOptions
-  extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal" | "stages"> {
+  extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal" | "stages" | "out"> {
   /** Of self-attention, and of the attention over the memory. */
   stages?: readonly (Stage | MemoryStage)[];
+  /** As for every call; memory stages, too. */
+  out?: Partial<DecoderLayerResult>;
   /** As attnMask. */
   tgtMask?: TensorLike;
   /** [B,T] booleans, true = ignore that key. */
