@@ -133,9 +133,7 @@ val TensorsToJs(const Results& results, const F& to_js) {
   return tensors;
 }
 
-val ViewOf(const Tensor& tensor) {
-  return val(emscripten::typed_memory_view(tensor.values().size(), tensor.data()));
-}
+val ViewOf(const Tensor& tensor) { return val(emscripten::typed_memory_view(tensor.values().size(), tensor.data())); }
 
 class CacheHandle {
  public:
@@ -216,7 +214,7 @@ class ProblemHandle {
     const Results& results;
   };
   /// What a call that is kept may hold until the next one: enough for those whose time goes to the call.
-  static constexpr std::size_t kMostKept = std::size_t{1} << 20;
+  static constexpr std::size_t kMostKept = std::size_t{1} << 22;
 
   static std::size_t BytesOf(const KeptCall& kept) {
     std::size_t bytes = 0;

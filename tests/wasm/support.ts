@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the npm tests share: the builds to run, expected errors, random tensors; files and comparisons as every door's tests. */
+import { createHash } from "node:crypto";
 import { HeadlensError, type ErrorCode, type Tensor, type TensorLike } from "headlens";
 import { expect } from "vitest";
 
@@ -51,4 +52,15 @@ export function layerState(seed: number, d: number): Record<string, Tensor> {
     "out_proj.weight": scaled(random(seed + 2, d, d)),
     "out_proj.bias": random(seed + 3, d),
   };
+}
+
+/** Every array in `value` by its bits. */
+export function bits(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) {
+    const { buffer, byteOffset, byteLength } = value;
+    return createHash("sha256").update(new Uint8Array(buffer, byteOffset, byteLength)).digest("hex");
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(bits);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, bits(item)]));
 }

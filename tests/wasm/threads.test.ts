@@ -1,27 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Engines with several threads: the same numbers as with one, the same errors, and nothing left behind. */
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { load, type AsyncEngine, type Engine, type LoadOptions } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { caseOf, run, type AnyEngine, type Options } from "./cases.js";
 import {
-  expectError, goldenCases, kBuilds, kGolden, kRoot, layerState, random, readSafetensors, zeros,
+  bits, expectError, goldenCases, kBuilds, kGolden, kRoot, layerState, random, readSafetensors, zeros,
 } from "./support.js";
 
 const kDist = `${kRoot}dist`;
-
-/** Every array in `value` by its bits. */
-function bits(value: unknown): unknown {
-  if (ArrayBuffer.isView(value)) {
-    const { buffer, byteOffset, byteLength } = value;
-    return createHash("sha256").update(new Uint8Array(buffer, byteOffset, byteLength)).digest("hex");
-  }
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(bits);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, bits(item)]));
-}
 
 async function attend(engine: AnyEngine, ...sizes: readonly number[]): Promise<unknown[]> {
   const [heads, groups, tokens, width] = sizes;
