@@ -59,7 +59,6 @@ int main(int argc, char** argv) {
   using namespace headlens;
   try {
     cli::LimitMemory();
-    cli::KeepFreedMemory();
     return cli::Run(argc, argv);
   } catch (const cli::InputError& error) {
     return cli::Report(error.what(), cli::kBadInput);

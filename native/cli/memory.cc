@@ -3,9 +3,6 @@
 
 #include <sys/resource.h>
 #include <unistd.h>
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 #include <optional>
 
@@ -43,13 +40,6 @@ void MakeRoomForDrivers() {
   addresses.rlim_cur = *before;
   setrlimit(RLIMIT_AS, &addresses);
   before.reset();
-}
-
-void KeepFreedMemory() {
-#if defined(__GLIBC__)
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-#endif
 }
 
 }  // namespace headlens::cli

@@ -13,10 +13,6 @@ void LimitMemory();
 /// system cannot count that, there is none.
 void MakeRoomForDrivers();
 
-/// Results are allocated for each call: memory that was freed is kept for the next, or every page of it would be
-/// fetched from the system and cleared again, a quarter of the time of a layer with maps of 50 MB.
-void KeepFreedMemory();
-
 }  // namespace headlens::cli
 
 #endif  // HEADLENS_NATIVE_CLI_MEMORY_H_

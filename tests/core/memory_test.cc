@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Tensors that live where a backend computes, and what moves elements without computing: for every backend.
+#include <algorithm>
 #include <array>
 #include <numeric>
+#include <thread>
+#include <vector>
 
 #include "random_problem.h"
 
@@ -200,6 +203,62 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
     refuse({4, 2, 1, 0});  // x begins behind
     refuse({4, 2, 0, -1});
   });
+}
+
+constexpr Index kLarge = Index{3} << 19;  // 6 MiB
+
+TEST_CASE("the vector backend's large blocks come back for the next call of about that size") {
+  const auto backend = MakeSimdBackend(1);
+  const auto address = [&](const Shape& shape) { return backend->Allocate(shape).data(); };
+  const float* const block = address({kLarge});
+  CHECK(address({3, kLarge / 3}) == block);
+  CHECK(address({kLarge / 2}) == block);
+  const Tensor first = backend->Allocate({kLarge}), second = backend->Allocate({kLarge});
+  CHECK(first.data() == block);
+  CHECK(second.data() != block);
+  CHECK(backend->Allocate({16}).size() == 16);
+  CHECK(backend->Allocate({0, 4}).size() == 0);
+  Refused(ErrorCode::kMemory, "too large", [&] { backend->Allocate({Index{1} << 40, Index{1} << 40}); });
+}
+
+TEST_CASE("a large block is not lent where little of it is needed, nor more than it has") {
+  const auto backend = MakeSimdBackend(1);
+  const auto spare = backend->Allocate({4 * kLarge}).data();
+  const Tensor less = backend->Allocate({kLarge}), more = backend->Allocate({5 * kLarge}),
+               same = backend->Allocate({4 * kLarge});
+  CHECK(less.data() != spare);
+  CHECK(more.data() != spare);
+  CHECK(same.data() == spare);
+  for (const Tensor* tensor : {&less, &more, &same}) std::ranges::fill(tensor->values(), 1.0f);
+}
+
+TEST_CASE("a large block outlives its backend") {
+  Tensor tensor;
+  {
+    const auto backend = MakeSimdBackend(2);
+    tensor = backend->Allocate({kLarge});
+    const Tensor other = backend->Allocate({kLarge});
+  }
+  std::ranges::fill(tensor.values(), 2.0f);
+  CHECK(tensor.values().back() == 2.0f);
+}
+
+TEST_CASE("threads that share a backend never share a block") {
+  const auto backend = MakeSimdBackend(1);
+  std::array<Index, 4> strangers{};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < strangers.size(); ++i) {
+      threads.emplace_back([&backend, &stranger = strangers[i], mine = static_cast<float>(i)] {
+        for (int round = 0; round < 20; ++round) {
+          const Tensor tensor = backend->Allocate({kLarge + round});
+          std::ranges::fill(tensor.values(), mine);
+          stranger += std::ranges::count_if(tensor.values(), [mine](float value) { return value != mine; });
+        }
+      });
+    }
+  }
+  for (const Index count : strangers) CHECK(count == 0);
 }
 
 }  // namespace

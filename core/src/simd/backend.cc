@@ -9,6 +9,7 @@
 #include "attention_run.h"
 #include "checks.h"
 #include "kernels/kernels.h"
+#include "simd/spare_blocks.h"
 #include "simd/workers.h"
 
 namespace headlens {
@@ -76,6 +77,10 @@ class Simd final : public Backend {
   simd::Workers& workers() const { return workers_; }
 
   std::string_view name() const override { return "simd"; }
+
+#ifndef __EMSCRIPTEN__  // whose memory stays what it is
+  Tensor Allocate(Shape shape) const override { return spare_blocks_->Allocate(std::move(shape)); }
+#endif
 
   std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
     CheckPack(weight, bias);
@@ -176,6 +181,9 @@ class Simd final : public Backend {
   }
 
   mutable simd::Workers workers_;
+#ifndef __EMSCRIPTEN__
+  const std::shared_ptr<simd::SpareBlocks> spare_blocks_ = std::make_shared<simd::SpareBlocks>();
+#endif
 };
 
 }  // namespace
