@@ -53,6 +53,10 @@ inline constexpr Index kLeastPackedPanels = HWY_ARCH_WASM ? 64 : 2;
 /// than a tile has: 8 on most processors.
 HWY_INLINE bool Clashes(Index stride) { return kRows > 8 && stride % 1024 == 0; }
 
+// Half a panel is computed alone where the other half is hidden or not there, if that has sums enough to keep the
+// multipliers busy.
+inline constexpr bool kHalvesPanels = kRows > 8;
+
 inline constexpr bool kFetches = !HWY_ARCH_WASM;  // which has no such instruction
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
@@ -86,17 +90,17 @@ struct Fetch {
   std::ptrdiff_t step;
 };
 
-/// One tile: kM rows of A times one panel of B, k deep. `first` starts from the bias or zero instead of C. Rows that
-/// are packed lie step by step: kM of them at each.
-template <Index kM, bool kPacked = false>
+/// One tile: kM rows of A times one panel of B, or the first kN vectors of it, k deep. `first` starts from the bias or
+/// zero instead of C. Rows that are packed lie step by step: kM of them at each.
+template <Index kM, Index kN = kVecs, bool kPacked = false>
 HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias,
                      float* HWY_RESTRICT c, Index columns, Index depth, bool first, Fetch fetch) {
   const D d;
   const Index lanes = LaneCount();
   // Loops over the sums are unrolled by name: GCC keeps the sums in memory around the loop of the depth otherwise.
-  V sum[kM][kVecs];
+  V sum[kM][kN];
   HWY_UNROLL(2)
-  for (Index j = 0; j < kVecs; ++j) {
+  for (Index j = 0; j < kN; ++j) {
     const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
     const V start = first && bias ? hn::LoadU(d, bias + j * lanes) : hn::Zero(d);
     HWY_UNROLL(16)
@@ -110,15 +114,15 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
   const auto steps = static_cast<std::ptrdiff_t>(depth), b_step = static_cast<std::ptrdiff_t>(g.b_row);
   const auto lda = static_cast<std::ptrdiff_t>(g.lda);
   for (std::ptrdiff_t p = 0; p < steps; ++p) {
-    V bv[kVecs];
+    V bv[kN];
     HWY_UNROLL(2)
-    for (Index j = 0; j < kVecs; ++j) bv[j] = hn::LoadU(d, b + j * lanes);
+    for (Index j = 0; j < kN; ++j) bv[j] = hn::LoadU(d, b + j * lanes);
     b += b_step;
     HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) {
       const V av = hn::Set(d, kPacked ? a[i] : rows[i / kShare][i % kShare * lda + p]);
       HWY_UNROLL(2)
-      for (Index j = 0; j < kVecs; ++j) sum[i][j] = Fma(av, bv[j], sum[i][j]);
+      for (Index j = 0; j < kN; ++j) sum[i][j] = Fma(av, bv[j], sum[i][j]);
     }
     if constexpr (kPacked) a += kM;
     if constexpr (kFetches) {
@@ -129,7 +133,7 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
     }
   }
   HWY_UNROLL(2)
-  for (Index j = 0; j < kVecs; ++j) {
+  for (Index j = 0; j < kN; ++j) {
     const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
     HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) {
@@ -144,13 +148,21 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
 }
 
 /// The last rows, fewer than kRows: the tile of just that height.
-template <Index kM>
+template <Index kM, Index kN>
 void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, const float* bias, float* c, Index columns,
               Index depth, bool first, Fetch fetch) {
   if constexpr (kM > 0) {
-    if (rows == kM) return Tile<kM>(g, a, b, bias, c, columns, depth, first, fetch);
-    LastRows<kM - 1>(rows, g, a, b, bias, c, columns, depth, first, fetch);
+    if (rows == kM) return Tile<kM, kN>(g, a, b, bias, c, columns, depth, first, fetch);
+    LastRows<kM - 1, kN>(rows, g, a, b, bias, c, columns, depth, first, fetch);
   }
+}
+
+template <Index kN>
+HWY_INLINE void TileOfVectors(const GemmArgs& g, Index rows, const float* a, const float* packed, const float* b,
+                              const float* bias, float* c, Index columns, Index depth, bool first, Fetch fetch) {
+  if (rows < kRows) return LastRows<kRows - 1, kN>(rows, g, a, b, bias, c, columns, depth, first, fetch);
+  if (packed) return Tile<kRows, kN, true>(g, packed, b, bias, c, columns, depth, first, fetch);
+  Tile<kRows, kN>(g, a, b, bias, c, columns, depth, first, fetch);
 }
 
 /// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`, and of A, packed, at
@@ -167,12 +179,12 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   const float* a = g.a + m * g.lda + from;
   float* c = g.c + m * g.ldc + n;
   const Index columns = HWY_MIN(width, g.n - n), steps = HWY_MAX(to - from, Index{0});
+  const Index needed = g.columns ? HWY_MIN(columns, g.columns[m / kRows].end - n) : columns;
   b += (from - p) * g.b_row;
-  if (end - m >= kRows) {
-    if (packed) return Tile<kRows, true>(g, packed + (from - p) * kRows, b, bias, c, columns, steps, first, fetch);
-    return Tile<kRows>(g, a, b, bias, c, columns, steps, first, fetch);
-  }
-  LastRows<kRows - 1>(end - m, g, a, b, bias, c, columns, steps, first, fetch);
+  if (packed) packed += (from - p) * kRows;
+  if (kHalvesPanels && needed <= LaneCount())
+    return TileOfVectors<1>(g, end - m, a, packed, b, bias, c, needed, steps, first, fetch);
+  TileOfVectors<kVecs>(g, end - m, a, packed, b, bias, c, columns, steps, first, fetch);
 }
 
 /// The part of the next panel that falls to the tile `row` rows below the first of `rows`: weights that come from the

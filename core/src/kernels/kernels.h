@@ -31,8 +31,9 @@ struct GemmArgs {
   DType b_type = DType::kF32;  // or kF16, kBF16
   bool accumulate = false;     // C += A · B; no bias then
   bool b_is_far = false;       // not in the second-level cache yet: weights
-  /// For each tile of `tile_rows` rows: the columns that its rows need (panels outside are left as they are), and the
-  /// part of the depth where its rows of A are not zero (nothing else of them is read). Null: all.
+  /// For each tile of `tile_rows` rows: the columns that its rows need (panels outside are left as they are, others
+  /// may be behind them), and the part of the depth where its rows of A are not zero (nothing else of them is read).
+  /// Null: all.
   const KeyRange* columns = nullptr;
   const KeyRange* depths = nullptr;
 };
