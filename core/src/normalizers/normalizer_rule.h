@@ -18,10 +18,12 @@ struct NormalizerRow {
   double max;                  ///< of the scores; finite
   std::optional<double> sink;  ///< of the row's head
   float factor = 1.0f;  ///< of softmax: positive, what the scores are multiplied by first; 1 where there is a sink
+  bool wants_lse = true;
 };
 
 /// Both functions turn scores (after the temperature; −∞ where masked, no NaN, at least one finite) into weights, in
-/// place; masked cells get exactly 0. Softmax returns its ln Σ exp, the others nothing.
+/// place; masked cells get exactly 0. Softmax returns its ln Σ exp (Σ exp itself where the former, a large part of a
+/// short row's time, is not wanted), the others nothing.
 struct NormalizerRule {
   std::string_view name;
   NormalizerKind kind;

@@ -25,7 +25,7 @@ std::optional<double> SimdSoftmax(const simd::Kernels& kernels, std::span<float>
   float sum = kernels.exp_sum(scores.data(), count, static_cast<float>(max), row.factor);
   if (row.sink) sum += static_cast<float>(std::exp(*row.sink - max));
   kernels.scale(scores.data(), count, 1.0f / sum);
-  return max * double{row.factor} + double{std::log(sum)};
+  return row.wants_lse ? max * double{row.factor} + double{std::log(sum)} : double{sum};
 }
 
 extern const NormalizerRule kSoftmax = {

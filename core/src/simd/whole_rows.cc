@@ -158,7 +158,11 @@ float WholeRows::NormalizeVisible(const Row& row, float max) {
   if (!std::isfinite(max * factor) || (!softmax && kernels_.any_nan(cells.data(), row.count()))) {
     return NormalizeUnusual(row, scorer_.Hidden(row.at));
   }
-  NormalizerRow about{n, double{max}, n.sinks ? std::optional(double{n.sinks(row.at.h)}) : std::nullopt, factor};
+  NormalizerRow about{.normalizer = n,
+                      .max = double{max},
+                      .sink = n.sinks ? std::optional(double{n.sinks(row.at.h)}) : std::nullopt,
+                      .factor = factor,
+                      .wants_lse = static_cast<bool>(r_.lse)};
   if (!scorer_.folds_scale()) {
     if (factor != 1.0f) kernels_.scale(cells.data(), row.count(), factor);
     about.max = double{max * factor};
