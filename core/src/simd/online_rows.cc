@@ -24,7 +24,7 @@ OnlineRows::OnlineRows(const AttentionProblem& problem, const AttentionResults& 
       r_(results),
       kernels_(kernels),
       scorer_(problem, results, kernels),
-      block_keys_(BlockKeys(problem.q.shape[3])),
+      block_keys_(BlockKeys(problem.q.shape[3], kernels.tile_rows)),
       stride_(ScoreStride(std::min(block_keys_, problem.k.shape[2]))),
       cells_(BlockRows(problem.q.shape[3]) * stride_) {}
 

@@ -16,8 +16,9 @@ class OnlineRows {
  public:
   /// The number of rows that a block should have: the queries of a block stay in the first-level cache.
   static Index BlockRows(Index width) { return width > 64 ? 24 : 48; }
-  /// The number of keys, which with their values stay in the second-level cache.
-  static Index BlockKeys(Index width) { return width > 64 ? 256 : 512; }
+  /// The number of keys, which with their values stay in the second-level cache: processors with tiles as high as those
+  /// of AVX-512 have 1 MiB of it.
+  static Index BlockKeys(Index width, Index tile_rows) { return width > 64 && tile_rows <= 8 ? 256 : 512; }
 
   /// Whether the problem is of this kind.
   static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
