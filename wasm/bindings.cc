@@ -75,15 +75,11 @@ const Keys& TensorKeys() {
   return keys;
 }
 
-val TensorToJs(const val& data, const Shape& shape) {
-  val object = val::object();
-  object.set(TensorKeys().data, data);
-  object.set(TensorKeys().shape, ShapeToJs(shape));
-  return object;
-}
-
 val TensorToJs(const Tensor& tensor) {
-  return TensorToJs(Copy(std::span<const float>(tensor.values())), tensor.shape());
+  val object = val::object();
+  object.set(TensorKeys().data, Copy(std::span<const float>(tensor.values())));
+  object.set(TensorKeys().shape, ShapeToJs(tensor.shape()));
+  return object;
 }
 
 /// Sizes are checked in TypeScript to be whole numbers that doubles hold exactly.
@@ -125,15 +121,28 @@ void Feed(T& to, const val& inputs) {
   }
 }
 
-/// Of each tensor what `to_js` makes of it, by name.
-template <class F>
-val TensorsToJs(const Results& results, const F& to_js) {
+val TensorsToJs(const Results& results) {
   val tensors = val::object();
-  for (const auto& [name, tensor] : results) tensors.set(name, to_js(tensor));
+  for (const auto& [name, tensor] : results) tensors.set(name, TensorToJs(tensor));
   return tensors;
 }
 
 val ViewOf(const Tensor& tensor) { return val(emscripten::typed_memory_view(tensor.values().size(), tensor.data())); }
+
+/// { data, shape } of each, whose data are views. These come last: making names and shapes may make memory grow, which
+/// takes from views what they look at.
+val ViewsToJs(const Results& results) {
+  val tensors = val::object();
+  std::vector<val> objects;
+  for (const auto& [name, tensor] : results) {
+    objects.push_back(val::object());
+    objects.back().set(TensorKeys().shape, ShapeToJs(tensor.shape()));
+    tensors.set(name, objects.back());
+  }
+  auto object = objects.begin();
+  for (const auto& [name, tensor] : results) (object++)->set(TensorKeys().data, ViewOf(tensor));
+  return tensors;
+}
 
 class CacheHandle {
  public:
@@ -178,7 +187,7 @@ class ProblemHandle {
       Problem::Call call = problem_.Prepare(options, cache ? &cache->cache() : nullptr);
       const Results& results = call.Run();
       kept_.emplace(std::move(call), results);
-      return TensorsToJs(results, [](const Tensor& tensor) { return TensorToJs(ViewOf(tensor), tensor.shape()); });
+      return ViewsToJs(results);
     });
   }
 
@@ -187,13 +196,16 @@ class ProblemHandle {
     if (kept_ && !(kept_->call.repeatable() && BytesOf(*kept_) <= kMostKept)) kept_.reset();
   }
 
-  /// { inputs, results } of the last run, each an object of views by name; undefined when it was released.
+  /// { inputs, results } of the last run: views by name, and results as Run has them; undefined when it was released.
   val Kept() const {
     if (!kept_) return val::undefined();
+    const std::vector<Problem::Call::Input> given = kept_->call.Inputs();
+    std::vector<val> names;
+    for (const auto& input : given) names.emplace_back(std::string(input.name));
     val inputs = val::object(), kept = val::object();
-    for (const auto& [name, dtype, bytes] : kept_->call.Inputs()) inputs.set(std::string(name), Fillable(bytes, dtype));
+    kept.set("results", ViewsToJs(kept_->results));
+    for (std::size_t i = 0; i < given.size(); ++i) inputs.set(names[i], Fillable(given[i].bytes, given[i].dtype));
     kept.set("inputs", inputs);
-    kept.set("results", TensorsToJs(kept_->results, ViewOf));
     return kept;
   }
 
@@ -240,7 +252,7 @@ val Analyze(const std::string& name, const val& inputs, const std::string& optio
     Feed(analysis, inputs);
     const AnalysisResults results = analysis.Run(options);
     val answer = val::object();
-    answer.set("tensors", TensorsToJs(results.tensors, [](const Tensor& tensor) { return TensorToJs(tensor); }));
+    answer.set("tensors", TensorsToJs(results.tensors));
     answer.set("values", results.values);
     return answer;
   });

@@ -12,7 +12,7 @@ export interface Failure {
 export type DType = "f32" | "u8" | "i32";
 
 export interface RawTensor {
-  /** A copy: the caller's own. */
+  /** A copy, the caller's own, unless something else is said. */
   readonly data: Float32Array;
   readonly shape: number[];
 }
@@ -92,7 +92,8 @@ export interface ProblemHandle extends Handle {
 /** Views into wasm memory by name: they stay where they are until the next `run` or `load`, but are detached when memory grows. */
 export interface KeptViews {
   readonly inputs: Readonly<Record<string, NumberArray>>;
-  readonly results: Readonly<Record<string, Float32Array>>;
+  /** As `run` gives them. */
+  readonly results: Readonly<Record<string, RawTensor>>;
 }
 
 /** What a model reads, and what is done to it on the way. */

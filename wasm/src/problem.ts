@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs of one of the module's problems. A small one that comes again, with other numbers, is spared all but its arithmetic. */
-import { guarded, unwrap } from "./failures.js";
 import { HeadlensError } from "./errors.js";
-import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle } from "./module.js";
+import { guarded, unwrap } from "./failures.js";
+import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "./module.js";
 import { type Caller, inApiWords, type Request, toCamel, toSnake } from "./names.js";
 import type { Input, Outputs } from "./tensors.js";
 import type { AttentionResult, Tensor } from "./types.js";
@@ -24,8 +24,6 @@ interface Slots {
 interface LastCall {
   readonly json: string;
   readonly inputs: readonly Omit<Input, "data">[];
-  /** By the module's names. */
-  readonly shapes: Readonly<Record<string, readonly number[]>>;
   slots?: Slots | undefined;
 }
 
@@ -43,6 +41,10 @@ function isSameCall(last: LastCall, inputs: readonly Input[], json: string): boo
 /** When memory grows, its old buffer, and every view of it, is as if it were empty. */
 function isDetached(view: NumberArray): boolean {
   return view.buffer.byteLength === 0;
+}
+
+function resultSlots(results: Readonly<Record<string, RawTensor>>): ResultSlot[] {
+  return Object.entries(results).map(([name, { data, shape }]) => ({ name: toCamel(name), shape, view: data }));
 }
 
 /** Throws unless each array of `out` has a result that fits it. */
@@ -64,6 +66,7 @@ function copied(results: readonly ResultSlot[], out: Outputs): AttentionResult {
   checkOut(out, results);
   const tensors: Record<string, Tensor> = {};
   for (const { name, shape, view } of results) {
+    if (isDetached(view)) throw new HeadlensError("internal", `the result ${name} was lost when memory grew`);
     const place = out.get(name);
     place?.set(view);
     tensors[name] = { data: place ?? view.slice(), shape: [...shape] };
@@ -107,14 +110,13 @@ export class Problem {
         if (last.slots) return this.#repeat(last, last.slots, inputs, out);
       }
       this.#last = undefined;
-      const raw = Object.entries(unwrap(this.#handle.run(inputs, json, cache), inApiWords));
+      const results = unwrap(this.#handle.run(inputs, json, cache), inApiWords);
       try {
-        return copied(raw.map(([name, { data, shape }]) => ({ name: toCamel(name), shape, view: data })), out);
+        return copied(resultSlots(results), out);
       } finally {
         this.#handle.release();
         if (cache === null) {
-          const shapes = Object.fromEntries(raw.map(([name, { shape }]) => [name, shape]));
-          this.#last = { json, inputs: inputs.map(({ name, dtype, shape }) => ({ name, dtype, shape })), shapes };
+          this.#last = { json, inputs: inputs.map(({ name, dtype, shape }) => ({ name, dtype, shape })) };
         }
       }
     });
@@ -131,14 +133,13 @@ export class Problem {
   }
 
   /** Nothing for a call that cannot be repeated. */
-  #slotsOf({ slots, inputs, shapes }: LastCall): Slots | undefined {
+  #slotsOf({ slots, inputs }: LastCall): Slots | undefined {
     if (slots && !slots.inputs.some(isDetached)) return slots;
     const kept = this.#handle.kept();
     if (!kept) return undefined;
-    const results = Object.entries(kept.results);
     return {
       inputs: inputs.map(({ name }) => kept.inputs[name] as NumberArray),
-      results: results.map(([name, view]) => ({ name: toCamel(name), shape: shapes[name] ?? [], view })),
+      results: resultSlots(kept.results),
     };
   }
 }
