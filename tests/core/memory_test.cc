@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#ifndef __EMSCRIPTEN__
 #include <thread>
+#endif
 #include <vector>
 
 #include "random_problem.h"
@@ -205,6 +207,7 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
   });
 }
 
+#ifndef __EMSCRIPTEN__                    // where the allocator keeps all memory there is
 constexpr Index kLarge = Index{3} << 19;  // 6 MiB
 
 TEST_CASE("the vector backend's large blocks come back for the next call of about that size") {
@@ -260,6 +263,7 @@ TEST_CASE("threads that share a backend never share a block") {
   }
   for (const Index count : strangers) CHECK(count == 0);
 }
+#endif
 
 }  // namespace
 }  // namespace headlens::testing
