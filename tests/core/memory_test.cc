@@ -207,7 +207,8 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
   });
 }
 
-#ifndef __EMSCRIPTEN__                    // where the allocator keeps all memory there is
+// In WebAssembly the allocator keeps all memory there is.
+#ifndef __EMSCRIPTEN__
 constexpr Index kLarge = Index{3} << 19;  // 6 MiB
 
 TEST_CASE("the vector backend's large blocks come back for the next call of about that size") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Results that go where the caller says: with every door, on the first call and on one that comes again, in the page and in a worker. */
+/** Results that go where the caller says: with every call but a cache's, on the first call and on one that comes again, in the page and in a worker. */
 import { load, type AttentionResult, type DecoderLayerResult, type Tensor } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AnyEngine } from "./cases.js";
@@ -28,25 +28,17 @@ describe.each([false, true])("worker: %s", (worker) => {
     const rest = ["linear1", "linear2", "norm1", "norm2", "norm3"].flatMap((name): [string, Tensor][] =>
       [[`${name}.weight`, name.startsWith("norm") ? random(7, 8) : random(8, 8, 8)], [`${name}.bias`, random(9, 8)]]);
     await decoder.loadStateDict(Object.fromEntries([...attention("self_attn"), ...attention("multihead_attn"), ...rest]));
-    const cached = async (out?: object): Promise<AttentionResult> => {
-      const cache = await mha.startCache();
-      await cache.forward(x);
-      const result = await cache.forward(x, { needWeights: true, ...out });
-      cache.dispose();
-      return result;
-    };
     calls = {
       attention: (out) => engine.scaledDotProductAttention(q, k, k, { needWeights: true, stages: ["scores", "lse"], ...out }),
       "a call too large to keep": (out) => engine.scaledDotProductAttention(large, large, large, { needWeights: true, ...out }),
       "a layer": (out) => mha.forward(x, { averageAttnWeights: false, ...out }),
-      "a layer's cache": cached,
       "a decoder layer": (out): AttentionResult | Promise<DecoderLayerResult> =>
         decoder.forward(x, x, { needWeights: true, stages: ["memoryScores"], ...out }),
     };
   });
   afterAll(() => engine.dispose());
 
-  test.each(["attention", "a call too large to keep", "a layer", "a layer's cache", "a decoder layer"])(
+  test.each(["attention", "a call too large to keep", "a layer", "a decoder layer"])(
     "%s writes over the arrays it is given", async (name) => {
       const call = calls[name] as Call;
       const expected = await call();
@@ -77,6 +69,21 @@ describe.each([false, true])("worker: %s", (worker) => {
       const query = structuredClone(q);
       expect(await engine.scaledDotProductAttention(query, k, k, { out: { output: query } })).toEqual(expected);
     }
+  });
+
+  test("a cache takes none: it is refused before the cache has grown", async () => {
+    const cache = await engine.cachedAttention();
+    await cache.forward(q, k, k);
+    const out = { output: random(4, ...q.shape) };
+    await expectError(() => cache.forward(q, k, k, { out } as never), "option", /unknown option "out"/);
+    expect(cache.length).toBe(6);
+    if (!worker) expect(out).toEqual({ output: random(4, ...q.shape) }); // they move there in any case
+    const second = await cache.forward(q, k, k);
+    const fresh = await engine.cachedAttention();
+    await fresh.forward(q, k, k);
+    expect(await fresh.forward(q, k, k)).toEqual(second);
+    cache.dispose();
+    fresh.dispose();
   });
 
   test("memory that is shared stays where it is", async () => {

@@ -87,10 +87,14 @@ const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCa
   headMask: floats, pastKey: floats, pastValue: floats,
   needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json", out: "out",
 };
-/** For calls with a cache, in which past keys stand already. */
-function withoutPast<T extends object>(known: T): Omit<T, "pastKey" | "pastValue"> {
-  const rest = Object.entries(known).filter(([name]) => name !== "pastKey" && name !== "pastValue");
-  return Object.fromEntries(rest) as Omit<T, "pastKey" | "pastValue">;
+const kNotForCache = ["pastKey", "pastValue", "out"] as const;
+/**
+ * For calls with a cache, in which past keys stand already. What fits into `out` is known when the results are there, and the cache has
+ * grown by then.
+ */
+function forCache<T extends object>(known: T): Omit<T, (typeof kNotForCache)[number]> {
+  const rest = Object.entries(known).filter(([name]) => !(kNotForCache as readonly string[]).includes(name));
+  return Object.fromEntries(rest) as Omit<T, (typeof kNotForCache)[number]>;
 }
 
 /** An array of values as a tensor of one dimension. */
@@ -124,10 +128,10 @@ const kDecoder: Known<DecoderLayerOptions> = {
 };
 const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings: "json" };
 const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json", backend: "json" };
-const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = withoutPast(kScaledDotProduct);
-const kAttentionCache: Known<CachedOptions<AttentionOptions>> = withoutPast(kAttention);
-const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = withoutPast(kDecoder);
-const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = withoutPast(kEncoder);
+const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = forCache(kScaledDotProduct);
+const kAttentionCache: Known<CachedOptions<AttentionOptions>> = forCache(kAttention);
+const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = forCache(kDecoder);
+const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = forCache(kEncoder);
 const kMasks: Known<MapMasks> = {
   queryOffset: "json", isCausal: "json", window: "json", visible: booleans,
   paddedQueries: list(booleans), paddedKeys: list(booleans),

@@ -247,7 +247,7 @@ export interface AttentionCache extends Disposable {
 }
 
 /** Of a cache's call: masks and S count the kept keys, too. `isCausal` is true unless said otherwise. */
-export type CachedOptions<O> = Omit<O, "pastKey" | "pastValue">;
+export type CachedOptions<O> = Omit<O, "pastKey" | "pastValue" | "out">;
 
 export interface CachedAttention extends AttentionCache {
   /**

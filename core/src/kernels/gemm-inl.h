@@ -157,6 +157,7 @@ void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, con
   }
 }
 
+/// The tile of `rows` rows, all or the last ones, and kN vectors of the panel.
 template <Index kN>
 HWY_INLINE void TileOfVectors(const GemmArgs& g, Index rows, const float* a, const float* packed, const float* b,
                               const float* bias, float* c, Index columns, Index depth, bool first, Fetch fetch) {
