@@ -763,6 +763,20 @@ TEST_CASE("16-bit weights: every value there is, expanded exactly") {
       }
       CHECK(same_rows);
       CHECK(same_products);
+      // 1 times each, by one row and by several.
+      const auto column = SimdBackend().PackLinear({type, bytes, count, 1, 1, 1}, {});
+      const std::vector<float> ones(2, 1.0f);
+      for (const Index rows : {1, 2}) {
+        Tensor y({rows, count});
+        SimdBackend().Linear({ones.data(), {rows, 1}, {1, 1}}, *column, y.view<2>());
+        bool same = true;
+        for (Index row = 0; row < rows; ++row)
+          for (Index o = 0; o < count; ++o) {
+            const float expected = LoadFloat(type, bytes + 2 * o), got = y.view<2>()(row, o);
+            same &= got == expected || (std::isnan(got) && std::isnan(expected));
+          }
+        CHECK(same);
+      }
     }
   });
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/halves-inl.h"
 #include "kernels/kernels.h"
 #include "kernels/vector-inl.h"
 
@@ -57,29 +58,28 @@ HWY_INLINE bool Clashes(Index stride) { return kRows > 8 && stride % 1024 == 0; 
 // multipliers busy.
 inline constexpr bool kHalvesPanels = kRows > 8;
 
+// WebAssembly has no masked loads and stores: a tile that reaches beyond C is computed beside it.
+inline constexpr bool kMasks = !HWY_ARCH_WASM;
+
 inline constexpr bool kFetches = !HWY_ARCH_WASM;  // which has no such instruction
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
-/// `count` 16-bit floats, whole vectors of them, as fp32; exact.
-template <class Half>
-HWY_INLINE void Expand(const std::uint16_t* from, Index count, float* HWY_RESTRICT to) {
-  const D d;
-  const hn::Rebind<Half, D> d16;
-  const hn::RebindToUnsigned<decltype(d16)> bits;
-  for (Index i = 0; i < count; i += LaneCount())
-    hn::StoreU(hn::PromoteTo(d, hn::BitCast(d16, hn::LoadU(bits, from + i))), d, to + i);
+/// `count` floats, whole vectors of them, as fp32; exact.
+template <class T>
+HWY_INLINE void Expand(const T* from, Index count, float* HWY_RESTRICT to) {
+  const Reader<T> read;
+  for (Index i = 0; i < count; i += LaneCount()) hn::StoreU(read(from + i), D(), to + i);
 }
 
 /// Where rows [p, p + depth) of a panel of B can be read as fp32: in B, or expanded in `scratch`.
 HWY_INLINE const float* PanelBlock(const GemmArgs& g, Index panel, Index p, Index depth, float* HWY_RESTRICT scratch) {
   const Index at = panel * g.b_panel + p * g.b_row;
   if (g.b_type == DType::kF32) return static_cast<const float*>(g.b) + at;
-  const std::uint16_t* from = static_cast<const std::uint16_t*>(g.b) + at;
   if (g.b_type == DType::kF16) {
-    Expand<hwy::float16_t>(from, depth * g.b_row, scratch);
+    Expand(static_cast<const hwy::float16_t*>(g.b) + at, depth * g.b_row, scratch);
   } else {
-    Expand<hwy::bfloat16_t>(from, depth * g.b_row, scratch);
+    Expand(static_cast<const hwy::bfloat16_t*>(g.b) + at, depth * g.b_row, scratch);
   }
   return scratch;
 }
@@ -101,7 +101,7 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
   V sum[kM][kN];
   HWY_UNROLL(2)
   for (Index j = 0; j < kN; ++j) {
-    const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
+    const Index count = kMasks ? std::clamp<Index>(columns - j * lanes, 0, lanes) : lanes;
     const V start = first && bias ? hn::LoadU(d, bias + j * lanes) : hn::Zero(d);
     HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) sum[i][j] = first ? start : LoadSome(c + i * g.ldc + j * lanes, count);
@@ -134,16 +134,9 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
   }
   HWY_UNROLL(2)
   for (Index j = 0; j < kN; ++j) {
-    const Index count = std::clamp<Index>(columns - j * lanes, 0, lanes);
+    const Index count = kMasks ? std::clamp<Index>(columns - j * lanes, 0, lanes) : lanes;
     HWY_UNROLL(16)
-    for (Index i = 0; i < kM; ++i) {
-      float* to = c + i * g.ldc + j * lanes;
-      if (count == lanes) {
-        hn::StoreU(sum[i][j], d, to);
-      } else {
-        hn::StoreN(sum[i][j], d, to, static_cast<size_t>(count));
-      }
-    }
+    for (Index i = 0; i < kM; ++i) StoreSome(sum[i][j], c + i * g.ldc + j * lanes, count);
   }
 }
 
@@ -166,6 +159,18 @@ HWY_INLINE void TileOfVectors(const GemmArgs& g, Index rows, const float* a, con
   Tile<kRows, kN>(g, a, b, bias, c, columns, depth, first, fetch);
 }
 
+/// The same where C has fewer columns than the panel.
+void TileBeside(const GemmArgs& g, Index rows, const float* a, const float* packed, const float* b, const float* bias,
+                float* c, Index columns, Index depth, bool first, Fetch fetch) {
+  float beside[kRows * kVecs * hn::MaxLanes(D())];
+  GemmArgs whole = g;
+  whole.ldc = PanelWidth();
+  rows = HWY_MIN(rows, kRows);
+  for (Index i = 0; i < rows && !first; ++i) std::copy_n(c + i * g.ldc, columns, beside + i * whole.ldc);
+  TileOfVectors<kVecs>(whole, rows, a, packed, b, bias, beside, whole.ldc, depth, first, fetch);
+  for (Index i = 0; i < rows; ++i) std::copy_n(beside + i * whole.ldc, columns, c + i * g.ldc);
+}
+
 /// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`, and of A, packed, at
 /// `packed` unless that is null.
 HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const float* b, const float* packed, Index p,
@@ -183,6 +188,7 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   const Index needed = g.columns ? HWY_MIN(columns, g.columns[m / kRows].end - n) : columns;
   b += (from - p) * g.b_row;
   if (packed) packed += (from - p) * kRows;
+  if (!kMasks && columns < width) return TileBeside(g, end - m, a, packed, b, bias, c, columns, steps, first, fetch);
   if (kHalvesPanels && needed <= LaneCount())
     return TileOfVectors<1>(g, end - m, a, packed, b, bias, c, needed, steps, first, fetch);
   TileOfVectors<kVecs>(g, end - m, a, packed, b, bias, c, columns, steps, first, fetch);
@@ -250,9 +256,37 @@ void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scr
   }
 }
 
+/// C's one row: each panel from its first row to its last, as memory gives it.
+template <class T>
+void RowTimesPanels(const GemmArgs& g) {
+  const D d;
+  const Reader<T> read;
+  const Index lanes = LaneCount(), width = PanelWidth();
+  const T* panel = static_cast<const T*>(g.b);
+  for (Index n = 0; n < g.n; n += width, panel += g.b_panel) {
+    V sum[kVecs];
+    HWY_UNROLL(2)
+    for (Index j = 0; j < kVecs; ++j) sum[j] = g.bias ? hn::LoadU(d, g.bias + n + j * lanes) : hn::Zero(d);
+    const T* b = panel;
+    for (const float *a = g.a, *const end = a + g.k; a != end; ++a, b += g.b_row) {
+      const V x = hn::Set(d, *a);
+      HWY_UNROLL(2)
+      for (Index j = 0; j < kVecs; ++j) sum[j] = Fma(x, read(b + j * lanes), sum[j]);
+    }
+    HWY_UNROLL(2)
+    for (Index j = 0; j < kVecs; ++j)
+      StoreSome(sum[j], g.c + n + j * lanes, std::clamp<Index>(g.n - n - j * lanes, 0, lanes));
+  }
+}
+
 void Gemm(const GemmArgs& g) {
   HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
   if (g.m <= 0) return;
+  if (g.m == 1 && g.b_is_far) {
+    if (g.b_type == DType::kF32) return RowTimesPanels<float>(g);
+    if (g.b_type == DType::kF16) return RowTimesPanels<hwy::float16_t>(g);
+    return RowTimesPanels<hwy::bfloat16_t>(g);
+  }
   // Passes of equal height, whole tiles each.
   const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
   const Index rows = (tiles + passes - 1) / passes * kRows;

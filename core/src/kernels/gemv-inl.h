@@ -59,7 +59,7 @@ HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, In
   }
   HWY_UNROLL(8)
   for (Index j = 0; j + 1 < kVectors; ++j) hn::StoreU(sums[j], d, y + j * lanes);
-  hn::StoreN(sums[kVectors - 1], d, y + (kVectors - 1) * lanes, static_cast<size_t>(last));
+  StoreSome(sums[kVectors - 1], y + (kVectors - 1) * lanes, last);
 }
 
 /// The columns from `j` on, as many at a time as there are: each pass reads all rows.

@@ -25,8 +25,8 @@ HWY_INLINE float SumOf(const float* x, Index n, const F& f) {
   Index i = 0;
   for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, f(hn::LoadU(d, x + i)));
   if (i < n) {
-    const auto count = static_cast<size_t>(n - i);
-    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, count), f(hn::LoadN(d, x + i, count))));
+    const auto rest = hn::FirstN(d, static_cast<size_t>(n - i));
+    sum = hn::Add(sum, hn::IfThenElseZero(rest, f(LoadPart(x + i, n - i))));
   }
   return hn::ReduceSum(d, sum);
 }
@@ -38,7 +38,7 @@ HWY_INLINE void Map(const float* x, Index n, float* y, const F& f) {
   const Index lanes = LaneCount();
   Index i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i), i, lanes), d, y + i);
-  if (i < n) hn::StoreN(f(LoadSome(x + i, n - i), i, n - i), d, y + i, static_cast<size_t>(n - i));
+  if (i < n) StorePart(f(LoadPart(x + i, n - i), i, n - i), y + i, n - i);
 }
 
 void RmsNorm(const float* x, Index n, const float* weight, float eps, float* y) {
@@ -61,14 +61,13 @@ void LayerNorm(const float* x, Index n, const float* weight, const float* bias, 
 }
 
 void Rotate(float* x, Index half, const float* cosine, const float* sine) {
-  const D d;
   const Index lanes = LaneCount();
   for (Index i = 0; i < half; i += lanes) {
     const Index count = HWY_MIN(lanes, half - i);
     const V a = LoadSome(x + i, count), b = LoadSome(x + half + i, count);
     const V c = LoadSome(cosine + i, count), s = LoadSome(sine + i, count);
-    hn::StoreN(hn::Sub(hn::Mul(a, c), hn::Mul(b, s)), d, x + i, static_cast<size_t>(count));
-    hn::StoreN(hn::Add(hn::Mul(b, c), hn::Mul(a, s)), d, x + half + i, static_cast<size_t>(count));
+    StoreSome(hn::Sub(hn::Mul(a, c), hn::Mul(b, s)), x + i, count);
+    StoreSome(hn::Add(hn::Mul(b, c), hn::Mul(a, s)), x + half + i, count);
   }
 }
 

@@ -125,9 +125,9 @@ float ExpSum(float* x, Index n, float max, float factor) {
     sum = hn::Add(sum, hn::Add(e0, e1));
   }
   for (; i < n; i += lanes) {
-    const auto count = static_cast<size_t>(HWY_MIN(lanes, n - i));
-    const V e = hn::IfThenElseZero(hn::FirstN(d, count), power(hn::LoadN(d, x + i, count)));
-    hn::StoreN(e, d, x + i, count);
+    const Index count = HWY_MIN(lanes, n - i);
+    const V e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(count)), power(LoadSome(x + i, count)));
+    StoreSome(e, x + i, count);
     sum = hn::Add(sum, e);
   }
   return hn::ReduceSum(d, sum);

@@ -55,6 +55,31 @@ HWY_INLINE V Raise(V v, V least) {
 #endif
 }
 
+// Moving a part of a vector is many instructions of WebAssembly, which pages would download wherever they are inlined.
+#if HWY_ARCH_WASM
+#define HEADLENS_INLINE_BUT_WASM HWY_NOINLINE
+#else
+#define HEADLENS_INLINE_BUT_WASM HWY_INLINE
+#endif
+HEADLENS_INLINE_BUT_WASM V LoadPart(const float* p, Index count) {
+  return hn::LoadN(D(), p, static_cast<size_t>(count));
+}
+HEADLENS_INLINE_BUT_WASM void StorePart(V v, float* p, Index count) {
+  hn::StoreN(v, D(), p, static_cast<size_t>(count));
+}
+#undef HEADLENS_INLINE_BUT_WASM
+
+/// The lanes from `p` on, `count` of them; the others are 0.
+HWY_INLINE V LoadSome(const float* p, Index count) {
+  return count == LaneCount() ? hn::LoadU(D(), p) : LoadPart(p, count);
+}
+
+/// The first `count` lanes.
+HWY_INLINE void StoreSome(V v, float* p, Index count) {
+  if (count == LaneCount()) return hn::StoreU(v, D(), p);
+  StorePart(v, p, count);
+}
+
 /// x[i] ← f(x[i], i…), whole vectors and one tail. `f` takes a vector and the index of its first lane.
 template <class F>
 HWY_INLINE void Transform(float* HWY_RESTRICT x, Index n, const F& f) {
@@ -62,14 +87,7 @@ HWY_INLINE void Transform(float* HWY_RESTRICT x, Index n, const F& f) {
   const Index lanes = LaneCount();
   Index i = 0;
   for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, x + i), i, lanes), d, x + i);
-  if (i < n)
-    hn::StoreN(f(hn::LoadN(d, x + i, static_cast<size_t>(n - i)), i, n - i), d, x + i, static_cast<size_t>(n - i));
-}
-
-/// The lanes from `p` on, `count` of them; the others are 0.
-HWY_INLINE V LoadSome(const float* p, Index count) {
-  const D d;
-  return count == LaneCount() ? hn::LoadU(d, p) : hn::LoadN(d, p, static_cast<size_t>(count));
+  if (i < n) StorePart(f(LoadPart(x + i, n - i), i, n - i), x + i, n - i);
 }
 
 }  // namespace HWY_NAMESPACE
