@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/run.h"
 
+#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -161,8 +162,16 @@ class CoreRun : public Run {
   Tensor q_, k_, v_, output_, maps_;
 };
 
+/// The upper halves of floats.
+TakenTensor CutToBf16(const Tensor& tensor) {
+  const auto halves = std::make_shared<std::vector<std::uint16_t>>();
+  for (const float value : tensor.values())
+    halves->push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+  return {RawTensor{DType::kBF16, tensor.shape(), reinterpret_cast<const std::byte*>(halves->data())}, halves};
+}
+
 /// Scales of norms are 1, all else is small.
-TakenTensor RandomParameter(const std::string& name, const Shape& shape) {
+TakenTensor RandomParameter(const std::string& name, const Shape& shape, DType type) {
   const auto tensor = std::make_shared<Tensor>(shape);
   const bool is_scale =
       (name.find("ln_") != name.npos || name.find("LayerNorm") != name.npos) && name.ends_with(".weight");
@@ -171,6 +180,7 @@ TakenTensor RandomParameter(const std::string& name, const Shape& shape) {
   } else {
     FillUniform(tensor->values(), SeedOf(name), 0.04f);
   }
+  if (type == DType::kBF16) return CutToBf16(*tensor);
   return {RawTensor{DType::kF32, shape, reinterpret_cast<const std::byte*>(tensor->data())}, tensor};
 }
 
@@ -178,10 +188,10 @@ Model MakeModel(const ModelSpec& spec, const Backend& backend, LoadFolder load) 
   if (!spec.folder.empty()) return load(spec.folder, backend);
   const auto& parameters = spec.parameters;
   const StateDict state(
-      [&parameters](std::string_view name) -> std::optional<TakenTensor> {
+      [&](std::string_view name) -> std::optional<TakenTensor> {
         const auto it = parameters.find(std::string(name));
         if (it == parameters.end()) return std::nullopt;
-        return RandomParameter(it->first, it->second);
+        return RandomParameter(it->first, it->second, spec.weights);
       },
       [&parameters](std::string_view name) { return parameters.contains(std::string(name)); });
   return Model(spec.config, state, backend);

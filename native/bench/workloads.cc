@@ -64,6 +64,7 @@ Row ReadRow(const Json& json) {
   row.pool = json.value("pool", Index{0});
   row.rows = json.value("rows", row.tokens);
   if (json.contains("model")) row.model = ReadModel(File().at("models").at(json.at("model").get<std::string>()));
+  if (json.value("weights", "f32") == "bf16") row.model.weights = DType::kBF16;
   return row;
 }
 
@@ -93,7 +94,8 @@ double Row::operations() const {
 double Row::bytes() const {
   constexpr auto kFloat = static_cast<double>(sizeof(float));
   if (kind == Kind::kDecode)
-    return static_cast<double>(tokens * (model.linear_parameters + model.vocabulary * model.width)) * kFloat;
+    return static_cast<double>(tokens * (model.linear_parameters + model.vocabulary * model.width)) *
+           static_cast<double>(ByteSize(model.weights));
   if (kind == Kind::kCore && queries == 1) return static_cast<double>(batch * 2 * kv_heads * keys * head_dim) * kFloat;
   if (kind == Kind::kCore && maps) return static_cast<double>(batch * heads * queries * keys) * kFloat;
   return 0.0;

@@ -26,6 +26,7 @@ struct ModelSpec {
   std::string config;                       ///< the text of its config.json
   std::map<std::string, Shape> parameters;  ///< every name with its shape
   Index layers = 0, heads = 0, width = 0, vocabulary = 0;
+  DType weights = DType::kF32;  ///< of random parameters: kF32 or kBF16
   Index linear_parameters = 0;  ///< elements of all matrices that each token meets on its way to the last stream
 };
 

@@ -36,8 +36,8 @@ export function operations({ kind, batch, tokens, width, heads, queries, keys, h
 }
 
 /** What a decoding step has to read at the least: keys and values, or a model's weights. 0 where arithmetic rules. */
-export function bytes({ kind, tokens, kv_heads: heads, queries, keys, head_dim: d, model }) {
-  if (kind === "decode") return 4 * tokens * (model.linear_parameters + model.vocabulary * model.width);
+export function bytes({ kind, tokens, kv_heads: heads, queries, keys, head_dim: d, model, weights }) {
+  if (kind === "decode") return (weights === "bf16" ? 2 : 4) * tokens * (model.linear_parameters + model.vocabulary * model.width);
   return kind === "core" && queries === 1 ? 4 * 2 * heads * keys * d : 0;
 }
 
@@ -88,8 +88,15 @@ function coreData({ heads, kv_heads: groups, queries, keys, head_dim: d }) {
 /** Tokens from all over the vocabulary. */
 export const idsOf = ({ tokens, model }) => Array.from({ length: tokens }, (_, i) => (i * 7919) % model.vocabulary);
 
+/** Floats cut to BF16. */
+function upperHalves(floats) {
+  const halves = new Uint16Array(floats.buffer), result = new Uint16Array(floats.length);
+  for (let i = 0; i < result.length; ++i) result[i] = halves[2 * i + 1];
+  return result;
+}
+
 /** What `engine.loadModel` takes: the built-in model's name, or the files of one with random weights. `tokenizer`: the text of any tokenizer.json. */
-export function modelSource({ model }, tokenizer) {
+export function modelSource({ model, weights = "f32" }, tokenizer) {
   if (!model.config) return model.name;
   const parameters = Object.entries(model.parameters).flatMap(([pattern, shape]) => pattern.includes("#")
     ? Array.from({ length: model.layers }, (_, i) => [pattern.replace("#", i), shape])
@@ -98,9 +105,11 @@ export function modelSource({ model }, tokenizer) {
   const header = {};
   const parts = parameters.map(([name, shape]) => {
     const size = shape.reduce((product, n) => product * n, 1);
-    header[name] = { dtype: "F32", shape, data_offsets: [end, end += 4 * size] };
     const isScale = /(ln_|LayerNorm).*\.weight$/.test(name);
-    return isScale ? new Float32Array(size).fill(1) : uniform(size, seedOf(name), 0.04);
+    const floats = isScale ? new Float32Array(size).fill(1) : uniform(size, seedOf(name), 0.04);
+    const data = weights === "bf16" ? upperHalves(floats) : floats;
+    header[name] = { dtype: weights.toUpperCase(), shape, data_offsets: [end, end += data.byteLength] };
+    return data;
   });
   const text = new TextEncoder().encode(JSON.stringify(header));
   const file = (name, ...content) => new File(content, name);
