@@ -70,7 +70,18 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
                  c({m, ldc});
           std::fill_n(c.data(), c.size(), 77.0f);
           kernels.pack_rows(bt.data(), k + 1, n, k, packed.data());
-          kernels.gemm({a.data(), lda, packed.data(), width, width * k, bias.data(), c.data(), ldc, m, n, k});
+          kernels.gemm({.a = a.data(),
+                        .lda = lda,
+                        .b = packed.data(),
+                        .b_row = width,
+                        .b_panel = width * k,
+                        .bias = bias.data(),
+                        .c = c.data(),
+                        .ldc = ldc,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .b_is_far = n % 2 == 1});
           bool good = true;
           for (Index i = 0; i < m; ++i)
             for (Index j = 0; j < ldc; ++j) {
@@ -787,7 +798,7 @@ TEST_CASE("16-bit weights: all edges of the tile, transposed and unaligned") {
     for (const DType type : {DType::kF16, DType::kBF16})
       for (const Index rows : {1, 5, 13})
         for (const Index out : {1, 16, 33})
-          for (const Index in : {1, 7, 256, 300})
+          for (const Index in : {1, 7, 256, 300, 800})
             for (const bool transposed : {false, true}) {
               std::vector<std::byte> bytes(static_cast<std::size_t>(2 * out * in + 1));
               for (std::size_t i = 1; i + 1 < bytes.size(); i += 2) {  // magnitudes from 1 to 2, either sign

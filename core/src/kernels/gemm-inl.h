@@ -42,6 +42,13 @@ inline constexpr Index kDepth = 256;
 #endif
 inline constexpr Index kPassRows = 144;
 
+// A few rows wait for B, which comes from memory the faster the longer its pieces are.
+inline constexpr Index kFewRows = HWY_ARCH_WASM ? 12 : kRows, kMostDepth = 768;
+static_assert(kMostDepth >= kDepth);
+
+/// How many rows of B a pass of so many rows of A takes.
+HWY_INLINE Index DepthFor(Index rows) { return rows <= kFewRows ? kMostDepth : kDepth; }
+
 // Addresses that x86 has of its own are a pointer plus 0, 1 or 2 strides: 12 rows with a pointer each are more than
 // there are registers for them.
 inline constexpr Index kRowsPerPointer = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 ? 3 : 1;
@@ -238,11 +245,12 @@ void PackTiles(const GemmArgs& g, Index first, Index end, Index p, Index depth, 
   }
 }
 
-/// Rows [first, end) of C. `tiles` is room for so many rows of A, packed, kDepth deep, or null.
+/// Rows [first, end) of C. `tiles` is room for so many rows of A, packed, a pass deep, or null.
 void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scratch, float* HWY_RESTRICT tiles) {
   const Index panels = (g.n + PanelWidth() - 1) / PanelWidth();
-  for (Index p = 0; p == 0 || p < g.k; p += kDepth) {  // once for k = 0: C is the bias
-    const Index depth = HWY_MIN(kDepth, g.k - p);
+  const Index most = DepthFor(g.m);
+  for (Index p = 0; p == 0 || p < g.k; p += most) {  // once for k = 0: C is the bias
+    const Index depth = HWY_MIN(most, g.k - p);
     if (tiles) PackTiles(g, first, end, p, depth, tiles);
     for (Index panel = 0; panel < panels; ++panel) {
       const float* b = PanelBlock(g, panel, p, depth, scratch);
@@ -280,7 +288,7 @@ void RowTimesPanels(const GemmArgs& g) {
 }
 
 void Gemm(const GemmArgs& g) {
-  HWY_ALIGN float expanded[kDepth * kVecs * hn::MaxLanes(D())];
+  HWY_ALIGN float expanded[kMostDepth * kVecs * hn::MaxLanes(D())];
   if (g.m <= 0) return;
   if (g.m == 1 && g.b_is_far) {
     if (g.b_type == DType::kF32) return RowTimesPanels<float>(g);
@@ -291,7 +299,7 @@ void Gemm(const GemmArgs& g) {
   const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
   const Index rows = (tiles + passes - 1) / passes * kRows;
   const bool packs = (HWY_ARCH_WASM || Clashes(g.lda)) && g.m >= kRows && g.n >= kLeastPackedPanels * PanelWidth();
-  const auto packed = packs ? Buffer<float>(HWY_MIN(rows, g.m) * HWY_MIN(kDepth, g.k)) : Buffer<float>();
+  const auto packed = packs ? Buffer<float>(HWY_MIN(rows, g.m) * HWY_MIN(DepthFor(g.m), g.k)) : Buffer<float>();
   for (Index m = 0; m < g.m; m += rows) GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded, packed.data());
 }
 
