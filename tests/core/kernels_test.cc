@@ -235,8 +235,8 @@ TEST_CASE("dots and blend: one row with a matrix where it lies") {
   ForEachTarget([] {
     const auto& kernels = BestKernels();
     Random random(19);
-    for (const Index count : {0, 1, 3, 4, 9})
-      for (const Index width : {1, 7, 8, 64, 67, 131}) {
+    for (const Index count : {0, 1, 3, 4, 9, 16, 17, 40})
+      for (const Index width : {1, 7, 8, 64, 67, 131, 300}) {
         CAPTURE(count);
         CAPTURE(width);
         const Index stride = width + 3;

@@ -42,14 +42,17 @@ void Dots(const float* x, const float* rows, Index stride, Index count, Index wi
   for (; s < count; ++s) DotRows<1>(x, rows + s * stride, stride, width, y + s);
 }
 
-/// y[0 … columns) = Σ x[s] · row s: `columns` are kVectors vectors, or fewer lanes in the last unless kWhole.
+/// y[0 … columns) = Σ x[s] · row s, added to what is there unless `first`: `columns` are kVectors vectors, or fewer
+/// lanes in the last unless kWhole.
 template <Index kVectors, bool kWhole>
-HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, Index count, Index columns, float* y) {
+HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, Index count, Index columns, float* y,
+                             bool first) {
   const D d;
   const Index lanes = LaneCount(), last = kWhole ? lanes : columns - (kVectors - 1) * lanes;
   V sums[kVectors];
   HWY_UNROLL(8)
-  for (Index j = 0; j < kVectors; ++j) sums[j] = hn::Zero(d);
+  for (Index j = 0; j + 1 < kVectors; ++j) sums[j] = first ? hn::Zero(d) : hn::LoadU(d, y + j * lanes);
+  sums[kVectors - 1] = first ? hn::Zero(d) : LoadSome(y + (kVectors - 1) * lanes, last);
   const auto step = static_cast<std::ptrdiff_t>(stride);
   for (const float* const end = x + count; x != end; ++x, rows += step) {
     const V xv = hn::Set(d, *x);
@@ -62,23 +65,31 @@ HWY_INLINE void BlendColumns(const float* x, const float* rows, Index stride, In
   StoreSome(sums[kVectors - 1], y + (kVectors - 1) * lanes, last);
 }
 
-/// The columns from `j` on, as many at a time as there are: each pass reads all rows.
+/// The columns from `j` on, as many at a time as there are.
 template <Index kVectors>
-void BlendRest(Index j, const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
+void BlendRest(Index j, const float* x, const float* rows, Index stride, Index count, Index width, float* y,
+               bool first) {
   const Index most = kVectors * LaneCount();
   if (width - j > most - LaneCount()) {
-    BlendColumns<kVectors, false>(x, rows + j, stride, count, HWY_MIN(most, width - j), y + j);
+    BlendColumns<kVectors, false>(x, rows + j, stride, count, HWY_MIN(most, width - j), y + j, first);
     j += most;
   }
-  if constexpr (kVectors > 1) BlendRest<kVectors / 2>(j, x, rows, stride, count, width, y);
+  if constexpr (kVectors > 1) BlendRest<kVectors / 2>(j, x, rows, stride, count, width, y, first);
 }
 
 void Blend(const float* x, const float* rows, Index stride, Index count, Index width, float* y) {
-  constexpr Index kVectors = 8;
+  constexpr Index kVectors = 8, kNearRows = 16;
   const Index most = kVectors * LaneCount();
-  Index j = 0;
-  for (; j + most <= width; j += most) BlendColumns<kVectors, true>(x, rows + j, stride, count, most, y + j);
-  BlendRest<kVectors>(j, x, rows, stride, count, width, y);
+  // Where a row takes several turns, few rows at a time: they are near when their next columns' turn comes.
+  const Index step = width <= most ? HWY_MAX(count, Index{1}) : kNearRows;
+  for (Index s = 0; s == 0 || s < count; s += step) {
+    const Index near = HWY_MIN(step, count - s);
+    const float* from = rows + s * stride;
+    Index j = 0;
+    for (; j + most <= width; j += most)
+      BlendColumns<kVectors, true>(x + s, from + j, stride, near, most, y + j, s == 0);
+    BlendRest<kVectors>(j, x + s, from, stride, near, width, y, s == 0);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
