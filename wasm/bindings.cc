@@ -146,7 +146,7 @@ val ViewsToJs(const Results& results) {
 
 class CacheHandle {
  public:
-  explicit CacheHandle(Index window) : cache_(window) {}
+  CacheHandle(Index window, DType dtype) : cache_(window, SimdBackend(), dtype) {}
 
   double Length() const { return static_cast<double>(cache_.length()); }
   void Reset() { cache_.Reset(); }
@@ -241,8 +241,11 @@ class ProblemHandle {
   Index parameter_count_;
 };
 
-val CreateCache(double window) {
-  return Guard([&] { return val(std::make_unique<CacheHandle>(static_cast<Index>(window))); });
+/// In what a cache keeps keys and values.
+DType KeptAs(bool halves) { return halves ? DType::kBF16 : DType::kF32; }
+
+val CreateCache(double window, bool halves) {
+  return Guard([&] { return val(std::make_unique<CacheHandle>(static_cast<Index>(window), KeptAs(halves))); });
 }
 
 /// `inputs` is an array of { name, dtype, shape, data }; gives { tensors, values }, the latter as JSON.
@@ -561,8 +564,8 @@ class ModelHandle {
     });
   }
 
-  val StartDecoding() const {
-    return Guard([&] { return val(std::make_unique<DecodingHandle>(Built().StartDecoding())); });
+  val StartDecoding(bool halves) const {
+    return Guard([&] { return val(std::make_unique<DecodingHandle>(Built().StartDecoding(KeptAs(halves)))); });
   }
 
   /// { q, k, v, o, norm? } of a layer.

@@ -12,23 +12,30 @@
 namespace headlens {
 namespace {
 
-template <class T, std::size_t Rank>
-void ExpectShape(const char* name, const View<T, Rank>& view, const std::array<Index, Rank>& expected,
-                 const char* why) {
+template <class AnyView>
+void ExpectShape(const char* name, const AnyView& view, const decltype(view.shape)& expected, const char* why) {
   if (!view || view.shape == expected) return;
   throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(view)) + ", expected " +
                                      ToString(Shape(expected.begin(), expected.end())) + why);
 }
 
-template <class T, std::size_t Rank>
-void ExpectDenseRows(const char* name, const View<T, Rank>& view) {
-  if (view && view.strides[Rank - 1] != 1 && view.shape[Rank - 1] > 1) {
+template <class AnyView>
+void ExpectDenseRows(const char* name, const AnyView& view) {
+  if (view && view.strides.back() != 1 && view.shape.back() > 1) {
     throw Error(ErrorCode::kShape, std::string(name) + " must have dense rows (last stride 1)");
   }
 }
 
+void ExpectKeyValueType(const char* name, const KeyValueView& view) {
+  if (view.dtype == DType::kF32 || view.dtype == DType::kBF16) return;
+  throw Error(ErrorCode::kDtype,
+              std::string(name) + " is " + std::string(ToString(view.dtype)) + ", expected F32 or BF16");
+}
+
 void ValidateQkv(const AttentionProblem& p) {
   if (!p.q || !p.k) throw Error(ErrorCode::kShape, "query and key must be given");
+  ExpectKeyValueType("key", p.k);
+  ExpectKeyValueType("value", p.v);
   const auto& [batch, heads, queries, width] = p.q.shape;
   const std::string both = "query " + ToString(SizesOf(p.q)) + " and key " + ToString(SizesOf(p.k));
   if (p.k.shape[0] != batch) throw Error(ErrorCode::kShape, both + " differ in batch size");
@@ -99,6 +106,23 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
 }
 
 }  // namespace
+
+View<const float, 4> KeyValueView::floats() const {
+  if (dtype != DType::kF32) {
+    throw Error(ErrorCode::kDtype, "keys and values are " + std::string(ToString(dtype)) + ", expected F32 here");
+  }
+  return {reinterpret_cast<const float*>(data), shape, strides};
+}
+
+Tensor ToFloat(const KeyValueView& view) {
+  Tensor tensor(Shape(view.shape.begin(), view.shape.end()));
+  const View<float, 4> to = tensor.view<4>();
+  for (Index b = 0; b < to.shape[0]; ++b)
+    for (Index g = 0; g < to.shape[1]; ++g)
+      for (Index s = 0; s < to.shape[2]; ++s)
+        for (Index i = 0; i < to.shape[3]; ++i) to(b, g, s, i) = view(b, g, s, i);
+  return tensor;
+}
 
 float DefaultScale(Index head_dim) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim))); }
 

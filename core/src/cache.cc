@@ -2,6 +2,7 @@
 #include "headlens/cache.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "checks.h"
 
@@ -18,9 +19,12 @@ View<float, 4> Part(const Tensor& store, Index first, Index count) {
 
 }  // namespace
 
-KvCache::KvCache(Index window, const Backend& backend) : window_(window), backend_(&backend) {
+KvCache::KvCache(Index window, const Backend& backend, DType dtype)
+    : window_(window), backend_(&backend), dtype_(dtype) {
   if (window < 0)
     throw Error(ErrorCode::kValue, "the window of a cache is " + std::to_string(window) + ", expected 0 or more");
+  if (dtype != DType::kF32 && dtype != DType::kBF16)
+    throw Error(ErrorCode::kDtype, "a cache keeps F32 or BF16, got " + std::string(ToString(dtype)));
 }
 
 void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
@@ -37,9 +41,26 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
   first_ += kept_ - left;
   kept_ = left;
   Reserve(tokens);
-  backend_->Copy(k, Part(k_, begin_ + kept_, tokens));
-  backend_->Copy(v, Part(v_, begin_ + kept_, tokens));
+  Put(k, Part(k_, begin_ + kept_, tokens));
+  Put(v, Part(v_, begin_ + kept_, tokens));
   kept_ += tokens;
+}
+
+/// Copies, or rounds, rows to where they are kept.
+void KvCache::Put(View<const float, 4> rows, View<float, 4> to) const {
+  if (dtype_ == DType::kF32) return backend_->Copy(rows, to);
+  const Tensor host(SizesOf(rows));
+  backend_->Copy(rows, host.view<4>());
+  for (Index b = 0; b < to.shape[0]; ++b)
+    for (Index g = 0; g < to.shape[1]; ++g)
+      for (Index s = 0; s < to.shape[2]; ++s) {
+        const float* from = host.view<4>().at(b, g, s);
+        auto* row = reinterpret_cast<std::byte*>(to.at(b, g, s));
+        for (Index i = 0; i < rows.shape[3]; ++i, row += sizeof(std::uint16_t)) {
+          const std::uint16_t bits = RoundToBf16(from[i]);
+          std::memcpy(row, &bits, sizeof bits);
+        }
+      }
 }
 
 /// Room for so many more: what is kept moves to the front, into twice the space when it would fill most of it.
@@ -48,8 +69,10 @@ void KvCache::Reserve(Index tokens) {
   const Index need = kept_ + tokens;
   const Index capacity = 2 * need <= capacity_ ? capacity_ : std::max<Index>(2 * need, 16);
   const auto moved = [&](const Tensor& store, Index width) {
-    Tensor larger = backend_->Allocate({batch_, heads_, capacity, width});
-    if (kept_ > 0) backend_->Copy(Kept(store), Part(larger, 0, kept_));
+    const bool halves = dtype_ == DType::kBF16;
+    const Shape shape{batch_, heads_, capacity, halves ? (width + 1) / 2 : width};
+    Tensor larger = halves ? Tensor(shape) : backend_->Allocate(shape);
+    if (kept_ > 0) backend_->Copy(Part(store, begin_, kept_), Part(larger, 0, kept_));
     return larger;
   };
   Tensor k = moved(k_, k_width_), v = moved(v_, v_width_);
@@ -58,9 +81,14 @@ void KvCache::Reserve(Index tokens) {
   begin_ = 0;
 }
 
-View<const float, 4> KvCache::Kept(const Tensor& store) const {
+KeyValueView KvCache::Kept(const Tensor& store, Index width) const {
   if (!store.data()) return {};
-  return Part(store, begin_, kept_);
+  KeyValueView view = Part(store, begin_, kept_);
+  if (dtype_ == DType::kF32) return view;
+  view.dtype = dtype_;
+  view.shape[3] = width;
+  for (std::size_t i = 0; i < 3; ++i) view.strides[i] *= 2;
+  return view;
 }
 
 void KvCache::Truncate(Index length) {
@@ -72,6 +100,6 @@ void KvCache::Truncate(Index length) {
   kept_ = length - first_;
 }
 
-void KvCache::Reset() { *this = KvCache(window_, *backend_); }
+void KvCache::Reset() { *this = KvCache(window_, *backend_, dtype_); }
 
 }  // namespace headlens

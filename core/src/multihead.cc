@@ -212,7 +212,7 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   problem.v = SplitHeads(v, config_.kv_heads());
   problem.scale = inputs.scale.value_or(DefaultScale(config_.head_dim()));
   problem.mask.appended_keys = config_.appended_keys();
-  CopyHeads(backend_, problem.v, results.v);
+  CopyHeads(backend_, SplitHeads(View<const float, 3>(v), config_.kv_heads()), results.v);
   RotateAndCache(backend_, inputs.rotary, SplitHeads(q, heads), SplitHeads(Leading(k, length), config_.kv_heads()),
                  inputs.cache, problem);
   CopyHeads(backend_, problem.q, results.q);

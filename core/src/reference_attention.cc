@@ -95,10 +95,18 @@ class ReferenceRun {
 
   bool IsHidden(Index s) const { return masked_[static_cast<std::size_t>(s)] != 0; }
 
-  double Dot(Index s) const {
+  /// A key or value of the row's head; valid until the next call.
+  const float* Element(const KeyValueView& view, Index s) {
+    if (view.dtype == DType::kF32) return view.floats().at(at_.b, kv_head_, s);
+    element_.resize(static_cast<std::size_t>(view.shape[3]));
+    for (std::size_t i = 0; i < element_.size(); ++i) element_[i] = view(at_.b, kv_head_, s, static_cast<Index>(i));
+    return element_.data();
+  }
+
+  double Dot(Index s) {
+    const float *query = p_.q.at(at_.b, at_.h, at_.t), *key = Element(p_.k, s);
     double sum = 0.0;
-    for (Index i = 0; i < p_.q.shape[3]; ++i)
-      sum += double{p_.q(at_.b, at_.h, at_.t, i)} * double{p_.k(at_.b, kv_head_, s, i)};
+    for (Index i = 0; i < p_.q.shape[3]; ++i) sum += double{query[i]} * double{key[i]};
     return sum;
   }
 
@@ -138,17 +146,17 @@ class ReferenceRun {
 
   double HeadFactor() const { return p_.head_mask(at_.b, at_.h); }
 
-  void Blend() const {
+  void Blend() {
     const bool blend_masked = fully_masked_ && p_.fully_masked != FullyMasked::kZero;
     const bool ablated = p_.head_mask && HeadFactor() == 0.0;
-    for (Index i = 0; i < p_.v.shape[3]; ++i) {
-      double sum = 0.0;
-      for (Index s = 0; s < p_.v.shape[2] && !ablated; ++s) {
-        if (blend_masked || spreads_ || !IsHidden(s))
-          sum += row_[static_cast<std::size_t>(s)] * double{p_.v(at_.b, kv_head_, s, i)};
-      }
-      r_.output(at_.b, at_.h, at_.t, i) = static_cast<float>(sum);
+    sums_.assign(static_cast<std::size_t>(p_.v.shape[3]), 0.0);
+    for (Index s = 0; s < p_.v.shape[2] && !ablated; ++s) {
+      if (!blend_masked && !spreads_ && IsHidden(s)) continue;
+      const float* value = Element(p_.v, s);
+      for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += row_[static_cast<std::size_t>(s)] * double{value[i]};
     }
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      r_.output(at_.b, at_.h, at_.t, static_cast<Index>(i)) = static_cast<float>(sums_[i]);
   }
 
   const AttentionProblem& p_;
@@ -158,7 +166,8 @@ class ReferenceRun {
   RowIndex at_{};
   Index kv_head_ = 0;
   bool fully_masked_ = false, spreads_;
-  std::vector<double> row_, weights_;
+  std::vector<double> row_, weights_, sums_;
+  std::vector<float> element_;
   std::vector<std::uint8_t> masked_;
 };
 

@@ -72,10 +72,11 @@ class ResultSet {
   }
 
   /// `from` [B, heads, rows, columns], whose rows are dense, under this name.
-  void CopyIfWanted(const char* name, const View<const float, 4>& from) {
+  void CopyIfWanted(const char* name, const KeyValueView& from) {
     if (!options_.Wants(name)) return;
     const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
-    Copy(from, to);
+    if (from.dtype == DType::kF32) return Copy(from.floats(), to);
+    Copy<float>(ToFloat(from).view<4>(), to);
   }
 
   /// What was made before stays where it is.

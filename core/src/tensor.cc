@@ -136,6 +136,12 @@ float LoadFloat(DType dtype, const std::byte* p) {
   }
 }
 
+std::uint16_t RoundToBf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
 Tensor ToFloat(const RawTensor& raw) {
   Tensor tensor(raw.shape);
   const std::byte* p = raw.data;

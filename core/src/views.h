@@ -9,8 +9,8 @@
 
 namespace headlens {
 
-template <class T, std::size_t Rank>
-Shape SizesOf(const View<T, Rank>& view) {
+template <class AnyView>
+Shape SizesOf(const AnyView& view) {
   return Shape(view.shape.begin(), view.shape.end());
 }
 

@@ -126,21 +126,29 @@ class LayerRun : public Run {
   std::unique_ptr<MultiheadAttention> layer_;
 };
 
+/// The upper halves of floats.
+TakenTensor CutToBf16(const Tensor& tensor) {
+  const auto halves = std::make_shared<std::vector<std::uint16_t>>();
+  for (const float value : tensor.values())
+    halves->push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
+  return {RawTensor{DType::kBF16, tensor.shape(), reinterpret_cast<const std::byte*>(halves->data())}, halves};
+}
+
 class CoreRun : public Run {
  public:
   CoreRun(const Row& row, const Backend& backend)
       : row_(row),
         backend_(backend),
         q_(backend.Keep(Normal({row.batch, row.heads, row.queries, row.head_dim}, 11, 1.0))),
-        k_(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, 12, 1.0))),
-        v_(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, 13, 1.0))) {}
+        k_(row, backend, 12),
+        v_(row, backend, 13) {}
 
   void Call() override {
     Provide(backend_, output_, q_.shape());
     AttentionProblem problem;
     problem.q = q_.view<4>();
-    problem.k = k_.view<4>();
-    problem.v = v_.view<4>();
+    problem.k = k_.view;
+    problem.v = v_.view;
     problem.scale = DefaultScale(row_.head_dim);
     problem.mask.causal = row_.causal;
     AttentionResults results;
@@ -157,18 +165,26 @@ class CoreRun : public Run {
   Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
 
  private:
+  /// Keys or values in the row's type.
+  struct Given {
+    Given(const Row& row, const Backend& backend, std::uint32_t seed)
+        : floats(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, seed, 1.0))),
+          view(floats.view<4>()) {
+      if (row.keys_and_values == DType::kF32) return;
+      halves = CutToBf16(floats);
+      view = {halves.dtype, halves.data, view.shape, view.strides};
+    }
+    Tensor floats;
+    TakenTensor halves{RawTensor{}};
+    KeyValueView view;
+  };
+
   Row row_;
   const Backend& backend_;
-  Tensor q_, k_, v_, output_, maps_;
+  Tensor q_;
+  Given k_, v_;
+  Tensor output_, maps_;
 };
-
-/// The upper halves of floats.
-TakenTensor CutToBf16(const Tensor& tensor) {
-  const auto halves = std::make_shared<std::vector<std::uint16_t>>();
-  for (const float value : tensor.values())
-    halves->push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
-  return {RawTensor{DType::kBF16, tensor.shape(), reinterpret_cast<const std::byte*>(halves->data())}, halves};
-}
 
 /// Scales of norms are 1, all else is small.
 TakenTensor RandomParameter(const std::string& name, const Shape& shape, DType type) {

@@ -65,6 +65,7 @@ Row ReadRow(const Json& json) {
   row.rows = json.value("rows", row.tokens);
   if (json.contains("model")) row.model = ReadModel(File().at("models").at(json.at("model").get<std::string>()));
   if (json.value("weights", "f32") == "bf16") row.model.weights = DType::kBF16;
+  if (json.value("keys_and_values", "f32") == "bf16") row.keys_and_values = DType::kBF16;
   return row;
 }
 
@@ -96,7 +97,8 @@ double Row::bytes() const {
   if (kind == Kind::kDecode)
     return static_cast<double>(tokens * (model.linear_parameters + model.vocabulary * model.width)) *
            static_cast<double>(ByteSize(model.weights));
-  if (kind == Kind::kCore && queries == 1) return static_cast<double>(batch * 2 * kv_heads * keys * head_dim) * kFloat;
+  if (kind == Kind::kCore && queries == 1)
+    return static_cast<double>(batch * 2 * kv_heads * keys * head_dim) * static_cast<double>(ByteSize(keys_and_values));
   if (kind == Kind::kCore && maps) return static_cast<double>(batch * heads * queries * keys) * kFloat;
   return 0.0;
 }

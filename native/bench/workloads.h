@@ -38,6 +38,7 @@ struct Row {
   Index batch = 1, tokens = 0, width = 0;                              // of layers; batch of cores too
   Index out = 0;                                                       // of products
   Index heads = 0, kv_heads = 0, queries = 0, keys = 0, head_dim = 0;  // of cores; `heads` of layers too
+  DType keys_and_values = DType::kF32;                                 // of cores: kF32 or kBF16
   Index pool = 0, rows = 0;                                            // of maps: pixels on each side, or how many rows
   ModelSpec model;
 

@@ -157,8 +157,8 @@ class AttentionRun {
         const Index h = p_.gqa_order == GqaOrder::kBlock ? g * group_heads_ + j : j * groups_ + g;
         heads_.push_back({i / groups_, h});
       }
-    k_ = Keys(p_.k, first, end);
-    if (value_width_ > 0) v_ = Keys(p_.v, first, end);
+    k_ = Keys(p_.k.floats(), first, end);
+    if (value_width_ > 0) v_ = Keys(p_.v.floats(), first, end);
     bool goes_online = online_.has_value();
     if (goes_online) SetUpOnline(end - first);
     values_finite_ = goes_online || value_width_ == 0 || AllFinite(end - first);
@@ -344,8 +344,8 @@ class AttentionRun {
     const Heads heads{groups_launched_.first, groups_, 1};
     looks_at_kept_ = SuitsKept();
     if (looks_at_kept_) {
-      online_k_ = {KeptRounded(p_.k.data), k_.place};
-      online_v_ = {KeptRounded(p_.v.data), v_.place};
+      online_k_ = {KeptRounded(p_.k.floats().data), k_.place};
+      online_v_ = {KeptRounded(p_.v.floats().data), v_.place};
       return;
     }
     online_k_ = Stored(k_, heads, groups, keys_, p_.q.shape[3]);
@@ -359,7 +359,7 @@ class AttentionRun {
     const auto suits = [&](const View<const float, 4>& view, const Operand& rows) {
       return session_.residents().CountAt(view.data) > 0 && view.shape[3] % 4 == 0 && IsAligned({rows.place});
     };
-    return !rounds_ && HasHalves(session_.precision()) && suits(p_.k, k_) && suits(p_.v, v_);
+    return !rounds_ && HasHalves(session_.precision()) && suits(p_.k.floats(), k_) && suits(p_.v.floats(), v_);
   }
 
   bool reads_rounded() const { return rounds_ || looks_at_kept_; }
@@ -623,7 +623,17 @@ void RunAttention(Session& session, const AttentionProblem& problem, const Atten
   // Without any cell there is nothing to compute, but there may be rows to fill.
   if (batch == 0 || heads == 0 || queries == 0 || problem.k.shape[2] == 0)
     return RunReferenceAttention(problem, results);
-  AttentionRun(session, problem, results, kernel).Run();
+  // The kernels read F32.
+  AttentionProblem floats = problem;
+  Tensor k, v;
+  const auto expand = [](KeyValueView& view, Tensor& storage) {
+    if (view.dtype == DType::kF32) return;
+    storage = ToFloat(view);
+    view = storage.view<4>();
+  };
+  expand(floats.k, k);
+  expand(floats.v, v);
+  AttentionRun(session, floats, results, kernel).Run();
 }
 
 }  // namespace headlens::opencl

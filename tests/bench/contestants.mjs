@@ -38,7 +38,7 @@ export async function warmUp(contestant) {
  * and drops the oldest, so that the window always holds all of them.
  */
 function decodingStep(engine, row, q, k, v) {
-  const cache = engine.cachedAttention({ window: row.keys });
+  const cache = engine.cachedAttention({ window: row.keys, dtype: row.keys_and_values === "bf16" ? "bfloat16" : "float32" });
   const all = Array.from({ length: row.keys }, (_, i) => i);
   const steps = all.map((i) => [q, pickRows(k, [i]), pickRows(v, [i])]);
   const [first, start] = [steps.pop(), all.slice(0, -1)];

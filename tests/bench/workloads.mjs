@@ -36,9 +36,10 @@ export function operations({ kind, batch, tokens, width, heads, queries, keys, h
 }
 
 /** What a decoding step has to read at the least: keys and values, or a model's weights. 0 where arithmetic rules. */
-export function bytes({ kind, tokens, kv_heads: heads, queries, keys, head_dim: d, model, weights }) {
+export function bytes(row) {
+  const { kind, tokens, kv_heads: heads, queries, keys, keys_and_values: kept, head_dim: d, model, weights } = row;
   if (kind === "decode") return (weights === "bf16" ? 2 : 4) * tokens * (model.linear_parameters + model.vocabulary * model.width);
-  return kind === "core" && queries === 1 ? 4 * 2 * heads * keys * d : 0;
+  return kind === "core" && queries === 1 ? (kept === "bf16" ? 2 : 4) * 2 * heads * keys * d : 0;
 }
 
 function concat(...parts) {
@@ -77,12 +78,14 @@ function layerData({ batch, tokens, width }) {
   };
 }
 
-function coreData({ heads, kv_heads: groups, queries, keys, head_dim: d }) {
-  return {
-    q: { data: normal(heads * queries * d, 11), shape: [1, heads, queries, d] },
-    k: { data: normal(groups * keys * d, 12), shape: [1, groups, keys, d] },
-    v: { data: normal(groups * keys * d, 13), shape: [1, groups, keys, d] },
+/** What BF16 has of keys and values that are kept in it. */
+function coreData({ heads, kv_heads: groups, queries, keys, head_dim: d, keys_and_values: type }) {
+  const kept = (seed) => {
+    const data = normal(groups * keys * d, seed);
+    if (type === "bf16") new Uint16Array(data.buffer).forEach((_, i, halves) => { if (i % 2 === 0) halves[i] = 0; });
+    return { data, shape: [1, groups, keys, d] };
   };
+  return { q: { data: normal(heads * queries * d, 11), shape: [1, heads, queries, d] }, k: kept(12), v: kept(13) };
 }
 
 /** Tokens from all over the vocabulary. */

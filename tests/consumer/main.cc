@@ -14,7 +14,8 @@ int main() {
   std::array<float, 4> weights{};
   const headlens::View<const float, 4> tokens = headlens::DenseView<const float, 4>(x.data(), {1, 1, 2, 2});
   headlens::AttentionProblem problem;
-  problem.q = problem.k = problem.v = tokens;
+  problem.q = tokens;
+  problem.k = problem.v = tokens;
   problem.scale = headlens::DefaultScale(2);
   headlens::AttentionResults results;
   results.weights = headlens::DenseView<float, 4>(weights.data(), {1, 1, 2, 2});

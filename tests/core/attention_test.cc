@@ -421,7 +421,8 @@ TEST_CASE("every rule about sizes has its own message, and both shapes are named
   const Tensor q({2, 4, 3, 8});
   const auto message = [&](const std::function<void(AttentionProblem&, AttentionResults&)>& spoil) -> std::string {
     AttentionProblem problem;
-    problem.q = problem.k = problem.v = q.view<4>();
+    problem.q = q.view<4>();
+    problem.k = problem.v = q.view<4>();
     AttentionResults results;
     spoil(problem, results);
     std::string first;

@@ -18,6 +18,7 @@ namespace {
 
 using simd::BestKernels;
 using simd::GemmArgs;
+using simd::HeadRows;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -53,6 +54,26 @@ void CheckElementwise(float scale, double relative, double absolute, const Kerne
   });
 }
 
+/// Rows of keys that BF16 has exactly, in both types, and nothing behind the last one.
+struct Rows {
+  Rows(Random& random, Index rows, Index width, Index row_stride)
+      : floats(random.NormalTensor({std::max<Index>(rows * row_stride - (row_stride - width), 0)})),
+        stride(row_stride),
+        count(rows),
+        columns(width) {
+    for (float& x : floats.values()) {
+      halves.push_back(RoundToBf16(x));
+      x = LoadFloat(DType::kBF16, reinterpret_cast<const std::byte*>(&halves.back()));
+    }
+  }
+  HeadRows f32() const { return {DType::kF32, floats.data(), stride, count, columns}; }
+  HeadRows bf16() const { return {DType::kBF16, halves.data(), stride, count, columns}; }
+
+  Tensor floats;
+  std::vector<std::uint16_t> halves;
+  Index stride, count, columns;
+};
+
 TEST_CASE("gemm: all edges of the tile, against fp64") {
   ForEachTarget([] {
     const auto& kernels = BestKernels();
@@ -69,7 +90,7 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
           Tensor bias = random.NormalTensor({panels * width}), packed({panels * width, std::max<Index>(k, 1)}),
                  c({m, ldc});
           std::fill_n(c.data(), c.size(), 77.0f);
-          kernels.pack_rows(bt.data(), k + 1, n, k, packed.data());
+          kernels.pack_rows({DType::kF32, bt.data(), k + 1, n, k}, packed.data());
           kernels.gemm({.a = a.data(),
                         .lda = lda,
                         .b = packed.data(),
@@ -134,7 +155,7 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
       Tensor a = random.NormalTensor({m, k});
       const Tensor b = random.NormalTensor({k, n}), before = random.NormalTensor({m, n});
       Tensor packed({(n + width - 1) / width * width, k}), whole = before.Clone(), some = before.Clone();
-      kernels.pack_columns(b.data(), n, k, n, packed.data());
+      kernels.pack_columns({DType::kF32, b.data(), n, k, n}, packed.data());
       // Each tile has its own part of the depth (one has none), and A is zero elsewhere: or, unread, anything.
       std::vector<KeyRange> depths, columns;
       for (Index i = 0; i < m; i += kernels.tile_rows) {
@@ -206,27 +227,29 @@ TEST_CASE("panels: of rows and of columns, padded with zeros") {
     Random random(17);
     const Index width = kernels.panel_width;
     for (const Index rows : {1, 3, 4, 9, 33})
-      for (const Index columns : {1, 4, 6, 35}) {
+      for (const Index columns : {1, 4, 6, 35, 64, 131}) {
         CAPTURE(rows);
         CAPTURE(columns);
-        const Tensor x = random.NormalTensor({rows, columns + 2});
-        const auto check = [&](bool by_rows) {
+        const Rows x(random, rows, columns, columns + 2);
+        const auto check = [&](bool by_rows, const HeadRows& src) {
           const Index n = by_rows ? rows : columns, depth = by_rows ? columns : rows, panels = (n + width - 1) / width;
           Tensor packed({panels * width * depth + 1});
           packed.values().back() = 5.0f;
-          (by_rows ? kernels.pack_rows : kernels.pack_columns)(x.data(), columns + 2, rows, columns, packed.data());
+          (by_rows ? kernels.pack_rows : kernels.pack_columns)(src, packed.data());
           bool good = packed.values().back() == 5.0f;
           for (Index j = 0; j < panels * width; ++j)
             for (Index p = 0; p < depth; ++p) {
               const float expected = j >= n    ? 0.0f
-                                     : by_rows ? x.data()[j * (columns + 2) + p]
-                                               : x.data()[p * (columns + 2) + j];
+                                     : by_rows ? x.floats.data()[j * (columns + 2) + p]
+                                               : x.floats.data()[p * (columns + 2) + j];
               good &= packed.data()[(j / width * depth + p) * width + j % width] == expected;
             }
           CHECK(good);
         };
-        check(true);
-        check(false);
+        for (const bool by_rows : {true, false}) {
+          check(by_rows, x.f32());
+          check(by_rows, x.bf16());
+        }
       }
   });
 }
@@ -240,13 +263,21 @@ TEST_CASE("dots and blend: one row with a matrix where it lies") {
         CAPTURE(count);
         CAPTURE(width);
         const Index stride = width + 3;
-        const Tensor rows = random.NormalTensor({count, stride}), x = random.NormalTensor({std::max(count, width)});
+        const Rows given(random, count, width, stride);
+        const Tensor& rows = given.floats;
+        const Tensor x = random.NormalTensor({std::max(count, width)});
         std::vector<float> dots(static_cast<std::size_t>(count) + 1, 7.0f),
             sum(static_cast<std::size_t>(width) + 1, 7.0f);
-        kernels.dots(x.data(), rows.data(), stride, count, width, dots.data());
-        kernels.blend(x.data(), rows.data(), stride, count, width, sum.data());
+        kernels.dots(x.data(), given.f32(), dots.data());
+        kernels.blend(x.data(), given.f32(), sum.data());
         CHECK(dots.back() == 7.0f);
         CHECK(sum.back() == 7.0f);
+        std::vector<float> from_halves(dots.size(), 7.0f);
+        kernels.dots(x.data(), given.bf16(), from_halves.data());
+        CHECK(from_halves == dots);
+        from_halves.assign(sum.size(), 7.0f);
+        kernels.blend(x.data(), given.bf16(), from_halves.data());
+        CHECK(from_halves == sum);
         const double norm = MaxNorm(x.values()) * MaxNorm(rows.values());
         bool good = true;
         for (Index s = 0; s < count; ++s) {

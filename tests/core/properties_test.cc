@@ -2,6 +2,7 @@
 /// What holds for any attention, on random problems with any of the options: every backend against plain attention,
 /// and problems against others that must have the same answer.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -410,7 +411,7 @@ TEST_CASE("grouped heads: as many groups as heads is plain attention, and fewer 
           }
         return all;
       };
-      const Tensor k = repeat(r.problem.k), v = repeat(r.problem.v);
+      const Tensor k = repeat(r.problem.k.floats()), v = repeat(r.problem.v.floats());
       AttentionProblem p = r.problem;
       p.k = k.view<4>();
       p.v = v.view<4>();
@@ -743,6 +744,108 @@ TEST_CASE("decoding step by step and in chunks gives the rows of one causal pass
       CheckDecoding(backend, random, round % 3 == 0 ? 1 : 7, round % 2 ? 1 + random.Below(9) : 0);
     }
   });
+}
+
+/// BF16 with the strides of `view`, of elements in `storage`, which become what BF16 has.
+KeyValueView Halved(Tensor& storage, const KeyValueView& view, std::vector<std::uint16_t>& halves) {
+  for (float& x : storage.values()) {
+    halves.push_back(RoundToBf16(x));
+    x = LoadFloat(DType::kBF16, reinterpret_cast<const std::byte*>(&halves.back()));
+  }
+  const auto first = (view.data - reinterpret_cast<const std::byte*>(storage.data())) / sizeof(float);
+  return {DType::kBF16, reinterpret_cast<const std::byte*>(halves.data() + first), view.shape, view.strides};
+}
+
+TEST_CASE("keys and values in BF16 give what the same numbers in F32 give, with every option") {
+  ForEachBackend([](const Backend& backend) {
+    CAPTURE(backend.name());
+    Random random(79);
+    for (int round = 0; round < 150; ++round) {
+      CAPTURE(round);
+      ProblemSizes sizes = DrawSizes(random);
+      if (round % 3 == 0) sizes.queries = 1;
+      if (round % 10 == 0) sizes.width += 64;
+      RandomProblem r = DrawProblem(random, sizes);
+      std::vector<std::uint16_t> k, v;
+      AttentionProblem halved = r.problem;
+      halved.k = Halved(r.k, r.problem.k, k);
+      halved.v = Halved(r.v, r.problem.v, v);
+      const AllResults expected = Solve(backend, r.problem), got = Solve(backend, halved);
+      for (std::size_t i = 0; i < AllResults::kMaps; ++i)
+        CheckClose("map", got.maps[i].values(), expected.maps[i].values(), 0.0);
+      CheckClose("output", got.output.values(), expected.output.values(), 0.0);
+      AllResults alone(r.problem), alone_halved(halved);  // without maps, by other ways
+      AttentionResults results;
+      results.output = alone.output.view<4>();
+      backend.Attention(r.problem, results);
+      results.output = alone_halved.output.view<4>();
+      backend.Attention(halved, results);
+      CheckClose("output alone", alone_halved.output.values(), alone.output.values(), 0.0);
+    }
+  });
+}
+
+TEST_CASE("BF16: the nearest, of two the even one") {
+  const auto float_of = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
+    const std::uint32_t bits = upper << 16, magnitude = bits & 0x7FFFFFFF;
+    if (magnitude > 0x7F800000) {  // NaN
+      const std::uint32_t rounded = RoundToBf16(float_of(bits | 1));
+      CHECK((rounded & 0x7FFF) > 0x7F80);
+      continue;
+    }
+    REQUIRE(RoundToBf16(float_of(bits)) == upper);
+    if (magnitude == 0x7F800000) continue;  // infinite
+    REQUIRE(RoundToBf16(float_of(bits | 0x7FFF)) == upper);
+    REQUIRE(RoundToBf16(float_of(bits | 0x8000)) == upper + (upper & 1));
+    REQUIRE(RoundToBf16(float_of(bits | 0x8001)) == upper + 1);
+    REQUIRE(RoundToBf16(float_of(bits | 0xFFFF)) == upper + 1);
+  }
+  CHECK(std::isnan(LoadFloat(DType::kBF16, reinterpret_cast<const std::byte*>("\xC0\x7F"))));
+}
+
+TEST_CASE("a cache in BF16 keeps what is nearest, through windows, growth and cuts") {
+  Random random(83);
+  const Tensor k = random.NormalTensor({2, 3, 50, 7}), v = random.NormalTensor({2, 3, 50, 4});
+  Tensor rounded_k = k.Clone(), rounded_v = v.Clone();
+  std::vector<std::uint16_t> unused;
+  Halved(rounded_k, rounded_k.view<4>(), unused);
+  Halved(rounded_v, rounded_v.view<4>(), unused);
+  const auto part = [](const Tensor& x, Index first, Index count) {
+    View<float, 4> view = x.view<4>();
+    view.data += first * view.strides[2];
+    view.shape[2] = count;
+    return view;
+  };
+  for (const Index window : {0, 9}) {
+    CAPTURE(window);
+    KvCache halves(window, SimdBackend(), DType::kBF16), floats(window);
+    CHECK(!halves.k());
+    for (Index first = 0; first < 50; first += 5) {
+      halves.Append(part(k, first, 5), part(v, first, 5));
+      floats.Append(part(rounded_k, first, 5), part(rounded_v, first, 5));
+      if (first == 20) {
+        halves.Append(part(k, 0, 3), part(v, 0, 3));
+        halves.Truncate(25);
+        floats.Append(part(k, 0, 3), part(v, 0, 3));
+        floats.Truncate(25);
+      }
+      REQUIRE(halves.k().shape == floats.k().shape);
+      REQUIRE(halves.v().shape == floats.v().shape);
+      CHECK(halves.k().dtype == DType::kBF16);
+      CheckClose("k", ToFloat(halves.k()).values(), ToFloat(floats.k()).values(), 0.0);
+      CheckClose("v", ToFloat(halves.v()).values(), ToFloat(floats.v()).values(), 0.0);
+    }
+    halves.Reset();
+    CHECK(halves.length() == 0);
+    CHECK(halves.dtype() == DType::kBF16);
+  }
+  CHECK_THROWS_AS(KvCache(0, SimdBackend(), DType::kF16), Error);
+  AttentionProblem problem;
+  problem.q = k.view<4>();
+  problem.k =
+      KeyValueView(DType::kF16, reinterpret_cast<const std::byte*>(k.data()), problem.q.shape, problem.q.strides);
+  CHECK_THROWS_WITH_AS(Validate(problem, {}), "key is F16, expected F32 or BF16", Error);
 }
 
 TEST_CASE("a cache takes back what it was given last") {

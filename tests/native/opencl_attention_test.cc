@@ -195,7 +195,8 @@ TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, howe
       }
       const OnlineResults got(r.problem);
       AttentionProblem on_device = r.problem;
-      on_device.k.data = k.data(), on_device.v.data = v.data();
+      on_device.k = SplitHeads(k.view<3>(), r.problem.k.shape[1]);
+      on_device.v = SplitHeads(v.view<3>(), r.problem.v.shape[1]);
       backend->Attention(on_device, got.views);
       if (rounds) Round(r, precision);
       CheckOnline(r, got, PlainAttention(r.problem));

@@ -16,6 +16,13 @@ function rows({ data, shape }: Tensor, begin: number, end: number): Tensor {
   return { data: Float32Array.from(parts.flat()), shape: [...shape.slice(0, -2), end - begin, width] };
 }
 
+/** The nearest number of 8 significant bits, of two the even one. */
+function toBfloat16(x: number): number {
+  const [bits = 0] = new Uint32Array(Float32Array.of(x).buffer);
+  const odd = (bits >>> 16) & 1;
+  return new Float32Array(Uint32Array.of(((bits + 0x7fff + odd) >>> 16 << 16) >>> 0).buffer)[0] ?? 0;
+}
+
 function expectRows(got: Tensor, all: Tensor, begin: number, end: number): void {
   expectClose(`rows ${begin} to ${end}`, got, rows(all, begin, end), 16 * kEpsilon * Math.max(1, maxNorm(all.data)));
 }
@@ -52,6 +59,26 @@ describe.each([false, true])("worker: %s", (worker) => {
     const { output } = await cache.forward(q, k, v, options);
     expectRows(output, all.output, 0, kLength);
     cache.dispose();
+  });
+
+  test("in bfloat16: the numbers of keys and values that were rounded before", async () => {
+    const halves = await engine.cachedAttention({ dtype: "bfloat16" });
+    const floats = await engine.cachedAttention({ dtype: "float32" });
+    const nearest = ({ data, shape }: Tensor): Tensor => ({ data: data.map(toBfloat16), shape });
+    let at = 0;
+    for (const n of kSteps) {
+      const options = { enableGqa: true, needWeights: true } as const;
+      const [query, key, value] = [q, k, v].map((x) => rows(x, at, at + n)) as [Tensor, Tensor, Tensor];
+      const got = await halves.forward(query, key, value, { ...options, stages: ["presentKey"] });
+      const expected = await floats.forward(query, nearest(key), nearest(value), options);
+      expect(got.presentKey?.data).toEqual(rows(k, 0, at + n).data.map(toBfloat16));
+      expect(got.output.data).toEqual(expected.output.data);
+      expect(got.weights?.data).toEqual(expected.weights?.data);
+      at += n;
+    }
+    halves.dispose();
+    floats.dispose();
+    await expectError(() => engine.cachedAttention({ dtype: "float16" as never }), "option", /dtype is "float16", expected one of float32, bfloat16/);
   });
 
   test("a window rolls: what lies further back is gone, and the numbers are those of windowLeft", async () => {

@@ -65,6 +65,7 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   embedding: (o: Given) => disposed(engine.embedding(o)),
   "Embedding.forward": (o: Given) => layer("embedding").forward(kIds, o),
   startCache: (o: Given) => disposed(engine.cachedAttention(o)),
+  startDecoding: (o: Given) => disposed(model.startDecoding(o)),
   "CachedAttention.forward": (o: Given) => {
     const cache = engine.cachedAttention();
     try {

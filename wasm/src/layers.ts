@@ -3,7 +3,7 @@
 import { HeadlensError } from "./errors.js";
 import { guarded, reading, show, unwrap } from "./failures.js";
 import type { CacheHandle, HeadlensModule } from "./module.js";
-import { type Caller, checkOptions, inApiWords, optionNames, toRequest } from "./names.js";
+import { type Caller, checkOptions, inApiWords, keepsHalves, optionNames, toRequest } from "./names.js";
 import { Problem } from "./problem.js";
 import { HandleResource, type Resource } from "./resource.js";
 import { floats, type Input, isTensorLike, lengths } from "./tensors.js";
@@ -80,11 +80,13 @@ function causally(caller: Caller, options: unknown): object {
 
 abstract class WasmCache extends HandleResource<CacheHandle> {
   constructor(module: HeadlensModule, options: unknown, owner: Resource<unknown>) {
-    const { window = 0 } = checkOptions("startCache", options) as CacheOptions;
+    const checked: CacheOptions = checkOptions("startCache", options);
+    const { window = 0 } = checked;
     if (!Number.isSafeInteger(window) || window < 0) {
       throw new HeadlensError("option", `window is ${show(window)}, expected a whole number from 0 up`);
     }
-    super("cache", guarded("startCache", () => unwrap(module.createCache(window), inApiWords)), owner);
+    const halves = keepsHalves(checked);
+    super("cache", guarded("startCache", () => unwrap(module.createCache(window, halves), inApiWords)), owner);
   }
 
   get length(): number {

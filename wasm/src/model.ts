@@ -6,13 +6,13 @@ import { asHeadlensError, guarded, reading, show, unwrap } from "./failures.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "./files.js";
 import { rankHeads } from "./head-finder.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "./module.js";
-import { checkFollowed, checkOptions, inApiWords, isListOf, toRequest } from "./names.js";
+import { checkFollowed, checkOptions, inApiWords, isListOf, keepsHalves, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
 import { floats, isTensorLike } from "./tensors.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
-  AttendOptions, Decoding, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
+  AttendOptions, Decoding, DecodingOptions, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
   LogitsOptions, MapOptions, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
   PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
 } from "./types.js";
@@ -124,9 +124,10 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     return new WasmModelAttention(attention, reading, this.info, this);
   }
 
-  startDecoding(): Decoding {
-    const handle = this.held;
-    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(), inApiWords));
+  startDecoding(options?: DecodingOptions): Decoding {
+    const halves = keepsHalves(checkOptions("startDecoding", options));
+    const handle = this.held; // after the caller's options, whose getters may have disposed it
+    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(halves), inApiWords));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
   }
 

@@ -128,7 +128,8 @@ export interface ModelHandle extends Handle {
   preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
   /** Runs the model. Everything needed for any map is kept in the result. */
   attend(call: RawModelCall): AttentionHandle | Failure;
-  startDecoding(): DecodingHandle | Failure;
+  /** `halves`: keys and values are kept in bfloat16. */
+  startDecoding(halves: boolean): DecodingHandle | Failure;
   /** Names of metrics in snake_case (some when absent), and ids that count as special. */
   findHeads(
     metrics: readonly string[] | undefined, specialTokens: readonly number[] | undefined,
@@ -219,7 +220,7 @@ export interface HeadlensModule {
   /** Bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
-  createCache(window: number): CacheHandle | Failure;
+  createCache(window: number, halves: boolean): CacheHandle | Failure;
   /** Answers one question about attention; names and options in snake_case. */
   analyze(name: string, inputs: readonly RawInput[], options: string): RawAnalysis | Failure;
   /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */

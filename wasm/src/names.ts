@@ -9,9 +9,9 @@ import type {
 } from "./analysis-types.js";
 import type {
   AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorbarOptions, ColorOptions, DecoderLayerOptions,
-  EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions,
-  MapOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, ScaledDotProductAttentionOptions, TensorLike,
-  TransformerLayerOptions,
+  DecodingOptions, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions,
+  LogitsOptions, MapOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, ScaledDotProductAttentionOptions,
+  TensorLike, TransformerLayerOptions,
 } from "./types.js";
 import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "./vocabulary.js";
 
@@ -128,6 +128,8 @@ const kDecoder: Known<DecoderLayerOptions> = {
 };
 const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings: "json" };
 const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json", backend: "json" };
+const kDecoding: Known<DecodingOptions> = { dtype: "json" };
+const kCache: Known<CacheOptions> = { ...kDecoding, window: "json" };
 const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = forCache(kScaledDotProduct);
 const kAttentionCache: Known<CachedOptions<AttentionOptions>> = forCache(kAttention);
 const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = forCache(kDecoder);
@@ -177,7 +179,7 @@ const kCallers = {
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
   "embedding": kEmbedding, "Embedding.forward": kEmbeddingCall,
-  "startCache": { window: "json" } satisfies Known<CacheOptions>, "CachedAttention.forward": kCached,
+  "startCache": kCache, "startDecoding": kDecoding, "CachedAttention.forward": kCached,
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
   "metrics": {}, "headMetrics": kHeadMetrics, "headMetricCounts": kHeadMetrics, "headSimilarity": kSimilarity,
@@ -260,6 +262,12 @@ function presentOptions(caller: Caller, options: unknown): [string, unknown][] {
 /** The same, as an object. */
 export function checkOptions(caller: Caller, options: unknown): Record<string, unknown> {
   return Object.fromEntries(presentOptions(caller, options));
+}
+
+/** Whether a cache's options ask for bfloat16. */
+export function keepsHalves({ dtype = "float32" }: DecodingOptions): boolean {
+  if (dtype === "float32" || dtype === "bfloat16") return dtype === "bfloat16";
+  throw new HeadlensError("option", `dtype is ${show(dtype)}, expected one of float32, bfloat16`);
 }
 
 /** What the module takes on trust. */

@@ -14,7 +14,7 @@ import { canMove, isPart, isTensorLike, outputs, plain } from "./tensors.js";
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
-  AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, DecodingStep,
+  AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, DecodingOptions, DecodingStep,
   EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LogitsOptions, MapOptions,
   MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, PixelsOptions, RankedHead,
   RankOptions,
@@ -284,8 +284,8 @@ class RemoteModel extends RemoteObject implements AsyncModel {
     return new RemoteModelAttention("attention", this.connection, await this.reference("attend", input, options), this);
   }
 
-  async startDecoding(): Promise<AsyncDecoding> {
-    return new RemoteDecoding("decoding", this.connection, await this.reference("startDecoding"), this);
+  async startDecoding(options?: DecodingOptions): Promise<AsyncDecoding> {
+    return new RemoteDecoding("decoding", this.connection, await this.reference("startDecoding", options), this);
   }
 
   layerWeights(layer: number): Promise<LayerWeights> {

@@ -224,7 +224,12 @@ export interface Layer extends Parametrized {
   readonly parameterCount: number;
 }
 
-export interface CacheOptions {
+export interface DecodingOptions {
+  /** In what keys and values are kept: "float32" (default), or rounded to the nearest "bfloat16", in half the memory. */
+  dtype?: "float32" | "bfloat16";
+}
+
+export interface CacheOptions extends DecodingOptions {
   /** A query looks at so many of the latest tokens, itself included, and no more are kept (a rolling window). Default 0: all. */
   window?: number;
 }
@@ -620,7 +625,7 @@ export interface Model extends Disposable {
    * const decoding = model.startDecoding();
    * decoding.step("The cat").tokens // → ["<s>", "The", " cat"]
    */
-  startDecoding(): Decoding;
+  startDecoding(options?: DecodingOptions): Decoding;
   /**
    * A layer's weights, as floats.
    * @example

@@ -103,11 +103,42 @@ struct AttentionSettings {
   View<const float, 2> head_mask;  ///< [B, H]: factor on the head's weights after dropout; 0 takes the head out
 };
 
+/// Keys or values [B, G, S, width] where they lie, in F32 or BF16. Borrowed; strides count elements, and addresses need
+/// no alignment.
+struct KeyValueView {
+  KeyValueView() = default;
+  KeyValueView(DType dtype, const std::byte* data, const std::array<Index, 4>& shape,
+               const std::array<Index, 4>& strides)
+      : dtype(dtype), data(data), shape(shape), strides(strides) {}
+  // Implicit: a view of floats is such a view.
+  KeyValueView(View<const float, 4> view)
+      : KeyValueView(DType::kF32, reinterpret_cast<const std::byte*>(view.data), view.shape, view.strides) {}
+  KeyValueView(View<float, 4> view) : KeyValueView(View<const float, 4>(view)) {}
+
+  explicit operator bool() const { return data != nullptr; }
+
+  const std::byte* at(Index b, Index g, Index s = 0) const {
+    return data + (b * strides[0] + g * strides[1] + s * strides[2]) * static_cast<Index>(ByteSize(dtype));
+  }
+  float operator()(Index b, Index g, Index s, Index i) const {
+    return LoadFloat(dtype, at(b, g, s) + i * strides[3] * static_cast<Index>(ByteSize(dtype)));
+  }
+  /// The same, of F32. Throws kDtype for others.
+  View<const float, 4> floats() const;
+
+  DType dtype = DType::kF32;
+  const std::byte* data = nullptr;
+  std::array<Index, 4> shape{}, strides{};
+};
+
+/// A copy in F32.
+Tensor ToFloat(const KeyValueView& view);
+
 /// One attention problem: output = normalize(mask(softcap(scale · q kᵀ) + biases)) v, head by head.
 struct AttentionProblem : AttentionSettings {
   View<const float, 4> q;  ///< [B, H, T, d]
-  View<const float, 4> k;  ///< [B, G, S, d], H a multiple of G
-  View<const float, 4> v;  ///< [B, G, S, dv]; may be absent when only weights or scores are asked for
+  KeyValueView k;          ///< [B, G, S, d], H a multiple of G
+  KeyValueView v;          ///< [B, G, S, dv]; may be absent when only weights or scores are asked for
   float scale = 1.0f;      ///< usually DefaultScale(d)
   /// Position of the first query and of the first key: for strips of a larger map, and for caches.
   Index query_offset = 0, key_offset = 0;

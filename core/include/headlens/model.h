@@ -155,8 +155,9 @@ class Model {
   ModelAttention Attend(const ModelInput& input, const AttendOptions& options = {}) const;
   ModelAttention Attend(std::span<const std::int32_t> ids) const;
 
-  /// A text to be run step by step. Throws kUnsupported for models that are not causal.
-  Decoding StartDecoding() const;
+  /// A text to be run step by step, whose keys and values are kept in F32 or BF16 (KvCache). Throws kUnsupported for
+  /// models that are not causal.
+  Decoding StartDecoding(DType keys_and_values = DType::kF32) const;
 
   /// A layer's weights, for what is read out of weights alone: [H·d, D], [G·d, D] twice, [D, H·d].
   Tensor Weights(Index layer, Projection projection) const;

@@ -179,6 +179,9 @@ float LoadFloat(DType dtype, const std::byte* p);
 /// Copies to float: F32, F64, F16 and BF16. Throws kDtype for the others.
 Tensor ToFloat(const RawTensor& raw);
 
+/// The nearest BF16, of two the even one; a NaN stays one.
+std::uint16_t RoundToBf16(float x);
+
 }  // namespace headlens
 
 #endif  // HEADLENS_TENSOR_H_

@@ -212,7 +212,8 @@ HWY_INLINE Fetch PartOfNextPanel(const GemmArgs& g, Index panel, Index p, Index 
 }
 
 /// to[p · to_step + j] = from[j · stride + p] for 4 rows j and columns p of [0, width).
-HWY_INLINE void TransposeFour(const float* from, Index stride, Index width, float* HWY_RESTRICT to, Index to_step) {
+HEADLENS_INLINE_BUT_WASM void TransposeFour(const float* from, Index stride, Index width, float* HWY_RESTRICT to,
+                                            Index to_step) {
   Index p = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<float, 4> d;
@@ -305,36 +306,63 @@ void Gemm(const GemmArgs& g) {
 
 /// Asks for `count` rows of keys or values from `row` on. They lie a layer's width apart, where the processor does not
 /// expect them.
-HWY_INLINE void FetchRows(const float* src, Index stride, Index row, Index count, Index rows, Index width) {
+template <class T>
+HWY_INLINE void FetchRows(const T* src, Index stride, Index row, Index count, Index rows, Index width) {
   if constexpr (!kFetches) return;
+  constexpr Index kLine = 64 / sizeof(T);
   for (; count > 0 && row < rows; ++row, --count)
-    for (Index j = 0; j < width; j += 16) __builtin_prefetch(src + row * stride + j);
+    for (Index j = 0; j < width; j += kLine) __builtin_prefetch(src + row * stride + j);
 }
 
-void PackRows(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
-  const Index panel_width = PanelWidth();
-  for (Index first = 0; first < rows; first += panel_width, panels += panel_width * width) {
-    const Index columns = HWY_MIN(panel_width, rows - first);
-    const float* from = src + first * stride;
-    Index j = 0;
-    for (; j + 4 <= columns; j += 4) {
-      FetchRows(src, stride, first + j + 8, 4, rows, width);
-      TransposeFour(from + j * stride, stride, width, panels + j, panel_width);
-    }
-    for (; j < panel_width; ++j)
-      for (Index p = 0; p < width; ++p) panels[p * panel_width + j] = j < columns ? from[j * stride + p] : 0.0f;
+/// The same of 16-bit floats, a part of the columns at a time.
+template <class T>
+HWY_INLINE void TransposeFour(const T* from, Index stride, Index width, float* HWY_RESTRICT to, Index to_step) {
+  constexpr Index kMost = 64;
+  const Reader<T> read;
+  HWY_ALIGN float four[4 * kMost];
+  for (Index p = 0; p < width; p += kMost) {
+    const Index count = HWY_MIN(width - p, kMost);
+    for (Index j = 0; j < 4; ++j)
+      for (Index i = 0; i < count; i += LaneCount())
+        hn::StoreU(ReadSome(read, from + j * stride + p + i, HWY_MIN(count - i, LaneCount())), D(),
+                   four + j * kMost + i);
+    TransposeFour(four, kMost, count, to + p * to_step, to_step);
   }
 }
 
-void PackColumns(const float* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
+void PackRows(const HeadRows& rows, float* HWY_RESTRICT panels) {
+  const Index panel_width = PanelWidth(), stride = rows.stride, width = rows.width;
+  OfType(rows, [&](const auto* src) {
+    for (Index first = 0; first < rows.count; first += panel_width, panels += panel_width * width) {
+      const Index columns = HWY_MIN(panel_width, rows.count - first);
+      const auto* from = src + first * stride;
+      Index j = 0;
+      for (; j + 4 <= columns; j += 4) {
+        FetchRows(src, stride, first + j + 8, 4, rows.count, width);
+        TransposeFour(from + j * stride, stride, width, panels + j, panel_width);
+      }
+      for (; j < panel_width; ++j)
+        for (Index p = 0; p < width; ++p)
+          panels[p * panel_width + j] = j < columns ? hwy::ConvertScalarTo<float>(from[j * stride + p]) : 0.0f;
+    }
+  });
+}
+
+template <class T>
+void PackColumnsOf(const T* src, Index stride, Index rows, Index width, float* HWY_RESTRICT panels) {
   const D d;
+  const Reader<T> read;
   const Index panel_width = PanelWidth(), lanes = LaneCount();
   for (Index first = 0; first < width; first += panel_width)
     for (Index p = 0; p < rows; ++p) {
       FetchRows(src + first, stride, p + 12, 1, rows, HWY_MIN(panel_width, width - first));
       for (Index j = first; j < first + panel_width; j += lanes, panels += lanes)
-        hn::StoreU(LoadSome(src + p * stride + j, std::clamp<Index>(width - j, 0, lanes)), d, panels);
+        hn::StoreU(ReadSome(read, src + p * stride + j, std::clamp<Index>(width - j, 0, lanes)), d, panels);
     }
+}
+
+void PackColumns(const HeadRows& rows, float* HWY_RESTRICT panels) {
+  OfType(rows, [&](const auto* src) { PackColumnsOf(src, rows.stride, rows.count, rows.width, panels); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// 16-bit floats of weights as fp32, exactly.
+/// 16-bit floats of weights, keys and values as fp32, exactly.
 #if defined(HEADLENS_KERNELS_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_HALVES_INL_H_
 #undef HEADLENS_KERNELS_HALVES_INL_H_
@@ -7,8 +7,10 @@
 #define HEADLENS_KERNELS_HALVES_INL_H_
 #endif
 
+#include <algorithm>
 #include <limits>
 
+#include "kernels/kernels.h"
 #include "kernels/vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,6 +54,28 @@ struct Reader<hwy::float16_t> {
   const V unit, limit, exponent;
 };
 #endif
+
+/// The lanes from `p` on, `count` of them; the others are 0.
+HWY_INLINE V ReadSome(const Reader<float>&, const float* p, Index count) { return LoadSome(p, count); }
+
+template <class T>
+HEADLENS_INLINE_BUT_WASM V ReadPart(const T* p, Index count) {
+  T part[hn::MaxLanes(D())] = {};
+  std::copy_n(p, count, part);
+  return Reader<T>()(part);
+}
+
+template <class T>
+HWY_INLINE V ReadSome(const Reader<T>& read, const T* p, Index count) {
+  return count == LaneCount() ? read(p) : ReadPart(p, count);
+}
+
+/// f(the rows' elements), whatever they are.
+template <class F>
+HWY_INLINE void OfType(const HeadRows& rows, const F& f) {
+  if (rows.type == DType::kF32) return f(static_cast<const float*>(rows.data));
+  f(static_cast<const hwy::bfloat16_t*>(rows.data));
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace headlens::simd

@@ -38,6 +38,13 @@ struct GemmArgs {
   const KeyRange* depths = nullptr;
 };
 
+/// `count` rows of `width` keys' or values' elements, F32 or BF16, that are dense; `stride` elements from row to row.
+struct HeadRows {
+  DType type;
+  const void* data;
+  Index stride, count, width;
+};
+
 /// Sums over max((x − max) · scale − tau, 0): how many are positive, they themselves, their squares.
 struct HingeSums {
   float count, sum, squares;
@@ -49,13 +56,12 @@ struct Kernels {
   Index panel_width, tile_rows;
 
   void (*gemm)(const GemmArgs& args);
-  /// Panels for gemm: `rows` rows of `width` floats, `stride` apart, become the columns of B, or its rows. What the
-  /// last panel has too many is zero.
-  void (*pack_rows)(const float* src, Index stride, Index rows, Index width, float* panels);
-  void (*pack_columns)(const float* src, Index stride, Index rows, Index width, float* panels);
-  /// Without panels, for one row: y[s] = x · row s of `rows`; y[j] = Σ x[s] · element j of row s.
-  void (*dots)(const float* x, const float* rows, Index stride, Index count, Index width, float* y);
-  void (*blend)(const float* x, const float* rows, Index stride, Index count, Index width, float* y);
+  /// F32 panels for gemm: the rows become the columns of B, or its rows. What the last panel has too many is zero.
+  void (*pack_rows)(const HeadRows& rows, float* panels);
+  void (*pack_columns)(const HeadRows& rows, float* panels);
+  /// Without panels, for one row: y[s] = x · row s; y[j] = Σ x[s] · element j of row s.
+  void (*dots)(const float* x, const HeadRows& rows, float* y);
+  void (*blend)(const float* x, const HeadRows& rows, float* y);
 
   // Rows of scores and weights.
   void (*scale)(float* x, Index n, float factor);

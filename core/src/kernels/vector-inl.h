@@ -56,6 +56,7 @@ HWY_INLINE V Raise(V v, V least) {
 }
 
 // Moving a part of a vector is many instructions of WebAssembly, which pages would download wherever they are inlined.
+#undef HEADLENS_INLINE_BUT_WASM
 #if HWY_ARCH_WASM
 #define HEADLENS_INLINE_BUT_WASM HWY_NOINLINE
 #else
@@ -67,7 +68,6 @@ HEADLENS_INLINE_BUT_WASM V LoadPart(const float* p, Index count) {
 HEADLENS_INLINE_BUT_WASM void StorePart(V v, float* p, Index count) {
   hn::StoreN(v, D(), p, static_cast<size_t>(count));
 }
-#undef HEADLENS_INLINE_BUT_WASM
 
 /// The lanes from `p` on, `count` of them; the others are 0.
 HWY_INLINE V LoadSome(const float* p, Index count) {

@@ -71,10 +71,11 @@ void Decoding::Map(Index layer, Index head, View<float, 2> weights) const {
   if (rows() == 0) throw Error(ErrorCode::kOption, "there is no step yet whose map could be shown");
   const View<float, 4> q = AsHeads(state_->queries[static_cast<std::size_t>(layer)], info.heads);
   const KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
-  const View<const float, 4> k = cache.k();
+  KeyValueView keys = cache.k();
   const Index group = head / (info.heads / info.kv_heads);
-  const View<const float, 4> queries = {q.at(0, head), {1, 1, rows(), info.head_dim}, q.strides},
-                             keys = {k.at(0, group), {1, 1, k.shape[2], info.head_dim}, k.strides};
+  const View<const float, 4> queries = {q.at(0, head), {1, 1, rows(), info.head_dim}, q.strides};
+  keys.data = keys.at(0, group);
+  keys.shape[1] = 1;
   const AttentionProblem problem =
       models::ProblemOf(*state_->model, layer, queries, state_->length - rows(), keys, cache.first(), {});
   AttentionResults results;
@@ -95,14 +96,14 @@ void Decoding::Reset() {
   state_->length = 0;
 }
 
-Decoding Model::StartDecoding() const {
+Decoding Model::StartDecoding(DType keys_and_values) const {
   if (!info().causal) {
     throw Error(ErrorCode::kUnsupported,
                 "a " + info().family + " model cannot be run step by step: each token looks at those after it as well");
   }
   auto state = std::make_unique<Decoding::State>();
   state->model = model_;
-  for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(info().window, model_->backend);
+  for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(info().window, model_->backend, keys_and_values);
   return Decoding(std::move(state));
 }
 

@@ -129,7 +129,7 @@ Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWei
 }
 
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
-                           View<const float, 4> k, Index first_key, std::span<const std::uint8_t> padding) {
+                           KeyValueView k, Index first_key, std::span<const std::uint8_t> padding) {
   const Architecture& a = model.architecture;
   AttentionProblem problem;
   problem.q = q;

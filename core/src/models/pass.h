@@ -34,7 +34,7 @@ Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWei
 /// The attention of layer `layer`, given its queries [1, H, T, d] and keys [1, G, S, d] and where the first of each
 /// stands. `padding` [S] or empty.
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
-                           View<const float, 4> k, Index first_key, std::span<const std::uint8_t> padding);
+                           KeyValueView k, Index first_key, std::span<const std::uint8_t> padding);
 
 /// Rows of the stream for tokens at positions from `first_position` on. Throws as Model::Attend.
 Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);

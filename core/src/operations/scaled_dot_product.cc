@@ -76,10 +76,10 @@ class ScaledDotProductWork : public Work {
   void Compute() override {
     AttentionProblem problem = call_.problem;
     Tensor q, k;
-    View<const float, 4> own_k = problem.k;
-    const View<const float, 4> own_v = problem.v;
+    KeyValueView own_k = problem.k;
+    const KeyValueView own_v = problem.v;
     if (options_.rotary || past_.cache()) {
-      const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k);
+      const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k.floats());
       problem.q = turned_q;
       problem.k = own_k = turned_k;
       RotateAndCache(*options_.backend, options_.rotary, turned_q, turned_k, past_.cache(), problem);

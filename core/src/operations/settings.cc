@@ -58,8 +58,8 @@ PastKeys::PastKeys(OperationRun& run, const CommonOptions& options, const ReadHe
 }
 
 void PastKeys::Store(ResultSet& set) const {
-  set.CopyIfWanted("present_key", cache_ ? cache_->k() : View<const float, 4>());
-  set.CopyIfWanted("present_value", cache_ ? cache_->v() : View<const float, 4>());
+  set.CopyIfWanted("present_key", cache_ ? cache_->k() : KeyValueView());
+  set.CopyIfWanted("present_value", cache_ ? cache_->v() : KeyValueView());
 }
 
 }  // namespace headlens

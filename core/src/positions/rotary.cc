@@ -54,7 +54,7 @@ void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary,
     ApplyRotary(backend, *rotary, k, past);
   }
   if (!cache) return;
-  cache->Append(k, problem.v);
+  cache->Append(k, problem.v.floats());
   problem.k = cache->k();
   problem.v = cache->v();
   problem.key_offset = cache->first();

@@ -106,9 +106,9 @@ class AttentionRun {
     const Index b = group / groups_, g = group % groups_;
     float* to = packed_.data() + slot * PackedSize();
     if (!values) {
-      kernels_.pack_rows(p_.k.at(b, g), p_.k.strides[2], keys_, p_.k.shape[3], to);
+      kernels_.pack_rows(RowsOf(p_.k, b, g, {0, keys_}), to);
     } else if (r_.output) {
-      kernels_.pack_columns(p_.v.at(b, g), p_.v.strides[2], keys_, p_.v.shape[3], to + KeysSize());
+      kernels_.pack_columns(RowsOf(p_.v, b, g, {0, keys_}), to + KeysSize());
     }
   }
 

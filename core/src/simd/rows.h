@@ -4,6 +4,7 @@
 #define HEADLENS_SRC_SIMD_ROWS_H_
 
 #include "headlens/attention.h"
+#include "kernels/kernels.h"
 #include "masks/mask_rule.h"
 
 namespace headlens::simd {
@@ -30,6 +31,11 @@ struct RowBlock {
     return head_step == 0 ? view.strides[2] : head_step * view.strides[1];
   }
 };
+
+/// Rows [begin, end) of one head's keys or values.
+inline HeadRows RowsOf(const KeyValueView& view, Index b, Index g, KeyRange rows) {
+  return {view.dtype, view.at(b, g, rows.begin), view.strides[2], rows.end - rows.begin, view.shape[3]};
+}
 
 /// Keys and values of one head as gemm's B, for many rows; null where few rows make do with them as they are.
 struct PackedHead {

@@ -102,8 +102,7 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* c
   }
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    kernels_.dots(q + i * q_stride, p_.k.at(block.b, block.g, keys.begin), p_.k.strides[2], keys.end - keys.begin,
-                  width, cells + i * stride + keys.begin);
+    kernels_.dots(q + i * q_stride, RowsOf(p_.k, block.b, block.g, keys), cells + i * stride + keys.begin);
   }
 }
 
@@ -249,8 +248,7 @@ void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float
   }
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    kernels_.blend(weights + i * stride + keys.begin, p_.v.at(block.b, block.g, keys.begin), p_.v.strides[2],
-                   keys.end - keys.begin, width, out + i * out_stride);
+    kernels_.blend(weights + i * stride + keys.begin, RowsOf(p_.v, block.b, block.g, keys), out + i * out_stride);
   }
 }
 
@@ -276,11 +274,14 @@ void WholeRows::BlendVisible(const RowBlock& block, Index i, const float* weight
   const bool blend_masked = any_fully_masked && p_.fully_masked != FullyMasked::kZero && scorer_.AllMasked(at);
   const auto& hidden = scorer_.Hidden(at);
   const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
+  const Index width = p_.v.shape[3];
   float* row = block.begin(r_.output) + i * block.stride(r_.output);
-  std::fill_n(row, p_.v.shape[3], 0.0f);
+  std::fill_n(row, width, 0.0f);
+  std::vector<float> value(static_cast<std::size_t>(width));
   for (Index s = keys.begin; s < keys.end; ++s) {
-    if (blend_masked || !hidden[static_cast<std::size_t>(s)])
-      kernels_.add_scaled(row, p_.v.shape[3], p_.v.at(block.b, block.g, s), weights[s]);
+    if (!blend_masked && hidden[static_cast<std::size_t>(s)]) continue;
+    for (Index j = 0; j < width; ++j) value[static_cast<std::size_t>(j)] = p_.v(block.b, block.g, s, j);
+    kernels_.add_scaled(row, width, value.data(), weights[s]);
   }
 }
 
