@@ -46,6 +46,9 @@ inline constexpr Index kPassRows = 144;
 inline constexpr Index kFewRows = HWY_ARCH_WASM ? 12 : kRows, kMostDepth = 768;
 static_assert(kMostDepth >= kDepth);
 
+// So many rows expand 16-bit weights in registers; for more, it pays to do that once. Pages would download each height.
+inline constexpr Index kDirectRows = HWY_ARCH_WASM ? 1 : kRows > 8 ? 8 : 4;
+
 /// How many rows of B a pass of so many rows of A takes.
 HWY_INLINE Index DepthFor(Index rows) { return rows <= kFewRows ? kMostDepth : kDepth; }
 
@@ -265,36 +268,55 @@ void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scr
   }
 }
 
-/// C's one row: each panel from its first row to its last, as memory gives it.
-template <class T>
-void RowTimesPanels(const GemmArgs& g) {
+/// All kM rows of C in one panel of B, from its first row to its last, as memory gives it.
+template <Index kM, class T>
+HWY_INLINE void RowsTimesPanel(const GemmArgs& g, Index n, const T* b) {
   const D d;
   const Reader<T> read;
-  const Index lanes = LaneCount(), width = PanelWidth();
-  const T* panel = static_cast<const T*>(g.b);
-  for (Index n = 0; n < g.n; n += width, panel += g.b_panel) {
-    V sum[kVecs];
-    HWY_UNROLL(2)
-    for (Index j = 0; j < kVecs; ++j) sum[j] = g.bias ? hn::LoadU(d, g.bias + n + j * lanes) : hn::Zero(d);
-    const T* b = panel;
-    for (const float *a = g.a, *const end = a + g.k; a != end; ++a, b += g.b_row) {
-      const V x = hn::Set(d, *a);
-      HWY_UNROLL(2)
-      for (Index j = 0; j < kVecs; ++j) sum[j] = Fma(x, read(b + j * lanes), sum[j]);
-    }
-    HWY_UNROLL(2)
-    for (Index j = 0; j < kVecs; ++j)
-      StoreSome(sum[j], g.c + n + j * lanes, std::clamp<Index>(g.n - n - j * lanes, 0, lanes));
+  const Index lanes = LaneCount();
+  V sum[kM][kVecs];
+  HWY_UNROLL(2)
+  for (Index j = 0; j < kVecs; ++j) {
+    const V start = g.bias ? hn::LoadU(d, g.bias + n + j * lanes) : hn::Zero(d);
+    HWY_UNROLL(16)
+    for (Index i = 0; i < kM; ++i) sum[i][j] = start;
   }
+  for (const float *a = g.a, *const end = a + g.k; a != end; ++a, b += g.b_row) {
+    V bv[kVecs];
+    HWY_UNROLL(2)
+    for (Index j = 0; j < kVecs; ++j) bv[j] = read(b + j * lanes);
+    HWY_UNROLL(16)
+    for (Index i = 0; i < kM; ++i) {
+      const V x = hn::Set(d, a[i * g.lda]);
+      HWY_UNROLL(2)
+      for (Index j = 0; j < kVecs; ++j) sum[i][j] = Fma(x, bv[j], sum[i][j]);
+    }
+  }
+  HWY_UNROLL(2)
+  for (Index j = 0; j < kVecs; ++j) {
+    const Index count = std::clamp<Index>(g.n - n - j * lanes, 0, lanes);
+    HWY_UNROLL(16)
+    for (Index i = 0; i < kM; ++i) StoreSome(sum[i][j], g.c + i * g.ldc + n + j * lanes, count);
+  }
+}
+
+/// All rows of C, which are kM or fewer, panel by panel: where B is 16-bit floats, they are expanded in registers.
+template <Index kM, class T>
+void RowsTimesPanels(const GemmArgs& g) {
+  if constexpr (kM > 1) {
+    if (g.m < kM) return RowsTimesPanels<kM - 1, T>(g);
+  }
+  const T* panel = static_cast<const T*>(g.b);
+  for (Index n = 0; n < g.n; n += PanelWidth(), panel += g.b_panel) RowsTimesPanel<kM>(g, n, panel);
 }
 
 void Gemm(const GemmArgs& g) {
   HWY_ALIGN float expanded[kMostDepth * kVecs * hn::MaxLanes(D())];
   if (g.m <= 0) return;
-  if (g.m == 1 && g.b_is_far) {
-    if (g.b_type == DType::kF32) return RowTimesPanels<float>(g);
-    if (g.b_type == DType::kF16) return RowTimesPanels<hwy::float16_t>(g);
-    return RowTimesPanels<hwy::bfloat16_t>(g);
+  if (g.b_is_far && g.m <= (g.b_type == DType::kF32 ? 1 : kDirectRows)) {
+    if (g.b_type == DType::kF32) return RowsTimesPanels<1, float>(g);
+    if (g.b_type == DType::kF16) return RowsTimesPanels<kDirectRows, hwy::float16_t>(g);
+    return RowsTimesPanels<kDirectRows, hwy::bfloat16_t>(g);
   }
   // Passes of equal height, whole tiles each.
   const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;

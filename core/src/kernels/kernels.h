@@ -18,7 +18,7 @@ namespace headlens::simd {
 
 /// C[m, n] = A[m, k] · B[k, n] (+ bias[n]). B comes in panels of `panel_width` columns: element (p, j) of panel q is
 /// b[q · b_panel + p · b_row + j]. All columns of the last panel must be readable. A B of 16-bit floats is expanded
-/// as it is used, block by block or, for one row, in registers; its panels are dense (b_row is the panel's width).
+/// as it is used, block by block or, for few rows, in registers; its panels are dense (b_row is the panel's width).
 struct GemmArgs {
   const float* a;
   Index lda;  // between rows; elements of a row are dense
