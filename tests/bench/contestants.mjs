@@ -42,10 +42,11 @@ function decodingStep(engine, row, q, k, v) {
   const all = Array.from({ length: row.keys }, (_, i) => i);
   const steps = all.map((i) => [q, pickRows(k, [i]), pickRows(v, [i])]);
   const [first, start] = [steps.pop(), all.slice(0, -1)];
-  cache.forward(pickRows(k, start), pickRows(k, start), pickRows(v, start));
+  const options = { enableGqa: row.heads !== row.kv_heads };
+  cache.forward(pickRows(q, start.map(() => 0)), pickRows(k, start), pickRows(v, start), options);
   steps.unshift(first);
   let call = 0;
-  return () => cache.forward(...steps[call++ % row.keys]);
+  return () => cache.forward(...steps[call++ % row.keys], options);
 }
 
 /** Calls in a row, each of which writes over the results of the one before. */

@@ -269,14 +269,22 @@ TEST_CASE("dots and blend: one row with a matrix where it lies") {
         std::vector<float> dots(static_cast<std::size_t>(count) + 1, 7.0f),
             sum(static_cast<std::size_t>(width) + 1, 7.0f);
         kernels.dots(x.data(), given.f32(), dots.data());
-        kernels.blend(x.data(), given.f32(), sum.data());
+        kernels.blend(x.data(), given.f32(), false, sum.data());
         CHECK(dots.back() == 7.0f);
         CHECK(sum.back() == 7.0f);
         std::vector<float> from_halves(dots.size(), 7.0f);
         kernels.dots(x.data(), given.bf16(), from_halves.data());
         CHECK(from_halves == dots);
         from_halves.assign(sum.size(), 7.0f);
-        kernels.blend(x.data(), given.bf16(), from_halves.data());
+        kernels.blend(x.data(), given.bf16(), false, from_halves.data());
+        CHECK(from_halves == sum);
+        HeadRows part = given.bf16();  // some rows, and then the others
+        part.count = count / 3;
+        from_halves.assign(sum.size(), 7.0f);
+        kernels.blend(x.data(), part, false, from_halves.data());
+        part.data = given.halves.data() + part.count * stride;
+        part.count = count - count / 3;
+        kernels.blend(x.data() + count / 3, part, true, from_halves.data());
         CHECK(from_halves == sum);
         const double norm = MaxNorm(x.values()) * MaxNorm(rows.values());
         bool good = true;

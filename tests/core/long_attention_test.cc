@@ -49,9 +49,9 @@ double ToleranceOf(const RandomProblem& r) {
 
 /// Groups and heads, queries and keys around the blocks' sizes, for one, few and many rows.
 std::vector<ProblemSizes> Sizes() {
-  return {{1, 1, 1, 300, 300, 16, 16},  {1, 2, 4, 97, 515, 24, 7},   {2, 1, 2, 13, 257, 8, 40},
-          {1, 1, 1, 193, 1100, 64, 64}, {1, 2, 6, 1, 700, 32, 33},   {2, 2, 2, 3, 600, 16, 16},
-          {1, 1, 8, 1, 300, 20, 20},    {1, 1, 1, 600, 600, 33, 129}};
+  return {{1, 1, 1, 300, 300, 16, 16},  {1, 2, 4, 97, 515, 24, 7},  {2, 1, 2, 13, 257, 8, 40},
+          {1, 1, 1, 193, 1100, 64, 64}, {1, 2, 6, 1, 700, 32, 33},  {2, 2, 2, 3, 600, 16, 16},
+          {1, 1, 8, 1, 300, 20, 20},    {1, 1, 20, 1, 300, 20, 20}, {1, 1, 1, 600, 600, 33, 129}};
 }
 
 /// The kinds of rows that there are: with what makes ranges, marks, biases, sinks and other paths.

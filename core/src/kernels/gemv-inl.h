@@ -86,7 +86,7 @@ void BlendRest(Index j, const float* x, const T* rows, Index stride, Index count
 }
 
 template <class T>
-void BlendRows(const float* x, const T* rows, Index stride, Index count, Index width, float* y) {
+void BlendRows(const float* x, const T* rows, Index stride, Index count, Index width, bool accumulate, float* y) {
   constexpr Index kVectors = 8, kNearRows = 16;
   const Index most = kVectors * LaneCount();
   // Where a row takes several turns, few rows at a time: they are near when their next columns' turn comes.
@@ -94,21 +94,22 @@ void BlendRows(const float* x, const T* rows, Index stride, Index count, Index w
   for (Index s = 0; s == 0 || s < count; s += step) {
     const Index near = HWY_MIN(step, count - s);
     const T* from = rows + s * stride;
+    const bool first = s == 0 && !accumulate;
     Index j = 0;
     for (; j + most <= width; j += most)
-      BlendColumns<kVectors, true>(x + s, from + j, stride, near, most, y + j, s == 0);
+      BlendColumns<kVectors, true>(x + s, from + j, stride, near, most, y + j, first);
     if constexpr (HWY_ARCH_WASM && sizeof(T) < sizeof(float)) {
       // Pages would download each size of the rest.
       for (; j < width; j += LaneCount())
-        BlendColumns<1, false>(x + s, from + j, stride, near, HWY_MIN(LaneCount(), width - j), y + j, s == 0);
+        BlendColumns<1, false>(x + s, from + j, stride, near, HWY_MIN(LaneCount(), width - j), y + j, first);
     } else {
-      BlendRest<kVectors>(j, x + s, from, stride, near, width, y, s == 0);
+      BlendRest<kVectors>(j, x + s, from, stride, near, width, y, first);
     }
   }
 }
 
-void Blend(const float* x, const HeadRows& rows, float* y) {
-  OfType(rows, [&](const auto* from) { BlendRows(x, from, rows.stride, rows.count, rows.width, y); });
+void Blend(const float* x, const HeadRows& rows, bool accumulate, float* y) {
+  OfType(rows, [&](const auto* from) { BlendRows(x, from, rows.stride, rows.count, rows.width, accumulate, y); });
 }
 
 }  // namespace HWY_NAMESPACE

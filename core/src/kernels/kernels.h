@@ -59,9 +59,9 @@ struct Kernels {
   /// F32 panels for gemm: the rows become the columns of B, or its rows. What the last panel has too many is zero.
   void (*pack_rows)(const HeadRows& rows, float* panels);
   void (*pack_columns)(const HeadRows& rows, float* panels);
-  /// Without panels, for one row: y[s] = x · row s; y[j] = Σ x[s] · element j of row s.
+  /// Without panels, for one row: y[s] = x · row s; y[j] = Σ x[s] · element j of row s, or what is there plus that.
   void (*dots)(const float* x, const HeadRows& rows, float* y);
-  void (*blend)(const float* x, const HeadRows& rows, float* y);
+  void (*blend)(const float* x, const HeadRows& rows, bool accumulate, float* y);
 
   // Rows of scores and weights.
   void (*scale)(float* x, Index n, float factor);

@@ -15,8 +15,14 @@ namespace headlens {
 namespace simd {
 namespace {
 
-/// So many rows and fewer look at keys and values where they lie: packing would cost more than it saves.
-constexpr Index kFewRows = 4;
+/// So many rows of a key/value head and fewer look at keys and values where they lie: packing would cost more than it
+/// saves. One query: its heads together. Several queries: head by head, each of which reads them anew.
+constexpr Index kFewRows = 4, kFewHeads = 16, kFewHeadsOfHalves = 6;
+
+bool AreFew(const AttentionProblem& p, Index group_heads) {
+  if (p.q.shape[2] != 1) return p.q.shape[2] * group_heads <= kFewRows;
+  return group_heads <= (p.k.dtype == DType::kF32 ? kFewHeads : kFewHeadsOfHalves);
+}
 
 class AttentionRun {
  public:
@@ -28,7 +34,7 @@ class AttentionRun {
         groups_(problem.k.shape[1]),
         keys_(problem.k.shape[2]),
         group_heads_(groups_ > 0 ? problem.q.shape[1] / groups_ : 0),
-        packs_(problem.q.shape[2] * group_heads_ > kFewRows),
+        packs_(!AreFew(problem, group_heads_)),
         online_(packs_ && OnlineRows::Suits(problem, results)),
         states_(static_cast<std::size_t>(workers.count())) {}
 
@@ -117,8 +123,9 @@ class AttentionRun {
     const bool in_blocks = p_.gqa_order == GqaOrder::kBlock;
     const Index head = in_blocks ? g * group_heads_ : g, step = in_blocks ? 1 : groups_;
     if (queries == 1) {
-      for (Index i = 0; i < group_heads_; i += 12)
-        blocks.push_back({b, g, head + i * step, 0, std::min<Index>(12, group_heads_ - i), step});
+      const Index together = packs_ ? 12 : kFewHeads;
+      for (Index i = 0; i < group_heads_; i += together)
+        blocks.push_back({b, g, head + i * step, 0, std::min(together, group_heads_ - i), step});
       return;
     }
     for (Index i = 0; i < group_heads_; ++i)

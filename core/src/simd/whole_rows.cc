@@ -52,7 +52,7 @@ WholeRows::WholeRows(const AttentionProblem& problem, const AttentionResults& re
 }
 
 void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
-  FindRanges(block);
+  FindRanges(block, /*together=*/!head.k);
   float* cells = in_place_ ? block.begin(r_.weights) : block_.data();
   const Index stride = in_place_ ? block.stride(r_.weights) : stride_;
   Products(block, head, cells, stride);
@@ -69,8 +69,8 @@ void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
   Finish(block, weights, drops_ ? stride_ : stride, any_fully_masked);
 }
 
-/// The keys that each row needs, and each tile of rows.
-void WholeRows::FindRanges(const RowBlock& block) {
+/// The keys that each row needs, and each tile of rows, or all rows together.
+void WholeRows::FindRanges(const RowBlock& block, bool together) {
   visible_.resize(static_cast<std::size_t>(block.count));
   tiles_.assign(static_cast<std::size_t>((block.count + kernels_.tile_rows - 1) / kernels_.tile_rows), KeyRange{});
   for (Index i = 0; i < block.count; ++i) {
@@ -80,6 +80,10 @@ void WholeRows::FindRanges(const RowBlock& block) {
     KeyRange& tile = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
     tile = whole_rows_ ? KeyRange{0, keys_} : Union(tile, visible);
   }
+  if (!together) return;
+  KeyRange all;
+  for (const KeyRange& tile : tiles_) all = Union(all, tile);
+  std::fill(tiles_.begin(), tiles_.end(), all);
 }
 
 /// cells ← queries · keys.
@@ -100,9 +104,22 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* c
                           .k = width,
                           .columns = tiles_.data()});
   }
-  for (Index i = 0; i < block.count; ++i) {
-    const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    kernels_.dots(q + i * q_stride, RowsOf(p_.k, block.b, block.g, keys), cells + i * stride + keys.begin);
+  EachPart(block, p_.k, [&](KeyRange keys, const HeadRows& rows) {
+    for (Index i = 0; i < block.count; ++i) kernels_.dots(q + i * q_stride, rows, cells + i * stride + keys.begin);
+  });
+}
+
+/// f(keys, their rows of `view`) for the keys that the block's rows need: where these are several, in parts that stay
+/// in the first-level cache while all of them look there. At least one part.
+template <class F>
+void WholeRows::EachPart(const RowBlock& block, const KeyValueView& view, const F& f) const {
+  constexpr Index kPartElements = 4096;
+  const KeyRange keys = tiles_.front();
+  const Index several = std::max<Index>(kPartElements / std::max<Index>(view.shape[3], 1), 16);
+  const Index step = block.count > 1 ? several : std::max<Index>(keys_, 1);
+  for (Index s = keys.begin; s == keys.begin || s < keys.end; s += step) {
+    const KeyRange part{s, std::min(s + step, keys.end)};
+    f(part, RowsOf(view, block.b, block.g, part));
   }
 }
 
@@ -246,10 +263,11 @@ void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float
                           .k = keys_,
                           .depths = tiles_.data()});
   }
-  for (Index i = 0; i < block.count; ++i) {
-    const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    kernels_.blend(weights + i * stride + keys.begin, RowsOf(p_.v, block.b, block.g, keys), out + i * out_stride);
-  }
+  EachPart(block, p_.v, [&](KeyRange keys, const HeadRows& rows) {
+    const bool accumulate = keys.begin > tiles_.front().begin;
+    for (Index i = 0; i < block.count; ++i)
+      kernels_.blend(weights + i * stride + keys.begin, rows, accumulate, out + i * out_stride);
+  });
 }
 
 /// Head masks, and rows that a masked NaN came through to.

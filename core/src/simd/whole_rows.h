@@ -24,7 +24,9 @@ class WholeRows {
   void Run(const RowBlock& block, const PackedHead& head);
 
  private:
-  void FindRanges(const RowBlock& block);
+  void FindRanges(const RowBlock& block, bool together);
+  template <class F>
+  void EachPart(const RowBlock& block, const KeyValueView& view, const F& f) const;
   void Products(const RowBlock& block, const PackedHead& head, float* cells, Index stride) const;
   bool RunRow(Row& row, Index i);
   bool Normalize(const Row& row);
