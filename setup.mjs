@@ -344,7 +344,8 @@ async function vitest() {
 
 /** C++ sources of the project itself. */
 function sources(folder) {
-  return [].concat(...fs.readdirSync(at(folder), { withFileTypes: true }).map((entry) => {
+  const entries = fs.readdirSync(at(folder), { withFileTypes: true }).filter(({ name }) => name !== "node_modules");
+  return [].concat(...entries.map((entry) => {
     const name = path.join(folder, entry.name);
     return entry.isDirectory() ? sources(name) : /\.(cc|h)$/.test(name) ? [name] : [];
   }));

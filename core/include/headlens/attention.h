@@ -103,8 +103,8 @@ struct AttentionSettings {
   View<const float, 2> head_mask;  ///< [B, H]: factor on the head's weights after dropout; 0 takes the head out
 };
 
-/// Keys or values [B, G, S, width] where they lie, in F32 or BF16. Borrowed; strides count elements, and addresses need
-/// no alignment.
+/// Keys or values [B, G, S, width] where they lie, in F32 or BF16, each element aligned. Borrowed; strides count
+/// elements.
 struct KeyValueView {
   KeyValueView() = default;
   KeyValueView(DType dtype, const std::byte* data, const std::array<Index, 4>& shape,
