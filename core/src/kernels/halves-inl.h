@@ -60,8 +60,9 @@ HWY_INLINE V ReadSome(const Reader<float>&, const float* p, Index count) { retur
 
 template <class T>
 HEADLENS_INLINE_BUT_WASM V ReadPart(const T* p, Index count) {
-  T part[hn::MaxLanes(D())] = {};
-  std::copy_n(p, count, part);
+  constexpr Index kMost = hn::MaxLanes(D());
+  T part[kMost] = {};
+  std::copy_n(p, HWY_MIN(count, kMost), part);
   return Reader<T>()(part);
 }
 
