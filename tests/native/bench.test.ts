@@ -70,7 +70,7 @@ test("both programs count the same operations and bytes", () => {
   const { benchmarks: rows } = JSON.parse(succeeds(args)) as {
     benchmarks: { name: string; real_time: number; FLOPS: number; bytes_per_second?: number }[];
   };
-  expect(rows).toHaveLength(5);
+  expect(rows).toHaveLength(7);
   for (const row of rows) {
     const ours = workloads.find(({ name }) => row.name === `${name}/simd/real_time`);
     if (!ours) throw new Error(row.name);

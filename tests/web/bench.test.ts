@@ -37,7 +37,7 @@ test("the workloads are those of the command line", () => {
   const shared = table.workloads.filter(({ name }) => !name.startsWith("gpt2/"));
   const names = shared.flatMap(({ name, kind }) => (kind === "layer" ? [`${name}/maps`, `${name}/no_maps`] : [name]));
   expect(kWorkloads.map(({ name }) => name)).toEqual(names);
-  const words = { kv_heads: "kvHeads", head_dim: "headDim" } as Record<string, string>;
+  const words = { kv_heads: "kvHeads", head_dim: "headDim", keys_and_values: "keysAndValues" } as Record<string, string>;
   for (const row of kWorkloads) {
     const given = shared.find(({ name }) => name === row.name.replace(/\/(no_)?maps$/, ""));
     for (const [size, value] of Object.entries(given ?? {})) {
@@ -58,6 +58,8 @@ test("operations are 8·B·T·D² and 4·B·H·T·S·d, half when causal", () =>
   expect(of("gpt1k/maps")).toEqual([8 * 1024 * 768 ** 2 + 2 * 1024 ** 2 * 768, 0]);
   expect(of("gqa")).toEqual([2 * 32 * 512 ** 2 * 128, 0]);
   expect(of("decode")).toEqual([4 * 12 * 4096 * 64, 2 * 12 * 4096 * 64 * 4]);
+  expect(of("decode/bf16")).toEqual([4 * 12 * 4096 * 64, 2 * 12 * 4096 * 64 * 2]);
+  expect(of("decode/gqa")).toEqual([4 * 32 * 4096 * 128, 2 * 8 * 4096 * 128 * 4]);
 });
 
 describe("a result in an address", () => {
@@ -161,13 +163,13 @@ describe("in Chromium", () => {
   test("rows are measured, shown, and reopened from their address", async () => {
     const page = await openBench();
     expect(await page.$eval("input[name='core16k']", (box) => (box).checked)).toBe(false);
-    await measure(page, "tutorial/maps", "tutorial/no_maps", "map4k/strip", "decode", "tiny");
+    await measure(page, "tutorial/maps", "tutorial/no_maps", "map4k/strip", "decode", "decode/bf16", "tiny");
     await idle(page);
-    expect(await texts(page, "[role=status]")).toEqual(["Done: 5 measured."]);
+    expect(await texts(page, "[role=status]")).toEqual(["Done: 6 measured."]);
     const rows = await page.$$eval("tbody tr", (found) =>
       found.map((row) => [...row.children].map((cell) => (cell.textContent ?? "").trim())),
     );
-    const names = ["tutorial/maps", "tutorial/no_maps", "decode", "map4k/strip", "tiny"];
+    const names = ["tutorial/maps", "tutorial/no_maps", "decode", "decode/bf16", "map4k/strip", "tiny"];
     expect(rows.map(([head]) => head?.split(" ")[0])).toEqual(names);
     for (const [, median, min, half, speed] of rows) {
       expect(Number(median)).toBeGreaterThan(0);

@@ -20,6 +20,7 @@ interface Core {
   readonly keys: number;
   readonly headDim: number;
   readonly causal: boolean;
+  readonly keysAndValues: "f32" | "bf16";
 }
 
 /** One head's map of a model of one layer, pooled to so many rows and columns, or so many rows of it. */
@@ -57,14 +58,16 @@ function layer(name: string, { batch = 1, tokens, width, heads, causal = false }
   }));
 }
 
-type CoreSizes = Pick<Core, "heads" | "keys" | "headDim"> & Partial<Pick<Core, "kvHeads" | "queries" | "causal">>;
+type CoreSizes =
+  Pick<Core, "heads" | "keys" | "headDim"> & Partial<Pick<Core, "kvHeads" | "queries" | "causal" | "keysAndValues">>;
 
 function core(name: string, sizes: CoreSizes): Workload {
-  const { heads, kvHeads = heads, keys, queries = keys, headDim, causal = false } = sizes;
+  const { heads, kvHeads = heads, keys, queries = keys, headDim, causal = false, keysAndValues = "f32" } = sizes;
   const groups = kvHeads === heads ? "" : ` on ${kvHeads}`;
   const length = queries === keys ? `T${keys}` : `${queries} query on ${keys} keys`;
-  const about = `H${heads}${groups} ${length} d${headDim}${causal ? ", causal" : ""}`;
-  return { name, about, kind: "core", heads, kvHeads, queries, keys, headDim, causal };
+  const kept = keysAndValues === "bf16" ? ", kept in BF16" : "";
+  const about = `H${heads}${groups} ${length} d${headDim}${causal ? ", causal" : ""}${kept}`;
+  return { name, about, kind: "core", heads, kvHeads, queries, keys, headDim, causal, keysAndValues };
 }
 
 export const kWorkloads: readonly Workload[] = [
@@ -78,6 +81,8 @@ export const kWorkloads: readonly Workload[] = [
   core("core4k", { heads: 8, keys: 4096, headDim: 64, causal: true }),
   { ...core("core16k", { heads: 8, keys: 16384, headDim: 64, causal: true }), isLong: true },
   core("decode", { heads: 12, queries: 1, keys: 4096, headDim: 64 }),
+  core("decode/bf16", { heads: 12, queries: 1, keys: 4096, headDim: 64, keysAndValues: "bf16" }),
+  core("decode/gqa", { heads: 32, kvHeads: 8, queries: 1, keys: 4096, headDim: 128 }),
   core("gqa", { heads: 32, kvHeads: 8, keys: 512, headDim: 128, causal: true }),
   { name: "map4k/pooled", about: "one head's T4096 map as 512 × 512 cells", kind: "map", tokens: 4096, width: 64, pool: 512 },
   { name: "map4k/strip", about: "64 rows of one head's T4096 map", kind: "map", tokens: 4096, width: 64, rows: 64 },
@@ -103,7 +108,8 @@ export function operations(row: Workload): number {
 
 /** Bytes that have to be read at the least where reading rules: keys and values for a single query. 0 elsewhere. */
 export function bytes(row: Workload): number {
-  return row.kind === "core" && row.queries === 1 ? 4 * 2 * row.kvHeads * row.keys * row.headDim : 0;
+  if (row.kind !== "core" || row.queries !== 1) return 0;
+  return (row.keysAndValues === "bf16" ? 2 : 4) * 2 * row.kvHeads * row.keys * row.headDim;
 }
 
 /** Random numbers, normally distributed around 0 (Box & Muller 1958). */
@@ -136,6 +142,17 @@ function prepareLayer(engine: Engine, { batch, tokens, width, heads, causal, map
   const x = normal(1, batch, tokens, width);
   const options = { isCausal: causal, needWeights: maps, averageAttnWeights: false };
   return { call: () => void made.forward(x, options), dispose: () => made.dispose() };
+}
+
+/** A step of decoding on keys and values that are kept: each call adds one, and the oldest goes. */
+function prepareStep(engine: Engine, { heads, kvHeads, keys, headDim, keysAndValues }: Core): Prepared {
+  const cache = engine.cachedAttention({ window: keys, dtype: keysAndValues === "bf16" ? "bfloat16" : "float32" });
+  const q = normal(1, 1, heads, 1, headDim);
+  const rows = (count: number): Tensor => normal(1, 1, kvHeads, count, headDim);
+  const options = { enableGqa: heads !== kvHeads };
+  cache.forward(q, rows(keys), rows(keys), options);
+  const [k, v] = [rows(1), rows(1)];
+  return { call: () => void cache.forward(q, k, v, options), dispose: () => cache.dispose() };
 }
 
 function prepareCore(engine: Engine, { heads, kvHeads, queries, keys, headDim, causal }: Core): Prepared {
@@ -212,7 +229,7 @@ export async function prepare(engine: Engine, row: Workload): Promise<Prepared> 
     case "layer":
       return prepareLayer(engine, row);
     case "core":
-      return prepareCore(engine, row);
+      return row.queries === 1 ? prepareStep(engine, row) : prepareCore(engine, row);
     case "map":
       return prepareMap(engine, row);
     case "model":
