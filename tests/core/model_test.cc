@@ -273,7 +273,7 @@ TEST_CASE("step by step with keys and values in BF16: nearly the numbers, on eve
   for (const std::string name : {"gpt2", "llama", "mistral"}) {
     CAPTURE(name);
     const Golden golden(GoldenFolder(name) + "/expected.safetensors");
-    const Tensor expected = golden.Expected("logits");
+    const Tensor expected = golden.Expected("logits"), weights = golden.Expected("weights");
     const auto length = golden.ids.size(), width = static_cast<std::size_t>(expected.shape()[1]);
     const auto last = expected.values().last(width);
     for (const Backend* backend : TestBackends()) {
@@ -290,8 +290,7 @@ TEST_CASE("step by step with keys and values in BF16: nearly the numbers, on eve
       CHECK(off > 0x1p-18 * MaxNorm(last));
       Tensor map({1, decoding.length() - decoding.first_key()});
       decoding.Map(0, 1, map.view<2>());
-      const View<float, 4> weights = golden.Expected("weights").view<4>();
-      const auto* row = weights.at(0, 1, static_cast<Index>(length) - 1, decoding.first_key());
+      const float* row = weights.view<4>().at(0, 1, static_cast<Index>(length) - 1, decoding.first_key());
       CheckClose("map", map.values(), {row, map.values().size()}, 0x1p-6);
     }
   }

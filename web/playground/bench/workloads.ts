@@ -64,9 +64,9 @@ type CoreSizes =
 function core(name: string, sizes: CoreSizes): Workload {
   const { heads, kvHeads = heads, keys, queries = keys, headDim, causal = false, keysAndValues = "f32" } = sizes;
   const groups = kvHeads === heads ? "" : ` on ${kvHeads}`;
-  const length = queries === keys ? `T${keys}` : `${queries} query on ${keys} keys`;
+  const length = queries === keys ? ` T${keys}` : `, ${queries} query on ${keys} keys,`;
   const kept = keysAndValues === "bf16" ? ", kept in BF16" : "";
-  const about = `H${heads}${groups} ${length} d${headDim}${causal ? ", causal" : ""}${kept}`;
+  const about = `H${heads}${groups}${length} d${headDim}${causal ? ", causal" : ""}${kept}`;
   return { name, about, kind: "core", heads, kvHeads, queries, keys, headDim, causal, keysAndValues };
 }
 
