@@ -264,15 +264,9 @@ export function checkOptions(caller: Caller, options: unknown): Record<string, u
   return Object.fromEntries(presentOptions(caller, options));
 }
 
-/** Whether a cache's options ask for bfloat16. */
-export function keepsHalves({ dtype = "float32" }: DecodingOptions): boolean {
-  if (dtype === "float32" || dtype === "bfloat16") return dtype === "bfloat16";
-  throw new HeadlensError("option", `dtype is ${show(dtype)}, expected one of float32, bfloat16`);
-}
-
 /** What the module takes on trust. */
 const kChoices: Readonly<Record<string, readonly string[]>> = {
-  colormap: ["sequential", "diverging"], theme: ["light", "dark"],
+  colormap: ["sequential", "diverging"], theme: ["light", "dark"], dtype: ["float32", "bfloat16"],
 };
 function listOf(caller: Caller, name: string): readonly string[] | undefined {
   if (name === "metrics") return kMetrics;
@@ -302,6 +296,12 @@ function checkJson(caller: Caller, name: string, value: unknown): void {
   } else if (kFlags.includes(name)) {
     if (typeof value !== "boolean") refuse("true or false");
   }
+}
+
+/** Whether a cache's options ask for bfloat16. */
+export function keepsHalves({ dtype = "float32" }: DecodingOptions): boolean {
+  checkJson("startCache", "dtype", dtype);
+  return dtype === "bfloat16";
 }
 
 function toJson(caller: Caller, name: string, value: unknown): unknown {
