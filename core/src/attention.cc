@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention_run.h"
 #include "checks.h"
 #include "masks/mask_set.h"
 #include "normalizers/registry.h"
@@ -122,6 +123,13 @@ Tensor ToFloat(const KeyValueView& view) {
       for (Index s = 0; s < to.shape[2]; ++s)
         for (Index i = 0; i < to.shape[3]; ++i) to(b, g, s, i) = view(b, g, s, i);
   return tensor;
+}
+
+void ZeroMeanWeights(const AttentionResults& results) {
+  const View<float, 3>& mean = results.mean_weights;
+  if (!mean || HasNoElements(mean)) return;
+  for (Index b = 0; b < mean.shape[0]; ++b)
+    for (Index t = 0; t < mean.shape[1]; ++t) std::fill_n(mean.at(b, t), mean.shape[2], 0.0f);
 }
 
 float DefaultScale(Index head_dim) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim))); }

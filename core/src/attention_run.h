@@ -11,6 +11,9 @@ namespace simd {
 class Workers;
 }
 
+/// Sets mean_weights to 0 where they are wanted.
+void ZeroMeanWeights(const AttentionResults& results);
+
 void RunReferenceAttention(const AttentionProblem& problem, const AttentionResults& results);
 void RunSimdAttention(const AttentionProblem& problem, const AttentionResults& results, simd::Workers& workers);
 

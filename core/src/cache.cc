@@ -91,6 +91,24 @@ KeyValueView KvCache::Kept(const Tensor& store, Index width) const {
   return view;
 }
 
+void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query) const {
+  const Index queries = problem.q.shape[2];
+  if (!k_.data()) throw Error(ErrorCode::kShape, "the cache holds no keys yet: append those of the queries first");
+  if (!first_query && queries > length()) {
+    throw Error(ErrorCode::kShape, std::to_string(queries) + " queries cannot be the latest of the " +
+                                       std::to_string(length()) + " tokens in the cache");
+  }
+  problem.k = k();
+  problem.v = v();
+  problem.key_offset = first_;
+  // From the end, positions count from where the last query meets the last key.
+  const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
+  problem.query_offset = first_query.value_or(length() - queries) - (from_the_end ? kept_ - queries : 0);
+  if (window_ == 0) return;
+  Index& left = problem.mask.window_left;
+  left = left < 0 ? window_ - 1 : std::min(left, window_ - 1);
+}
+
 void KvCache::Truncate(Index length) {
   if (length < first_ || length > this->length()) {
     throw Error(ErrorCode::kValue, "a cache of the tokens " + std::to_string(first_) + " to " +

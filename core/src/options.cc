@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "headlens/conventions.h"
+
 namespace headlens {
 namespace {
 
@@ -26,23 +28,6 @@ constexpr std::string_view kStages[] = {"q",
                                         "head_contributions",
                                         "present_key",
                                         "present_value"};
-
-/// The points on which the well-known libraries disagree.
-struct Conventions {
-  bool mask_keeps;
-  CausalAlignment causal_alignment;
-  FullyMasked fully_masked;
-  MaskedNan masked_nan = MaskedNan::kBlocked;
-  GqaOrder gqa_order = GqaOrder::kBlock;
-  SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
-};
-
-constexpr Conventions kTorchMha = {false, CausalAlignment::kTopLeft, FullyMasked::kNan};
-constexpr Conventions kTorchSdpa = {true, CausalAlignment::kTopLeft, FullyMasked::kZero, MaskedNan::kSpreads};
-constexpr Conventions kOnnx = {true, CausalAlignment::kBottomRight, FullyMasked::kZero};
-constexpr Conventions kKeras = {true, CausalAlignment::kTopLeft, FullyMasked::kZero};
-constexpr Conventions kJax = {true, CausalAlignment::kTopLeft, FullyMasked::kUniform};
-constexpr Conventions kFlash = {true, CausalAlignment::kBottomRight, FullyMasked::kZero};
 
 std::optional<Rotary> ReadRotary(OptionReader& reader) {
   Rotary rotary;
@@ -186,13 +171,8 @@ void OptionReader::RejectUnknown() const {
 
 CommonOptions ReadCommon(OptionReader& reader, bool mask_keeps, bool need_weights, bool with_memory) {
   CommonOptions options;
-  const Conventions base = reader.Choice("conventions", mask_keeps ? kTorchSdpa : kTorchMha,
-                                         {{"torch-mha", kTorchMha},
-                                          {"torch-sdpa", kTorchSdpa},
-                                          {"onnx", kOnnx},
-                                          {"keras", kKeras},
-                                          {"jax", kJax},
-                                          {"flash", kFlash}});
+  const Conventions base =
+      reader.Choice("conventions", FindConventions(mask_keeps ? "torch-sdpa" : "torch-mha"), AllConventions());
   const bool named = reader.Has("conventions");
   options.mask_keeps = reader.Choice("mask_true", base.mask_keeps, {{"keep", true}, {"ignore", false}});
   options.causal_alignment =

@@ -10,6 +10,7 @@
 #include "normalizers/registry.h"
 #include "philox.h"
 #include "positions/bias_table.h"
+#include "views.h"
 
 namespace headlens {
 namespace {
@@ -174,6 +175,7 @@ class ReferenceRun {
 }  // namespace
 
 void RunReferenceAttention(const AttentionProblem& problem, const AttentionResults& results) {
+  if (HasNoElements(problem.q)) return ZeroMeanWeights(results);
   ReferenceRun(problem, results).Run();
 }
 

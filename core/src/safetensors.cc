@@ -57,8 +57,8 @@ SafetensorsHeader::Entry ParseTensor(const std::string& name, const json& entry,
   Index count = 0;
   try {
     count = ElementCount(tensor.shape);
-  } catch (const Error&) {
-    Fail("tensor " + Quoted(name) + ": the shape " + ToString(tensor.shape) + " is too large");
+  } catch (const Error& error) {
+    Fail("tensor " + Quoted(name) + ": " + error.what());
   }
   const Index size = count * static_cast<Index>(ByteSize(tensor.dtype));
   if (size != tensor.end - tensor.begin) {
@@ -143,7 +143,7 @@ std::optional<RawTensor> Safetensors::Find(std::string_view name) const {
   return it == tensors_.end() ? std::nullopt : std::optional(it->second);
 }
 
-std::vector<std::byte> WriteSafetensors(const std::map<std::string, Tensor, std::less<>>& tensors,
+std::vector<std::byte> WriteSafetensors(const TensorMap& tensors,
                                         const std::map<std::string, std::string, std::less<>>& metadata) {
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;

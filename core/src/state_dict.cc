@@ -2,8 +2,18 @@
 #include "headlens/state_dict.h"
 
 #include "checks.h"
+#include "headlens/safetensors.h"
 
 namespace headlens {
+
+StateDict::StateDict(const TensorMap& tensors)
+    : StateDict([&tensors](std::string_view name) -> std::optional<TakenTensor> {
+        const auto it = tensors.find(name);
+        return it == tensors.end() ? std::nullopt : std::optional<TakenTensor>(RawOf(it->second));
+      }) {}
+
+StateDict::StateDict(const Safetensors& tensors)
+    : StateDict([&tensors](std::string_view name) -> std::optional<TakenTensor> { return tensors.Find(name); }) {}
 
 TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape) {
   std::optional<TakenTensor> taken = state.Take(name);
@@ -28,8 +38,7 @@ std::unique_ptr<LinearWeights> PackRows(const Backend& backend, const RawTensor&
                                         Index count, std::span<const float> bias) {
   if (matrix.dtype == DType::kF64) {
     const Tensor floats = ToFloat(matrix);
-    const RawTensor raw{DType::kF32, matrix.shape, reinterpret_cast<const std::byte*>(floats.data())};
-    return PackRows(backend, raw, transposed, first, count, bias);
+    return PackRows(backend, RawOf(floats), transposed, first, count, bias);
   }
   const Index row = matrix.shape[1], out_stride = transposed ? 1 : row, in_stride = transposed ? row : 1;
   const std::byte* from = matrix.data + first * out_stride * static_cast<Index>(ByteSize(matrix.dtype));

@@ -68,15 +68,19 @@ std::string ToString(const Shape& shape) {
 Index ElementCount(const Shape& shape) {
   // Half the address space: 8-byte elements then still have sizes that fit size_t.
   constexpr Index kMaxElements = static_cast<Index>(std::numeric_limits<std::ptrdiff_t>::max() / 8);
+  const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  const Index most = empty ? kMostEmpty : kMaxElements;
   Index count = 1;
-  bool empty = false;
   for (const Index size : shape) {
     if (size < 0) throw Error(ErrorCode::kShape, "a shape has a negative size: " + ToString(shape));
-    empty |= size == 0;
-    if (size != 0 && count > kMaxElements / size) {
-      throw Error(ErrorCode::kMemory, "a tensor of shape " + ToString(shape) + " is too large to be addressed");
+    if (size == 0 || count <= most / size) {
+      count *= std::max<Index>(size, 1);
+      continue;
     }
-    count *= std::max<Index>(size, 1);
+    const std::string what = "a tensor of shape " + ToString(shape);
+    if (!empty) throw Error(ErrorCode::kMemory, what + " is too large to be addressed");
+    throw Error(ErrorCode::kShape,
+                what + " has no elements, but its other sizes multiply to more than " + std::to_string(kMostEmpty));
   }
   return empty ? 0 : count;
 }
@@ -119,6 +123,10 @@ Tensor Tensor::Reshaped(Shape shape) && {
   }
   shape_ = std::move(shape);
   return std::move(*this);
+}
+
+RawTensor RawOf(const Tensor& tensor) {
+  return {DType::kF32, tensor.shape(), reinterpret_cast<const std::byte*>(tensor.data())};
 }
 
 float LoadFloat(DType dtype, const std::byte* p) {

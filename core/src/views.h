@@ -36,9 +36,16 @@ View<T, 4> BatchOfOne(const View<T, 3>& x) {
   return {x.data, {1, x.shape[0], x.shape[1], x.shape[2]}, {0, x.strides[0], x.strides[1], x.strides[2]}};
 }
 
+/// Returns true when some size is 0: loops over the others would do nothing, and may be long.
+template <class AnyView>
+bool HasNoElements(const AnyView& view) {
+  return std::find(view.shape.begin(), view.shape.end(), 0) != view.shape.end();
+}
+
 /// Elements of equal sizes.
 template <class T, std::size_t Rank>
 void Copy(const View<T, Rank>& from, const View<float, Rank>& to) {
+  if (HasNoElements(from)) return;
   for (Index i = 0; i < from.shape[0]; ++i) {
     if constexpr (Rank > 1) {
       Copy(Slice(from, i), Slice(to, i));

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses headlens from its public headers alone; exits with 0 when the numbers are right.
+// The examples of core/README.md, from the public headers alone; exits with 0 when the numbers are right.
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "headlens/attention.h"
 #include "headlens/backend.h"
+#include "headlens/cache.h"
+#include "headlens/multihead.h"
 #include "headlens/version.h"
 
-int main() {
-  // One head, two tokens of width two: q = k = v = the unit vectors, so each row's weights are softmax(scale, 0).
+namespace {
+
+bool IsNear(float got, float expected) { return std::abs(got - expected) < 1e-6f; }
+
+/// One head, two tokens of width two: q = k = v = the unit vectors, so each row's weights are softmax(scale, 0).
+bool WeightsOfOwnArrays() {
   const std::array<float, 4> x = {1, 0, 0, 1};
   std::array<float, 4> weights{};
   const headlens::View<const float, 4> tokens = headlens::DenseView<const float, 4>(x.data(), {1, 1, 2, 2});
@@ -24,9 +31,55 @@ int main() {
   const float own = 1 / (1 + std::exp(-1 / std::sqrt(2.0f)));
   std::printf("headlens %s on %s: %g, expected %g\n", headlens::Version(), headlens::SimdTarget().data(), weights[0],
               own);
-  const std::array<float, 4> expected = {own, 1 - own, 1 - own, own};
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!(std::abs(weights[i] - expected[i]) < 1e-6f)) return 1;
-  }
-  return 0;
+  return IsNear(weights[0], own) && IsNear(weights[1], 1 - own) && IsNear(weights[2], 1 - own) &&
+         IsNear(weights[3], own);
 }
+
+/// A layer whose projections copy: its output is the mean of the tokens, since all of them are equally like one
+/// another.
+bool LayerOfAMap() {
+  using headlens::Tensor;
+  headlens::TensorMap parameters;
+  parameters["in_proj_weight"] = Tensor({6, 2}, std::array<float, 12>{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1});
+  parameters["in_proj_bias"] = Tensor({6}, std::array<float, 6>{});
+  parameters["out_proj.weight"] = Tensor({2, 2}, std::array<float, 4>{1, 0, 0, 1});
+  parameters["out_proj.bias"] = Tensor({2}, std::array<float, 2>{});
+  headlens::MultiheadConfig config;
+  config.embed_dim = 2;
+  config.num_heads = 1;
+  const headlens::MultiheadAttention layer(config, parameters, headlens::SimdBackend());
+
+  const Tensor x({1, 2, 2}, std::array<float, 4>{1, 2, 3, 6}), output({1, 2, 2});
+  headlens::MultiheadInputs inputs;
+  inputs.query = inputs.key = inputs.value = x.view<3>();
+  headlens::MultiheadResults results;
+  results.output = output.view<3>();
+  layer.Forward(inputs, results);
+  return IsNear(output.data()[0], 2) && IsNear(output.data()[1], 4) && IsNear(output.data()[2], 2);
+}
+
+/// Three tokens one by one: with keys of zeros, each output is the mean of the values so far.
+bool StepByStep() {
+  const std::array<float, 3> values = {3, 5, 10}, expected = {3, 4, 6};
+  headlens::KvCache cache;
+  bool right = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float q = 1, k = 0;
+    float output = 0;
+    const auto one = [](const float* x) { return headlens::DenseView<const float, 4>(x, {1, 1, 1, 1}); };
+    cache.Append(one(&k), one(&values[i]));
+    headlens::AttentionProblem problem;
+    problem.q = one(&q);
+    problem.mask.causal = true;
+    cache.Place(problem);
+    headlens::AttentionResults results;
+    results.output = headlens::DenseView<float, 4>(&output, {1, 1, 1, 1});
+    headlens::SimdBackend().Attention(problem, results);
+    right = right && IsNear(output, expected[i]);
+  }
+  return right;
+}
+
+}  // namespace
+
+int main() { return WeightsOfOwnArrays() && LayerOfAMap() && StepByStep() ? 0 : 1; }

@@ -361,7 +361,9 @@ std::vector<Complete> CompleteQuestions() {
 TEST_CASE("what every question refuses: unknown names, missing tensors, wrong types, ranks and numbers") {
   Refused(ErrorCode::kOption, "unknown analysis \"atention\"", "atention", {});
   Refused(ErrorCode::kOption, "unknown analysis", std::string(1000, 'x'), {});
-  for (const auto& [question, tensors, options] : CompleteQuestions()) {
+  for (const Complete& complete : CompleteQuestions()) {
+    const auto &question = complete.question, &options = complete.options;
+    const auto& tensors = complete.tensors;
     CAPTURE(question);
     Ask(question, tensors, options);
     std::vector<NamedTensor> more = tensors;
@@ -390,7 +392,9 @@ TEST_CASE("what every question refuses: unknown names, missing tensors, wrong ty
 }
 
 TEST_CASE("what questions about maps refuse of the map's masks") {
-  for (const auto& [question, tensors, options] : CompleteQuestions()) {
+  for (const Complete& complete : CompleteQuestions()) {
+    const auto& question = complete.question;
+    const auto& tensors = complete.tensors;
     if (tensors[0].name != "weights") continue;
     CAPTURE(question);
     const auto with = [&](const NamedTensor& tensor) {

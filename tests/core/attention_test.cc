@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "headlens/conventions.h"
 #include "headlens/multihead.h"
 #include "support.h"
 
@@ -348,22 +349,33 @@ TEST_CASE("dropout: seeded, the same on every backend, at its rate, and scaled")
   CHECK(!std::equal(other.values().begin(), other.values().end(), kept[0].values().begin()));
 }
 
+TEST_CASE("conventions by name set every point on which libraries disagree") {
+  AttentionSettings settings;
+  Choose(FindConventions("torch-mha"), settings);
+  CHECK_FALSE(settings.mask.boolean_keeps);
+  CHECK(settings.fully_masked == FullyMasked::kNan);
+  Choose(FindConventions("torch-sdpa"), settings);
+  CHECK(settings.mask.boolean_keeps);
+  CHECK(settings.fully_masked == FullyMasked::kZero);
+  CHECK(settings.masked_nan == MaskedNan::kSpreads);
+  Choose(FindConventions("onnx"), settings);
+  CHECK(settings.masked_nan == MaskedNan::kBlocked);
+  CHECK(settings.mask.causal_alignment == CausalAlignment::kBottomRight);
+  Refused(ErrorCode::kOption, "conventions is \"numpy\", expected one of \"torch-mha\", \"torch-sdpa\", \"onnx\"",
+          [] { FindConventions("numpy"); });
+}
+
 TEST_CASE("a layer takes and gives [B, T, D] and [T, B, D] memory, in any mixture") {
   Random random(31);
   const Index batch = 3, length = 4, width = 8;
-  const std::map<std::string, Tensor> parameters = [&] {
-    std::map<std::string, Tensor> all;
+  const TensorMap parameters = [&] {
+    TensorMap all;
     all.emplace("in_proj_weight", random.NormalTensor({3 * width, width}));
     all.emplace("in_proj_bias", random.NormalTensor({3 * width}));
     all.emplace("out_proj.weight", random.NormalTensor({width, width}));
     all.emplace("out_proj.bias", random.NormalTensor({width}));
     return all;
   }();
-  const StateDict state([&](std::string_view name) {
-    const Tensor& tensor = parameters.at(std::string(name));
-    return std::optional<TakenTensor>(
-        RawTensor{DType::kF32, tensor.shape(), reinterpret_cast<const std::byte*>(tensor.data())});
-  });
   const Tensor batch_first = random.NormalTensor({batch, length, width}), step_first({length, batch, width});
   const View<const float, 3> plain = batch_first.view<3>();
   const View<float, 3> turned{step_first.data(), {batch, length, width}, {width, batch * width, 1}};
@@ -374,7 +386,7 @@ TEST_CASE("a layer takes and gives [B, T, D] and [T, B, D] memory, in any mixtur
     MultiheadConfig config;
     config.embed_dim = width;
     config.num_heads = 2;
-    const MultiheadAttention layer(config, state, *backend);
+    const MultiheadAttention layer(config, parameters, *backend);
     const auto run = [&](unsigned order, const View<float, 3>& output) {
       const auto input = [&](unsigned bit) { return order & bit ? View<const float, 3>(turned) : plain; };
       MultiheadInputs inputs;

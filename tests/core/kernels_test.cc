@@ -130,24 +130,25 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
     const auto& kernels = BestKernels();
     Random random(13);
     // In WebAssembly, A is packed where B is wide; elsewhere where rows lie 4 KiB apart.
-    for (const auto& [m, k, panels] : {std::array<Index, 3>{1, 3, 2},
-                                       {1, 256, 2},
-                                       {1, 700, 2},
-                                       {12, 3, 2},
-                                       {12, 256, 2},
-                                       {12, 700, 2},
-                                       {31, 3, 2},
-                                       {31, 256, 2},
-                                       {31, 700, 2},
-                                       {200, 3, 2},
-                                       {200, 256, 2},
-                                       {200, 700, 2},
-                                       {3, 256, 64},
-                                       {31, 700, 64},
-                                       {200, 3, 64},
-                                       {5, 1024, 2},
-                                       {200, 1024, 2},
-                                       {31, 1700, 2}}) {
+    for (const auto& sizes : {std::array<Index, 3>{1, 3, 2},
+                              {1, 256, 2},
+                              {1, 700, 2},
+                              {12, 3, 2},
+                              {12, 256, 2},
+                              {12, 700, 2},
+                              {31, 3, 2},
+                              {31, 256, 2},
+                              {31, 700, 2},
+                              {200, 3, 2},
+                              {200, 256, 2},
+                              {200, 700, 2},
+                              {3, 256, 64},
+                              {31, 700, 64},
+                              {200, 3, 64},
+                              {5, 1024, 2},
+                              {200, 1024, 2},
+                              {31, 1700, 2}}) {
+      const Index m = sizes[0], k = sizes[1], panels = sizes[2];
       CAPTURE(m);
       CAPTURE(k);
       CAPTURE(panels);

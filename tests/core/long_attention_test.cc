@@ -2,6 +2,7 @@
 /// Problems of several blocks of rows and keys: against the fp64 reference, on every backend, with and without maps,
 /// and with any number of threads.
 #include <cmath>
+#include <utility>
 
 #include "headlens/attention.h"
 #include "random_problem.h"
@@ -155,6 +156,46 @@ TEST_CASE("long rows: a NaN or an infinity reaches the rows that see it, and no 
         CHECK(same);
       }
   });
+}
+
+/// Three heads; the later queries of the second kind are past all keys that their window leaves, and its first keys are
+/// padded, so that rows are fully masked by a range and by marks.
+std::vector<RandomProblem> PresetProblems() {
+  std::vector<RandomProblem> problems;
+  Random random(37);
+  problems.push_back(PlainProblem(random, {1, 3, 3, 300, 700, 16, 20}));
+  problems.back().problem.mask.causal = true;
+  problems.push_back(PlainProblem(random, {2, 3, 3, 260, 150, 16, 20}));
+  RandomProblem& hidden = problems.back();
+  hidden.problem.mask.causal = true;
+  hidden.problem.mask.window_left = 60;
+  hidden.padding.assign(2 * 150, 0);
+  std::fill_n(hidden.padding.begin(), 20, std::uint8_t{1});
+  hidden.problem.mask.key_padding = DenseView<const std::uint8_t, 2>(hidden.padding.data(), {2, 150});
+  return problems;
+}
+
+TEST_CASE("long rows: what fully masked rows get and NaN behind masks do is the same in every way of computing") {
+  const float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (RandomProblem& r : PresetProblems()) {
+    float *query = r.q.view<3>().at(0, 70), *key = r.k.view<3>().at(0, 100), *value = r.v.view<3>().at(0, 100);
+    for (float* bad : {static_cast<float*>(nullptr), query, key, value}) {
+      const float before = bad ? std::exchange(*bad, kNan) : 0.0f;
+      for (const FullyMasked fully_masked : {FullyMasked::kZero, FullyMasked::kNan, FullyMasked::kUniform})
+        for (const MaskedNan masked_nan : {MaskedNan::kBlocked, MaskedNan::kSpreads}) {
+          CAPTURE(static_cast<int>(fully_masked));
+          CAPTURE(static_cast<int>(masked_nan));
+          r.problem.fully_masked = fully_masked;
+          r.problem.masked_nan = masked_nan;
+          for (const Maps maps : {Maps::kNone, Maps::kAll, Maps::kMean}) {
+            const Wanted expected = Solve(ReferenceBackend(), r.problem, maps);
+            ForEachBackend(
+                [&](const Backend& backend) { CheckSame(Solve(backend, r.problem, maps), expected, ToleranceOf(r)); });
+          }
+        }
+      if (bad) *bad = before;
+    }
+  }
 }
 
 }  // namespace

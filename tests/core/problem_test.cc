@@ -53,7 +53,10 @@ TEST_CASE("options that are wrong") {
       {R"({"backend": "cuda"})", ErrorCode::kOption, "backend is \"cuda\", expected one of: simd, reference"},
       {R"({"embed_dim": 4})", ErrorCode::kOption, "unknown option \"embed_dim\""},
   };
-  for (const auto& [options, code, says] : cases) {
+  for (const auto& wrong : cases) {
+    const auto& options = wrong.options;
+    const auto& code = wrong.code;
+    const auto& says = wrong.says;
     CAPTURE(options);
     const std::string message = Refusal(code, [&] {
       Problem problem("scaled_dot_product_attention", "{}");
@@ -108,9 +111,13 @@ TEST_CASE("tensors that are wrong") {
        ErrorCode::kDtype,
        "valid_lens has the type F32, expected I32 or I64"},
   };
-  for (const auto& [tensors, options, code, says] : cases) {
+  for (const auto& wrong : cases) {
+    const auto& tensors = wrong.tensors;
+    const auto& options = wrong.options;
+    const auto& code = wrong.code;
+    const auto& says = wrong.says;
     CAPTURE(says);
-    const std::string message = Refusal(code, [&, &tensors = tensors, &options = options] {
+    const std::string message = Refusal(code, [&] {
       Problem problem("scaled_dot_product_attention", options);
       for (const auto& [name, shape] : tensors) Give(problem, name, shape);
       problem.Run();
@@ -378,7 +385,11 @@ TEST_CASE("token by token with a cache, or with the past handed back: as in one 
        {9, 16}},
   };
   for (const char* backend : {R"({"backend": "reference"})", R"({"backend": "simd"})"})
-    for (const auto& [op, options, input, shape] : cases) {
+    for (const auto& one : cases) {
+      const auto& op = one.op;
+      const auto& options = one.options;
+      const auto& input = one.input;
+      const auto& shape = one.shape;
       CAPTURE(op);
       CAPTURE(backend);
       Random random(21);
@@ -452,6 +463,78 @@ TEST_CASE("a grouped layer is the layer whose keys' and values' weights are repe
     const double allowed = 64 * kEpsilon * (1 + MaxNorm(all[1].at(name).values()));
     CheckClose(name, all[0].at(name).values(), all[1].at(name).values(), allowed);
     CheckClose(name, all[2].at(name).values(), all[1].at(name).values(), 0.0);
+  }
+}
+
+/// A tensor of a call, filled with zeros.
+struct Zeros {
+  const char* name;
+  DType dtype;
+  Shape shape;
+};
+
+void RunZeros(const char* op, const char* options, const std::vector<Zeros>& tensors) {
+  for (const char* backend : {"simd", "reference"}) {
+    Problem problem(op, options);
+    for (const auto& [name, dtype, shape] : tensors) {
+      const std::span<std::byte> bytes = problem.Input(name, dtype, shape);
+      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    }
+    problem.Run(std::string(R"({"backend": ")") + backend + "\"}");
+  }
+}
+
+TEST_CASE("tensors without elements, however large their other sizes: at once, or refused") {
+  constexpr Index kMost = kMostEmpty;
+  const auto same = [](const Shape& shape) {
+    return std::vector<Zeros>{
+        {"query", DType::kF32, shape}, {"key", DType::kF32, shape}, {"value", DType::kF32, shape}};
+  };
+  const char* attention = "scaled_dot_product_attention";
+  for (const Shape& shape : {Shape{Index{1} << 31, 0, 4}, Shape{1, Index{1} << 30, 0, 4}, Shape{1, 0, Index{1} << 40},
+                             Shape{0, Index{1} << 40}, Shape{2 * kMost, 0, 1}}) {
+    CAPTURE(ToString(shape));
+    Refused(ErrorCode::kShape,
+            "a tensor of shape " + ToString(shape) + " has no elements, but its other sizes multiply to more than ",
+            [&] { RunZeros(attention, R"({"rotary": "half"})", same(shape)); });
+  }
+  // Each of these took minutes, or gigabytes, when loops went over sizes.
+  for (const Shape& shape : {Shape{kMost, 0, 1}, Shape{1, kMost, 0, 1}, Shape{kMost, 1, 0, 1}, Shape{1, 0, kMost},
+                             Shape{0, 1 << 12, 1 << 12}})
+    for (const char* options : {"{}", R"({"need_weights": true, "average_attn_weights": true})",
+                                R"({"stages": ["scores", "lse", "q", "k", "present_key"]})"})
+      RunZeros(attention, options, same(shape));
+  RunZeros(attention, R"({"rotary": "half"})", same({1, 0, kMost}));
+  RunZeros(attention, "{}", same({0, kMost / 2, 2}));
+  RunZeros(attention, "{}",
+           {{"query", DType::kF32, {1, 1 << 10, 1}},
+            {"key", DType::kF32, {1, 0, 1}},
+            {"value", DType::kF32, {1, 0, 1 << 10}}});
+}
+
+TEST_CASE("layers and embeddings of nothing") {
+  const std::vector<Zeros> weights = {{"in_proj_weight", DType::kF32, {12, 4}},
+                                      {"in_proj_bias", DType::kF32, {12}},
+                                      {"out_proj.weight", DType::kF32, {4, 4}},
+                                      {"out_proj.bias", DType::kF32, {4}}};
+  const auto layer = [&](const Shape& query) {
+    std::vector<Zeros> tensors = weights;
+    tensors.push_back({"query", DType::kF32, query});
+    RunZeros("multihead_attention", R"({"embed_dim": 4, "num_heads": 2, "need_weights": false})", tensors);
+  };
+  layer({0, kMostEmpty / 4, 4});
+  layer({kMostEmpty / 4, 0, 4});
+  Refused(ErrorCode::kShape, "has no elements", [&] { layer({0, Index{1} << 31, 4}); });
+
+  const auto embedding = [](const Shape& weight, const Shape& ids, const char* options) {
+    RunZeros("embedding", options, {{"weight", DType::kF32, weight}, {"ids", DType::kI32, ids}});
+  };
+  for (const char* options : {"{}", R"({"positions": "sinusoidal"})"}) {
+    embedding({0, kMostEmpty}, {0}, options);
+    embedding({1, 4}, {0, kMostEmpty / 4}, options);
+    embedding({1, 4}, {kMostEmpty / 4, 0}, options);
+    for (const Index width : {Index{500'000'000}, Index{1} << 34})
+      Refused(ErrorCode::kShape, "has no elements", [&] { embedding({0, width}, {0}, options); });
   }
 }
 

@@ -33,7 +33,7 @@ std::string Refusal(const std::vector<std::byte>& bytes) {
 
 TEST_CASE("what is written is read back") {
   Random random(1);
-  std::map<std::string, Tensor, std::less<>> tensors;
+  TensorMap tensors;
   tensors.emplace("a", random.NormalTensor({2, 3}));
   tensors.emplace("empty", Tensor({0, 5}));
   tensors.emplace("scalar", random.NormalTensor({}));
@@ -87,7 +87,10 @@ TEST_CASE("hostile files") {
       {"metadata of numbers", File(R"({"__metadata__":{"op":1}})", 0), "__metadata__"},
       {"control characters in a name", File("{\"a\\nb\":{}}", 0), "a?b"},
   };
-  for (const auto& [what, bytes, says] : cases) {
+  for (const auto& wrong : cases) {
+    const auto& what = wrong.what;
+    const auto& bytes = wrong.bytes;
+    const auto& says = wrong.says;
     CAPTURE(what);
     CHECK_MESSAGE(Refusal(bytes).find(says) != std::string::npos, Refusal(bytes));
   }
@@ -117,7 +120,7 @@ TEST_CASE("cut off or damaged anywhere: refused or harmless") {
 }
 
 std::vector<std::byte> TwoTensors(Random& random, const std::string& prefix) {
-  std::map<std::string, Tensor, std::less<>> tensors;
+  TensorMap tensors;
   tensors.emplace(prefix + "a", random.NormalTensor({2, 3}));
   tensors.emplace(prefix + "empty", Tensor({0, 5}));
   tensors.emplace(prefix + "z", random.NormalTensor({7}));

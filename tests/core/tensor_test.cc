@@ -63,7 +63,9 @@ TEST_CASE("size arithmetic does not overflow") {
   constexpr Index kHuge = std::numeric_limits<Index>::max();
   CHECK(ErrorOf([] { ElementCount({kHuge, 2}); }).code() == ErrorCode::kMemory);
   CHECK(ErrorOf([] { ElementCount({Index{1} << 32, Index{1} << 32}); }).code() == ErrorCode::kMemory);
-  CHECK(ErrorOf([] { ElementCount({0, kHuge, kHuge}); }).code() == ErrorCode::kMemory);
+  CHECK(ErrorOf([] { ElementCount({0, kHuge, kHuge}); }).code() == ErrorCode::kShape);
+  CHECK(ErrorOf([] { ElementCount({kMostEmpty, 0, 2}); }).code() == ErrorCode::kShape);
+  CHECK(ElementCount({kMostEmpty, 0}) == 0);
   CHECK(ErrorOf([] { ElementCount({3, -1}); }).code() == ErrorCode::kShape);
   CHECK(ElementCount({}) == 1);
   CHECK(ElementCount({4, 0, 7}) == 0);

@@ -234,7 +234,7 @@ TEST_CASE(
                                weights = ReadFile(folder + "model.safetensors"),
                                golden = ReadFile(HEADLENS_GOLDEN_DIR "/model/heads.safetensors");
   const Safetensors tensors(weights);
-  const StateDict state = [&](std::string_view name) { return tensors.Find(name); };
+  const StateDict state = tensors;
   const std::string_view text(reinterpret_cast<const char*>(config.data()), config.size());
   // <s> and 32 tokens drawn at random, twice.
   const RawTensor ids = Safetensors(golden).Find("ids").value();
@@ -388,7 +388,7 @@ TEST_CASE("T4.2: splitting and merging heads by strides gives the numbers of the
 TEST_CASE("T4.2: the feed-forward block by itself, and within a layer whose attention is silent") {
   const std::vector<std::byte> file = Case("t4_2_feed_forward");
   const Safetensors tensors(file);
-  const StateDict state = [&](std::string_view name) { return tensors.Find(name); };
+  const StateDict state = tensors;
   const Tensor src = ToFloat(tensors.Find("src").value()), norm_weight = ToFloat(tensors.Find("norm2.weight").value()),
                norm_bias = ToFloat(tensors.Find("norm2.bias").value());
   const Tensor expected = ToFloat(tensors.Find("expected.output").value());

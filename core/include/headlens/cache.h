@@ -8,8 +8,18 @@
 
 namespace headlens {
 
-/// Attention over the whole cache after each Append gives the numbers of one causal pass over everything: the new
-/// queries stand at positions [length − n, length), the first kept key at `first`. Grows as needed, in place.
+/// Attention over the whole cache after each Append gives the numbers of one causal pass over everything, once Place
+/// has told the problem where its queries and keys stand. Grows as needed, in place.
+///
+///   KvCache cache;
+///   for (each step) {
+///     cache.Append(k, v);  // of the new tokens
+///     AttentionProblem problem;
+///     problem.q = q;  // of the new tokens, too
+///     problem.mask.causal = true;
+///     cache.Place(problem);
+///     backend.Attention(problem, results);
+///   }
 class KvCache {
  public:
   /// `window` is how many of the latest tokens are kept for those to come (a rolling window; use Mask::window_left =
@@ -26,6 +36,13 @@ class KvCache {
 
   /// How many of those kept the next Append leaves.
   Index reachable() const { return window_ > 0 && kept_ > window_ - 1 ? window_ - 1 : kept_; }
+
+  /// Lets the queries of `problem` attend to all that is kept: sets its k, v, both offsets (as its causal_alignment
+  /// needs them) and, where the cache rolls, its window, which may be narrower already. The first query stands at
+  /// position `first_query`; without one the queries are the latest tokens. The problem is valid until the next Append.
+  /// Throws kShape when nothing has been appended yet, or when there are more queries than tokens and `first_query` is
+  /// absent.
+  void Place(AttentionProblem& problem, std::optional<Index> first_query = {}) const;
 
   /// All that are kept, oldest first: [B, G, kept, d] and [B, G, kept, dv]. Absent before the first Append.
   KeyValueView k() const { return Kept(k_, k_width_); }

@@ -16,7 +16,7 @@
 namespace headlens {
 
 /// Named results.
-using Results = std::map<std::string, Tensor, std::less<>>;
+using Results = TensorMap;
 
 /// An operation with its options, to be given named tensors and run, once or many times.
 ///

@@ -35,7 +35,7 @@ class Safetensors {
 };
 
 /// The bytes of a safetensors file with float tensors, in the order of their names.
-std::vector<std::byte> WriteSafetensors(const std::map<std::string, Tensor, std::less<>>& tensors,
+std::vector<std::byte> WriteSafetensors(const TensorMap& tensors,
                                         const std::map<std::string, std::string, std::less<>>& metadata);
 
 }  // namespace headlens

@@ -23,9 +23,17 @@ struct TakenTensor : RawTensor {
   std::shared_ptr<const void> owner;
 };
 
-/// Looks parameters up by their state-dict names, or by the rest of them after a prefix.
+class Safetensors;
+
+/// Looks parameters up by their state-dict names, or by the rest of them after a prefix. Borrows what it is made of.
 class StateDict {
  public:
+  // Both are implicit, since a map of tensors and a file are state dicts. A temporary one would be gone too early.
+  StateDict(const TensorMap& tensors);
+  StateDict(const Safetensors& tensors);
+  StateDict(TensorMap&&) = delete;
+  StateDict(Safetensors&&) = delete;
+
   using Lookup = std::function<std::optional<TakenTensor>(std::string_view name)>;
   using Probe = std::function<bool(std::string_view name)>;
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,8 +26,12 @@ using Shape = std::vector<Index>;
 /// "(2, 4, 8)"
 std::string ToString(const Shape& shape);
 
-/// Product of the sizes. Throws kShape for a negative size and kMemory when the product, times 8 bytes, cannot be
-/// addressed.
+/// The other sizes of a tensor without elements may multiply to no more than this. Memory bounds the sizes of all other
+/// tensors; these take none, and loops over their sizes would run for hours.
+inline constexpr Index kMostEmpty = Index{1} << 26;
+
+/// Product of the sizes. Throws kShape for a negative size and, where a size is 0, for others whose product is more
+/// than kMostEmpty; kMemory when the product, times 8 bytes, cannot be addressed.
 Index ElementCount(const Shape& shape);
 
 /// A strided view of memory that somebody else owns. `data == nullptr` means "not there". Strides count elements; 0
@@ -166,12 +171,18 @@ class Tensor {
   std::shared_ptr<float> lent_;  // instead of the buffer
 };
 
+/// Tensors by name, such as a layer's parameters or a call's results.
+using TensorMap = std::map<std::string, Tensor, std::less<>>;
+
 /// A dense row-major tensor of any element type in memory that somebody else owns; `data` need not be aligned.
 struct RawTensor {
   DType dtype = DType::kF32;
   Shape shape;
   const std::byte* data = nullptr;
 };
+
+/// Borrows the tensor's elements.
+RawTensor RawOf(const Tensor& tensor);
 
 /// The float at `p`, which need not be aligned: F32, F64, F16 or BF16. Throws kDtype for the others.
 float LoadFloat(DType dtype, const std::byte* p);

@@ -160,9 +160,20 @@ void AddScaled(float* x, Index n, const float* y, float factor) {
 bool AllFinite(const float* x, Index n) {
   const D d;
   const Index lanes = LaneCount();
-  V sum = hn::Zero(d);  // x · 0 is 0, or NaN where x is not finite
+  const V zero = hn::Zero(d);
+  V sum = zero;  // x · 0 is 0, or NaN where x is not finite
   Index i = 0;
-  for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(hn::LoadU(d, x + i), hn::Zero(d), sum);
+  if (n >= 4 * lanes) {  // one sum would wait for itself
+    V a = zero, b = zero, c = zero;
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      sum = hn::MulAdd(hn::LoadU(d, x + i), zero, sum);
+      a = hn::MulAdd(hn::LoadU(d, x + i + lanes), zero, a);
+      b = hn::MulAdd(hn::LoadU(d, x + i + 2 * lanes), zero, b);
+      c = hn::MulAdd(hn::LoadU(d, x + i + 3 * lanes), zero, c);
+    }
+    sum = hn::Add(hn::Add(sum, a), hn::Add(b, c));
+  }
+  for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(hn::LoadU(d, x + i), zero, sum);
   float rest = hn::ReduceSum(d, sum);
   for (; i < n; ++i) rest += x[i] * 0.0f;
   return rest == 0.0f;

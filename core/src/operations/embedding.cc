@@ -46,7 +46,7 @@ RawTensor MatrixParameter(const Parameters& parameters, const char* name) {
 /// Reads rows of a matrix as floats, one at a time: F32 where it stands, since a vocabulary is large.
 class RowReader {
  public:
-  explicit RowReader(RawTensor matrix) : matrix_(std::move(matrix)), row_(static_cast<std::size_t>(width())) {}
+  explicit RowReader(RawTensor matrix) : matrix_(std::move(matrix)) {}
 
   Index rows() const { return matrix_.shape[0]; }
   Index width() const { return matrix_.shape[1]; }
@@ -56,6 +56,7 @@ class RowReader {
     const std::size_t bytes = ByteSize(matrix_.dtype);
     const std::byte* from = matrix_.data + row * width() * static_cast<Index>(bytes);
     if (matrix_.dtype == DType::kF32) return reinterpret_cast<const float*>(from);
+    row_.resize(static_cast<std::size_t>(width()));
     for (std::size_t i = 0; i < row_.size(); ++i) row_[i] = LoadFloat(matrix_.dtype, from + i * bytes);
     return row_.data();
   }
@@ -71,7 +72,7 @@ class PositionRows {
   PositionRows(const EmbeddingOptions& options, const Parameters& parameters, Index length, Index width) {
     if (options.positions == Positions::kSinusoidal) {
       made_ = SinusoidalPositions(length, width, options.offset);
-      rows_.emplace(RawTensor{DType::kF32, made_.shape(), reinterpret_cast<const std::byte*>(made_.data())});
+      rows_.emplace(RawOf(made_));
     }
     if (options.positions != Positions::kLearned) return;
     rows_.emplace(MatrixParameter(parameters, "position_embeddings"));

@@ -10,6 +10,7 @@ namespace {
 View<float, 4> Turnable(Tensor& storage, const View<const float, 4>& from) {
   storage = Tensor(Shape(from.shape.begin(), from.shape.end()));
   const View<float, 4> to = storage.view<4>();
+  if (HasNoElements(from)) return to;
   for (Index b = 0; b < from.shape[0]; ++b)
     for (Index h = 0; h < from.shape[1]; ++h)
       for (Index t = 0; t < from.shape[2]; ++t) std::copy_n(from.at(b, h, t), from.shape[3], to.at(b, h, t));

@@ -29,6 +29,7 @@ Index RotatedWidth(const Rotary& rotary, Index head_dim) {
 
 void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x, Index offset) {
   const Index dim = RotatedWidth(rotary, x.shape[3]), length = x.shape[2], half = dim / 2;
+  if (x.shape[0] == 0 || x.shape[1] == 0 || length == 0) return;
   const Tensor cosine({length, half}), sine({length, half});
   for (Index i = 0; i < half; ++i) {
     const double rate = std::pow(rotary.base, -2.0 * static_cast<double>(i) / static_cast<double>(dim)) / rotary.scale;
@@ -55,15 +56,7 @@ void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary,
   }
   if (!cache) return;
   cache->Append(k, problem.v.floats());
-  problem.k = cache->k();
-  problem.v = cache->v();
-  problem.key_offset = cache->first();
-  if (const Index reach = cache->window() - 1; reach >= 0) {
-    Index& left = problem.mask.window_left;
-    left = left < 0 ? reach : std::min(left, reach);
-  }
-  // From the end, the queries' positions count from the first kept key.
-  problem.query_offset = from_the_end ? cache->first() : past;
+  cache->Place(problem, past + (from_the_end ? k.shape[2] - q.shape[2] : 0));
 }
 
 }  // namespace headlens

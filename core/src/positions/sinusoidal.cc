@@ -7,6 +7,7 @@ namespace headlens {
 
 Tensor SinusoidalPositions(Index length, Index width, Index offset) {
   Tensor positions({length, width});
+  if (positions.size() == 0) return positions;
   const View<float, 2> p = positions.view<2>();
   for (Index i = 0; i < width; ++i) {
     const double rate = std::pow(10000.0, -static_cast<double>(i / 2 * 2) / static_cast<double>(width));

@@ -2,6 +2,7 @@
 /// Attention on the SIMD backend: how a problem is cut into blocks of rows, and these are handed out.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attention_run.h"
@@ -10,6 +11,7 @@
 #include "simd/whole_rows.h"
 #include "simd/workers.h"
 #include "sorting.h"
+#include "views.h"
 
 namespace headlens {
 namespace simd {
@@ -24,38 +26,61 @@ bool AreFew(const AttentionProblem& p, Index group_heads) {
   return group_heads <= (p.k.dtype == DType::kF32 ? kFewHeads : kFewHeadsOfHalves);
 }
 
+/// The same problem for rows whose queries, keys and values are all finite, if that makes it another: nothing can
+/// spread there.
+std::optional<AttentionProblem> WhereAllIsFinite(const AttentionProblem& problem) {
+  if (problem.masked_nan == MaskedNan::kBlocked) return std::nullopt;
+  std::optional<AttentionProblem> finite(problem);
+  finite->masked_nan = MaskedNan::kBlocked;
+  return finite;
+}
+
+/// Counts the work of a cell beside its products, most of all its exponential, as so many more.
+double MultiplyAdds(const AttentionProblem& p) {
+  constexpr Index kEachCell = 32;
+  double product = static_cast<double>(p.q.shape[3] + p.v.shape[3] + kEachCell) * static_cast<double>(p.k.shape[2]);
+  for (std::size_t i = 0; i < 3; ++i) product *= static_cast<double>(p.q.shape[i]);
+  return product;
+}
+
 class AttentionRun {
  public:
   AttentionRun(const AttentionProblem& problem, const AttentionResults& results, Workers& workers)
       : p_(problem),
+        without_spreading_(WhereAllIsFinite(problem)),
+        finite_(without_spreading_ ? *without_spreading_ : problem),
         r_(results),
         workers_(workers),
+        threads_(workers.Pays(MultiplyAdds(problem)) ? workers.count() : 1),
         kernels_(BestKernels()),
         groups_(problem.k.shape[1]),
         keys_(problem.k.shape[2]),
         group_heads_(groups_ > 0 ? problem.q.shape[1] / groups_ : 0),
         packs_(!AreFew(problem, group_heads_)),
-        online_(packs_ && OnlineRows::Suits(problem, results)),
-        states_(static_cast<std::size_t>(workers.count())) {}
+        online_(packs_ && OnlineRows::Suits(finite_, results)),
+        states_(static_cast<std::size_t>(threads_)) {}
 
   void Run() {
-    if (r_.mean_weights) ZeroMean();
+    ZeroMeanWeights(r_);
+    if (HasNoElements(p_.q)) return;
     const Index all = p_.q.shape[0] * groups_, together = GroupsTogether();
     if (packs_) packed_ = Buffer<float>(ElementCount({std::min(all, together), PackedSize()}));
+    if (packs_ && Spreads()) packed_finite_.resize(static_cast<std::size_t>(2 * std::min(all, together)));
     for (Index first = 0; first < all; first += together) RunGroups(first, std::min(all, first + together));
   }
 
  private:
-  /// What each thread has for itself, made when it first needs it.
+  /// Each thread makes its own of these when it first needs one. Rows of finite numbers go through `online` or `whole`,
+  /// those that something may spread to through `spreading`.
   struct State {
-    std::unique_ptr<WholeRows> whole;
     std::unique_ptr<OnlineRows> online;
+    std::unique_ptr<WholeRows> whole, spreading;
   };
 
-  void ZeroMean() {
-    const auto& shape = r_.mean_weights.shape;
-    for (Index b = 0; b < shape[0]; ++b)
-      for (Index t = 0; t < shape[1]; ++t) std::fill_n(r_.mean_weights.at(b, t), keys_, 0.0f);
+  /// Hands the tasks out to the threads if the problem is worth it.
+  void Share(Index tasks, const Workers::Task& task) {
+    if (threads_ > 1) return workers_.Run(tasks, task);
+    for (Index i = 0; i < tasks; ++i) task(i, 0);
   }
 
   /// Blocks of about equal height in each head.
@@ -69,10 +94,10 @@ class AttentionRun {
   /// How many key/value heads are packed and worked on at a time: enough to keep the threads busy, and all of one
   /// sequence where their weights are averaged.
   Index GroupsTogether() const {
-    if (workers_.count() == 1) return 1;
+    if (threads_ == 1) return 1;
     if (r_.mean_weights) return std::max<Index>(groups_, 1);
     const Index blocks = group_heads_ * ((p_.q.shape[2] + BlockRows() - 1) / std::max<Index>(BlockRows(), 1));
-    return std::max<Index>(4 * workers_.count() / std::max<Index>(blocks, 1), 1);
+    return std::max<Index>(4 * threads_ / std::max<Index>(blocks, 1), 1);
   }
 
   Index KeysSize() const { return RoundUp(keys_, kernels_.panel_width) * p_.q.shape[3]; }
@@ -82,14 +107,14 @@ class AttentionRun {
   /// Key/value heads [first, end), counted through the batch.
   void RunGroups(Index first, Index end) {
     if (packs_) {
-      workers_.Run(2 * (end - first), [&](Index task, Index) { Pack(first + task / 2, task / 2, task % 2 == 1); });
+      Share(2 * (end - first), [&](Index task, Index) { Pack(first + task / 2, task / 2, task % 2 == 1); });
     }
     std::vector<RowBlock> blocks;
     for (Index group = first; group < end; ++group) AddBlocks(group / groups_, group % groups_, blocks);
     if (r_.mean_weights) return RunAveraged(first, blocks);
     // The longest first: under a causal mask, the last.
     const auto count = static_cast<Index>(blocks.size());
-    workers_.Run(count, [&](Index task, Index worker) {
+    Share(count, [&](Index task, Index worker) {
       RunBlock(blocks[static_cast<std::size_t>(count - 1 - task)], first, worker);
     });
   }
@@ -102,7 +127,7 @@ class AttentionRun {
     for (std::size_t i = 0; i < blocks.size(); ++i)
       if (i == 0 || blocks[i].first != blocks[i - 1].first) starts.push_back(i);
     starts.push_back(blocks.size());
-    workers_.Run(static_cast<Index>(starts.size()) - 1, [&](Index task, Index worker) {
+    Share(static_cast<Index>(starts.size()) - 1, [&](Index task, Index worker) {
       const auto i = static_cast<std::size_t>(task);
       for (std::size_t j = starts[i]; j < starts[i + 1]; ++j) RunBlock(blocks[j], first_group, worker);
     });
@@ -110,12 +135,28 @@ class AttentionRun {
 
   void Pack(Index group, Index slot, bool values) {
     const Index b = group / groups_, g = group % groups_;
-    float* to = packed_.data() + slot * PackedSize();
+    float* to = packed_.data() + slot * PackedSize() + (values ? KeysSize() : 0);
     if (!values) {
       kernels_.pack_rows(RowsOf(p_.k, b, g, {0, keys_}), to);
     } else if (r_.output) {
-      kernels_.pack_columns(RowsOf(p_.v, b, g, {0, keys_}), to + KeysSize());
+      kernels_.pack_columns(RowsOf(p_.v, b, g, {0, keys_}), to);
     }
+    if (!Spreads()) return;
+    packed_finite_[static_cast<std::size_t>(2 * slot + values)] =
+        kernels_.all_finite(to, values ? ValuesSize() : KeysSize());
+  }
+
+  bool Spreads() const { return p_.masked_nan == MaskedNan::kSpreads; }
+
+  /// Returns true when something behind a mask may reach the block's rows.
+  bool MaySpread(const RowBlock& block, Index slot) const {
+    if (!Spreads()) return false;
+    const auto i = static_cast<std::size_t>(2 * slot);
+    if (!packs_ || !packed_finite_[i] || !packed_finite_[i + 1]) return true;
+    const float* q = block.begin(p_.q);
+    for (Index row = 0; row < block.count; ++row)
+      if (!kernels_.all_finite(q + row * block.stride(p_.q), p_.q.shape[3])) return true;
+    return false;
   }
 
   void AddBlocks(Index b, Index g, std::vector<RowBlock>& blocks) const {
@@ -135,28 +176,38 @@ class AttentionRun {
 
   void RunBlock(const RowBlock& block, Index first_group, Index worker) {
     State& state = states_[static_cast<std::size_t>(worker)];
+    const Index slot = block.b * groups_ + block.g - first_group;
     PackedHead head;
     if (packs_) {
-      const float* packed = packed_.data() + (block.b * groups_ + block.g - first_group) * PackedSize();
+      const float* packed = packed_.data() + slot * PackedSize();
       head = {packed, packed + KeysSize()};
     }
+    if (MaySpread(block, slot)) return RunWhole(state.spreading, p_, block, head);
     if (online_) {
-      if (!state.online) state.online = std::make_unique<OnlineRows>(p_, r_, kernels_);
+      if (!state.online) state.online = std::make_unique<OnlineRows>(finite_, r_, kernels_);
       if (state.online->Run(block, head)) return;
     }
-    if (!state.whole) state.whole = std::make_unique<WholeRows>(p_, r_, kernels_);
+    RunWhole(state.whole, finite_, block, head);
+  }
+
+  void RunWhole(std::unique_ptr<WholeRows>& whole, const AttentionProblem& problem, const RowBlock& block,
+                const PackedHead& head) {
+    if (!whole) whole = std::make_unique<WholeRows>(problem, r_, kernels_);
     const Index rows = WholeRows::BlockRows(keys_);
-    for (Index i = 0; i < block.count; i += rows)
-      state.whole->Run(block.Part(i, std::min(rows, block.count - i)), head);
+    for (Index i = 0; i < block.count; i += rows) whole->Run(block.Part(i, std::min(rows, block.count - i)), head);
   }
 
   const AttentionProblem& p_;
+  const std::optional<AttentionProblem> without_spreading_;
+  const AttentionProblem& finite_;
   const AttentionResults& r_;
   Workers& workers_;
+  Index threads_;  // that this problem is worth
   const Kernels& kernels_;
   Index groups_, keys_, group_heads_;
   bool packs_, online_;
   Buffer<float> packed_;
+  std::vector<std::uint8_t> packed_finite_;  // of each packed head: its keys, its values
   std::vector<State> states_;
 };
 

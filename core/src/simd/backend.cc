@@ -148,11 +148,11 @@ class Simd final : public Backend {
 
   /// Two pieces for each thread: of rows, or, where these are few, of columns. Small products stay whole.
   Pieces Split(Index rows, const PackedLinear& weights) const {
-    constexpr Index kLeastOperations = Index{1} << 18;
     const Index panels = RoundUp(weights.out_features(), weights.kernels.panel_width) / weights.kernels.panel_width;
     const Index wanted = 2 * workers_.count(), tile = weights.kernels.tile_rows;
-    const bool small = rows < kLeastOperations / std::max<Index>(weights.in_features() * weights.out_features(), 1);
-    if (workers_.count() == 1 || small || rows == 0 || panels == 0) return {1, 1, rows, panels};
+    const double multiply_adds = static_cast<double>(rows) * static_cast<double>(weights.in_features()) *
+                                 static_cast<double>(weights.out_features());
+    if (!workers_.Pays(multiply_adds)) return {1, 1, rows, panels};
     if (rows >= 48 * wanted) {
       const Index step = RoundUp((rows + wanted - 1) / wanted, tile);
       return {(rows + step - 1) / step, 1, step, panels};

@@ -16,7 +16,7 @@ bool OnlineRows::Suits(const AttentionProblem& p, const AttentionResults& r) {
   const bool cells = r.weights || r.mean_weights || r.dropout_mask || r.dropped_weights || r.scores ||
                      r.scaled_scores || r.capped_scores || r.biased_scores || r.masked_scores;
   return r.output && !cells && p.normalizer.kind == NormalizerKind::kSoftmax && p.dropout_p == 0.0 &&
-         p.mask.appended_keys == 0 && p.fully_masked == FullyMasked::kZero && p.masked_nan == MaskedNan::kBlocked;
+         p.mask.appended_keys == 0;
 }
 
 OnlineRows::OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels)
@@ -131,7 +131,8 @@ bool OnlineRows::Finish(const RowBlock& block, Index i) {
   double max{max_[static_cast<std::size_t>(i)] * scorer_.factor()}, sum{sum_[static_cast<std::size_t>(i)]}, part = 1.0;
   if (max == double{kMasked}) {
     if (r_.lse) r_.lse(at.b, at.h, at.t) = kMasked;
-    return visible.begin >= visible.end;  // else masked one by one, or infinite
+    // Else masked one by one, or infinite, or not to become 0.
+    return visible.begin >= visible.end && p_.fully_masked == FullyMasked::kZero;
   }
   if (p_.normalizer.sinks) {
     const double sink{p_.normalizer.sinks(at.h)}, top = std::max(max, sink);

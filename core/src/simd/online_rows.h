@@ -20,12 +20,13 @@ class OnlineRows {
   /// of AVX-512 have 1 MiB of it.
   static Index BlockKeys(Index width, Index tile_rows) { return width > 64 && tile_rows <= 8 ? 256 : 512; }
 
-  /// Whether the problem is of this kind.
+  /// Returns true when the problem is of this kind, provided that nothing spreads from behind its masks.
   static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
 
   OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
 
-  /// At most BlockRows rows. False if something in them is infinite or NaN: then they are still to be computed.
+  /// At most BlockRows rows. False if something in them is infinite or NaN, or a row that may look at nothing is not to
+  /// become 0: then they are still to be computed.
   bool Run(const RowBlock& block, const PackedHead& head);
 
  private:

@@ -103,9 +103,12 @@ const std::vector<std::uint8_t>& RowScorer::Hidden(const RowIndex& at) {
   return hidden_;
 }
 
-bool RowScorer::AllMasked(const RowIndex& at) {
-  const auto& hidden = Hidden(at);
-  return std::all_of(hidden.begin(), hidden.end(), [](std::uint8_t mark) { return mark != 0; });
+bool RowScorer::AllMasked(const RowIndex& at, KeyRange range) {
+  if (MaskableKeys(p_) < keys_) return false;
+  if (!masks_.has_marks() || range.begin >= range.end) return range.begin >= range.end;
+  marks_.resize(static_cast<std::size_t>(range.end - range.begin));
+  masks_.Mark(at, range, marks_.data());
+  return std::all_of(marks_.begin(), marks_.end(), [](std::uint8_t mark) { return mark != 0; });
 }
 
 }  // namespace headlens::simd

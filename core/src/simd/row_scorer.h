@@ -37,7 +37,8 @@ class RowScorer {
 
   /// 1 for each masked key of a row. For rare rows only. Valid until the next call.
   const std::vector<std::uint8_t>& Hidden(const RowIndex& at);
-  bool AllMasked(const RowIndex& at);
+  /// Returns true when the row may look at no key. `range` is its Range.
+  bool AllMasked(const RowIndex& at, KeyRange range);
 
  private:
   void Cap(const Row& row) const;

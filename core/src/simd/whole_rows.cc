@@ -14,11 +14,10 @@ namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
-/// Cells that are asked for show every cell, and rows that nothing is left of may blend all values: no key can be left
-/// out then.
+/// Stages that are asked for show every cell, and what spreads may come from any: no key can be left out then.
 bool NeedsAllKeys(const AttentionProblem& p, const AttentionResults& r) {
   return r.scores || r.scaled_scores || r.capped_scores || r.biased_scores || p.mask.appended_keys > 0 ||
-         p.fully_masked != FullyMasked::kZero || p.masked_nan == MaskedNan::kSpreads;
+         p.masked_nan == MaskedNan::kSpreads;
 }
 
 /// Whether the weights are so many that caches would not keep them anyway.
@@ -43,7 +42,7 @@ WholeRows::WholeRows(const AttentionProblem& problem, const AttentionResults& re
       keys_(problem.k.shape[2]),
       stride_(ScoreStride(keys_)),
       drops_(problem.dropout_p > 0.0),
-      whole_rows_(NeedsAllKeys(problem, results)),
+      needs_all_keys_(NeedsAllKeys(problem, results)),
       streams_(kernels.stream_row && AreMany(results.weights)),
       in_place_(results.weights && !streams_) {
   const Index rows = BlockRows(keys_);
@@ -59,7 +58,7 @@ void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
   bool any_fully_masked = false;
   for (Index i = 0; i < block.count; ++i) {
     const KeyRange visible = visible_[static_cast<std::size_t>(i)];
-    Row row{block.at(i), visible, whole_rows_ ? KeyRange{0, keys_} : visible, cells + i * stride};
+    Row row{block.at(i), visible, all_keys_ ? KeyRange{0, keys_} : visible, cells + i * stride};
     any_fully_masked |= RunRow(row, i);
   }
   if (streams_) kernels_.flush_streams();
@@ -69,17 +68,22 @@ void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
   Finish(block, weights, drops_ ? stride_ : stride, any_fully_masked);
 }
 
-/// The keys that each row needs, and each tile of rows, or all rows together.
+/// The keys that each row needs, and each tile of rows, or all rows together. A row that nothing is left of may have to
+/// blend all values: its block needs all keys.
 void WholeRows::FindRanges(const RowBlock& block, bool together) {
   visible_.resize(static_cast<std::size_t>(block.count));
   tiles_.assign(static_cast<std::size_t>((block.count + kernels_.tile_rows - 1) / kernels_.tile_rows), KeyRange{});
+  all_keys_ = needs_all_keys_;
   for (Index i = 0; i < block.count; ++i) {
     const RowIndex at = block.at(i);
     const KeyRange visible = scorer_.Range(at.b, at.t);
     visible_[static_cast<std::size_t>(i)] = visible;
     KeyRange& tile = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
-    tile = whole_rows_ ? KeyRange{0, keys_} : Union(tile, visible);
+    tile = Union(tile, visible);
   }
+  if (p_.fully_masked != FullyMasked::kZero)
+    for (Index i = 0; i < block.count && !all_keys_; ++i) all_keys_ = AllMasked(block, i);
+  if (all_keys_) std::fill(tiles_.begin(), tiles_.end(), KeyRange{0, keys_});
   if (!together) return;
   KeyRange all;
   for (const KeyRange& tile : tiles_) all = Union(all, tile);
@@ -151,7 +155,7 @@ bool WholeRows::Normalize(const Row& row) {
     lse = NormalizeUnusual(row, nothing_hidden_);
   } else {
     const float max = kernels_.max(row.begin(), row.count());
-    fully_masked = max == kMasked && scorer_.AllMasked(row.at);
+    fully_masked = max == kMasked && scorer_.AllMasked(row.at, row.visible);
     if (fully_masked) {
       const float value = p_.fully_masked == FullyMasked::kZero  ? 0.0f
                           : p_.fully_masked == FullyMasked::kNan ? std::numeric_limits<float>::quiet_NaN()
@@ -289,7 +293,7 @@ void WholeRows::Finish(const RowBlock& block, const float* weights, Index stride
 /// 0 · NaN is NaN: a masked value may have come through. Rare, so slowly: blend what may be looked at.
 void WholeRows::BlendVisible(const RowBlock& block, Index i, const float* weights, bool any_fully_masked) {
   const RowIndex at = block.at(i);
-  const bool blend_masked = any_fully_masked && p_.fully_masked != FullyMasked::kZero && scorer_.AllMasked(at);
+  const bool blend_masked = any_fully_masked && p_.fully_masked != FullyMasked::kZero && AllMasked(block, i);
   const auto& hidden = scorer_.Hidden(at);
   const KeyRange keys = tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
   const Index width = p_.v.shape[3];

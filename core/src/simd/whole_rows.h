@@ -37,6 +37,10 @@ class WholeRows {
   void Drop(const Row& row, Index i);
   void StoreDropoutMask(const Row& row) const;
   void StoreDropped(const Row& row, const float* cells) const;
+  /// Returns true when row i of the block may look at no key. FindRanges has been called for the block.
+  bool AllMasked(const RowBlock& block, Index i) {
+    return scorer_.AllMasked(block.at(i), visible_[static_cast<std::size_t>(i)]);
+  }
   float HeadFactor(const RowIndex& at) const { return p_.head_mask ? p_.head_mask(at.b, at.h) : 1.0f; }
   void Blend(const RowBlock& block, const PackedHead& head, const float* weights, Index stride) const;
   void Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked);
@@ -48,7 +52,8 @@ class WholeRows {
   RowScorer scorer_;
   const NormalizerRule& normalizer_;
   Index keys_, stride_;
-  bool drops_, whole_rows_;
+  bool drops_, needs_all_keys_;
+  bool all_keys_ = false;  // of this block: its rows are computed whole
   // Weights that are wanted are computed where they belong, or, where they are many, in a block that stays in the
   // cache: what is streamed from there is never fetched.
   bool streams_, in_place_;

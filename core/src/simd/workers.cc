@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
+#include <string>
+#include <system_error>
 
 #ifdef __EMSCRIPTEN__
 #ifdef __wasm_atomics__
@@ -130,6 +132,29 @@ struct Workers::Shared {
     }
   }
 
+  void Serve(Index worker) {
+    for (std::uint32_t seen = 0;;) {
+      AwaitChange(calls, seen);
+      seen = calls.load(std::memory_order_acquire);
+      if (ended) return;
+      if (!Enter()) continue;
+      Help(worker);
+      Leave();
+    }
+  }
+
+#ifndef __EMSCRIPTEN__
+  void StartThreads(Index count) {
+    try {
+      for (Index worker = 1; worker < count; ++worker) threads.emplace_back([this, worker] { Serve(worker); });
+    } catch (const std::system_error& error) {
+      throw Error(ErrorCode::kMemory, "threads is " + std::to_string(count) + ", and no more than " +
+                                          std::to_string(threads.size() + 1) +
+                                          " can run here: " + error.code().message());
+    }
+  }
+#endif
+
   void Fail(std::exception_ptr what) {
     if (!failed.exchange(true)) error = std::move(what);
   }
@@ -139,7 +164,7 @@ Workers::Workers(int threads) : count_(threads) {
   if (threads <= 1) return;
   shared_ = std::make_unique<Shared>();
 #ifndef __EMSCRIPTEN__
-  for (Index worker = 1; worker < count_; ++worker) shared_->threads.emplace_back([this, worker] { Serve(worker); });
+  shared_->StartThreads(count_);
 #endif
 }
 
@@ -156,17 +181,7 @@ void Workers::Run(Index tasks, const Task& task) {
   if (error) std::rethrow_exception(error);
 }
 
-void Workers::Serve(Index worker) {
-  Shared& shared = *shared_;
-  for (std::uint32_t seen = 0;;) {
-    AwaitChange(shared.calls, seen);
-    seen = shared.calls.load(std::memory_order_acquire);
-    if (shared.ended) return;
-    if (!shared.Enter()) continue;
-    shared.Help(worker);
-    shared.Leave();
-  }
-}
+void Workers::Serve(Index worker) { shared_->Serve(worker); }
 
 void Workers::GiveUp() {
   shared_->Fail(std::make_exception_ptr(std::runtime_error("a thread could not go on")));
