@@ -26,10 +26,13 @@ bool EndsWithWord(std::string_view text) {
 }  // namespace
 
 AddedTokens::AddedTokens(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
-  for (std::size_t i = 0; i < field.ListSize(); ++i) Add(field.Element(i), vocabulary, normalizer);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < field.ListSize(); ++i) bytes += field.Element(i).At("content").String().size();
+  Steps steps(bytes);  // all of them are one text
+  for (std::size_t i = 0; i < field.ListSize(); ++i) Add(field.Element(i), vocabulary, normalizer, steps);
 }
 
-void AddedTokens::Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
+void AddedTokens::Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer, Steps& steps) {
   const std::string& content = field.At("content").String();
   const Id id = field.At("id").ToId();
   if (content.empty()) return;
@@ -44,7 +47,7 @@ void AddedTokens::Add(const Field& field, const Vocabulary& vocabulary, const No
   if (!field.At("normalized").BoolOr(!field.At("special").BoolOr(false)))
     return Insert(written_, content, &place->second);
   std::string normalized = content;
-  normalizer(normalized);
+  normalizer(normalized, steps);
   Insert(normalized_, normalized, &place->second);
 }
 

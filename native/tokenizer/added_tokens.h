@@ -45,7 +45,7 @@ class AddedTokens {
   };
   using Trie = std::vector<State>;
 
-  void Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer);
+  void Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer, Steps& steps);
   static void Insert(Trie& trie, std::string_view content, const Token* token);
 
   std::map<Id, Token> tokens_;

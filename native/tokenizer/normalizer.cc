@@ -30,37 +30,38 @@ std::string Without(std::string_view text, bool (*drop)(char32_t)) {
 
 template <NormalForm kForm>
 Normalizer MakeForm(const Field&) {
-  return [](std::string& text) { text = Normalized(text, kForm); };
+  return [](std::string& text, Steps&) { text = Normalized(text, kForm); };
 }
 
 Normalizer MakeLowercase(const Field&) {
-  return [](std::string& text) { text = Lowercase(text); };
+  return [](std::string& text, Steps&) { text = Lowercase(text); };
 }
 
 Normalizer MakeStripAccents(const Field&) {
-  return [](std::string& text) { text = Without(text, IsMark); };
+  return [](std::string& text, Steps&) { text = Without(text, IsMark); };
 }
 
 Normalizer MakeByteLevel(const Field&) {
-  return [](std::string& text) { text = ByteLetters(text); };
+  return [](std::string& text, Steps&) { text = ByteLetters(text); };
 }
 
 Normalizer MakeStrip(const Field& field) {
-  return [left = field.At("strip_left").BoolOr(true), right = field.At("strip_right").BoolOr(true)](std::string& text) {
+  return [left = field.At("strip_left").BoolOr(true), right = field.At("strip_right").BoolOr(true)](std::string& text,
+                                                                                                    Steps&) {
     if (left) text.erase(0, LeadingWhitespace(text));
     if (right) text.erase(text.size() - TrailingWhitespace(text));
   };
 }
 
 Normalizer MakePrepend(const Field& field) {
-  return [prefix = field.At("prepend").String()](std::string& text) {
+  return [prefix = field.At("prepend").String()](std::string& text, Steps&) {
     if (!text.empty()) text.insert(0, prefix);
   };
 }
 
 Normalizer MakeReplace(const Field& field) {
-  return [pattern = Pattern(field.At("pattern")), content = field.At("content").String()](std::string& text) {
-    Steps steps(text.size());
+  return [pattern = Pattern(field.At("pattern")), content = field.At("content").String()](std::string& text,
+                                                                                          Steps& steps) {
     std::string result;
     std::size_t done = 0;
     for (const Match& match : pattern.FindAll(text, steps)) {
@@ -105,7 +106,7 @@ Normalizer MakeBert(const Field& field) {
   const bool apart = field.At("handle_chinese_chars").BoolOr(true);
   const bool lowercase = field.At("lowercase").BoolOr(true);
   const bool strip_accents = field.At("strip_accents").BoolOr(lowercase);
-  return [=](std::string& text) {
+  return [=](std::string& text, Steps&) {
     if (clean) text = Cleaned(text);
     if (apart) text = IdeographsApart(text);
     if (strip_accents) text = Without(Normalized(text, NormalForm::kD), IsNonspacing);
@@ -130,11 +131,12 @@ const std::map<std::string_view, Normalizer (*)(const Field&)> kKinds = {
 }  // namespace
 
 Normalizer MakeNormalizer(const Field& field) {
-  std::vector<Normalizer> steps;
-  ForEachStep(field, "normalizers", [&steps](const Field& step) { steps.push_back(Make(kKinds, step)); });
-  return [steps = std::move(steps)](std::string& text) {
-    for (const Normalizer& step : steps) {
-      step(text);
+  std::vector<Normalizer> all;
+  ForEachStep(field, "normalizers", [&all](const Field& step) { all.push_back(Make(kKinds, step)); });
+  return [all = std::move(all)](std::string& text, Steps& steps) {
+    for (const Normalizer& step : all) {
+      step(text, steps);
+      steps.TakePass(text.size(), 1);
       if (text.size() > kMaxText) {
         throw Error(ErrorCode::kMemory, "the text grows beyond " + std::to_string(kMaxText) + " bytes when normalized");
       }

@@ -6,14 +6,15 @@
 #include <string>
 
 #include "tokenizer/fields.h"
+#include "tokenizer/steps.h"
 
 namespace headlens::tokenizer {
 
 /// The longest text, before and after each step of its normalization; a longer one is Error(kMemory).
 inline constexpr std::size_t kMaxText = std::size_t{16} << 20;
 
-/// Changes a text before it is split.
-using Normalizer = std::function<void(std::string& text)>;
+/// Changes a text before it is split. Throws Error(kValue) when `steps` run out.
+using Normalizer = std::function<void(std::string& text, Steps& steps)>;
 
 /// From tokenizer.json's "normalizer", which may be null. Throws Error.
 Normalizer MakeNormalizer(const Field& field);

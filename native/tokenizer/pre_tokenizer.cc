@@ -106,10 +106,7 @@ void SplitAt(std::vector<Word>& words, bool (*is_delimiter)(char32_t), Behavior 
 
 /// Splits at the matches of a Regex or a Pattern.
 template <class Pattern>
-void SplitBy(std::vector<Word>& words, const Pattern& pattern, Behavior behavior, bool invert) {
-  std::size_t bytes = 0;
-  for (const Word& word : words) bytes += word.text.size();
-  Steps steps(bytes);
+void SplitBy(std::vector<Word>& words, Steps& steps, const Pattern& pattern, Behavior behavior, bool invert) {
   Split(words, [&](std::string_view text) { return pattern.FindAll(text, steps); }, behavior, invert);
 }
 
@@ -117,11 +114,11 @@ PreTokenizer MakeByteLevel(const Field& field) {
   static const auto kWords = std::make_shared<const Regex>(
       PcreFromOniguruma(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"));
   const bool prefix = field.At("add_prefix_space").BoolOr(false), split = field.At("use_regex").BoolOr(true);
-  return [=](std::vector<Word>& words) {
+  return [=](std::vector<Word>& words, Steps& steps) {
     for (Word& word : words) {
       if (prefix && !word.text.starts_with(' ')) word.text.insert(0, 1, ' ');
     }
-    if (split) SplitBy(words, *kWords, Behavior::kIsolated, false);
+    if (split) SplitBy(words, steps, *kWords, Behavior::kIsolated, false);
     for (Word& word : words) word.text = ByteLetters(word.text);
   };
 }
@@ -129,15 +126,15 @@ PreTokenizer MakeByteLevel(const Field& field) {
 PreTokenizer MakeWhitespace(const Field&) {
   const std::string word(kUnicodeWordClass);
   const auto regex = std::make_shared<const Regex>("[" + word + "]+|[^" + word + R"(\p{White_Space}]+)");
-  return [regex](std::vector<Word>& words) { SplitBy(words, *regex, Behavior::kRemoved, true); };
+  return [regex](std::vector<Word>& words, Steps& steps) { SplitBy(words, steps, *regex, Behavior::kRemoved, true); };
 }
 
 PreTokenizer MakeWhitespaceSplit(const Field&) {
-  return [](std::vector<Word>& words) { SplitAt(words, IsWhitespace, Behavior::kRemoved); };
+  return [](std::vector<Word>& words, Steps&) { SplitAt(words, IsWhitespace, Behavior::kRemoved); };
 }
 
 PreTokenizer MakeBert(const Field&) {
-  return [](std::vector<Word>& words) {
+  return [](std::vector<Word>& words, Steps&) {
     SplitAt(words, IsWhitespace, Behavior::kRemoved);
     SplitAt(words, IsPunctuation, Behavior::kIsolated);
   };
@@ -145,19 +142,19 @@ PreTokenizer MakeBert(const Field&) {
 
 PreTokenizer MakeDigits(const Field& field) {
   const Behavior behavior = field.At("individual_digits").BoolOr(false) ? Behavior::kIsolated : Behavior::kContiguous;
-  return [behavior](std::vector<Word>& words) { SplitAt(words, IsNumber, behavior); };
+  return [behavior](std::vector<Word>& words, Steps&) { SplitAt(words, IsNumber, behavior); };
 }
 
 PreTokenizer MakePunctuation(const Field& field) {
-  return [behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated)](std::vector<Word>& words) {
+  return [behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated)](std::vector<Word>& words, Steps&) {
     SplitAt(words, IsPunctuation, behavior);
   };
 }
 
 PreTokenizer MakeSplit(const Field& field) {
   return [pattern = Pattern(field.At("pattern")), behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated),
-          invert = field.At("invert").BoolOr(false)](std::vector<Word>& words) {
-    SplitBy(words, pattern, behavior, invert);
+          invert = field.At("invert").BoolOr(false)](std::vector<Word>& words, Steps& steps) {
+    SplitBy(words, steps, pattern, behavior, invert);
   };
 }
 
@@ -176,7 +173,7 @@ Prefix PrefixOf(const Field& field) {
 PreTokenizer MakeMetaspace(const Field& field) {
   const std::string mark = field.At("replacement").StringOr("▁");
   if (mark.empty() || CharacterAt(mark, 0).size != mark.size()) field.At("replacement").Fail("one character");
-  return [mark, prefix = PrefixOf(field), split = field.At("split").BoolOr(true)](std::vector<Word>& words) {
+  return [mark, prefix = PrefixOf(field), split = field.At("split").BoolOr(true)](std::vector<Word>& words, Steps&) {
     for (Word& word : words) {
       std::string text;
       for (const char c : word.text) c == ' ' ? text += mark : text += c;
@@ -205,13 +202,14 @@ const std::map<std::string_view, PreTokenizer (*)(const Field&)> kKinds = {
 }  // namespace
 
 PreTokenizer MakePreTokenizer(const Field& field) {
-  std::vector<PreTokenizer> steps;
-  ForEachStep(field, "pretokenizers", [&steps](const Field& step) { steps.push_back(Make(kKinds, step)); });
-  return [steps = std::move(steps)](std::vector<Word>& words) {
-    for (const PreTokenizer& step : steps) {
-      step(words);
+  std::vector<PreTokenizer> all;
+  ForEachStep(field, "pretokenizers", [&all](const Field& step) { all.push_back(Make(kKinds, step)); });
+  return [all = std::move(all)](std::vector<Word>& words, Steps& steps) {
+    for (const PreTokenizer& step : all) {
+      step(words, steps);
       std::size_t bytes = 0;
       for (const Word& word : words) bytes += word.text.size();
+      steps.TakePass(bytes, words.size());
       if (bytes > kMaxText) {
         throw Error(ErrorCode::kMemory,
                     "the text grows beyond " + std::to_string(kMaxText) + " bytes when it is split");

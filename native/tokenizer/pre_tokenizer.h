@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tokenizer/fields.h"
+#include "tokenizer/steps.h"
 
 namespace headlens::tokenizer {
 
@@ -16,8 +17,8 @@ struct Word {
   bool is_first;  ///< it begins where the text begins
 };
 
-/// Splits the words of a text further, and changes them.
-using PreTokenizer = std::function<void(std::vector<Word>& words)>;
+/// Splits the words of a text further, and changes them. Throws Error(kValue) when `steps` run out.
+using PreTokenizer = std::function<void(std::vector<Word>& words, Steps& steps)>;
 
 /// From tokenizer.json's "pre_tokenizer", which may be null. Throws Error.
 PreTokenizer MakePreTokenizer(const Field& field);

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t kHeapKib = 256 * 1024;  // for backtracking; PCRE2's own limit is 20 GB
 constexpr std::size_t kMaxPattern = 1 << 16;
+constexpr std::size_t kStepsPerSearch = 16;  // the cost of beginning one
 
 template <auto kFree>
 struct Freeing {
@@ -80,6 +81,11 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
 }
 
 std::vector<Match> Regex::FindAll(std::string_view text, Steps& steps) const {
+  const auto give_up = [this](const std::string& reason) {
+    throw Error(ErrorCode::kValue, "the regular expression " + Quoted(pattern_) + " gives up on the text: " + reason);
+  };
+  constexpr const char* kTooMany = "too many steps";
+  if (!steps.Take(kStepsPerSearch)) give_up(kTooMany);
   const Handle<pcre2_match_context, pcre2_match_context_free> context(Allocated(pcre2_match_context_create(nullptr)));
   const Handle<pcre2_match_data, pcre2_match_data_free> data(
       Allocated(pcre2_match_data_create_from_pattern(code_.get(), nullptr)));
@@ -92,10 +98,7 @@ std::vector<Match> Regex::FindAll(std::string_view text, Steps& steps) const {
     const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
                                   PCRE2_NO_UTF_CHECK, data.get(), context.get());
     if (found == PCRE2_ERROR_NOMATCH) break;
-    if (found < 0) {
-      const std::string reason = found == PCRE2_ERROR_CALLOUT ? "too many steps" : MessageOf(found);
-      throw Error(ErrorCode::kValue, "the regular expression " + Quoted(pattern_) + " gives up on the text: " + reason);
-    }
+    if (found < 0) give_up(found == PCRE2_ERROR_CALLOUT ? kTooMany : MessageOf(found));
     const std::size_t* range = pcre2_get_ovector_pointer(data.get());
     const Match match{range[0], range[1]};
     if (match.begin == match.end && last_end == match.end) {

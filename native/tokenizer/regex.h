@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/steps.h"
+
 struct pcre2_real_code_8;
 
 namespace headlens::tokenizer {
@@ -23,21 +25,6 @@ std::string PcreFromOniguruma(std::string_view pattern);
 /// A match, in bytes.
 struct Match {
   std::size_t begin, end;
-};
-
-/// Steps that matching may still take, so that no expression hangs on any text.
-class Steps {
- public:
-  explicit Steps(std::size_t bytes) : left_(kBase + kPerByte * bytes) {}
-  /// False when none is left.
-  bool Take(std::size_t count) {
-    left_ = count < left_ ? left_ - count : 0;
-    return left_ > 0;
-  }
-
- private:
-  static constexpr std::size_t kBase = 1'000'000, kPerByte = 256;
-  std::size_t left_;
 };
 
 class Regex {

@@ -77,16 +77,16 @@ struct Tokenizer::Parts {
   }
 
   /// Tokens of what lies between two added tokens of the text as written.
-  void EncodeSection(const Section& section, std::vector<Id>& ids) const {
+  void EncodeSection(const Section& section, Steps& steps, std::vector<Id>& ids) const {
     Section normalized = section;
-    normalizer(normalized.text);
+    normalizer(normalized.text, steps);
     for (Section& part : added.Split(normalized, /*normalized=*/true)) {
       if (part.id) {
         ids.push_back(*part.id);
         continue;
       }
       std::vector<Word> words{{std::move(part.text), part.is_first}};
-      pre_tokenizer(words);
+      pre_tokenizer(words, steps);
       for (const Word& word : words) model->Encode(word.text, ids);
     }
   }
@@ -123,12 +123,13 @@ std::vector<Id> Tokenizer::Encode(std::string_view text) const {
     throw Error(ErrorCode::kMemory,
                 "the text has " + std::to_string(text.size()) + " bytes, more than " + std::to_string(kMaxText));
   }
+  Steps steps(text.size());
   std::vector<Id> ids;
   for (const Section& section : parts_->added.Split({ToValidUtf8(text), std::nullopt, true}, /*normalized=*/false)) {
     if (section.id) {
       ids.push_back(*section.id);
     } else {
-      parts_->EncodeSection(section, ids);
+      parts_->EncodeSection(section, steps, ids);
     }
   }
   parts_->post_processor(ids);

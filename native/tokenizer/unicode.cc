@@ -117,6 +117,12 @@ bool IsOther(char32_t code) {
   return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF || category == UTF8PROC_CATEGORY_CO;
 }
 
+bool IsPrintable(char32_t code) {
+  const utf8proc_category_t category = CategoryOf(code);
+  return !IsOther(code) && category != UTF8PROC_CATEGORY_CN && category != UTF8PROC_CATEGORY_CS &&
+         category != UTF8PROC_CATEGORY_ZL && category != UTF8PROC_CATEGORY_ZP;
+}
+
 std::string Normalized(std::string_view text, NormalForm form) {
   const bool compose = form == NormalForm::kC || form == NormalForm::kKC;
   const bool compatible = form == NormalForm::kKC || form == NormalForm::kKD;

@@ -41,6 +41,7 @@ bool IsPunctuation(char32_t code);  ///< P, or one of ASCII's
 bool IsMark(char32_t code);         ///< M
 bool IsNonspacing(char32_t code);   ///< Mn
 bool IsOther(char32_t code);        ///< Cc, Cf, Co
+bool IsPrintable(char32_t code);    ///< neither C nor Zl nor Zp
 
 enum class NormalForm { kC, kD, kKC, kKD };
 
