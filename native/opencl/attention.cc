@@ -62,7 +62,8 @@ class AttentionRun {
         groups_(problem.k.shape[1]),
         group_heads_(problem.q.shape[1] / groups_),
         value_width_(results.output ? problem.v.shape[3] : 0),
-        suits_online_(value_width_ > 0 && simd::OnlineRows::Suits(problem, results)) {
+        suits_online_(value_width_ > 0 && simd::OnlineRows::Suits(problem, results) &&
+                      (IsPlainWhereMasked() || EveryRowSeesKeys())) {
     if (suits_online_) ChooseKernel(kernel);
     UploadWhole();
   }
@@ -87,6 +88,22 @@ class AttentionRun {
   struct Rows {
     Index first, count;
   };
+
+  /// Returns true when a row without keys becomes 0, whatever its query is.
+  bool IsPlainWhereMasked() const {
+    return p_.fully_masked == FullyMasked::kZero && p_.masked_nan == MaskedNan::kBlocked;
+  }
+
+  /// Returns true when no row can be fully masked; then it does not matter what such a row would get.
+  bool EveryRowSeesKeys() const {
+    if (masks_.has_marks()) return false;
+    for (Index b = 0; b < p_.q.shape[0]; ++b)
+      for (Index t = 0; t < p_.q.shape[2]; ++t) {
+        const KeyRange range = masks_.Range(b, t);
+        if (range.begin >= range.end) return false;
+      }
+    return true;
+  }
 
   bool ChangesScores() const { return p_.softcap > 0.0f || p_.mask.additive || !biases_.empty(); }
 
@@ -243,13 +260,18 @@ class AttentionRun {
   bool AllFinite(Index groups) {
     const cl_uint none = 0;
     const Memory unusual = session_.Upload(std::span(&none, 1));
-    const Index count = groups * keys_ * value_width_, items = GroupItems(session_);
-    session_.Launch(kLayersSource, GroupOption(session_), "FindUnusual", {count, items}, v_.buffer, v_.place,
-                    Heads{groups_launched_.first, groups_, 1}, cl_long{keys_}, cl_long{value_width_}, cl_long{count},
-                    unusual);
+    FindUnusual(v_, groups, value_width_, unusual);
     cl_uint found = 0;
     session_.DownloadBytes(unusual, 0, sizeof found, &found);
     return found == 0;
+  }
+
+  /// Sets `unusual` where some of the keys or values of the groups that are worked on are not finite.
+  void FindUnusual(const Operand& rows, Index groups, Index width, const Memory& unusual) {
+    const Index count = groups * keys_ * width;
+    session_.Launch(kLayersSource, GroupOption(session_), "FindUnusual", {count, GroupItems(session_)}, rows.buffer,
+                    rows.place, Heads{groups_launched_.first, groups_, 1}, cl_long{keys_}, cl_long{width},
+                    cl_long{count}, unusual);
   }
 
   /// By distance, for each head that is worked on.
@@ -341,6 +363,10 @@ class AttentionRun {
   void SetUpOnline(Index groups) {
     const cl_uint none = 0;
     unusual_ = session_.Upload(std::span(&none, 1));
+    if (p_.masked_nan == MaskedNan::kSpreads) {  // keys and values that no row sees count, too
+      FindUnusual(k_, groups, p_.q.shape[3], unusual_);
+      FindUnusual(v_, groups, value_width_, unusual_);
+    }
     const Heads heads{groups_launched_.first, groups_, 1};
     looks_at_kept_ = SuitsKept();
     if (looks_at_kept_) {

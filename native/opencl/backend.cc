@@ -312,7 +312,7 @@ class OpenCl final : public Backend {
   void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
               RotaryPairs pairs) const override {
     CheckRotary(x, cosine, sine);
-    const auto& [steps, heads, width] = x.shape;
+    const Index steps = x.shape[0], heads = x.shape[1], width = x.shape[2];
     if (steps == 0 || heads == 0 || width == 0) return;
     device_->Use([&](Session& session) {
       if (const auto found = session.residents().Find(x.data, /*writes=*/true))
@@ -344,7 +344,7 @@ class OpenCl final : public Backend {
 
   void Copy(View<const float, 4> from, View<float, 4> to) const override {
     ExpectSizes("copy", SizesOf(to), SizesOf(from));
-    const auto& [batch, heads, rows, width] = from.shape;
+    const Index batch = from.shape[0], heads = from.shape[1], rows = from.shape[2], width = from.shape[3];
     const Index count = batch * heads * rows * width;
     if (count == 0) return;
     device_->Use([&](Session& session) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "opencl/program_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <span>
 #include <string_view>
+
+#include "opencl/sha256.h"
+#include "system/replace_file.h"
 
 namespace headlens::opencl {
 namespace {
@@ -17,27 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 
 /// No program is larger; a file that is would only take memory.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
-
-/// FNV-1a.
-std::uint64_t HashOf(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
-std::string Hex(std::uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
+constexpr off_t kMostBytes = off_t{256} << 20;
 
 std::string_view TextOf(const Binary& binary) { return {reinterpret_cast<const char*>(binary.data()), binary.size()}; }
 
-/// What a file begins with: two programs of equal hash differ in it, and so does a file that was cut or changed.
-std::string Header(const std::string& key, const Binary& binary) {
-  return "headlens OpenCL program\n" + key + "\n" + std::to_string(binary.size()) + " " + Hex(HashOf(TextOf(binary))) +
-         "\n";
+/// Each file begins with this. It tells the files of other programs, and those that were cut or changed, which might
+/// crash a driver.
+std::string Header(const std::string& key, std::string_view binary) {
+  return "headlens OpenCL program\n" + key + "\n" + Sha256(binary) + "\n";
 }
 
 fs::path CacheFolder() {
@@ -48,43 +37,63 @@ fs::path CacheFolder() {
   return {};
 }
 
+std::string NameOf(const std::string& key) { return "opencl-" + Sha256(key); }
+
+/// Returns true when it is of this kind and ours, and nobody else may write to it: its content goes to a driver.
+bool IsOurs(const struct stat& info, mode_t kind) {
+  return (info.st_mode & S_IFMT) == kind && info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// The cache folder, which is no link.
+int OpenFolder() { return open(CacheFolder().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
+bool IsOurFolder(const Descriptor& folder) {
+  struct stat info{};
+  return fstat(folder.get(), &info) == 0 && IsOurs(info, S_IFDIR);
+}
+
+/// Returns all of the file `name` in the cache folder, or nothing when it is not there or cannot be trusted.
+std::string ReadOurs(const std::string& name) {
+  const Descriptor folder(OpenFolder());
+  if (!IsOurFolder(folder)) return "";
+  const Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat info{};
+  if (fstat(file.get(), &info) != 0 || !IsOurs(info, S_IFREG) || info.st_size > kMostBytes) return "";
+  std::string content(static_cast<std::size_t>(info.st_size), '\0');
+  for (std::size_t at = 0; at < content.size();) {
+    const ssize_t count = read(file.get(), content.data() + at, content.size() - at);
+    if (count <= 0) return "";
+    at += static_cast<std::size_t>(count);
+  }
+  return content;
+}
+
 }  // namespace
 
 std::string CacheFile(const std::string& key) {
   const fs::path folder = CacheFolder();
-  return folder.empty() ? "" : (folder / ("opencl-" + Hex(HashOf(key)))).string();
+  return folder.empty() ? "" : (folder / NameOf(key)).string();
 }
 
 std::optional<Binary> FindBinary(const std::string& key) {
-  const std::string path = CacheFile(key);
-  std::error_code error;
-  if (path.empty() || !fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostBytes) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const std::string begin = Header(key, {});
-  const std::size_t line = begin.find_last_of('\n', begin.size() - 2) + 1;  // where size and hash stand
-  const std::size_t body = content.find('\n', line);
-  if (content.compare(0, line, begin, 0, line) != 0 || body == std::string::npos) return std::nullopt;
-  Binary binary(content.begin() + static_cast<std::ptrdiff_t>(body) + 1, content.end());
-  if (binary.empty() || content.compare(0, body + 1, Header(key, binary)) != 0) return std::nullopt;
-  return binary;
+  const std::string content = ReadOurs(NameOf(key));
+  const std::size_t size = Header(key, "").size();
+  if (content.size() <= size) return std::nullopt;
+  const std::string_view binary = std::string_view(content).substr(size);
+  if (!content.starts_with(Header(key, binary))) return std::nullopt;
+  return Binary(binary.begin(), binary.end());
 }
 
 void KeepBinary(const std::string& key, const Binary& binary) {
-  const std::string path = CacheFile(key);
-  if (path.empty() || binary.empty()) return;
+  const fs::path folder = CacheFolder();
+  if (folder.empty() || binary.empty()) return;
   std::error_code error;
-  fs::create_directories(fs::path(path).parent_path(), error);
+  fs::create_directories(folder.parent_path(), error);
+  mkdir(folder.c_str(), S_IRWXU);
+  if (!IsOurFolder(Descriptor(OpenFolder()))) return;
+  const std::string content = Header(key, TextOf(binary)).append(TextOf(binary));
   // Others may read or write the same file at this moment: it appears whole, or not at all.
-  std::string temporary = path + ".XXXXXX";
-  const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) return;
-  close(descriptor);
-  std::ofstream file(temporary, std::ios::binary);
-  file << Header(key, binary) << TextOf(binary);
-  file.close();
-  if (file) fs::rename(temporary, path, error);
-  if (!file || error) fs::remove(temporary, error);
+  ReplaceFile(CacheFile(key), std::as_bytes(std::span(content)), S_IRUSR | S_IWUSR);
 }
 
 }  // namespace headlens::opencl

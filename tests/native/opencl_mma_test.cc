@@ -177,7 +177,8 @@ TEST_CASE("OpenCL matrix units: products of any size, both ways, in every precis
   constexpr Index kSizes[][4] = {{1, 16, 1, 1}, {1, 63, 64, 35}, {1, 17, 9, 3}, {5, 130, 129, 35}};
   for (const Precision precision : kPrecisions)
     for (const bool b_columns : {true, false})
-      for (const auto& [heads, m, n, k] : kSizes) {
+      for (const auto& sizes : kSizes) {
+        const Index heads = sizes[0], m = sizes[1], n = sizes[2], k = sizes[3];
         // The precisions differ in how they round, the sizes and ways in where things are: not all with all.
         if (precision != Precision::kTf32x3 && (heads == 1) != b_columns) continue;
         if (precision == Precision::kBf16 && heads > 1) continue;
@@ -360,7 +361,9 @@ TEST_CASE("OpenCL matrix units: attention that is infinite, or too large for 16 
   Random random(28);
   for (const Precision precision : {Precision::kTf32x3, Precision::kFp16}) {
     const auto backend = opencl::MakeBackend(Wanting(precision));
-    for (const auto& [tensor, value] : kExtremes) {
+    for (const auto& extreme : kExtremes) {
+      const auto tensor = extreme.first;
+      const float value = extreme.second;
       CAPTURE(static_cast<int>(precision));
       CAPTURE(value);
       RandomProblem r = PlainProblem(random, {1, 1, 1, 5, 7, 4, 4});

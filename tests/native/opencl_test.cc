@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 
 #include "environment.h"
 #include "opencl/program_cache.h"
+#include "opencl/sha256.h"
 #include "random_problem.h"
 
 /// Read by LeakSanitizer: what PoCL and its compiler leave behind when they build a kernel is not ours.
@@ -248,13 +248,13 @@ std::filesystem::path OnlyFile(const std::filesystem::path& folder) {
   return files[0];
 }
 
-/// The key in a file of the cache: all between the first line and the one with the binary's size, which follows the
-/// end of a source.
+/// The key in a file of the cache: all between the first line and the one with the binary's hash, which follows the end
+/// of a source.
 std::string KeyOf(const std::vector<std::byte>& file) {
   const std::string text(reinterpret_cast<const char*>(file.data()), file.size());
   const std::string end = "}\n\n";
   std::size_t at = text.find(end);
-  while (at != std::string::npos && !std::isdigit(static_cast<unsigned char>(text[at + end.size()])))
+  while (at != std::string::npos && text.find_first_not_of("0123456789abcdef", at + end.size()) != at + end.size() + 64)
     at = text.find(end, at + 1);
   REQUIRE(at != std::string::npos);
   const std::size_t begin = text.find('\n') + 1;
@@ -340,6 +340,60 @@ TEST_CASE("OpenCL: a cache that may not be read or written is none") {
   permissions(folder / "headlens", perms::owner_all);
   permissions(file, perms::owner_all);
   CHECK(opencl::FindBinary("key") == before);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("OpenCL: hashes are SHA-256's, by the examples of NIST and at every length around a block's") {
+  CHECK(opencl::Sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(opencl::Sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(opencl::Sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(opencl::Sha256(
+            "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmno"
+            "pqrstnopqrstu") == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+  CHECK(opencl::Sha256(std::string(1'000'000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  std::string all;  // the hashes of 0 to 129 bytes, hashed; by Python's hashlib
+  for (std::size_t size = 0; size < 130; ++size) all += opencl::Sha256(std::string(size, '\xA5'));
+  CHECK(opencl::Sha256(all) == "afe4420b805262aa658db9c825dada1b1be50171a820ac7a4625bb68b2013f42");
+}
+
+TEST_CASE("OpenCL: the cache is one's own, and what others own or may write is not read") {
+  using std::filesystem::perms;
+  const auto folder = std::filesystem::temp_directory_path() / ("headlens-own-" + std::to_string(getpid()));
+  const Variable cache("XDG_CACHE_HOME", folder.string());
+  const opencl::Binary kept = {1, 2}, other = {3};
+  opencl::KeepBinary("key", kept);
+  const std::filesystem::path own = folder / "headlens", file = OnlyFile(own);
+  CHECK(std::filesystem::status(own).permissions() == perms::owner_all);
+  CHECK(std::filesystem::status(file).permissions() == (perms::owner_read | perms::owner_write));
+  REQUIRE(opencl::FindBinary("key") == kept);
+  for (const perms writer : {perms::group_write, perms::others_write}) {
+    permissions(file, writer, std::filesystem::perm_options::add);
+    CHECK(!opencl::FindBinary("key"));
+    permissions(file, writer, std::filesystem::perm_options::remove);
+    permissions(own, writer, std::filesystem::perm_options::add);
+    CHECK(!opencl::FindBinary("key"));
+    opencl::KeepBinary("key", other);
+    permissions(own, writer, std::filesystem::perm_options::remove);
+    CHECK(opencl::FindBinary("key") == kept);
+  }
+  if (geteuid() == 0) {
+    for (const std::filesystem::path& path : {file, own}) {
+      REQUIRE(chown(path.c_str(), 65534, 65534) == 0);
+      CHECK(!opencl::FindBinary("key"));
+      REQUIRE(chown(path.c_str(), 0, 0) == 0);
+    }
+  }
+  for (const std::filesystem::path& path : {file, own}) {
+    const std::filesystem::path moved = folder / "moved";
+    std::filesystem::rename(path, moved);
+    std::filesystem::create_symlink(moved, path);
+    CHECK(!opencl::FindBinary("key"));
+    std::filesystem::remove(path);
+    std::filesystem::rename(moved, path);
+  }
+  CHECK(opencl::FindBinary("key") == kept);
   std::filesystem::remove_all(folder);
 }
 
