@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bench/numbers.h"
+#include "headlens/conventions.h"
 #include "headlens/multihead.h"
 
 namespace headlens::bench {
@@ -71,16 +72,11 @@ class LayerRun : public Run {
  public:
   LayerRun(const Row& row, const Backend& backend)
       : row_(row), backend_(backend), x_(backend.Keep(Normal({row.batch, row.tokens, row.width}, 1, 1.0))) {
-    std::map<std::string, Tensor, std::less<>> parameters = Parameters(row.width);
-    const StateDict state = [&parameters](std::string_view name) -> std::optional<RawTensor> {
-      const auto it = parameters.find(name);
-      if (it == parameters.end()) return std::nullopt;
-      return RawTensor{DType::kF32, it->second.shape(), reinterpret_cast<const std::byte*>(it->second.data())};
-    };
+    const TensorMap parameters = Parameters(row.width);
     MultiheadConfig config;
     config.embed_dim = row.width;
     config.num_heads = row.heads;
-    layer_ = std::make_unique<MultiheadAttention>(config, state, backend);
+    layer_ = std::make_unique<MultiheadAttention>(config, parameters, backend);
   }
 
   void Call() override {
@@ -103,9 +99,9 @@ class LayerRun : public Run {
 
  private:
   /// y = x W + b, each W of its own seed; PyTorch has Wᵀ.
-  static std::map<std::string, Tensor, std::less<>> Parameters(Index d) {
+  static TensorMap Parameters(Index d) {
     const double deviation = 1.0 / std::sqrt(static_cast<double>(d));
-    std::map<std::string, Tensor, std::less<>> parameters;
+    TensorMap parameters;
     Tensor &in = parameters["in_proj_weight"] = Tensor({3 * d, d}),
            &bias = parameters["in_proj_bias"] = Tensor({3 * d}), &out = parameters["out_proj.weight"] = Tensor({d, d});
     for (Index part = 0; part < 4; ++part) {
@@ -150,6 +146,7 @@ class CoreRun : public Run {
     problem.k = k_.view;
     problem.v = v_.view;
     problem.scale = DefaultScale(row_.head_dim);
+    if (!row_.conventions.empty()) Choose(FindConventions(row_.conventions), problem);
     problem.mask.causal = row_.causal;
     AttentionResults results;
     results.output = output_.view<4>();
@@ -197,7 +194,7 @@ TakenTensor RandomParameter(const std::string& name, const Shape& shape, DType t
     FillUniform(tensor->values(), SeedOf(name), 0.04f);
   }
   if (type == DType::kBF16) return CutToBf16(*tensor);
-  return {RawTensor{DType::kF32, shape, reinterpret_cast<const std::byte*>(tensor->data())}, tensor};
+  return {RawOf(*tensor), tensor};
 }
 
 Model MakeModel(const ModelSpec& spec, const Backend& backend, LoadFolder load) {

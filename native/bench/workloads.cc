@@ -61,6 +61,7 @@ Row ReadRow(const Json& json) {
   row.queries = json.value("queries", row.tokens);
   row.keys = json.value("keys", row.tokens);
   row.head_dim = json.value("head_dim", Index{0});
+  row.conventions = json.value("conventions", "");
   row.pool = json.value("pool", Index{0});
   row.rows = json.value("rows", row.tokens);
   if (json.contains("model")) row.model = ReadModel(File().at("models").at(json.at("model").get<std::string>()));
@@ -134,7 +135,7 @@ std::vector<Row> Sweeps() {
     for (const Json& value : sweep.at("values")) {
       Json json = sweep;
       json[varied] = value;
-      json["name"] = "sweep/" + varied + "/" + value.dump();
+      json["name"] = "sweep/" + varied + "/" + (value.is_string() ? value.get<std::string>() : value.dump());
       json["kind"] = "core";
       rows.push_back(ReadRow(json));
     }

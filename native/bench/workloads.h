@@ -39,6 +39,7 @@ struct Row {
   Index out = 0;                                                       // of products
   Index heads = 0, kv_heads = 0, queries = 0, keys = 0, head_dim = 0;  // of cores; `heads` of layers too
   DType keys_and_values = DType::kF32;                                 // of cores: kF32 or kBF16
+  std::string conventions;                                             // of cores: a library's; empty: none
   Index pool = 0, rows = 0;                                            // of maps: pixels on each side, or how many rows
   ModelSpec model;
 
@@ -56,7 +57,8 @@ std::vector<Row> Workloads();
 /// What fills a data-centre GPU.
 std::vector<Row> LargeWorkloads();
 
-/// The same core problem at many lengths ("sweep/tokens/1000") and head widths ("sweep/head_dim/65").
+/// The same core problem at many lengths ("sweep/tokens/1000") and head widths ("sweep/head_dim/65"), and as libraries
+/// have it ("sweep/conventions/torch-mha", to be held against "sweep/tokens/1024").
 std::vector<Row> Sweeps();
 
 }  // namespace headlens::bench

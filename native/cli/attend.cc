@@ -53,7 +53,9 @@ void Attend(const AttendOptions& options) {
   backends.CheckOptionsOf(Blaming(source, [&] { return problem.BackendOf(overrides).name(); }));
   const Results results = Blaming(source, [&] { return problem.Run(overrides); });
   progress.Show("writing " + options.output);
-  WriteFile(options.output, WriteSafetensors(results, {{"generator", std::string("headlens ") + Version()}}));
+  const auto bytes = Blaming(
+      options.output, [&] { return WriteSafetensors(results, {{"generator", std::string("headlens ") + Version()}}); });
+  WriteFile(options.output, bytes);
 }
 
 }  // namespace

@@ -330,7 +330,8 @@ void AddBench(CLI::App& app) {
       ->type_name("NAME");
   command->add_option("--model", options->model, "Where the built-in model is, instead of web/models/tiny")
       ->type_name("DIR");
-  command->add_flag("--sweep", options->sweep, "Attention at many lengths and head widths, instead of the workloads");
+  command->add_flag("--sweep", options->sweep,
+                    "Attention at many lengths, head widths and conventions, instead of the workloads");
   command->add_flag("--large", options->large, "What fills a data-centre GPU, instead of the workloads")
       ->excludes("--sweep");
   command->add_flag("--json", options->json, "Print Google Benchmark's JSON");

@@ -6,33 +6,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
+
+#include "system/replace_file.h"
 
 namespace headlens::cli {
 namespace {
 
 std::string SystemMessage() { return std::strerror(errno); }
-
-/// An open file, closed at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-  /// False when what was written could not be kept.
-  bool Close() { return close(std::exchange(fd_, -1)) == 0; }
-
- private:
-  int fd_;
-};
 
 Index CheckedSize(const std::string& path, int fd) {
   struct stat info{};
@@ -44,16 +27,6 @@ Index CheckedSize(const std::string& path, int fd) {
                      std::to_string(MostBytes()));
   }
   return info.st_size;
-}
-
-bool WriteAll(int fd, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 }  // namespace
@@ -85,7 +58,7 @@ Index FileReader::Read(std::span<std::byte> to) {
 
 File::File(const std::string& path) {
   FileReader file(path);
-  buffer_ = Buffer<std::byte>(file.size());
+  buffer_ = Blaming(path, [&] { return Buffer<std::byte>(file.size()); });
   const std::span<std::byte> all(buffer_.data(), static_cast<std::size_t>(buffer_.size()));
   for (std::size_t at = 0; at < all.size();) at += static_cast<std::size_t>(file.Read(all.subspan(at)));
 }
@@ -99,21 +72,9 @@ void WriteFile(const std::string& to, std::span<const std::byte> bytes) {
     if (device.get() < 0 || !WriteAll(device.get(), bytes) || !device.Close()) fail();
     return;
   }
-  // What a link points to is replaced, not the link.
-  const std::filesystem::path target = std::filesystem::weakly_canonical(to, missing);
-  const std::string path = missing ? to : target.string();
-  std::string beside = path + ".XXXXXX";
-  Descriptor file(mkstemp(beside.data()));
-  if (file.get() < 0) fail();
   const mode_t mask = umask(0);
   umask(mask);
-  const bool written = fchmod(file.get(), 0666 & ~mask) == 0 && WriteAll(file.get(), bytes) && file.Close() &&
-                       std::rename(beside.c_str(), path.c_str()) == 0;
-  if (written) return;
-  const int reason = errno;
-  unlink(beside.c_str());
-  errno = reason;
-  fail();
+  if (!ReplaceFile(to, bytes, 0666 & ~mask)) fail();
 }
 
 void ExpectOther(const std::string& output, const std::string& input) {

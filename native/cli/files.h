@@ -4,7 +4,9 @@
 #define HEADLENS_NATIVE_CLI_FILES_H_
 
 #include <cstddef>
+#include <new>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -52,22 +54,29 @@ class File {
 /// Throws InputError, naming both, when --out would replace what is read.
 void ExpectOther(const std::string& output, const std::string& input);
 
-/// Puts `bytes` under `path`, wholly or not at all: they go to a file beside it, which is then renamed; devices and
-/// pipes are written to. Throws std::runtime_error.
+/// Puts `bytes` under `path`, wholly or not at all, as ReplaceFile does; devices and pipes are written to. Throws
+/// std::runtime_error.
 void WriteFile(const std::string& path, std::span<const std::byte> bytes);
 
 inline void WriteFile(const std::string& path, std::string_view text) {
   WriteFile(path, std::as_bytes(std::span(text)));
 }
 
+inline constexpr char kTooLarge[] = ": memory error: it takes more memory than there is";
+
 /// Does `work`, which uses what is in the file `path`; an Error from it becomes an InputError that names the file and
-/// the error's code.
+/// the error's code. So does what the standard library throws when it gets no
+/// memory.
 template <class Work>
 auto Blaming(const std::string& path, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
     throw InputError(path + ": " + std::string(ToString(error.code())) + " error: " + error.what());
+  } catch (const std::bad_alloc&) {
+    throw InputError(path + kTooLarge);
+  } catch (const std::length_error&) {
+    throw InputError(path + kTooLarge);
   }
 }
 

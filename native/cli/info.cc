@@ -6,6 +6,7 @@
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/memory.h"
+#include "cli/show.h"
 #include "headlens/backend.h"
 #include "headlens/version.h"
 #include "nlohmann/json.hpp"
@@ -47,13 +48,13 @@ void PrintOpenCl() {
   std::cout << "OpenCL:" << (devices.empty() ? " no device on this machine" : "") << "\n";
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const opencl::DeviceInfo& device = devices[i];
-    std::cout << "  " << i << " " << device.name << ": " << device.type << " of " << device.vendor << ", "
-              << device.version << ", driver " << device.driver << "\n    " << device.compute_units
+    std::cout << "  " << i << " " << Shown(device.name) << ": " << device.type << " of " << Shown(device.vendor) << ", "
+              << Shown(device.version) << ", driver " << Shown(device.driver) << "\n    " << device.compute_units
               << " compute units, memory " << Mebibytes(device.global_memory) << ", local memory "
               << device.local_memory / 1024 << " KiB, largest buffer " << Mebibytes(device.largest_allocation)
               << ", work-groups of " << device.work_group_size
               << (opencl::IsTuned(device) ? ", tuned" : ", not tuned (headlens bench --tune)") << "\n    extensions:";
-    for (const std::string& extension : device.extensions) std::cout << " " << extension;
+    for (const std::string& extension : device.extensions) std::cout << " " << Shown(extension);
     std::cout << "\n";
   }
 }
@@ -90,7 +91,7 @@ void AddInfo(CLI::App& app) {
   command->add_flag("--json", *json, "As JSON");
   command->callback([json] {
     if (!*json) return Print();
-    std::cout << Info().dump(2) << "\n";
+    std::cout << ShownJson(Info().dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) << "\n";
   });
 }
 

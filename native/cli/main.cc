@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// headlens: multi-head attention over files, maps of a model's heads, and a benchmark.
-#include <cctype>
+#include <csignal>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/memory.h"
+#include "cli/show.h"
 #include "headlens/backend.h"
 #include "headlens/error.h"
 #include "headlens/version.h"
@@ -15,13 +17,9 @@
 namespace headlens::cli {
 namespace {
 
-/// The message, whatever names from files it holds, as one line without control characters.
+/// The message, whatever names from files it holds, as one line.
 int Report(const std::string& message, ExitStatus status) {
-  std::string line = message;
-  for (char& c : line) {
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';
-  }
-  std::cerr << "headlens: " << line << "\n";
+  std::cerr << "headlens: " << Shown(message) << "\n";
   return status;
 }
 
@@ -46,7 +44,7 @@ int Run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return ReportUsage(app, error);
+    if (const int status = ReportUsage(app, error); status != kOk) return status;
   }
   if (!std::cout.flush()) return Report("cannot write to the standard output", kFailure);
   return kOk;
@@ -58,12 +56,15 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace headlens;
   try {
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error as any other
     cli::LimitMemory();
     return cli::Run(argc, argv);
   } catch (const cli::InputError& error) {
     return cli::Report(error.what(), cli::kBadInput);
   } catch (const Error& error) {
     return cli::Report(error.what(), cli::kBadInput);
+  } catch (const std::bad_alloc&) {
+    return cli::Report("it takes more memory than there is", cli::kFailure);
   } catch (const std::exception& error) {
     return cli::Report(error.what(), cli::kFailure);
   }

@@ -115,15 +115,17 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
   input.ids = maps.tokens;
   if (image.size() > 0) input.image = image.view<3>();
   const std::string source = options.text.IsGiven() ? "the text" : options.image.empty() ? "--tokens" : "--image";
-  const ModelAttention attention = Blaming(source, [&] { return model.Attend(input); });
-  for (const Index layer : maps.layers) {
-    progress.Show("maps of layer " + std::to_string(layer));
-    for (const Index head : maps.heads) {
-      maps.weights.emplace_back(Shape{maps.length(), maps.length()});
-      attention.Map(layer, head, 0, maps.length(), maps.weights.back().view<2>());
+  return Blaming(source, [&] {
+    const ModelAttention attention = model.Attend(input);
+    for (const Index layer : maps.layers) {
+      progress.Show("maps of layer " + std::to_string(layer));
+      for (const Index head : maps.heads) {
+        maps.weights.emplace_back(Shape{maps.length(), maps.length()});
+        attention.Map(layer, head, 0, maps.length(), maps.weights.back().view<2>());
+      }
     }
-  }
-  return maps;
+    return std::move(maps);
+  });
 }
 
 void Map(const MapOptions& options) {
@@ -132,10 +134,12 @@ void Map(const MapOptions& options) {
   const std::string extension = ExtensionOf(options.output);
   const Maps maps = ComputeMaps(options, progress);
   progress.Show("writing " + options.output);
-  if (extension == ".png") WriteFile(options.output, ToPng(maps, StyleOf(options, maps.length())));
-  if (extension == ".svg") WriteFile(options.output, ToSvg(maps, StyleOf(options, maps.length())));
-  if (extension == ".json") WriteFile(options.output, ToJson(maps));
-  if (extension == ".csv") WriteFile(options.output, ToCsv(maps));
+  Blaming(options.output, [&] {
+    if (extension == ".png") WriteFile(options.output, ToPng(maps, StyleOf(options, maps.length())));
+    if (extension == ".svg") WriteFile(options.output, ToSvg(maps, StyleOf(options, maps.length())));
+    if (extension == ".json") WriteFile(options.output, ToJson(maps));
+    if (extension == ".csv") WriteFile(options.output, ToCsv(maps));
+  });
 }
 
 std::string CheckExtension(const std::string& path) {
@@ -156,7 +160,10 @@ void AddMap(CLI::App& app) {
   CLI::Option* image = command->add_option("--image", options->image, "PNG picture, for models that read pictures");
   image->type_name("FILE")->excludes(tokens);
   for (CLI::Option* text : AddTextOptions(*command, options->text)) text->excludes(tokens)->excludes(image);
-  command->add_option("--out", options->output, "Picture (.png, .svg) or weights (.json, .csv)")
+  command
+      ->add_option("--out", options->output,
+                   "Picture (.png, .svg) or weights (.json, .csv; in CSV an apostrophe stands before tokens that begin "
+                   "as formulas)")
       ->required()
       ->check(CLI::Validator(CheckExtension, ""))
       ->type_name("FILE");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/maps.h"
+#include "cli/show.h"
 #include "nlohmann/json.hpp"
 
 namespace headlens::cli {
@@ -47,13 +48,6 @@ std::span<const float> RowOf(const Tensor& weights, Index t) {
   return {weights.data() + t * length, static_cast<std::size_t>(length)};
 }
 
-/// ",\"text\"" with its quotes doubled (RFC 4180).
-std::string CsvText(const std::string& piece) {
-  std::string text = ",\"";
-  for (const char c : piece) text.append(c == '"' ? 2 : 1, c);
-  return text + '"';
-}
-
 }  // namespace
 
 std::string ToJson(const Maps& maps) {
@@ -63,7 +57,7 @@ std::string ToJson(const Maps& maps) {
   } else {
     AppendNumbers<std::int32_t>(text, maps.tokens);
   }
-  if (!maps.pieces.empty()) text += ",\"pieces\":" + nlohmann::json(maps.pieces).dump();
+  if (!maps.pieces.empty()) text += ",\"pieces\":" + ShownJson(nlohmann::json(maps.pieces).dump());
   text += ",\"layers\":";
   AppendNumbers<Index>(text, maps.layers);
   text += ",\"heads\":";
@@ -81,7 +75,7 @@ std::string ToJson(const Maps& maps) {
 
 std::string ToCsv(const Maps& maps) {
   std::vector<std::string> pieces;
-  for (const std::string& piece : maps.pieces) pieces.push_back(CsvText(piece));
+  for (const std::string& piece : maps.pieces) pieces.push_back("," + ShownCsv(piece));
   std::string text = "layer,head,query,key,weight";
   text += pieces.empty() ? "\n" : ",query_piece,key_piece\n";
   for (std::size_t i = 0; i < maps.layers.size(); ++i)

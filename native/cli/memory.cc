@@ -6,8 +6,24 @@
 
 #include <optional>
 
+// Sanitizers reserve more addresses than there is memory. GCC has macros for them, Clang features (and newer GCCs
+// both).
+#if defined(__has_feature)
+#define HEADLENS_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define HEADLENS_HAS_FEATURE(feature) 0
+#endif
+
 namespace headlens::cli {
 namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_HWADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    HEADLENS_HAS_FEATURE(address_sanitizer) || HEADLENS_HAS_FEATURE(hwaddress_sanitizer) ||             \
+    HEADLENS_HAS_FEATURE(memory_sanitizer) || HEADLENS_HAS_FEATURE(thread_sanitizer)
+constexpr bool kReservesAddresses = true;
+#else
+constexpr bool kReservesAddresses = false;
+#endif
 
 /// The limit of addresses before LimitMemory lowered it.
 std::optional<rlim_t>& LimitBefore() {
@@ -18,7 +34,7 @@ std::optional<rlim_t>& LimitBefore() {
 }  // namespace
 
 void LimitMemory() {
-#if !defined(__SANITIZE_ADDRESS__)  // which reserves more addresses than there are
+  if (kReservesAddresses) return;
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page <= 0) return;
   rlimit limit{};
@@ -28,7 +44,6 @@ void LimitMemory() {
   LimitBefore() = limit.rlim_cur;
   limit.rlim_cur = memory;
   setrlimit(RLIMIT_AS, &limit);
-#endif
 }
 
 void MakeRoomForDrivers() {

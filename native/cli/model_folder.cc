@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "cli/files.h"
 #include "cli/png.h"
 #include "headlens/checkpoint.h"
 #include "headlens/preprocess.h"
 #include "nlohmann/json.hpp"
+#include "tokenizer/unicode.h"
 
 namespace headlens::cli {
 namespace {
@@ -16,18 +18,29 @@ namespace {
 constexpr const char kSingleFile[] = "/model.safetensors";
 constexpr const char kIndexFile[] = "/model.safetensors.index.json";
 
+/// A file's plain name: nothing that leads elsewhere, and no control characters. Spaces are as good as letters. The npm
+/// package takes the same names.
+bool IsNameOfShard(std::string_view name) {
+  constexpr std::string_view kEnding = ".safetensors";
+  bool good = name.size() > kEnding.size() && name.ends_with(kEnding);
+  tokenizer::ForEachCharacter(name, [&](const tokenizer::Character& character, std::size_t) {
+    const bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
+    good = good && character.valid && !control && character.code != '/' && character.code != '\\';
+  });
+  return good;
+}
+
 /// The files that an index names: each beside it, never elsewhere.
 std::set<std::string> ShardsOf(const std::string& path) {
   const auto index = ParseJson(File(path).text());
   const auto fail = [&path](const std::string& what) { throw InputError(path + ": format error: " + what); };
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    fail("there is no weight_map");
-  }
+  if (!index.is_object() || !index.contains("weight_map")) fail("there is no weight_map");
+  const auto& map = index["weight_map"];
+  if (!map.is_object()) fail(std::string("weight_map is of the type ") + map.type_name() + ", expected an object");
   std::set<std::string> names;
-  for (const auto& [tensor, name] : index["weight_map"].items()) {
-    const bool plain = name.is_string() && name.get<std::string>().ends_with(".safetensors") &&
-                       name.get<std::string>().find_first_of("/\\") == std::string::npos;
-    if (!plain) fail("weight_map names " + name.dump().substr(0, 80) + ", expected names like model-00001.safetensors");
+  for (const auto& [tensor, name] : map.items()) {
+    if (!name.is_string() || !IsNameOfShard(name.get_ref<const std::string&>()))
+      fail("weight_map names " + name.dump().substr(0, 80) + ", expected names like model-00001.safetensors");
     names.insert(name.get<std::string>());
   }
   return names;
@@ -66,20 +79,20 @@ Model LoadModelFolder(const std::string& folder, const Backend& backend) {
 }
 
 Tensor ReadImage(const std::string& folder, const std::string& path, const ModelInfo& info) {
-  const Picture picture = [&] {
+  const Picture picture = Blaming(path, [&] {
     const File file(path);
     try {
       return DecodePng(file.bytes());
     } catch (const InputError& error) {
       throw InputError(path + ": " + error.what());
     }
-  }();
+  });
   const std::string config = folder + "/preprocessor_config.json";
   ImageProcessor processor;
   if (std::filesystem::exists(config))
     processor = Blaming(config, [&] { return ReadImageProcessor(File(config).text()); });
-  return Blaming(path,
-                 [&] { return Preprocess(picture.rgba, picture.width, picture.height, info.image_size, processor); });
+  const std::span<const std::uint8_t> rgba(picture.rgba.data(), static_cast<std::size_t>(picture.rgba.size()));
+  return Blaming(path, [&] { return Preprocess(rgba, picture.width, picture.height, info.image_size, processor); });
 }
 
 }  // namespace headlens::cli

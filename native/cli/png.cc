@@ -22,8 +22,14 @@ Picture DecodePng(std::span<const std::byte> file) {
     throw InputError("has " + std::to_string(width) + " x " + std::to_string(height) + " pixels, expected at most " +
                      std::to_string(kMostPixels));
   }
+  // Compression saves at most 1031 bytes of 1032, and a pixel has at least one bit.
+  if (width * height / 8 > 1032 * static_cast<Index>(file.size())) {
+    png_image_free(&image);
+    throw InputError("has " + std::to_string(file.size()) + " bytes, too few for " + std::to_string(width) + " x " +
+                     std::to_string(height) + " pixels");
+  }
   image.format = PNG_FORMAT_RGBA;
-  Picture picture{width, height, std::vector<std::uint8_t>(PNG_IMAGE_SIZE(image))};
+  Picture picture{width, height, Buffer<std::uint8_t>(static_cast<Index>(PNG_IMAGE_SIZE(image)))};
   if (png_image_finish_read(&image, nullptr, picture.rgba.data(), /*row_stride=*/0, nullptr) == 0) fail();
   return picture;
 }

@@ -13,7 +13,7 @@ namespace headlens::cli {
 
 struct Picture {
   Index width = 0, height = 0;
-  std::vector<std::uint8_t> rgba;  ///< row by row, sRGB
+  Buffer<std::uint8_t> rgba;  ///< row by row, sRGB
 };
 
 /// Reads a PNG file of any kind. Throws InputError with libpng's message, and for one of more than 64 million pixels.

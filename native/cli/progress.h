@@ -7,6 +7,8 @@
 #include <iostream>
 #include <string>
 
+#include "cli/show.h"
+
 namespace headlens::cli {
 
 /// One line on the standard error that says what is going on; nothing when that is no terminal. The line is gone at the
@@ -19,7 +21,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void Show(const std::string& text) const {
-    if (shown_) std::cerr << "\r\x1b[K" << text << std::flush;
+    if (shown_) std::cerr << "\r\x1b[K" << Shown(text) << std::flush;
   }
 
  private:

@@ -18,7 +18,7 @@ std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options
 }
 
 Ids ParseIds(const std::string& place, std::string_view text) {
-  constexpr std::string_view kSpace = " \t", kApart = ", \t";
+  static constexpr std::string_view kSpace = " \t", kApart = ", \t";
   const auto skip_space = [text](std::size_t at) { return std::min(text.find_first_not_of(kSpace, at), text.size()); };
   Ids ids;
   for (std::size_t at = skip_space(0);; at = skip_space(at + 1)) {

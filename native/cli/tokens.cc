@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/show.h"
 #include "cli/text.h"
 #include "nlohmann/json.hpp"
 
@@ -20,7 +21,7 @@ struct Options {
 };
 
 void Print(const TextTokens& tokens) {
-  std::cout << nlohmann::ordered_json{{"tokens", tokens.ids}, {"pieces", tokens.pieces}}.dump() << '\n';
+  std::cout << ShownJson(nlohmann::ordered_json{{"tokens", tokens.ids}, {"pieces", tokens.pieces}}.dump()) << '\n';
 }
 
 /// Each line of the standard input is a JSON string.

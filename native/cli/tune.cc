@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/memory.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #if HEADLENS_OPENCL
 #include "opencl/opencl.h"
 #endif
@@ -40,7 +41,7 @@ void TuneDevice(const BackendOptions& options) {
     throw InputError("--tune: the " + options.name + " backend has nothing to tune");
   const opencl::DeviceInfo device = opencl::FindDevice(options.device);
   const std::vector<opencl::TuningResult> results = TuneWithProgress(options.device);
-  std::cout << device.name << "\n" << Format("%-28s %10s %10s  %s\n", "", "GFLOP/s", "untuned", "kernel");
+  std::cout << Shown(device.name) << "\n" << Format("%-28s %10s %10s  %s\n", "", "GFLOP/s", "untuned", "kernel");
   for (const opencl::TuningResult& result : results)
     std::cout << Format("%-28s %10.1f %10.1f  %s\n", result.name.c_str(), result.gflops, result.untuned_gflops,
                         result.chosen.c_str());

@@ -136,6 +136,19 @@ describe("attend refuses", () => {
     leavesNothing();
   });
 
+  test("what takes more memory than there is, and names the file", () => {
+    const path = inFolder("large.safetensors"), size = 2 ** 27;
+    const start = described(f32([1, 1, 1, size], 0, 4 * size), 0);
+    writeFileSync(path, start);
+    truncateSync(path, start.length + 4 * size);
+    for (const kibibytes of [400_000, 700_000]) {  // too few for the file, and for what is made of it
+      const { status, stderr } = spawnSync("sh", ["-c", `ulimit -v ${kibibytes}; exec "$0" attend "$1" --out "$2"`, kProgram, path, out()], { encoding: "utf8" });
+      expect(stderr).toMatch(/^headlens: .*large\.safetensors: memory error: [^\n]+\n$/);
+      expect(status).toBe(2);
+    }
+    leavesNothing();
+  });
+
   test("a result that cannot be written: exit status 1, and nothing left", () => {
     const path = inFolder("good.safetensors");
     writeFileSync(path, good());

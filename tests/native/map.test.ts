@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `headlens map` on the built-in model: its numbers are PyTorch's, and its pictures show those numbers. */
-import { mkdirSync, readFileSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { PNG } from "pngjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectClose, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
@@ -149,6 +149,8 @@ describe.each(["light", "dark"] as const)("the %s picture", (theme) => {
   });
 });
 
+const kClaims = "iVBORw0KGgoAAAANSUhEUgAAIAAAACAACAYAAAByqspZAAAACElEQVR4nAMAAAAAAUgGidIAAAAASUVORK5CYII=";
+
 describe("models of every family", () => {
   const folderOf = (name: string): string => `${kGolden}/models/${name}`;
 
@@ -197,8 +199,27 @@ describe("models of every family", () => {
     fails(["map", "--model", model, "--out", out, "--image", inFolder("nothing.png")], 2, /nothing\.png: No such file/);
   });
 
+  test("a picture takes memory by what its file holds, not by what it claims", () => {
+    const args = ["map", "--model", folderOf("vit"), "--image", inFolder("claims.png"), "--out", inFolder("claims.json")];
+    // 8192 x 8192 pixels of four bytes, and no byte of them.
+    writeFileSync(inFolder("claims.png"), Buffer.from(kClaims, "base64"));
+    fails(args, 2, /claims\.png: has 65 bytes, too few for 8192 x 8192 pixels/);
+    // As much as compression can save.
+    writeFileSync(inFolder("claims.png"), PNG.sync.write(new PNG({ width: 2048, height: 2048 }), { deflateLevel: 9 }));
+    expect(statSync(inFolder("claims.png")).size).toBeLessThan(2048 * 2048 * 4 / 900);
+    succeeds(args);
+  });
+
   test.each([
     ["{}", /index\.json: format error: there is no weight_map/],
+    ['{"weight_map": ["a.safetensors"]}', /index\.json: format error: weight_map is of the type array, expected an object/],
+    ['{"weight_map": {"a": "a\\u001b.safetensors"}}', /weight_map names "a\\u001b\.safetensors", expected names like/],
+    ['{"weight_map": {"a": "a\\\\b.safetensors"}}', /weight_map names/],
+    ['{"weight_map": {"a": "a\\u0085b.safetensors"}}', /weight_map names/],
+    ['{"weight_map": {"a": ".safetensors"}}', /weight_map names "\.safetensors"/],
+    ['{"weight_map": {"a": "../b.safetensors"}}', /weight_map names/],
+    ['{"weight_map": {"a": 1}}', /weight_map names 1, expected/],
+    ['{"weight_map": {"a": "one file, 100 %.safetensors"}}', /one file, 100 %\.safetensors: No such file/],
     ['{"weight_map": {"a": "../../etc/passwd.safetensors"}}', /weight_map names "\.\.\/\.\./],
     ['{"weight_map": {"a": "nowhere.safetensors"}}', /nowhere\.safetensors: No such file/],
     ['{"weight_map": {}}', /parameter model\.\S+ is missing/],

@@ -26,7 +26,7 @@ test.each([
   [["attend", "a", "b", "--out", "c"], /not expected/],
   [["attend", "a", "--out", "c", "--backend", "abacus"], /--backend.*abacus/],
   [["bench", "--filter", "gpt3"], /--filter gpt3: matches none of tutorial\/maps tutorial\/no_maps bert\/maps/],
-  [["bench", "--sweep", "--filter", "bert"], /--filter bert: matches none of sweep\/head_dim\/16/],
+  [["bench", "--sweep", "--filter", "bert"], /--filter bert: matches none of sweep\/conventions\/torch-mha/],
   [["bench", "--target", "abacus"], /target is "abacus", expected one of: /],
   [["bench", "--filter", "^tiny$", "--model", "nowhere"], /nowhere\/config.json/],
   [["bench", "--filter", "("], /--filter: not a regular expression/],

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/show.h"
+
+#include <array>
+#include <cstdio>
+
+#include "tokenizer/unicode.h"
+
+namespace headlens::cli {
+namespace {
+
+std::string Formatted(const char* format, unsigned number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), format, number);
+  return text.data();
+}
+
+/// `text` with every character that does not print replaced by what `mark(character, byte)` says.
+template <class Mark>
+std::string Marked(std::string_view text, std::string_view kept, const Mark& mark) {
+  std::string shown;
+  shown.reserve(text.size());
+  tokenizer::ForEachCharacter(text, [&](const tokenizer::Character& character, std::size_t at) {
+    const bool stays = character.valid && (tokenizer::IsPrintable(character.code) ||
+                                           (character.size == 1 && kept.find(text[at]) != kept.npos));
+    if (stays) {
+      shown.append(text.substr(at, character.size));
+    } else {
+      shown += mark(character, static_cast<unsigned char>(text[at]));
+    }
+  });
+  return shown;
+}
+
+}  // namespace
+
+std::string Shown(std::string_view text, std::string_view kept) {
+  return Marked(text, kept, [](const tokenizer::Character& character, unsigned byte) {
+    return character.valid ? Formatted("⟨U+%04X⟩", character.code) : Formatted("⟨%02X⟩", byte);
+  });
+}
+
+std::string ShownJson(std::string_view json) {
+  return Marked(json, "\n", [](const tokenizer::Character& character, unsigned) {
+    const unsigned code = character.code;
+    if (code < 0x10000) return Formatted("\\u%04x", code);
+    return Formatted("\\u%04x", 0xD7C0 + (code >> 10)) + Formatted("\\u%04x", 0xDC00 + (code & 0x3FF));
+  });
+}
+
+std::string ShownCsv(std::string_view text) {
+  constexpr std::string_view kFormula = "=+-@\t\r\n";
+  const std::size_t first = text.find_first_not_of('\'');
+  std::string cell = first != text.npos && kFormula.find(text[first]) != kFormula.npos ? "\"'" : "\"";
+  for (const char c : Shown(text, "\t\r\n")) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
+}  // namespace headlens::cli
