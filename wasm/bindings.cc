@@ -106,8 +106,9 @@ DType ParseDType(const std::string& name) {
   throw Error(ErrorCode::kDtype, "the type is \"" + name + "\", expected f32, i32 or u8");
 }
 
-/// Copies `inputs`, an array of { name, dtype, shape, data }, to where `to` wants them. The data are typed arrays:
-/// reading them runs no code of the page's, which could come back here.
+/// Copies `inputs`, an array of { name, dtype, shape, data }, to where `to` wants them. The data are typed arrays of
+/// the package's own, as long as their shapes say, which is checked in TypeScript after the last of the page's code has
+/// run: reading them runs none, which could come back here, and fills all that is declared.
 template <class T>
 void Feed(T& to, const val& inputs) {
   const Keys& keys = TensorKeys();
@@ -150,6 +151,8 @@ class CacheHandle {
 
   double Length() const { return static_cast<double>(cache_.length()); }
   void Reset() { cache_.Reset(); }
+  /// Takes back the tokens of the last run, whose results could not be handed over.
+  void Truncate(double length) { cache_.Truncate(static_cast<Index>(length)); }
   KvCache& cache() { return cache_; }
 
  private:
@@ -693,7 +696,8 @@ EMSCRIPTEN_BINDINGS(headlens) {
       .function("parameterCount", &ProblemHandle::ParameterCount);
   emscripten::class_<CacheHandle>("Cache")
       .function("length", &CacheHandle::Length)
-      .function("reset", &CacheHandle::Reset);
+      .function("reset", &CacheHandle::Reset)
+      .function("truncate", &CacheHandle::Truncate);
   emscripten::class_<ModelHandle>("Model")
       .function("beginFile", &ModelHandle::BeginFile)
       .function("next", &ModelHandle::Next)

@@ -159,23 +159,28 @@ describe("the scripts", () => {
 });
 
 describe("types", () => {
-  test.each(["bundler", "nodenext"])(
-    "check with moduleResolution %s, all declarations included",
-    (moduleResolution) => {
+  const kWeb = { lib: ["es2022", "dom"], files: ["consumer.ts", "bare.ts"] };
+  const kBare = { lib: ["es2022"], files: ["bare.ts"] };
+  test.each([
+    ["bundler", kWeb, false], ["nodenext", kWeb, true], ["bundler", kBare, true], ["nodenext", kBare, false],
+  ] as const)(
+    "check with moduleResolution %s, %j and exactOptionalPropertyTypes %s, all declarations included",
+    (moduleResolution, { lib, files }, exactOptionalPropertyTypes) => {
       writeFileSync(
         join(project.folder, "tsconfig.json"),
         JSON.stringify({
           compilerOptions: {
             strict: true,
+            exactOptionalPropertyTypes,
             noEmit: true,
             skipLibCheck: false,
             types: [],
             target: "es2022",
-            lib: ["es2022", "dom"],
+            lib,
             module: moduleResolution === "bundler" ? "esnext" : "nodenext",
             moduleResolution,
           },
-          files: ["consumer.ts"],
+          files,
         }),
       );
       const tsc = join(kRoot, "node_modules/typescript/bin/tsc");

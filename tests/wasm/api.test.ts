@@ -132,17 +132,45 @@ describe.each([false, true])("worker: %s", (worker) => {
       }
     });
 
+    test("null is as good as absent, in every place of a call", async () => {
+      const [q, k, v] = [random(1, 1, 2, 3, 4), random(2, 1, 2, 3, 4), random(3, 1, 2, 3, 4)] as const;
+      const settings = JSON.parse('{"isCausal":true,"needWeights":true,"windowLeft":null,"attnMask":null,"stages":null,"out":null}') as object;
+      const expected = await engine.scaledDotProductAttention(q, k, v, { isCausal: true, needWeights: true });
+      expect(await engine.scaledDotProductAttention(q, k, v, settings)).toEqual(expected);
+      const plain = await engine.scaledDotProductAttention(q, k, v);
+      expect(await engine.scaledDotProductAttention(q, k, v, null)).toEqual(plain);
+      const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2, numKvHeads: null, bias: null });
+      await mha.loadStateDict(layerState(1, 8));
+      const x = random(4, 3, 8);
+      const self = await mha.forward(x, null, null, { isCausal: true, out: { output: null, weights: undefined } });
+      expect(self).toEqual(await mha.forward(x, { isCausal: true }));
+      const cache = await mha.startCache({ window: null, dtype: null });
+      expect(await cache.forward(x, { isCausal: null })).toEqual(self);
+      mha.dispose();
+      const weights = { data: new Float32Array(9).fill(1 / 3), shape: [3, 3] };
+      const [head] = await engine.headMetrics(weights, { isCausal: null, tokens: null, metrics: null });
+      expect(head).toEqual((await engine.headMetrics(weights))[0]);
+      const parts = random(5, 2, 3, 4);
+      expect(await engine.headImportance(parts, null)).toEqual(await engine.headImportance(parts));
+      const positions = await engine.sinusoidalPositions(2, 4, null);
+      expect(positions).toEqual(await engine.sinusoidalPositions(2, 4));
+      const model = await engine.loadModel("tiny", { signal: null, onProgress: null });
+      const seen = await model.attend("The cat", { truncate: null, headMask: null, zeroedToken: null });
+      expect((await seen.map(0, 0, { rows: null, pool: null })).shape).toEqual([3, 3]);
+      const [best] = await model.rankHeads(["The cat sat."], { metrics: ["previous"], ascending: null, specialTokens: null });
+      expect(best?.scores.previous.texts).toBe(1);
+      model.dispose();
+    });
+
     test.each<[unknown, string, ...RegExp[]]>([
       [{ isCasual: true }, "option", /unknown option "isCasual"/, /isCausal/],
       [{ is_causal: true }, "option", /unknown option "is_causal"/],
       ["fast", "option", /options are "fast", expected an object/],
       [[], "option", /options are \[\]/],
-      [null, "option", /options are null/],
       [{ isCausal: "yes" }, "option", /isCausal is "yes", expected true or false/],
-      [{ isCausal: null }, "option", /isCausal is null, expected true or false/],
       [{ isCausal: NaN }, "option", /isCausal is NaN, expected true or false/],
       [{ windowLeft: Infinity }, "option", /windowLeft is Infinity, expected a whole number, at least 0/],
-      [{ windowLeft: null }, "option", /windowLeft is null, expected a whole number/],
+      [{ stages: [null] }, "option", /stages is \[null\], expected a list of names/],
       [{ conventions: [1] }, "option", /conventions is \[1\], expected one of "torch-mha"/],
       [{ normalizer: new Map() }, "option", /normalizer is Map, expected one of "softmax"/],
       [{ scale: NaN }, "option", /scale is NaN, expected a finite number/],
@@ -278,7 +306,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       expect(await mha.forward(x, x, x)).toEqual(await mha.forward(x));
       expect(await mha.forward(x, y, none)).toEqual(await mha.forward(x, y, y, none));
       expect(await mha.forward(x, y, undefined, none)).toEqual(await mha.forward(x, y, y, none));
-      await expectError(() => mha.forward(x, {} as never, y as never), "dtype", /key is Object/);
+      await expectError(() => mha.forward(x, {} as never, y), "dtype", /key is Object/);
       await expectError(() => mha.forward(x, 3 as never), "option", /options are 3/);
       await expectError(
         () => mha.forward(x, y, { isCausal: true, enableGqa: true } as never),

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Case files' operations, options and tensors in the words of the API. */
-import type { AttentionResult, AsyncEngine, Engine, TensorLike } from "headlens";
+import type {
+  AttentionMask, AttentionResult, AsyncEngine, BooleanMask, Engine, IntegerTensor, TensorLike,
+} from "headlens";
+import type { FileTensor } from "../safetensors.js";
 import { optionNames, toCamel, type Caller } from "../../wasm/src/names.js";
 
 export type Options = Record<string, unknown>;
 export type AnyEngine = Engine | AsyncEngine;
+/** Anything that a case may give, rightly or wrongly: the tests look at how a call takes it. */
+export type AnyTensor = TensorLike | AttentionMask | BooleanMask | IntegerTensor | FileTensor;
 
 /** The operations: what makes them, what runs them, and the tensors that a run takes by place. */
 const kOps: Readonly<Record<string, { maker?: Caller; call: Caller; tensors: readonly string[] }>> = {
@@ -31,15 +36,15 @@ const kOps: Readonly<Record<string, { maker?: Caller; call: Caller; tensors: rea
 export interface Case {
   readonly maker: Caller | undefined;
   readonly call: Caller;
-  readonly inputs: readonly (TensorLike | undefined)[];
-  readonly state: Record<string, TensorLike>;
+  readonly inputs: readonly (AnyTensor | undefined)[];
+  readonly state: Record<string, AnyTensor>;
   readonly makerOptions: Options;
   readonly options: Options;
 }
 
 /** What the API's maker does not know belongs to the call; a tensor that neither knows is a parameter, or nothing that there is. */
 export function caseOf(
-  op: string, options: Readonly<Options>, tensors: ReadonlyMap<string, TensorLike>, isParameter = (_: string) => true,
+  op: string, options: Readonly<Options>, tensors: ReadonlyMap<string, AnyTensor>, isParameter = (_: string) => true,
 ): Case {
   const known = kOps[op];
   if (!known) throw new Error(`no test knows the operation ${op}`);
@@ -65,7 +70,7 @@ export function caseOf(
 const inCamel = (name: unknown): unknown => (typeof name === "string" ? toCamel(name) : name);
 
 export interface AnyLayer {
-  loadStateDict(state: Record<string, TensorLike>): unknown;
+  loadStateDict(state: Record<string, AnyTensor>): unknown;
   forward(...args: readonly unknown[]): AttentionResult | Promise<AttentionResult>;
   dispose(): void;
 }

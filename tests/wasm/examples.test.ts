@@ -28,6 +28,7 @@ function functionsOf(file: string): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const type of source.statements.filter(ts.isInterfaceDeclaration)) {
     if (!type.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) continue;
+    if (type.name.text.startsWith("Async")) continue; // the same functions, through a worker
     for (const member of type.members) {
       if (!ts.isMethodSignature(member) && !ts.isCallSignatureDeclaration(member)) continue;
       const name = member.name?.getText() ?? "()";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models: the built-in one against PyTorch's numbers, where models come from, and every way in which reading one can fail. */
-import { readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { File } from "node:buffer";
 import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
   load,
@@ -167,6 +169,27 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     }
   });
 
+  test("shards of any name, by URL over the network and on disk, and among files", async () => {
+    const names = ["model 1.safetensors", "50% of ü?#&+:ß.safetensors", "..a%20b.safetensors"];
+    const folder = mkdtempSync(join(tmpdir(), "headlens shards #"));
+    const source = filesOf("qwen2_shards");
+    const renamed = new Map(source.map(({ name }) => name).filter((name) => name.endsWith(".safetensors")).map((name, i) => [name, names[i] ?? ""]));
+    expect(renamed.size).toBe(names.length);
+    for (const { name } of source) copyFileSync(`${kGolden}/models/qwen2_shards/${name}`, join(folder, renamed.get(name) ?? name));
+    const path = join(folder, "model.safetensors.index.json");
+    const index = [...renamed].reduce((text, [from, to]) => text.replaceAll(from, to), readFileSync(path, "utf8"));
+    writeFileSync(path, index);
+    const shards = await serve(folder);
+    const files = readdirSync(folder).map((name) => new File([readFileSync(join(folder, name))], name));
+    for (const from of [shards.url, pathToFileURL(`${folder}/`), files]) {
+      const model = await engine.loadModel(from as never);
+      await expectGolden(model, "qwen2_shards");
+      model.dispose();
+    }
+    await shards.close();
+    rmSync(folder, { recursive: true });
+  });
+
   test("progress over all shards", async () => {
     const seen: [number, number][] = [];
     const onProgress = (...bytes: [number, number]): number => seen.push(bytes);
@@ -179,6 +202,15 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
   test.each<[string, string, RegExp]>([
     ["{", "format", /index.json/],
     ["{}", "format", /weight_map is undefined/],
+    ['{"weight_map": ["model-00001-of-00003.safetensors"]}', "format", /weight_map is \[.*\], expected an object/],
+    ['{"weight_map": {"a": "a/b.safetensors"}}', "format", /weight_map names "a\/b/],
+    ['{"weight_map": {"a": "a\\\\b.safetensors"}}', "format", /weight_map names "a\\\\b/],
+    ['{"weight_map": {"a": "https://x/b.safetensors"}}', "format", /weight_map names "https:/],
+    ['{"weight_map": {"a": "a\\u0007.safetensors"}}', "format", /weight_map names "a/],
+    ['{"weight_map": {"a": "\\ud800.safetensors"}}', "format", /weight_map names/],
+    ['{"weight_map": {"a": ".safetensors"}}', "format", /weight_map names/],
+    ['{"weight_map": {"a": "model.bin"}}', "format", /weight_map names "model.bin"/],
+    ['{"weight_map": {"a": "%2e%2e%2fmodel.safetensors"}}', "model-load", /%2e%2e%2fmodel.safetensors: HTTP status 404/],
     ['{"weight_map": {"a": "../model.safetensors"}}', "format", /weight_map names "..\/model.safetensors"/],
     ['{"weight_map": {"a": "nowhere.safetensors"}}', "model-load", /nowhere.safetensors: HTTP status 404/],
     ['{"weight_map": {"a": "model-00001-of-00003.safetensors"}}', "shape", /parameter model\.\S+ is missing/],

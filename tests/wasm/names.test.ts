@@ -40,5 +40,7 @@ test("options travel as JSON, tensors beside them", () => {
     attnMask: mask,
   });
   expect(JSON.parse(json)).toEqual({ is_causal: true, stages: ["scaled_scores"], scale: 0.5 });
-  expect(inputs).toEqual([{ name: "attn_mask", dtype: "u8", shape: [1, 2], data: Uint8Array.of(1, 0) }]);
+  expect(inputs).toEqual([
+    { name: "attn_mask", label: "attnMask", dtype: "u8", shape: [1, 2], data: Uint8Array.of(1, 0), length: 2 },
+  ]);
 });

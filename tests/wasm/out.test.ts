@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Results that go where the caller says: with every call but a cache's, on the first call and on one that comes again, in the page and in a worker. */
+/** Results that go where the caller says: with every call, on the first call and on one that comes again, in the page and in a worker. */
 import { load, type AttentionResult, type DecoderLayerResult, type Tensor } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AnyEngine } from "./cases.js";
@@ -71,19 +71,40 @@ describe.each([false, true])("worker: %s", (worker) => {
     }
   });
 
-  test("a cache takes none: it is refused before the cache has grown", async () => {
-    const cache = await engine.cachedAttention();
-    await cache.forward(q, k, k);
-    const out = { output: random(4, ...q.shape) };
-    await expectError(() => cache.forward(q, k, k, { out } as never), "option", /unknown option "out"/);
-    expect(cache.length).toBe(6);
-    if (!worker) expect(out).toEqual({ output: random(4, ...q.shape) }); // they move there in any case
-    const second = await cache.forward(q, k, k);
-    const fresh = await engine.cachedAttention();
-    await fresh.forward(q, k, k);
-    expect(await fresh.forward(q, k, k)).toEqual(second);
+  test.each([[0], [4]])("a cache's: one that is refused leaves the cache as it was, window %s", async (window) => {
+    const rowsOf = ({ data, shape: [b = 1, h = 1, , d = 1] }: Tensor, at: number): Tensor =>
+      ({ data: data.slice(at * b * h * d, (at + 1) * b * h * d), shape: [b, h, 1, d] });
+    const [cache, fresh] = [await engine.cachedAttention({ window }), await engine.cachedAttention({ window })];
+    const floats = (length: number): Tensor => ({ data: new Float32Array(length).fill(7), shape: [length] });
+    for (let at = 0; at < 6; ++at) {
+      const [query, key] = [rowsOf(q, at), rowsOf(k, at)] as const;
+      const before = cache.length;
+      for (const out of [{ output: floats(15) }, { lse: floats(2) }, { output: floats(16), weights: floats(99) }]) {
+        await expectError(() => cache.forward(query, key, key, { out }), "(shape|option)" as "shape", /out\.(output|lse|weights)/);
+        expect(cache.length).toBe(before);
+      }
+      const expected = await fresh.forward(query, key, key, { needWeights: true });
+      const out = { output: floats(16), weights: floats(expected.weights.data.length) };
+      const got = await cache.forward(query, key, key, { needWeights: true, out });
+      expect(bits(got)).toEqual(bits(expected));
+      if (!worker) expect([got.output.data, got.weights.data]).toEqual([out.output.data, out.weights.data]);
+      expect(cache.length).toBe(at + 1);
+    }
     cache.dispose();
     fresh.dispose();
+  });
+
+  test("a layer's cache writes over the last step's results", async () => {
+    const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2 });
+    await mha.loadStateDict(layerState(5, 8));
+    const [cache, fresh] = [await mha.startCache(), await mha.startCache()];
+    const token = { data: x.data.slice(0, 8), shape: [1, 8] };
+    let last = await cache.forward(token);
+    const first = await fresh.forward(token);
+    expect(bits(last)).toEqual(bits(first));
+    last = await cache.forward(token, { out: { output: last.output } });
+    expect(bits(last)).toEqual(bits(await fresh.forward(token)));
+    mha.dispose();
   });
 
   test("memory that is shared stays where it is", async () => {

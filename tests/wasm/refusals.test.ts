@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The table of refusals (tests/refusals) through the API, here and in a worker. What only JavaScript can do wrong is in nonsense.test.ts. */
-import { HeadlensError, load, type TensorLike } from "headlens";
+import { HeadlensError, load } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inApiWords, optionNames, toCamel } from "../../wasm/src/names.js";
 import { type Filled, kThemes, numberOf, type RightCase, sizeOf, type Tensors, type Theme, type WrongCase } from "../refusals.js";
-import { type AnyEngine, type AnyLayer, type Case, caseOf, forward, makeLayer, type Options } from "./cases.js";
+import { type AnyEngine, type AnyLayer, type AnyTensor, type Case, caseOf, forward, makeLayer, type Options } from "./cases.js";
 
 /** As JavaScript has them: booleans are an array of their own, 64-bit integers one of numbers. */
-function tensorLike(tensor: Filled): TensorLike {
+function tensorLike(tensor: Filled): AnyTensor {
   const [dtype, shape] = tensor;
   const [size, number] = [sizeOf(tensor), numberOf(tensor)];
   switch (dtype) {

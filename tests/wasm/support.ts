@@ -3,12 +3,20 @@
 import { createHash } from "node:crypto";
 import { HeadlensError, type ErrorCode, type Tensor, type TensorLike } from "headlens";
 import { expect } from "vitest";
+import { type FileTensor, type Safetensors, tensorOf } from "../safetensors.js";
 
 /** Both of them: the runner is started with relaxed SIMD on. */
 export const kBuilds = ["baseline", "relaxed"] as const;
 
 export { expectClose, goldenCases, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
 export { readSafetensors, tensorOf, type FileTensor, type Safetensors } from "../safetensors.js";
+
+/** A file's tensor of floats. */
+export function floatsOf(file: Safetensors, name: string): FileTensor & Tensor {
+  const tensor = tensorOf(file, name);
+  expect(tensor.data).toBeInstanceOf(Float32Array);
+  return tensor as FileTensor & Tensor;
+}
 
 /** `call` must fail, at once or as a promise, with a HeadlensError of this code whose message has every one of `words`. */
 export async function expectError(

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   expectClose,
   expectError,
+  floatsOf,
   kEpsilon,
   kGolden,
   layerState,
@@ -35,8 +36,8 @@ function rounded(tensor: Tensor | undefined, digits: number): number[] {
 function layerOf(file: Safetensors, embedDim: number, numHeads: number): MultiheadAttention {
   const mha = engine.multiheadAttention({ embedDim, numHeads, bias: false, batchFirst: true });
   mha.loadStateDict({
-    in_proj_weight: tensorOf(file, "in_proj_weight"),
-    "out_proj.weight": tensorOf(file, "out_proj.weight"),
+    in_proj_weight: floatsOf(file, "in_proj_weight"),
+    "out_proj.weight": floatsOf(file, "out_proj.weight"),
   });
   return mha;
 }
@@ -87,7 +88,7 @@ describe("T0: multi-head attention explained", () => {
       averageAttnWeights: false,
       stages: ["q", "k", "v", "scores", "scaledScores", "maskedScores", "weights", "headOutputs"],
     });
-    const w = tensorOf(file, "in_proj_weight").data;
+    const w = floatsOf(file, "in_proj_weight").data;
     const near = (what: string, got: Tensor | undefined, data: number[], shape: number[]): void =>
       expectClose(what, got, { data, shape }, 8 * kEpsilon * Math.max(1, maxNorm(data)));
     const project = (part: number): number[] =>
@@ -110,7 +111,7 @@ describe("T0: multi-head attention explained", () => {
     near("weights", r.weights, weights, [1, 4, 4]);
     near("head outputs", r.headOutputs, matmul(weights, v, 4, 4, 4), [1, 4, 4]);
     near("output", r.output, matmul(weights, v, 4, 4, 4), [4, 4]);
-    expectClose("golden weights", r.weights, tensorOf(file, "expected.weights"), 16 * kEpsilon);
+    expectClose("golden weights", r.weights, floatsOf(file, "expected.weights"), 16 * kEpsilon);
   });
 
   test("T0.2 the shapes of B2 T4 D8 H2", () => {
@@ -285,7 +286,7 @@ describe("T2: heads that specialise", () => {
     const scores = Object.entries(kScores).map(([name, score]) => maps.map((all, i) => {
       const [layer, head] = heads[i] ?? [0, 0];
       const value = mean(all.map(score));
-      expect(Math.abs(value - (tensorOf(file, name).data[layer * model.info.heads + head] ?? NaN))).toBeLessThan(1e-4);
+      expect(Math.abs(value - (floatsOf(file, name).data[layer * model.info.heads + head] ?? NaN))).toBeLessThan(1e-4);
       return value;
     }));
     const [previous = [], induction = [], breadth = []] = scores;
@@ -320,9 +321,9 @@ describe("T3: how transformers think", () => {
   test("T3.1 seed 123: the printed weights, from Q, K and V", () => {
     const file = golden("t3_1_self_attention");
     const { weights, output } = engine.scaledDotProductAttention(
-      tensorOf(file, "query"),
-      tensorOf(file, "key"),
-      tensorOf(file, "value"),
+      floatsOf(file, "query"),
+      floatsOf(file, "key"),
+      floatsOf(file, "value"),
       { needWeights: true },
     );
     expect(rounded(weights, 4)).toEqual(kPrinted);
@@ -332,7 +333,7 @@ describe("T3: how transformers think", () => {
   test("T3.1 the same from token ids: embeddings as printed, then the layer", () => {
     const file = golden("t3_1_from_embeddings");
     const embedding = engine.embedding();
-    embedding.loadStateDict({ weight: tensorOf(file, "query") });
+    embedding.loadStateDict({ weight: floatsOf(file, "query") });
     const { output: x } = embedding.forward({ data: [0, 1, 2, 3], shape: [4] });
     expect(x.shape).toEqual([4, 16]);
     expect(rounded(x, 4).slice(0, 4)).toEqual([0.3374, -0.1778, -0.3035, -0.588]);
@@ -352,7 +353,7 @@ describe("T3: how transformers think", () => {
       { data: scores, shape: [n, 1] },
       { data: values, shape: [n, values.length / n] },
       { scale: 1, needWeights: true },
-    ) as never;
+    );
   }
 
   test("T3.2 softmax of [2,1,0]", () => {
@@ -408,7 +409,7 @@ describe("T3: how transformers think", () => {
 
   test("T3.3 manual multi-head: 4 tokens, D16, H4", () => {
     const file = golden("t3_3_multi_head");
-    const x = tensorOf(file, "query");
+    const x = floatsOf(file, "query");
     const r = layerOf(file, 16, 4).forward(x, {
       averageAttnWeights: false,
       stages: ["q", "k", "v", "scores", "headOutputs"],
@@ -417,7 +418,7 @@ describe("T3: how transformers think", () => {
     expect(r.output.shape).toEqual([4, 16]);
     // By hand: heads one by one, then concatenated and projected.
     const [q, k, v] = [0, 1, 2].map((part) => {
-      const w = tensorOf(file, "in_proj_weight").data.subarray(part * 256, part * 256 + 256);
+      const w = floatsOf(file, "in_proj_weight").data.subarray(part * 256, part * 256 + 256);
       return matmul(x.data, transposed(w, 16, 16), 4, 16, 16);
     }) as [number[], number[], number[]];
     const columns = (m: number[], h: number): number[] =>
@@ -430,7 +431,7 @@ describe("T3: how transformers think", () => {
         concat[Math.floor(i / 4) * 16 + h * 4 + (i % 4)] = z;
       });
     }
-    const output = matmul(concat, transposed(tensorOf(file, "out_proj.weight").data, 16, 16), 4, 16, 16);
+    const output = matmul(concat, transposed(floatsOf(file, "out_proj.weight").data, 16, 16), 4, 16, 16);
     expectClose("output", r.output, { data: output, shape: [4, 16] }, 64 * kEpsilon * maxNorm(output));
   });
 });
@@ -507,7 +508,7 @@ describe("T4: the math behind multi-head attention", () => {
     if (!r.q || !r.k || !r.v || !r.headContributions) throw new Error("a stage is missing");
     // The heads, split by the layer, attended to one by one and merged again by their contributions.
     const { output: heads } = engine.scaledDotProductAttention(r.q, r.k, r.v);
-    expectClose("heads", heads, r.headOutputs as Tensor, 16 * kEpsilon * maxNorm(heads.data));
+    expectClose("heads", heads, r.headOutputs, 16 * kEpsilon * maxNorm(heads.data));
     const bias = layerState(20, 20)["out_proj.bias"] as Tensor;
     const merged = Array.from(r.output.data, (_, i) => {
       const [b, t, j] = [Math.floor(i / 120), Math.floor(i / 20) % 6, i % 20];

@@ -39,8 +39,10 @@ describe.each([false, true])("worker: %s", (worker) => {
     await engine.warmUp();
     const before = await engine.heapBytes();
     await Promise.all([engine.warmUp(), engine.warmUp()]);
-    // Blocks that are given back and taken again may be some bytes longer than before; a tensor would be hundreds.
-    expect(await engine.heapBytes()).toBeLessThan(before + 128);
+    for (let i = 0; i < 18; ++i) await engine.warmUp();
+    // Blocks that are given back and taken again may be some bytes longer than before, some hundred in all, which go up
+    // and down; what is lost adds up.
+    expect(await engine.heapBytes()).toBeLessThan(before + 512);
     engine.dispose();
   });
 

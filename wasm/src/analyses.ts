@@ -8,12 +8,12 @@ import type {
 import { HeadlensError } from "./errors.js";
 import { guarded, reading, show, unwrap } from "./failures.js";
 import type { HeadlensModule } from "./module.js";
-import { type Caller, checkOptions, inApiWords, toCamel, toRequest, toSnake } from "./names.js";
+import { type Caller, checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "./names.js";
 import { Resource } from "./resource.js";
-import { floats, type Input } from "./tensors.js";
-import type { MetricName, StateDict, Tensor, TensorLike } from "./types.js";
+import { entriesOf, expectThere, floats, type Input, sizeOf } from "./tensors.js";
+import type { Maybe, MetricName, StateDict, Tensor, TensorLike } from "./types.js";
 
-type Tensors = Readonly<Record<string, TensorLike | undefined>>;
+type Tensors = Readonly<Record<string, Maybe<TensorLike>>>;
 
 interface Answer {
   readonly output: Tensor | undefined;
@@ -32,16 +32,13 @@ const kCircuitNames = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_pr
 const kOtherNames = ["in_proj_bias", "out_proj.bias", "bias_k", "bias_v"];
 
 function projections(name: string, state: StateDict, prefix: string): Input[] {
-  if (typeof state !== "object" || (state as unknown) === null) {
-    throw new HeadlensError("dtype", `${name} is ${show(state)}, expected an object of tensors`);
-  }
   const known = [...kCircuitNames, ...kOtherNames];
-  const entries = reading(name, () => Object.entries(state));
+  const entries = entriesOf(name, state);
   const unexpected = entries.map(([key]) => key).filter((key) => !known.includes(key));
   if (unexpected.length > 0) {
     throw new HeadlensError("value", `${name}: ${unexpected.join(", ")} unexpected; expected some of ${known.join(", ")}`);
   }
-  const given = entries.filter(([key, tensor]) => kCircuitNames.includes(key) && tensor !== undefined);
+  const given = entries.filter(([key, tensor]) => kCircuitNames.includes(key) && !isAbsent(tensor));
   return given.map(([key, tensor]) => floats(prefix + key, tensor));
 }
 
@@ -51,33 +48,35 @@ function stacked(layers: unknown): Input {
     throw new HeadlensError("dtype", `weights is ${show(layers)}, expected an array with a tensor [H,T,T] for each layer`);
   }
   const inputs = reading("weights", () => Array.from(layers, (layer, i) => {
-    const { shape: given, data } = floats(`weights[${i}]`, layer as TensorLike);
+    const { shape: given, ...input } = floats(`weights[${i}]`, layer as TensorLike);
     const shape = given.length === 4 && given[0] === 1 ? given.slice(1) : given.length === 2 ? [1, ...given] : given;
-    return { shape, data };
+    return { ...input, shape };
   }));
   const shape = inputs[0]?.shape ?? [];
-  const size = shape.reduce((product, n) => product * n, 1);
+  const size = sizeOf(shape);
   const odd = inputs.findIndex((input) => input.shape.join() !== shape.join());
   if (odd > 0) {
     throw new HeadlensError("shape", `weights[${odd}] has shape ${show(inputs[odd]?.shape)}, expected ${show(shape)} as weights[0]`);
   }
+  expectThere(inputs);
   const data = new Float32Array(inputs.length * size);
   inputs.forEach((input, i) => data.set(input.data, i * size));
-  return { name: "weights", dtype: "f32", shape: [inputs.length, ...shape], data };
+  return { name: "weights", label: "weights", dtype: "f32", shape: [inputs.length, ...shape], data, length: data.length };
 }
 
 export abstract class WasmAnalyses extends Resource<HeadlensModule> implements Analyses {
   constructor(module: HeadlensModule) {
-    super("engine", module);
+    super("engine", () => module);
   }
 
   #ask(caller: Caller, tensors: Tensors | readonly Input[], options: unknown): Answer {
-    const module = this.held;
     const { json, inputs } = toRequest(caller, options);
     const given = Array.isArray(tensors) ? tensors as readonly Input[]
       : Object.entries(tensors as Tensors).flatMap(([name, tensor]) =>
-        tensor === undefined ? [] : [{ ...floats(name, tensor), name: toSnake(name) }]);
+        isAbsent(tensor) ? [] : [{ ...floats(name, tensor), name: toSnake(name) }]);
     const all = [...given, ...inputs];
+    const module = this.held; // after the caller's data, whose getters may have disposed it
+    expectThere(all);
     const answer = guarded(caller, () => unwrap(module.analyze(toSnake(caller), all, json), inApiWords));
     return { output: answer.tensors.output, values: camelKeys(JSON.parse(answer.values)) };
   }
@@ -92,54 +91,54 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
   }
 
   headMetrics<M extends MetricName = MetricName>(
-    weights: TensorLike, options?: HeadMetricsOptions<M>,
+    weights: TensorLike, options?: Maybe<HeadMetricsOptions<M>>,
   ): Record<M, number | null>[] {
     return (this.#ask("headMetrics", { weights }, options).values as { heads: Record<M, number | null>[] }).heads;
   }
 
   headMetricCounts<M extends MetricName = MetricName>(
-    weights: TensorLike, options?: HeadMetricsOptions<M>,
+    weights: TensorLike, options?: Maybe<HeadMetricsOptions<M>>,
   ): Record<M, number>[] {
     return (this.#ask("headMetricCounts", { weights }, options).values as { heads: Record<M, number>[] }).heads;
   }
 
-  headSimilarity(weights: TensorLike, options?: HeadSimilarityOptions): Tensor {
+  headSimilarity(weights: TensorLike, options?: Maybe<HeadSimilarityOptions>): Tensor {
     return this.#map("headSimilarity", { weights }, options);
   }
 
-  headImportance(contributions: TensorLike, output?: TensorLike): HeadImportance[] {
+  headImportance(contributions: TensorLike, output?: Maybe<TensorLike>): HeadImportance[] {
     return (this.#ask("headImportance", { contributions, output }, {}).values as { heads: HeadImportance[] }).heads;
   }
 
-  pruningCurve(contributions: TensorLike, output?: TensorLike): PruningStep[] {
+  pruningCurve(contributions: TensorLike, output?: Maybe<TensorLike>): PruningStep[] {
     return (this.#ask("pruningCurve", { contributions, output }, {}).values as { steps: PruningStep[] }).steps;
   }
 
-  rollout(weights: readonly TensorLike[], options?: RolloutOptions): Tensor {
+  rollout(weights: readonly TensorLike[], options?: Maybe<RolloutOptions>): Tensor {
     return this.#map("rollout", [stacked(weights)], options);
   }
 
-  flow(weights: readonly TensorLike[], options?: FlowOptions): Tensor {
+  flow(weights: readonly TensorLike[], options?: Maybe<FlowOptions>): Tensor {
     return this.#map("flow", [stacked(weights)], options);
   }
 
-  weightedMap(weights: TensorLike, values: TensorLike, options?: WeightedMapOptions): Tensor {
+  weightedMap(weights: TensorLike, values: TensorLike, options?: Maybe<WeightedMapOptions>): Tensor {
     return this.#map("weightedMap", { weights, values }, options);
   }
 
-  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MapMasks): Tensor {
+  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<MapMasks>): Tensor {
     return this.#map("layerNorms", { weights, values, outWeight }, options);
   }
 
   mixingRatio(
-    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MixingOptions,
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<MixingOptions>,
   ): (number | null)[] {
     const { values: answer } = this.#ask("mixingRatio", { weights, values, outWeight }, options);
     return (answer as { tokens: (number | null)[] }).tokens;
   }
 
   valueZeroing(
-    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: ValueZeroingOptions,
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<ValueZeroingOptions>,
   ): Tensor {
     return this.#map("valueZeroing", { weights, values, outWeight }, options);
   }
@@ -154,7 +153,7 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     return this.#ask("compositionScores", tensors, options).values as CompositionScores;
   }
 
-  sinusoidalPositions(length: number, width: number, offset?: number): Tensor {
+  sinusoidalPositions(length: number, width: number, offset?: Maybe<number>): Tensor {
     return this.#map("sinusoidalPositions", {}, { length, width, offset });
   }
 
@@ -162,7 +161,7 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     return this.#map("alibiSlopes", {}, { heads });
   }
 
-  t5Bucket(distance: number, options?: T5BucketOptions): number {
+  t5Bucket(distance: number, options?: Maybe<T5BucketOptions>): number {
     const given = { ...checkOptions("t5Bucket", options), distance };
     return (this.#ask("t5Bucket", {}, given).values as { bucket: number }).bucket;
   }

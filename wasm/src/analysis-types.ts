@@ -3,7 +3,7 @@
  * Heads in numbers: what kind of head made a map, what its weights carry, what it does by its parameters. Of one text: where results of
  * attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
  */
-import type { BooleanMask, MultiheadAttentionOptions, StateDict, Tensor, TensorLike } from "./types.js";
+import type { BooleanMask, Maybe, MultiheadAttentionOptions, StateDict, Tensor, TensorLike } from "./types.js";
 import type { MetricName, ModelMetricName } from "./vocabulary.js";
 
 export interface MetricInfo {
@@ -18,83 +18,83 @@ export interface MetricInfo {
 /** Which cells of a map [T,S] count. What rows that are padded or fully masked hold, NaN say, reaches nothing. */
 export interface MapMasks {
   /** Query t is the token of key t + queryOffset; below 0 when queries come before the first key. Default 0. */
-  queryOffset?: number;
+  queryOffset?: Maybe<number>;
   /** No query may look at keys after itself. */
-  isCausal?: boolean;
+  isCausal?: Maybe<boolean>;
   /** A query looks at itself and the window − 1 keys before it; keys after it stay allowed unless `isCausal`. Absent: no window. */
-  window?: number;
+  window?: Maybe<number>;
   /** [T,S]; false where a mask hides the key. */
-  visible?: BooleanMask;
+  visible?: Maybe<BooleanMask>;
   /** T booleans, true = padding. */
-  paddedQueries?: readonly boolean[];
+  paddedQueries?: Maybe<readonly boolean[]>;
   /** S booleans, true = padding. */
-  paddedKeys?: readonly boolean[];
+  paddedKeys?: Maybe<readonly boolean[]>;
 }
 
 /** What is known of a map beside its weights [T,S]. Metrics that need what is not given have no value. */
 export interface MapContext extends MapMasks {
   /** S token ids. When they are [s][s], or one token and then [s][s], that is the repeated sequence. */
-  tokens?: readonly number[];
+  tokens?: Maybe<readonly number[]>;
   /** S booleans, true = BOS, CLS, SEP, EOS, punctuation, … */
-  special?: readonly boolean[];
+  special?: Maybe<readonly boolean[]>;
   /** Where a sequence that stands twice in a row begins. Default 0. */
-  repeatBegin?: number;
+  repeatBegin?: Maybe<number>;
   /** How long it is, once. */
-  repeatLength?: number;
+  repeatLength?: Maybe<number>;
   /** Of pictures: keys before the patches (CLS, …). Default 0. */
-  patchPrefix?: number;
+  patchPrefix?: Maybe<number>;
   /** Of pictures: patches in a row. */
-  patchColumns?: number;
+  patchColumns?: Maybe<number>;
   /** Of pictures: pixels of a patch's side. Default 1. */
-  patchSize?: number;
+  patchSize?: Maybe<number>;
 }
 
 export interface HeadMetricsOptions<M extends MetricName = MetricName> extends MapContext {
   /** Only these; absent: all. */
-  metrics?: readonly M[];
+  metrics?: Maybe<readonly M[]>;
 }
 
 export interface HeadSimilarityOptions extends MapContext {
   /** Weights are (1 − smoothing)·A + smoothing/S first. Default 0.001. */
-  smoothing?: number;
+  smoothing?: Maybe<number>;
 }
 
 /** Masks are those of every layer; a token whose row does not count keeps itself alone. */
 export interface RolloutOptions extends MapMasks {
   /** How the heads of a layer become one map. Default "mean". */
-  fusion?: "mean" | "max" | "min";
+  fusion?: Maybe<"mean" | "max" | "min">;
   /** This fraction of each layer's fused weights, the smallest, counts as 0; masked cells count among the smallest. Default 0. */
-  discardRatio?: number;
+  discardRatio?: Maybe<number>;
   /** Layers before it are left out. Default 0. */
-  startLayer?: number;
+  startLayer?: Maybe<number>;
 }
 
 export interface FlowOptions extends Omit<RolloutOptions, "startLayer"> {
   /** More tokens are refused: T² maximal flows take long. Default 64. */
-  maxTokens?: number;
+  maxTokens?: Maybe<number>;
 }
 
 export interface WeightedMapOptions extends MapMasks {
   /** [D,H·dv], as out_proj.weight: norms of what the heads write instead of the values'. */
-  outWeight?: TensorLike;
+  outWeight?: Maybe<TensorLike>;
   /** Divide by the largest norm (default); without it the norms themselves (Kobayashi et al. 2020). */
-  normalize?: boolean;
+  normalize?: Maybe<boolean>;
 }
 
 export interface MixingOptions extends MapMasks {
   /** x [T,D], which the layer's output is added to. */
-  residual?: TensorLike;
+  residual?: Maybe<TensorLike>;
   /** γ [D] of the layer norm after that. */
-  layerNorm?: TensorLike;
+  layerNorm?: Maybe<TensorLike>;
   /** Default 1e-5. */
-  layerNormEps?: number;
+  layerNormEps?: Maybe<number>;
 }
 
 export interface ValueZeroingOptions extends MapMasks {
   /** [D] of the output projection. */
-  bias?: TensorLike;
+  bias?: Maybe<TensorLike>;
   /** x [T,D], which the layer's output is added to. */
-  residual?: TensorLike;
+  residual?: Maybe<TensorLike>;
 }
 
 /** What is lost without a head. */
@@ -116,18 +116,18 @@ export interface PruningStep {
 
 export interface CircuitsOptions extends Pick<MultiheadAttentionOptions, "numHeads" | "numKvHeads"> {
   /** γ [D] of the norm before the layer, folded in. */
-  norm?: TensorLike;
+  norm?: Maybe<TensorLike>;
   /** Token embeddings [V,D], for the full circuits over the vocabulary. */
-  embedding?: TensorLike;
+  embedding?: Maybe<TensorLike>;
   /** Rows that give the logits [V,D], the last norm's γ folded in, as `model.unembedding()` has it. Default the embedding. */
-  unembedding?: TensorLike;
+  unembedding?: Maybe<TensorLike>;
 }
 
 export interface CompositionOptions extends Pick<MultiheadAttentionOptions, "numHeads" | "numKvHeads"> {
   /** γ [D] of the norm before the earlier layer. */
-  earlierNorm?: TensorLike;
+  earlierNorm?: Maybe<TensorLike>;
   /** γ [D] of the norm before the later layer. */
-  laterNorm?: TensorLike;
+  laterNorm?: Maybe<TensorLike>;
 }
 
 export interface Spectrum {
@@ -159,11 +159,11 @@ export interface CompositionScores {
 
 export interface T5BucketOptions {
   /** Default 32. */
-  buckets?: number;
+  buckets?: Maybe<number>;
   /** Half of them are for keys ahead. Default true. */
-  bidirectional?: boolean;
+  bidirectional?: Maybe<boolean>;
   /** From here on the last bucket counts. Default 128. */
-  maxDistance?: number;
+  maxDistance?: Maybe<number>;
 }
 
 export interface Analyses {
@@ -183,7 +183,7 @@ export interface Analyses {
    * head // → { previous: 1, sharpness: 1, duplicateText: null }
    */
   headMetrics<M extends MetricName = MetricName>(
-    weights: TensorLike, options?: HeadMetricsOptions<M>,
+    weights: TensorLike, options?: Maybe<HeadMetricsOptions<M>>,
   ): Record<M, number | null>[];
 
   /**
@@ -193,7 +193,7 @@ export interface Analyses {
    * engine.headMetricCounts(weights, { isCausal: true, metrics: ["self", "previous"] }) // → [{ self: 3, previous: 2 }]
    */
   headMetricCounts<M extends MetricName = MetricName>(
-    weights: TensorLike, options?: HeadMetricsOptions<M>,
+    weights: TensorLike, options?: Maybe<HeadMetricsOptions<M>>,
   ): Record<M, number>[];
 
   /**
@@ -203,7 +203,7 @@ export interface Analyses {
    * const { data } = engine.headSimilarity(weights, { smoothing: 0 });
    * data // → [0, 1.3863, 1.3863, 0]
    */
-  headSimilarity(weights: TensorLike, options?: HeadSimilarityOptions): Tensor;
+  headSimilarity(weights: TensorLike, options?: Maybe<HeadSimilarityOptions>): Tensor;
 
   /**
    * What each head adds to a layer's output (Michel et al. 2019, by exact ablation). contributions [H,T,D], as the stage
@@ -213,7 +213,7 @@ export interface Analyses {
    * const [first] = engine.headImportance(contributions);
    * first // → { outputChange: 0.6, normShare: 0.4286, cosine: 0.6 }
    */
-  headImportance(contributions: TensorLike, output?: TensorLike): HeadImportance[];
+  headImportance(contributions: TensorLike, output?: Maybe<TensorLike>): HeadImportance[];
 
   /**
    * Greedy pruning: each step removes the head without which the output changes least. Takes the same; H steps.
@@ -221,7 +221,7 @@ export interface Analyses {
    * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
    * engine.pruningCurve(contributions) // → [{ head: 0, change: 0.6 }, { head: 1, change: 1 }]
    */
-  pruningCurve(contributions: TensorLike, output?: TensorLike): PruningStep[];
+  pruningCurve(contributions: TensorLike, output?: Maybe<TensorLike>): PruningStep[];
 
   /**
    * Attention rollout (Abnar & Zuidema 2020): what reaches each token from each input token. weights of each layer [H,T,T] → [T,T].
@@ -229,7 +229,7 @@ export interface Analyses {
    * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * engine.rollout([layer, layer]).data // → [1, 0, 0.4375, 0.5625]
    */
-  rollout(weights: readonly TensorLike[], options?: RolloutOptions): Tensor;
+  rollout(weights: readonly TensorLike[], options?: Maybe<RolloutOptions>): Tensor;
 
   /**
    * Attention flow (Abnar & Zuidema 2020): the maximal flow from each input token to each token. Takes and gives the same.
@@ -237,7 +237,7 @@ export interface Analyses {
    * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * engine.flow([layer]).data // → [1, 0, 0.25, 0.75]
    */
-  flow(weights: readonly TensorLike[], options?: FlowOptions): Tensor;
+  flow(weights: readonly TensorLike[], options?: Maybe<FlowOptions>): Tensor;
 
   /**
    * Maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖ of all keys that are not masked.
@@ -247,7 +247,7 @@ export interface Analyses {
    * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
    * engine.weightedMap(weights, values).data // → [0.5, 0.1]
    */
-  weightedMap(weights: TensorLike, values: TensorLike, options?: WeightedMapOptions): Tensor;
+  weightedMap(weights: TensorLike, values: TensorLike, options?: Maybe<WeightedMapOptions>): Tensor;
 
   /**
    * Norms of all heads' summands together (Kobayashi et al. 2020, §4.1). outWeight [D,H·dv] as out_proj.weight → [T,S].
@@ -257,7 +257,7 @@ export interface Analyses {
    * const outWeight = { data: [2, 0, 0, 2], shape: [2, 2] };
    * engine.layerNorms(weights, values, outWeight).data // → [5, 1]
    */
-  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MapMasks): Tensor;
+  layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<MapMasks>): Tensor;
 
   /**
    * How much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021). T = S.
@@ -268,7 +268,7 @@ export interface Analyses {
    * engine.mixingRatio(weights, values, outWeight) // → [0, 0.5]
    */
   mixingRatio(
-    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: MixingOptions,
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<MixingOptions>,
   ): (number | null)[];
 
   /**
@@ -280,7 +280,7 @@ export interface Analyses {
    * engine.valueZeroing(weights, values, outWeight).data // → [1, 0, 0.5, 0.5]
    */
   valueZeroing(
-    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: ValueZeroingOptions,
+    weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<ValueZeroingOptions>,
   ): Tensor;
 
   /**
@@ -307,7 +307,7 @@ export interface Analyses {
    * @example
    * engine.sinusoidalPositions(2, 2).data // → [0, 1, 0.8415, 0.5403]
    */
-  sinusoidalPositions(length: number, width: number, offset?: number): Tensor;
+  sinusoidalPositions(length: number, width: number, offset?: Maybe<number>): Tensor;
 
   /**
    * ALiBi's slopes (Press et al. 2022): [heads].
@@ -322,5 +322,5 @@ export interface Analyses {
    * engine.t5Bucket(-3) // → 3
    * engine.t5Bucket(200, { buckets: 32, bidirectional: true, maxDistance: 128 }) // → 31
    */
-  t5Bucket(distance: number, options?: T5BucketOptions): number;
+  t5Bucket(distance: number, options?: Maybe<T5BucketOptions>): number;
 }

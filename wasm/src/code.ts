@@ -3,6 +3,7 @@
 import { HeadlensError } from "./errors.js";
 import { messageOf } from "./failures.js";
 import { canShareMemory, chooseBuild, detectFeatures, type Build } from "./features.js";
+import type { Read } from "./names.js";
 import { absoluteUrl, folderUrl, type Platform } from "./platform.js";
 import type { LoadOptions } from "./types.js";
 
@@ -39,7 +40,7 @@ function isFile(wasmUrl: string | URL): boolean {
 }
 
 /** A wasmUrl that names one file settles which build it is. */
-function wantedBuild({ simd = "auto", wasmUrl }: LoadOptions): "auto" | Build {
+function wantedBuild({ simd = "auto", wasmUrl }: Read<LoadOptions>): "auto" | Build {
   if (simd !== "auto" || wasmUrl === undefined || !isFile(wasmUrl)) return simd;
   return String(wasmUrl).includes("headlens-relaxed") ? "relaxed" : "baseline";
 }
@@ -50,7 +51,7 @@ function defaultThreads(): number {
 }
 
 /** One where memory cannot be shared, and where a wasmUrl names a build without threads. */
-function usableThreads({ threads = defaultThreads(), wasmUrl }: LoadOptions): number {
+function usableThreads({ threads = defaultThreads(), wasmUrl }: Read<LoadOptions>): number {
   const named = wasmUrl !== undefined && isFile(wasmUrl) ? String(wasmUrl).includes("-threads") : undefined;
   if (named) {
     if (canShareMemory()) return threads;
@@ -84,7 +85,7 @@ function compileOnce(url: URL, platform: Platform): Promise<WebAssembly.Module> 
   return module;
 }
 
-export async function loadCode(options: LoadOptions, platform: Platform): Promise<Code> {
+export async function loadCode(options: Read<LoadOptions>, platform: Platform): Promise<Code> {
   const build = chooseBuild(detectFeatures(), wantedBuild(options));
   const threads = usableThreads(options);
   const url = wasmUrlOf(build, threads > 1, options.wasmUrl, platform);

@@ -10,15 +10,18 @@ import { loadModel } from "./model.js";
 import type { HeadlensModule } from "./module.js";
 import { inApiWords, toRequest } from "./names.js";
 import type { Platform, Thread } from "./platform.js";
-import type { Problem } from "./problem.js";
-import { floats } from "./tensors.js";
+import type { Problem, Results } from "./problem.js";
+import { expectThere, floats } from "./tensors.js";
 import { warmUp } from "./warm-up.js";
 import type {
-  AttentionResult, CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
-  EngineInfo, Image, LoadModelOptions, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
+  CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
+  EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
   ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
   TransformerLayerOptions,
 } from "./types.js";
+
+/** Of a picture, whose RGBA bytes have to fit into memory. */
+const kMostCells = 2 ** 28;
 
 export class WasmEngine extends WasmAnalyses implements Engine {
   readonly info: EngineInfo;
@@ -40,8 +43,8 @@ export class WasmEngine extends WasmAnalyses implements Engine {
   }
 
   scaledDotProductAttention(
-    q: TensorLike, k: TensorLike, v: TensorLike, options?: ScaledDotProductAttentionOptions,
-  ): AttentionResult {
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions>,
+  ): Results {
     const caller = "scaledDotProductAttention";
     const { inputs, ...request } = toRequest(caller, options);
     const qkv = queryKeyValue(q, k, v);
@@ -50,7 +53,7 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     return this.#attention.run(caller, [...qkv, ...inputs], request);
   }
 
-  cachedAttention(options?: CacheOptions): CachedAttention {
+  cachedAttention(options?: Maybe<CacheOptions>): CachedAttention {
     return new WasmCachedAttention(this.held, options, this);
   }
 
@@ -66,27 +69,32 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     return new WasmDecoderLayer(this.held, options, this);
   }
 
-  embedding(options?: EmbeddingOptions): Embedding {
+  embedding(options?: Maybe<EmbeddingOptions>): Embedding {
     return new WasmEmbedding(this.held, options, this);
   }
 
-  async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<Model> {
+  async loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<Model> {
     return loadModel(this, this.held, this.#platform, source, options);
   }
 
-  colorize(matrix: TensorLike, options?: ColorOptions): Image {
+  colorize(matrix: TensorLike, options?: Maybe<ColorOptions>): Image {
     const { json } = toRequest("colorize", options);
-    const { data, shape } = floats("matrix", matrix);
+    const input = floats("matrix", matrix);
+    const { data, shape } = input;
     const [rows, cols] = shape;
     if (shape.length !== 2 || rows === undefined || cols === undefined) {
       throw new HeadlensError("shape", `matrix: shape is ${show(shape)}, expected [rows, cols]`);
     }
+    if (Math.max(rows, 1) * Math.max(cols, 1) > kMostCells) {
+      throw new HeadlensError("shape", `matrix: shape is ${show(shape)}, expected at most ${kMostCells} cells, each 0 counted as 1`);
+    }
     const module = this.held;
+    expectThere([input]);
     const values = data instanceof Float32Array ? data : Float32Array.from(data);
     return guarded("colorize", () => unwrap(module.colorize(values, rows, cols, json), inApiWords));
   }
 
-  colorbar(steps: number, options?: ColorbarOptions): Uint8ClampedArray {
+  colorbar(steps: number, options?: Maybe<ColorbarOptions>): Uint8ClampedArray {
     const { json } = toRequest("colorbar", options);
     if (!Number.isInteger(steps) || steps < 1 || steps > 65536) {
       throw new HeadlensError("value", `steps is ${show(steps)}, expected a whole number from 1 to 65536`);

@@ -2,9 +2,10 @@
 /** The files of a Hugging Face folder, from wherever they are, with progress, limits and a way to stop. */
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, messageOf, show } from "./failures.js";
-import { checkSource, isBuiltIn } from "./names.js";
+import { checkSource, type Following, isBuiltIn } from "./names.js";
 import { folderUrl, type Platform } from "./platform.js";
-import type { LoadModelOptions, ModelSource } from "./types.js";
+import { type Bytes, bytesOf } from "./tensors.js";
+import type { ModelSource } from "./types.js";
 
 /** No file may take more memory than this, whatever its server says; all weights together no more than kMaxWeights. */
 const kMaxText = 64 << 20;
@@ -31,7 +32,7 @@ const kBuiltIn: Readonly<Record<string, () => URL>> = {
 function urlsOf(option: string, source: string | URL, platform: Platform): (name: string) => URL | undefined {
   if (isBuiltIn(source)) return (name) => kBuiltIn[name]?.();
   const folder = folderUrl(option, source, platform);
-  return (name) => new URL(name, folder);
+  return (name) => new URL(encodeURIComponent(name), folder); // a shard may be called as it likes
 }
 
 function fromUrls(source: string | URL, platform: Platform): Opener {
@@ -95,16 +96,16 @@ interface Place {
 }
 
 function placeOf(source: ModelSource, platform: Platform): Place {
-  checkSource(source);
-  if (typeof source !== "string" && !(source instanceof URL)) return { name: "model", where: "", open: fromFiles(source) };
-  const open = fromUrls(source, platform);
-  if (isBuiltIn(source)) return { name: "tiny", where: "the built-in model's ", open };
-  const folder = folderUrl("source", source, platform);
+  const checked = checkSource(source);
+  if (typeof checked !== "string" && !(checked instanceof URL)) return { name: "model", where: "", open: fromFiles(checked) };
+  const open = fromUrls(checked, platform);
+  if (isBuiltIn(checked)) return { name: "tiny", where: "the built-in model's ", open };
+  const folder = folderUrl("source", checked, platform);
   return { name: folder.pathname.split("/").at(-2) ?? folder.host, where: folder.href, open };
 }
 
 /** Takes a file's bytes as they come. */
-export type Sink = (piece: Uint8Array) => void;
+export type Sink = (piece: Bytes) => void;
 
 /** Where the weights go: called once for each file, with its length when that is known. */
 export type OpenSink = (byteLength: number | undefined) => Sink;
@@ -121,7 +122,7 @@ interface Opened {
 export class ModelFolder {
   readonly name: string;
   readonly #place: Place;
-  readonly #options: LoadModelOptions;
+  readonly #options: Following;
   readonly #abort = new AbortController();
   readonly #onAbort = (): void => this.#abort.abort(this.#options.signal?.reason);
   #thrown: { readonly error: unknown } | undefined; // by the caller's onProgress
@@ -129,7 +130,7 @@ export class ModelFolder {
   #total: number | undefined = 0;
   #allOpened = false;
 
-  constructor(source: ModelSource, platform: Platform, options: LoadModelOptions) {
+  constructor(source: ModelSource, platform: Platform, options: Following) {
     this.#options = options;
     this.#place = placeOf(source, platform);
     this.name = this.#place.name;
@@ -230,13 +231,15 @@ export class ModelFolder {
       const reader = file.response.body?.getReader();
       let count = 0;
       for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
-        count += read.value.length;
+        const piece = bytesOf(read.value); // a stream of the caller's own gives what it likes
+        if (!piece) throw new Error(`the stream gave ${show(read.value)}, expected Uint8Array`);
+        count += piece.length;
         if (count > max) {
           await reader?.cancel();
           throw tooLarge(count, max);
         }
-        sink(read.value);
-        this.#loaded += read.value.length;
+        sink(piece);
+        this.#loaded += piece.length;
         this.#report();
         this.#abort.signal.throwIfAborted();
       }
@@ -276,6 +279,14 @@ function tooLarge(bytes: number, max: number): Error {
   return new Error(`${bytes} bytes, expected at most ${max}`);
 }
 
+/**
+ * A file's name as it is, not as URLs write it: any that ends with .safetensors, but for separators of folders, control characters, and
+ * halves of characters, which no URL can have.
+ */
+function isShardName(name: string): boolean {
+  return /^[^/\\\p{Cc}\p{Cs}]+\.safetensors$/u.test(name);
+}
+
 /** The files that an index names: each beside it, never elsewhere. */
 function shardNames(text: string): string[] {
   let map: unknown;
@@ -284,9 +295,9 @@ function shardNames(text: string): string[] {
   } catch (error) {
     throw new HeadlensError("format", `${kIndex}: ${messageOf(error)}`, { cause: error });
   }
-  if (typeof map !== "object" || map === null) throw new HeadlensError("format", `${kIndex}: weight_map is ${show(map)}, expected an object`);
+  if (typeof map !== "object" || map === null || Array.isArray(map)) throw new HeadlensError("format", `${kIndex}: weight_map is ${show(map)}, expected an object`);
   const names = [...new Set<unknown>(Object.values(map))];
-  const strange = names.find((name) => typeof name !== "string" || !/^[\w.-]+\.safetensors$/.test(name));
+  const strange = names.find((name) => typeof name !== "string" || !isShardName(name));
   if (strange !== undefined) throw new HeadlensError("format", `${kIndex}: weight_map names ${show(strange)}, expected names like model-00001.safetensors`);
   if (names.length > kMaxShards) throw new HeadlensError("format", `${kIndex}: weight_map names ${names.length} files, expected at most ${kMaxShards}`);
   return names as string[];

@@ -3,25 +3,26 @@
 import { HeadlensError } from "./errors.js";
 import { guarded, reading, show, unwrap } from "./failures.js";
 import type { FinderHandle, ModelHandle, RawModelCall } from "./module.js";
-import { checkAborted, checkFollowed, inApiWords, isListOf, kRankMetrics, toCamel, toSnake } from "./names.js";
+import { checkAborted, checkFollowed, type Following, inApiWords, kRankMetrics, listOf, type Read, toCamel, toSnake } from "./names.js";
 import { HandleResource, type Resource } from "./resource.js";
-import type { HeadScore, ModelInfo, ModelInput, RankedHead, RankOptions } from "./types.js";
+import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOptions } from "./types.js";
 
 const kTurnMs = 30;
 
-function checkRank(given: unknown, vocabSize: number): RankOptions {
+function checkRank(given: unknown, vocabSize: number): Read<RankOptions> & Following {
   const options = checkFollowed<RankOptions>("rankHeads", given);
-  const expect = (name: keyof RankOptions, isRight: (value: unknown) => boolean, expected: string): void => {
-    const value = options[name];
-    if (value === undefined || reading(`rankHeads: ${name}`, () => isRight(value))) return;
-    throw new HeadlensError("option", `rankHeads: ${name} is ${show(value)}, expected ${expected}`);
+  const { metrics, ascending, specialTokens } = options;
+  const refuse = (name: keyof RankOptions, expected: string): never => {
+    throw new HeadlensError("option", `rankHeads: ${name} is ${show(options[name])}, expected ${expected}`);
   };
   const isId = (id: unknown): boolean => Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabSize;
-  const isMetrics = isListOf((name) => kRankMetrics.includes(name as string));
-  expect("metrics", (value) => isMetrics(value) && (value as unknown[]).length > 0, `a list of ${kRankMetrics.join(", ")}`);
-  expect("ascending", (value) => typeof value === "boolean", "a boolean");
-  expect("specialTokens", isListOf(isId), "an array of token ids");
-  return options;
+  const isMetric = (name: unknown): boolean => kRankMetrics.includes(name as string);
+  const names = metrics && reading("rankHeads: metrics", () => listOf<MetricName>(metrics, isMetric));
+  if (metrics !== undefined && !names?.length) refuse("metrics", `a list of ${kRankMetrics.join(", ")}`);
+  if (ascending !== undefined && typeof ascending !== "boolean") refuse("ascending", "a boolean");
+  const ids = specialTokens && reading("rankHeads: specialTokens", () => listOf<number>(specialTokens, isId));
+  if (specialTokens !== undefined && !ids) refuse("specialTokens", "an array of token ids");
+  return { ...options, ...(names && { metrics: names }), ...(ids && { specialTokens: ids }) };
 }
 
 /** Names of the error's input before its message. */
@@ -36,11 +37,11 @@ function blaming<T>(index: number, call: () => T): T {
 
 class HeadFinder extends HandleResource<FinderHandle> {
   begin(call: RawModelCall): void {
-    unwrap(this.held.begin(call), inApiWords);
+    guarded("rankHeads", () => unwrap(this.held.begin(call), inApiWords));
   }
 
   next(): boolean {
-    return unwrap(this.held.next(), inApiWords);
+    return guarded("rankHeads", () => unwrap(this.held.next(), inApiWords));
   }
 
   heads(ascending: boolean): RankedHead[] {
@@ -53,15 +54,17 @@ class HeadFinder extends HandleResource<FinderHandle> {
 
 /** Whose heads, and how an input becomes what it takes. */
 interface Ranked {
-  readonly handle: ModelHandle;
+  /** To be asked after the caller's options are read, whose getters may have disposed of it. */
+  readonly handle: () => ModelHandle;
   readonly info: ModelInfo;
   readonly owner: Resource<unknown>;
   readonly read: (input: ModelInput) => RawModelCall;
 }
 
-function startFinder({ handle, owner }: Ranked, { metrics, specialTokens }: RankOptions): HeadFinder {
-  const made = guarded("rankHeads", () => unwrap(handle.findHeads(metrics?.map(toSnake), specialTokens), inApiWords));
-  return new HeadFinder("head finder", made, owner);
+function startFinder({ handle, owner }: Ranked, { metrics, specialTokens }: Read<RankOptions>): HeadFinder {
+  const names = metrics?.map(toSnake);
+  const make = (): FinderHandle => unwrap(handle().findHeads(names, specialTokens), inApiWords);
+  return new HeadFinder("head finder", () => guarded("rankHeads", make), owner);
 }
 
 export async function rankHeads(
@@ -71,16 +74,17 @@ export async function rankHeads(
     throw new HeadlensError("dtype", `rankHeads: inputs is ${show(inputs)}, expected an array of what the model reads`);
   }
   const { info } = model;
+  const texts = reading("inputs", () => Array.from(inputs as readonly ModelInput[]));
   const options = checkRank(given, info.vocabSize);
   checkAborted("rankHeads", options);
   const finder = startFinder(model, options);
   try {
     let turn = performance.now();
     let done = 0;
-    for (const [i, input] of (inputs as readonly ModelInput[]).entries()) {
+    for (const [i, input] of texts.entries()) {
       blaming(i, () => { finder.begin(model.read(input)); });
       while (blaming(i, () => finder.next())) {
-        options.onProgress?.(++done / (info.layers * info.heads * inputs.length));
+        options.onProgress?.(++done / (info.layers * info.heads * texts.length));
         if (performance.now() - turn > kTurnMs) {
           await new Promise((resolve) => setTimeout(resolve, 0));
           turn = performance.now();

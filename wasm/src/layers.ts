@@ -3,15 +3,15 @@
 import { HeadlensError } from "./errors.js";
 import { guarded, reading, show, unwrap } from "./failures.js";
 import type { CacheHandle, HeadlensModule } from "./module.js";
-import { type Caller, checkOptions, inApiWords, keepsHalves, optionNames, toRequest } from "./names.js";
-import { Problem } from "./problem.js";
+import { type Caller, checkOptions, inApiWords, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "./names.js";
+import { Problem, type Results } from "./problem.js";
 import { HandleResource, type Resource } from "./resource.js";
-import { floats, type Input, isTensorLike, lengths } from "./tensors.js";
+import { entriesOf, floats, type Input, isTensorLike, lengths } from "./tensors.js";
 import type {
-  AttentionOptions, AttentionResult, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache,
-  DecoderLayerOptions, DecoderLayerResult, Embedding, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions,
-  IntegerTensor, LayerCache, MultiheadAttention, MultiheadAttentionOptions, ScaledDotProductAttentionOptions,
-  StateDict, Tensor, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
+  AttentionOptions, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache, DecoderLayerOptions, Embedding,
+  EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, IntegerTensor, LayerCache, Maybe, MultiheadAttention,
+  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
+  TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
 } from "./types.js";
 
 /** An operation with parameters. What is held is taken after the inputs are read: their getters may have disposed it. */
@@ -20,21 +20,19 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
   readonly #names: readonly string[];
 
   constructor(
-    module: HeadlensModule, maker: Caller, caller: Caller, given: unknown, namesOf: (options: O) => string[],
+    module: HeadlensModule, maker: Caller, caller: Caller, given: unknown, namesOf: (options: Read<O>) => string[],
     engine: Resource<unknown>,
   ) {
-    const options = checkOptions(maker, given) as O;
-    super(maker, new Problem(module, maker, toRequest(maker, options).json), engine);
+    const options = checkOptions<O>(maker, given);
+    const { json } = toRequest(maker, options);
+    super(maker, () => new Problem(module, maker, json), engine);
     this.#caller = caller;
     this.#names = namesOf(options);
   }
 
   loadStateDict(state: StateDict): void {
     void this.held; // disposed is what it says first
-    if (typeof state !== "object" || (state as unknown) === null) {
-      throw new HeadlensError("dtype", `state is ${show(state)}, expected an object of tensors`);
-    }
-    const entries = reading("state", () => Object.entries(state));
+    const entries = entriesOf("state", state);
     const given = entries.map(([name]) => name);
     const missing = this.#names.filter((name) => !given.includes(name)).map((name) => `${name} missing`);
     const unexpected = given.filter((name) => !this.#names.includes(name)).map((name) => `${name} unexpected`);
@@ -47,11 +45,11 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
   }
 
   protected run(
-    tensors: Readonly<Record<string, TensorLike | undefined>>, options: unknown, read = floats,
-  ): AttentionResult {
+    tensors: Readonly<Record<string, Maybe<TensorLike>>>, options: unknown, read = floats,
+  ): Results {
     const { inputs, ...request } = toRequest(this.#caller, options);
     const given: Input[] = [];
-    for (const [name, tensor] of Object.entries(tensors)) if (tensor !== undefined) given.push(read(name, tensor));
+    for (const [name, tensor] of Object.entries(tensors)) if (!isAbsent(tensor)) given.push(read(name, tensor));
     return this.held.run(this.#caller, [...given, ...inputs], request);
   }
 }
@@ -80,13 +78,13 @@ function causally(caller: Caller, options: unknown): object {
 
 abstract class WasmCache extends HandleResource<CacheHandle> {
   constructor(module: HeadlensModule, options: unknown, owner: Resource<unknown>) {
-    const checked: CacheOptions = checkOptions("startCache", options);
+    const checked = checkOptions<CacheOptions>("startCache", options);
     const { window = 0 } = checked;
     if (!Number.isSafeInteger(window) || window < 0) {
       throw new HeadlensError("option", `window is ${show(window)}, expected a whole number from 0 up`);
     }
     const halves = keepsHalves(checked);
-    super("cache", guarded("startCache", () => unwrap(module.createCache(window, halves), inApiWords)), owner);
+    super("cache", () => guarded("startCache", () => unwrap(module.createCache(window, halves), inApiWords)), owner);
   }
 
   get length(): number {
@@ -98,7 +96,7 @@ abstract class WasmCache extends HandleResource<CacheHandle> {
   }
 }
 
-type CachedRun = (tensors: readonly TensorLike[], options: unknown, handle: () => CacheHandle) => AttentionResult;
+type CachedRun = (tensors: readonly TensorLike[], options: unknown, handle: () => CacheHandle) => Results;
 
 /** A layer's: `forward` takes `count` tensors, and options. */
 class WasmLayerCache extends WasmCache {
@@ -111,7 +109,7 @@ class WasmLayerCache extends WasmCache {
     this.#run = run;
   }
 
-  forward(...args: readonly unknown[]): AttentionResult {
+  forward(...args: readonly unknown[]): Results {
     return this.#run(args.slice(0, this.#count) as TensorLike[], args[this.#count], () => this.held);
   }
 }
@@ -130,8 +128,8 @@ export class WasmCachedAttention extends WasmCache implements CachedAttention {
   }
 
   forward(
-    q: TensorLike, k: TensorLike, v: TensorLike, options?: CachedOptions<ScaledDotProductAttentionOptions>,
-  ): AttentionResult {
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<CachedOptions<ScaledDotProductAttentionOptions>>,
+  ): Results {
     const caller = "CachedAttention.forward";
     const { inputs, ...request } = toRequest(caller, causally(caller, options));
     const given = [...queryKeyValue(q, k, v), ...inputs];
@@ -151,7 +149,7 @@ export function queryKeyValue(q: TensorLike, k: TensorLike, v: TensorLike): Inpu
 }
 
 /** The state-dict names of multi-head attention, as PyTorch chooses them. */
-function attentionNames(options: MultiheadAttentionOptions): string[] {
+function attentionNames(options: Read<MultiheadAttentionOptions>): string[] {
   const { embedDim, numHeads, numKvHeads = numHeads, kdim = embedDim, vdim = embedDim, bias = true } = options;
   const isPacked = kdim === embedDim && vdim === embedDim && numKvHeads === numHeads;
   return [
@@ -165,7 +163,7 @@ function attentionNames(options: MultiheadAttentionOptions): string[] {
 
 /** Those of a transformer layer: its attentions' and its other modules'. */
 function layerNames(attentions: readonly string[], norms: readonly string[]) {
-  return (options: TransformerLayerOptions): string[] => {
+  return (options: Read<TransformerLayerOptions>): string[] => {
     const bias = options.bias === false ? [] : ["bias"];
     const normBias = options.norm === "rms_norm" ? [] : bias;
     return [
@@ -184,31 +182,31 @@ export class WasmMultiheadAttention extends WasmLayer<MultiheadAttentionOptions>
     this.#module = module;
   }
 
-  forward(query: TensorLike, ...rest: readonly (TensorLike | AttentionOptions | undefined)[]): AttentionResult {
+  forward(query: TensorLike, ...rest: readonly Maybe<TensorLike | AttentionOptions>[]): Results {
     const { key, value, options } = forwardArguments(rest);
     return this.run({ query, key, value }, options);
   }
 
-  startCache(options?: CacheOptions): LayerCache<AttentionOptions> {
+  startCache(options?: Maybe<CacheOptions>): LayerCache<AttentionOptions, true> {
     return this.cacheOf(this.#module, options, "MultiheadAttention.startCache.forward", "query");
   }
 }
 
 interface ForwardArguments {
-  readonly key: TensorLike | undefined;
-  readonly value: TensorLike | undefined;
+  readonly key: Maybe<TensorLike>;
+  readonly value: Maybe<TensorLike>;
   readonly options: unknown;
 }
 
 /** (options), (key, options) or (key, value, options), after the query. */
 function forwardArguments(rest: readonly unknown[]): ForwardArguments {
   const isTensor = (argument: unknown): boolean => reading("an argument", () => isTensorLike(argument));
-  const at = rest.findIndex((argument, i) => i === 2 || (argument !== undefined && !isTensor(argument)));
-  if (at >= 0 && rest.slice(at + 1).some((argument) => argument !== undefined)) {
+  const at = rest.findIndex((argument, i) => i === 2 || (!isAbsent(argument) && !isTensor(argument)));
+  if (at >= 0 && rest.slice(at + 1).some((argument) => !isAbsent(argument))) {
     const name = ["key", "value", "options"][at];
     throw new HeadlensError("dtype", `${name} is ${show(rest[at])}, expected a tensor { data, shape }`);
   }
-  const [key, value] = (at < 0 ? rest : rest.slice(0, at)) as (TensorLike | undefined)[];
+  const [key, value] = (at < 0 ? rest : rest.slice(0, at)) as Maybe<TensorLike>[];
   return { key, value, options: rest[at] };
 }
 
@@ -221,11 +219,11 @@ export class WasmEncoderLayer extends WasmLayer<TransformerLayerOptions> impleme
     this.#module = module;
   }
 
-  forward(src: TensorLike, options?: EncoderLayerOptions): AttentionResult {
+  forward(src: TensorLike, options?: Maybe<EncoderLayerOptions>): Results {
     return this.run({ src }, options);
   }
 
-  startCache(options?: CacheOptions): LayerCache<EncoderLayerOptions> {
+  startCache(options?: Maybe<CacheOptions>): LayerCache<EncoderLayerOptions> {
     return this.cacheOf(this.#module, options, "TransformerEncoderLayer.startCache.forward", "src");
   }
 }
@@ -239,23 +237,23 @@ export class WasmDecoderLayer extends WasmLayer<TransformerLayerOptions> impleme
     this.#module = module;
   }
 
-  forward(tgt: TensorLike, memory: TensorLike, options?: DecoderLayerOptions): DecoderLayerResult {
+  forward(tgt: TensorLike, memory: TensorLike, options?: Maybe<DecoderLayerOptions>): Results {
     return this.run({ tgt, memory }, options);
   }
 
-  startCache(options?: CacheOptions): DecoderLayerCache {
+  startCache(options?: Maybe<CacheOptions>): DecoderLayerCache {
     return this.cacheOf(this.#module, options, "TransformerDecoderLayer.startCache.forward", "tgt", "memory");
   }
 }
 
 export class WasmEmbedding extends WasmParametrized<EmbeddingOptions> implements Embedding {
-  constructor(module: HeadlensModule, options: EmbeddingOptions | undefined, engine: Resource<unknown>) {
-    const names = ({ positions }: EmbeddingOptions): string[] =>
+  constructor(module: HeadlensModule, options: Maybe<EmbeddingOptions>, engine: Resource<unknown>) {
+    const names = ({ positions }: Read<EmbeddingOptions>): string[] =>
       ["weight", ...(positions === "learned" ? ["position_embeddings"] : [])];
     super(module, "embedding", "Embedding.forward", options, names, engine);
   }
 
-  forward(ids: IntegerTensor, options?: EmbeddingCallOptions): { output: Tensor } {
+  forward(ids: IntegerTensor, options?: Maybe<EmbeddingCallOptions>): { output: Tensor } {
     return this.run({ ids }, options, lengths);
   }
 }

@@ -2,12 +2,12 @@
 import { loadCode } from "./code.js";
 import { HeadlensError } from "./errors.js";
 import { show } from "./failures.js";
-import { checkOptions } from "./names.js";
+import { checkOptions, type Read } from "./names.js";
 import type { Platform } from "./platform.js";
-import type { AsyncEngine, Engine, Load, LoadOptions } from "./types.js";
+import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types.js";
 
-function checkLoadOptions(options: unknown): LoadOptions {
-  const checked: LoadOptions = checkOptions("load", options);
+function checkLoadOptions(options: unknown): Read<LoadOptions> {
+  const checked = checkOptions<LoadOptions>("load", options);
   const { simd = "auto", threads = 1, worker = false, wasmUrl = "", prefetch = "" } = checked;
   if (!["auto", "baseline", "relaxed"].includes(simd)) {
     throw new HeadlensError("option", `load: simd is ${show(simd)}, expected "auto", "baseline" or "relaxed"`);
@@ -27,7 +27,7 @@ function checkLoadOptions(options: unknown): LoadOptions {
 
 /** The engine's code is imported when it is needed: a page that runs it in a worker does not load it twice. */
 export function makeLoad(platform: Platform): Load {
-  async function load(options?: LoadOptions): Promise<Engine | AsyncEngine> {
+  async function load(options?: Maybe<LoadOptions>): Promise<Engine | AsyncEngine> {
     const checked = checkLoadOptions(options);
     const code = loadCode(checked, platform);
     code.catch(() => undefined); // it is waited for when the rest is there

@@ -6,15 +6,15 @@ import { asHeadlensError, guarded, reading, show, unwrap } from "./failures.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "./files.js";
 import { rankHeads } from "./head-finder.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "./module.js";
-import { checkFollowed, checkOptions, inApiWords, isListOf, keepsHalves, toRequest } from "./names.js";
+import { checkFollowed, checkOptions, inApiWords, keepsHalves, listOf, type Read, toRequest } from "./names.js";
 import type { Platform } from "./platform.js";
 import { HandleResource } from "./resource.js";
-import { floats, isTensorLike } from "./tensors.js";
+import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "./tensors.js";
 import { TextTokenizer, type Encoded } from "./tokenizer.js";
 import type {
   AttendOptions, Decoding, DecodingOptions, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
-  LogitsOptions, MapOptions, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
-  PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
+  LogitsOptions, MapOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
+  ModelSource, PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
 } from "./types.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -70,9 +70,10 @@ function infoOf(name: string, handle: ModelHandle): ModelInfo {
 
 /** Fetches and builds a model for `engine`. */
 export async function loadModel(
-  engine: WasmEngine, module: HeadlensModule, platform: Platform, source: ModelSource, options?: LoadModelOptions,
+  engine: WasmEngine, module: HeadlensModule, platform: Platform, source: ModelSource,
+  options?: Maybe<LoadModelOptions>,
 ): Promise<Model> {
-  const folder = new ModelFolder(source, platform, checkFollowed("loadModel", options));
+  const folder = new ModelFolder(source, platform, checkFollowed<LoadModelOptions>("loadModel", options));
   let handle: ModelHandle | undefined;
   try {
     const files = await folder.open();
@@ -105,27 +106,31 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   readonly #reader: Reader;
 
   constructor(handle: ModelHandle, info: ModelInfo, reader: Reader, engine: WasmEngine) {
-    super("model", handle, engine);
+    super("model", () => handle, engine);
     this.info = info;
     this.#reader = reader;
   }
 
-  attend(input: ModelInput, options?: AttendOptions): ModelAttention {
-    const handle = this.held;
+  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention {
+    void this.held; // disposed is what it says first
     const checked = checkAttend(options, this.info);
-    const reading = this.#read(input, checked);
     const { zeroedToken, zeroedLayer, headMask, keepHidden = false, keepValues = false } = checked;
+    const maskShape = [this.info.layers, this.info.heads];
+    const mask = headMask === undefined ? undefined : shaped("headMask", headMask, maskShape);
+    const reading = this.#read(input, checked);
     const call = {
       ...reading.call, keepHidden, keepValues,
       ...(zeroedToken !== undefined && { zeroedToken }), ...(zeroedLayer !== undefined && { zeroedLayer }),
-      ...(headMask !== undefined && { headMask: shaped("headMask", headMask, [this.info.layers, this.info.heads]) }),
+      ...(mask && { headMask: mask.data }),
     };
+    const handle = this.held; // after what the caller gave, whose getters may have disposed it
+    if (mask) expectThere([mask]);
     const attention = guarded("attend", () => unwrap(handle.attend(call), inApiWords));
     return new WasmModelAttention(attention, reading, this.info, this);
   }
 
-  startDecoding(options?: DecodingOptions): Decoding {
-    const halves = keepsHalves(checkOptions("startDecoding", options));
+  startDecoding(options?: Maybe<DecodingOptions>): Decoding {
+    const halves = keepsHalves(checkOptions<DecodingOptions>("startDecoding", options));
     const handle = this.held; // after the caller's options, whose getters may have disposed it
     const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(halves), inApiWords));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
@@ -150,17 +155,18 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
-    inputs: readonly ModelInput[], options?: RankOptions<M>,
+    inputs: readonly ModelInput[], options?: Maybe<RankOptions<M>>,
   ): Promise<RankedHead<M>[]> {
     const read = (input: unknown): RawModelCall => this.#read(input, {}).call;
-    return rankHeads({ handle: this.held, info: this.info, owner: this, read }, inputs, options);
+    void this.held;
+    return rankHeads({ handle: () => this.held, info: this.info, owner: this, read }, inputs, options);
   }
 
-  #read(input: unknown, options: AttendOptions): Reading {
+  #read(input: unknown, options: Read<AttendOptions>): Reading {
     return reading("input", () => this.info.image ? this.#readPicture(input) : this.#readText(input, options));
   }
 
-  #readText(input: unknown, options: AttendOptions): Reading {
+  #readText(input: unknown, options: Read<AttendOptions>): Reading {
     const { textPair, segments, paddingMask, truncate = false } = options;
     if (textPair !== undefined && (typeof input !== "string" || this.info.segments < 2)) {
       throw new HeadlensError("option", "attend: textPair needs a text, and a model with two kinds of segments");
@@ -195,20 +201,26 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const tokenizer = this.#reader as TextTokenizer;
     if (typeof input === "string") return tokenizer.encode(input, isFirst);
     if (!Array.isArray(input)) throw new HeadlensError("dtype", `text is ${show(input)}, expected a string or an array of token ids`);
-    for (const [i, id] of (input as unknown[]).entries()) checkIndex(`text: id ${i}`, id, this.info.vocabSize);
-    return { ids: [...input as number[]], tokens: tokenizer.pieces(input as number[]) };
+    const ids: number[] = [];
+    for (let i = 0; i < input.length; ++i) {
+      const id: unknown = input[i]; // once: it may be a proxy
+      checkIndex(`text: id ${i}`, id, this.info.vocabSize);
+      ids.push(id as number);
+    }
+    return { ids, tokens: tokenizer.pieces(ids) };
   }
 
   #readPicture(input: unknown): Reading {
     const { size, patchSize, channels } = this.info.image ?? { size: 0, patchSize: 1, channels: 0 };
-    const image = isImageLike(input) ? this.#preprocess(input) : finite("image", shaped("image", input, [channels, size, size]));
+    const picture = imageOf(input);
+    const image = picture ? this.#preprocess(picture) : finite("image", shaped("image", input, [channels, size, size]).data);
     const side = size / patchSize;
     const patches = Array.from({ length: side * side }, (_, i) => `${Math.floor(i / side)},${i % side}`);
     const tokens = ["[CLS]", ...patches];
     return { ids: [], tokens, call: { image }, count: tokens.length };
   }
 
-  #preprocess({ data, width, height }: ImageLike): Float32Array {
+  #preprocess({ data, width, height }: Picture): Float32Array {
     for (const [name, side] of [["width", width], ["height", height]] as const) {
       if (!Number.isInteger(side) || side < 1 || side > 65536) {
         throw new HeadlensError("value", `image: ${name} is ${show(side)}, expected a whole number from 1 to 65536`);
@@ -220,10 +232,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 }
 
 /** The numbers of a tensor that must have this shape. */
-function shaped(name: string, tensor: unknown, expected: readonly number[]): ArrayLike<number> {
-  const { data, shape } = floats(name, tensor as TensorLike);
+function shaped(name: string, tensor: unknown, expected: readonly number[]): Input {
+  const input = withOwnView(floats(name, tensor as TensorLike));
+  const { shape } = input;
   if (shape.join() !== expected.join()) throw new HeadlensError("shape", `${name} has shape ${show(shape)}, expected ${show(expected)}`);
-  return data;
+  return input;
 }
 
 function finite(name: string, data: ArrayLike<number>): ArrayLike<number> {
@@ -232,18 +245,34 @@ function finite(name: string, data: ArrayLike<number>): ArrayLike<number> {
   return data;
 }
 
-function isImageLike(input: unknown): input is ImageLike {
-  if (typeof input !== "object" || input === null || isTensorLike(input)) return false;
-  const { data, width, height } = input as Partial<ImageLike>;
-  const isBytes = data instanceof Uint8ClampedArray || data instanceof Uint8Array;
-  return isBytes && width !== undefined && height !== undefined;
+/** Pixels as they were read. */
+interface Picture {
+  readonly data: Bytes;
+  readonly width: number;
+  readonly height: number;
 }
 
-function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
-  const options = checkOptions("attend", given) as AttendOptions;
+function imageOf(input: unknown): Picture | undefined {
+  if (typeof input !== "object" || input === null || isTensorLike(input)) return undefined;
+  const { width, height, data: given } = input as Partial<ImageLike>;
+  const data = bytesOf(given); // last, as the others' getters may resize it
+  return data && width !== undefined && height !== undefined ? { data, width, height } : undefined;
+}
+
+function checkAttend(given: unknown, info: ModelInfo): Read<AttendOptions> {
+  const options = checkOptions<AttendOptions>("attend", given);
+  const refuse = (name: keyof AttendOptions, expected: string): never => {
+    throw new HeadlensError("option", `attend: ${name} is ${show(options[name])}, expected ${expected}`);
+  };
   const expect = (name: keyof AttendOptions, isRight: (value: unknown) => boolean, expected: string): void => {
-    const value = options[name];
-    if (value !== undefined && !reading(`attend: ${name}`, () => isRight(value))) throw new HeadlensError("option", `attend: ${name} is ${show(value)}, expected ${expected}`);
+    if (options[name] !== undefined && !isRight(options[name])) refuse(name, expected);
+  };
+  /** A copy: what is checked has to be what is used. */
+  const items = <T>(
+    name: keyof AttendOptions, isItem: (value: unknown) => boolean, expected: string,
+  ): T[] | undefined => {
+    if (options[name] === undefined) return undefined;
+    return reading(`attend: ${name}`, () => listOf<T>(options[name], isItem)) ?? refuse(name, expected);
   };
   const isFlag = (value: unknown): boolean => typeof value === "boolean";
   const isBelow = (below: number) => (value: unknown): boolean =>
@@ -253,14 +282,14 @@ function checkAttend(given: unknown, info: ModelInfo): AttendOptions {
   expect("keepHidden", isFlag, "a boolean");
   expect("keepValues", isFlag, "a boolean");
   expect("textPair", (value) => typeof value === "string", "a string");
-  expect("segments", isListOf(isBelow(kinds)), `whole numbers from 0 to ${kinds - 1}`);
-  expect("paddingMask", isListOf(isFlag), "an array of booleans");
+  const segments = items<number>("segments", isBelow(kinds), `whole numbers from 0 to ${kinds - 1}`);
+  const paddingMask = items<boolean>("paddingMask", isFlag, "an array of booleans");
   expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
   expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
   if (options.zeroedLayer !== undefined && options.zeroedToken === undefined) {
     throw new HeadlensError("option", "attend: zeroedLayer needs zeroedToken, the token whose values are 0 there");
   }
-  return options;
+  return { ...options, ...(segments && { segments }), ...(paddingMask && { paddingMask }) };
 }
 
 class WasmModelAttention extends HandleResource<AttentionHandle> implements ModelAttention {
@@ -271,7 +300,7 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
   readonly #info: ModelInfo;
 
   constructor(handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, model: WasmModel) {
-    super("attention", handle, model);
+    super("attention", () => handle, model);
     this.tokens = tokens;
     this.ids = ids;
     this.tokenCount = count;
@@ -282,38 +311,41 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     this.#info = info;
   }
 
-  map(layer: number, head: number, options?: MapOptions): Tensor {
-    const handle = this.held;
+  map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor {
+    void this.held; // disposed is what it says first
     checkHead(this.#info, layer, head);
     const { length } = this.tokens;
-    const { rows, pool } = checkOptions("map", options) as MapOptions;
+    const { rows, pool } = checkOptions<MapOptions>("map", options);
     const [begin, end] = checkRows(rows, length);
     const [poolRows, poolCols] = pool === undefined ? [0, 0] : checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER);
+    const handle = this.held;
     return guarded("map", () => unwrap(
       handle.map(layer, head, begin, end, Math.min(poolRows, length), Math.min(poolCols, length)), inApiWords));
   }
 
-  pixels(layer: number, head: number, options?: PixelsOptions): Image {
-    const handle = this.held;
+  pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
+    void this.held;
     checkHead(this.#info, layer, head);
     const { json } = toRequest("pixels", options);
+    const handle = this.held;
     return guarded("pixels", () => unwrap(handle.pixels(layer, head, json), inApiWords));
   }
 
-  allPixels(options?: PixelsOptions): Image[][] {
+  allPixels(options?: Maybe<PixelsOptions>): Image[][] {
     const { layers, heads } = this.#info;
     const rowOf = (layer: number): Image[] =>
       Array.from({ length: heads }, (_, head) => this.pixels(layer, head, options));
     return Array.from({ length: layers }, (_, layer) => rowOf(layer));
   }
 
-  logits(options?: LogitsOptions): Tensor {
-    const handle = this.held;
-    const { rows } = checkOptions("logits", options) as LogitsOptions;
+  logits(options?: Maybe<LogitsOptions>): Tensor {
+    void this.held;
+    const { rows } = checkOptions<LogitsOptions>("logits", options);
     if (this.#info.logits === 0) {
       throw new HeadlensError("unsupported", "logits: this model has none, its weights end with the last layer's output");
     }
     const [begin, end] = checkRows(rows, this.#info.image ? 1 : this.tokens.length);
+    const handle = this.held;
     return guarded("logits", () => unwrap(handle.logits(begin, end), inApiWords));
   }
 
@@ -349,14 +381,15 @@ class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
   constructor(
     handle: DecodingHandle, encode: (input: unknown, isFirst: boolean) => Encoded, info: ModelInfo, model: WasmModel,
   ) {
-    super("decoding", handle, model);
+    super("decoding", () => handle, model);
     this.#encode = encode;
     this.#info = info;
   }
 
   step(input: string | readonly number[]): DecodingStep {
+    const isFirst = this.held.length() === 0;
+    const { ids, tokens } = reading("input", () => this.#encode(input, isFirst));
     const handle = this.held;
-    const { ids, tokens } = reading("input", () => this.#encode(input, handle.length() === 0));
     return guarded("step", () => {
       unwrap(handle.step(ids), inApiWords);
       const last = unwrap(handle.logits(ids.length - 1, ids.length), inApiWords);
@@ -389,9 +422,8 @@ function checkRows(rows: unknown, length: number): [number, number] {
 
 function checkPair(name: string, pair: unknown, min: number, max: number): [number, number] {
   const isInRange = (n: unknown): boolean => Number.isInteger(n) && (n as number) >= min && (n as number) <= max;
-  if (!reading(name, () => isListOf(isInRange)(pair) && (pair as unknown[]).length === 2)) {
-    const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
-    throw new HeadlensError("value", `${name} is ${show(pair)}, expected two whole numbers ${range}`);
-  }
-  return pair as [number, number];
+  const numbers = reading(name, () => listOf<number>(pair, isInRange));
+  if (numbers?.length === 2) return numbers as [number, number];
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
+  throw new HeadlensError("value", `${name} is ${show(pair)}, expected two whole numbers ${range}`);
 }

@@ -50,13 +50,18 @@ interface Handle {
 export interface CacheHandle extends Handle {
   length(): number;
   reset(): void;
+  /** Takes back what the last run appended, so that `length` tokens are left. */
+  truncate(length: number): void;
 }
 
 export interface RawInput {
   readonly name: string;
   readonly dtype: DType;
   readonly shape: number[];
-  /** Not the caller's plain array, which may be a proxy: reading it would run code in the middle of a call. */
+  /**
+   * Of as many elements as the shape has, or memory that nobody wrote would be read. Not the caller's own array, which may be a proxy, or of
+   * a class of theirs: reading it would run code in the middle of a call.
+   */
   readonly data: NumberArray;
 }
 

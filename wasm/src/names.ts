@@ -2,7 +2,7 @@
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
 import { HeadlensError } from "./errors.js";
 import { reading, show } from "./failures.js";
-import { booleans, floats, type Input, integers, lengths, mask, type Outputs, outputs } from "./tensors.js";
+import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MapMasks,
   MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
@@ -15,9 +15,15 @@ import type {
 } from "./types.js";
 import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "./vocabulary.js";
 
-/** Whether a value is an array of such items, without holes, which `every` would not see. */
-export function isListOf(isItem: (item: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => Array.isArray(value) && value.findIndex((item) => !isItem(item)) < 0;
+/** A copy of an array of such items, each read once, for it may be a proxy; undefined of anything else, and of one with holes. */
+export function listOf<T>(value: unknown, isItem: (item: unknown) => boolean): T[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const items: T[] = [];
+  for (const item of value as unknown[]) {
+    if (!isItem(item)) return undefined;
+    items.push(item as T);
+  }
+  return items;
 }
 
 /** Whether a model's source is one of the models in the package. */
@@ -25,23 +31,26 @@ export function isBuiltIn(source: unknown): boolean {
   return source === "tiny";
 }
 
-/** Throws unless `source` is of a kind that a model can come from. */
-export function checkSource(source: unknown): asserts source is string | URL | readonly File[] {
-  const isFiles = reading("source", () => isListOf((file) => file instanceof Blob && "name" in file)(source));
-  if (typeof source !== "string" && !(source instanceof URL) && !isFiles) {
-    throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or Files`);
-  }
+/** Returns `source`, or a copy of its list of files. Throws unless a model can come from it. */
+export function checkSource(source: unknown): string | URL | readonly File[] {
+  if (typeof source === "string" || source instanceof URL) return source;
+  const files = reading("source", () => listOf<File>(source, (file) => file instanceof Blob && "name" in file));
+  if (files) return files;
+  throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or Files`);
 }
+
+/** Options as they are read: what is null was left out. */
+export type Read<O> = { readonly [Name in keyof O]: Exclude<O[Name], null> };
 
 /** How the caller follows a call that takes long, and ends it. */
 export interface Following {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (...progress: number[]) => void;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((...progress: number[]) => void) | undefined;
 }
 
 /** The options of a call that can be followed. */
-export function checkFollowed<O extends Following>(caller: Caller, given: unknown): O {
-  const options = checkOptions(caller, given) as O;
+export function checkFollowed<O>(caller: Caller, given: unknown): Read<O> & Following {
+  const options = checkOptions<O & Following>(caller, given);
   const { signal, onProgress } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw new HeadlensError("option", `${caller}: signal is ${show(signal)}, expected an AbortSignal`);
@@ -87,11 +96,8 @@ const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCa
   headMask: floats, pastKey: floats, pastValue: floats,
   needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json", out: "out",
 };
-const kNotForCache = ["pastKey", "pastValue", "out"] as const;
-/**
- * For calls with a cache, in which past keys stand already. What fits into `out` is known when the results are there, and the cache has
- * grown by then.
- */
+const kNotForCache = ["pastKey", "pastValue"] as const;
+/** For calls with a cache, in which past keys stand already. */
 function forCache<T extends object>(known: T): Omit<T, (typeof kNotForCache)[number]> {
   const rest = Object.entries(known).filter(([name]) => !(kNotForCache as readonly string[]).includes(name));
   return Object.fromEntries(rest) as Omit<T, (typeof kNotForCache)[number]>;
@@ -103,8 +109,8 @@ function list(read: (name: string, tensor: TensorLike) => Input) {
     if (!Array.isArray(values) && !ArrayBuffer.isView(values)) {
       throw new HeadlensError("dtype", `${name} is ${show(values)}, expected an array`);
     }
-    const data = values as unknown as readonly number[];
-    return read(name, { data, shape: [data.length] });
+    const length = ArrayBuffer.isView(values) ? lengthOf(values) : (values as readonly unknown[]).length;
+    return read(name, { data: values as unknown as readonly number[], shape: [length] });
   };
 }
 
@@ -209,7 +215,7 @@ export const kCamelNames: ReadonlySet<string> =
 for (const name of kCamelNames) kSnakeNames.set(name, snakeOf(name));
 
 /**
- * JSON has no NaN, no functions, and its null is as good as absent. Such a value travels as an object, which no option takes: the module
+ * JSON has no NaN and no functions. Such a value travels as an object, which no option takes: the module
  * says what was expected, and its message shows the value.
  */
 function unsayable(value: unknown): object {
@@ -241,16 +247,21 @@ export function propertiesOf(options: object, names: ReadonlySet<string>): [stri
   return properties;
 }
 
+/** Returns true when an option, or an argument that may be left out, is absent: null, as JSON has it, is as good as undefined. */
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
+}
+
 /** The options that are given. Throws unless it is an object whose every key the caller knows. */
 function presentOptions(caller: Caller, options: unknown): [string, unknown][] {
-  if (options === undefined) return [];
+  if (isAbsent(options)) return [];
   const known = kKnown.get(caller) as ReadonlySet<string>;
   const present = reading(`${caller}: options`, () => {
     // Maps, promises and the like have options that nobody would see.
     if (Object.prototype.toString.call(options) !== "[object Object]") {
       throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
     }
-    return propertiesOf(options as object, known).filter(([, value]) => value !== undefined);
+    return propertiesOf(options, known).filter(([, value]) => !isAbsent(value));
   });
   for (const [name] of present) {
     if (known.has(name)) continue;
@@ -260,15 +271,15 @@ function presentOptions(caller: Caller, options: unknown): [string, unknown][] {
 }
 
 /** The same, as an object. */
-export function checkOptions(caller: Caller, options: unknown): Record<string, unknown> {
-  return Object.fromEntries(presentOptions(caller, options));
+export function checkOptions<O = Record<string, unknown>>(caller: Caller, options: unknown): Read<O> {
+  return Object.fromEntries(presentOptions(caller, options)) as Read<O>;
 }
 
 /** What the module takes on trust. */
 const kChoices: Readonly<Record<string, readonly string[]>> = {
   colormap: ["sequential", "diverging"], theme: ["light", "dark"], dtype: ["float32", "bfloat16"],
 };
-function listOf(caller: Caller, name: string): readonly string[] | undefined {
+function namesFor(caller: Caller, name: string): readonly string[] | undefined {
   if (name === "metrics") return kMetrics;
   if (name !== "stages") return undefined;
   return caller.startsWith("TransformerDecoderLayer") ? [...kStages, ...kMemoryStages] : kStages;
@@ -276,38 +287,35 @@ function listOf(caller: Caller, name: string): readonly string[] | undefined {
 const kNumbers = ["min", "max"];
 const kFlags = ["causal"];
 
-/** Throws for what the module would take on trust. */
-function checkJson(caller: Caller, name: string, value: unknown): void {
+/** A value that the module can be given; throws for what it would take on trust. */
+function checkJson(caller: Caller, name: string, value: unknown): unknown {
   const refuse = (expected: string): never => {
     throw new HeadlensError("option", `${name} is ${show(value)}, expected ${expected}`);
   };
   const choices = kChoices[name];
-  const list = listOf(caller, name);
-  if (list) {
-    if (!isListOf((item) => typeof item === "string")(value)) refuse("a list of names");
-    const unknown = (value as string[]).find((item) => !list.includes(item));
+  const known = namesFor(caller, name);
+  if (known) {
+    const given = listOf<string>(value, (item) => typeof item === "string") ?? refuse("a list of names");
+    const unknown = given.find((item) => !known.includes(item));
     if (unknown !== undefined) {
-      throw new HeadlensError("option", `${name} names ${show(unknown)}, expected some of: ${list.join(", ")}`);
+      throw new HeadlensError("option", `${name} names ${show(unknown)}, expected some of: ${known.join(", ")}`);
     }
-  } else if (choices) {
+    return given.map(toSnake);
+  }
+  if (choices) {
     if (!choices.includes(value as string)) refuse(`one of ${choices.join(", ")}`);
   } else if (kNumbers.includes(name)) {
     if (!Number.isFinite(value)) refuse("a finite number");
   } else if (kFlags.includes(name)) {
     if (typeof value !== "boolean") refuse("true or false");
   }
+  return typeof value === "boolean" || typeof value === "string" || Number.isFinite(value) ? value : unsayable(value);
 }
 
 /** Whether a cache's options ask for bfloat16. */
-export function keepsHalves({ dtype = "float32" }: DecodingOptions): boolean {
+export function keepsHalves({ dtype = "float32" }: Read<DecodingOptions>): boolean {
   checkJson("startCache", "dtype", dtype);
   return dtype === "bfloat16";
-}
-
-function toJson(caller: Caller, name: string, value: unknown): unknown {
-  checkJson(caller, name, value);
-  if (listOf(caller, name)) return (value as string[]).map(toSnake);
-  return typeof value === "boolean" || typeof value === "string" || Number.isFinite(value) ? value : unsayable(value);
 }
 
 /** Colours run from the one to the other. */
@@ -338,7 +346,7 @@ export function toRequest(caller: Caller, options: unknown): Request {
       } else if (travel === "out") {
         out = outputs(value);
       } else {
-        json[toSnake(name)] = toJson(caller, name, value);
+        json[toSnake(name)] = checkJson(caller, name, value);
       }
     });
   }

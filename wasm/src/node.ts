@@ -6,4 +6,5 @@ import type { Load } from "./types.js";
 
 export const load: Load = makeLoad(nodePlatform);
 export { HeadlensError, type ErrorCode } from "./errors.js";
+export { readSafetensors } from "./safetensors.js";
 export type * from "./types.js";

@@ -4,8 +4,11 @@ import { HeadlensError } from "./errors.js";
 import { guarded, unwrap } from "./failures.js";
 import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "./module.js";
 import { type Caller, inApiWords, type Request, toCamel, toSnake } from "./names.js";
-import type { Input, Outputs } from "./tensors.js";
-import type { AttentionResult, Tensor } from "./types.js";
+import { expectOutThere, expectThere, type Input, type Outputs, write } from "./tensors.js";
+import type { MemoryStage, Stage, Tensor } from "./types.js";
+
+/** A call's results. Which of them are there is what the options ask for, and what the public types say of it. */
+export type Results = Record<"output" | Stage | MemoryStage, Tensor>;
 
 /** One result, still in wasm memory. */
 interface ResultSlot {
@@ -20,10 +23,13 @@ interface Slots {
   readonly results: readonly ResultSlot[];
 }
 
+/** An input has to agree in these when its call comes again. */
+type Kind = Pick<Input, "name" | "dtype" | "shape">;
+
 /** A call as it was last made. */
 interface LastCall {
   readonly json: string;
-  readonly inputs: readonly Omit<Input, "data">[];
+  readonly inputs: readonly Kind[];
   slots?: Slots | undefined;
 }
 
@@ -33,7 +39,7 @@ function isSameShape(a: readonly number[], b: readonly number[]): boolean {
 
 function isSameCall(last: LastCall, inputs: readonly Input[], json: string): boolean {
   return last.json === json && last.inputs.length === inputs.length && inputs.every(({ name, dtype, shape }, i) => {
-    const before = last.inputs[i] as Omit<Input, "data">;
+    const before = last.inputs[i] as Kind;
     return name === before.name && dtype === before.dtype && isSameShape(shape, before.shape);
   });
 }
@@ -47,8 +53,9 @@ function resultSlots(results: Readonly<Record<string, RawTensor>>): ResultSlot[]
   return Object.entries(results).map(([name, { data, shape }]) => ({ name: toCamel(name), shape, view: data }));
 }
 
-/** Throws unless each array of `out` has a result that fits it. */
+/** Throws unless each array of `out` is there, and has a result that fits it. */
 function checkOut(out: Outputs, results: readonly ResultSlot[]): void {
+  expectOutThere(out);
   for (const [name, { length }] of out) {
     const result = results.find((slot) => slot.name === name);
     if (!result) {
@@ -62,16 +69,16 @@ function checkOut(out: Outputs, results: readonly ResultSlot[]): void {
 }
 
 /** The results in memory of the caller's own: in the arrays of `out`, and in new ones. */
-function copied(results: readonly ResultSlot[], out: Outputs): AttentionResult {
+function copied(results: readonly ResultSlot[], out: Outputs): Results {
   checkOut(out, results);
   const tensors: Record<string, Tensor> = {};
   for (const { name, shape, view } of results) {
     if (isDetached(view)) throw new HeadlensError("internal", `the result ${name} was lost when memory grew`);
     const place = out.get(name);
-    place?.set(view);
-    tensors[name] = { data: place ?? view.slice(), shape: [...shape] };
+    if (place) write(view, place);
+    tensors[name] = { data: place?.array ?? view.slice(), shape: [...shape] };
   }
-  return tensors as AttentionResult;
+  return tensors as Results;
 }
 
 const kNowhere: Outputs = new Map();
@@ -95,6 +102,7 @@ export class Problem {
 
   load(parameters: readonly Input[]): void {
     this.#last = undefined;
+    expectThere(parameters);
     guarded("loadStateDict", () => unwrap(this.#handle.load(parameters), inApiWords));
   }
 
@@ -102,7 +110,8 @@ export class Problem {
   run(
     caller: Caller, inputs: readonly Input[], { json, out = kNowhere }: Pick<Request, "json" | "out">,
     cache: CacheHandle | null = null,
-  ): AttentionResult {
+  ): Results {
+    expectThere(inputs);
     return guarded(caller, () => {
       const last = this.#last;
       if (last && cache === null && isSameCall(last, inputs, json)) {
@@ -110,9 +119,13 @@ export class Problem {
         if (last.slots) return this.#repeat(last, last.slots, inputs, out);
       }
       this.#last = undefined;
+      const length = cache?.length() ?? 0;
       const results = unwrap(this.#handle.run(inputs, json, cache), inApiWords);
       try {
         return copied(resultSlots(results), out);
+      } catch (error) {
+        cache?.truncate(length); // a call that fails, because of `out` say, leaves no tokens there
+        throw error;
       } finally {
         this.#handle.release();
         if (cache === null) {
@@ -122,7 +135,7 @@ export class Problem {
     });
   }
 
-  #repeat(last: LastCall, slots: Slots, inputs: readonly Input[], out: Outputs): AttentionResult {
+  #repeat(last: LastCall, slots: Slots, inputs: readonly Input[], out: Outputs): Results {
     checkOut(out, slots.results); // before anything is computed
     this.#last = undefined; // unless all goes well
     slots.inputs.forEach((slot, i) => slot.set((inputs[i] as Input).data));

@@ -6,48 +6,73 @@ import { HeadlensError } from "./errors.js";
 import { asHeadlensError, reading } from "./failures.js";
 import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
 import {
-  type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn, kCamelNames, propertiesOf,
+  type Caller, checkAborted, checkFollowed, checkSource, type Following, isAbsent, isBuiltIn, kCamelNames, propertiesOf,
 } from "./names.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
+import type { Results } from "./problem.js";
 import { Resource } from "./resource.js";
-import { canMove, isPart, isTensorLike, outputs, plain } from "./tensors.js";
+import {
+  canMove, entriesOf, expectOutThere, expectThere, isPart, isTensorLike, type Outputs, outputs, plain, type Seen,
+  viewOfOutput,
+} from "./tensors.js";
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
-  AsyncTransformerEncoderLayer, AttendOptions, AttentionResult, CacheOptions, DecodingOptions, DecodingStep,
-  EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LogitsOptions, MapOptions,
+  AsyncTransformerEncoderLayer, AttendOptions, CacheOptions, DecodingOptions, DecodingStep,
+  EmbeddingOptions, EngineInfo, Image, LayerWeights, LoadModelOptions, LogitsOptions, MapOptions, Maybe,
   MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, PixelsOptions, RankedHead,
   RankOptions,
   StateDict, Tensor, TransformerLayerOptions,
 } from "./types.js";
 import { warmUp } from "./warm-up.js";
 
-/** Arguments as they can be sent; arrays of the option `out` move. */
+/** A parcel holds what goes to the worker. All of it has to be there still when the last argument has been read. */
+interface Parcel {
+  /** Tensors, whose elements are copied. */
+  readonly tensors: Seen[];
+  /** Arrays of the option `out`, whose buffers move. Memory that is shared anyway stays where it is. */
+  readonly outs: Outputs[];
+}
+
+/** Arguments as they can be sent. */
 function sendable(args: readonly unknown[]): unknown[] {
-  const moved: ArrayBuffer[] = [];
-  return transfer(args.map((value) => cloneable(value, moved)), moved);
+  const parcel: Parcel = { tensors: [], outs: [] };
+  const sent = args.map((value) => cloneable("an argument", value, parcel));
+  expectThere(parcel.tensors);
+  parcel.outs.forEach(expectOutThere);
+  const views = parcel.outs.flatMap((out) => Array.from(out.values(), viewOfOutput));
+  return transfer(sent, views.map(({ buffer }) => buffer).filter(canMove));
 }
 
 /** Tensors and options anywhere in the arguments as plain objects: structured cloning would drop what they have through a class. */
-function cloneable(value: unknown, moved: ArrayBuffer[]): unknown {
-  if (isTensorLike(value)) return plain(value);
-  if (Array.isArray(value)) return value.map((item) => cloneable(item, moved));
+function cloneable(name: string, value: unknown, parcel: Parcel): unknown {
+  if (isTensorLike(value)) return plain(name, value, parcel.tensors);
+  if (Array.isArray(value)) return value.map((item) => cloneable(name, item, parcel));
+  if (isState(value)) return new Map(entriesOf(name, value).map(([key, item]) => [key, cloneable(key, item, parcel)]));
   if (Object.prototype.toString.call(value) !== "[object Object]") return value;
   const properties = propertiesOf(value as object, kCamelNames).map(([key, item]) => {
-    const isOut = key === "out" && item !== undefined && !isTensorLike(item); // a parameter could have that name
-    return [key, isOut ? moving(item, moved) : cloneable(item, moved)];
+    const isOut = key === "out" && !isAbsent(item) && !isTensorLike(item); // a parameter could have that name
+    return [key, isOut ? moving(item, parcel) : cloneable(key, item, parcel)];
   });
   return Object.fromEntries(properties) as object;
 }
 
-/** The option `out`, whose buffers are added to `moved`. Memory that is shared anyway stays where it is. */
-function moving(out: unknown, moved: ArrayBuffer[]): object {
-  const tensors = Array.from(outputs(out), ([name, data]) => {
-    if (isPart(data)) {
+/** Returns true for a state dict that is no plain object. */
+function isState(value: unknown): boolean {
+  const isObject = typeof value === "object" && value !== null && !ArrayBuffer.isView(value);
+  return isObject && Symbol.iterator in value;
+}
+
+/** The option `out`. */
+function moving(given: unknown, parcel: Parcel): object {
+  const out = outputs(given);
+  parcel.outs.push(out);
+  const tensors = Array.from(out, ([name, place]) => {
+    const view = viewOfOutput(place);
+    if (isPart(view)) {
       throw new HeadlensError("value", `out.${name}: data is part of a larger buffer, which cannot move to the worker`);
     }
-    if (canMove(data.buffer)) moved.push(data.buffer);
-    return [name, { data, shape: [data.length] }];
+    return [name, { data: view, shape: [view.length] }];
   });
   return Object.fromEntries(tensors) as object;
 }
@@ -106,7 +131,7 @@ class Connection {
 
 abstract class RemoteObject extends Resource<number> {
   constructor(what: string, protected readonly connection: Connection, reference: Reference, owner?: RemoteObject) {
-    super(what, reference.id, owner);
+    super(what, () => reference.id, owner);
     Object.assign(this, reference.properties);
   }
 
@@ -210,7 +235,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     this.connection.end(new HeadlensError("disposed", "this engine was disposed and cannot be used any more"));
   }
 
-  async cachedAttention(options?: CacheOptions): Promise<AsyncCachedAttention> {
+  async cachedAttention(options?: Maybe<CacheOptions>): Promise<AsyncCachedAttention> {
     return new RemoteCache("cache", this.connection, await this.reference("cachedAttention", options), this);
   }
 
@@ -226,7 +251,7 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     return this.#layer("transformerDecoderLayer", options);
   }
 
-  async embedding(options?: EmbeddingOptions): Promise<AsyncEmbedding> {
+  async embedding(options?: Maybe<EmbeddingOptions>): Promise<AsyncEmbedding> {
     return this.#layer("embedding", options);
   }
 
@@ -234,16 +259,16 @@ class RemoteEngine extends RemoteObject implements AsyncEngine {
     return new RemoteLayer(maker, this.connection, await this.reference(maker, options), this);
   }
 
-  async loadModel(source: ModelSource, options?: LoadModelOptions): Promise<AsyncModel> {
+  async loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<AsyncModel> {
     const followed = checkFollowed<LoadModelOptions>("loadModel", options);
     const answer = await this.follow("loadModel", followed, () => [this.#transportable(source)]);
     return new RemoteModel("model", this.connection, (answer as { reference: Reference }).reference, this);
   }
 
   #transportable(source: ModelSource): string | NamedBlob[] {
-    checkSource(source);
-    if (typeof source === "string" || source instanceof URL) return transportable("source", source, this.platform);
-    return source.map((file) => ({ name: file.name, blob: file.slice() }));
+    const checked = checkSource(source);
+    if (typeof checked === "string" || checked instanceof URL) return transportable("source", checked, this.platform);
+    return checked.map((file) => ({ name: file.name, blob: file.slice() }));
   }
 }
 
@@ -255,20 +280,20 @@ class RemoteLayer extends RemoteObject
     return this.value("loadStateDict", state);
   }
 
-  forward(...args: readonly unknown[]): Promise<AttentionResult> {
+  forward(...args: readonly unknown[]): Promise<Results> {
     return this.value("forward", ...args);
   }
 
-  async startCache(options?: CacheOptions): Promise<RemoteCache> {
+  async startCache(options?: Maybe<CacheOptions>): Promise<RemoteCache> {
     return new RemoteCache("cache", this.connection, await this.reference("startCache", options), this);
   }
 }
 
 class RemoteCache extends RemoteObject
-  implements AsyncCachedAttention, AsyncLayerCache<unknown>, AsyncDecoderLayerCache {
+  implements AsyncCachedAttention, AsyncLayerCache<unknown, true>, AsyncDecoderLayerCache {
   readonly length: number = 0;
 
-  forward(...args: readonly unknown[]): Promise<AttentionResult> {
+  forward(...args: readonly unknown[]): Promise<Results> {
     return this.value("forward", ...args);
   }
 
@@ -280,11 +305,11 @@ class RemoteCache extends RemoteObject
 class RemoteModel extends RemoteObject implements AsyncModel {
   declare readonly info: ModelInfo;
 
-  async attend(input: ModelInput, options?: AttendOptions): Promise<AsyncModelAttention> {
+  async attend(input: ModelInput, options?: Maybe<AttendOptions>): Promise<AsyncModelAttention> {
     return new RemoteModelAttention("attention", this.connection, await this.reference("attend", input, options), this);
   }
 
-  async startDecoding(options?: DecodingOptions): Promise<AsyncDecoding> {
+  async startDecoding(options?: Maybe<DecodingOptions>): Promise<AsyncDecoding> {
     return new RemoteDecoding("decoding", this.connection, await this.reference("startDecoding", options), this);
   }
 
@@ -301,7 +326,7 @@ class RemoteModel extends RemoteObject implements AsyncModel {
   }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
-    inputs: readonly ModelInput[], options?: RankOptions<M>,
+    inputs: readonly ModelInput[], options?: Maybe<RankOptions<M>>,
   ): Promise<RankedHead<M>[]> {
     const followed = checkFollowed<RankOptions>("rankHeads", options);
     return (await this.follow("rankHeads", followed, () => [inputs]) as ValueAnswer).value as RankedHead<M>[];
@@ -314,19 +339,19 @@ class RemoteModelAttention extends RemoteObject implements AsyncModelAttention {
   declare readonly tokenCount: number;
   declare readonly patches?: readonly [number, number];
 
-  map(layer: number, head: number, options?: MapOptions): Promise<Tensor> {
+  map(layer: number, head: number, options?: Maybe<MapOptions>): Promise<Tensor> {
     return this.value("map", layer, head, options);
   }
 
-  pixels(layer: number, head: number, options?: PixelsOptions): Promise<Image> {
+  pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Promise<Image> {
     return this.value("pixels", layer, head, options);
   }
 
-  allPixels(options?: PixelsOptions): Promise<Image[][]> {
+  allPixels(options?: Maybe<PixelsOptions>): Promise<Image[][]> {
     return this.value("allPixels", options);
   }
 
-  logits(options?: LogitsOptions): Promise<Tensor> {
+  logits(options?: Maybe<LogitsOptions>): Promise<Tensor> {
     return this.value("logits", options);
   }
 

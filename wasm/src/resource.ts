@@ -12,10 +12,11 @@ export abstract class Resource<H> implements Disposable {
   readonly #owner: Resource<unknown> | undefined;
   readonly #children = new Set<Resource<unknown>>();
 
-  /** `what` is the name in messages. */
-  constructor(what: string, held: H, owner?: Resource<unknown>) {
+  /** `what` is the name in messages; `make` gives what is held, unless the owner was disposed while options were read. */
+  constructor(what: string, make: () => H, owner?: Resource<unknown>) {
+    void owner?.held;
     this.#what = what;
-    this.#held = held;
+    this.#held = make();
     this.#owner = owner;
     if (owner) owner.#children.add(this);
   }

@@ -5,24 +5,79 @@ import { reading, show } from "./failures.js";
 import type { NumberArray, RawInput } from "./module.js";
 import type { TensorLike } from "./types.js";
 
-export type Input = RawInput;
+/**
+ * The module is given typed arrays, which may be the caller's. To copy one (`set`) and to read its elements runs no code of the page's;
+ * to read its properties may, so that `lengthOf` tells its length.
+ */
+export interface Input extends RawInput {
+  /** The name that messages give it, and the number of elements that it had when it was read. */
+  readonly label: string;
+  readonly length: number;
+}
 
 export function isTensorLike(value: unknown): value is TensorLike {
   return typeof value === "object" && value !== null && "data" in value && ("shape" in value || "dims" in value);
 }
 
-/** What makes "Float32Array" of such an array, and undefined of a DataView: across realms, where instanceof does not. */
-const kTypedArrayTag =
-  Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
+/**
+ * These tell what a typed array is, whatever it says of itself through properties or a class of its own. The tag is "Float32Array" for such
+ * an array, and undefined for a DataView. That holds across realms, where instanceof does not.
+ */
+const kNone: readonly unknown[] = [];
+function intrinsic<T>(name: PropertyKey): (array: ArrayBufferView) => T {
+  const accessor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name);
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- what it is called on is given below
+  const get = accessor?.get as () => T;
+  return (array) => Reflect.apply(get, array, kNone) as T; // the quickest way of all
+}
+const tagOf = intrinsic<string | undefined>(Symbol.toStringTag);
+const bufferOf = intrinsic<ArrayBufferLike>("buffer");
+const offsetOf = intrinsic<number>("byteOffset");
+export const lengthOf = intrinsic<number>("length");
+
+export type Bytes = Uint8Array | Uint8ClampedArray;
+
+type Maker = new (buffer: ArrayBufferLike, byteOffset?: number, length?: number) => NumberArray | Bytes;
+const kMakers: Readonly<Record<string, Maker>> = {
+  Float32Array, Float64Array, Int32Array, Uint8Array, Uint8ClampedArray,
+};
+
+/**
+ * The same elements through a view of our own, which has none any more when its buffer is moved away or shrinks below them. The tag and
+ * the length are the array's.
+ */
+function viewOf<T extends NumberArray | Bytes>(array: ArrayBufferView, tag: string, length: number): T {
+  const Own = kMakers[tag] as Maker;
+  // Of a detached buffer, whose arrays have the length 0, there are no views.
+  return (length === 0 ? new Own(new ArrayBuffer(0)) : new Own(bufferOf(array), offsetOf(array), length)) as T;
+}
+
+/** Returns true when arrays of the buffer may become longer: one without a length of its own follows the buffer's. */
+function canResize(buffer: ArrayBufferLike): boolean {
+  const { resizable, growable } = buffer as { readonly resizable?: boolean; readonly growable?: boolean };
+  return resizable === true || growable === true;
+}
+
+/** The same with a view of our own: for what looks at its properties, too. */
+export function withOwnView(input: Input): Input {
+  return { ...input, data: viewOf<NumberArray>(input.data, tagOf(input.data) as string, input.length) };
+}
+
+/** A picture's or a file's bytes, as `viewOf` has them; undefined of anything else. */
+export function bytesOf(data: unknown): Bytes | undefined {
+  const tag = ArrayBuffer.isView(data) ? tagOf(data) : undefined;
+  const isBytes = tag === "Uint8Array" || tag === "Uint8ClampedArray";
+  return isBytes ? viewOf(data as Uint8Array, tag, lengthOf(data as Uint8Array)) : undefined;
+}
 
 /** "Float32Array", "array of number", … */
 function kindOf(data: unknown): string {
-  if (Array.isArray(data)) return data.length === 0 ? "array of number" : `array of ${typeof data[0]}`;
-  if (ArrayBuffer.isView(data)) return (kTypedArrayTag?.get?.call(data) as string | undefined) ?? "DataView";
+  if (Array.isArray(data)) return `array of ${typeof data[0]}`;
+  if (ArrayBuffer.isView(data)) return tagOf(data) ?? "DataView";
   return data === null ? "null" : typeof data;
 }
 
-function shapeOf(name: string, tensor: TensorLike): number[] {
+function shapeOf(name: string, tensor: { readonly shape?: unknown; readonly dims?: unknown }): number[] {
   const shape: unknown = "shape" in tensor ? tensor.shape : tensor.dims;
   if (!Array.isArray(shape)) throw new HeadlensError("shape", `${name}: shape is ${show(shape)}, expected an array of numbers`);
   const sizes: number[] = [];
@@ -35,6 +90,25 @@ function shapeOf(name: string, tensor: TensorLike): number[] {
   return sizes;
 }
 
+/** Returns the number of elements. */
+export function sizeOf(shape: readonly number[]): number {
+  let size = 1;
+  for (const n of shape) size *= n;
+  return size;
+}
+
+/** Returns true when their number is exact, each size of 0 counted as 1: doubles round larger ones. */
+export function isExact(shape: readonly number[]): boolean {
+  let size = 1;
+  for (const n of shape) size *= n || 1;
+  return Number.isSafeInteger(size);
+}
+
+function checkExact(name: string, shape: readonly number[]): void {
+  if (isExact(shape)) return;
+  throw new HeadlensError("memory", `${name}: shape ${show(shape)} is too large, expected a product below 2^53, each 0 counted as 1`);
+}
+
 const kFloatKinds = ["Float32Array", "Float64Array", "Int32Array", "array of number"];
 const kBooleanKinds = ["Uint8Array", "array of boolean"];
 const kIntegerKinds = ["Int32Array", "array of number"];
@@ -43,61 +117,93 @@ interface Checked {
   readonly kind: string;
   readonly shape: number[];
   readonly data: NumberArray;
+  readonly length: number;
 }
 
-/** Typed arrays stay; a plain one becomes one of its kind, with the numbers as they are. */
+function gone(label: string, length: number, before: number): HeadlensError {
+  return new HeadlensError("dtype", `${label}: data had ${before} values, and ${length} when it was to be copied: its buffer was moved or resized meanwhile`);
+}
+
+/** `kinds` ends with a kind of plain arrays, of which an empty one is. */
 function checked(name: string, tensor: unknown, kinds: readonly string[]): Checked {
   return reading(name, () => {
     if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
-    const { data } = tensor;
-    const kind = kindOf(data);
-    if (!kinds.includes(kind)) throw new HeadlensError("dtype", `${name}: data is ${kind}, expected ${kinds.join(", ")}`);
     const shape = shapeOf(name, tensor);
-    const size = shape.reduce((product, n) => product * n, 1);
-    if (size !== data.length) {
-      throw new HeadlensError("shape", `${name}: data has ${data.length} values, but shape ${show(shape)} has ${size}`);
+    const data: unknown = tensor.data;
+    const isEmptyList = Array.isArray(data) && data.length === 0;
+    const kind = isEmptyList ? kinds.at(-1) as string : kindOf(data);
+    if (!kinds.includes(kind)) throw new HeadlensError("dtype", `${name}: data is ${kind}, expected ${kinds.join(", ")}`);
+    const size = sizeOf(shape);
+    if (size === 0 || !Number.isSafeInteger(size)) checkExact(name, shape);
+    const isView = ArrayBuffer.isView(data);
+    const length = isView ? lengthOf(data) : (data as readonly unknown[]).length;
+    if (size !== length) {
+      throw new HeadlensError("shape", `${name}: data has ${length} values, but shape ${show(shape)} has ${size}`);
     }
-    if (ArrayBuffer.isView(data)) return { kind, shape, data };
-    checkElements(name, data);
-    const own = typeof data[0] === "boolean" ? new Uint8Array(size) : new Float64Array(size);
-    own.set(data as readonly number[]); // true is 1
-    return { kind, shape, data: own };
+    if (!isView) return { kind, shape, length, data: copyOf(name, data as readonly unknown[], size, kind) };
+    return { kind, shape, length, data: canResize(bufferOf(data)) ? viewOf(data, kind, length) : data as NumberArray };
   });
 }
 
-/** Typed arrays convert anything with Number(), silently: a stray string or undefined must not become a number. */
-function checkElements(name: string, data: readonly unknown[]): void {
-  const type = typeof data[0];
-  const at = data.findIndex((value) => typeof value !== type);
-  if (at >= 0) throw new HeadlensError("dtype", `${name}: data[${at}] is ${show(data[at])}, expected a ${type} like data[0]`);
+/**
+ * A plain array's elements, each read once: it may be a proxy. Typed arrays convert anything with Number(), silently: a stray string or
+ * undefined must not become a number.
+ */
+function copyOf(name: string, data: readonly unknown[], size: number, kind: string): NumberArray {
+  const type = kind === "array of boolean" ? "boolean" : "number";
+  const own = type === "boolean" ? new Uint8Array(size) : new Float64Array(size);
+  for (let i = 0; i < size; ++i) {
+    const value = data[i];
+    if (typeof value !== type) throw new HeadlensError("dtype", `${name}: data[${i}] is ${show(value)}, expected a ${type} like data[0]`);
+    own[i] = value as number; // true is 1
+  }
+  return own;
+}
+
+/** An array that is to be copied, with the number of elements that it had when it was read. */
+export interface Seen {
+  readonly label: string;
+  readonly data: ArrayBufferView;
+  readonly length: number;
+}
+
+/**
+ * Throws unless all data are still there: other arguments' getters may have moved or resized their buffers since they were read. To be
+ * called right before they are copied, when the last of the page's code has run.
+ */
+export function expectThere(all: readonly Seen[]): void {
+  for (const { label, data, length } of all) {
+    const now = lengthOf(data);
+    if (now !== length) throw gone(label, now, length);
+  }
 }
 
 export function floats(name: string, tensor: TensorLike): Input {
-  const { shape, data } = checked(name, tensor, kFloatKinds);
-  return { name, dtype: "f32", shape, data };
+  const { shape, data, length } = checked(name, tensor, kFloatKinds);
+  return { name, label: name, dtype: "f32", shape, data, length };
 }
 
 export function booleans(name: string, tensor: TensorLike): Input {
-  const { shape, data } = checked(name, tensor, kBooleanKinds);
-  return { name, dtype: "u8", shape, data };
+  const { shape, data, length } = checked(name, tensor, kBooleanKinds);
+  return { name, label: name, dtype: "u8", shape, data, length };
 }
 
 /** A mask by its data: booleans or bytes say which cells, numbers are added to the scores. */
 export function mask(name: string, tensor: TensorLike): Input {
   const kinds = [...kFloatKinds.filter((k) => k !== "Int32Array"), ...kBooleanKinds];
-  const { kind, shape, data } = checked(name, tensor, kinds);
-  return { name, dtype: kBooleanKinds.includes(kind) ? "u8" : "f32", shape, data };
+  const { kind, shape, data, length } = checked(name, tensor, kinds);
+  return { name, label: name, dtype: kBooleanKinds.includes(kind) ? "u8" : "f32", shape, data, length };
 }
 
 function wholeNumbers(name: string, tensor: TensorLike, least: number, expected: string): Input {
-  const { shape, data } = checked(name, tensor, kIntegerKinds);
-  for (let i = 0; i < data.length; ++i) {
+  const { shape, data, length } = checked(name, tensor, kIntegerKinds);
+  for (let i = 0; i < length; ++i) {
     const value = data[i] as number;
     if (!Number.isInteger(value) || value < least || value > 0x7fffffff) {
       throw new HeadlensError("value", `${name}: data[${i}] is ${value}, expected ${expected}`);
     }
   }
-  return { name, dtype: "i32", shape, data };
+  return { name, label: name, dtype: "i32", shape, data, length };
 }
 
 /** Sizes and ids. */
@@ -109,39 +215,95 @@ export function integers(name: string, tensor: TensorLike): Input {
   return wholeNumbers(name, tensor, -0x80000000, "a whole number of 32 bits");
 }
 
-/** Where results are to go, by their names. */
-export type Outputs = ReadonlyMap<string, Float32Array>;
+/** The tensors of a state dict by their names: an object's, or those of a Map or another iterable of pairs. */
+export function entriesOf(name: string, state: unknown): [name: string, tensor: TensorLike][] {
+  if (typeof state !== "object" || state === null) {
+    throw new HeadlensError("dtype", `${name} is ${show(state)}, expected an object of tensors, or a Map`);
+  }
+  return reading(name, () => {
+    if (!(Symbol.iterator in state)) return Object.entries(state) as [string, TensorLike][];
+    const names = new Set<string>();
+    return Array.from(state as Iterable<unknown>, (entry) => {
+      const [key, tensor] = Array.isArray(entry) ? entry as unknown[] : [];
+      if (typeof key !== "string") throw new HeadlensError("dtype", `${name} holds ${show(entry)}, expected pairs of a name and a tensor`);
+      if (names.has(key)) throw new HeadlensError("value", `${name} has ${show(key)} twice`);
+      names.add(key);
+      return [key, tensor as TensorLike];
+    });
+  });
+}
+
+/** A place for one result. */
+export interface Output {
+  /** The caller's own, which the result holds then. */
+  readonly array: Float32Array;
+  /** The number of elements that it had when it was read. */
+  readonly length: number;
+}
+
+/** Its elements through a view of our own. */
+export function viewOfOutput({ array, length }: Output): Float32Array {
+  return viewOf<Float32Array>(array, "Float32Array", length);
+}
+
+// eslint-disable-next-line @typescript-eslint/unbound-method -- what it is called on is given below
+const set = Float32Array.prototype.set;
+
+/** Writes a result, whatever methods the array has of its own. */
+export function write(values: Float32Array, { array }: Output): void {
+  set.call(array, values);
+}
+
+/** By the results' names. */
+export type Outputs = ReadonlyMap<string, Output>;
 
 /** The arrays of the option `out`: the caller's own, no copies. */
 export function outputs(out: unknown): Outputs {
   if (Object.prototype.toString.call(out) !== "[object Object]") {
     throw new HeadlensError("option", `out is ${show(out)}, expected an object of tensors, such as an earlier result`);
   }
-  const arrays = new Map<string, Float32Array>();
+  const arrays = new Map<string, Output>();
   for (const [name, tensor] of Object.entries(out as object) as [string, unknown][]) {
-    if (tensor === undefined) continue;
+    if (tensor === undefined || tensor === null) continue;
     if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `out.${name} is ${show(tensor)}, expected a tensor { data, shape }`);
-    const { data } = tensor;
+    const data: unknown = tensor.data;
     const kind = kindOf(data);
     if (kind !== "Float32Array") throw new HeadlensError("dtype", `out.${name}: data is ${kind}, expected Float32Array`);
-    for (const [other, array] of arrays) {
-      if (overlap(array, data as Float32Array)) throw new HeadlensError("value", `out.${other} and out.${name} share memory`);
+    const output = { array: data as Float32Array, length: lengthOf(data as Float32Array) };
+    for (const [other, earlier] of arrays) {
+      if (overlap(earlier, output)) throw new HeadlensError("value", `out.${other} and out.${name} share memory`);
     }
-    arrays.set(name, data as Float32Array);
+    arrays.set(name, output);
   }
   return arrays;
 }
 
-function overlap(a: Float32Array, b: Float32Array): boolean {
-  const isBefore = (x: Float32Array, y: Float32Array): boolean => x.byteOffset + x.byteLength <= y.byteOffset;
-  return a.buffer === b.buffer && !isBefore(a, b) && !isBefore(b, a);
+/** Throws unless all arrays of `out` are as long as when they were read, as `expectThere` has it. */
+export function expectOutThere(out: Outputs): void {
+  for (const [name, { array, length }] of out) {
+    const now = lengthOf(array);
+    if (now !== length) throw gone(`out.${name}`, now, length);
+  }
 }
 
-/** The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. */
-export function plain(tensor: TensorLike): TensorLike {
-  const shape = "shape" in tensor ? tensor.shape : tensor.dims;
-  const { data } = tensor;
-  return { data: ArrayBuffer.isView(data) && isPart(data) ? data.slice() : data, shape };
+function overlap(a: Output, b: Output): boolean {
+  const end = ({ array, length }: Output): number => offsetOf(array) + length * Float32Array.BYTES_PER_ELEMENT;
+  return bufferOf(a.array) === bufferOf(b.array) && end(a) > offsetOf(b.array) && end(b) > offsetOf(a.array);
+}
+
+/**
+ * The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. What has to be there still
+ * when it is cloned is added to `seen`.
+ */
+export function plain(label: string, tensor: TensorLike, seen: Seen[]): TensorLike {
+  const data: unknown = tensor.data;
+  const shape: unknown = "shape" in tensor ? tensor.shape : tensor.dims;
+  const tag = (ArrayBuffer.isView(data) ? tagOf(data) : undefined) ?? "";
+  if (!Object.hasOwn(kMakers, tag)) return { data, shape } as TensorLike;
+  const view = viewOf(data as NumberArray, tag, lengthOf(data as NumberArray));
+  const sent = isPart(view) ? view.slice() : view;
+  seen.push({ label, data: sent, length: sent.length });
+  return { data: sent, shape } as TensorLike;
 }
 
 /** Whether a buffer can move to another thread: one that is shared is there already. In words that hold across realms. */

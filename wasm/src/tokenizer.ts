@@ -60,7 +60,7 @@ export interface Encoded {
   readonly ids: number[];
   readonly tokens: string[];
   /** Which of two texts each token is of. */
-  readonly segments?: number[];
+  readonly segments?: number[] | undefined;
 }
 
 /** Whatever the library still trips over: a pattern that is none to JavaScript, say. */

@@ -6,7 +6,11 @@ import { formatValue } from "./format.js";
 import { tokenName } from "./tokens.js";
 
 /** The values a picture's colours stand for. */
-export type Range = Required<Pick<ColorOptions, "colormap" | "min" | "max">>;
+export interface Range {
+  readonly colormap: NonNullable<ColorOptions["colormap"]>;
+  readonly min: number;
+  readonly max: number;
+}
 
 export type Theme = "light" | "dark";
 

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The reader of safetensors files for whoever has one: whole tensors, as JavaScript has them. Models go another way, straight into the
+ * engine's memory, where core/src/safetensors.cc has the same rules, limits and types; tests hold the two against each other.
+ */
+import { HeadlensError } from "./errors.js";
+import { asHeadlensError, messageOf, show } from "./failures.js";
+import { bytesOf, isExact, sizeOf } from "./tensors.js";
+import type { ReadSafetensors, SafetensorsFile, SafetensorsTensor } from "./types.js";
+
+const kLengthBytes = 8;
+const kMaxHeader = 100_000_000;
+const kMaxFile = 2 ** 31;
+
+/** All values that 16 bits can have, made when the first are read. */
+let halves: Float32Array | undefined;
+
+function halfToFloat(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+}
+
+function fromHalves(bytes: ArrayBuffer): Float32Array {
+  const table = halves ??= Float32Array.from({ length: 1 << 16 }, (_, bits) => halfToFloat(bits));
+  return Float32Array.from(new Uint16Array(bytes), (bits) => table[bits] as number);
+}
+
+function fromBfloats(bytes: ArrayBuffer): Float32Array {
+  return new Float32Array(Uint32Array.from(new Uint16Array(bytes), (bits) => bits << 16).buffer);
+}
+
+/** Bytes of an element, and what an array of them becomes. */
+const kTypes: Readonly<Record<string, readonly [number, (bytes: ArrayBuffer) => SafetensorsTensor["data"]]>> = {
+  F32: [4, (bytes) => new Float32Array(bytes)], F64: [8, (bytes) => new Float64Array(bytes)],
+  F16: [2, fromHalves], BF16: [2, fromBfloats],
+  U8: [1, (bytes) => new Uint8Array(bytes)], BOOL: [1, (bytes) => new Uint8Array(bytes)],
+  I32: [4, (bytes) => new Int32Array(bytes)], I64: [8, (bytes) => new BigInt64Array(bytes)],
+};
+
+/** A file's bytes, wherever they are. */
+interface Source {
+  /** Every message begins with it. */
+  readonly name: string;
+  readonly size: number;
+  /** A copy of some of them. */
+  read(begin: number, end: number): Promise<ArrayBuffer>;
+}
+
+/** As much of a Blob as is needed. */
+interface BlobLike {
+  readonly name?: unknown;
+  readonly size: number;
+  slice(begin: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> };
+}
+
+function isBlob(source: unknown): source is BlobLike {
+  const { size, slice } = (source ?? {}) as Partial<BlobLike>;
+  return typeof slice === "function" && typeof size === "number" && size >= 0;
+}
+
+function sourceOf(given: unknown): Source {
+  const isBuffer = /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
+  const bytes = isBuffer ? new Uint8Array(given as ArrayBuffer) : bytesOf(given);
+  const name = "safetensors";
+  if (bytes) {
+    const copy = (begin: number, end: number): ArrayBuffer => Uint8Array.from(bytes.subarray(begin, end)).buffer;
+    return { name, size: bytes.length, read: (begin, end) => Promise.resolve(copy(begin, end)) };
+  }
+  if (!isBlob(given) || ArrayBuffer.isView(given)) {
+    throw new HeadlensError("dtype", `source is ${show(given)}, expected an ArrayBuffer, a Uint8Array, a Blob or a File`);
+  }
+  const { name: file, size } = given;
+  return {
+    name: typeof file === "string" && file !== "" ? file : name, size,
+    read: (begin, end) => given.slice(begin, end).arrayBuffer(),
+  };
+}
+
+interface Entry {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: number[];
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** The names of a JSON object's members as they stand there, also those that stand there twice. */
+function memberNames(json: string): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  let text = "";
+  for (let i = 0; i < json.length; ++i) {
+    const char = json[i] as string;
+    if (char === "{" || char === "[") ++depth;
+    else if (char === "}" || char === "]") --depth;
+    else if (char === ":" && depth === 1) names.push(JSON.parse(text) as string);
+    else if (char === "\"") {
+      const begin = i++;
+      for (; json[i] !== "\""; ++i) if (json[i] === "\\") ++i;
+      if (depth === 1) text = json.slice(begin, i + 1);
+    }
+  }
+  return names;
+}
+
+/** Reads one file, whose name its errors bear. */
+class Reader {
+  constructor(private readonly source: Source) {}
+
+  async file(): Promise<SafetensorsFile> {
+    const { size } = this.source;
+    if (size > kMaxFile) throw new HeadlensError("memory", `${this.source.name}: ${size} bytes, expected at most ${kMaxFile}`);
+    if (size < kLengthBytes) this.fail(`the file has ${size} bytes, too few for a header`);
+    const claimed = new DataView(await this.read(0, kLengthBytes)).getBigUint64(0, true);
+    const rest = size - kLengthBytes;
+    if (claimed > rest) this.fail(`the header claims ${claimed} bytes, the file has ${rest} after the length`);
+    if (claimed > kMaxHeader) this.fail(`the header claims ${claimed} bytes, expected at most ${kMaxHeader}`);
+    const length = Number(claimed);
+    const start = kLengthBytes + length;
+    const { __metadata__: metadata = {}, ...described } = this.header(await this.read(kLengthBytes, start));
+    const entries = Object.entries(described).map(([name, entry]) => this.entry(name, entry, size - start));
+    this.checkCoverage(entries, size - start);
+    const tensors = new Map<string, SafetensorsTensor>();
+    for (const { name, dtype, shape, begin, end } of entries) {
+      const [, decode] = kTypes[dtype] as (typeof kTypes)[string];
+      const data = decode(await this.read(start + begin, start + end));
+      tensors.set(name, { dtype, shape, data } as SafetensorsTensor);
+    }
+    return { tensors, metadata: this.metadata(metadata) };
+  }
+
+  private fail(message: string): never {
+    throw new HeadlensError("format", `${this.source.name}: ${message}`);
+  }
+
+  private async read(begin: number, end: number): Promise<ArrayBuffer> {
+    const bytes = begin === end ? new ArrayBuffer(0) : await this.source.read(begin, end);
+    if (bytes.byteLength !== end - begin) this.fail(`${bytes.byteLength} bytes are left of those from ${begin} to ${end}`);
+    return bytes;
+  }
+
+  private header(bytes: ArrayBuffer): Record<string, unknown> {
+    let header: unknown;
+    let text = "";
+    try {
+      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+      header = JSON.parse(text);
+    } catch (error) {
+      this.fail(`the header is not a JSON object: ${messageOf(error)}`);
+    }
+    if (typeof header !== "object" || header === null || Array.isArray(header)) this.fail("the header is not a JSON object");
+    const names = new Set<string>();
+    for (const name of memberNames(text)) {
+      if (names.has(name)) this.fail(`the header names ${show(name)} twice`);
+      names.add(name);
+    }
+    return header as Record<string, unknown>;
+  }
+
+  private metadata(given: unknown): Record<string, string> {
+    if (typeof given !== "object" || given === null || Array.isArray(given)) this.fail("__metadata__ is not an object");
+    for (const [key, value] of Object.entries(given)) {
+      if (typeof value !== "string") this.fail(`__metadata__ ${show(key)} is not a string`);
+    }
+    return given as Record<string, string>;
+  }
+
+  private entry(name: string, given: unknown, dataSize: number): Entry {
+    const tensor = `tensor ${show(name)}`;
+    if (typeof given !== "object" || given === null || Array.isArray(given)) this.fail(`${tensor} is not described by an object`);
+    const { dtype, shape, data_offsets: offsets } = given as Partial<Record<string, unknown>>;
+    if (typeof dtype !== "string" || !Object.hasOwn(kTypes, dtype)) {
+      this.fail(`${tensor} has the type ${show(dtype)}, expected ${Object.keys(kTypes).join(", ")}`);
+    }
+    const isSizes = (sizes: unknown): sizes is number[] =>
+      Array.isArray(sizes) && sizes.every((n) => Number.isSafeInteger(n) && n >= 0);
+    if (!isSizes(shape)) this.fail(`${tensor}: shape is ${show(shape)}, expected a list of sizes`);
+    const [begin = NaN, end = NaN, ...more] = isSizes(offsets) ? offsets : [];
+    if (!(begin <= end && end <= dataSize) || more.length > 0) {
+      this.fail(`${tensor}: data_offsets ${show(offsets)} do not lie inside the ${dataSize} bytes of data`);
+    }
+    if (!isExact(shape)) this.fail(`${tensor}: the shape ${show(shape)} is too large`);
+    const bytes = sizeOf(shape) * (kTypes[dtype]?.[0] ?? NaN);
+    if (bytes !== end - begin) {
+      this.fail(`${tensor} of shape ${show(shape)} needs ${bytes} bytes, data_offsets give ${end - begin}`);
+    }
+    return { name, dtype, shape, begin, end };
+  }
+
+  /** Sorts the tensors as their bytes lie, which must follow each other without holes up to the end. */
+  private checkCoverage(entries: Entry[], dataSize: number): void {
+    entries.sort((a, b) => a.begin - b.begin || a.end - b.end);
+    let at = 0;
+    for (const { name, begin, end } of entries) {
+      if (begin < at) this.fail(`tensor ${show(name)} overlaps another one`);
+      if (begin > at) this.fail(`there are ${begin - at} unused bytes before tensor ${show(name)}`);
+      at = end;
+    }
+    if (at < dataSize) this.fail(`there are ${dataSize - at} unused bytes at the end`);
+  }
+}
+
+export const readSafetensors: ReadSafetensors = async (given) => {
+  const source = sourceOf(given);
+  try {
+    return await new Reader(source).file();
+  } catch (error) {
+    throw asHeadlensError(error, error instanceof RangeError ? "memory" : "value", `${source.name} cannot be read`);
+  }
+};
