@@ -1,10 +1,12 @@
 // Sets up, builds, serves and tests headlens, with nothing but Node itself. The scripts of package.json call it:
 //
-//   npm start        set up, build, and serve the playground on http://localhost:5173 (or PORT)
+//   npm start        set up, build, and serve the playground on http://localhost:5173 (or PORT; 0: any that is free)
 //   npm test         set up, build, and run every test; `npm test -- native js` runs only those stages
 //   npm run build    set up, and fill dist/
 //   npm run setup    set up only
 //   npm run format   format the C++ sources
+//
+// `node setup.mjs serve` serves what is built already.
 //
 // Every step is skipped when nothing that it depends on has changed. What the steps print goes to build/logs.
 // The syntax is ES2019 on purpose: an old Node must get as far as saying that it is too old.
@@ -115,13 +117,13 @@ function missingPackages(goal, ownEmscripten) {
       "libpcre2-dev", "libutf8proc-dev");
     wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL: the machine's processor as a device
     wanted.push("oclgrind");
-    wanted.push("clang-format-19", "chromium", "firefox-esr", "fonts-dejavu-core");
+    wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, and lists the others all the same.
   const format = "${Package} ${db:Status-Status}\\n";
   const known = spawnSync("dpkg-query", ["-W", "-f", format, ...wanted], { encoding: "utf8" });
   const lines = (known.stdout || "").split("\n");
-  return wanted.filter((name) => !lines.includes(`${name} installed`));
+  return [...new Set(wanted)].filter((name) => !lines.includes(`${name} installed`));
 }
 
 async function installPackages(goal, ownEmscripten) {
@@ -200,7 +202,7 @@ async function setUp(goal) {
 // -------------------------------------------------------------------------------------------------------------- build
 
 /** Configures and builds one CMake preset. A first configuration, or another compiler, starts afresh. */
-async function buildPreset(preset, { compiler, werror, target }) {
+async function buildPreset(preset, { compiler, cxx, werror, targets = [] }) {
   const stamp = at("build", preset, ".headlens-stamp");
   const [compilerBefore, settingsBefore] = (fs.existsSync(stamp) ? fs.readFileSync(stamp, "utf8") : "").split("\n");
   const settings = hash(read("CMakePresets.json"), String(werror));
@@ -210,11 +212,11 @@ async function buildPreset(preset, { compiler, werror, target }) {
     if (werror !== undefined) args.push(`-DHEADLENS_WERROR=${werror ? "ON" : "OFF"}`);
     const hasCache = fs.existsSync(at("build", preset, "CMakeCache.txt"));
     const ninja = !hasCache && ask("ninja", "--version") ? { CMAKE_GENERATOR: "Ninja" } : {};
-    await run(`${preset}-configure`, "cmake", args, { env: ninja });
+    await run(`${preset}-configure`, "cmake", args, { env: { ...ninja, ...(cxx ? { CXX: cxx } : {}) } });
     fs.writeFileSync(stamp, `${compiler}\n${settings}\n`);
   }
   const args = ["--build", "--preset", preset];
-  if (target) args.push("--target", target);
+  if (targets.length) args.push("--target", ...targets);
   const { output } = await run(`${preset}-build`, "cmake", args);
   return /Building|Linking/.test(output) ? "" : "up to date";
 }
@@ -224,13 +226,13 @@ async function buildWasm(emscripten, tests) {
   await step(`build wasm with Emscripten ${emscripten.version}`, () => buildPreset("wasm", {
     compiler: `${emscripten.root} ${emscripten.version}`,
     werror: emscripten.own || tests ? true : undefined,
-    target: tests ? undefined : "headlens_wasm",
+    targets: tests ? [] : ["headlens_wasm"],
   }));
 }
 
-async function buildNative(preset, target) {
-  const compiler = `${process.env.CXX || "c++"} ${versionOf(ask(process.env.CXX || "c++", "--version"))}`;
-  await step(`build ${preset} with ${compiler}`, () => buildPreset(preset, { compiler, werror: true, target }));
+async function buildNative(preset, targets, cxx = process.env.CXX || "c++") {
+  const compiler = `${cxx} ${versionOf(ask(cxx, "--version"))}`;
+  await step(`build ${preset} with ${compiler}`, () => buildPreset(preset, { compiler, cxx, werror: true, targets }));
 }
 
 /** Fills dist/, unless it was made from the same files. */
@@ -249,16 +251,22 @@ async function buildPackage() {
 
 // -------------------------------------------------------------------------------------------------------------- serve
 
-async function serve() {
-  const port = Number(process.env.PORT || 5173);
+/** PORT, or where it is empty or not set 5173. 0 stands for any port that is free. */
+function chosenPort() {
+  const text = process.env.PORT || "5173";
+  if (/^\d{1,5}$/.test(text) && Number(text) < 65536) return Number(text);
+  throw new Failure(`PORT is ${JSON.stringify(text)}, expected a whole number from 1 to 65535, or 0 for any port that is free: PORT=8080 npm start`);
+}
+
+async function serve(port) {
   const { preview } = await import("vite");
   try {
-    await preview({ configFile: at("vite.config.ts"), logLevel: "error" });
+    const { httpServer } = await preview({ configFile: at("vite.config.ts"), logLevel: "error", preview: { port } });
+    console.log(`\n${bold(`headlens is at http://localhost:${httpServer.address().port}`)}   (Ctrl-C ends)`);
   } catch (error) {
     if (!/in use/.test(error.message)) throw error;
     throw new Failure(`port ${port} is in use: choose another with PORT=… npm start`);
   }
-  console.log(`\n${bold(`headlens is at http://localhost:${port}`)}   (Ctrl-C ends)`);
 }
 
 // --------------------------------------------------------------------------------------------------------------- test
@@ -330,6 +338,26 @@ async function oclgrind() {
   return total;
 }
 
+/** Clang that comes with the sanitizers' libraries, wherever it has no number to its name. */
+const clang = () => (ask("clang++-19", "--version") ? "clang++-19" : "clang++");
+
+/** Runs the program that Clang built, under its AddressSanitizer: it starts, computes, and refuses a file that is no case. */
+async function onClang() {
+  const total = { ...counts(0, 0), output: "" };
+  const expected = [
+    [0, ["info"]],
+    [0, ["attend", "tests/golden/cases/composed_llama_block.safetensors", "--threads", "2", "--out", "/dev/null"]],
+    [0, ["tokens", "--model", "web/models/tiny", "--text", "The cat sat."]],
+    [2, ["attend", "package.json", "--out", "/dev/null"]],
+  ];
+  for (const [status, args] of expected) {
+    const { code, output } = await run("clang", at("build/native-clang/headlens"), args, { check: false });
+    total[code === status ? "passed" : "failed"] += 1;
+    if (code !== status) total.output += output;
+  }
+  return total;
+}
+
 async function vitest() {
   const report = at("build/logs/vitest.json");
   fs.rmSync(report, { force: true });
@@ -362,7 +390,8 @@ function stages(emscripten) {
   const built = {};
   const once = (name, build) => () => (built[name] = built[name] || build());
   const native = once("native", () => buildNative("native"));
-  const nativeDebug = once("native-debug", () => buildNative("native-debug", "headlens_tests"));
+  const nativeDebug = once("native-debug", () => buildNative("native-debug", ["headlens_tests"]));
+  const nativeClang = once("native-clang", () => buildNative("native-clang", ["headlens", "headlens_cases"], clang()));
   const wasm = once("wasm", () => buildWasm(emscripten, true));
   const dist = once("dist", buildPackage);
   return {
@@ -371,6 +400,7 @@ function stages(emscripten) {
     lint: { needs: [], test: () => whole("lint", "npm", ["run", "--silent", "test:lint"]) },
     native: { needs: [native], test: () => ctest("native") },
     "native-debug": { needs: [nativeDebug], test: () => ctest("native-debug") },
+    clang: { needs: [nativeClang], test: onClang },
     oclgrind: { needs: [native], test: oclgrind },
     wasm: { needs: [wasm], test: () => ctest("wasm") },
     js: { needs: [native, wasm, dist], test: vitest },
@@ -411,16 +441,18 @@ async function test(names) {
 // --------------------------------------------------------------------------------------------------------------- main
 
 async function main([goal, ...rest]) {
+  if (goal === "serve") return serve(chosenPort());
   if (goal === "test") return test(rest);
   if (goal === "format") return step("clang-format", () => run("format", ...clangFormat("-i")).then(() => ""));
   if (!["setup", "build", "start"].includes(goal)) {
-    throw new Failure("usage: node setup.mjs start | test [STAGE…] | build | setup | format");
+    throw new Failure("usage: node setup.mjs start | test [STAGE…] | build | setup | format | serve");
   }
+  const port = goal === "start" ? chosenPort() : undefined;  // a wrong one is refused before the work
   const emscripten = await setUp(goal);
   if (goal === "setup") return;
   await buildWasm(emscripten, false);
   await buildPackage();
-  if (goal === "start") await serve();
+  if (goal === "start") await serve(port);
 }
 
 main(process.argv.slice(2)).catch((error) => {

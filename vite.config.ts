@@ -58,8 +58,6 @@ const kBenchFolder: Plugin = {
 /** The page may share memory between threads, as it takes in nothing of others that does not allow it. */
 const kIsolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 
-const port = Number(process.env.PORT ?? 5173);
-
 export default defineConfig({
   root: at("web/playground"),
   base: "./",
@@ -75,9 +73,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: { input: [at("web/playground/index.html"), at("web/playground/bench/index.html")] },
   },
-  server: { port, strictPort: true, headers: kIsolation },
+  server: { strictPort: true, headers: kIsolation },
   preview: {
-    port,
     strictPort: true,
     headers: {
       ...kIsolation,

@@ -67,7 +67,7 @@ const calls = {
   },
   core(engine, { row, data: { q, k, v } }) {
     if (row.queries === 1) return decodingStep(engine, row, q, k, v);
-    const options = { isCausal: row.causal, enableGqa: row.heads !== row.kv_heads };
+    const options = { isCausal: row.causal, enableGqa: row.heads !== row.kv_heads, conventions: row.conventions };
     return again(options, () => engine.scaledDotProductAttention(q, k, v, options));
   },
   async map(engine, { row }, host) {

@@ -23,7 +23,7 @@ export const kHelp = `npm run bench -- [options]
   --rounds N      of turns, at most; default 31
   --seconds S     for the rounds of a row; default 6 (3 rounds are always made)
   --memory        the peak of a fresh process for each contestant, too (not in chromium)
-  --sweep         attention at many lengths and head widths, instead of the workloads
+  --sweep         attention at many lengths, head widths and conventions, instead of the workloads
   --out FILE      Google Benchmark's JSON; default build/bench/bench.json
   --report[=FILE] workloads and sweeps as one HTML page, with --memory; default build/bench/report.html
 npm run bench -- tab [TOKENS]: the maps of a large model in a tab of Chromium`;

@@ -16,7 +16,7 @@ export const workloads = table.workloads.map(complete).flatMap((row) => row.kind
   ? [{ ...row, name: `${row.name}/maps`, maps: true }, { ...row, name: `${row.name}/no_maps`, maps: false }]
   : [row]);
 
-/** The same core problem at many lengths and head widths. */
+/** The same core problem at many lengths and head widths, and with the conventions of libraries. */
 export const sweeps = Object.entries(table.sweeps).flatMap(([varied, { values, ...sizes }]) =>
   values.map((value) => complete({ ...sizes, [varied]: value, name: `sweep/${varied}/${value}`, kind: "core" })));
 

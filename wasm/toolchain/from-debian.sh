@@ -12,6 +12,8 @@ suite=trixie
 recipe=$(realpath "$0")
 toolchain=$(dirname "$(dirname "$(dirname "$recipe")")")/.toolchain
 download=$toolchain/download
+# SHA-512 of the one npm package, as a package-lock.json would pin it; apt checks Debian's own.
+acorn=725ebaf670894d906c2fdece178914426e60e610b6ba2864d0dc58dd610d002d1361d20b5640321f29809ed8311a497b2beb7471722b1f9b22cb94b85e417270
 
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
@@ -78,7 +80,10 @@ emscripten() {
   done
 
   local em=$part/root/usr/share/emscripten
-  npm install --prefix "$em" --no-save --no-package-lock --ignore-scripts --silent acorn@8.14.0 >/dev/null
+  npm pack --silent --pack-destination "$download" acorn@8.14.0 >/dev/null
+  (cd "$download" && sha512sum --check --quiet <<<"$acorn  acorn-8.14.0.tgz") || fail "acorn 8.14.0 is not what it was"
+  mkdir -p "$em/node_modules/acorn"
+  tar -x -C "$em/node_modules/acorn" --strip-components=1 -f "$download/acorn-8.14.0.tgz"
   # Its scripts are not modules, whatever the project's own package.json says.
   [ -e "$em/package.json" ] || echo '{ "type": "commonjs" }' >"$em/package.json"
   cat >"$em/.emscripten" <<'CONFIG'
