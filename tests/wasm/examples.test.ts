@@ -21,21 +21,32 @@ function commentText(comment: ts.JSDocTag["comment"]): string {
   return typeof comment === "string" ? comment : ts.getTextOfJSDocComment(comment) ?? "";
 }
 
-/** The functions of the exported interfaces, overloads together, with their examples. */
+function examplesOf(node: ts.Node): string[] {
+  const examples = ts.getJSDocTags(node).filter(({ tagName }) => tagName.text === "example");
+  return examples.map(({ comment }) => commentText(comment));
+}
+
+function isExported({ modifiers }: ts.InterfaceDeclaration | ts.FunctionDeclaration): boolean {
+  return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
+}
+
+/** The exported functions, and those of the exported interfaces, overloads together, with their examples. */
 function functionsOf(file: string): Map<string, string[]> {
   const text = readFileSync(`${kRoot}wasm/src/${file}`, "utf8");
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found = new Map<string, string[]>();
+  for (const made of source.statements.filter(ts.isFunctionDeclaration)) {
+    if (isExported(made)) found.set(made.name?.text ?? "", examplesOf(made));
+  }
   for (const type of source.statements.filter(ts.isInterfaceDeclaration)) {
-    if (!type.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) continue;
+    if (!isExported(type)) continue;
     if (type.name.text.startsWith("Async")) continue; // the same functions, through a worker
     for (const member of type.members) {
       if (!ts.isMethodSignature(member) && !ts.isCallSignatureDeclaration(member)) continue;
       const name = member.name?.getText() ?? "()";
       if (kCommon.includes(name)) continue;
-      const examples = ts.getJSDocTags(member).filter(({ tagName }) => tagName.text === "example");
       const key = `${type.name.text}.${name}`;
-      found.set(key, [...found.get(key) ?? [], ...examples.map(({ comment }) => commentText(comment))]);
+      found.set(key, [...found.get(key) ?? [], ...examplesOf(member)]);
     }
   }
   return found;
@@ -88,11 +99,11 @@ async function run(code: string, engine?: headlens.Engine): Promise<number> {
   return count;
 }
 
-const kFunctions = new Map([...functionsOf("types.ts"), ...functionsOf("analysis-types.ts")]);
+const kFunctions = new Map(["types.ts", "analysis-types.ts", "safetensors.ts"].flatMap((file) => [...functionsOf(file)]));
 
 test("the functions are found", () => {
   expect(kFunctions.size).toBeGreaterThan(30);
-  expect([...kFunctions.keys()]).toEqual(expect.arrayContaining(["Engine.scaledDotProductAttention", "Load.()"]));
+  expect([...kFunctions.keys()]).toEqual(expect.arrayContaining(["Engine.scaledDotProductAttention", "Load.()", "readSafetensors"]));
 });
 
 describe.each([...kFunctions])("%s", (name, examples) => {

@@ -6,7 +6,8 @@
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, messageOf, show } from "./failures.js";
 import { bytesOf, isExact, sizeOf } from "./tensors.js";
-import type { ReadSafetensors, SafetensorsFile, SafetensorsTensor } from "./types.js";
+import type { SafetensorsFile, SafetensorsTensor } from "./types.js";
+import type { Blob } from "./web.js";
 
 const kLengthBytes = 8;
 const kMaxHeader = 100_000_000;
@@ -202,11 +203,26 @@ class Reader {
   }
 }
 
-export const readSafetensors: ReadSafetensors = async (given) => {
-  const source = sourceOf(given);
+/**
+ * Reads a safetensors file: from memory, or tensor by tensor from a Blob or File (`await (await fetch(url)).blob()`). Files may come from
+ * strangers: at most 2 GiB, and nothing is allocated that the file's own bytes do not fill, but for 16-bit floats, which double. Integers of
+ * 64 bits stay what they are, which no function here takes: `Int32Array.from(data, Number)` makes ids of them. Rejects with "format" for what
+ * is no such file, naming the file and the tensor; "memory" for a file that is too large; "dtype" for another source.
+ * @example
+ * import { readSafetensors } from "headlens";
+ * const header = new TextEncoder().encode('{"weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}');
+ * const file = new Blob([BigUint64Array.of(BigInt(header.length)), header, Float32Array.of(1, 2, 3, 4)]);
+ * const { tensors } = await readSafetensors(file);
+ * tensors.get("weight").shape // → [2, 2]
+ * const embedding = engine.embedding();
+ * embedding.loadStateDict(tensors);
+ * embedding.forward({ data: [1], shape: [1] }).output.data // → [3, 4]
+ */
+export async function readSafetensors(source: ArrayBuffer | Uint8Array | Blob): Promise<SafetensorsFile> {
+  const file = sourceOf(source);
   try {
-    return await new Reader(source).file();
+    return await new Reader(file).file();
   } catch (error) {
-    throw asHeadlensError(error, error instanceof RangeError ? "memory" : "value", `${source.name} cannot be read`);
+    throw asHeadlensError(error, error instanceof RangeError ? "memory" : "value", `${file.name} cannot be read`);
   }
-};
+}

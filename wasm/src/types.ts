@@ -4,7 +4,7 @@
 
 import type { Analyses, HeadMetricsOptions } from "./analysis-types.js";
 import type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
-import type { AbortSignal, Blob, File, URL } from "./web.js";
+import type { AbortSignal, File, URL } from "./web.js";
 
 export type * from "./analysis-types.js";
 export type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
@@ -254,28 +254,8 @@ export interface SafetensorsFile {
 }
 
 /**
- * Reads a safetensors file: from memory, or tensor by tensor from a Blob or File (`await (await fetch(url)).blob()`). Files may come from
- * strangers: at most 2 GiB, and nothing is allocated that the file's own bytes do not fill, but for 16-bit floats, which double. Integers of
- * 64 bits stay what they are, which no function here takes: `Int32Array.from(data, Number)` makes ids of them. Rejects with "format" for what
- * is no such file, naming the file and the tensor; "memory" for a file that is too large; "dtype" for another source.
- */
-/**
-   * @example
-   * import { readSafetensors } from "headlens";
-   * const header = new TextEncoder().encode('{"weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}');
-   * const file = new Blob([BigUint64Array.of(BigInt(header.length)), header, Float32Array.of(1, 2, 3, 4)]);
-   * const { tensors } = await readSafetensors(file);
-   * tensors.get("weight").shape // → [2, 2]
-   * const embedding = engine.embedding();
-   * embedding.loadStateDict(tensors);
-   * embedding.forward({ data: [1], shape: [1] }).output.data // → [3, 4]
-   */
-export type ReadSafetensors = (source: ArrayBuffer | Uint8Array | Blob) => Promise<SafetensorsFile>;
-
-/**
  * An object, or a Map or other pairs, of parameters under PyTorch's names (`in_proj_weight`, `q_proj_weight`, `in_proj_bias`, `bias_k`,
- * `bias_v`, `out_proj.weight`, `out_proj.bias`).
- * Parameters are floats: integers of 64 bits and bytes of a file are refused by their names.
+ * `bias_v`, `out_proj.weight`, `out_proj.bias`). Parameters are floats: integers of 64 bits and bytes of a file are refused by their names.
  */
 export type StateDict =
   | Readonly<Record<string, TensorLike>> | Iterable<readonly [name: string, tensor: TensorLike | SafetensorsTensor]>;
