@@ -65,8 +65,7 @@ inline void WriteFile(const std::string& path, std::string_view text) {
 inline constexpr char kTooLarge[] = ": memory error: it takes more memory than there is";
 
 /// Does `work`, which uses what is in the file `path`; an Error from it becomes an InputError that names the file and
-/// the error's code. So does what the standard library throws when it gets no
-/// memory.
+/// the error's code. So does what the standard library throws when it gets no memory.
 template <class Work>
 auto Blaming(const std::string& path, const Work& work) {
   try {

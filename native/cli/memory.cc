@@ -6,8 +6,8 @@
 
 #include <optional>
 
-// Sanitizers reserve more addresses than there is memory. GCC has macros for them, Clang features (and newer GCCs
-// both).
+// Sanitizers reserve more addresses than there is memory. GCC has macros for them, Clang has features, and newer
+// versions of GCC have both.
 #if defined(__has_feature)
 #define HEADLENS_HAS_FEATURE(feature) __has_feature(feature)
 #else

@@ -23,19 +23,19 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return fd_; }
-  /// False when what was written could not be kept.
+  /// Returns false when what was written could not be kept.
   bool Close() { return close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
 };
 
-/// False when not all could be written; errno says why.
+/// Returns false when not all could be written; errno says why.
 bool WriteAll(int fd, std::span<const std::byte> bytes);
 
 /// Puts `bytes` under `path`, wholly or not at all: they go to a file beside it, which is then renamed. Links are
 /// followed, and may lead to what is not there yet. A signal that would end the program does so when that file is
-/// gone. False when it cannot be done; errno says why.
+/// gone. Returns false when it cannot be done; errno says why.
 bool ReplaceFile(const std::string& path, std::span<const std::byte> bytes, mode_t mode);
 
 }  // namespace headlens
