@@ -13,7 +13,7 @@ import { type Browser, type Page } from "puppeteer-core";
 import { build, createServer, type ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kIsolation, serve, type Server } from "../wasm/server.js";
-import { holds, launchChromium, launchFirefox } from "../web/browser.js";
+import { firefoxPage, holds, launchChromium, launchFirefox } from "../web/browser.js";
 import { installPackage, kRoot, type Project } from "./project.js";
 
 let project: Project;
@@ -295,8 +295,10 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
   }
 
   async function reportOf(url: string): Promise<Report> {
-    const { page, faults } = await open(url);
-    await holds(page, () => document.body.dataset.report !== undefined);
+    const hasReported = (): boolean => document.body.dataset.report !== undefined;
+    const opening = (): ReturnType<typeof open> => open(url);
+    const { page, faults } = await (name === "Firefox" ? firefoxPage(opening, hasReported) : opening());
+    await holds(page, hasReported);
     const report = JSON.parse(await page.evaluate(() => document.body.dataset.report ?? "")) as Report & {
       error?: string;
     };

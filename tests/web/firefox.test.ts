@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The same page in Firefox: it draws, answers the keyboard, and breaks no policy. */
 import { load } from "headlens";
+import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
-import { drawn, launchFirefox, servePlayground } from "./browser.js";
+import { firefoxPage, isDrawn, launchFirefox, servePlayground } from "./browser.js";
 
 test("draws every head and says a cell's value", async () => {
   const [browser, server, engine] = await Promise.all([launchFirefox(), servePlayground(), load()]);
   try {
-    const page = await browser.newPage();
-    const faults: string[] = [];
-    page.on("pageerror", (error) => faults.push(String(error)));
-    page.on("console", (message) => {
-      if (message.type() === "error") faults.push(message.text());
-    });
-    await page.goto(`${server.url}#text=Anna+saw+Ben.&layer=1&head=0`);
-    await drawn(page);
+    const open = async (): Promise<{ page: Page; faults: string[] }> => {
+      const page = await browser.newPage();
+      const faults: string[] = [];
+      page.on("pageerror", (error) => faults.push(String(error)));
+      page.on("console", (message) => {
+        if (message.type() === "error") faults.push(message.text());
+      });
+      await page.goto(`${server.url}#text=Anna+saw+Ben.&layer=1&head=0`);
+      return { page, faults };
+    };
+    const { page, faults } = await firefoxPage(open, isDrawn);
     const model = await engine.loadModel("tiny");
     const attention = model.attend("Anna saw Ben.");
     expect(await page.$$eval("#tokens li", (items) => items.length)).toBe(attention.tokens.length);
