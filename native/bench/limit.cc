@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-// The instruction sets of core/src/kernels/kernels.cc.
+// The instruction sets of core/src/backends/simd/kernels/kernels.cc.
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/limit.cc"

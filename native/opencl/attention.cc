@@ -10,15 +10,15 @@
 #include <optional>
 #include <vector>
 
-#include "attention_run.h"
-#include "masks/mask_set.h"
+#include "attention/masks/mask_set.h"
+#include "attention/philox.h"
+#include "attention/positions/bias_table.h"
+#include "backends/attention_run.h"
+#include "backends/simd/online_rows.h"
 #include "opencl/matrix.h"
 #include "opencl/matrix_units.h"
 #include "opencl/online.h"
 #include "opencl/places.h"
-#include "philox.h"
-#include "positions/bias_table.h"
-#include "simd/online_rows.h"
 
 namespace headlens::opencl {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "checks.h"
+#include "backends/checks.h"
 #include "opencl/attention.h"
 #include "opencl/matrix.h"
 #include "opencl/opencl.h"

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "words.h"
+#include "base/words.h"
 
 namespace headlens::opencl {
 namespace {

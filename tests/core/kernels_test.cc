@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Every vector kernel against a scalar twin in fp64, on every target, for all lengths around the vector width and odd
 /// addresses.
-#include "kernels/kernels.h"
+#include "backends/simd/kernels/kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <functional>
 #include <utility>
 
-#include "masks/row_marks.h"
-#include "philox.h"
+#include "attention/masks/row_marks.h"
+#include "attention/philox.h"
 #include "support.h"
 
 namespace headlens::testing {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The reader of safetensors files for whoever has one: whole tensors, as JavaScript has them. Models go another way, straight into the
- * engine's memory, where core/src/safetensors.cc has the same rules, limits and types; tests hold the two against each other.
+ * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types; tests hold the two against each other.
  */
 import { HeadlensError } from "./errors.js";
 import { asHeadlensError, messageOf, show } from "./failures.js";

@@ -17,8 +17,8 @@ struct AnalysisResults {
   std::string values = "{}";  ///< numbers and names, as a JSON object; what has no value is null
 };
 
-/// A question, to be given named tensors and asked. core/src/analyses has one function for each, which says what it
-/// takes.
+/// A question, to be given named tensors and asked. core/src/by_name/analyses has one function for each, which says
+/// what it takes.
 class Analysis {
  public:
   /// Throws kOption for a name that is not known.

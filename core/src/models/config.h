@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/words.h"
+#include "files/json.h"
 #include "headlens/tensor.h"
-#include "json.h"
-#include "words.h"
 
 namespace headlens::models {
 

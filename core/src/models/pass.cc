@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "blocks.h"
+#include "layers/blocks.h"
 
 namespace headlens::models {
 namespace {

@@ -3,8 +3,8 @@
 #ifndef HEADLENS_SRC_MODELS_PASS_H_
 #define HEADLENS_SRC_MODELS_PASS_H_
 
+#include "base/views.h"
 #include "models/family.h"
-#include "views.h"
 
 namespace headlens::models {
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/masks/mask_set.h"
+#include "attention/normalizers/registry.h"
+#include "attention/positions/bias_table.h"
+#include "base/checks.h"
+
+namespace headlens {
+namespace {
+
+template <class AnyView>
+void ExpectShape(const char* name, const AnyView& view, const decltype(view.shape)& expected, const char* why) {
+  if (!view || view.shape == expected) return;
+  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(view)) + ", expected " +
+                                     ToString(Shape(expected.begin(), expected.end())) + why);
+}
+
+template <class AnyView>
+void ExpectDenseRows(const char* name, const AnyView& view) {
+  if (view && view.strides.back() != 1 && view.shape.back() > 1) {
+    throw Error(ErrorCode::kShape, std::string(name) + " must have dense rows (last stride 1)");
+  }
+}
+
+void ExpectKeyValueType(const char* name, const KeyValueView& view) {
+  if (view.dtype == DType::kF32 || view.dtype == DType::kBF16) return;
+  throw Error(ErrorCode::kDtype,
+              std::string(name) + " is " + std::string(ToString(view.dtype)) + ", expected F32 or BF16");
+}
+
+void ValidateQkv(const AttentionProblem& p) {
+  if (!p.q || !p.k) throw Error(ErrorCode::kShape, "query and key must be given");
+  ExpectKeyValueType("key", p.k);
+  ExpectKeyValueType("value", p.v);
+  const auto& [batch, heads, queries, width] = p.q.shape;
+  const std::string both = "query " + ToString(SizesOf(p.q)) + " and key " + ToString(SizesOf(p.k));
+  if (p.k.shape[0] != batch) throw Error(ErrorCode::kShape, both + " differ in batch size");
+  if (p.k.shape[3] != width) throw Error(ErrorCode::kShape, both + " differ in head width (the last size)");
+  const Index kv_heads = p.k.shape[1];
+  if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0) {
+    throw Error(ErrorCode::kShape, both + ": the number of query heads, " + std::to_string(heads) +
+                                       ", must be a multiple of the key/value heads, " + std::to_string(kv_heads));
+  }
+  if (width < 1)
+    throw Error(ErrorCode::kShape, "the head width must be at least 1, query has " + ToString(SizesOf(p.q)));
+  if (p.v) {
+    ExpectShape("value", p.v, {batch, kv_heads, p.k.shape[2], p.v.shape[3]}, " (batch, heads and length of the key)");
+  }
+  ExpectDenseRows("query", p.q);
+  ExpectDenseRows("key", p.k);
+  ExpectDenseRows("value", p.v);
+}
+
+void ValidateMask(const AttentionProblem& p) {
+  if (p.mask.appended_keys < 0 || MaskableKeys(p) < 0) {
+    throw Error(ErrorCode::kShape, "more keys are appended than there are");
+  }
+  for (const MaskRule* rule : MaskRules())
+    if (rule->validate && rule->present(p.mask)) rule->validate(p);
+}
+
+void ValidateNumbers(const AttentionProblem& p) {
+  if (!(p.dropout_p >= 0.0 && p.dropout_p <= 1.0)) {
+    throw Error(ErrorCode::kValue, "dropout_p must be between 0 and 1, got " + std::to_string(p.dropout_p));
+  }
+  if (!(p.softcap >= 0.0f) || !std::isfinite(p.softcap) || (p.softcap > 0.0f && !std::isfinite(1.0f / p.softcap))) {
+    throw Error(ErrorCode::kValue, "softcap must be positive, or 0 for none, got " + std::to_string(p.softcap));
+  }
+  if (!std::isfinite(p.scale)) throw Error(ErrorCode::kValue, "scale must be a finite number");
+  if (p.head_mask) {
+    ExpectShape("head_mask", p.head_mask, {p.q.shape[0], p.q.shape[1]}, " (batch, heads)");
+    ExpectFinite("head_mask", p.head_mask);
+  }
+}
+
+void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
+  const Index batch = p.q.shape[0], heads = p.q.shape[1], queries = p.q.shape[2], keys = p.k.shape[2];
+  const std::array<Index, 4> map = {batch, heads, queries, keys};
+  const struct {
+    const char* name;
+    const View<float, 4>& view;
+  } maps[] = {{"weights", r.weights},
+              {"dropout_mask", r.dropout_mask},
+              {"dropped_weights", r.dropped_weights},
+              {"scores", r.scores},
+              {"scaled_scores", r.scaled_scores},
+              {"capped_scores", r.capped_scores},
+              {"biased_scores", r.biased_scores},
+              {"masked_scores", r.masked_scores}};
+  for (const auto& [name, view] : maps) {
+    ExpectShape(name, view, map, "");
+    ExpectDenseRows(name, view);
+  }
+  ExpectShape("mean_weights", r.mean_weights, {batch, queries, keys}, "");
+  ExpectDenseRows("mean_weights", r.mean_weights);
+  ExpectShape("lse", r.lse, {batch, heads, queries}, "");
+  if (r.output) {
+    if (!p.v) throw Error(ErrorCode::kShape, "an output needs a value");
+    ExpectShape("output", r.output, {batch, heads, queries, p.v.shape[3]}, "");
+    ExpectDenseRows("output", r.output);
+  }
+}
+
+}  // namespace
+
+View<const float, 4> KeyValueView::floats() const {
+  if (dtype != DType::kF32) {
+    throw Error(ErrorCode::kDtype, "keys and values are " + std::string(ToString(dtype)) + ", expected F32 here");
+  }
+  return {reinterpret_cast<const float*>(data), shape, strides};
+}
+
+Tensor ToFloat(const KeyValueView& view) {
+  Tensor tensor(Shape(view.shape.begin(), view.shape.end()));
+  const View<float, 4> to = tensor.view<4>();
+  for (Index b = 0; b < to.shape[0]; ++b)
+    for (Index g = 0; g < to.shape[1]; ++g)
+      for (Index s = 0; s < to.shape[2]; ++s)
+        for (Index i = 0; i < to.shape[3]; ++i) to(b, g, s, i) = view(b, g, s, i);
+  return tensor;
+}
+
+float DefaultScale(Index head_dim) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(head_dim))); }
+
+void Validate(const AttentionProblem& problem, const AttentionResults& results) {
+  ValidateQkv(problem);
+  ValidateMask(problem);
+  Validate(problem.position_bias, problem.q.shape[1]);
+  Validate(problem.normalizer, problem.q.shape[1]);
+  ValidateNumbers(problem);
+  ValidateResults(problem, results);
+}
+
+Index KvHead(const AttentionProblem& problem, Index h) {
+  const Index heads = problem.q.shape[1], kv_heads = problem.k.shape[1];
+  return problem.gqa_order == GqaOrder::kBlock ? h / (heads / kv_heads) : h % kv_heads;
+}
+
+Index QueryPosition(const AttentionProblem& problem, Index t) {
+  const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
+  return t + problem.query_offset + (from_the_end ? MaskableKeys(problem) - problem.q.shape[2] : 0);
+}
+
+Index KeyPosition(const AttentionProblem& problem, Index s) { return s + problem.key_offset; }
+
+bool IsMasked(const AttentionProblem& problem, Index b, Index h, Index t, Index s) {
+  if (s >= MaskableKeys(problem)) return false;
+  MaskSet masks(problem);
+  const KeyRange range = masks.Range(b, t);
+  if (s < range.begin || s >= range.end) return true;
+  std::uint8_t mark = 0;
+  masks.Mark({b, h, t}, {s, s + 1}, &mark);
+  return mark != 0;
+}
+
+}  // namespace headlens

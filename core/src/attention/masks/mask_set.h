@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// All masks of a problem together.
+#ifndef HEADLENS_SRC_ATTENTION_MASKS_MASK_SET_H_
+#define HEADLENS_SRC_ATTENTION_MASKS_MASK_SET_H_
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "attention/masks/mask_rule.h"
+
+namespace headlens {
+
+/// Every kind of mask there is.
+std::span<const MaskRule* const> MaskRules();
+
+/// The rules that a problem's mask uses. Borrows the problem. Without `kernels` rows are marked by plain loops.
+class MaskSet {
+ public:
+  explicit MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels = nullptr);
+
+  /// The keys outside of which everything is hidden from query t; appended keys left out.
+  KeyRange Range(Index b, Index t) const;
+
+  /// Whether a row can have hidden cells inside its Range.
+  bool has_marks() const { return has_marks_; }
+
+  /// marks[s − keys.begin] ← 1 for the hidden keys of the row, 0 for the others. `keys` must lie in its Range.
+  void Mark(const RowIndex& row, KeyRange keys, std::uint8_t* marks);
+
+ private:
+  struct Group {
+    std::vector<const MaskRule*> hiding, exempting;
+  };
+  void MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, RowMarks& marks);
+
+  const AttentionProblem& problem_;
+  const simd::Kernels* kernels_;
+  std::array<Group, kMaskGroups> groups_;
+  bool any_ = false, has_marks_ = false;
+  std::vector<std::uint8_t> hidden_, shown_;
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_ATTENTION_MASKS_MASK_SET_H_

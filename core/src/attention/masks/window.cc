@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A sliding window around each query.
+#include <algorithm>
+
+#include "attention/masks/mask_rule.h"
+#include "by_name/mask_reader.h"
+
+namespace headlens {
+
+extern const MaskRule kWindow = {
+    .group = MaskGroup::kLocality,
+    .present = [](const Mask& mask) { return mask.window_left >= 0 || mask.window_right >= 0; },
+    .range =
+        [](const AttentionProblem& p, Index, Index t) {
+          const auto& [left, right] = std::pair(p.mask.window_left, p.mask.window_right);
+          const Index own = QueryPosition(p, t) - p.key_offset, keys = MaskableKeys(p);
+          // Compared before they are added: a window may be as wide as it likes.
+          return KeyRange{left < 0 || left >= own ? 0 : own - left,
+                          right < 0 || right >= keys - own ? keys : std::max<Index>(own + right + 1, 0)};
+        },
+    .read =
+        [](MaskReader& in, Mask& mask) {
+          mask.window_left = in.options.Count("window_left", -1, 0);
+          mask.window_right = in.options.Count("window_right", -1, 0);
+        },
+};
+
+}  // namespace headlens

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/normalizers/registry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attention/normalizers/softmax.h"
+#include "base/checks.h"
+#include "by_name/inputs.h"
+#include "by_name/options.h"
+
+namespace headlens {
+
+// One line per kind of normaliser.
+#define HEADLENS_NORMALIZERS(RULE) \
+  RULE(kSoftmax)                   \
+  RULE(kSparsemax)                 \
+  RULE(kEntmax15)                  \
+  RULE(kSigmoid)                   \
+  RULE(kTopK)                      \
+  RULE(kHard)
+
+#define HEADLENS_DECLARE(rule) extern const NormalizerRule rule;
+HEADLENS_NORMALIZERS(HEADLENS_DECLARE)
+#undef HEADLENS_DECLARE
+
+std::span<const NormalizerRule* const> NormalizerRules() {
+#define HEADLENS_ADDRESS(rule) &rule,
+  static constexpr const NormalizerRule* kRules[] = {HEADLENS_NORMALIZERS(HEADLENS_ADDRESS)};
+#undef HEADLENS_ADDRESS
+  return kRules;
+}
+
+const NormalizerRule& FindNormalizer(NormalizerKind kind) {
+  for (const NormalizerRule* rule : NormalizerRules())
+    if (rule->kind == kind) return *rule;
+  throw Error(ErrorCode::kOption, "there is no such normaliser");
+}
+
+void Validate(const Normalizer& normalizer, Index heads) {
+  const NormalizerRule& rule = FindNormalizer(normalizer.kind);
+  ExpectPositive("temperature", normalizer.temperature);
+  if (rule.validate) rule.validate(normalizer);
+  if (!normalizer.sinks) return;
+  if (!rule.takes_sinks) throw Error(ErrorCode::kOption, "sinks have no meaning for " + std::string(rule.name));
+  ExpectSizes("sinks", SizesOf(normalizer.sinks), {heads});
+  ExpectFinite("sinks", normalizer.sinks);
+}
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The row's largest score is infinite. Scores of +∞ share the weight; where all are −∞, a sink takes it, or they share
+/// it for want of others.
+double NormalizeInfinite(const NormalizerRule& rule, NormalizerRow row, std::span<double> scores,
+                         std::span<const std::uint8_t> hidden) {
+  const double max = row.max;
+  if (max < 0.0 && row.sink) {
+    std::fill(scores.begin(), scores.end(), 0.0);
+    return *row.sink;
+  }
+  for (std::size_t s = 0; s < scores.size(); ++s) scores[s] = scores[s] == max && !hidden[s] ? 0.0 : -kInfinity;
+  row.max = 0.0;
+  row.sink.reset();
+  rule.reference(scores, row);
+  return max;
+}
+
+}  // namespace
+
+double NormalizeRow(const Normalizer& normalizer, Index h, std::span<double> scores,
+                    std::span<const std::uint8_t> hidden) {
+  const NormalizerRule& rule = FindNormalizer(normalizer.kind);
+  NormalizerRow row{normalizer, -kInfinity,
+                    normalizer.sinks ? std::optional(double{normalizer.sinks(h)}) : std::nullopt};
+  for (double& x : scores) {
+    x /= double{normalizer.temperature};
+    if (std::isnan(x) || x > row.max) row.max = x;  // nothing is greater than a NaN
+  }
+  if (std::isinf(row.max) && !rule.by_cell) return NormalizeInfinite(rule, row, scores, hidden);
+  if (std::isnan(row.max) && !rule.by_cell) {
+    for (std::size_t s = 0; s < scores.size(); ++s) scores[s] = hidden[s] ? 0.0 : row.max;
+    return row.max;
+  }
+  double lse = row.max;
+  if (std::isfinite(row.max) && rule.kind != NormalizerKind::kSoftmax) {
+    std::vector<double> copy(scores.begin(), scores.end());
+    lse = *ReferenceSoftmax(copy, row);
+  }
+  return rule.reference(scores, row).value_or(lse);
+}
+
+namespace {
+
+/// Says that an option goes with one normaliser only.
+void ExpectOnlyWith(OptionReader& options, const char* option, bool allowed, const char* kind) {
+  if (options.Has(option) && !allowed) {
+    throw Error(ErrorCode::kOption, std::string(option) + " goes with normalizer \"" + kind + "\" only");
+  }
+}
+
+}  // namespace
+
+Normalizer ReadNormalizer(OptionReader& options, Arguments& args, Index heads) {
+  std::vector<std::pair<std::string_view, NormalizerKind>> kinds;
+  for (const NormalizerRule* rule : NormalizerRules()) kinds.emplace_back(rule->name, rule->kind);
+  Normalizer normalizer;
+  normalizer.kind = options.Choice("normalizer", NormalizerKind::kSoftmax, std::span(std::as_const(kinds)));
+  normalizer.temperature = options.Single("temperature", 1.0f);
+  normalizer.top_k = options.Count("top_k", 0, 1);
+  normalizer.sigmoid_bias = options.Single("sigmoid_bias", 0.0f);
+  ExpectOnlyWith(options, "top_k", normalizer.kind == NormalizerKind::kTopK, "top_k");
+  ExpectOnlyWith(options, "sigmoid_bias", normalizer.kind == NormalizerKind::kSigmoid, "sigmoid");
+  const Given* sinks = args.Find("sinks");
+  if (const std::optional<float> sink = options.Single("sink")) {
+    if (sinks)
+      throw Error(ErrorCode::kOption, "sink is one number for all heads, and sinks gives each its own: leave one out");
+    normalizer.sinks = {args.Keep({&*sink, 1}), {heads}, {0}};
+  } else if (sinks) {
+    ExpectSizes("sinks", sinks->shape, {heads});
+    normalizer.sinks = DenseView(args.Floats("sinks", *sinks), std::array{heads});
+  }
+  return normalizer;
+}
+
+}  // namespace headlens

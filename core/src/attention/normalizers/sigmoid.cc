@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Each cell by itself: 1 / (1 + exp(−x − bias)), so that rows need not sum to 1 (Ramapuram et al. 2024, whose bias is
+/// −ln S).
+#include <cmath>
+
+#include "attention/normalizers/normalizer_rule.h"
+
+namespace headlens {
+
+extern const NormalizerRule kSigmoid = {
+    .name = "sigmoid",
+    .kind = NormalizerKind::kSigmoid,
+    .by_cell = true,
+    .validate =
+        [](const Normalizer& normalizer) {
+          if (std::isfinite(normalizer.sigmoid_bias)) return;
+          throw Error(ErrorCode::kValue, "sigmoid_bias must be a finite number");
+        },
+    .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
+      for (double& x : scores) x = 1.0 / (1.0 + std::exp(-x - double{row.normalizer.sigmoid_bias}));
+      return std::nullopt;
+    },
+    .simd = [](const simd::Kernels& kernels, std::span<float> scores,
+               const NormalizerRow& row) -> std::optional<double> {
+      kernels.sigmoid(scores.data(), static_cast<Index>(scores.size()), row.normalizer.sigmoid_bias);
+      return std::nullopt;
+    },
+};
+
+}  // namespace headlens

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Softmax over the k largest scores, and over those that equal the k-th (Zhao et al. 2019).
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "attention/normalizers/softmax.h"
+
+namespace headlens {
+namespace {
+
+/// Masks what is smaller than the k-th largest.
+void KeepLargest(std::span<double> scores, Index k) {
+  if (k >= static_cast<Index>(scores.size())) return;
+  std::vector<double> sorted(scores.begin(), scores.end());
+  const auto kth = sorted.begin() + (k - 1);
+  std::nth_element(sorted.begin(), kth, sorted.end(), std::greater<>());
+  for (double& x : scores)
+    if (x < *kth) x = -std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+extern const NormalizerRule kTopK = {
+    .name = "top_k",
+    .kind = NormalizerKind::kTopK,
+    .takes_sinks = true,
+    .validate =
+        [](const Normalizer& normalizer) {
+          if (normalizer.top_k >= 1) return;
+          throw Error(ErrorCode::kValue,
+                      "the normalizer top_k needs top_k, at least 1: it is " + std::to_string(normalizer.top_k));
+        },
+    .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
+      KeepLargest(scores, row.normalizer.top_k);
+      ReferenceSoftmax(scores, row);
+      return std::nullopt;
+    },
+    .simd = [](const simd::Kernels& kernels, std::span<float> scores,
+               const NormalizerRow& row) -> std::optional<double> {
+      kernels.keep_largest(scores.data(), static_cast<Index>(scores.size()), row.normalizer.top_k);
+      SimdSoftmax(kernels, scores, row);
+      return std::nullopt;
+    },
+};
+
+}  // namespace headlens

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/backend.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <string>
+
+#include "backends/checks.h"
+#include "base/words.h"
+
+namespace headlens {
+
+std::span<const Backend* const> Backends() {
+  static const std::array<const Backend*, 2> kBackends = {&SimdBackend(), &ReferenceBackend()};
+  return kBackends;
+}
+
+const Backend& FindBackend(std::string_view name, std::span<const Backend* const> among) {
+  for (const Backend* backend : among)
+    if (backend->name() == name) return *backend;
+  throw Error(ErrorCode::kOption, "backend is " + Quoted(name) + ", expected one of: " + Joined(among, &Backend::name));
+}
+
+void Backend::Copy(View<const float, 4> from, View<float, 4> to) const {
+  ExpectSizes("copy", SizesOf(to), SizesOf(from));
+  headlens::Copy(from, to);
+}
+
+void Backend::CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) const {
+  CheckCopyRows(weights, rows, y);
+  for (Index i = 0; i < y.shape[0]; ++i) {
+    weights.CopyRow(rows[static_cast<std::size_t>(i)], {y.at(i), static_cast<std::size_t>(y.shape[1])});
+  }
+}
+
+void Backend::Pool(View<const float, 2> x, const Pooling& pooling, View<float, 2> y) const {
+  CheckPool(x, pooling, y);
+  std::vector<double> sums(static_cast<std::size_t>(x.shape[1]));
+  for (Index i = 0; i < y.shape[0]; ++i) {
+    const Index block = pooling.first_block + i, top = BlockBegin(block, pooling.rows, pooling.row_blocks),
+                bottom = BlockBegin(block + 1, pooling.rows, pooling.row_blocks);
+    std::ranges::fill(sums, 0.0);
+    for (Index row = top; row < bottom; ++row) {
+      const float* cells = x.at(row - pooling.first_row);
+      for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += double{cells[s]};
+    }
+    for (Index j = 0; j < y.shape[1]; ++j) {
+      const Index left = BlockBegin(j, x.shape[1], y.shape[1]), right = BlockBegin(j + 1, x.shape[1], y.shape[1]);
+      const double sum = std::accumulate(sums.begin() + left, sums.begin() + right, 0.0);
+      y(i, j) = static_cast<float>(sum / static_cast<double>((bottom - top) * (right - left)));
+    }
+  }
+}
+
+}  // namespace headlens

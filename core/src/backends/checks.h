@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The checks that every backend makes before it computes.
+#ifndef HEADLENS_SRC_BACKENDS_CHECKS_H_
+#define HEADLENS_SRC_BACKENDS_CHECKS_H_
+
+#include <string>
+
+#include "base/checks.h"
+#include "headlens/backend.h"
+
+namespace headlens {
+
+inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) {
+  ExpectSizes("input of a linear layer", SizesOf(x), {x.shape[0], weights.in_features()});
+  ExpectSizes("output of a linear layer", SizesOf(y), {x.shape[0], weights.out_features()});
+}
+
+inline void CheckPack(const WeightMatrix& weight, std::span<const float> bias) {
+  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {weight.out});
+  if (weight.dtype != DType::kF32 && weight.dtype != DType::kF16 && weight.dtype != DType::kBF16) {
+    throw Error(ErrorCode::kDtype, "weights are F32, F16 or BF16, got " + std::string(ToString(weight.dtype)));
+  }
+}
+
+inline void CheckRow(const LinearWeights& weights, Index out, std::span<float> to) {
+  ExpectSizes("a row of weights", {static_cast<Index>(to.size())}, {weights.in_features()});
+  if (out < 0 || out >= weights.out_features()) {
+    throw Error(ErrorCode::kValue, "row " + std::to_string(out) + " is not there: the weights have " +
+                                       std::to_string(weights.out_features()));
+  }
+}
+
+inline void CheckCopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) {
+  ExpectSizes("rows of weights", SizesOf(y), {static_cast<Index>(rows.size()), weights.in_features()});
+  for (const std::int32_t row : rows) {
+    if (row >= 0 && row < weights.out_features()) continue;
+    throw Error(ErrorCode::kValue, "row " + std::to_string(row) + " is not there: the weights have " +
+                                       std::to_string(weights.out_features()));
+  }
+}
+
+/// No block may be empty, and x must hold all that y asks for.
+inline void CheckPool(View<const float, 2> x, const Backend::Pooling& pooling, View<float, 2> y) {
+  const Index end = pooling.first_block + y.shape[0];
+  const bool good = y.shape[1] >= 1 && y.shape[1] <= x.shape[1] && pooling.row_blocks >= 1 &&
+                    pooling.row_blocks <= pooling.rows && pooling.first_block >= 0 && end <= pooling.row_blocks &&
+                    BlockBegin(pooling.first_block, pooling.rows, pooling.row_blocks) >= pooling.first_row &&
+                    BlockBegin(end, pooling.rows, pooling.row_blocks) <= pooling.first_row + x.shape[0];
+  if (good) return;
+  throw Error(ErrorCode::kValue,
+              "cannot pool " + ToString(SizesOf(x)) + " weights to " + ToString({pooling.row_blocks, y.shape[1]}));
+}
+
+inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias,
+                      View<float, 2> y) {
+  ExpectSizes("output of a norm", SizesOf(y), SizesOf(x));
+  ExpectSizes("weight of a norm", {static_cast<Index>(weight.size())}, {x.shape[1]});
+  if (!bias.empty()) ExpectSizes("bias of a norm", {static_cast<Index>(bias.size())}, {x.shape[1]});
+}
+
+inline void CheckRotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) {
+  if (x.shape[2] % 2 != 0) {
+    throw Error(ErrorCode::kShape, "rotary positions need an even head width, got " + std::to_string(x.shape[2]));
+  }
+  ExpectSizes("cosines", SizesOf(cosine), {x.shape[0], x.shape[2] / 2});
+  ExpectSizes("sines", SizesOf(sine), {x.shape[0], x.shape[2] / 2});
+}
+
+inline void CheckSameLength(std::span<float> x, std::span<const float> y) {
+  ExpectSizes("second operand", {static_cast<Index>(y.size())}, {static_cast<Index>(x.size())});
+}
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BACKENDS_CHECKS_H_

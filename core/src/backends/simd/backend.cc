@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The SIMD backend: everything vectorised is in kernels/, attention is in attention.cc.
+#include "headlens/backend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backends/attention_run.h"
+#include "backends/checks.h"
+#include "backends/simd/kernels/kernels.h"
+#include "backends/simd/spare_blocks.h"
+#include "backends/simd/workers.h"
+
+namespace headlens {
+namespace {
+
+using simd::BestKernels;
+using simd::Kernels;
+using simd::RoundUp;
+
+/// Panels in the type of the weights given: gemm expands 16-bit floats as it goes.
+struct PackedLinear : LinearWeights {
+  PackedLinear(const WeightMatrix& weight, std::span<const float> bias_values)
+      : LinearWeights(weight.in, weight.out),
+        kernels(BestKernels()),
+        type(weight.dtype),
+        panels(ElementCount({RoundUp(weight.out, kernels.panel_width), weight.in}) *
+               static_cast<Index>(ByteSize(type))) {
+    if (type == DType::kF32) {
+      Pack<std::uint32_t>(weight);
+    } else {
+      Pack<std::uint16_t>(weight);
+    }
+    if (bias_values.empty()) return;
+    padded_bias.resize(static_cast<std::size_t>(RoundUp(weight.out, kernels.panel_width)), 0.0f);
+    std::copy(bias_values.begin(), bias_values.end(), padded_bias.begin());
+  }
+
+  /// Bit by bit: element (o, i) goes to column o mod width of panel o / width. What pads the last panel is zero.
+  template <class Bits>
+  void Pack(const WeightMatrix& weight) {
+    const Index width = kernels.panel_width;
+    std::byte* to = panels.data();
+    for (Index first = 0; first < weight.out; first += width)
+      for (Index i = 0; i < weight.in; ++i)
+        for (Index j = 0; j < width; ++j, to += sizeof(Bits)) {
+          Bits bits = 0;
+          const Index o = first + j, at = o * weight.out_stride + i * weight.in_stride;
+          if (o < weight.out) std::memcpy(&bits, weight.data + at * static_cast<Index>(sizeof(Bits)), sizeof(Bits));
+          std::memcpy(to, &bits, sizeof(Bits));
+        }
+  }
+
+  void CopyRow(Index out, std::span<float> to) const override {
+    CheckRow(*this, out, to);
+    const Index width = kernels.panel_width, size = static_cast<Index>(ByteSize(type));
+    const std::byte* from = panels.data() + (out / width * width * in_features() + out % width) * size;
+    for (std::size_t i = 0; i < to.size(); ++i, from += width * size) to[i] = LoadFloat(type, from);
+  }
+
+  std::span<const float> bias() const override {
+    const std::span<const float> padded = padded_bias;
+    return padded.first(padded.empty() ? 0 : static_cast<std::size_t>(out_features()));
+  }
+
+  const Kernels& kernels;  // those that chose the panels' width
+  DType type;
+  Buffer<std::byte> panels;
+  std::vector<float> padded_bias;
+};
+
+class Simd final : public Backend {
+ public:
+  explicit Simd(int threads) : workers_(threads) {}
+
+  simd::Workers& workers() const { return workers_; }
+
+  std::string_view name() const override { return "simd"; }
+
+#ifndef __EMSCRIPTEN__  // whose memory stays what it is
+  Tensor Allocate(Shape shape) const override { return spare_blocks_->Allocate(std::move(shape)); }
+#endif
+
+  std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
+    CheckPack(weight, bias);
+    return std::make_unique<PackedLinear>(weight, bias);
+  }
+
+  void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
+    CheckLinear(x, weights, y);
+    const auto& packed = static_cast<const PackedLinear&>(weights);
+    const Pieces pieces = Split(x.shape[0], packed);
+    workers_.Run(pieces.rows * pieces.columns, [&](Index task, Index) {
+      const Index row = task / pieces.columns * pieces.row_step, panel = task % pieces.columns * pieces.panel_step;
+      Multiply(x, packed, y, row, std::min(row + pieces.row_step, x.shape[0]), panel, pieces.panel_step);
+    });
+  }
+
+  void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {
+    Validate(problem, results);
+    RunSimdAttention(problem, results, workers_);
+  }
+
+  void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const override {
+    CheckNorm(x, weight, {}, y);
+    for (Index row = 0; row < x.shape[0]; ++row)
+      BestKernels().rms_norm(x.at(row), x.shape[1], weight.data(), eps, y.at(row));
+  }
+
+  void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
+                 View<float, 2> y) const override {
+    CheckNorm(x, weight, bias, y);
+    const float* b = bias.empty() ? nullptr : bias.data();
+    for (Index row = 0; row < x.shape[0]; ++row)
+      BestKernels().layer_norm(x.at(row), x.shape[1], weight.data(), b, eps, y.at(row));
+  }
+
+  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
+              RotaryPairs pairs) const override {
+    CheckRotary(x, cosine, sine);
+    const auto rotate = pairs == RotaryPairs::kHalf ? BestKernels().rotate : BestKernels().rotate_interleaved;
+    for (Index t = 0; t < x.shape[0]; ++t)
+      for (Index h = 0; h < x.shape[1]; ++h) rotate(x.at(t, h), x.shape[2] / 2, cosine.at(t), sine.at(t));
+  }
+
+  void SwiGlu(std::span<float> gate, std::span<const float> up) const override {
+    CheckSameLength(gate, up);
+    BestKernels().swiglu(gate.data(), static_cast<Index>(gate.size()), up.data());
+  }
+
+  void Gelu(std::span<float> x, bool tanh_approximation) const override {
+    (tanh_approximation ? BestKernels().gelu_tanh : BestKernels().gelu_erf)(x.data(), static_cast<Index>(x.size()));
+  }
+
+  void Relu(std::span<float> x) const override { BestKernels().relu(x.data(), static_cast<Index>(x.size())); }
+
+  void Add(std::span<float> x, std::span<const float> y) const override {
+    CheckSameLength(x, y);
+    BestKernels().add(x.data(), static_cast<Index>(x.size()), y.data());
+  }
+
+ private:
+  /// A product in rows × columns pieces, each of row_step rows and panel_step panels but for the last.
+  struct Pieces {
+    Index rows, columns, row_step, panel_step;
+  };
+
+  /// Two pieces for each thread: of rows, or, where these are few, of columns. Small products stay whole.
+  Pieces Split(Index rows, const PackedLinear& weights) const {
+    const Index panels = RoundUp(weights.out_features(), weights.kernels.panel_width) / weights.kernels.panel_width;
+    const Index wanted = 2 * workers_.count(), tile = weights.kernels.tile_rows;
+    const double multiply_adds = static_cast<double>(rows) * static_cast<double>(weights.in_features()) *
+                                 static_cast<double>(weights.out_features());
+    if (!workers_.Pays(multiply_adds)) return {1, 1, rows, panels};
+    if (rows >= 48 * wanted) {
+      const Index step = RoundUp((rows + wanted - 1) / wanted, tile);
+      return {(rows + step - 1) / step, 1, step, panels};
+    }
+    const Index step = (panels + wanted - 1) / wanted;
+    return {1, (panels + step - 1) / step, rows, step};
+  }
+
+  static void Multiply(const View<const float, 2>& x, const PackedLinear& weights, const View<float, 2>& y, Index row,
+                       Index row_end, Index panel, Index panels) {
+    const Index width = weights.kernels.panel_width, column = panel * width, in = weights.in_features();
+    const std::byte* b = weights.panels.data() + column * in * static_cast<Index>(ByteSize(weights.type));
+    weights.kernels.gemm({.a = x.data + row * x.strides[0],
+                          .lda = x.strides[0],
+                          .b = b,
+                          .b_row = width,
+                          .b_panel = width * in,
+                          .bias = weights.padded_bias.empty() ? nullptr : weights.padded_bias.data() + column,
+                          .c = y.data + row * y.strides[0] + column,
+                          .ldc = y.strides[0],
+                          .m = row_end - row,
+                          .n = std::min(panels * width, weights.out_features() - column),
+                          .k = in,
+                          .b_type = weights.type,
+                          .b_is_far = true});
+  }
+
+  mutable simd::Workers workers_;
+#ifndef __EMSCRIPTEN__
+  const std::shared_ptr<simd::SpareBlocks> spare_blocks_ = std::make_shared<simd::SpareBlocks>();
+#endif
+};
+
+}  // namespace
+
+const Backend& SimdBackend() {
+  static const Simd kBackend(1);
+  return kBackend;
+}
+
+std::unique_ptr<const Backend> MakeSimdBackend(int threads) {
+  if (threads < 1) throw Error(ErrorCode::kValue, "threads is " + std::to_string(threads) + ", expected at least 1");
+  return std::make_unique<const Simd>(threads);
+}
+
+#ifdef __EMSCRIPTEN__
+void ServeSimdBackend(const Backend& backend, int worker) { static_cast<const Simd&>(backend).workers().Serve(worker); }
+
+void GiveUpServing(const Backend& backend) { static_cast<const Simd&>(backend).workers().GiveUp(); }
+#endif
+
+std::string_view SimdTarget() { return BestKernels().target; }
+
+}  // namespace headlens

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What is done to views: parts of them, and copies.
+#ifndef HEADLENS_SRC_BASE_VIEWS_H_
+#define HEADLENS_SRC_BASE_VIEWS_H_
+
+#include <algorithm>
+
+#include "headlens/tensor.h"
+
+namespace headlens {
+
+template <class AnyView>
+Shape SizesOf(const AnyView& view) {
+  return Shape(view.shape.begin(), view.shape.end());
+}
+
+/// Element `i` of the outermost dimension.
+template <class T, std::size_t Rank>
+View<T, Rank - 1> Slice(const View<T, Rank>& view, Index i) {
+  View<T, Rank - 1> slice;
+  slice.data = view.at(i);
+  std::copy(view.shape.begin() + 1, view.shape.end(), slice.shape.begin());
+  std::copy(view.strides.begin() + 1, view.strides.end(), slice.strides.begin());
+  return slice;
+}
+
+/// Rows [first, first + count) of a matrix.
+template <class T>
+View<T, 2> Rows(const View<T, 2>& matrix, Index first, Index count) {
+  return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
+}
+
+/// The same under another dimension, of one.
+template <class T>
+View<T, 4> BatchOfOne(const View<T, 3>& x) {
+  return {x.data, {1, x.shape[0], x.shape[1], x.shape[2]}, {0, x.strides[0], x.strides[1], x.strides[2]}};
+}
+
+/// Returns true when some size is 0: loops over the others would do nothing, and may be long.
+template <class AnyView>
+bool HasNoElements(const AnyView& view) {
+  return std::find(view.shape.begin(), view.shape.end(), 0) != view.shape.end();
+}
+
+/// Elements of equal sizes.
+template <class T, std::size_t Rank>
+void Copy(const View<T, Rank>& from, const View<float, Rank>& to) {
+  if (HasNoElements(from)) return;
+  for (Index i = 0; i < from.shape[0]; ++i) {
+    if constexpr (Rank > 1) {
+      Copy(Slice(from, i), Slice(to, i));
+    } else {
+      to(i) = from(i);
+    }
+  }
+}
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BASE_VIEWS_H_

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Named inputs of a problem as the views that the engine takes: types, ranks and layouts.
+#ifndef HEADLENS_SRC_BY_NAME_INPUTS_H_
+#define HEADLENS_SRC_BY_NAME_INPUTS_H_
+
+#include <array>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "by_name/options.h"
+#include "headlens/attention.h"
+#include "headlens/tensor.h"
+
+namespace headlens {
+
+/// One input as it was given, owned.
+struct Given {
+  DType dtype = DType::kF32;
+  Shape shape;
+  Buffer<std::byte> bytes;
+
+  RawTensor raw() const { return {dtype, shape, bytes.data()}; }
+};
+
+inline bool IsBoolean(DType dtype) { return dtype == DType::kU8 || dtype == DType::kBool; }
+inline bool IsFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+using Inputs = std::map<std::string, Given, std::less<>>;
+
+/// The inputs of one run, as views; keeps what had to be converted or looked at. Errors name the input.
+class Arguments {
+ public:
+  explicit Arguments(const Inputs& inputs) : inputs_(inputs) {}
+
+  /// Null when it was not given.
+  const Given* Find(std::string_view name) const;
+  /// Throws kShape when it was not given.
+  const Given& Need(std::string_view name) const;
+
+  const float* Floats(std::string_view name, const Given& input);
+  const std::uint8_t* Booleans(std::string_view name, const Given& input) const;
+  /// Integers as 32 bits, each from `least` to `most`.
+  const std::int32_t* Integers(std::string_view name, const Given& input, Index least, Index most);
+
+  /// Keeps values made of options alone.
+  const float* Keep(std::span<const float> values);
+
+  /// Whether all that was asked for is views of the inputs, so that it follows what they hold.
+  bool only_views() const { return converted_.empty() && integers_.empty(); }
+
+ private:
+  const Inputs& inputs_;
+  std::list<Tensor> converted_, kept_;
+  std::list<std::vector<std::int32_t>> integers_;
+};
+
+/// What query, key and value have in common when key and value may be left out.
+struct Qkv {
+  const Given &query, &key, &value;
+  std::string_view key_name, value_name;
+
+  explicit Qkv(const Arguments& args)
+      : query(args.Need("query")),
+        key(args.Find("key") ? args.Need("key") : query),
+        value(args.Find("value") ? args.Need("value") : key),
+        key_name(args.Find("key") ? "key" : "query"),
+        value_name(args.Find("value") ? "value" : key_name) {}
+};
+
+/// The sizes that masks are measured against.
+struct Sizes {
+  Index batch, heads, queries, keys;
+  bool batched = true;  ///< whether the caller's tensors have a batch dimension
+};
+
+/// [B, T, D] as the caller laid it out: batch first, step first, or without a batch.
+template <class T>
+View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool batch_first) {
+  if (shape.size() == 2) return DenseView(data, std::array<Index, 3>{1, shape[0], shape[1]});
+  if (shape.size() != 3) {
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has shape " + ToString(shape) + ", expected 2 or 3 dimensions: " +
+                    (batch_first ? "(batch, length, width)" : "(length, batch, width)") + " or (length, width)");
+  }
+  if (batch_first) return DenseView(data, std::array<Index, 3>{shape[0], shape[1], shape[2]});
+  return {data, {shape[1], shape[0], shape[2]}, {shape[2], shape[1] * shape[2], 1}};
+}
+
+/// [B, H, T, d] of 2 to 4 dimensions, `rank` of them; three are (H, T, d) or (B, T, d).
+View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,
+                             bool heads_in_three);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BY_NAME_INPUTS_H_

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <vector>
+
+#include "by_name/operations/operation.h"
+#include "headlens/position_tables.h"
+
+namespace headlens {
+namespace {
+
+enum class Positions { kNone, kSinusoidal, kLearned };
+
+struct EmbeddingOptions {
+  Positions positions;
+  Index offset;
+  bool scaled;
+};
+
+EmbeddingOptions ReadOptions(OptionReader& reader) {
+  EmbeddingOptions options;
+  options.positions = reader.Choice(
+      "positions", Positions::kNone,
+      {{"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}});
+  options.offset = reader.Count("position_offset", 0, 0);
+  options.scaled = reader.Flag("scale_embeddings", false);
+  reader.Backend();  // a lookup is the same on all
+  reader.RejectUnknown();
+  return options;
+}
+
+/// A parameter of two dimensions, whatever their sizes.
+RawTensor MatrixParameter(const Parameters& parameters, const char* name) {
+  const Given* matrix = parameters.Find(name);
+  if (!matrix) throw Error(ErrorCode::kShape, std::string("parameter ") + name + " is missing");
+  if (matrix->shape.size() != 2) {
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has shape " + ToString(matrix->shape) + ", expected 2 dimensions");
+  }
+  if (!IsFloat(matrix->dtype)) {
+    throw Error(ErrorCode::kDtype,
+                std::string(name) + " has the type " + std::string(ToString(matrix->dtype)) + ", expected floats");
+  }
+  return matrix->raw();
+}
+
+/// Reads rows of a matrix as floats, one at a time: F32 where it stands, since a vocabulary is large.
+class RowReader {
+ public:
+  explicit RowReader(RawTensor matrix) : matrix_(std::move(matrix)) {}
+
+  Index rows() const { return matrix_.shape[0]; }
+  Index width() const { return matrix_.shape[1]; }
+
+  /// Valid until the next one.
+  const float* Row(Index row) {
+    const std::size_t bytes = ByteSize(matrix_.dtype);
+    const std::byte* from = matrix_.data + row * width() * static_cast<Index>(bytes);
+    if (matrix_.dtype == DType::kF32) return reinterpret_cast<const float*>(from);
+    row_.resize(static_cast<std::size_t>(width()));
+    for (std::size_t i = 0; i < row_.size(); ++i) row_[i] = LoadFloat(matrix_.dtype, from + i * bytes);
+    return row_.data();
+  }
+
+ private:
+  RawTensor matrix_;
+  std::vector<float> row_;
+};
+
+/// The vectors of `length` positions from `offset` on.
+class PositionRows {
+ public:
+  PositionRows(const EmbeddingOptions& options, const Parameters& parameters, Index length, Index width) {
+    if (options.positions == Positions::kSinusoidal) {
+      made_ = SinusoidalPositions(length, width, options.offset);
+      rows_.emplace(RawOf(made_));
+    }
+    if (options.positions != Positions::kLearned) return;
+    rows_.emplace(MatrixParameter(parameters, "position_embeddings"));
+    first_ = options.offset;
+    if (rows_->width() == width && first_ <= rows_->rows() - length) return;
+    throw Error(ErrorCode::kShape, "position_embeddings has shape " + ToString({rows_->rows(), rows_->width()}) +
+                                       ", expected at least (" + std::to_string(length) + " positions from " +
+                                       std::to_string(first_) + " on, a width of " + std::to_string(width) + ")");
+  }
+
+  /// Null where nothing is added.
+  const float* Row(Index position) { return rows_ ? rows_->Row(first_ + position) : nullptr; }
+
+ private:
+  Tensor made_;
+  std::optional<RowReader> rows_;
+  Index first_ = 0;
+};
+
+/// weight[ids] (· √D) (+ positions) (Vaswani et al. 2017, §3.4 and §3.5).
+class EmbeddingWork : public Work {
+ public:
+  explicit EmbeddingWork(OperationRun& run) : run_(run), options_(ReadOptions(run.reader)) {
+    if (run.cache) throw Error(ErrorCode::kOption, "an embedding has no keys to cache");
+  }
+
+  void Compute() override {
+    RowReader weight(MatrixParameter(run_.parameters, "weight"));
+    const Given& ids = run_.args.Need("ids");
+    if (ids.shape.empty() || ids.shape.size() > 2) {
+      throw Error(ErrorCode::kShape, "ids has shape " + ToString(ids.shape) + ", expected (length) or (batch, length)");
+    }
+    const Index width = weight.width(), length = ids.shape.back();
+    const std::int32_t* id = run_.args.Integers("ids", ids, 0, weight.rows() - 1);
+    Shape shape = ids.shape;
+    shape.push_back(width);
+    Tensor output(shape);
+    PositionRows positions(options_, run_.parameters, length, width);
+    const auto factor = options_.scaled ? static_cast<float>(std::sqrt(static_cast<double>(width))) : 1.0f;
+    for (Index row = 0; row < ElementCount(ids.shape); ++row) {
+      const float* from = weight.Row(id[row]);
+      const float* add = positions.Row(row % length);
+      for (Index i = 0; i < width; ++i) output.data()[row * width + i] = from[i] * factor + (add ? add[i] : 0.0f);
+    }
+    results.insert_or_assign("output", std::move(output));
+  }
+
+  /// The ids are looked at each time.
+  bool repeatable() const override { return false; }
+
+ private:
+  OperationRun& run_;
+  EmbeddingOptions options_;
+};
+
+class Embedding : public Operation {
+ public:
+  std::unique_ptr<Work> Prepare(OperationRun& run) override { return std::make_unique<EmbeddingWork>(run); }
+
+  /// There is nothing to build; the tables must be there and fit.
+  void Build(OptionReader& reader, const Parameters& parameters) override {
+    const RawTensor weight = MatrixParameter(parameters, "weight");
+    PositionRows(ReadOptions(reader), parameters, 0, weight.shape[1]);
+  }
+
+  Index ParameterCount(OptionReader& reader) const override {
+    ReadOptions(reader);
+    return 0;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> MakeEmbedding() { return std::make_unique<Embedding>(); }
+
+}  // namespace headlens

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The operations by name.
+#ifndef HEADLENS_SRC_BY_NAME_OPERATIONS_REGISTRY_H_
+#define HEADLENS_SRC_BY_NAME_OPERATIONS_REGISTRY_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "by_name/operations/operation.h"
+
+namespace headlens {
+
+struct OperationKind {
+  std::string_view name;
+  std::vector<std::string> inputs, parameters;
+  std::unique_ptr<Operation> (*make)();
+};
+
+/// Throws kOption, naming them all, for a name that there is not.
+const OperationKind& FindOperation(std::string_view name);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BY_NAME_OPERATIONS_REGISTRY_H_

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/transformer.h"
+
+#include "base/checks.h"
+#include "by_name/operations/layer.h"
+
+namespace headlens {
+namespace {
+
+/// What an encoder layer, or a decoder layer, which also attends to the memory, is told.
+struct LayerCall {
+  LayerCall(OperationRun& run, bool decoder)
+      : input(decoder ? "tgt" : "src"),
+        config(ReadTransformerLayer(run.reader, decoder)),
+        options(ReadCommon(run.reader, /*mask_keeps=*/false, /*need_weights=*/false, decoder)),
+        of_memory(options),
+        batch_first(run.reader.Flag("batch_first", false)),
+        given(run.args.Need(input)),
+        x(Read(run, input, given)) {
+    of_memory.stages = options.memory_stages;
+    ExpectSizes(input.c_str(), SizesOf(x), {x.shape[0], x.shape[1], config.attention.embed_dim});
+  }
+
+  View<const float, 3> Read(OperationRun& run, std::string_view name, const Given& tensor) const {
+    return AsBatches(name, run.args.Floats(name, tensor), tensor.shape, batch_first);
+  }
+
+  bool batched() const { return given.shape.size() == 3; }
+
+  std::string input;
+  TransformerLayerConfig config;
+  CommonOptions options, of_memory;
+  bool batch_first;
+  const Given& given;
+  View<const float, 3> x;
+};
+
+class TransformerWork : public Work {
+ public:
+  TransformerWork(OperationRun& run, BuiltLayer<TransformerLayer>& layer, bool decoder)
+      : args_(run.args),
+        parameters_(run.parameters),
+        layer_(layer),
+        call_(run, decoder),
+        past_(run, call_.options, LayerHeads(run.args, call_.batched()),
+              {call_.x.shape[0], heads().kv_heads(), call_.x.shape[1], heads().head_dim()}, heads().head_dim()),
+        self_(Self(run)) {
+    self_.inputs.rotary = call_.options.rotary;
+    self_.inputs.cache = past_.cache();
+    const Shape& shape = call_.given.shape;
+    self_.results.output = AsBatches("output", self_.set.Make("output", shape), shape, call_.batch_first);
+    if (decoder) cross_.emplace(Cross(run));
+    run.reader.RejectUnknown();
+  }
+
+  void Compute() override {
+    layer_.Get(call_.config, parameters_, *call_.options.backend)
+        .Forward(call_.x, self_.inputs, cross_ ? cross_->inputs : MultiheadInputs(), self_.results,
+                 cross_ ? cross_->results : MultiheadResults());
+    past_.Store(self_.set);
+  }
+
+  bool repeatable() const override { return args_.only_views() && !past_.cache(); }
+
+ private:
+  const MultiheadConfig& heads() const { return call_.config.attention; }
+
+  LayerAttention Self(OperationRun& run) {
+    const Index length = call_.x.shape[1];
+    const Sizes n{call_.x.shape[0], heads().num_heads, length, past_.count() + length, call_.batched()};
+    const MaskNames names{call_.input + "_mask", call_.input + "_key_padding_mask",
+                          call_.config.cross_attention ? "tgt_is_causal" : "is_causal"};
+    return {run, results, "", call_.options, heads(), n, names, n.keys, length};
+  }
+
+  LayerAttention Cross(OperationRun& run) {
+    const View<const float, 3> memory = call_.Read(run, "memory", run.args.Need("memory"));
+    const Index batch = call_.x.shape[0], keys = memory.shape[1];
+    ExpectSizes("memory", SizesOf(memory), {batch, keys, heads().embed_dim});
+    const Sizes n{batch, heads().num_heads, call_.x.shape[1], keys, call_.batched()};
+    const MaskNames names{"memory_mask", "memory_key_padding_mask", "memory_is_causal", true};
+    LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, names, keys, keys);
+    ++cross.inputs.seed;  // or both attentions would drop the same cells
+    cross.inputs.key = cross.inputs.value = memory;
+    return cross;
+  }
+
+  const Arguments& args_;
+  const Parameters& parameters_;
+  BuiltLayer<TransformerLayer>& layer_;
+  LayerCall call_;
+  PastKeys past_;
+  LayerAttention self_;
+  std::optional<LayerAttention> cross_;
+};
+
+class Transformer : public Operation {
+ public:
+  explicit Transformer(bool decoder) : decoder_(decoder) {}
+
+  std::unique_ptr<Work> Prepare(OperationRun& run) override {
+    return std::make_unique<TransformerWork>(run, layer_, decoder_);
+  }
+
+  void Build(OptionReader& reader, const Parameters& parameters) override {
+    layer_.Get(ReadTransformerLayer(reader, decoder_), parameters, reader.Backend());
+  }
+
+  Index ParameterCount(OptionReader& reader) const override {
+    return TransformerLayer::ParameterCount(ReadTransformerLayer(reader, decoder_));
+  }
+
+ private:
+  bool decoder_;
+  BuiltLayer<TransformerLayer> layer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> MakeEncoderLayer() { return std::make_unique<Transformer>(/*decoder=*/false); }
+std::unique_ptr<Operation> MakeDecoderLayer() { return std::make_unique<Transformer>(/*decoder=*/true); }
+
+}  // namespace headlens

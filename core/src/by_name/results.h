@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Named results of a problem, allocated as they are asked for.
+#ifndef HEADLENS_SRC_BY_NAME_RESULTS_H_
+#define HEADLENS_SRC_BY_NAME_RESULTS_H_
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/views.h"
+#include "by_name/inputs.h"
+#include "by_name/options.h"
+#include "headlens/attention.h"
+#include "headlens/problem.h"
+
+namespace headlens {
+
+/// The results of one attention, allocated in `results` as they are asked for, under names with `prefix` before them.
+/// `lead` are the caller's dimensions before queries: (B, H), (H), ….
+class ResultSet {
+ public:
+  ResultSet(Results& results, const char* prefix, const CommonOptions& options, const Sizes& n, Index key_columns,
+            Shape lead, Shape mean_lead)
+      : results_(results),
+        prefix_(prefix),
+        options_(options),
+        n_(n),
+        columns_(key_columns),
+        lead_(std::move(lead)),
+        mean_lead_(std::move(mean_lead)) {}
+
+  AttentionResults Attention(Index value_width) {
+    AttentionResults r;
+    const struct {
+      const char* name;
+      View<float, 4>* view;
+    } maps[] = {{"scores", &r.scores},
+                {"scaled_scores", &r.scaled_scores},
+                {"capped_scores", &r.capped_scores},
+                {"biased_scores", &r.biased_scores},
+                {"masked_scores", &r.masked_scores},
+                {"dropout_mask", &r.dropout_mask},
+                {"dropped_weights", &r.dropped_weights}};
+    for (const auto& [name, view] : maps) {
+      if (options_.Wants(name)) *view = PerHead(name, n_.queries, columns_);
+    }
+    const bool per_head = options_.Wants("weights") || (options_.need_weights && !options_.average_weights);
+    if (per_head) r.weights = PerHead("weights", n_.queries, columns_);
+    if (options_.need_weights && !per_head) {
+      Shape shape = mean_lead_;
+      shape.insert(shape.end(), {n_.queries, columns_});
+      r.mean_weights = DenseView(Make("weights", shape), std::array<Index, 3>{n_.batch, n_.queries, columns_});
+    }
+    if (options_.Wants("lse")) {
+      Shape shape = lead_;
+      shape.push_back(n_.queries);
+      r.lse = DenseView(Make("lse", shape), std::array<Index, 3>{n_.batch, n_.heads, n_.queries});
+    }
+    if (options_.Wants("head_outputs")) r.output = PerHead("head_outputs", n_.queries, value_width);
+    return r;
+  }
+
+  View<float, 4> PerHead(const char* name, Index rows, Index columns) { return PerHead(name, n_.heads, rows, columns); }
+
+  /// For `heads` heads, in the caller's dimensions otherwise.
+  View<float, 4> PerHead(const char* name, Index heads, Index rows, Index columns) {
+    Shape shape = lead_;
+    if (heads != n_.heads) shape.back() = heads;
+    shape.insert(shape.end(), {rows, columns});
+    return DenseView(Make(name, shape), std::array<Index, 4>{n_.batch, heads, rows, columns});
+  }
+
+  /// `from` [B, heads, rows, columns], whose rows are dense, under this name.
+  void CopyIfWanted(const char* name, const KeyValueView& from) {
+    if (!options_.Wants(name)) return;
+    const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
+    if (from.dtype == DType::kF32) return Copy(from.floats(), to);
+    Copy<float>(ToFloat(from).view<4>(), to);
+  }
+
+  /// What was made before stays where it is.
+  float* Make(const char* name, Shape shape) {
+    Tensor& tensor = results_[prefix_ + name];
+    if (!tensor.data() || tensor.shape() != shape) tensor = Tensor(std::move(shape));
+    return tensor.data();
+  }
+
+ private:
+  Results& results_;
+  std::string prefix_;
+  const CommonOptions& options_;
+  Sizes n_;
+  Index columns_;
+  Shape lead_, mean_lead_;
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BY_NAME_RESULTS_H_

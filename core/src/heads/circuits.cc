@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/circuits.h"
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "Eigen/Eigenvalues"
+#include "Eigen/QR"
+#include "Eigen/SVD"
+#include "base/checks.h"
+#include "base/sorting.h"
+#include "heads/dense.h"
+
+namespace headlens {
+namespace {
+
+/// The matrix in fp64, its columns times `factors` when there are any. Throws kValue for what is not finite.
+Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
+  if (ElementCount(SizesOf(x)) == 0 || !x) {
+    throw Error(ErrorCode::kShape, std::string(name) + " of shape " + ToString(SizesOf(x)) + " is empty");
+  }
+  Dense dense = ToDense(x);
+  if (!factors.empty()) {
+    ExpectSizes("norm", {static_cast<Index>(factors.size())}, {x.shape[1]});
+    const Eigen::Map<const Eigen::RowVectorXf> row(factors.data(), dense.cols());
+    dense.array().rowwise() *= row.cast<double>().array();
+  }
+  if (!dense.allFinite()) throw Error(ErrorCode::kValue, std::string(name) + " has values that are not finite");
+  return dense;
+}
+
+/// A circuit as left · right, [D, d] and [d, D].
+struct Factors {
+  Dense left, right;
+};
+
+Factors FactorsOf(CircuitKind kind, const HeadWeights& head) {
+  if (kind == CircuitKind::kQk) {
+    ExpectSizes("k of a head", SizesOf(head.k), SizesOf(head.q));
+    return {CheckedDense("q", head.q, head.norm).transpose(), CheckedDense("k", head.k, head.norm)};
+  }
+  ExpectSizes("o of a head", SizesOf(head.o), {head.v.shape[1], head.v.shape[0]});
+  return {CheckedDense("o", head.o), CheckedDense("v", head.v, head.norm)};
+}
+
+/// R Pᵀ of x = Q R Pᵀ: what is left of a tall matrix when only lengths and angles of its columns matter.
+Dense WithoutRotation(const Dense& x) {
+  const Eigen::ColPivHouseholderQR<Dense> qr(x);
+  const Eigen::Index rows = std::min(x.rows(), x.cols());
+  const Dense triangle = qr.matrixQR().topRows(rows).triangularView<Eigen::Upper>();
+  return triangle * qr.colsPermutation().transpose();
+}
+
+std::vector<std::complex<double>> EigenvaluesOf(const Dense& core) {
+  const Eigen::EigenSolver<Dense> solver(core, /*computeEigenvectors=*/false);
+  if (solver.info() != Eigen::Success) throw Error(ErrorCode::kValue, "the eigenvalues of a head do not converge");
+  const auto& found = solver.eigenvalues();
+  std::vector<std::complex<double>> values(found.begin(), found.end());
+  Permute(std::span(values), Order(values.size(), [&](std::size_t i, std::size_t j) {
+            return std::abs(values[i]) > std::abs(values[j]);
+          }));
+  return values;
+}
+
+using CopyRow = std::function<void(Index row, std::span<float> to)>;
+
+Matrix ProductOfRows(Index rows, Index width, const CopyRow& embedding, const CopyRow& unembedding) {
+  constexpr Index kBlock = 256;
+  Dense sum = Dense::Zero(EigenIndex(width), EigenIndex(width)), e, u;
+  std::vector<float> row(static_cast<std::size_t>(width));
+  for (Index begin = 0; begin < rows; begin += kBlock) {
+    const Eigen::Index count = EigenIndex(std::min(kBlock, rows - begin));
+    e.resize(EigenIndex(width), count);
+    u.resize(count, EigenIndex(width));
+    for (Eigen::Index i = 0; i < count; ++i) {
+      embedding(begin + i, row);
+      std::copy(row.begin(), row.end(), e.col(i).begin());
+      unembedding(begin + i, row);
+      std::copy(row.begin(), row.end(), u.row(i).begin());
+    }
+    sum += Product(e, u);
+  }
+  if (!sum.allFinite()) throw Error(ErrorCode::kValue, "the embeddings have values that are not finite");
+  Matrix product(width, width);
+  AsEigen(product) = sum;
+  return product;
+}
+
+void CheckVocabulary(const Shape& embedding, const Shape& unembedding) {
+  if (embedding[0] < 1 || embedding[1] < 1) throw Error(ErrorCode::kShape, "the embeddings are empty");
+  ExpectSizes("unembedding", unembedding, embedding);
+}
+
+/// ‖left · core · right‖², from the Gram matrices of the outer two.
+double SquaredNorm(const Dense& left, const Dense& core, const Dense& right) {
+  const Dense inner = Product(Product(Product(left.transpose(), left), core), Product(right, right.transpose()));
+  return std::max(core.cwiseProduct(inner).sum(), 0.0);
+}
+double SquaredNorm(const Factors& x) {
+  return SquaredNorm(x.left, Dense::Identity(x.left.cols(), x.right.rows()), x.right);
+}
+
+/// The later head's matrix that reads the earlier one's output.
+Factors Reader(Composition kind, const HeadWeights& later) {
+  if (kind == Composition::kValue) return FactorsOf(CircuitKind::kOv, later);
+  Factors qk = FactorsOf(CircuitKind::kQk, later);
+  if (kind == Composition::kKey) return qk;
+  return {qk.right.transpose(), qk.left.transpose()};
+}
+
+}  // namespace
+
+HeadWeights HeadOf(const LayerWeights& layer, Index head) {
+  if (layer.heads < 1 || layer.kv_heads < 1 || layer.heads % layer.kv_heads != 0 || head < 0 || head >= layer.heads) {
+    throw Error(ErrorCode::kValue, "head " + std::to_string(head) + " is not there: the layer has " +
+                                       std::to_string(layer.heads) + " heads, " + std::to_string(layer.kv_heads) +
+                                       " of keys and values");
+  }
+  if (layer.q.shape[0] % layer.heads != 0 || layer.o.shape[1] % layer.heads != 0) {
+    throw Error(ErrorCode::kShape, "q_proj has " + std::to_string(layer.q.shape[0]) + " rows and o_proj " +
+                                       std::to_string(layer.o.shape[1]) +
+                                       " columns, expected multiples of num_heads, " + std::to_string(layer.heads));
+  }
+  const Index width = layer.q.shape[1], d = layer.q.shape[0] / layer.heads, dv = layer.o.shape[1] / layer.heads,
+              group = head / (layer.heads / layer.kv_heads);
+  ExpectSizes("q_proj", SizesOf(layer.q), {layer.heads * d, width});
+  ExpectSizes("k_proj", SizesOf(layer.k), {layer.kv_heads * d, width});
+  ExpectSizes("v_proj", SizesOf(layer.v), {layer.kv_heads * dv, width});
+  ExpectSizes("o_proj", SizesOf(layer.o), {width, layer.heads * dv});
+  return {Rows(layer.q, head * d, d),
+          Rows(layer.k, group * d, d),
+          Rows(layer.v, group * dv, dv),
+          {layer.o.at(0, head * dv), {width, dv}, layer.o.strides},
+          layer.norm};
+}
+
+std::vector<double> SingularValues(CircuitKind kind, const HeadWeights& head) {
+  const Factors factors = FactorsOf(kind, head);
+  // Orthogonal matrices at either end change no singular value: those of the product without them are those asked. It
+  // is square, and so needs no preconditioner.
+  const Dense core = Product(WithoutRotation(factors.left), WithoutRotation(factors.right.transpose()).transpose());
+  const Eigen::JacobiSVD<Dense, Eigen::NoQRPreconditioner> svd(core);
+  return {svd.singularValues().begin(), svd.singularValues().end()};
+}
+
+std::vector<std::complex<double>> Eigenvalues(CircuitKind kind, const HeadWeights& head) {
+  // A B and B A have the same eigenvalues, zeros aside.
+  const Factors factors = FactorsOf(kind, head);
+  return EigenvaluesOf(Product(factors.right, factors.left));
+}
+
+Matrix VocabularyProduct(View<const float, 2> embedding, View<const float, 2> unembedding) {
+  CheckVocabulary(SizesOf(embedding), SizesOf(unembedding));
+  const auto rows_of = [](const View<const float, 2>& x) {
+    return [&x](Index row, std::span<float> to) {
+      for (Index e = 0; e < x.shape[1]; ++e) to[static_cast<std::size_t>(e)] = x(row, e);
+    };
+  };
+  return ProductOfRows(embedding.shape[0], embedding.shape[1], rows_of(embedding), rows_of(unembedding));
+}
+
+Matrix VocabularyProduct(const LinearWeights& embedding, const LinearWeights& unembedding) {
+  const auto rows_of = [](const LinearWeights& x) {
+    return [&x](Index row, std::span<float> to) { x.CopyRow(row, to); };
+  };
+  CheckVocabulary({embedding.out_features(), embedding.in_features()},
+                  {unembedding.out_features(), unembedding.in_features()});
+  return ProductOfRows(embedding.out_features(), embedding.in_features(), rows_of(embedding), rows_of(unembedding));
+}
+
+std::vector<std::complex<double>> FullEigenvalues(CircuitKind kind, const HeadWeights& head, const Matrix& vocabulary) {
+  const Factors factors = FactorsOf(kind, head);
+  const Index width = factors.left.rows();
+  ExpectSizes("vocabulary", {vocabulary.rows(), vocabulary.columns()}, {width, width});
+  return EigenvaluesOf(Product(Product(factors.right, AsEigen(vocabulary)), factors.left));
+}
+
+std::optional<double> CopyingScore(std::span<const std::complex<double>> eigenvalues) {
+  double sum = 0.0, moduli = 0.0;
+  for (const std::complex<double>& value : eigenvalues) {
+    sum += value.real();  // imaginary parts come in pairs that cancel
+    moduli += std::abs(value);
+  }
+  if (!(moduli > 0.0) || !std::isfinite(moduli)) return std::nullopt;
+  return sum / moduli;
+}
+
+std::optional<double> CompositionScore(Composition kind, const HeadWeights& earlier, const HeadWeights& later) {
+  const Factors reader = Reader(kind, later), writer = FactorsOf(CircuitKind::kOv, earlier);
+  ExpectSizes("width of the later head", {reader.right.cols()}, {writer.left.rows()});
+  const double norms = std::sqrt(SquaredNorm(reader)) * std::sqrt(SquaredNorm(writer));
+  if (norms == 0.0) return std::nullopt;
+  return std::min(std::sqrt(SquaredNorm(reader.left, Product(reader.right, writer.left), writer.right)) / norms, 1.0);
+}
+
+}  // namespace headlens

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the functions over several heads share.
+#ifndef HEADLENS_SRC_HEADS_MAPS_H_
+#define HEADLENS_SRC_HEADS_MAPS_H_
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/views.h"
+#include "headlens/metrics.h"
+
+namespace headlens::metrics {
+
+/// Throws kShape when there are no elements.
+template <class T, std::size_t Rank>
+void ExpectElements(const char* what, const View<T, Rank>& x) {
+  if (ElementCount(SizesOf(x)) == 0 || !x) {
+    throw Error(ErrorCode::kShape, std::string(what) + " of shape " + ToString(SizesOf(x)) + " are empty");
+  }
+}
+
+/// What p adds to an entropy, in nats.
+inline double Surprise(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
+
+/// The heads of weights [H, T, S], each checked.
+inline std::vector<HeadMap> CheckedMaps(const View<const float, 3>& weights, const MapInfo& info) {
+  ExpectElements("weights", weights);
+  std::vector<HeadMap> maps;
+  for (Index h = 0; h < weights.shape[0]; ++h) maps.emplace_back(Slice(weights, h), info);
+  return maps;
+}
+
+/// Throws kValue, naming `what`, when one of the values is not finite.
+template <class T>
+void ExpectFinite(const std::string& what, std::span<T> values) {
+  for (const T value : values) {
+    if (!std::isfinite(value)) throw Error(ErrorCode::kValue, what + " is " + std::to_string(value));
+  }
+}
+
+inline double Dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+inline double Norm(std::span<const double> x) { return std::sqrt(Dot(x, x)); }
+
+}  // namespace headlens::metrics
+
+#endif  // HEADLENS_SRC_HEADS_MAPS_H_

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The heads of a model: their maps, what they add to their layer's output, and what is lost without them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "headlens/circuits.h"
+#include "heads/head_probe.h"
+#include "heads/maps.h"
+
+namespace headlens {
+namespace {
+
+MetricValue OfText(const std::optional<double>& value, Index terms) {
+  return value && std::isfinite(*value) ? MetricValue{value, terms} : MetricValue{};
+}
+
+/// out [d] ← weights [T] · v [T, d].
+void Blend(const float* weights, const View<float, 2>& v, float* out) {
+  for (Index e = 0; e < v.shape[1]; ++e) {
+    double sum = 0.0;
+    for (Index s = 0; s < v.shape[0]; ++s) sum += double{weights[s]} * double{v(s, e)};
+    out[e] = static_cast<float>(sum);
+  }
+}
+
+constexpr ModelMetric kModelMetrics[] = {
+    {"output_change", "||c_h|| / ||out||, c_h what the head adds to out, the output of its layer's attention: ablation",
+     "headlens", [](HeadProbe& probe) { return OfText(probe.Importance().output_change, probe.rows()); }},
+    {"output_change_normalized", "output_change / its l2 norm over the heads of the layer",
+     "headlens; normalised as Michel et al. 2019, arXiv 1905.10650",
+     [](HeadProbe& probe) { return OfText(probe.NormalizedChange(), probe.rows()); }},
+    {"norm_share", "||c_h|| / sum_h ||c_h||", "headlens",
+     [](HeadProbe& probe) { return OfText(probe.Importance().norm_share, probe.rows()); }},
+    {"output_cosine", "<c_h, out> / ||c_h|| ||out||", "headlens",
+     [](HeadProbe& probe) { return OfText(probe.Importance().cosine, probe.rows()); }},
+    {"ablation_output", "||hidden - hidden without the head|| / ||hidden||, after the last layer", "headlens",
+     [](HeadProbe& probe) { return OfText(probe.WithoutHead().output_change, probe.rows()); }},
+    {"ablation_loss", "loss of the next token without the head - loss (nats)",
+     "Michel et al. 2019, arXiv 1905.10650, by ablation",
+     [](HeadProbe& probe) {
+       const auto& loss_change = probe.WithoutHead().loss_change;
+       return OfText(loss_change ? loss_change() : std::nullopt, probe.rows() - 1);
+     }},
+    {"copying", "sum l / sum |l|, l the eigenvalues of U W_O W_V E^T over the vocabulary, norms' scales folded in",
+     "Elhage et al. 2021, A Mathematical Framework for Transformer Circuits",
+     [](HeadProbe& probe) { return OfText(probe.Copying(), 1); }, /*of_weights=*/true},
+};
+
+/// −ln p(id) by softmax of the logits.
+double Loss(std::span<const float> logits, std::int32_t id) {
+  const auto largest = double{*std::max_element(logits.begin(), logits.end())};
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(double{logit} - largest);
+  return std::log(sum) + largest - double{logits[static_cast<std::size_t>(id)]};
+}
+
+/// Mean loss of the next tokens; logits of some rows at a time.
+double NextTokenLoss(const ModelAttention& attention, std::span<const std::int32_t> ids) {
+  constexpr Index kRows = 64;
+  const Index predictions = attention.length() - 1;
+  double sum = 0.0;
+  for (Index begin = 0; begin < predictions; begin += kRows) {
+    const Index end = std::min(begin + kRows, predictions);
+    const Tensor logits = attention.Logits(begin, end);
+    const auto width = static_cast<std::size_t>(logits.shape()[1]);
+    for (Index t = begin; t < end; ++t) {
+      sum += Loss(logits.values().subspan(static_cast<std::size_t>(t - begin) * width, width),
+                  ids[static_cast<std::size_t>(t) + 1]);
+    }
+  }
+  return sum / static_cast<double>(predictions);
+}
+
+/// ‖x − y‖ / ‖x‖, of some rows.
+std::optional<double> RelativeChange(View<const float, 2> x, View<const float, 2> y, std::span<const Index> rows) {
+  double difference = 0.0, norm = 0.0;
+  for (const Index t : rows) {
+    for (Index e = 0; e < x.shape[1]; ++e) {
+      const double d = double{x(t, e)} - double{y(t, e)};
+      difference += d * d;
+      norm += double{x(t, e)} * double{x(t, e)};
+    }
+  }
+  return norm > 0.0 ? std::optional(std::sqrt(difference / norm)) : std::nullopt;
+}
+
+/// One input in a model. Shared by the functions that are given away.
+class ModelText : public std::enable_shared_from_this<ModelText> {
+ public:
+  ModelText(const Model& model, const ModelInput& input) : model_(model), input_(input), attention_(Attend()) {
+    for (Index t = 0; t < attention_.length(); ++t)
+      if (input.padding.empty() || !input.padding[static_cast<std::size_t>(t)]) rows_.push_back(t);
+  }
+
+  TextHeads Heads() {
+    TextHeads heads;
+    heads.length = attention_.length();
+    heads.tokens = input_.ids;
+    heads.padding = input_.padding;
+    if (input_.image) heads.grid = Grid();
+    const auto self = shared_from_this();
+    heads.map = [self](Index layer, Index head, View<float, 2> weights) {
+      self->attention_.Map(layer, head, 0, self->attention_.length(), weights);
+    };
+    heads.importance = [self](Index layer) { return self->Importance(layer); };
+    heads.ablate = [self](Index layer, Index head) { return self->Ablate(layer, head); };
+    heads.copying = [self](Index layer, Index head) { return self->Copying(layer, head); };
+    return heads;
+  }
+
+ private:
+  ModelAttention Attend() const {
+    AttendOptions options;
+    options.keep_values = true;
+    return model_.Attend(input_, options);
+  }
+
+  /// What is before the patches is CLS and its like.
+  PatchGrid Grid() const {
+    const ModelInfo& info = model_.info();
+    const Index columns = info.image_size / info.patch_size;
+    return {attention_.length() - columns * columns, columns, static_cast<double>(info.patch_size)};
+  }
+
+  std::vector<HeadImportance> Importance(Index layer) const {
+    const ModelInfo& info = model_.info();
+    const Index length = attention_.length(), d = info.head_dim, rows = static_cast<Index>(rows_.size());
+    if (rows == 0) return std::vector<HeadImportance>(static_cast<std::size_t>(info.heads));
+    const Tensor& values = attention_.Values(layer);
+    const Tensor weights({length, length}), heads({info.heads, rows, d});
+    for (Index h = 0; h < info.heads; ++h) {
+      attention_.Map(layer, h, 0, length, weights.view<2>());
+      const Index group = h / (info.heads / info.kv_heads);
+      const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
+      for (Index i = 0; i < rows; ++i)
+        Blend(weights.view<2>().at(rows_[static_cast<std::size_t>(i)]), v, heads.view<3>().at(h, i));
+    }
+    return ImportanceOfHeads(heads.view<3>(), model_.Weights(layer, Projection::kOutput).view<2>(),
+                             model_.OutputBias(layer));
+  }
+
+  Ablation Ablate(Index layer, Index head) {
+    const ModelInfo& info = model_.info();
+    const Tensor mask({info.layers, info.heads});
+    std::fill(mask.values().begin(), mask.values().end(), 1.0f);
+    mask.view<2>()(layer, head) = 0.0f;
+    AttendOptions options;
+    options.head_mask = mask.view<2>();
+    const auto without = std::make_shared<ModelAttention>(model_.Attend(input_, options));
+    const auto self = shared_from_this();
+    return {RelativeChange(attention_.hidden().view<2>(), without->hidden().view<2>(), rows_),
+            [self, without] { return self->LossChange(*without); }};
+  }
+
+  std::optional<double> LossChange(const ModelAttention& without) {
+    const ModelInfo& info = model_.info();
+    const bool predicts_tokens = info.causal && info.logits > 0 && info.logits == info.vocab_size;
+    if (!predicts_tokens || input_.ids.size() < 2 || !input_.padding.empty()) return std::nullopt;
+    if (!loss_) loss_ = NextTokenLoss(attention_, input_.ids);
+    return NextTokenLoss(without, input_.ids) - *loss_;
+  }
+
+  /// A layer's weights, kept until another layer's are asked for.
+  LayerWeights WeightsOf(Index layer) {
+    if (unpacked_layer_ != layer) {
+      const auto weights = [&](Projection projection) { return model_.Weights(layer, projection); };
+      unpacked_ = {weights(Projection::kQuery), weights(Projection::kKey), weights(Projection::kValue),
+                   weights(Projection::kOutput)};
+      unpacked_layer_ = layer;
+    }
+    const auto& [q, k, v, o] = unpacked_;
+    LayerWeights weights{q.view<2>(), k.view<2>(),         v.view<2>(),
+                         o.view<2>(), model_.info().heads, model_.info().kv_heads};
+    if (const Tensor* scale = model_.AttentionNorm(layer)) weights.norm = scale->values();
+    return weights;
+  }
+
+  /// Of the head's full OV circuit.
+  std::optional<double> Copying(Index layer, Index head) {
+    const LinearWeights *embedding = model_.embedding(), *unembedding = model_.unembedding();
+    if (!embedding || !unembedding) return std::nullopt;
+    if (!vocabulary_) {
+      vocabulary_ = VocabularyProduct(*embedding, *unembedding);
+      const Tensor* scale = model_.FinalNorm();
+      for (Index row = 0; scale && row < vocabulary_->rows(); ++row)
+        for (Index e = 0; e < scale->size(); ++e) (*vocabulary_)(row, e) *= double{scale->data()[e]};
+    }
+    return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(WeightsOf(layer), head), *vocabulary_));
+  }
+
+  Model model_;  // shares the weights
+  ModelInput input_;
+  ModelAttention attention_;
+  std::vector<Index> rows_;  // that are no padding
+  std::optional<double> loss_;
+  std::optional<Matrix> vocabulary_;  // Eᵀ U
+  std::array<Tensor, 4> unpacked_;    // q, k, v, o of unpacked_layer_
+  Index unpacked_layer_ = -1;
+};
+
+}  // namespace
+
+std::span<const ModelMetric> ModelMetrics() { return kModelMetrics; }
+
+TextHeads TextHeadsOf(const Model& model, const ModelInput& input) {
+  return std::make_shared<ModelText>(model, input)->Heads();
+}
+
+HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs) {
+  const ModelInfo& info = model.info();
+  HeadSource source{info.layers, info.heads, static_cast<Index>(inputs.size()), info.causal, info.window};
+  source.attend = [model, inputs](Index text) { return TextHeadsOf(model, inputs[static_cast<std::size_t>(text)]); };
+  return source;
+}
+
+}  // namespace headlens

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Attention that goes where there is nothing to learn: special tokens, and the first token of a text.
+#include <string>
+
+#include "heads/means.h"
+#include "heads/themes.h"
+
+namespace headlens {
+namespace metrics {
+namespace {
+
+bool IsSpecial(const HeadMap& map, Index s) {
+  return s >= 0 && s < map.keys() && map.info().special[static_cast<std::size_t>(s)];
+}
+
+std::optional<double> SpecialMass(const HeadMap& map, Index t) {
+  double mass = 0.0;
+  for (Index s = 0; s < map.keys(); ++s)
+    if (IsSpecial(map, s)) mass += map.weight(t, s);
+  return mass;
+}
+
+}  // namespace
+
+MetricValue Special(const HeadMap& map) {
+  if (map.info().special.empty()) return {};
+  return MeanOverRows(map, [&](Index t) { return SpecialMass(map, t); });
+}
+
+MetricValue SpecialFrom(const HeadMap& map, bool special_queries) {
+  if (map.info().special.empty()) return {};
+  return MeanOverRows(map, [&](Index t) -> std::optional<double> {
+    return IsSpecial(map, map.Position(t)) == special_queries ? SpecialMass(map, t) : std::nullopt;
+  });
+}
+
+MetricValue SinkRate(const HeadMap& map) {
+  const MetricValue alpha = SinkScore(map, 1);
+  return SinkFraction(std::span(&alpha, 1));
+}
+
+}  // namespace metrics
+
+MetricValue SinkScore(const HeadMap& map, Index k) {
+  if (k < 1) throw Error(ErrorCode::kValue, "k is " + std::to_string(k) + ", expected 1 or more");
+  Index column = 0;
+  for (; column < map.keys(); ++column) {
+    const auto& padded = map.info().padded_keys;
+    if ((padded.empty() || !padded[static_cast<std::size_t>(column)]) && --k == 0) break;
+  }
+  if (column == map.keys()) return {};
+  return metrics::MeanOverRows(map, [&](Index t) -> std::optional<double> {
+    return map.Position(t) >= column && map.Sees(t, column) ? std::optional(map.weight(t, column)) : std::nullopt;
+  });
+}
+
+MetricValue SinkFraction(std::span<const MetricValue> alphas, double epsilon) {
+  Index above = 0, count = 0;
+  for (const MetricValue& alpha : alphas) {
+    if (!alpha.value) continue;
+    ++count;
+    above += *alpha.value > epsilon;
+  }
+  return metrics::Ratio(static_cast<double>(above), static_cast<double>(count), count);
+}
+
+}  // namespace headlens

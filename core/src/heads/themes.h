@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The metrics of one head, by theme; registry.cc names them and says what each is.
+#ifndef HEADLENS_SRC_HEADS_THEMES_H_
+#define HEADLENS_SRC_HEADS_THEMES_H_
+
+#include "headlens/metrics.h"
+
+namespace headlens::metrics {
+
+// patterns.cc: which key a query looks at.
+MetricValue Self(const HeadMap& map);
+MetricValue Previous(const HeadMap& map);
+MetricValue Next(const HeadMap& map);
+MetricValue Duplicate(const HeadMap& map);
+MetricValue Induction(const HeadMap& map);
+MetricValue InductionDiagonal(const HeadMap& map);
+/// `strict`: a key that is the query itself is no candidate.
+MetricValue InductionInText(const HeadMap& map, bool strict);
+
+// entropy.cc: how sharply.
+MetricValue Entropy(const HeadMap& map);
+MetricValue SmoothedEntropy(const HeadMap& map);
+MetricValue UniformEntropy(const HeadMap& map);
+MetricValue NormalizedEntropy(const HeadMap& map);
+MetricValue Perplexity(const HeadMap& map);
+MetricValue Confidence(const HeadMap& map);
+MetricValue Sharpness(const HeadMap& map);
+
+// distances.cc: how far.
+MetricValue Distance(const HeadMap& map);
+MetricValue DistanceVariance(const HeadMap& map);
+MetricValue Offset(const HeadMap& map);
+MetricValue PatchDistance(const HeadMap& map);
+
+// sinks.cc: at tokens without a meaning of their own.
+MetricValue Special(const HeadMap& map);
+MetricValue SpecialFrom(const HeadMap& map, bool special_queries);
+MetricValue SinkRate(const HeadMap& map);
+
+}  // namespace headlens::metrics
+
+#endif  // HEADLENS_SRC_HEADS_THEMES_H_

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checks.h"
+
+namespace headlens {
+namespace {
+
+/// Tokens [first, first + count).
+View<float, 4> Part(const Tensor& store, Index first, Index count) {
+  View<float, 4> view = store.view<4>();
+  view.data += first * view.strides[2];
+  view.shape[2] = count;
+  return view;
+}
+
+}  // namespace
+
+KvCache::KvCache(Index window, const Backend& backend, DType dtype)
+    : window_(window), backend_(&backend), dtype_(dtype) {
+  if (window < 0)
+    throw Error(ErrorCode::kValue, "the window of a cache is " + std::to_string(window) + ", expected 0 or more");
+  if (dtype != DType::kF32 && dtype != DType::kBF16)
+    throw Error(ErrorCode::kDtype, "a cache keeps F32 or BF16, got " + std::string(ToString(dtype)));
+}
+
+void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
+  if (!k || !v) throw Error(ErrorCode::kShape, "a cache needs both keys and values");
+  if (length() == 0 && !k_.data()) {
+    batch_ = k.shape[0], heads_ = k.shape[1], k_width_ = k.shape[3], v_width_ = v.shape[3];
+  }
+  const Index tokens = k.shape[2];
+  ExpectSizes("k", SizesOf(k), {batch_, heads_, tokens, k_width_});
+  ExpectSizes("v", SizesOf(v), {batch_, heads_, tokens, v_width_});
+  // The first new query reaches window − 1 keys back, beside its own.
+  const Index left = reachable();
+  begin_ += kept_ - left;
+  first_ += kept_ - left;
+  kept_ = left;
+  Reserve(tokens);
+  Put(k, Part(k_, begin_ + kept_, tokens));
+  Put(v, Part(v_, begin_ + kept_, tokens));
+  kept_ += tokens;
+}
+
+/// Copies, or rounds, rows to where they are kept.
+void KvCache::Put(View<const float, 4> rows, View<float, 4> to) const {
+  if (dtype_ == DType::kF32) return backend_->Copy(rows, to);
+  const Tensor host(SizesOf(rows));
+  backend_->Copy(rows, host.view<4>());
+  for (Index b = 0; b < to.shape[0]; ++b)
+    for (Index g = 0; g < to.shape[1]; ++g)
+      for (Index s = 0; s < to.shape[2]; ++s) {
+        const float* from = host.view<4>().at(b, g, s);
+        auto* row = reinterpret_cast<std::byte*>(to.at(b, g, s));
+        for (Index i = 0; i < rows.shape[3]; ++i, row += sizeof(std::uint16_t)) {
+          const std::uint16_t bits = RoundToBf16(from[i]);
+          std::memcpy(row, &bits, sizeof bits);
+        }
+      }
+}
+
+/// Room for so many more: what is kept moves to the front, into twice the space when it would fill most of it.
+void KvCache::Reserve(Index tokens) {
+  if (k_.data() && begin_ + kept_ + tokens <= capacity_) return;
+  const Index need = kept_ + tokens;
+  const Index capacity = 2 * need <= capacity_ ? capacity_ : std::max<Index>(2 * need, 16);
+  const auto moved = [&](const Tensor& store, Index width) {
+    const bool halves = dtype_ == DType::kBF16;
+    const Shape shape{batch_, heads_, capacity, halves ? (width + 1) / 2 : width};
+    Tensor larger = halves ? Tensor(shape) : backend_->Allocate(shape);
+    if (kept_ > 0) backend_->Copy(Part(store, begin_, kept_), Part(larger, 0, kept_));
+    return larger;
+  };
+  Tensor k = moved(k_, k_width_), v = moved(v_, v_width_);
+  k_ = std::move(k), v_ = std::move(v);
+  capacity_ = capacity;
+  begin_ = 0;
+}
+
+KeyValueView KvCache::Kept(const Tensor& store, Index width) const {
+  if (!store.data()) return {};
+  KeyValueView view = Part(store, begin_, kept_);
+  if (dtype_ == DType::kF32) return view;
+  view.dtype = dtype_;
+  view.shape[3] = width;
+  for (std::size_t i = 0; i < 3; ++i) view.strides[i] *= 2;
+  return view;
+}
+
+void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query) const {
+  const Index queries = problem.q.shape[2];
+  if (!k_.data()) throw Error(ErrorCode::kShape, "the cache holds no keys yet: append those of the queries first");
+  if (!first_query && queries > length()) {
+    throw Error(ErrorCode::kShape, std::to_string(queries) + " queries cannot be the latest of the " +
+                                       std::to_string(length()) + " tokens in the cache");
+  }
+  problem.k = k();
+  problem.v = v();
+  problem.key_offset = first_;
+  // From the end, positions count from where the last query meets the last key.
+  const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
+  problem.query_offset = first_query.value_or(length() - queries) - (from_the_end ? kept_ - queries : 0);
+  if (window_ == 0) return;
+  Index& left = problem.mask.window_left;
+  left = left < 0 ? window_ - 1 : std::min(left, window_ - 1);
+}
+
+void KvCache::Truncate(Index length) {
+  if (length < first_ || length > this->length()) {
+    throw Error(ErrorCode::kValue, "a cache of the tokens " + std::to_string(first_) + " to " +
+                                       std::to_string(this->length()) + " cannot be cut to " + std::to_string(length));
+  }
+  if (length == 0) return Reset();
+  kept_ = length - first_;
+}
+
+void KvCache::Reset() { *this = KvCache(window_, *backend_, dtype_); }
+
+}  // namespace headlens

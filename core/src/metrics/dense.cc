@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "metrics/dense.h"
-
-namespace headlens {
-
-Dense Product(const Dense& a, const Dense& b) { return a * b; }
-
-}  // namespace headlens
