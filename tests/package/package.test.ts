@@ -33,6 +33,7 @@ describe("the tarball", () => {
     for (const name of [
       "LICENSE",
       "README.md",
+      "CHANGELOG.md",
       "package.json",
       "dist/index.js",
       "dist/index.d.ts",
@@ -55,7 +56,7 @@ describe("the tarball", () => {
     ])
       expect(names).toContain(name);
     const kinds = [
-      /^(LICENSE|README\.md|package\.json)$/,
+      /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
       /^dist\/((chunk|code|instantiate|remote)-\w+|index|node|worker|worker-node|thread|thread-node|element)\.js$/,
       /^dist\/(elements\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
