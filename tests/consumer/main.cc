@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of core/README.md, from the public headers alone; exits with 0 when the numbers are right.
+// The C++ examples of the READMEs, from the public headers alone; exits with 0 when the numbers are right.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -17,16 +17,16 @@ bool IsNear(float got, float expected) { return std::abs(got - expected) < 1e-6f
 
 /// One head, two tokens of width two: q = k = v = the unit vectors, so each row's weights are softmax(scale, 0).
 bool WeightsOfOwnArrays() {
-  const std::array<float, 4> x = {1, 0, 0, 1};
+  const std::array<float, 4> x = {1, 0, 0, 1};  // two tokens of two numbers
   std::array<float, 4> weights{};
-  const headlens::View<const float, 4> tokens = headlens::DenseView<const float, 4>(x.data(), {1, 1, 2, 2});
+  const auto tokens = headlens::DenseView<const float, 4>(x.data(), {1, 1, 2, 2});
   headlens::AttentionProblem problem;
   problem.q = tokens;
   problem.k = problem.v = tokens;
   problem.scale = headlens::DefaultScale(2);
-  headlens::AttentionResults results;
+  headlens::AttentionResults results;  // shapes are [batch, heads, queries, keys]
   results.weights = headlens::DenseView<float, 4>(weights.data(), {1, 1, 2, 2});
-  headlens::SimdBackend().Attention(problem, results);
+  headlens::SimdBackend().Attention(problem, results);  // weights: 0.67, 0.33, 0.33, 0.67
 
   const float own = 1 / (1 + std::exp(-1 / std::sqrt(2.0f)));
   std::printf("headlens %s on %s: %g, expected %g\n", headlens::Version(), headlens::SimdTarget().data(), weights[0],
