@@ -379,6 +379,16 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
     await page.close();
   });
 
+  test.each(["README.md", "wasm/README.md"])("the HTML of %s", async (readme) => {
+    const examples = [...readFileSync(join(kRoot, readme), "utf8").matchAll(/^```html\n(.*?)^```$/gms)];
+    expect(examples).toHaveLength(1);
+    writeFileSync(join(project.folder, "readme.html"), `<!doctype html>\n<title>${readme}</title>\n${examples[0]?.[1]}`);
+    const { page, faults } = await open(`${server.url}readme.html`);
+    await holds(page, () => Boolean(document.querySelector("attention-map")?.shadowRoot?.querySelector("canvas")));
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
   test("files that are missing are errors, never silence", async () => {
     const { page } = await open(`${server.url}empty.html`);
     // As text, for the test runner rewrites an import() that it sees.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Documentation runs: every @example of the public types, and the README's JavaScript, against the built package. A line
+ * Documentation runs: every @example of the public types, and the READMEs' JavaScript, against the built package. A line
  * `expression // → value` shows a result, numbers rounded to the digits shown. `engine` is there in every example of a type.
  */
 import { readFileSync } from "node:fs";
@@ -52,9 +52,9 @@ function functionsOf(file: string): Map<string, string[]> {
   return found;
 }
 
-function readmeExamples(): Example[] {
-  const blocks = readFileSync(`${kRoot}README.md`, "utf8").matchAll(/^```js\n(.*?)^```$/gms);
-  return [...blocks].map(([, code = ""], i) => ({ name: `README ${i + 1}`, code }));
+function examplesIn(readme: string): Example[] {
+  const blocks = readFileSync(`${kRoot}${readme}`, "utf8").matchAll(/^```js\n(.*?)^```$/gms);
+  return [...blocks].map(([, code = ""], i) => ({ name: `${readme}, example ${i + 1}`, code }));
 }
 
 /** What JSON would say, but for what it cannot: typed arrays are lists. */
@@ -116,8 +116,12 @@ describe.each([...kFunctions])("%s", (name, examples) => {
   });
 });
 
-describe("README", () => {
-  test.each(readmeExamples())("$name", async ({ code }) => {
-    expect(await run(code), "results shown").toBeGreaterThan(0);
-  });
+const kReadmes = ["README.md", "wasm/README.md"].map(examplesIn);
+
+test("each README has examples", () => {
+  expect(kReadmes.map((examples) => examples.length)).not.toContain(0);
+});
+
+test.each(kReadmes.flat())("$name", async ({ code }) => {
+  expect(await run(code), "results shown").toBeGreaterThan(0);
 });
