@@ -9,8 +9,9 @@
 #include <functional>
 #include <utility>
 
-#include "attention/masks/row_marks.h"
+#include "attention/masks/mask_set.h"
 #include "attention/philox.h"
+#include "backends/simd/mark_loops.h"
 #include "support.h"
 
 namespace headlens::testing {
@@ -721,9 +722,10 @@ TEST_CASE("marks of a row: kernels mark what the reference marks") {
       if (random.Chance(0.4)) cells.data()[i] = -kInf;
     const auto check = [&](KeyRange keys, const auto& mark) {
       std::vector<std::uint8_t> plain(static_cast<std::size_t>(keys.end - keys.begin)), vector(plain.size());
-      RowMarks(keys, plain.data(), nullptr).Inside({keys.end - 1, keys.end});
+      RowMarks(keys, plain.data(), PlainMarkLoops()).Inside({keys.end - 1, keys.end});
       vector = plain;
-      RowMarks expected(keys, plain.data(), nullptr), got(keys, vector.data(), &BestKernels());
+      const simd::SimdMarkLoops loops(BestKernels());
+      RowMarks expected(keys, plain.data(), PlainMarkLoops()), got(keys, vector.data(), loops);
       mark(expected);
       mark(got);
       CHECK(plain == vector);
@@ -742,7 +744,7 @@ TEST_CASE("marks of a row: kernels mark what the reference marks") {
     std::vector<std::uint8_t> marks(10);
     const auto marked = [&](const auto& mark) {
       std::fill(marks.begin(), marks.end(), std::uint8_t{0});
-      RowMarks row({20, 30}, marks.data(), nullptr);
+      RowMarks row({20, 30}, marks.data(), PlainMarkLoops());
       mark(row);
       std::string text;
       for (const std::uint8_t byte : marks) text += byte ? '1' : '0';

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "by_name/options.h"
 #include "headlens/attention.h"
 #include "headlens/tensor.h"
 
@@ -71,12 +70,6 @@ struct Qkv {
         value(args.Find("value") ? args.Need("value") : key),
         key_name(args.Find("key") ? "key" : "query"),
         value_name(args.Find("value") ? "value" : key_name) {}
-};
-
-/// The sizes that masks are measured against.
-struct Sizes {
-  Index batch, heads, queries, keys;
-  bool batched = true;  ///< whether the caller's tensors have a batch dimension
 };
 
 /// [B, T, D] as the caller laid it out: batch first, step first, or without a batch.

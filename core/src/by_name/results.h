@@ -8,9 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "attention/stages.h"
 #include "base/views.h"
+#include "by_name/call_options.h"
 #include "by_name/inputs.h"
-#include "by_name/options.h"
 #include "headlens/attention.h"
 #include "headlens/problem.h"
 
@@ -20,7 +21,7 @@ namespace headlens {
 /// `lead` are the caller's dimensions before queries: (B, H), (H), ….
 class ResultSet {
  public:
-  ResultSet(Results& results, const char* prefix, const CommonOptions& options, const Sizes& n, Index key_columns,
+  ResultSet(Results& results, const char* prefix, const CallOptions& options, const Sizes& n, Index key_columns,
             Shape lead, Shape mean_lead)
       : results_(results),
         prefix_(prefix),
@@ -32,18 +33,8 @@ class ResultSet {
 
   AttentionResults Attention(Index value_width) {
     AttentionResults r;
-    const struct {
-      const char* name;
-      View<float, 4>* view;
-    } maps[] = {{"scores", &r.scores},
-                {"scaled_scores", &r.scaled_scores},
-                {"capped_scores", &r.capped_scores},
-                {"biased_scores", &r.biased_scores},
-                {"masked_scores", &r.masked_scores},
-                {"dropout_mask", &r.dropout_mask},
-                {"dropped_weights", &r.dropped_weights}};
-    for (const auto& [name, view] : maps) {
-      if (options_.Wants(name)) *view = PerHead(name, n_.queries, columns_);
+    for (const Stage& stage : Stages()) {
+      if (stage.cells && options_.Wants(stage.name)) r.*stage.cells = PerHead(stage.name, n_.queries, columns_);
     }
     const bool per_head = options_.Wants("weights") || (options_.need_weights && !options_.average_weights);
     if (per_head) r.weights = PerHead("weights", n_.queries, columns_);
@@ -61,10 +52,12 @@ class ResultSet {
     return r;
   }
 
-  View<float, 4> PerHead(const char* name, Index rows, Index columns) { return PerHead(name, n_.heads, rows, columns); }
+  View<float, 4> PerHead(std::string_view name, Index rows, Index columns) {
+    return PerHead(name, n_.heads, rows, columns);
+  }
 
   /// For `heads` heads, in the caller's dimensions otherwise.
-  View<float, 4> PerHead(const char* name, Index heads, Index rows, Index columns) {
+  View<float, 4> PerHead(std::string_view name, Index heads, Index rows, Index columns) {
     Shape shape = lead_;
     if (heads != n_.heads) shape.back() = heads;
     shape.insert(shape.end(), {rows, columns});
@@ -72,7 +65,7 @@ class ResultSet {
   }
 
   /// `from` [B, heads, rows, columns], whose rows are dense, under this name.
-  void CopyIfWanted(const char* name, const KeyValueView& from) {
+  void CopyIfWanted(std::string_view name, const KeyValueView& from) {
     if (!options_.Wants(name)) return;
     const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
     if (from.dtype == DType::kF32) return Copy(from.floats(), to);
@@ -80,8 +73,8 @@ class ResultSet {
   }
 
   /// What was made before stays where it is.
-  float* Make(const char* name, Shape shape) {
-    Tensor& tensor = results_[prefix_ + name];
+  float* Make(std::string_view name, Shape shape) {
+    Tensor& tensor = results_[prefix_ + std::string(name)];
     if (!tensor.data() || tensor.shape() != shape) tensor = Tensor(std::move(shape));
     return tensor.data();
   }
@@ -89,7 +82,7 @@ class ResultSet {
  private:
   Results& results_;
   std::string prefix_;
-  const CommonOptions& options_;
+  const CallOptions& options_;
   Sizes n_;
   Index columns_;
   Shape lead_, mean_lead_;

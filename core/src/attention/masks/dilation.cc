@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Every n-th position only, counted from the query's own (Beltagy et al. 2020, §3.1).
 #include "attention/masks/mask_rule.h"
-#include "by_name/mask_reader.h"
 
 namespace headlens {
+namespace {
+
+constexpr Field<Mask> kFields[] = {
+    field::Count<&Mask::dilation>("dilation", 1, "A query looks at every dilation-th position, counted from its own."),
+};
+
+}  // namespace
 
 extern const MaskRule kDilation = {
+    .fields = kFields,
     .group = MaskGroup::kLocality,
     .present = [](const Mask& mask) { return mask.dilation != 1; },
     .validate =
@@ -16,7 +23,6 @@ extern const MaskRule kDilation = {
         },
     .mark = [](const AttentionProblem& p, const RowIndex& row,
                RowMarks& marks) { marks.OffStep(QueryPosition(p, row.t) - p.key_offset, p.mask.dilation); },
-    .read = [](MaskReader& in, Mask& mask) { mask.dilation = in.options.Count("dilation", 1, 1); },
 };
 
 }  // namespace headlens

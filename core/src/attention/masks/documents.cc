@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Documents packed into one sequence: each looks at itself only.
-#include <limits>
-
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
-#include "by_name/mask_reader.h"
 
 namespace headlens {
 namespace {
 
-View<const std::int32_t, 2> ReadIds(MaskReader& in, std::string_view name, Index length) {
-  const Index batch = in.sizes.batch;
-  const Given* input = in.Find(name, {batch, length});
-  if (!input) return {};
-  using Limits = std::numeric_limits<std::int32_t>;
-  return DenseView(in.args.Integers(name, *input, Limits::min(), Limits::max()), std::array{batch, length});
-}
+constexpr Field<Mask> kFields[] = {
+    field::Integers<&Mask::key_documents>("key_documents", "B,S", "A query looks at keys of its own document only."),
+    field::Integers<&Mask::query_documents>("query_documents", "B,T",
+                                            "The queries' documents. Absent: those of the keys, where T = S."),
+};
 
 }  // namespace
 
 extern const MaskRule kDocuments = {
-    .tensors = {"query_documents", "key_documents"},
+    .fields = kFields,
     .present = [](const Mask& mask) { return mask.key_documents || mask.query_documents; },
+    .complete =
+        [](Mask& mask, Index queries, Index keys) {
+          if (mask.query_documents || !mask.key_documents) return;
+          if (queries != keys) {
+            throw Error(ErrorCode::kShape, "query_documents is missing: " + std::to_string(queries) +
+                                               " queries cannot take the documents of " + std::to_string(keys) +
+                                               " keys");
+          }
+          mask.query_documents = mask.key_documents;
+        },
     .validate =
         [](const AttentionProblem& p) {
           if (!p.mask.key_documents) throw Error(ErrorCode::kShape, "query_documents needs key_documents");
@@ -32,18 +37,6 @@ extern const MaskRule kDocuments = {
         [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
           const std::int32_t own = p.mask.query_documents(row.b, row.t);
           marks.Different(p.mask.key_documents.at(row.b), p.mask.key_documents.strides[1], own);
-        },
-    .read =
-        [](MaskReader& in, Mask& mask) {
-          mask.key_documents = ReadIds(in, "key_documents", in.sizes.keys);
-          mask.query_documents = ReadIds(in, "query_documents", in.sizes.queries);
-          if (mask.query_documents || !mask.key_documents) return;
-          if (in.sizes.queries != in.sizes.keys) {
-            throw Error(ErrorCode::kShape, "query_documents is missing: " + std::to_string(in.sizes.queries) +
-                                               " queries cannot take the documents of " +
-                                               std::to_string(in.sizes.keys) + " keys");
-          }
-          mask.query_documents = mask.key_documents;
         },
 };
 

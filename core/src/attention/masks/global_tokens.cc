@@ -2,12 +2,20 @@
 /// Tokens that see and are seen by all, in spite of window and dilation (Beltagy et al. 2020, §3.1).
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
-#include "by_name/mask_reader.h"
 
 namespace headlens {
+namespace {
+
+constexpr Field<Mask> kFields[] = {
+    field::Booleans<&Mask::global_tokens>(
+        "global_tokens", "B,S",
+        "Tokens that every query sees and whose own queries see every key, in spite of windows and dilation."),
+};
+
+}  // namespace
 
 extern const MaskRule kGlobalTokens = {
-    .tensors = {"global_tokens"},
+    .fields = kFields,
     .group = MaskGroup::kLocality,
     .exempts = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.global_tokens); },
@@ -21,12 +29,6 @@ extern const MaskRule kGlobalTokens = {
           const Index own = QueryPosition(p, row.t) - p.key_offset;
           const bool sees_all = own >= 0 && own < global.shape[1] && global(row.b, own) != 0;
           sees_all ? marks.All() : marks.Different(global.at(row.b), global.strides[1], std::uint8_t{0});
-        },
-    .read =
-        [](MaskReader& in, Mask& mask) {
-          const auto& [batch, heads, queries, keys, batched] = in.sizes;
-          if (const Given* input = in.Find("global_tokens", {batch, keys}))
-            mask.global_tokens = DenseView(in.args.Booleans("global_tokens", *input), std::array{batch, keys});
         },
 };
 

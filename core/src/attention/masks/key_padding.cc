@@ -2,11 +2,18 @@
 /// Padding keys, by batch.
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
-#include "by_name/mask_reader.h"
 
 namespace headlens {
+namespace {
+
+constexpr Field<Mask> kFields[] = {
+    field::Booleans<&Mask::key_padding>("key_padding_mask", "B,S", "True: ignore that key."),
+};
+
+}  // namespace
 
 extern const MaskRule kKeyPadding = {
+    .fields = kFields,
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.key_padding); },
     .validate =
@@ -16,12 +23,6 @@ extern const MaskRule kKeyPadding = {
     .mark =
         [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {
           marks.Different(p.mask.key_padding.at(row.b), p.mask.key_padding.strides[1], std::uint8_t{0});
-        },
-    .read =
-        [](MaskReader& in, Mask& mask) {
-          const auto& [batch, heads, queries, keys, batched] = in.sizes;
-          if (const Given* input = in.Find(in.names.key_padding_mask, {batch, keys}))
-            mask.key_padding = DenseView(in.args.Booleans(in.names.key_padding_mask, *input), std::array{batch, keys});
         },
 };
 

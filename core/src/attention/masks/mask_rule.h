@@ -3,15 +3,13 @@
 #ifndef HEADLENS_SRC_ATTENTION_MASKS_MASK_RULE_H_
 #define HEADLENS_SRC_ATTENTION_MASKS_MASK_RULE_H_
 
-#include <array>
-#include <string_view>
+#include <span>
 
 #include "attention/masks/row_marks.h"
+#include "base/field.h"
 #include "headlens/attention.h"
 
 namespace headlens {
-
-class MaskReader;
 
 /// Rules of one group hide together what none of the group's exempting rules shows.
 enum class MaskGroup { kAlways, kOrder, kLocality };
@@ -23,22 +21,24 @@ struct RowIndex {
 };
 
 struct MaskRule {
-  /// The tensors that it takes; `attn_mask` and `key_padding_mask`, which ops name differently, are theirs.
-  std::array<std::string_view, 2> tensors{};
+  /// The options and tensors that callers give it by name.
+  std::span<const Field<Mask>> fields;
   MaskGroup group = MaskGroup::kAlways;
-  bool exempts = false;    ///< shows cells in spite of its group, instead of hiding them
-  bool any_input = false;  ///< applies to the attention over a decoder layer's memory too
+  bool exempts = false;    ///< The rule shows cells in spite of its group, instead of hiding them.
+  bool any_input = false;  ///< The rule applies to the attention over a decoder layer's memory, too.
 
+  /// Returns true when `mask` uses this rule.
   bool (*present)(const Mask& mask);
+  /// Fills in what callers who give masks by name may leave out.
+  void (*complete)(Mask& mask, Index queries, Index keys) = nullptr;
+  /// Throws what is wrong with the rule's part of the mask.
   void (*validate)(const AttentionProblem& problem) = nullptr;
 
-  /// The keys outside of which the rule hides (shows) everything; null: it may be anywhere.
+  /// The keys outside of which the rule hides (an exempting one: shows) every key or none. Null: it has no such range.
   KeyRange (*range)(const AttentionProblem& problem, Index b, Index t) = nullptr;
-  /// Inside its range, too, the rule hides (shows) cells: those that `mark` sets. Null: all inside are visible (shown).
+  /// Marks the cells inside its range that the rule hides (an exempting one: shows). Null: it hides none there (shows
+  /// all).
   void (*mark)(const AttentionProblem& problem, const RowIndex& row, RowMarks& marks) = nullptr;
-
-  /// Takes the rule's options and tensors.
-  void (*read)(MaskReader& in, Mask& mask);
 };
 
 /// Number of keys that masks speak of: all but the appended ones.

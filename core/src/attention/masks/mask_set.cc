@@ -29,7 +29,12 @@ std::span<const MaskRule* const> MaskRules() {
   return kRules;
 }
 
-MaskSet::MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels) : problem_(problem), kernels_(kernels) {
+const MarkLoops& PlainMarkLoops() {
+  static const MarkLoops kLoops;
+  return kLoops;
+}
+
+MaskSet::MaskSet(const AttentionProblem& problem, const MarkLoops& loops) : problem_(problem), loops_(loops) {
   for (const MaskRule* rule : MaskRules()) {
     if (!rule->present(problem.mask)) continue;
     any_ = true;
@@ -65,7 +70,7 @@ KeyRange MaskSet::Range(Index b, Index t) const {
 
 void MaskSet::Mark(const RowIndex& row, KeyRange keys, std::uint8_t* marks) {
   std::fill_n(marks, keys.end - keys.begin, std::uint8_t{0});
-  RowMarks all(keys, marks, kernels_);
+  RowMarks all(keys, marks, loops_);
   for (const Group& group : groups_) {
     if (!group.hiding.empty()) MarkGroup(group, row, keys, all);
   }
@@ -80,7 +85,7 @@ void MaskSet::MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, 
   const auto count = static_cast<std::size_t>(keys.end - keys.begin);
   hidden_.assign(count, 0);
   shown_.assign(count, 0);
-  RowMarks hidden(keys, hidden_.data(), kernels_), shown(keys, shown_.data(), kernels_);
+  RowMarks hidden(keys, hidden_.data(), loops_), shown(keys, shown_.data(), loops_);
   for (const MaskRule* rule : group.hiding) {
     if (rule->range) hidden.Outside(rule->range(problem_, row.b, row.t));
     if (rule->mark) rule->mark(problem_, row, hidden);

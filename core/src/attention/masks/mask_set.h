@@ -14,15 +14,18 @@ namespace headlens {
 /// Every kind of mask there is.
 std::span<const MaskRule* const> MaskRules();
 
-/// The rules that a problem's mask uses. Borrows the problem. Without `kernels` rows are marked by plain loops.
+/// The loops that the reference uses.
+const MarkLoops& PlainMarkLoops();
+
+/// The rules that a problem's mask uses. Borrows the problem and the loops, by which rows are marked.
 class MaskSet {
  public:
-  explicit MaskSet(const AttentionProblem& problem, const simd::Kernels* kernels = nullptr);
+  explicit MaskSet(const AttentionProblem& problem, const MarkLoops& loops = PlainMarkLoops());
 
   /// The keys outside of which everything is hidden from query t; appended keys left out.
   KeyRange Range(Index b, Index t) const;
 
-  /// Whether a row can have hidden cells inside its Range.
+  /// Returns true when a row can have hidden cells inside its Range.
   bool has_marks() const { return has_marks_; }
 
   /// marks[s − keys.begin] ← 1 for the hidden keys of the row, 0 for the others. `keys` must lie in its Range.
@@ -35,7 +38,7 @@ class MaskSet {
   void MarkGroup(const Group& group, const RowIndex& row, KeyRange keys, RowMarks& marks);
 
   const AttentionProblem& problem_;
-  const simd::Kernels* kernels_;
+  const MarkLoops& loops_;
   std::array<Group, kMaskGroups> groups_;
   bool any_ = false, has_marks_ = false;
   std::vector<std::uint8_t> hidden_, shown_;

@@ -3,11 +3,21 @@
 #include <algorithm>
 
 #include "attention/masks/mask_rule.h"
-#include "by_name/mask_reader.h"
 
 namespace headlens {
+namespace {
+
+constexpr Field<Mask> kFields[] = {
+    field::Count<&Mask::window_left>("window_left", 0,
+                                     "How many positions a query looks back. Absent: as far as there is."),
+    field::Count<&Mask::window_right>("window_right", 0,
+                                      "How many positions a query looks ahead. Absent: as far as there is."),
+};
+
+}  // namespace
 
 extern const MaskRule kWindow = {
+    .fields = kFields,
     .group = MaskGroup::kLocality,
     .present = [](const Mask& mask) { return mask.window_left >= 0 || mask.window_right >= 0; },
     .range =
@@ -17,11 +27,6 @@ extern const MaskRule kWindow = {
           // Compared before they are added: a window may be as wide as it likes.
           return KeyRange{left < 0 || left >= own ? 0 : own - left,
                           right < 0 || right >= keys - own ? keys : std::max<Index>(own + right + 1, 0)};
-        },
-    .read =
-        [](MaskReader& in, Mask& mask) {
-          mask.window_left = in.options.Count("window_left", -1, 0);
-          mask.window_right = in.options.Count("window_right", -1, 0);
         },
 };
 

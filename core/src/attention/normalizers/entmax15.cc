@@ -30,29 +30,13 @@ std::optional<double> Reference(std::span<double> scores, const NormalizerRow& r
   return std::nullopt;
 }
 
-/// Newton's method on Σ max(x/2 − τ, 0)² = 1 from below: convex and falling, so it rises to the solution.
-std::optional<double> Simd(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row) {
-  const auto count = static_cast<Index>(scores.size());
-  const auto max = static_cast<float>(row.max);
-  float tau = -1.0f;
-  for (int step = 0; step < 64; ++step) {
-    const simd::HingeSums sums = kernels.hinge_sums(scores.data(), count, max, 0.5f, tau);
-    const float next = tau + (sums.squares - 1.0f) / (2.0f * sums.sum);
-    if (!(next > tau)) break;
-    tau = next;
-  }
-  kernels.hinge(scores.data(), count, max, 0.5f, tau);
-  for (float& x : scores) x *= x;
-  return std::nullopt;
-}
-
 }  // namespace
 
 extern const NormalizerRule kEntmax15 = {
     .name = "entmax15",
     .kind = NormalizerKind::kEntmax15,
+    .doc = "alpha-entmax with alpha = 1.5 (Peters et al. 2019).",
     .reference = Reference,
-    .simd = Simd,
 };
 
 }  // namespace headlens

@@ -2,6 +2,7 @@
 #include "attention/normalizers/registry.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -9,8 +10,6 @@
 
 #include "attention/normalizers/softmax.h"
 #include "base/checks.h"
-#include "by_name/inputs.h"
-#include "by_name/options.h"
 
 namespace headlens {
 
@@ -32,6 +31,24 @@ std::span<const NormalizerRule* const> NormalizerRules() {
   static constexpr const NormalizerRule* kRules[] = {HEADLENS_NORMALIZERS(HEADLENS_ADDRESS)};
 #undef HEADLENS_ADDRESS
   return kRules;
+}
+
+std::span<const Field<Normalizer>> NormalizerFields() {
+  static const std::vector<Choice> kKinds = [] {
+    std::vector<Choice> kinds;
+    for (const NormalizerRule* rule : NormalizerRules()) kinds.emplace_back(rule->name, rule->kind);
+    return kinds;
+  }();
+  static const std::array kFields = {
+      field::OneOf<&Normalizer::kind>("normalizer", kKinds, "How the masked scores of a row become its weights."),
+      field::Number<&Normalizer::temperature>("temperature", "The masked scores are divided by it first. Above 0."),
+      field::Made<&Normalizer::sinks>(
+          FieldType::kSingle, "sink", "sinks",
+          [](double value, Index) { return std::vector<float>{static_cast<float>(value)}; },
+          "One logit more in the denominators of softmax and top_k, without a column: 0 is \"off by one\"."),
+      field::Floats<&Normalizer::sinks>("sinks", "H", "", "Such a logit for each head."),
+  };
+  return kFields;
 }
 
 const NormalizerRule& FindNormalizer(NormalizerKind kind) {
@@ -92,39 +109,6 @@ double NormalizeRow(const Normalizer& normalizer, Index h, std::span<double> sco
     lse = *ReferenceSoftmax(copy, row);
   }
   return rule.reference(scores, row).value_or(lse);
-}
-
-namespace {
-
-/// Says that an option goes with one normaliser only.
-void ExpectOnlyWith(OptionReader& options, const char* option, bool allowed, const char* kind) {
-  if (options.Has(option) && !allowed) {
-    throw Error(ErrorCode::kOption, std::string(option) + " goes with normalizer \"" + kind + "\" only");
-  }
-}
-
-}  // namespace
-
-Normalizer ReadNormalizer(OptionReader& options, Arguments& args, Index heads) {
-  std::vector<std::pair<std::string_view, NormalizerKind>> kinds;
-  for (const NormalizerRule* rule : NormalizerRules()) kinds.emplace_back(rule->name, rule->kind);
-  Normalizer normalizer;
-  normalizer.kind = options.Choice("normalizer", NormalizerKind::kSoftmax, std::span(std::as_const(kinds)));
-  normalizer.temperature = options.Single("temperature", 1.0f);
-  normalizer.top_k = options.Count("top_k", 0, 1);
-  normalizer.sigmoid_bias = options.Single("sigmoid_bias", 0.0f);
-  ExpectOnlyWith(options, "top_k", normalizer.kind == NormalizerKind::kTopK, "top_k");
-  ExpectOnlyWith(options, "sigmoid_bias", normalizer.kind == NormalizerKind::kSigmoid, "sigmoid");
-  const Given* sinks = args.Find("sinks");
-  if (const std::optional<float> sink = options.Single("sink")) {
-    if (sinks)
-      throw Error(ErrorCode::kOption, "sink is one number for all heads, and sinks gives each its own: leave one out");
-    normalizer.sinks = {args.Keep({&*sink, 1}), {heads}, {0}};
-  } else if (sinks) {
-    ExpectSizes("sinks", sinks->shape, {heads});
-    normalizer.sinks = DenseView(args.Floats("sinks", *sinks), std::array{heads});
-  }
-  return normalizer;
 }
 
 }  // namespace headlens

@@ -8,12 +8,12 @@
 
 namespace headlens {
 
-class Arguments;
-class OptionReader;
-
 /// Every kind of normaliser there is.
 std::span<const NormalizerRule* const> NormalizerRules();
 const NormalizerRule& FindNormalizer(NormalizerKind kind);
+
+/// The options and tensors of every kind; each rule has its own beside them.
+std::span<const Field<Normalizer>> NormalizerFields();
 
 void Validate(const Normalizer& normalizer, Index heads);
 /// The masked scores of head `h` in one row become its weights, in fp64; something in the row must be visible. A NaN
@@ -21,8 +21,6 @@ void Validate(const Normalizer& normalizer, Index heads);
 /// temperature).
 double NormalizeRow(const Normalizer& normalizer, Index h, std::span<double> scores,
                     std::span<const std::uint8_t> hidden);
-
-Normalizer ReadNormalizer(OptionReader& options, Arguments& args, Index heads);
 
 }  // namespace headlens
 

@@ -6,10 +6,19 @@
 #include "attention/normalizers/normalizer_rule.h"
 
 namespace headlens {
+namespace {
+
+constexpr Field<Normalizer> kFields[] = {
+    field::Number<&Normalizer::sigmoid_bias>("sigmoid_bias", "Added before the sigmoid."),
+};
+
+}  // namespace
 
 extern const NormalizerRule kSigmoid = {
     .name = "sigmoid",
     .kind = NormalizerKind::kSigmoid,
+    .doc = "1 / (1 + exp(-x - bias)), each cell by itself, so that rows need not sum to 1 (Ramapuram et al. 2024).",
+    .fields = kFields,
     .by_cell = true,
     .validate =
         [](const Normalizer& normalizer) {
@@ -18,11 +27,6 @@ extern const NormalizerRule kSigmoid = {
         },
     .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
       for (double& x : scores) x = 1.0 / (1.0 + std::exp(-x - double{row.normalizer.sigmoid_bias}));
-      return std::nullopt;
-    },
-    .simd = [](const simd::Kernels& kernels, std::span<float> scores,
-               const NormalizerRow& row) -> std::optional<double> {
-      kernels.sigmoid(scores.data(), static_cast<Index>(scores.size()), row.normalizer.sigmoid_bias);
       return std::nullopt;
     },
 };

@@ -19,21 +19,12 @@ std::optional<double> ReferenceSoftmax(std::span<double> scores, const Normalize
   return max + std::log(sum);
 }
 
-std::optional<double> SimdSoftmax(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row) {
-  const double max = std::max(row.max, row.sink.value_or(row.max));
-  const auto count = static_cast<Index>(scores.size());
-  float sum = kernels.exp_sum(scores.data(), count, static_cast<float>(max), row.factor);
-  if (row.sink) sum += static_cast<float>(std::exp(*row.sink - max));
-  kernels.scale(scores.data(), count, 1.0f / sum);
-  return row.wants_lse ? max * double{row.factor} + double{std::log(sum)} : double{sum};
-}
-
 extern const NormalizerRule kSoftmax = {
     .name = "softmax",
     .kind = NormalizerKind::kSoftmax,
+    .doc = "exp(x) / sum exp(x).",
     .takes_sinks = true,
     .reference = ReferenceSoftmax,
-    .simd = SimdSoftmax,
 };
 
 }  // namespace headlens

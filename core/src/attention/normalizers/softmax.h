@@ -8,7 +8,6 @@
 namespace headlens {
 
 std::optional<double> ReferenceSoftmax(std::span<double> scores, const NormalizerRow& row);
-std::optional<double> SimdSoftmax(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row);
 
 }  // namespace headlens
 

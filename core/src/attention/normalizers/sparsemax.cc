@@ -25,31 +25,13 @@ std::optional<double> Reference(std::span<double> scores, const NormalizerRow& r
   return std::nullopt;
 }
 
-/// Newton's method on Σ max(x − τ, 0) = 1 from below: piecewise linear and convex, so it rises to the solution and
-/// stops when no score leaves the support any more (Michelot 1986), or when rounding would let it fall.
-std::optional<double> Simd(const simd::Kernels& kernels, std::span<float> scores, const NormalizerRow& row) {
-  const auto count = static_cast<Index>(scores.size());
-  const auto max = static_cast<float>(row.max);
-  float tau = -1.0f, support = 0.0f;
-  while (true) {
-    const simd::HingeSums sums = kernels.hinge_sums(scores.data(), count, max, 1.0f, tau);
-    if (sums.count == support || sums.count == 0.0f) break;
-    support = sums.count;
-    const float next = tau + (sums.sum - 1.0f) / support;
-    if (!(next > tau)) break;
-    tau = next;
-  }
-  kernels.hinge(scores.data(), count, max, 1.0f, tau);
-  return std::nullopt;
-}
-
 }  // namespace
 
 extern const NormalizerRule kSparsemax = {
     .name = "sparsemax",
     .kind = NormalizerKind::kSparsemax,
+    .doc = "The nearest point of the simplex (Martins & Astudillo 2016).",
     .reference = Reference,
-    .simd = Simd,
 };
 
 }  // namespace headlens

@@ -10,6 +10,10 @@
 namespace headlens {
 namespace {
 
+constexpr Field<Normalizer> kFields[] = {
+    field::Count<&Normalizer::top_k>("top_k", 1, "How many scores of a row stay."),
+};
+
 /// Masks what is smaller than the k-th largest.
 void KeepLargest(std::span<double> scores, Index k) {
   if (k >= static_cast<Index>(scores.size())) return;
@@ -25,6 +29,8 @@ void KeepLargest(std::span<double> scores, Index k) {
 extern const NormalizerRule kTopK = {
     .name = "top_k",
     .kind = NormalizerKind::kTopK,
+    .doc = "Softmax of the `top_k` largest scores, and of those that equal the last of them (Zhao et al. 2019).",
+    .fields = kFields,
     .takes_sinks = true,
     .validate =
         [](const Normalizer& normalizer) {
@@ -35,12 +41,6 @@ extern const NormalizerRule kTopK = {
     .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
       KeepLargest(scores, row.normalizer.top_k);
       ReferenceSoftmax(scores, row);
-      return std::nullopt;
-    },
-    .simd = [](const simd::Kernels& kernels, std::span<float> scores,
-               const NormalizerRow& row) -> std::optional<double> {
-      kernels.keep_largest(scores.data(), static_cast<Index>(scores.size()), row.normalizer.top_k);
-      SimdSoftmax(kernels, scores, row);
       return std::nullopt;
     },
 };

@@ -4,8 +4,6 @@
 
 #include "attention/positions/bias_rule.h"
 #include "base/checks.h"
-#include "by_name/inputs.h"
-#include "by_name/options.h"
 #include "headlens/position_tables.h"
 
 namespace headlens {
@@ -23,8 +21,20 @@ std::vector<float> AlibiSlopes(Index heads) {
   return slopes;
 }
 
+namespace {
+
+constexpr Field<PositionBias> kFields[] = {
+    field::Made<&PositionBias::alibi_slopes>(
+        FieldType::kFlag, "alibi", "alibi_slopes",
+        [](double value, Index heads) { return value != 0.0 ? AlibiSlopes(heads) : std::vector<float>(); },
+        "Adds -slope * distance with the slopes of Press et al. 2022, see `alibi_slopes`."),
+    field::Floats<&PositionBias::alibi_slopes>("alibi_slopes", "H", "", "Slopes of your own."),
+};
+
+}  // namespace
+
 extern const BiasRule kAlibi = {
-    .tensor = "alibi_slopes",
+    .fields = kFields,
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.alibi_slopes); },
     .validate =
         [](const PositionBias& bias, Index heads) {
@@ -33,18 +43,6 @@ extern const BiasRule kAlibi = {
         },
     .at = [](const PositionBias& bias, Index h,
              Index distance) { return -double{bias.alibi_slopes(h)} * std::abs(static_cast<double>(distance)); },
-    .read =
-        [](BiasReader& in, PositionBias& bias) {
-          const Given* slopes = in.args.Find("alibi_slopes");
-          if (in.options.Flag("alibi", false)) {
-            if (slopes)
-              throw Error(ErrorCode::kOption, "alibi chooses the slopes, and alibi_slopes gives others: leave one out");
-            bias.alibi_slopes = DenseView(in.args.Keep(AlibiSlopes(in.heads)), std::array{in.heads});
-          } else if (slopes) {
-            ExpectSizes("alibi_slopes", slopes->shape, {in.heads});
-            bias.alibi_slopes = DenseView(in.args.Floats("alibi_slopes", *slopes), std::array{in.heads});
-          }
-        },
 };
 
 }  // namespace headlens

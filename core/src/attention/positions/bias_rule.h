@@ -3,29 +3,22 @@
 #ifndef HEADLENS_SRC_ATTENTION_POSITIONS_BIAS_RULE_H_
 #define HEADLENS_SRC_ATTENTION_POSITIONS_BIAS_RULE_H_
 
-#include <string_view>
+#include <span>
 
+#include "base/field.h"
 #include "headlens/attention.h"
 
 namespace headlens {
 
-class Arguments;
-class OptionReader;
-
-/// Takes a bias's options and tensors; keeps what had to be made.
-struct BiasReader {
-  OptionReader& options;
-  Arguments& args;
-  Index heads;
-};
-
 struct BiasRule {
-  std::string_view tensor;
+  /// The options and tensors that callers give it by name.
+  std::span<const Field<PositionBias>> fields;
+  /// Returns true when `bias` uses this rule.
   bool (*present)(const PositionBias& bias);
+  /// Throws what is wrong with the rule's part of the bias.
   void (*validate)(const PositionBias& bias, Index heads);
   /// The bias of head `h` where the key stands `distance` positions after the query.
   double (*at)(const PositionBias& bias, Index h, Index distance);
-  void (*read)(BiasReader& in, PositionBias& bias);
 };
 
 }  // namespace headlens

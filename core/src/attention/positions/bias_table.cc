@@ -27,12 +27,6 @@ void Validate(const PositionBias& bias, Index heads) {
     if (rule->present(bias)) rule->validate(bias, heads);
 }
 
-PositionBias ReadPositionBias(BiasReader in) {
-  PositionBias bias;
-  for (const BiasRule* rule : BiasRules()) rule->read(in, bias);
-  return bias;
-}
-
 BiasTable::BiasTable(const AttentionProblem& problem) : problem_(problem) {
   for (const BiasRule* rule : BiasRules())
     if (rule->present(problem.position_bias)) rules_.push_back(rule);

@@ -14,7 +14,6 @@ namespace headlens {
 std::span<const BiasRule* const> BiasRules();
 
 void Validate(const PositionBias& bias, Index heads);
-PositionBias ReadPositionBias(BiasReader in);
 
 /// The biases of one head at a time, by distance: those of a row lie one after the other. Borrows the problem.
 class BiasTable {

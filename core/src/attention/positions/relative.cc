@@ -4,13 +4,20 @@
 
 #include "attention/positions/bias_rule.h"
 #include "base/checks.h"
-#include "by_name/inputs.h"
-#include "by_name/options.h"
 
 namespace headlens {
+namespace {
+
+constexpr Field<PositionBias> kFields[] = {
+    field::Floats<&PositionBias::relative>(
+        "relative_bias", "H,2R+1", "1,2R+1",
+        "Entry R + query position - key position, clipped to R on both sides, is added."),
+};
+
+}  // namespace
 
 extern const BiasRule kRelativeBias = {
-    .tensor = "relative_bias",
+    .fields = kFields,
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.relative); },
     .validate =
         [](const PositionBias& bias, Index heads) {
@@ -26,18 +33,6 @@ extern const BiasRule kRelativeBias = {
         [](const PositionBias& bias, Index h, Index distance) {
           const Index reach = bias.relative.shape[1] / 2;
           return double{bias.relative(h, reach + std::clamp(-distance, -reach, reach))};
-        },
-    .read =
-        [](BiasReader& in, PositionBias& bias) {
-          const Given* input = in.args.Find("relative_bias");
-          if (!input) return;
-          const Shape& shape = input->shape;
-          if (shape.size() != 2 || (shape[0] != in.heads && shape[0] != 1)) {
-            throw Error(ErrorCode::kShape, "relative_bias has shape " + ToString(shape) + ", expected (" +
-                                               std::to_string(in.heads) + " heads or 1, an odd number of distances)");
-          }
-          bias.relative = {
-              in.args.Floats("relative_bias", *input), {in.heads, shape[1]}, {shape[0] == 1 ? 0 : shape[1], 1}};
         },
 };
 

@@ -5,8 +5,6 @@
 
 #include "attention/positions/bias_rule.h"
 #include "base/checks.h"
-#include "by_name/inputs.h"
-#include "by_name/options.h"
 #include "headlens/position_tables.h"
 
 namespace headlens {
@@ -27,8 +25,21 @@ Index T5Bucket(Index distance, Index buckets, bool bidirectional, Index max_dist
   return offset + std::min(exact + static_cast<Index>(steps), buckets - 1);
 }
 
+namespace {
+
+constexpr Field<PositionBias> kFields[] = {
+    field::Floats<&PositionBias::t5>("t5_bias", "buckets,H", "",
+                                     "The relative_attention_bias.weight of T5, see `t5_bucket`."),
+    field::Needs("t5_bias", field::Flag<&PositionBias::t5_bidirectional>("t5_bidirectional",
+                                                                         "Half of the buckets are for keys ahead.")),
+    field::Needs("t5_bias", field::Count<&PositionBias::t5_max_distance>(
+                                "t5_max_distance", 1, "From this distance on the last bucket counts.")),
+};
+
+}  // namespace
+
 extern const BiasRule kT5Bias = {
-    .tensor = "t5_bias",
+    .fields = kFields,
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.t5); },
     .validate =
         [](const PositionBias& bias, Index heads) {
@@ -49,24 +60,6 @@ extern const BiasRule kT5Bias = {
     .at =
         [](const PositionBias& bias, Index h, Index distance) {
           return double{bias.t5(T5Bucket(distance, bias.t5.shape[0], bias.t5_bidirectional, bias.t5_max_distance), h)};
-        },
-    .read =
-        [](BiasReader& in, PositionBias& bias) {
-          bias.t5_bidirectional = in.options.Flag("t5_bidirectional", true);
-          bias.t5_max_distance = in.options.Count("t5_max_distance", 128, 1);
-          const Given* input = in.args.Find("t5_bias");
-          if (!input) {
-            for (const char* name : {"t5_bidirectional", "t5_max_distance"}) {
-              if (in.options.Has(name))
-                throw Error(ErrorCode::kOption, std::string(name) + " needs the tensor t5_bias");
-            }
-            return;
-          }
-          if (input->shape.size() != 2) {
-            throw Error(ErrorCode::kShape,
-                        "t5_bias has shape " + ToString(input->shape) + ", expected (buckets, heads)");
-          }
-          bias.t5 = DenseView(in.args.Floats("t5_bias", *input), std::array{input->shape[0], input->shape[1]});
         },
 };
 

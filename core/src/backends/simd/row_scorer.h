@@ -7,6 +7,7 @@
 #include "attention/masks/mask_set.h"
 #include "attention/positions/bias_table.h"
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/mark_loops.h"
 #include "backends/simd/rows.h"
 
 namespace headlens::simd {
@@ -49,6 +50,7 @@ class RowScorer {
   const AttentionProblem& p_;
   const AttentionResults& r_;
   const Kernels& kernels_;
+  SimdMarkLoops mark_loops_;
   MaskSet masks_;
   BiasTable biases_;
   Index bias_head_ = -1, keys_;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/normalizers/softmax.h"
 #include "attention/philox.h"
 #include "base/views.h"
 
@@ -38,7 +37,7 @@ WholeRows::WholeRows(const AttentionProblem& problem, const AttentionResults& re
       r_(results),
       kernels_(kernels),
       scorer_(problem, results, kernels),
-      normalizer_(FindNormalizer(problem.normalizer.kind)),
+      normalize_(FindNormalize(problem.normalizer.kind)),
       keys_(problem.k.shape[2]),
       stride_(ScoreStride(keys_)),
       drops_(problem.dropout_p > 0.0),
@@ -178,22 +177,22 @@ float WholeRows::NormalizeVisible(const Row& row, float max) {
   if (!std::isfinite(max * factor) || (!softmax && kernels_.any_nan(cells.data(), row.count()))) {
     return NormalizeUnusual(row, scorer_.Hidden(row.at));
   }
-  NormalizerRow about{.normalizer = n,
-                      .max = double{max},
-                      .sink = n.sinks ? std::optional(double{n.sinks(row.at.h)}) : std::nullopt,
-                      .factor = factor,
-                      .wants_lse = static_cast<bool>(r_.lse)};
+  ScoreRow about{.normalizer = n,
+                 .max = max,
+                 .sink = n.sinks ? std::optional(double{n.sinks(row.at.h)}) : std::nullopt,
+                 .factor = factor,
+                 .wants_lse = static_cast<bool>(r_.lse)};
   if (!scorer_.folds_scale()) {
     if (factor != 1.0f) kernels_.scale(cells.data(), row.count(), factor);
-    about.max = double{max * factor};
+    about.max = max * factor;
     about.factor = 1.0f;
   }
   double lse = 0.0;
   if (r_.lse && !softmax) {
     scratch_.assign(cells.begin(), cells.end());
-    lse = *SimdSoftmax(kernels_, scratch_, about);
+    lse = *Softmax(kernels_, scratch_, about);
   }
-  lse = normalizer_.simd(kernels_, cells, about).value_or(lse);
+  lse = normalize_(kernels_, cells, about).value_or(lse);
   if (softmax && std::isnan(lse)) KeepMaskedAtZero(row);
   return static_cast<float>(lse);
 }

@@ -6,6 +6,7 @@
 
 #include "attention/normalizers/registry.h"
 #include "backends/simd/kernels/kernels.h"
+#include "backends/simd/normalize.h"
 #include "backends/simd/row_scorer.h"
 
 namespace headlens::simd {
@@ -50,7 +51,7 @@ class WholeRows {
   const AttentionResults& r_;
   const Kernels& kernels_;
   RowScorer scorer_;
-  const NormalizerRule& normalizer_;
+  const NormalizeScores normalize_;
   Index keys_, stride_;
   bool drops_, needs_all_keys_;
   bool all_keys_ = false;  // of this block: its rows are computed whole

@@ -78,8 +78,9 @@ MapInfo AnalysisCall::Info() {
 }
 
 HeadFusion AnalysisCall::Fusion() {
-  return options.Choice("fusion", HeadFusion::kMean,
-                        {{"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}});
+  static constexpr Choice kFusions[] = {
+      {"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}};
+  return static_cast<HeadFusion>(options.OneOf("fusion", kFusions).value_or(static_cast<int>(HeadFusion::kMean)));
 }
 
 void AnalysisCall::Answer(const Matrix& matrix) {

@@ -13,7 +13,7 @@
 
 #include "base/checks.h"
 #include "by_name/inputs.h"
-#include "by_name/options.h"
+#include "by_name/option_reader.h"
 #include "headlens/attribution.h"
 #include "headlens/matrix.h"
 #include "headlens/metrics.h"

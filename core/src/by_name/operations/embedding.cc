@@ -18,9 +18,9 @@ struct EmbeddingOptions {
 
 EmbeddingOptions ReadOptions(OptionReader& reader) {
   EmbeddingOptions options;
-  options.positions = reader.Choice(
-      "positions", Positions::kNone,
-      {{"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}});
+  static constexpr Choice kPositions[] = {
+      {"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}};
+  options.positions = static_cast<Positions>(reader.OneOf("positions", kPositions).value_or(0));
   options.offset = reader.Count("position_offset", 0, 0);
   options.scaled = reader.Flag("scale_embeddings", false);
   reader.Backend();  // a lookup is the same on all

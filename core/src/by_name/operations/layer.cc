@@ -8,11 +8,12 @@ Shape LeadOf(const Sizes& n) { return n.batched ? Shape{n.batch, n.heads} : Shap
 
 }  // namespace
 
-LayerAttention::LayerAttention(OperationRun& run, Results& all, const char* prefix, const CommonOptions& options,
-                               const MultiheadConfig& config, const Sizes& n, const MaskNames& names, Index columns,
-                               Index new_keys)
+LayerAttention::LayerAttention(OperationRun& run, Results& all, const char* prefix, const CallOptions& options,
+                               const MultiheadConfig& config, const Sizes& n, const AttentionNames& names,
+                               Index columns, Index new_keys)
     : set(all, prefix, options, n, columns, LeadOf(n), n.batched ? Shape{n.batch} : Shape{}) {
-  static_cast<AttentionSettings&>(inputs) = ReadSettings(run, options, n, names);
+  static_cast<AttentionSettings&>(inputs) =
+      ReadSettings(run.reader, run.args, options, n, names.renames, names.over_memory);
   inputs.scale = options.scale;
   const auto wanted = [&](const char* name, Index heads, Index rows, Index width) {
     return options.Wants(name) ? set.PerHead(name, heads, rows, width) : View<float, 4>();

@@ -39,7 +39,7 @@ class MultiheadWork : public Work {
         parameters_(run.parameters),
         layer_(layer),
         config_(config),
-        options_(ReadCommon(run.reader, /*mask_keeps=*/false, /*need_weights=*/true)),
+        options_(ReadCallOptions(run.reader, kMultiheadDefaults)),
         batch_first_(run.reader.Flag("batch_first", false)),
         batched_(given.query.shape.size() == 3),
         x_(run, given, batch_first_),
@@ -63,7 +63,7 @@ class MultiheadWork : public Work {
   const Parameters& parameters_;
   BuiltLayer<MultiheadAttention>& layer_;
   MultiheadConfig config_;
-  CommonOptions options_;
+  CallOptions options_;
   bool batch_first_, batched_;
   Batches x_;
   PastKeys past_;

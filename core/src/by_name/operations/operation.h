@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "by_name/inputs.h"
-#include "by_name/options.h"
+#include "by_name/option_reader.h"
 #include "headlens/cache.h"
 #include "headlens/problem.h"
 #include "headlens/state_dict.h"

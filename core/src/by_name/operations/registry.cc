@@ -2,7 +2,9 @@
 #include "by_name/operations/registry.h"
 
 #include "attention/masks/mask_set.h"
+#include "attention/normalizers/registry.h"
 #include "attention/positions/bias_table.h"
+#include "attention/settings.h"
 #include "base/words.h"
 
 namespace headlens {
@@ -17,11 +19,18 @@ Names Join(Names names, const Names& more) {
 
 /// `names`, and the tensors that every attention takes.
 Names AttentionInputs(Names names) {
-  for (const MaskRule* rule : MaskRules())
-    for (const std::string_view tensor : rule->tensors)
-      if (!tensor.empty()) names.emplace_back(tensor);
-  for (const BiasRule* rule : BiasRules()) names.emplace_back(rule->tensor);
-  return Join(std::move(names), {"sinks", "head_mask", "past_key", "past_value"});
+  const auto add = [&names](const auto& fields) {
+    for (const AnyField& field : fields) {
+      const bool renamed = field.name == "attn_mask" || field.name == "key_padding_mask";
+      if (IsTensor(field.type) && !renamed) names.emplace_back(field.name);
+    }
+  };
+  for (const MaskRule* rule : MaskRules()) add(rule->fields);
+  for (const BiasRule* rule : BiasRules()) add(rule->fields);
+  add(NormalizerFields());
+  for (const NormalizerRule* rule : NormalizerRules()) add(rule->fields);
+  add(HeadMaskFields());
+  return Join(std::move(names), {"past_key", "past_value"});
 }
 
 Names AttentionParameters(const std::string& prefix) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "by_name/operations/settings.h"
+#include "by_name/operations/past_keys.h"
 
 namespace headlens {
 namespace {
@@ -23,10 +23,8 @@ void ExpectSameHeads(const Qkv& in, const AttentionProblem& problem) {
                                      " differ in heads; enable_gqa allows fewer key/value heads");
 }
 
-CommonOptions ReadOptions(OptionReader& reader) {
-  CommonOptions options = ReadCommon(reader, /*mask_keeps=*/true, /*need_weights=*/false);
-  // Per-head, unless the average was asked for: PyTorch's function has no heads to average over.
-  options.average_weights = reader.Flag("average_attn_weights", false);
+CallOptions ReadOptions(OptionReader& reader) {
+  CallOptions options = ReadCallOptions(reader, kFunctionDefaults);
   if (options.Wants("head_contributions")) {
     throw Error(ErrorCode::kOption,
                 "stages names head_contributions, but only layers have an output projection to contribute to");
@@ -36,7 +34,7 @@ CommonOptions ReadOptions(OptionReader& reader) {
 
 /// The sizes of a call, and where its tensors are.
 struct HeadsCall {
-  HeadsCall(OperationRun& run, const CommonOptions& options, bool enable_gqa, const Qkv& in)
+  HeadsCall(OperationRun& run, const CallOptions& options, bool enable_gqa, const Qkv& in)
       : shape(in.query.shape),
         as_heads([&args = run.args, rank = shape.size(), enable_gqa](std::string_view name, const Given& input) {
           return AsHeads(name, args.Floats(name, input), input.shape, rank, enable_gqa);
@@ -68,7 +66,7 @@ class ScaledDotProductWork : public Work {
         past_(run, options_, call_.as_heads, call_.problem.k.shape, call_.problem.v.shape[3]),
         n_(call_.SizesAfter(past_.count())),
         set_(results, "", options_, n_, n_.keys, call_.Lead(), call_.MeanLead()) {
-    static_cast<AttentionSettings&>(call_.problem) = ReadSettings(run, options_, n_, {});
+    static_cast<AttentionSettings&>(call_.problem) = ReadSettings(run.reader, run.args, options_, n_);
     run.reader.RejectUnknown();
     wanted_ = set_.Attention(call_.problem.v.shape[3]);
     output_ = set_.PerHead("output", n_.queries, call_.problem.v.shape[3]);
@@ -99,7 +97,7 @@ class ScaledDotProductWork : public Work {
 
  private:
   const Arguments& args_;
-  CommonOptions options_;
+  CallOptions options_;
   HeadsCall call_;
   PastKeys past_;
   Sizes n_;

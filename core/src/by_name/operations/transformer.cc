@@ -7,12 +7,19 @@
 namespace headlens {
 namespace {
 
+using Rename = std::pair<std::string_view, std::string_view>;
+constexpr Rename kEncoderNames[] = {{"attn_mask", "src_mask"}, {"key_padding_mask", "src_key_padding_mask"}};
+constexpr Rename kDecoderNames[] = {
+    {"attn_mask", "tgt_mask"}, {"key_padding_mask", "tgt_key_padding_mask"}, {"is_causal", "tgt_is_causal"}};
+constexpr Rename kMemoryNames[] = {
+    {"attn_mask", "memory_mask"}, {"key_padding_mask", "memory_key_padding_mask"}, {"is_causal", "memory_is_causal"}};
+
 /// What an encoder layer, or a decoder layer, which also attends to the memory, is told.
 struct LayerCall {
   LayerCall(OperationRun& run, bool decoder)
       : input(decoder ? "tgt" : "src"),
         config(ReadTransformerLayer(run.reader, decoder)),
-        options(ReadCommon(run.reader, /*mask_keeps=*/false, /*need_weights=*/false, decoder)),
+        options(ReadCallOptions(run.reader, kTransformerDefaults, decoder)),
         of_memory(options),
         batch_first(run.reader.Flag("batch_first", false)),
         given(run.args.Need(input)),
@@ -29,7 +36,7 @@ struct LayerCall {
 
   std::string input;
   TransformerLayerConfig config;
-  CommonOptions options, of_memory;
+  CallOptions options, of_memory;
   bool batch_first;
   const Given& given;
   View<const float, 3> x;
@@ -68,9 +75,15 @@ class TransformerWork : public Work {
   LayerAttention Self(OperationRun& run) {
     const Index length = call_.x.shape[1];
     const Sizes n{call_.x.shape[0], heads().num_heads, length, past_.count() + length, call_.batched()};
-    const MaskNames names{call_.input + "_mask", call_.input + "_key_padding_mask",
-                          call_.config.cross_attention ? "tgt_is_causal" : "is_causal"};
-    return {run, results, "", call_.options, heads(), n, names, n.keys, length};
+    return {run,
+            results,
+            "",
+            call_.options,
+            heads(),
+            n,
+            {call_.config.cross_attention ? Renames(kDecoderNames) : Renames(kEncoderNames)},
+            n.keys,
+            length};
   }
 
   LayerAttention Cross(OperationRun& run) {
@@ -78,8 +91,8 @@ class TransformerWork : public Work {
     const Index batch = call_.x.shape[0], keys = memory.shape[1];
     ExpectSizes("memory", SizesOf(memory), {batch, keys, heads().embed_dim});
     const Sizes n{batch, heads().num_heads, call_.x.shape[1], keys, call_.batched()};
-    const MaskNames names{"memory_mask", "memory_key_padding_mask", "memory_is_causal", true};
-    LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, names, keys, keys);
+    LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, {kMemoryNames, /*over_memory=*/true},
+                         keys, keys);
     ++cross.inputs.seed;  // or both attentions would drop the same cells
     cross.inputs.key = cross.inputs.value = memory;
     return cross;

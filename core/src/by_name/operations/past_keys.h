@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What every attention is told beside its queries, keys and values, and the keys that stand before them.
-#ifndef HEADLENS_SRC_BY_NAME_OPERATIONS_SETTINGS_H_
-#define HEADLENS_SRC_BY_NAME_OPERATIONS_SETTINGS_H_
+/// The keys and values that stand before those of a run.
+#ifndef HEADLENS_SRC_BY_NAME_OPERATIONS_PAST_KEYS_H_
+#define HEADLENS_SRC_BY_NAME_OPERATIONS_PAST_KEYS_H_
 
 #include <array>
 #include <functional>
 #include <optional>
 
+#include "by_name/call_options.h"
 #include "by_name/inputs.h"
-#include "by_name/mask_reader.h"
 #include "by_name/operations/operation.h"
-#include "by_name/options.h"
 #include "by_name/results.h"
 #include "headlens/attention.h"
 #include "headlens/cache.h"
 
 namespace headlens {
-
-/// Everything about an attention but its q, k and v. `n.keys` counts past keys.
-AttentionSettings ReadSettings(OperationRun& run, const CommonOptions& options, const Sizes& n, const MaskNames& names);
 
 /// The cache of a run: the caller's, one made of `past_key` and `past_value`, or none.
 class PastKeys {
@@ -27,7 +23,7 @@ class PastKeys {
   using ReadHeads = std::function<View<const float, 4>(std::string_view name, const Given& input)>;
 
   /// The keys of this run are [B, G, S, d], its values `value_width` wide.
-  PastKeys(OperationRun& run, const CommonOptions& options, const ReadHeads& as_heads,
+  PastKeys(OperationRun& run, const CallOptions& options, const ReadHeads& as_heads,
            const std::array<Index, 4>& key_sizes, Index value_width);
 
   KvCache* cache() const { return cache_; }
@@ -43,4 +39,4 @@ class PastKeys {
 
 }  // namespace headlens
 
-#endif  // HEADLENS_SRC_BY_NAME_OPERATIONS_SETTINGS_H_
+#endif  // HEADLENS_SRC_BY_NAME_OPERATIONS_PAST_KEYS_H_

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What callers give by name, described as data.
+///
+/// A rule (a mask, a normaliser, a layer, an analysis) lists its options and tensors here once: their names, types and
+/// limits, one line of documentation, and where each value goes. The rule does not know how the values come. by_name/
+/// reads all of them in one way, and what other languages say of them is generated from the same lists.
+#ifndef HEADLENS_SRC_BASE_FIELD_H_
+#define HEADLENS_SRC_BASE_FIELD_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "headlens/tensor.h"
+
+namespace headlens {
+
+/// Documentation that is printed by the program. A WebAssembly module has none, since pages would download it.
+class Doc {
+ public:
+#ifdef __EMSCRIPTEN__
+  consteval Doc(const char*) {}
+  std::string_view text() const { return {}; }
+#else
+  constexpr Doc(const char* text) : text_(text) {}
+  constexpr std::string_view text() const { return text_; }
+
+ private:
+  const char* text_;
+#endif
+};
+
+enum class FieldType : std::uint8_t {
+  kFlag,    ///< true or false
+  kCount,   ///< a whole number, at least `least`
+  kNumber,  ///< a finite number
+  kSingle,  ///< a finite number that a 32-bit float can hold
+  kChoice,  ///< one of `choices`
+  // Tensors:
+  kBooleans,
+  kIntegers,  ///< whole numbers of 32 bits
+  kLengths,   ///< whole numbers from 0 to the number of keys
+  kFloats,
+  kBooleanCells,  ///< booleans of two to four dimensions, one for each query and key
+  kFloatCells,    ///< the same of floats
+};
+
+inline constexpr bool IsTensor(FieldType type) { return type >= FieldType::kBooleans; }
+
+/// One name of a choice, with the enumerator (or bool) that it stands for.
+struct Choice {
+  template <class E>
+  constexpr Choice(std::string_view choice_name, E choice_value)
+      : name(choice_name), value(static_cast<int>(choice_value)) {}
+
+  std::string_view name;
+  int value;
+};
+
+/// A tensor of a field as views address it.
+struct PlacedTensor {
+  const void* data;
+  std::span<const Index> shape, strides;
+};
+
+struct AnyField {
+  std::string_view name;
+  FieldType type;
+  Doc doc;
+  Index least = 0;
+  std::span<const Choice> choices = {};
+  /// The dimensions of a tensor, separated by commas: B, H, T and S are the sizes of the call, other names any size.
+  std::string_view dims = {};
+  /// Other dimensions that are taken, too: what they lack, or have as 1, is the same all along that dimension.
+  std::string_view also = {};
+  bool required = false;
+  /// Another field, without which this one has no meaning.
+  std::string_view needs = {};
+  /// Another field that gives the same; only one of the two may be there.
+  std::string_view instead_of = {};
+  /// Of an option that stands for a tensor [H]: makes its numbers of the option's value. One number is for all heads;
+  /// none leaves the tensor absent.
+  std::vector<float> (*make)(double value, Index heads) = nullptr;
+
+  void (*set)(void* owner, double value) = nullptr;
+  void (*set_tensor)(void* owner, const PlacedTensor& tensor) = nullptr;
+  std::optional<double> (*get)(const void* owner) = nullptr;  ///< for printing defaults; not in WebAssembly
+};
+
+/// A field whose value goes into an Owner.
+template <class Owner>
+struct Field : AnyField {};
+
+namespace field {
+
+template <class Member>
+struct MemberTraits;
+template <class C, class M>
+struct MemberTraits<M C::*> {
+  using Owner = C;
+  using Value = M;
+};
+template <auto kMember>
+using OwnerOf = typename MemberTraits<decltype(kMember)>::Owner;
+template <auto kMember>
+using ValueOf = typename MemberTraits<decltype(kMember)>::Value;
+
+template <class T>
+struct Plain {
+  using Type = T;
+};
+template <class T>
+struct Plain<std::optional<T>> {
+  using Type = T;
+};
+
+template <auto kMember>
+void Set(void* owner, double value) {
+  using Value = typename Plain<ValueOf<kMember>>::Type;
+  static_cast<OwnerOf<kMember>*>(owner)->*kMember =
+      static_cast<Value>(static_cast<std::conditional_t<std::is_enum_v<Value>, int, Value>>(value));
+}
+
+template <auto kMember>
+std::optional<double> Get(const void* owner) {
+  const auto& value = static_cast<const OwnerOf<kMember>*>(owner)->*kMember;
+  const auto number = [](auto plain) {
+    if constexpr (std::is_enum_v<decltype(plain)>)
+      return static_cast<double>(static_cast<int>(plain));
+    else
+      return static_cast<double>(plain);
+  };
+  if constexpr (std::is_same_v<typename Plain<ValueOf<kMember>>::Type, ValueOf<kMember>>)
+    return number(value);
+  else
+    return value ? std::optional<double>(number(*value)) : std::nullopt;
+}
+
+template <auto kMember>
+void SetTensor(void* owner, const PlacedTensor& tensor) {
+  auto& view = static_cast<OwnerOf<kMember>*>(owner)->*kMember;
+  view.data = static_cast<decltype(view.data)>(tensor.data);
+  std::copy(tensor.shape.begin(), tensor.shape.end(), view.shape.begin());
+  std::copy(tensor.strides.begin(), tensor.strides.end(), view.strides.begin());
+}
+
+template <auto kMember>
+constexpr Field<OwnerOf<kMember>> Scalar(std::string_view name, FieldType type, Doc doc) {
+  Field<OwnerOf<kMember>> made{{.name = name, .type = type, .doc = doc}};
+  made.set = Set<kMember>;
+#ifndef __EMSCRIPTEN__
+  made.get = Get<kMember>;
+#endif
+  return made;
+}
+
+template <auto kMember>
+constexpr Field<OwnerOf<kMember>> Tensor(std::string_view name, FieldType type, std::string_view dims,
+                                         std::string_view also, Doc doc) {
+  Field<OwnerOf<kMember>> made{{.name = name, .type = type, .doc = doc, .dims = dims, .also = also}};
+  made.set_tensor = SetTensor<kMember>;
+  return made;
+}
+
+// What lists of fields are made of. `kMember` is where the value goes; without the option it stays as it is.
+
+template <auto kMember>
+constexpr auto Flag(std::string_view name, Doc doc) {
+  return Scalar<kMember>(name, FieldType::kFlag, doc);
+}
+
+template <auto kMember>
+constexpr auto Count(std::string_view name, Index least, Doc doc) {
+  auto made = Scalar<kMember>(name, FieldType::kCount, doc);
+  made.least = least;
+  return made;
+}
+
+/// A number that is computed with as the member's type.
+template <auto kMember>
+constexpr auto Number(std::string_view name, Doc doc) {
+  constexpr bool kIsSingle = std::is_same_v<typename Plain<ValueOf<kMember>>::Type, float>;
+  return Scalar<kMember>(name, kIsSingle ? FieldType::kSingle : FieldType::kNumber, doc);
+}
+
+template <auto kMember>
+constexpr auto OneOf(std::string_view name, std::span<const Choice> choices, Doc doc) {
+  auto made = Scalar<kMember>(name, FieldType::kChoice, doc);
+  made.choices = choices;
+  return made;
+}
+
+template <auto kMember>
+constexpr auto Booleans(std::string_view name, std::string_view dims, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kBooleans, dims, {}, doc);
+}
+
+template <auto kMember>
+constexpr auto Integers(std::string_view name, std::string_view dims, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kIntegers, dims, {}, doc);
+}
+
+template <auto kMember>
+constexpr auto Lengths(std::string_view name, std::string_view dims, std::string_view also, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kLengths, dims, also, doc);
+}
+
+template <auto kMember>
+constexpr auto Floats(std::string_view name, std::string_view dims, std::string_view also, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kFloats, dims, also, doc);
+}
+
+template <auto kMember>
+constexpr auto BooleanCells(std::string_view name, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kBooleanCells, "B,H,T,S", {}, doc);
+}
+
+template <auto kMember>
+constexpr auto FloatCells(std::string_view name, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kFloatCells, "B,H,T,S", {}, doc);
+}
+
+/// An option that stands for a tensor [H], whose numbers `make` gives; `tensor` is the field that has them otherwise.
+template <auto kMember>
+constexpr auto Made(FieldType type, std::string_view name, std::string_view tensor,
+                    std::vector<float> (*make)(double value, Index heads), Doc doc) {
+  auto made = Tensor<kMember>(name, type, "H", {}, doc);
+  made.instead_of = tensor;
+  made.make = make;
+  return made;
+}
+
+/// A field that must be given.
+template <class Owner>
+constexpr Field<Owner> Required(Field<Owner> made) {
+  made.required = true;
+  return made;
+}
+
+/// A field that needs another one.
+template <class Owner>
+constexpr Field<Owner> Needs(std::string_view other, Field<Owner> made) {
+  made.needs = other;
+  return made;
+}
+
+}  // namespace field
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BASE_FIELD_H_

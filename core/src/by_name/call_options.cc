@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "by_name/call_options.h"
+
+#include <algorithm>
+
+#include "attention/masks/mask_set.h"
+#include "attention/normalizers/registry.h"
+#include "attention/positions/bias_table.h"
+#include "attention/settings.h"
+#include "attention/stages.h"
+#include "base/words.h"
+#include "layers/fields.h"
+
+namespace headlens {
+namespace {
+
+bool IsStage(std::string_view name, bool of_memory) {
+  return std::any_of(Stages().begin(), Stages().end(),
+                     [&](const Stage& stage) { return stage.name == name && (!of_memory || stage.of_memory); });
+}
+
+void ReadStages(OptionReader& reader, bool with_memory, CallOptions& options) {
+  constexpr std::string_view kMemory = "memory_";
+  for (const std::string& stage : reader.Names("stages")) {
+    const bool of_memory = with_memory && stage.starts_with(kMemory);
+    const std::string name = of_memory ? stage.substr(kMemory.size()) : stage;
+    if (!IsStage(name, of_memory)) {
+      throw Error(ErrorCode::kOption,
+                  "stages names " + Quoted(stage) + ", expected some of: " + Joined(Stages(), &Stage::name) +
+                      (with_memory ? "; but for the present_ ones also with memory_ before them" : ""));
+    }
+    (of_memory ? options.memory_stages : options.stages).insert(name);
+  }
+}
+
+/// The stage and the average would have the same name.
+void ExpectNoHeadsWeights(const CallOptions& options) {
+  const bool of_memory = options.memory_stages.contains("weights");
+  if (!of_memory && !options.Wants("weights")) return;
+  throw Error(ErrorCode::kOption, std::string("average_attn_weights is true, but stages names ") +
+                                      (of_memory ? "memory_weights" : "weights") +
+                                      ", which are those of each head: leave one out");
+}
+
+/// The conventions that were named; without any, those of the call, but rows with no key get zeros, and no masked NaN
+/// reaches anything.
+Conventions ReadConventions(OptionReader& reader, std::string_view otherwise) {
+  if (reader.Has("conventions")) {
+    std::vector<Choice> names;
+    for (const auto& [name, conventions] : AllConventions()) names.emplace_back(name, static_cast<int>(names.size()));
+    return AllConventions()[static_cast<std::size_t>(*reader.OneOf("conventions", names))].second;
+  }
+  Conventions conventions = FindConventions(otherwise);
+  conventions.fully_masked = FullyMasked::kZero;
+  conventions.masked_nan = MaskedNan::kBlocked;
+  return conventions;
+}
+
+Mask ReadMask(FieldReader& reader, const Sizes& n, bool over_memory, Mask mask) {
+  for (const MaskRule* rule : MaskRules()) {
+    if (over_memory && !rule->any_input) continue;
+    reader.Read(rule->fields, mask);
+    if (rule->complete) rule->complete(mask, n.queries, n.keys);
+  }
+  return mask;
+}
+
+Normalizer ReadNormalizer(FieldReader& reader) {
+  Normalizer normalizer;
+  reader.Read(NormalizerFields(), normalizer);
+  for (const NormalizerRule* rule : NormalizerRules()) {
+    reader.Read(rule->fields, normalizer);
+    for (const Field<Normalizer>& field : rule->fields) {
+      if (rule->kind == normalizer.kind || !reader.Has(field)) continue;
+      throw Error(ErrorCode::kOption,
+                  std::string(field.name) + " goes with normalizer " + Quoted(rule->name) + " only");
+    }
+  }
+  return normalizer;
+}
+
+PositionBias ReadPositionBias(FieldReader& reader) {
+  PositionBias bias;
+  for (const BiasRule* rule : BiasRules()) reader.Read(rule->fields, bias);
+  return bias;
+}
+
+}  // namespace
+
+CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory) {
+  CallOptions options;
+  Choose(ReadConventions(reader, defaults.conventions), options.settings);
+  FieldReader fields(reader);
+  fields.Read(MaskedRowFields(), options.settings);
+  fields.Read(AttentionFields(), options.settings);
+  options.scale = reader.Single("scale");
+  options.need_weights = reader.Flag("need_weights", defaults.need_weights);
+  options.average_weights = reader.Flag("average_attn_weights", defaults.average_weights);
+  options.backend = &reader.Backend();
+  Rotary rotary;
+  fields.Read(RotaryFields(), rotary);
+  if (reader.Has("rotary")) options.rotary = rotary;
+  ReadStages(reader, with_memory, options);
+  if (reader.Flag("average_attn_weights", false)) ExpectNoHeadsWeights(options);
+  return options;
+}
+
+AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const CallOptions& options, const Sizes& n,
+                               Renames renames, bool over_memory) {
+  FieldReader fields(reader, args, n, renames);
+  AttentionSettings settings = options.settings;
+  settings.mask = ReadMask(fields, n, over_memory, settings.mask);
+  settings.normalizer = ReadNormalizer(fields);
+  if (over_memory) return settings;
+  settings.position_bias = ReadPositionBias(fields);
+  fields.Read(HeadMaskFields(), settings);
+  return settings;
+}
+
+MultiheadConfig ReadMultihead(OptionReader& reader) {
+  MultiheadConfig config;
+  FieldReader fields(reader);
+  fields.Read(HeadsFields(), config);
+  Validate(config);
+  fields.Read(MultiheadFields(), config);
+  return config;
+}
+
+TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_attention) {
+  TransformerLayerConfig config;
+  FieldReader fields(reader);
+  fields.Read(HeadsFields(), config.attention);
+  Validate(config.attention);
+  fields.Read(TransformerFields(), config);
+  if (config.layer_norm_eps < 0.0f) {
+    throw Error(ErrorCode::kValue,
+                "layer_norm_eps is " + std::to_string(config.layer_norm_eps) + ", expected 0 or a positive number");
+  }
+  config.cross_attention = cross_attention;
+  return config;
+}
+
+}  // namespace headlens

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "by_name/field_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "attention/masks/cells.h"
+#include "base/words.h"
+
+namespace headlens {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+/// "B,T" as its names.
+Words Split(std::string_view dims) {
+  Words words;
+  while (!dims.empty()) {
+    const std::size_t comma = std::min(dims.find(','), dims.size());
+    words.push_back(dims.substr(0, comma));
+    dims.remove_prefix(std::min(comma + 1, dims.size()));
+  }
+  return words;
+}
+
+constexpr Index kAnySize = -1;
+
+Index SizeOf(std::string_view dimension, const Sizes& n) {
+  if (dimension == "B") return n.batch;
+  if (dimension == "H") return n.heads;
+  if (dimension == "T") return n.queries;
+  if (dimension == "S") return n.keys;
+  return dimension == "1" ? 1 : kAnySize;
+}
+
+/// The dimensions of `field` that a tensor without a batch has. One that may have the batch alone always has it.
+Words DimensionsOf(const AnyField& field, std::string_view dims, const Sizes& n) {
+  Words words = Split(dims);
+  const bool keeps_batch = field.dims == "B" || field.also == "B";
+  if (!n.batched && !keeps_batch && !words.empty() && words.front() == "B") words.erase(words.begin());
+  return words;
+}
+
+bool Fits(const Shape& shape, const Words& words, const Sizes& n) {
+  if (words.empty() || shape.size() != words.size()) return false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Index size = SizeOf(words[i], n);
+    if (size != kAnySize && size != shape[i]) return false;
+  }
+  return true;
+}
+
+/// "[2,7]", with a dimension of any size by its name.
+std::string ShownShape(const Words& words, const Sizes& n) {
+  std::string text;
+  for (const std::string_view word : words) {
+    const Index size = SizeOf(word, n);
+    text.append(text.empty() ? "(" : ", ").append(size == kAnySize ? std::string(word) : std::to_string(size));
+  }
+  return text + (words.size() == 1 ? ",)" : ")");
+}
+
+[[noreturn]] void RefuseShape(std::string_view name, const Shape& shape, const Words& expected, const Words& also,
+                              const Sizes& n) {
+  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected " +
+                                     (also.empty() ? "" : ShownShape(also, n) + " or ") + ShownShape(expected, n));
+}
+
+/// Where `name` stands among the words; their number when it does not.
+std::size_t PlaceOf(std::string_view name, const Words& words) {
+  return static_cast<std::size_t>(std::find(words.begin(), words.end(), name) - words.begin());
+}
+
+/// The view of `field` of a tensor whose dimensions are `given`: what those lack is the same all along.
+void Place(const AnyField& field, const void* data, const Shape& shape, const Words& given, const Sizes& n,
+           void* owner) {
+  const Words wanted = Split(field.dims);
+  Shape sizes(wanted.size()), strides(wanted.size(), 0);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::size_t at = PlaceOf(wanted[i], given);
+    sizes[i] = at < given.size() ? shape[at] : SizeOf(wanted[i], n);
+    if (at == given.size()) continue;
+    strides[i] = 1;
+    for (std::size_t j = at + 1; j < shape.size(); ++j) strides[i] *= shape[j];
+  }
+  field.set_tensor(owner, {data, sizes, strides});
+}
+
+const void* DataOf(const AnyField& field, std::string_view name, const Given& input, const Sizes& n, Arguments& args) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  switch (field.type) {
+    case FieldType::kBooleans:
+      return args.Booleans(name, input);
+    case FieldType::kIntegers:
+      return args.Integers(name, input, Limits::min(), Limits::max());
+    case FieldType::kLengths:
+      return args.Integers(name, input, 0, n.keys);
+    default:
+      return args.Floats(name, input);
+  }
+}
+
+template <class T>
+View<const T, 4> BroadcastCells(std::string_view name, const T* data, const Shape& shape, const Sizes& n) {
+  const auto fail = [&]() -> View<const T, 4> {
+    throw Error(ErrorCode::kShape,
+                std::string(name) + " has shape " + ToString(shape) +
+                    ", expected (queries, keys) = " + ToString({n.queries, n.keys}) +
+                    ", (heads, queries, keys) = " + ToString({n.heads, n.queries, n.keys}) +
+                    ", (batch * heads, queries, keys) = " + ToString({n.batch * n.heads, n.queries, n.keys}) +
+                    " or (batch, heads, queries, keys) = " + ToString({n.batch, n.heads, n.queries, n.keys}));
+  };
+  Shape full = shape;  // as [B, H, T, S], with 1 where it is broadcast
+  if (shape.size() == 2) full.insert(full.begin(), {1, 1});
+  if (shape.size() == 3) {
+    const Index lead = shape[0];
+    const bool by_head = lead != n.batch * n.heads && lead == n.heads;
+    if (lead == n.batch * n.heads) {
+      full = {n.batch, n.heads, shape[1], shape[2]};
+    } else {
+      full = {1, by_head ? n.heads : lead, shape[1], shape[2]};
+    }
+  }
+  if (full.size() != 4) return fail();
+  const std::array<Index, 4> wanted = {n.batch, n.heads, n.queries, n.keys};
+  View<const T, 4> view{data, wanted, {}};
+  Index stride = 1;
+  for (std::size_t i = 4; i-- > 0;) {
+    if (full[i] != wanted[i] && full[i] != 1) return fail();
+    view.strides[i] = full[i] == wanted[i] && wanted[i] != 1 ? stride : 0;
+    if (i == 3) view.strides[i] = full[i] == 1 && wanted[i] != 1 ? 0 : 1;
+    stride *= full[i];
+  }
+  return view;
+}
+
+}  // namespace
+
+std::string_view FieldReader::NameOf(const AnyField& field) const {
+  for (const auto& [own, name] : renames_)
+    if (own == field.name) return name;
+  return field.name;
+}
+
+bool FieldReader::Has(const AnyField& field) {
+  const std::string_view name = NameOf(field);
+  return field.set ? options_.Has(name) : args_ && args_->Find(name);
+}
+
+void FieldReader::ReadOne(const AnyField& field, void* owner) {
+  if (field.make) return ReadMade(field, owner);
+  if (field.set_tensor) return ReadTensor(field, owner);
+  if (!field.set) return;
+  const std::optional<double> value = options_.Scalar(field, NameOf(field));
+  if (value) return field.set(owner, *value);
+  if (!field.required) return;
+  throw Error(ErrorCode::kOption, std::string(field.name) + " is missing, expected a whole number, at least " +
+                                      std::to_string(field.least));
+}
+
+void FieldReader::ReadMade(const AnyField& field, void* owner) {
+  const std::optional<double> value = options_.Scalar(field, field.name);
+  const std::vector<float> made = value ? field.make(*value, sizes_.heads) : std::vector<float>();
+  if (made.empty()) return;
+  if (args_->Find(field.instead_of)) {
+    throw Error(ErrorCode::kOption, std::string(field.name) + " and " + std::string(field.instead_of) +
+                                        " say the same, for all heads and for each: leave one out");
+  }
+  const std::array<Index, 1> shape = {sizes_.heads}, strides = {made.size() == 1 ? 0 : 1};
+  field.set_tensor(owner, {args_->Keep(made), shape, strides});
+}
+
+void FieldReader::ReadTensor(const AnyField& field, void* owner) {
+  const std::string_view name = NameOf(field);
+  const Given* input = args_->Find(name);
+  if (!input) return;
+  if (field.type >= FieldType::kBooleanCells) return ReadCells(field, *input, owner);
+  const Words dims = DimensionsOf(field, field.dims, sizes_), also = DimensionsOf(field, field.also, sizes_);
+  const bool is_whole = Fits(input->shape, dims, sizes_);
+  if (!is_whole && !Fits(input->shape, also, sizes_)) RefuseShape(name, input->shape, dims, also, sizes_);
+  Place(field, DataOf(field, name, *input, sizes_, *args_), input->shape, is_whole ? dims : also, sizes_, owner);
+}
+
+void FieldReader::ReadCells(const AnyField& field, const Given& input, void* owner) {
+  const std::string_view name = NameOf(field);
+  const bool booleans = field.type == FieldType::kBooleanCells;
+  if (IsBoolean(input.dtype) != booleans) return;  // there is a field of the other type under the same name
+  const auto place = [&](const auto& view) { field.set_tensor(owner, {view.data, view.shape, view.strides}); };
+  if (booleans) return place(BroadcastCells(name, args_->Booleans(name, input), input.shape, sizes_));
+  const View<const float, 4> floats = BroadcastCells(name, args_->Floats(name, input), input.shape, sizes_);
+  ExpectAddable(std::string(name), floats);
+  place(floats);
+}
+
+void FieldReader::CheckNeeds(const AnyField& field, const AnyField& needed) {
+  if (!Has(field) || Has(needed)) return;
+  std::string choices;
+  for (const Choice& choice : needed.choices) choices += (choices.empty() ? ", " : " or ") + Quoted(choice.name);
+  throw Error(ErrorCode::kOption, std::string(field.name) + " needs " + (needed.set ? "" : "the tensor ") +
+                                      std::string(needed.name) + choices);
+}
+
+}  // namespace headlens

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Reads what a list of fields describes from options and tensors that callers give by name.
+#ifndef HEADLENS_SRC_BY_NAME_FIELD_READER_H_
+#define HEADLENS_SRC_BY_NAME_FIELD_READER_H_
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "by_name/inputs.h"
+#include "by_name/option_reader.h"
+
+namespace headlens {
+
+/// The sizes that tensors beside queries, keys and values are measured against.
+struct Sizes {
+  Index batch, heads, queries, keys;
+  bool batched = true;  ///< whether the caller's tensors have a batch dimension
+};
+
+/// The names under which an operation knows some fields: pairs of the field's own name and the operation's.
+using Renames = std::span<const std::pair<std::string_view, std::string_view>>;
+
+/// Reads the values of the fields that are given into an object; what is absent stays as it is.
+class FieldReader {
+ public:
+  /// For options alone. Borrows them.
+  explicit FieldReader(OptionReader& options) : options_(options) {}
+  /// For tensors, too. Borrows `args`, which keeps what has to be converted, and `renames`.
+  FieldReader(OptionReader& options, Arguments& args, const Sizes& sizes, Renames renames = {})
+      : options_(options), args_(&args), sizes_(sizes), renames_(renames) {}
+
+  /// Throws kOption, kShape, kDtype or kValue for what is wrong.
+  template <class Owner>
+  void Read(std::span<const Field<Owner>> fields, Owner& owner) {
+    for (const Field<Owner>& field : fields) ReadOne(field, &owner);
+    for (const Field<Owner>& field : fields) {
+      if (field.needs.empty()) continue;
+      const auto needed =
+          std::find_if(fields.begin(), fields.end(), [&](const auto& other) { return other.name == field.needs; });
+      CheckNeeds(field, *needed);
+    }
+  }
+
+  /// Returns true when the caller gave the field, as an option or as a tensor.
+  bool Has(const AnyField& field);
+
+ private:
+  std::string_view NameOf(const AnyField& field) const;
+  void ReadOne(const AnyField& field, void* owner);
+  void ReadMade(const AnyField& field, void* owner);
+  void ReadTensor(const AnyField& field, void* owner);
+  void ReadCells(const AnyField& field, const Given& input, void* owner);
+  void CheckNeeds(const AnyField& field, const AnyField& needed);
+
+  OptionReader& options_;
+  Arguments* args_ = nullptr;
+  Sizes sizes_{};
+  Renames renames_;
+};
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BY_NAME_FIELD_READER_H_
