@@ -30,6 +30,7 @@ void AddHeads(CLI::App& app);
 void AddBench(CLI::App& app);
 void AddTokens(CLI::App& app);
 void AddInfo(CLI::App& app);
+void AddNames(CLI::App& app);
 
 }  // namespace headlens::cli
 

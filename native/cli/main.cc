@@ -41,6 +41,7 @@ int Run(int argc, char** argv) {
   AddTokens(app);
   AddBench(app);
   AddInfo(app);
+  AddNames(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

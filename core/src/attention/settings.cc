@@ -38,12 +38,18 @@ std::span<const Field<AttentionSettings>> AttentionFields() {
       field::OneOf<&AttentionSettings::softcap_order>(
           "softcap_order", kSoftcapOrder,
           "Masks and biases are added after the cap (\"before_bias\") or before it. Default as `conventions` say."),
-      field::Number<&AttentionSettings::dropout_p>(
-          "dropout_p", "Each weight is dropped with this probability, the others are divided by 1 - p."),
       field::Count<&AttentionSettings::seed>("seed", 0,
                                              "Seed of the dropout on the weights (counter-based: same seed, same "
                                              "mask). A decoder layer's attention to its "
                                              "memory takes the next one."),
+  };
+  return kFields;
+}
+
+std::span<const Field<AttentionSettings>> DropoutFields() {
+  static constexpr Field<AttentionSettings> kFields[] = {
+      field::Number<&AttentionSettings::dropout_p>(
+          "dropout_p", "Each weight is dropped with this probability, the others are divided by 1 - p."),
   };
   return kFields;
 }

@@ -16,6 +16,9 @@ std::span<const Field<AttentionSettings>> MaskedRowFields();
 /// The numbers and orders.
 std::span<const Field<AttentionSettings>> AttentionFields();
 
+/// Dropout, which is an option of functions and of layers, not of a layer's call.
+std::span<const Field<AttentionSettings>> DropoutFields();
+
 /// The tensor of factors on heads.
 std::span<const Field<AttentionSettings>> HeadMaskFields();
 

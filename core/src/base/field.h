@@ -42,6 +42,8 @@ enum class FieldType : std::uint8_t {
   kNumber,  ///< a finite number
   kSingle,  ///< a finite number that a 32-bit float can hold
   kChoice,  ///< one of `choices`
+  kName,    ///< a name that its reader looks up; `choices` may list them
+  kNames,   ///< a list of such names
   // Tensors:
   kBooleans,
   kIntegers,  ///< whole numbers of 32 bits
@@ -224,6 +226,12 @@ constexpr auto BooleanCells(std::string_view name, Doc doc) {
 template <auto kMember>
 constexpr auto FloatCells(std::string_view name, Doc doc) {
   return Tensor<kMember>(name, FieldType::kFloatCells, "B,H,T,S", {}, doc);
+}
+
+/// What its reader takes by itself: it is listed only to be documented.
+template <class Owner>
+constexpr Field<Owner> Listed(FieldType type, std::string_view name, std::string_view dims, Doc doc) {
+  return {{.name = name, .type = type, .doc = doc, .dims = dims}};
 }
 
 /// An option that stands for a tensor [H], whose numbers `make` gives; `tensor` is the field that has them otherwise.

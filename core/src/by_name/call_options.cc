@@ -2,6 +2,8 @@
 #include "by_name/call_options.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "attention/masks/mask_set.h"
 #include "attention/normalizers/registry.h"
@@ -45,10 +47,8 @@ void ExpectNoHeadsWeights(const CallOptions& options) {
 /// The conventions that were named; without any, those of the call, but rows with no key get zeros, and no masked NaN
 /// reaches anything.
 Conventions ReadConventions(OptionReader& reader, std::string_view otherwise) {
-  if (reader.Has("conventions")) {
-    std::vector<Choice> names;
-    for (const auto& [name, conventions] : AllConventions()) names.emplace_back(name, static_cast<int>(names.size()));
-    return AllConventions()[static_cast<std::size_t>(*reader.OneOf("conventions", names))].second;
+  if (const std::optional<int> named = reader.OneOf("conventions", CallFields()[0].choices)) {
+    return AllConventions()[static_cast<std::size_t>(*named)].second;
   }
   Conventions conventions = FindConventions(otherwise);
   conventions.fully_masked = FullyMasked::kZero;
@@ -87,15 +87,67 @@ PositionBias ReadPositionBias(FieldReader& reader) {
 
 }  // namespace
 
+std::span<const Field<CallOptions>> CallFields() {
+  static const auto kConventions = [] {
+    std::vector<Choice> names;
+    for (const auto& [name, conventions] : AllConventions()) names.emplace_back(name, static_cast<int>(names.size()));
+    return names;
+  }();
+  static const auto kFields = [] {
+    std::array fields = {
+        field::Listed<CallOptions>(
+            FieldType::kName, "conventions", "",
+            "Bundles the points on which libraries disagree; the options override it one by one."),
+        field::Number<&CallOptions::scale>("scale", "Factor on q·kᵀ. Default 1/√d."),
+        field::Listed<CallOptions>(FieldType::kFloats, "past_key", "B,G,P,d",
+                                   "Keys that stand before those of this call, as `present_key` gives them."),
+        field::Listed<CallOptions>(FieldType::kFloats, "past_value", "B,G,P,dv", "Their values."),
+        field::Flag<&CallOptions::need_weights>(
+            "need_weights",
+            "Weights in the result. Default: true for multi-head attention, false for all else (as PyTorch)."),
+        field::Flag<&CallOptions::average_weights>("average_attn_weights",
+                                                   "Weights are their mean over the heads [B,T,S] instead of "
+                                                   "[B,H,T,S]. Default as PyTorch: true for layers, false "
+                                                   "for `scaled_dot_product_attention`. The stage \"weights\" is those "
+                                                   "of each head, whatever the default; true "
+                                                   "beside it is an error."),
+        field::Listed<CallOptions>(
+            FieldType::kNames, "stages", "",
+            "Intermediate results to return, under their own names. None costs anything when not asked for."),
+        field::Listed<CallOptions>(FieldType::kName, "backend", "",
+                                   "\"simd\" (default) or \"reference\": the fp64 twin."),
+    };
+    fields[0].choices = kConventions;
+    return fields;
+  }();
+  return kFields;
+}
+
+std::span<const Field<CallOptions>> FunctionFields() {
+  static constexpr Field<CallOptions> kFields[] = {
+      field::Flag<&CallOptions::enable_gqa>("enable_gqa", "Allow fewer key/value heads than query heads."),
+  };
+  return kFields;
+}
+
+std::span<const Field<CallOptions>> LayerFields() {
+  static constexpr Field<CallOptions> kFields[] = {
+      field::Flag<&CallOptions::batch_first>("batch_first", "Tensors are [B,T,D]; without it [T,B,D], as PyTorch."),
+  };
+  return kFields;
+}
+
 CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory) {
   CallOptions options;
   Choose(ReadConventions(reader, defaults.conventions), options.settings);
   FieldReader fields(reader);
   fields.Read(MaskedRowFields(), options.settings);
   fields.Read(AttentionFields(), options.settings);
-  options.scale = reader.Single("scale");
-  options.need_weights = reader.Flag("need_weights", defaults.need_weights);
-  options.average_weights = reader.Flag("average_attn_weights", defaults.average_weights);
+  fields.Read(DropoutFields(), options.settings);
+  options.need_weights = defaults.need_weights;
+  options.average_weights = defaults.average_weights;
+  fields.Read(CallFields(), options);
+  fields.Read(defaults.own_fields(), options);
   options.backend = &reader.Backend();
   Rotary rotary;
   fields.Read(RotaryFields(), rotary);

@@ -24,6 +24,8 @@ struct CallOptions {
   std::optional<float> scale;
   bool need_weights = false;
   bool average_weights = true;
+  bool enable_gqa = false;   ///< of scaled_dot_product_attention: fewer key/value heads than query heads are allowed
+  bool batch_first = false;  ///< of layers: tensors are [B, T, D] instead of [T, B, D]
   std::optional<Rotary> rotary;
   std::set<std::string, std::less<>> stages;
   std::set<std::string, std::less<>> memory_stages;  ///< of a decoder layer's attention over the memory
@@ -31,14 +33,22 @@ struct CallOptions {
   bool Wants(std::string_view stage) const { return stages.contains(stage); }
 };
 
+/// The options of every call of attention that CallOptions holds, and tensors that calls read by themselves.
+std::span<const Field<CallOptions>> CallFields();
+/// The option of scaled_dot_product_attention alone.
+std::span<const Field<CallOptions>> FunctionFields();
+/// The option of layers alone.
+std::span<const Field<CallOptions>> LayerFields();
+
 /// What a kind of call does where no option says otherwise.
 struct CallDefaults {
   std::string_view conventions;  ///< mask_true, causal_alignment and the orders are those of this library
   bool need_weights, average_weights;
+  std::span<const Field<CallOptions>> (*own_fields)();  ///< options that other kinds of call do not know
 };
-inline constexpr CallDefaults kFunctionDefaults{"torch-sdpa", false, false};
-inline constexpr CallDefaults kMultiheadDefaults{"torch-mha", true, true};
-inline constexpr CallDefaults kTransformerDefaults{"torch-mha", false, true};
+inline constexpr CallDefaults kFunctionDefaults{"torch-sdpa", false, false, FunctionFields};
+inline constexpr CallDefaults kMultiheadDefaults{"torch-mha", true, true, LayerFields};
+inline constexpr CallDefaults kTransformerDefaults{"torch-mha", false, true, LayerFields};
 
 /// `with_memory`: stages may be of the attention over the memory, as "memory_scores".
 CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory = false);

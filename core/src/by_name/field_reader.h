@@ -20,7 +20,8 @@ struct Sizes {
 };
 
 /// The names under which an operation knows some fields: pairs of the field's own name and the operation's.
-using Renames = std::span<const std::pair<std::string_view, std::string_view>>;
+using Rename = std::pair<std::string_view, std::string_view>;
+using Renames = std::span<const Rename>;
 
 /// Reads the values of the fields that are given into an object; what is absent stays as it is.
 class FieldReader {

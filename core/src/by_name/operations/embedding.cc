@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "by_name/operations/embedding.h"
+
 #include <cmath>
 #include <vector>
 
+#include "by_name/field_reader.h"
 #include "by_name/operations/operation.h"
 #include "headlens/position_tables.h"
 
 namespace headlens {
 namespace {
 
-enum class Positions { kNone, kSinusoidal, kLearned };
-
-struct EmbeddingOptions {
-  Positions positions;
-  Index offset;
-  bool scaled;
-};
-
 EmbeddingOptions ReadOptions(OptionReader& reader) {
   EmbeddingOptions options;
-  static constexpr Choice kPositions[] = {
-      {"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}};
-  options.positions = static_cast<Positions>(reader.OneOf("positions", kPositions).value_or(0));
-  options.offset = reader.Count("position_offset", 0, 0);
-  options.scaled = reader.Flag("scale_embeddings", false);
+  FieldReader fields(reader);
+  fields.Read(EmbeddingFields(), options);
+  fields.Read(EmbeddingCallFields(), options);
   reader.Backend();  // a lookup is the same on all
   reader.RejectUnknown();
   return options;
@@ -145,6 +138,29 @@ class Embedding : public Operation {
 };
 
 }  // namespace
+
+std::span<const Field<EmbeddingOptions>> EmbeddingFields() {
+  static constexpr Choice kPositions[] = {
+      {"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}};
+  static constexpr Field<EmbeddingOptions> kFields[] = {
+      field::OneOf<&EmbeddingOptions::positions>(
+          "positions", kPositions,
+          "What is added to the rows: nothing, sines and cosines (Vaswani et al. 2017), or the parameter "
+          "`position_embeddings`."),
+      field::Flag<&EmbeddingOptions::scaled>("scale_embeddings", "Multiply the rows by √D before positions are added."),
+  };
+  return kFields;
+}
+
+std::span<const Field<EmbeddingOptions>> EmbeddingCallFields() {
+  static constexpr Field<EmbeddingOptions> kFields[] = {
+      field::Count<&EmbeddingOptions::offset>("position_offset", 0, "Position of the first token."),
+      field::Listed<EmbeddingOptions>(
+          FieldType::kName, "backend", "",
+          "\"simd\" (default) or \"reference\": the same numbers, as rows are only looked up."),
+  };
+  return kFields;
+}
 
 std::unique_ptr<Operation> MakeEmbedding() { return std::make_unique<Embedding>(); }
 

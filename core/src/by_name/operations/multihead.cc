@@ -40,9 +40,8 @@ class MultiheadWork : public Work {
         layer_(layer),
         config_(config),
         options_(ReadCallOptions(run.reader, kMultiheadDefaults)),
-        batch_first_(run.reader.Flag("batch_first", false)),
         batched_(given.query.shape.size() == 3),
-        x_(run, given, batch_first_),
+        x_(run, given, options_.batch_first),
         past_(run, options_, LayerHeads(run.args, batched_),
               {x_.query.shape[0], config.kv_heads(), x_.key.shape[1], config.head_dim()}, config.head_dim()),
         attention_(run, results, "", options_, config,
@@ -56,7 +55,7 @@ class MultiheadWork : public Work {
     attention_.inputs.rotary = options_.rotary;
     attention_.inputs.cache = past_.cache();
     const Shape& shape = given.query.shape;
-    attention_.results.output = AsBatches("output", attention_.set.Make("output", shape), shape, batch_first_);
+    attention_.results.output = AsBatches("output", attention_.set.Make("output", shape), shape, options_.batch_first);
   }
 
   const Arguments& args_;
@@ -64,7 +63,7 @@ class MultiheadWork : public Work {
   BuiltLayer<MultiheadAttention>& layer_;
   MultiheadConfig config_;
   CallOptions options_;
-  bool batch_first_, batched_;
+  bool batched_;
   Batches x_;
   PastKeys past_;
   LayerAttention attention_;

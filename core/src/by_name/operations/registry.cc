@@ -51,8 +51,10 @@ Names ModuleParameters(const Names& modules) {
   return names;
 }
 
+}  // namespace
+
 /// One line per operation: its name, the tensors of a run, its parameters, and what makes it.
-const std::vector<OperationKind>& Operations() {
+const std::vector<OperationKind>& OperationKinds() {
   static const Names kModules = {"linear1", "linear2", "norm1", "norm2"};
   static const Names kQkv = AttentionInputs({"query", "key", "value", "attn_mask", "key_padding_mask"});
   static const Names kEncoder = AttentionInputs({"src", "src_mask", "src_key_padding_mask"});
@@ -71,13 +73,11 @@ const std::vector<OperationKind>& Operations() {
   return kOperations;
 }
 
-}  // namespace
-
 const OperationKind& FindOperation(std::string_view name) {
-  for (const OperationKind& kind : Operations())
+  for (const OperationKind& kind : OperationKinds())
     if (kind.name == name) return kind;
-  throw Error(ErrorCode::kOption,
-              "unknown operation " + Quoted(name) + ", expected one of: " + Joined(Operations(), &OperationKind::name));
+  throw Error(ErrorCode::kOption, "unknown operation " + Quoted(name) +
+                                      ", expected one of: " + Joined(OperationKinds(), &OperationKind::name));
 }
 
 }  // namespace headlens

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "by_name/field_reader.h"
 #include "by_name/operations/operation.h"
 
 namespace headlens {
@@ -17,6 +18,14 @@ struct OperationKind {
   std::vector<std::string> inputs, parameters;
   std::unique_ptr<Operation> (*make)();
 };
+
+/// Every operation there is.
+const std::vector<OperationKind>& OperationKinds();
+
+/// The names under which encoder layers, decoder layers and their attention over the memory know fields of attention.
+Renames EncoderNames();
+Renames DecoderNames();
+Renames MemoryNames();
 
 /// Throws kOption, naming them all, for a name that there is not.
 const OperationKind& FindOperation(std::string_view name);

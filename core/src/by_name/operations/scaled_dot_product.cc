@@ -34,15 +34,16 @@ CallOptions ReadOptions(OptionReader& reader) {
 
 /// The sizes of a call, and where its tensors are.
 struct HeadsCall {
-  HeadsCall(OperationRun& run, const CallOptions& options, bool enable_gqa, const Qkv& in)
+  HeadsCall(OperationRun& run, const CallOptions& options, const Qkv& in)
       : shape(in.query.shape),
-        as_heads([&args = run.args, rank = shape.size(), enable_gqa](std::string_view name, const Given& input) {
-          return AsHeads(name, args.Floats(name, input), input.shape, rank, enable_gqa);
+        as_heads([&args = run.args, rank = shape.size(), gqa = options.enable_gqa](std::string_view name,
+                                                                                   const Given& input) {
+          return AsHeads(name, args.Floats(name, input), input.shape, rank, gqa);
         }) {
     problem.q = as_heads("query", in.query);
     problem.k = as_heads(in.key_name, in.key);
     problem.v = as_heads(in.value_name, in.value);
-    if (!enable_gqa) ExpectSameHeads(in, problem);
+    if (!options.enable_gqa) ExpectSameHeads(in, problem);
     problem.scale = options.scale.value_or(DefaultScale(std::max<Index>(problem.q.shape[3], 1)));
   }
 
@@ -62,7 +63,7 @@ class ScaledDotProductWork : public Work {
   explicit ScaledDotProductWork(OperationRun& run)
       : args_(run.args),
         options_(ReadOptions(run.reader)),
-        call_(run, options_, run.reader.Flag("enable_gqa", false), Qkv(run.args)),
+        call_(run, options_, Qkv(run.args)),
         past_(run, options_, call_.as_heads, call_.problem.k.shape, call_.problem.v.shape[3]),
         n_(call_.SizesAfter(past_.count())),
         set_(results, "", options_, n_, n_.keys, call_.Lead(), call_.MeanLead()) {

@@ -3,16 +3,10 @@
 
 #include "base/checks.h"
 #include "by_name/operations/layer.h"
+#include "by_name/operations/registry.h"
 
 namespace headlens {
 namespace {
-
-using Rename = std::pair<std::string_view, std::string_view>;
-constexpr Rename kEncoderNames[] = {{"attn_mask", "src_mask"}, {"key_padding_mask", "src_key_padding_mask"}};
-constexpr Rename kDecoderNames[] = {
-    {"attn_mask", "tgt_mask"}, {"key_padding_mask", "tgt_key_padding_mask"}, {"is_causal", "tgt_is_causal"}};
-constexpr Rename kMemoryNames[] = {
-    {"attn_mask", "memory_mask"}, {"key_padding_mask", "memory_key_padding_mask"}, {"is_causal", "memory_is_causal"}};
 
 /// What an encoder layer, or a decoder layer, which also attends to the memory, is told.
 struct LayerCall {
@@ -21,7 +15,6 @@ struct LayerCall {
         config(ReadTransformerLayer(run.reader, decoder)),
         options(ReadCallOptions(run.reader, kTransformerDefaults, decoder)),
         of_memory(options),
-        batch_first(run.reader.Flag("batch_first", false)),
         given(run.args.Need(input)),
         x(Read(run, input, given)) {
     of_memory.stages = options.memory_stages;
@@ -29,7 +22,7 @@ struct LayerCall {
   }
 
   View<const float, 3> Read(OperationRun& run, std::string_view name, const Given& tensor) const {
-    return AsBatches(name, run.args.Floats(name, tensor), tensor.shape, batch_first);
+    return AsBatches(name, run.args.Floats(name, tensor), tensor.shape, options.batch_first);
   }
 
   bool batched() const { return given.shape.size() == 3; }
@@ -37,7 +30,6 @@ struct LayerCall {
   std::string input;
   TransformerLayerConfig config;
   CallOptions options, of_memory;
-  bool batch_first;
   const Given& given;
   View<const float, 3> x;
 };
@@ -55,7 +47,7 @@ class TransformerWork : public Work {
     self_.inputs.rotary = call_.options.rotary;
     self_.inputs.cache = past_.cache();
     const Shape& shape = call_.given.shape;
-    self_.results.output = AsBatches("output", self_.set.Make("output", shape), shape, call_.batch_first);
+    self_.results.output = AsBatches("output", self_.set.Make("output", shape), shape, call_.options.batch_first);
     if (decoder) cross_.emplace(Cross(run));
     run.reader.RejectUnknown();
   }
@@ -81,7 +73,7 @@ class TransformerWork : public Work {
             call_.options,
             heads(),
             n,
-            {call_.config.cross_attention ? Renames(kDecoderNames) : Renames(kEncoderNames)},
+            {call_.config.cross_attention ? DecoderNames() : EncoderNames()},
             n.keys,
             length};
   }
@@ -91,7 +83,7 @@ class TransformerWork : public Work {
     const Index batch = call_.x.shape[0], keys = memory.shape[1];
     ExpectSizes("memory", SizesOf(memory), {batch, keys, heads().embed_dim});
     const Sizes n{batch, heads().num_heads, call_.x.shape[1], keys, call_.batched()};
-    LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, {kMemoryNames, /*over_memory=*/true},
+    LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, {MemoryNames(), /*over_memory=*/true},
                          keys, keys);
     ++cross.inputs.seed;  // or both attentions would drop the same cells
     cross.inputs.key = cross.inputs.value = memory;
@@ -129,6 +121,23 @@ class Transformer : public Operation {
 };
 
 }  // namespace
+
+Renames EncoderNames() {
+  static constexpr Rename kNames[] = {{"attn_mask", "src_mask"}, {"key_padding_mask", "src_key_padding_mask"}};
+  return kNames;
+}
+
+Renames DecoderNames() {
+  static constexpr Rename kNames[] = {
+      {"attn_mask", "tgt_mask"}, {"key_padding_mask", "tgt_key_padding_mask"}, {"is_causal", "tgt_is_causal"}};
+  return kNames;
+}
+
+Renames MemoryNames() {
+  static constexpr Rename kNames[] = {
+      {"attn_mask", "memory_mask"}, {"key_padding_mask", "memory_key_padding_mask"}, {"is_causal", "memory_is_causal"}};
+  return kNames;
+}
 
 std::unique_ptr<Operation> MakeEncoderLayer() { return std::make_unique<Transformer>(/*decoder=*/false); }
 std::unique_ptr<Operation> MakeDecoderLayer() { return std::make_unique<Transformer>(/*decoder=*/true); }

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Prints what the rules, layers, metrics and operations list of themselves. Nothing is described here that has a place
+/// of its own: this file only says which options go together.
+#include "headlens/names.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "attention/masks/mask_set.h"
+#include "attention/normalizers/registry.h"
+#include "attention/positions/bias_table.h"
+#include "attention/settings.h"
+#include "attention/stages.h"
+#include "by_name/call_options.h"
+#include "by_name/operations/embedding.h"
+#include "by_name/operations/registry.h"
+#include "headlens/conventions.h"
+#include "headlens/head_finder.h"
+#include "headlens/metrics.h"
+#include "layers/fields.h"
+
+namespace headlens {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string_view NameOf(FieldType type) {
+  switch (type) {
+    case FieldType::kFlag:
+      return "flag";
+    case FieldType::kCount:
+      return "count";
+    case FieldType::kNumber:
+    case FieldType::kSingle:
+      return "number";
+    case FieldType::kChoice:
+      return "choice";
+    case FieldType::kName:
+      return "name";
+    case FieldType::kNames:
+      return "names";
+    case FieldType::kBooleans:
+      return "booleans";
+    case FieldType::kIntegers:
+    case FieldType::kLengths:
+      return "integers";
+    case FieldType::kFloats:
+      return "floats";
+    case FieldType::kBooleanCells:
+    case FieldType::kFloatCells:
+      return "cells";
+  }
+  return "";
+}
+
+/// The value of an option where it is not given, of an owner that nobody has told anything. Absent where that is no
+/// value which could be given: a 0 that stands for another option's value, say.
+json DefaultOf(const AnyField& field, const void* owner) {
+  const std::optional<double> value = field.get ? field.get(owner) : std::nullopt;
+  if (!value) return nullptr;
+  if (field.type == FieldType::kFlag) return *value != 0.0;
+  if (field.type == FieldType::kCount) {
+    return *value < static_cast<double>(field.least) ? json(nullptr) : json(static_cast<Index>(*value));
+  }
+  // Of a 32-bit number, the shortest text that gives it again.
+  if (field.type == FieldType::kSingle) return json::parse(json(static_cast<float>(*value)).dump());
+  if (field.type != FieldType::kChoice) return *value;
+  for (const Choice& choice : field.choices)
+    if (choice.value == static_cast<int>(*value)) return choice.name;
+  return nullptr;
+}
+
+json Described(const AnyField& field, const void* owner) {
+  json all = {{"name", field.name}, {"type", NameOf(field.type)}, {"doc", field.doc.text()}};
+  if (!field.dims.empty()) all["dims"] = field.dims;
+  if (!field.also.empty()) all["also"] = field.also;
+  if (field.type == FieldType::kCount) all["least"] = field.least;
+  if (field.required) all["required"] = true;
+  if (!field.needs.empty()) all["needs"] = field.needs;
+  for (const Choice& choice : field.choices) all["choices"].push_back(choice.name);
+  if (const json value = DefaultOf(field, owner); !value.is_null()) all["default"] = value;
+  return all;
+}
+
+/// Options that stand together in an interface of other languages.
+class Group {
+ public:
+  Group(std::string_view name, std::string_view doc) : described_({{"name", name}, {"doc", doc}}) {
+    described_["fields"] = json::array();
+  }
+
+  template <class Owner>
+  Group& Add(std::span<const Field<Owner>> fields) {
+    const Owner owner{};
+    for (const Field<Owner>& field : fields) {
+      // Options of one name but several types of tensors, such as a mask of booleans or floats, are one option.
+      const bool known = std::any_of(described_["fields"].begin(), described_["fields"].end(),
+                                     [&](const json& other) { return other["name"] == field.name; });
+      if (!known) described_["fields"].push_back(Described(field, &owner));
+    }
+    return *this;
+  }
+  /// The group has all options of others, too.
+  Group& Extends(std::vector<std::string_view> groups) {
+    described_["extends"] = groups;
+    return *this;
+  }
+  /// It takes over only these of the group that it extends.
+  Group& Only(std::vector<std::string_view> fields) {
+    described_["only"] = fields;
+    return *this;
+  }
+  /// It has other names for some: pairs of the name there and here. One that has several names here has all of them.
+  Group& Renames(std::vector<Renames> renames) {
+    described_["renames"] = json::array();
+    for (const headlens::Renames& some : renames)
+      for (const auto& [there, here] : some) described_["renames"].push_back({there, here});
+    return *this;
+  }
+
+  const json& described() const { return described_; }
+
+ private:
+  json described_;
+};
+
+template <class Rules>
+Group& AddRules(Group& group, const Rules& rules) {
+  for (const auto* rule : rules) group.Add(rule->fields);
+  return group;
+}
+
+json AttentionGroups() {
+  Group masks(
+      "mask_options",
+      "Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past "
+      "keys, too. Of inputs without a batch, B is 1: layers then take what is [B,S] or [B,T] here (but for "
+      "`valid_lens`) as [S] and [T] alone, `scaled_dot_product_attention` as [1,S] and [1,T] alone; what is [B] "
+      "is [1] in both.");
+  AddRules(masks, MaskRules());
+  Group normalizers("normalizer_options", "How the masked scores of a row become its weights.");
+  AddRules(normalizers.Add(NormalizerFields()), NormalizerRules()).Add(MaskedRowFields());
+  Group positions("position_options", "Positions: biases on the scores, which add up, and rotated queries and keys.");
+  AddRules(positions, BiasRules()).Add(RotaryFields());
+  Group attention("attention_options",
+                  "Options that every attention call shares. Absent options have PyTorch's default.");
+  attention.Extends({"mask_options", "normalizer_options", "position_options"})
+      .Add(CallFields())
+      .Add(AttentionFields())
+      .Add(HeadMaskFields());
+  Group function("scaled_dot_product_attention_options", "");
+  function.Extends({"attention_options"}).Add(DropoutFields()).Add(FunctionFields());
+  return {masks.described(), normalizers.described(), positions.described(), attention.described(),
+          function.described()};
+}
+
+json LayerGroups() {
+  Group multihead("multihead_attention_options", "What a layer of multi-head attention is made with.");
+  multihead.Add(HeadsFields()).Add(MultiheadFields()).Add(LayerFields()).Add(DropoutFields());
+  Group transformer("transformer_layer_options",
+                    "As nn.TransformerEncoderLayer and nn.TransformerDecoderLayer; dropout is on the attention weights "
+                    "only.");
+  transformer.Extends({"multihead_attention_options"})
+      .Only({"embed_dim", "num_heads", "num_kv_heads", "bias", "batch_first", "dropout_p"})
+      .Add(TransformerFields());
+  Group encoder("encoder_layer_options", "Weights only when `need_weights`.");
+  encoder.Extends({"attention_options"}).Renames({EncoderNames()});
+  Group decoder(
+      "decoder_layer_options",
+      "How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fully_masked`, "
+      "`masked_nan`, `conventions`, …) and `causal_alignment` hold for both attentions. Windows, `dilation`, "
+      "`valid_lens`, `prefix_lens`, `global_tokens`, documents, positions (`alibi`, `relative_bias`, `t5_bias`, "
+      "`rotary`), `head_mask` and past keys concern self-attention alone: the memory has its own masks. Weights "
+      "only when `need_weights`.");
+  decoder.Extends({"attention_options"}).Renames({DecoderNames(), MemoryNames()});
+  Group embedding("embedding_options", "What an embedding is made with.");
+  embedding.Add(EmbeddingFields());
+  Group embedding_call("embedding_call_options", "What a call of an embedding is told.");
+  embedding_call.Add(EmbeddingCallFields());
+  return {multihead.described(), transformer.described(), encoder.described(),
+          decoder.described(),   embedding.described(),   embedding_call.described()};
+}
+
+json DescribedStages() {
+  json all = json::array();
+  for (const Stage& stage : Stages()) {
+    all.push_back(
+        {{"name", stage.name}, {"dims", stage.dims}, {"doc", stage.doc.text()}, {"of_memory", stage.of_memory}});
+  }
+  return all;
+}
+
+template <class Metrics>
+json DescribedMetrics(const Metrics& metrics) {
+  json all = json::array();
+  for (const auto& metric : metrics) {
+    all.push_back({{"name", metric.name}, {"formula", metric.formula}, {"source", metric.source}});
+  }
+  return all;
+}
+
+json DescribedOperations() {
+  json all = json::array();
+  for (const OperationKind& kind : OperationKinds()) {
+    all.push_back({{"name", kind.name}, {"inputs", kind.inputs}, {"parameters", kind.parameters}});
+  }
+  return all;
+}
+
+json Codes() {
+  json all = json::array();
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kUnsupported); ++code)
+    all.push_back(ToString(static_cast<ErrorCode>(code)));
+  return all;
+}
+
+}  // namespace
+
+std::string DescribeNames() {
+  json groups = AttentionGroups();
+  for (const json& group : LayerGroups()) groups.push_back(group);
+  const json all = {{"operations", DescribedOperations()},
+                    {"options", groups},
+                    {"stages", DescribedStages()},
+                    {"metrics", DescribedMetrics(Metrics())},
+                    {"model_metrics", DescribedMetrics(ModelMetrics())},
+                    {"error_codes", Codes()}};
+  return all.dump(2);
+}
+
+}  // namespace headlens
