@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { detectFeatures } from "../wasm/src/features.js";
+import { detectFeatures } from "../wasm/src/start/features.js";
 
 // Node 20 has relaxed SIMD behind a flag, later ones have it without; the tests run both wasm builds.
 const execArgv = detectFeatures().relaxedSimd ? [] : ["--experimental-wasm-relaxed-simd"];

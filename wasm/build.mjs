@@ -6,7 +6,7 @@
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
@@ -83,8 +83,9 @@ async function bundle(entries, splitting) {
 /** The entries share chunks, so that what a page does not use is not loaded. A worker is one file: it uses all of it at once. */
 async function bundleAll() {
   const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts", element: "web/elements/index.ts" };
-  const scripts = ["worker", "worker-node", "thread", "thread-node"];
-  const workers = Object.fromEntries(scripts.map((name) => [name, `wasm/src/${name}.ts`]));
+  const scripts = { worker: ["worker", "worker-node"], start: ["thread", "thread-node"] };
+  const workers = Object.fromEntries(Object.entries(scripts).flatMap(([room, names]) =>
+    names.map((name) => [name, `wasm/src/${room}/${name}.ts`])));
   return [...await bundle(entries, true), ...await bundle(workers, false)];
 }
 
@@ -117,9 +118,12 @@ function copyTypes(from, to, edit = (text) => text) {
   const pending = ["index"];
   for (const name of pending) {
     const text = edit(readFileSync(`${from}/${name}.d.ts`, "utf8"));
-    mkdirSync(to, { recursive: true });
+    mkdirSync(dirname(`${to}/${name}`), { recursive: true });
     writeFileSync(`${to}/${name}.d.ts`, text);
-    for (const [, next] of text.matchAll(/"\.\/([\w-]+)\.js"/g)) if (!pending.includes(next)) pending.push(next);
+    for (const [, path] of text.matchAll(/"(\.[\w./-]+)\.js"/g)) {
+      const next = join(dirname(name), path);
+      if (!pending.includes(next)) pending.push(next);
+    }
   }
 }
 

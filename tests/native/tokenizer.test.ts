@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { TextTokenizer } from "../../wasm/src/tokenizer.js";
+import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
 import { kRoot } from "../compare.js";
 import { fails, succeeds, temporaryFolder } from "./support.js";
 import { bert, gpt2, kO200kWords, kQwen2Words, kTexts, llama2, llama3, roberta, unigram } from "./tokenizers.js";

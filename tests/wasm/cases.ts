@@ -4,7 +4,7 @@ import type {
   AttentionMask, AttentionResult, AsyncEngine, BooleanMask, Engine, IntegerTensor, TensorLike,
 } from "headlens";
 import type { FileTensor } from "../safetensors.js";
-import { optionNames, toCamel, type Caller } from "../../wasm/src/names.js";
+import { optionNames, toCamel, type Caller } from "../../wasm/src/arguments/names.js";
 
 export type Options = Record<string, unknown>;
 export type AnyEngine = Engine | AsyncEngine;

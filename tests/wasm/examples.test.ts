@@ -99,7 +99,7 @@ async function run(code: string, engine?: headlens.Engine): Promise<number> {
   return count;
 }
 
-const kFunctions = new Map(["types.ts", "analysis-types.ts", "safetensors.ts"].flatMap((file) => [...functionsOf(file)]));
+const kFunctions = new Map(["types.ts", "analysis-types.ts", "files/safetensors.ts"].flatMap((file) => [...functionsOf(file)]));
 
 test("the functions are found", () => {
   expect(kFunctions.size).toBeGreaterThan(30);

@@ -2,7 +2,7 @@
 /** Every golden case of PyTorch's (tests/golden/make.py), through the installed API, on both builds and both backends. */
 import { load, type AsyncEngine, type AttentionResult, type Engine } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { toCamel } from "../../wasm/src/names.js";
+import { toCamel } from "../../wasm/src/arguments/names.js";
 import { scoreNorm } from "../compare.js";
 import { caseOf, run, type AnyEngine, type Case, type Options } from "./cases.js";
 import {

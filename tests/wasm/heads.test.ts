@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { load, type AsyncEngine, type AsyncModel, type Engine, type MetricName, type Model, type RankedHead } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { unwrap } from "../../wasm/src/failures.js";
-import { makeMemory } from "../../wasm/src/features.js";
-import type { ModelHandle, ModuleFactory } from "../../wasm/src/module.js";
+import { unwrap } from "../../wasm/src/module/failures.js";
+import { makeMemory } from "../../wasm/src/start/features.js";
+import type { ModelHandle, ModuleFactory } from "../../wasm/src/module/module.js";
 import { expectClose, expectError, kGolden, kRoot, maxNorm, readSafetensors, tensorOf } from "./support.js";
 
 describe.each([false, true])("worker: %s", (worker) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { load, type AsyncEngine, type Engine } from "headlens";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { chooseBuild, detectFeatures } from "../../wasm/src/features.js";
+import { chooseBuild, detectFeatures } from "../../wasm/src/start/features.js";
 import { expectError, kRoot, random } from "./support.js";
 import { serve, type Server } from "./server.js";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The rule between the API's names and the module's, and what becomes of the module's messages. */
 import { expect, test } from "vitest";
-import { inApiWords, toCamel, toRequest, toSnake } from "../../wasm/src/names.js";
+import { inApiWords, toCamel, toRequest, toSnake } from "../../wasm/src/arguments/names.js";
 
 test.each([
   ["attnMask", "attn_mask"],

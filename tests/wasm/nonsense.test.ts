@@ -2,7 +2,7 @@
 /** What only JavaScript can give: each option and each tensor of each call as something that makes no sense there. */
 import { HeadlensError, load, type Engine, type Model, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Caller, optionNames } from "../../wasm/src/names.js";
+import { type Caller, optionNames } from "../../wasm/src/arguments/names.js";
 import { kRight } from "../refusals.js";
 import { caseOf, makeLayer, type AnyLayer } from "./cases.js";
 import { layerState, random } from "./support.js";

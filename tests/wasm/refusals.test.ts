@@ -2,7 +2,7 @@
 /** The table of refusals (tests/refusals) through the API, here and in a worker. What only JavaScript can do wrong is in nonsense.test.ts. */
 import { HeadlensError, load } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inApiWords, optionNames, toCamel } from "../../wasm/src/names.js";
+import { inApiWords, optionNames, toCamel } from "../../wasm/src/arguments/names.js";
 import { type Filled, kThemes, numberOf, type RightCase, sizeOf, type Tensors, type Theme, type WrongCase } from "../refusals.js";
 import { type AnyEngine, type AnyLayer, type AnyTensor, type Case, caseOf, forward, makeLayer, type Options } from "./cases.js";
 

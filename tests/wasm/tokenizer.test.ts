@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each position shows: pieces that join to the text. The vocabularies are small, the tokenizing is the library's. */
 import { describe, expect, test } from "vitest";
-import { TextTokenizer } from "../../wasm/src/tokenizer.js";
+import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
 
 /** GPT-2's letters for bytes, in the order of the bytes. */
 function byteLetters(): string[] {

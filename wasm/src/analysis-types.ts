@@ -4,7 +4,7 @@
  * attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
  */
 import type { BooleanMask, Maybe, MultiheadAttentionOptions, StateDict, Tensor, TensorLike } from "./types.js";
-import type { MetricName, ModelMetricName } from "./vocabulary.js";
+import type { MetricName, ModelMetricName } from "./types/vocabulary.js";
 
 export interface MetricInfo {
   name: MetricName | ModelMetricName;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { loadCode } from "./code.js";
-import { HeadlensError } from "./errors.js";
-import { show } from "./failures.js";
-import { checkOptions, type Read } from "./names.js";
-import type { Platform } from "./platform.js";
+import { checkOptions, type Read } from "./arguments/names.js";
+import { show } from "./module/failures.js";
+import type { Platform } from "./platform/platform.js";
+import { loadCode } from "./start/code.js";
 import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types.js";
+import { HeadlensError } from "./types/errors.js";
 
 function checkLoadOptions(options: unknown): Read<LoadOptions> {
   const checked = checkOptions<LoadOptions>("load", options);
@@ -31,8 +31,8 @@ export function makeLoad(platform: Platform): Load {
     const checked = checkLoadOptions(options);
     const code = loadCode(checked, platform);
     code.catch(() => undefined); // it is waited for when the rest is there
-    if (!checked.worker) return (await import("./instantiate.js")).createEngine(code, platform, checked.prefetch);
-    return (await import("./remote.js")).createRemoteEngine(code, platform, checked.prefetch);
+    if (!checked.worker) return (await import("./start/instantiate.js")).createEngine(code, platform, checked.prefetch);
+    return (await import("./worker/remote.js")).createRemoteEngine(code, platform, checked.prefetch);
   }
   return load as Load;
 }

@@ -3,11 +3,11 @@
 /** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
 
 import type { Analyses, HeadMetricsOptions } from "./analysis-types.js";
-import type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
-import type { AbortSignal, File, URL } from "./web.js";
+import type { MemoryStage, MetricName, ModelMetricName, Stage } from "./types/vocabulary.js";
+import type { AbortSignal, File, URL } from "./types/web.js";
 
 export type * from "./analysis-types.js";
-export type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
+export type { MemoryStage, MetricName, ModelMetricName, Stage } from "./types/vocabulary.js";
 
 /** A dense row-major result; the array is the caller's own. */
 export interface Tensor {

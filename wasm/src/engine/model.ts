@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form: their files, what they read, and the maps of their heads. */
-import type { WasmEngine } from "./engine.js";
-import { HeadlensError } from "./errors.js";
-import { asHeadlensError, guarded, reading, show, unwrap } from "./failures.js";
-import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "./files.js";
-import { rankHeads } from "./head-finder.js";
-import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "./module.js";
-import { checkFollowed, checkOptions, inApiWords, keepsHalves, listOf, type Read, toRequest } from "./names.js";
-import type { Platform } from "./platform.js";
-import { HandleResource } from "./resource.js";
-import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "./tensors.js";
-import { TextTokenizer, type Encoded } from "./tokenizer.js";
+import { checkFollowed, checkOptions, inApiWords, keepsHalves, listOf, type Read, toRequest } from "../arguments/names.js";
+import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
+import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
+import { asHeadlensError, guarded, reading, show, unwrap } from "../module/failures.js";
+import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
+import { HandleResource } from "../module/resource.js";
+import type { Platform } from "../platform/platform.js";
+import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
 import type {
   AttendOptions, Decoding, DecodingOptions, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
   LogitsOptions, MapOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
   ModelSource, PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
-} from "./types.js";
+} from "../types.js";
+import { HeadlensError } from "../types/errors.js";
+import type { WasmEngine } from "./engine.js";
+import { rankHeads } from "./head-finder.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
   if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= below) {

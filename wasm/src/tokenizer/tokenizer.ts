@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Text to token ids, and back to what each position shows. The tokenizing itself is Hugging Face's library. */
 import { Tokenizer } from "@huggingface/tokenizers";
-import { HeadlensError } from "./errors.js";
-import { messageOf } from "./failures.js";
+import { messageOf } from "../module/failures.js";
+import { HeadlensError } from "../types/errors.js";
 import { checkTokenizer } from "./tokenizer-json.js";
 
 interface DecoderJson {

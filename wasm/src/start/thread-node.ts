@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The script of Node's threads. */
 import { parentPort, workerData } from "node:worker_threads";
-import { serve, type ThreadTask } from "./serve.js";
+import type { ThreadTask } from "../platform/platform.js";
+import { serve } from "./serve.js";
 
 if (parentPort) serve(workerData as ThreadTask, () => parentPort?.postMessage("ready"));

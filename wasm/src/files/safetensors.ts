@@ -3,11 +3,11 @@
  * The reader of safetensors files for whoever has one: whole tensors, as JavaScript has them. Models go another way, straight into the
  * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types; tests hold the two against each other.
  */
-import { HeadlensError } from "./errors.js";
-import { asHeadlensError, messageOf, show } from "./failures.js";
-import { bytesOf, isExact, sizeOf } from "./tensors.js";
-import type { SafetensorsFile, SafetensorsTensor } from "./types.js";
-import type { Blob } from "./web.js";
+import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
+import { asHeadlensError, messageOf, show } from "../module/failures.js";
+import type { SafetensorsFile, SafetensorsTensor } from "../types.js";
+import { HeadlensError } from "../types/errors.js";
+import type { Blob } from "../types/web.js";
 
 const kLengthBytes = 8;
 const kMaxHeader = 100_000_000;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The worker's side: keeps the engine and what was made from it, and runs the methods that remote.ts asks for. */
 import { releaseProxy, transfer, type ProxyMarked, type Remote } from "comlink";
-import type { Code } from "./code.js";
-import { HeadlensError, type ErrorCode } from "./errors.js";
-import { asHeadlensError } from "./failures.js";
-import { prefetching } from "./files.js";
-import { createEngine } from "./instantiate.js";
-import type { Following } from "./names.js";
-import type { Platform } from "./platform.js";
-import { canMove } from "./tensors.js";
+import type { Following } from "../arguments/names.js";
+import { canMove } from "../arguments/tensors.js";
+import { prefetching } from "../files/model-folder.js";
+import { asHeadlensError } from "../module/failures.js";
+import type { Platform } from "../platform/platform.js";
+import type { Code } from "../start/code.js";
+import { createEngine } from "../start/instantiate.js";
+import { HeadlensError, type ErrorCode } from "../types/errors.js";
 
 /** What is held here and spoken to from the other thread. */
 export type Hosted = Disposable & { dispose(): void };

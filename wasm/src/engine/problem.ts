@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs of one of the module's problems. A small one that comes again, with other numbers, is spared all but its arithmetic. */
-import { HeadlensError } from "./errors.js";
-import { guarded, unwrap } from "./failures.js";
-import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "./module.js";
-import { type Caller, inApiWords, type Request, toCamel, toSnake } from "./names.js";
-import { expectOutThere, expectThere, type Input, type Outputs, write } from "./tensors.js";
-import type { MemoryStage, Stage, Tensor } from "./types.js";
+import { type Caller, inApiWords, type Request, toCamel, toSnake } from "../arguments/names.js";
+import { expectOutThere, expectThere, type Input, type Outputs, write } from "../arguments/tensors.js";
+import { guarded, unwrap } from "../module/failures.js";
+import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "../module/module.js";
+import type { MemoryStage, Stage, Tensor } from "../types.js";
+import { HeadlensError } from "../types/errors.js";
 
 /** A call's results. Which of them are there is what the options ask for, and what the public types say of it. */
 export type Results = Record<"output" | Stage | MemoryStage, Tensor>;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Scores the heads of a model without holding the thread: after some milliseconds of work others have their turn. */
-import { HeadlensError } from "./errors.js";
-import { guarded, reading, show, unwrap } from "./failures.js";
-import type { FinderHandle, ModelHandle, RawModelCall } from "./module.js";
-import { checkAborted, checkFollowed, type Following, inApiWords, kRankMetrics, listOf, type Read, toCamel, toSnake } from "./names.js";
-import { HandleResource, type Resource } from "./resource.js";
-import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOptions } from "./types.js";
+import { checkAborted, checkFollowed, type Following, inApiWords, kRankMetrics, listOf, type Read, toCamel, toSnake } from "../arguments/names.js";
+import { guarded, reading, show, unwrap } from "../module/failures.js";
+import type { FinderHandle, ModelHandle, RawModelCall } from "../module/module.js";
+import { HandleResource, type Resource } from "../module/resource.js";
+import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOptions } from "../types.js";
+import { HeadlensError } from "../types/errors.js";
 
 const kTurnMs = 30;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From whatever went wrong to a HeadlensError. */
-import { HeadlensError, type ErrorCode } from "./errors.js";
+import { HeadlensError, type ErrorCode } from "../types/errors.js";
 import type { Failure } from "./module.js";
 
 const kModuleCodes: ReadonlySet<string> = new Set<ErrorCode>(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The script of the web's worker. */
 import { expose } from "comlink";
+import { webPlatform } from "../platform/web.js";
 import { Host } from "./host.js";
-import { webPlatform } from "./platform.js";
 
 interface PolicyFactory {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): unknown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which of the wasm builds this engine can run. */
-import { HeadlensError } from "./errors.js";
+import { HeadlensError } from "../types/errors.js";
 
 export interface Features {
   /** 128-bit SIMD (every browser since 2023, Node since 16). */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From compiled code to a running engine. */
 import createModule from "headlens-glue";
+import { WasmEngine } from "../engine/engine.js";
+import { prefetching } from "../files/model-folder.js";
+import { asHeadlensError } from "../module/failures.js";
+import type { HeadlensModule } from "../module/module.js";
+import type { Platform } from "../platform/platform.js";
+import type { Engine, EngineInfo } from "../types.js";
 import type { Code } from "./code.js";
-import { WasmEngine } from "./engine.js";
-import { asHeadlensError } from "./failures.js";
 import { makeMemory } from "./features.js";
-import { prefetching } from "./files.js";
-import type { HeadlensModule } from "./module.js";
-import type { Platform } from "./platform.js";
 import { startThreads } from "./threads.js";
-import type { Engine, EngineInfo } from "./types.js";
 
 /** Emscripten's own promise never settles when the instance cannot be made, so that failure has its own way out. */
 function instantiate({ module: code, url }: Code, wasmMemory: WebAssembly.Memory): Promise<HeadlensModule> {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Layers with parameters: multi-head attention, and the transformer layers around it. */
-import { HeadlensError } from "./errors.js";
-import { guarded, reading, show, unwrap } from "./failures.js";
-import type { CacheHandle, HeadlensModule } from "./module.js";
-import { type Caller, checkOptions, inApiWords, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "./names.js";
-import { Problem, type Results } from "./problem.js";
-import { HandleResource, type Resource } from "./resource.js";
-import { entriesOf, floats, type Input, isTensorLike, lengths } from "./tensors.js";
+import { type Caller, checkOptions, inApiWords, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "../arguments/names.js";
+import { entriesOf, floats, type Input, isTensorLike, lengths } from "../arguments/tensors.js";
+import { guarded, reading, show, unwrap } from "../module/failures.js";
+import type { CacheHandle, HeadlensModule } from "../module/module.js";
+import { HandleResource, type Resource } from "../module/resource.js";
 import type {
   AttentionOptions, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache, DecoderLayerOptions, Embedding,
   EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, IntegerTensor, LayerCache, Maybe, MultiheadAttention,
   MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
   TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
-} from "./types.js";
+} from "../types.js";
+import { HeadlensError } from "../types/errors.js";
+import { Problem, type Results } from "./problem.js";
 
 /** An operation with parameters. What is held is taken after the inputs are read: their getters may have disposed it. */
 abstract class WasmParametrized<O> extends HandleResource<Problem> {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
-import { HeadlensError } from "./errors.js";
-import { reading, show } from "./failures.js";
-import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MapMasks,
   MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
-} from "./analysis-types.js";
+} from "../analysis-types.js";
+import { reading, show } from "../module/failures.js";
 import type {
   AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorbarOptions, ColorOptions, DecoderLayerOptions,
   DecodingOptions, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions,
   LogitsOptions, MapOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, ScaledDotProductAttentionOptions,
   TensorLike, TransformerLayerOptions,
-} from "./types.js";
-import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "./vocabulary.js";
+} from "../types.js";
+import { HeadlensError } from "../types/errors.js";
+import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
+import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
 
 /** A copy of an array of such items, each read once, for it may be a proxy; undefined of anything else, and of one with holes. */
 export function listOf<T>(value: unknown, isItem: (item: unknown) => boolean): T[] | undefined {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { HeadlensError } from "./errors.js";
+import { HeadlensError } from "../types/errors.js";
 
 /** `Symbol.dispose`, also where the engine does not have it yet (then the symbol that compilers of `using` fall back on). */
 export const kDispose: typeof Symbol.dispose =

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A thread's side: an instance of its own of the engine's code, on the engine's memory, that helps with what the engine computes. */
-import type { ThreadStart } from "./module.js";
-
-export interface ThreadTask extends ThreadStart {
-  readonly code: WebAssembly.Module;
-  readonly memory: WebAssembly.Memory;
-}
+import type { ThreadTask } from "../platform/platform.js";
 
 /** What threads compute needs the memory alone; Emscripten's JavaScript stays with the engine. */
 function importsOf({ code, memory }: ThreadTask): WebAssembly.Imports {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The script of the web's threads. */
-import { serve, type ThreadTask } from "./serve.js";
+import type { ThreadTask } from "../platform/platform.js";
+import { serve } from "./serve.js";
 
 addEventListener("message", ({ data }: MessageEvent<ThreadTask>) => serve(data, () => postMessage("ready")), { once: true });

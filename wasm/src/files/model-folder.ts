@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The files of a Hugging Face folder, from wherever they are, with progress, limits and a way to stop. */
-import { HeadlensError } from "./errors.js";
-import { asHeadlensError, messageOf, show } from "./failures.js";
-import { checkSource, type Following, isBuiltIn } from "./names.js";
-import { folderUrl, type Platform } from "./platform.js";
-import { type Bytes, bytesOf } from "./tensors.js";
-import type { ModelSource } from "./types.js";
+import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
+import { type Bytes, bytesOf } from "../arguments/tensors.js";
+import { asHeadlensError, messageOf, show } from "../module/failures.js";
+import { folderUrl, type Platform } from "../platform/platform.js";
+import type { ModelSource } from "../types.js";
+import { HeadlensError } from "../types/errors.js";
 
 /** No file may take more memory than this, whatever its server says; all weights together no more than kMaxWeights. */
 const kMaxText = 64 << 20;

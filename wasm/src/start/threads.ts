@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { unwrap } from "../module/failures.js";
+import type { HeadlensModule, ThreadStart } from "../module/module.js";
+import type { Platform, Thread } from "../platform/platform.js";
 import type { Code } from "./code.js";
-import { unwrap } from "./failures.js";
-import type { HeadlensModule, ThreadStart } from "./module.js";
-import type { Platform, Thread } from "./platform.js";
 
 /** Threads beside the caller's, as many as could be started: the engine shares its work among those that come. */
 export async function startThreads(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The engine's compiled code: which build, from where. A page compiles it and hands it to its workers, who share it. */
-import { HeadlensError } from "./errors.js";
-import { messageOf } from "./failures.js";
+import type { Read } from "../arguments/names.js";
+import { messageOf } from "../module/failures.js";
+import { absoluteUrl, folderUrl, type Platform } from "../platform/platform.js";
+import type { LoadOptions } from "../types.js";
+import { HeadlensError } from "../types/errors.js";
 import { canShareMemory, chooseBuild, detectFeatures, type Build } from "./features.js";
-import type { Read } from "./names.js";
-import { absoluteUrl, folderUrl, type Platform } from "./platform.js";
-import type { LoadOptions } from "./types.js";
 
 export interface Code {
   readonly build: Build;

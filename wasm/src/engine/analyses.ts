@@ -4,14 +4,14 @@ import type {
   Analyses, CircuitsOptions, CompositionOptions, CompositionScores, FlowOptions, HeadCircuits, HeadImportance,
   HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MetricInfo, MixingOptions, PruningStep,
   RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
-} from "./analysis-types.js";
-import { HeadlensError } from "./errors.js";
-import { guarded, reading, show, unwrap } from "./failures.js";
-import type { HeadlensModule } from "./module.js";
-import { type Caller, checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "./names.js";
-import { Resource } from "./resource.js";
-import { entriesOf, expectThere, floats, type Input, sizeOf } from "./tensors.js";
-import type { Maybe, MetricName, StateDict, Tensor, TensorLike } from "./types.js";
+} from "../analysis-types.js";
+import { type Caller, checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
+import { entriesOf, expectThere, floats, type Input, sizeOf } from "../arguments/tensors.js";
+import { guarded, reading, show, unwrap } from "../module/failures.js";
+import type { HeadlensModule } from "../module/module.js";
+import { Resource } from "../module/resource.js";
+import type { Maybe, MetricName, StateDict, Tensor, TensorLike } from "../types.js";
+import { HeadlensError } from "../types/errors.js";
 
 type Tensors = Readonly<Record<string, Maybe<TensorLike>>>;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whether a tokenizer.json is one that the tokenizer library reads as it is meant: what it would ignore or trip over ends here. */
-import { type ErrorCode, HeadlensError } from "./errors.js";
-import { reading, show } from "./failures.js";
+import { reading, show } from "../module/failures.js";
+import { type ErrorCode, HeadlensError } from "../types/errors.js";
 
 const kMaxSteps = 256;
 const kMaxDepth = 32;

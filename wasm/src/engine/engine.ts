@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-import { WasmAnalyses } from "./analyses.js";
-import { HeadlensError } from "./errors.js";
-import { guarded, show, unwrap } from "./failures.js";
-import {
-  createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
-  WasmMultiheadAttention,
-} from "./layers.js";
-import { loadModel } from "./model.js";
-import type { HeadlensModule } from "./module.js";
-import { inApiWords, toRequest } from "./names.js";
-import type { Platform, Thread } from "./platform.js";
-import type { Problem, Results } from "./problem.js";
-import { expectThere, floats } from "./tensors.js";
-import { warmUp } from "./warm-up.js";
+import { inApiWords, toRequest } from "../arguments/names.js";
+import { expectThere, floats } from "../arguments/tensors.js";
+import { guarded, show, unwrap } from "../module/failures.js";
+import type { HeadlensModule } from "../module/module.js";
+import type { Platform, Thread } from "../platform/platform.js";
 import type {
   CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
   EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
   ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
   TransformerLayerOptions,
-} from "./types.js";
+} from "../types.js";
+import { HeadlensError } from "../types/errors.js";
+import { WasmAnalyses } from "./analyses.js";
+import {
+  createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
+  WasmMultiheadAttention,
+} from "./layers.js";
+import { loadModel } from "./model.js";
+import type { Problem, Results } from "./problem.js";
+import { warmUp } from "./warm-up.js";
 
 /** Of a picture, whose RGBA bytes have to fit into memory. */
 const kMostCells = 2 ** 28;

@@ -3,7 +3,7 @@
 import { expose } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import { parentPort } from "node:worker_threads";
+import { nodePlatform } from "../platform/node.js";
 import { Host } from "./host.js";
-import { nodePlatform } from "./platform-node.js";
 
 if (parentPort) expose(new Host(nodePlatform), nodeEndpoint(parentPort));

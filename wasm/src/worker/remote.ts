@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
 import { proxy, type Remote, transfer, wrap } from "comlink";
-import type { Code } from "./code.js";
-import { HeadlensError } from "./errors.js";
-import { asHeadlensError, reading } from "./failures.js";
-import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
 import {
   type Caller, checkAborted, checkFollowed, checkSource, type Following, isAbsent, isBuiltIn, kCamelNames, propertiesOf,
-} from "./names.js";
-import { absoluteUrl, type Platform, type WorkerLink } from "./platform.js";
-import type { Results } from "./problem.js";
-import { Resource } from "./resource.js";
+} from "../arguments/names.js";
 import {
   canMove, entriesOf, expectOutThere, expectThere, isPart, isTensorLike, type Outputs, outputs, plain, type Seen,
   viewOfOutput,
-} from "./tensors.js";
+} from "../arguments/tensors.js";
+import type { Results } from "../engine/problem.js";
+import { warmUp } from "../engine/warm-up.js";
+import { asHeadlensError, reading } from "../module/failures.js";
+import { Resource } from "../module/resource.js";
+import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platform.js";
+import type { Code } from "../start/code.js";
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
@@ -23,8 +22,9 @@ import type {
   MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, PixelsOptions, RankedHead,
   RankOptions,
   StateDict, Tensor, TransformerLayerOptions,
-} from "./types.js";
-import { warmUp } from "./warm-up.js";
+} from "../types.js";
+import { HeadlensError } from "../types/errors.js";
+import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
 
 /** A parcel holds what goes to the worker. All of it has to be there still when the last argument has been read. */
 interface Parcel {

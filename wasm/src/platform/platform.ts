@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What differs between the web and Node is behind this interface. The rest of the package knows nothing else of either. */
+import type { Endpoint } from "comlink";
+import { show } from "../module/failures.js";
+import type { ThreadStart } from "../module/module.js";
+import { HeadlensError } from "../types/errors.js";
+
+export interface WorkerLink {
+  readonly endpoint: Endpoint;
+  /** The listener is called once if the worker cannot start, or dies. */
+  onFailure(listener: (message: string) => void): void;
+  /** Says whether a call is under way: an idle worker does not keep a Node process alive. */
+  setBusy(isBusy: boolean): void;
+  terminate(): void;
+}
+
+/** A thread belongs to one engine. */
+export interface Thread {
+  terminate(): void;
+}
+
+/** A thread's script is sent what it makes its instance from. */
+export interface ThreadTask extends ThreadStart {
+  readonly code: WebAssembly.Module;
+  readonly memory: WebAssembly.Memory;
+}
+
+export interface Platform {
+  /** Relative URLs that the caller gives are relative to this one. */
+  baseUrl(): string;
+  /** Does what the web's fetch does. It also reads data: URLs under any Content-Security-Policy and, in Node, file: URLs. */
+  fetch(url: URL, signal?: AbortSignal): Promise<Response>;
+  startWorker(): WorkerLink;
+  /** Rejects when there will be no thread. */
+  startThread(task: ThreadTask): Promise<Thread>;
+}
+
+export function absoluteUrl(name: string, source: string | URL, platform: Platform): URL {
+  try {
+    return new URL(source, platform.baseUrl());
+  } catch (error) {
+    throw new HeadlensError("value", `${name} is ${show(source)}, which is no URL`, { cause: error });
+  }
+}
+
+/** Returns a folder's absolute URL, which ends in a slash. */
+export function folderUrl(name: string, source: string | URL, platform: Platform): URL {
+  const url = absoluteUrl(name, source, platform);
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+/** Bundlers turn small files into data: URLs, which a strict connect-src does not let fetch read. */
+export function fetchData(url: URL): Response {
+  const [, type = "", base64 = "", body = ""] = /^data:([^,]*?)(;base64)?,(.*)$/s.exec(url.href) ?? [];
+  const bytes = base64
+    ? Uint8Array.from(atob(body), (char) => char.charCodeAt(0))
+    : new TextEncoder().encode(decodeURIComponent(body));
+  return new Response(bytes, { headers: { "content-type": type, "content-length": String(bytes.length) } });
+}
