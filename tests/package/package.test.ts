@@ -58,7 +58,7 @@ describe("the tarball", () => {
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
       /^dist\/((chunk|code|instantiate|remote)-\w+|index|node|worker|worker-node|thread|thread-node|element)\.js$/,
-      /^dist\/((elements|files|types)\/)?[\w-]+\.d\.ts$/,
+      /^dist\/((elements|files|types|types\/options)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,
       /^dist\/models\/\w+\/[\w.]+$/,

@@ -3,7 +3,7 @@
  * Documentation runs: every @example of the public types, and the READMEs' JavaScript, against the built package. A line
  * `expression // → value` shows a result, numbers rounded to the digits shown. `engine` is there in every example of a type.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import * as headlens from "headlens";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
@@ -99,7 +99,9 @@ async function run(code: string, engine?: headlens.Engine): Promise<number> {
   return count;
 }
 
-const kFunctions = new Map(["types.ts", "analysis-types.ts", "files/safetensors.ts"].flatMap((file) => [...functionsOf(file)]));
+const kTypes = readdirSync(`${kRoot}wasm/src/types`, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+const kFiles = [...kTypes.map((name) => `types/${name}`), "files/safetensors.ts"];
+const kFunctions = new Map(kFiles.flatMap((file) => [...functionsOf(file)]));
 
 test("the functions are found", () => {
   expect(kFunctions.size).toBeGreaterThan(30);

@@ -2,9 +2,9 @@
 /** headlens: multi-head attention with every head's weights and every stage, in browsers, workers and Node. */
 import { makeLoad } from "./load.js";
 import { webPlatform } from "./platform/web.js";
-import type { Load } from "./types.js";
+import type { Load } from "./types/index.js";
 
 export const load: Load = makeLoad(webPlatform);
 export { HeadlensError, type ErrorCode } from "./types/errors.js";
 export { readSafetensors } from "./files/safetensors.js";
-export type * from "./types.js";
+export type * from "./types/index.js";

@@ -3,8 +3,8 @@ import { checkOptions, type Read } from "./arguments/names.js";
 import { show } from "./module/failures.js";
 import type { Platform } from "./platform/platform.js";
 import { loadCode } from "./start/code.js";
-import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types.js";
 import { HeadlensError } from "./types/errors.js";
+import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types/index.js";
 
 function checkLoadOptions(options: unknown): Read<LoadOptions> {
   const checked = checkOptions<LoadOptions>("load", options);

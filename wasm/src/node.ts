@@ -2,9 +2,9 @@
 /** The same package for Node: reads its files from disk, and starts workers of node:worker_threads. */
 import { makeLoad } from "./load.js";
 import { nodePlatform } from "./platform/node.js";
-import type { Load } from "./types.js";
+import type { Load } from "./types/index.js";
 
 export const load: Load = makeLoad(nodePlatform);
 export { HeadlensError, type ErrorCode } from "./types/errors.js";
 export { readSafetensors } from "./files/safetensors.js";
-export type * from "./types.js";
+export type * from "./types/index.js";

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
-import type {
-  CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapContext, MapMasks,
-  MixingOptions, RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
-} from "../analysis-types.js";
 import { reading, show } from "../module/failures.js";
-import type {
-  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorbarOptions, ColorOptions, DecoderLayerOptions,
-  DecodingOptions, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions,
-  LogitsOptions, MapOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, ScaledDotProductAttentionOptions,
-  TensorLike, TransformerLayerOptions,
-} from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type {
+  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, CircuitsOptions, ColorbarOptions, ColorOptions,
+  CompositionOptions, DecoderLayerOptions, DecodingOptions, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions,
+  FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapContext,
+  MapMasks, MapOptions, MixingOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, RolloutOptions,
+  ScaledDotProductAttentionOptions, T5BucketOptions, TensorLike, TransformerLayerOptions, ValueZeroingOptions,
+  WeightedMapOptions,
+} from "../types/index.js";
 import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
 import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
 

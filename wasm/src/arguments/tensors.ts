@@ -2,8 +2,8 @@
 /** From the caller's tensors to inputs of the wasm module: every claim about data and shape is checked here, before anything is copied. */
 import { reading, show } from "../module/failures.js";
 import type { NumberArray, RawInput } from "../module/module.js";
-import type { TensorLike } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type { TensorLike } from "../types/index.js";
 
 /**
  * The module is given typed arrays, which may be the caller's. To copy one (`set`) and to read its elements runs no code of the page's;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Heads in numbers: each function is one question to the module, whose answer is a tensor or JSON. */
-import type {
-  Analyses, CircuitsOptions, CompositionOptions, CompositionScores, FlowOptions, HeadCircuits, HeadImportance,
-  HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MetricInfo, MixingOptions, PruningStep,
-  RolloutOptions, T5BucketOptions, ValueZeroingOptions, WeightedMapOptions,
-} from "../analysis-types.js";
 import { type Caller, checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
 import { entriesOf, expectThere, floats, type Input, sizeOf } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import { Resource } from "../module/resource.js";
-import type { Maybe, MetricName, StateDict, Tensor, TensorLike } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type {
+  Analyses, CircuitsOptions, CompositionOptions, CompositionScores, FlowOptions, HeadCircuits, HeadImportance,
+  HeadMetricsOptions, HeadSimilarityOptions, MapMasks, Maybe, MetricInfo, MetricName, MixingOptions, PruningStep,
+  RolloutOptions, StateDict, T5BucketOptions, Tensor, TensorLike, ValueZeroingOptions, WeightedMapOptions,
+} from "../types/index.js";
 
 type Tensors = Readonly<Record<string, Maybe<TensorLike>>>;
 

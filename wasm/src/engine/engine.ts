@@ -4,13 +4,13 @@ import { expectThere, floats } from "../arguments/tensors.js";
 import { guarded, show, unwrap } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { Platform, Thread } from "../platform/platform.js";
+import { HeadlensError } from "../types/errors.js";
 import type {
   CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
   EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
   ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
   TransformerLayerOptions,
-} from "../types.js";
-import { HeadlensError } from "../types/errors.js";
+} from "../types/index.js";
 import { WasmAnalyses } from "./analyses.js";
 import {
   createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
@@ -74,7 +74,7 @@ export class WasmEngine extends WasmAnalyses implements Engine {
   }
 
   async loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<Model> {
-    return loadModel(this, this.held, this.#platform, source, options);
+    return loadModel({ module: () => this.held, owner: this, platform: this.#platform }, source, options);
   }
 
   colorize(matrix: TensorLike, options?: Maybe<ColorOptions>): Image {

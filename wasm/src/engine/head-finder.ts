@@ -4,8 +4,8 @@ import { checkAborted, checkFollowed, type Following, inApiWords, kRankMetrics, 
 import { guarded, reading, show, unwrap } from "../module/failures.js";
 import type { FinderHandle, ModelHandle, RawModelCall } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
-import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOptions } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOptions } from "../types/index.js";
 
 const kTurnMs = 30;
 

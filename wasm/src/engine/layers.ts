@@ -5,13 +5,13 @@ import { entriesOf, floats, type Input, isTensorLike, lengths } from "../argumen
 import { guarded, reading, show, unwrap } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
+import { HeadlensError } from "../types/errors.js";
 import type {
   AttentionOptions, CachedAttention, CachedOptions, CacheOptions, DecoderLayerCache, DecoderLayerOptions, Embedding,
   EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions, IntegerTensor, LayerCache, Maybe, MultiheadAttention,
   MultiheadAttentionOptions, ScaledDotProductAttentionOptions, StateDict, Tensor, TensorLike,
   TransformerDecoderLayer, TransformerEncoderLayer, TransformerLayerOptions,
-} from "../types.js";
-import { HeadlensError } from "../types/errors.js";
+} from "../types/index.js";
 import { Problem, type Results } from "./problem.js";
 
 /** An operation with parameters. What is held is taken after the inputs are read: their getters may have disposed it. */

@@ -5,16 +5,15 @@ import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, wit
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { asHeadlensError, guarded, reading, show, unwrap } from "../module/failures.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
-import { HandleResource } from "../module/resource.js";
+import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";
 import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
+import { HeadlensError } from "../types/errors.js";
 import type {
   AttendOptions, Decoding, DecodingOptions, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
   LogitsOptions, MapOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
   ModelSource, PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
-} from "../types.js";
-import { HeadlensError } from "../types/errors.js";
-import type { WasmEngine } from "./engine.js";
+} from "../types/index.js";
 import { rankHeads } from "./head-finder.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
@@ -68,24 +67,32 @@ function infoOf(name: string, handle: ModelHandle): ModelInfo {
   return { name, family: family as ModelInfo["family"], ...sizes, ...image };
 }
 
-/** Fetches and builds a model for `engine`. */
+/** The engine that a model is loaded into. */
+interface Loading {
+  /** Throws when the engine is disposed, which may happen at any time while files are on their way. */
+  readonly module: () => HeadlensModule;
+  readonly owner: Resource<unknown>;
+  readonly platform: Platform;
+}
+
+/** Fetches a model's files and builds the model. */
 export async function loadModel(
-  engine: WasmEngine, module: HeadlensModule, platform: Platform, source: ModelSource,
-  options?: Maybe<LoadModelOptions>,
+  { module, owner, platform }: Loading, source: ModelSource, options?: Maybe<LoadModelOptions>,
 ): Promise<Model> {
+  module(); // a disposed engine is reported before anything that is wrong with the arguments
   const folder = new ModelFolder(source, platform, checkFollowed<LoadModelOptions>("loadModel", options));
   let handle: ModelHandle | undefined;
   try {
     const files = await folder.open();
     const config = await folder.readText(files.config);
     parse("config.json", config);
-    engine.heapBytes(); // throws when the engine was disposed meanwhile
-    const made = handle = guarded("loadModel", () => unwrap(module.createModel(config, kMaxWeights), inApiWords));
+    const into = module();
+    const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), inApiWords));
     const reader = await readReader(folder, files, made.info().imageSize > 0);
     await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
-    engine.heapBytes();
+    module();
     guarded("loadModel", () => unwrap(made.build(), inApiWords));
-    const model = new WasmModel(made, infoOf(folder.name, made), reader, engine);
+    const model = new WasmModel(made, infoOf(folder.name, made), reader, owner);
     handle = undefined;
     return model;
   } finally {
@@ -105,7 +112,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   readonly info: ModelInfo;
   readonly #reader: Reader;
 
-  constructor(handle: ModelHandle, info: ModelInfo, reader: Reader, engine: WasmEngine) {
+  constructor(handle: ModelHandle, info: ModelInfo, reader: Reader, engine: Resource<unknown>) {
     super("model", () => handle, engine);
     this.info = info;
     this.#reader = reader;

@@ -4,8 +4,8 @@ import { type Caller, inApiWords, type Request, toCamel, toSnake } from "../argu
 import { expectOutThere, expectThere, type Input, type Outputs, write } from "../arguments/tensors.js";
 import { guarded, unwrap } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "../module/module.js";
-import type { MemoryStage, Stage, Tensor } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type { MemoryStage, Stage, Tensor } from "../types/index.js";
 
 /** A call's results. Which of them are there is what the options ask for, and what the public types say of it. */
 export type Results = Record<"output" | Stage | MemoryStage, Tensor>;

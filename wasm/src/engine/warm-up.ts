@@ -4,7 +4,7 @@
  * calls, once a function has run long enough. So what pages compute first is computed here before, on zeros: a small model of the built-in
  * one's kind with its maps, and a layer of attention.
  */
-import type { AsyncEngine, AsyncModel, Engine, TensorLike } from "../types.js";
+import type { AsyncEngine, AsyncModel, Engine, TensorLike } from "../types/index.js";
 
 /** Tokens of each round: the first ones, on slow code, are short. */
 const kRounds = [2, 4, 8, 16, 32, 32, 32, 32, 16, 16, 16, 16, 8, 8, 8, 8] as const;

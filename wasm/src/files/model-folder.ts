@@ -4,8 +4,8 @@ import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, messageOf, show } from "../module/failures.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
-import type { ModelSource } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type { ModelSource } from "../types/index.js";
 
 /** No file may take more memory than this, whatever its server says; all weights together no more than kMaxWeights. */
 const kMaxText = 64 << 20;

@@ -5,8 +5,8 @@
  */
 import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
 import { asHeadlensError, messageOf, show } from "../module/failures.js";
-import type { SafetensorsFile, SafetensorsTensor } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type { SafetensorsFile, SafetensorsTensor } from "../types/index.js";
 import type { Blob } from "../types/web.js";
 
 const kLengthBytes = 8;

@@ -3,8 +3,8 @@
 import type { Read } from "../arguments/names.js";
 import { messageOf } from "../module/failures.js";
 import { absoluteUrl, folderUrl, type Platform } from "../platform/platform.js";
-import type { LoadOptions } from "../types.js";
 import { HeadlensError } from "../types/errors.js";
+import type { LoadOptions } from "../types/index.js";
 import { canShareMemory, chooseBuild, detectFeatures, type Build } from "./features.js";
 
 export interface Code {

@@ -6,7 +6,7 @@ import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { Platform } from "../platform/platform.js";
-import type { Engine, EngineInfo } from "../types.js";
+import type { Engine, EngineInfo } from "../types/index.js";
 import type { Code } from "./code.js";
 import { makeMemory } from "./features.js";
 import { startThreads } from "./threads.js";

@@ -14,6 +14,7 @@ import { asHeadlensError, reading } from "../module/failures.js";
 import { Resource } from "../module/resource.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platform.js";
 import type { Code } from "../start/code.js";
+import { HeadlensError } from "../types/errors.js";
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
@@ -22,8 +23,7 @@ import type {
   MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, MultiheadAttentionOptions, PixelsOptions, RankedHead,
   RankOptions,
   StateDict, Tensor, TransformerLayerOptions,
-} from "../types.js";
-import { HeadlensError } from "../types/errors.js";
+} from "../types/index.js";
 import type { Answer, Host, NamedBlob, Reference, ValueAnswer } from "./host.js";
 
 /** A parcel holds what goes to the worker. All of it has to be there still when the last argument has been read. */

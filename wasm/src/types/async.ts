@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The same objects through a worker: methods return promises. */
+import type { AttentionCache, CachedOptions } from "./caches.js";
+import type { Engine } from "./engine.js";
+import type { Embedding, Layer } from "./layers.js";
+import type { Decoding, Model, ModelAttention, ModelSource } from "./models.js";
+import type { HeadMetricsOptions } from "./options/analyses.js";
+import type { AttentionOptions, ScaledDotProductAttentionOptions } from "./options/attention.js";
+import type { CacheOptions } from "./options/caches.js";
+import type {
+  DecoderLayerOptions, EncoderLayerOptions, MultiheadAttentionOptions, TransformerLayerOptions,
+} from "./options/layers.js";
+import type { LoadModelOptions } from "./options/models.js";
+import type { Asked, AttentionResult, DecoderLayerResult } from "./results.js";
+import type { Maybe, TensorLike } from "./tensors.js";
+import type { MemoryStage, MetricName, Stage } from "./vocabulary.js";
+
+type Promised<T> = T extends (...args: infer A) => infer R ? (...args: A) => Promise<AsyncOf<Awaited<R>>> : T;
+
+type AsyncMembers<T, Except = never> = { [K in keyof T as K extends Except | symbol | "dispose" ? never : K]: Promised<T[K]> }
+  & Disposable & { dispose(): void };
+
+/** The same object seen through a worker: methods return promises, properties stay values. */
+export type AsyncOf<T> = T extends Disposable ? AsyncMembers<T> : T;
+
+// The types below have methods whose results depend on their options, to which such a type would not do justice.
+
+/** As `CachedAttention`, with promises. */
+export interface AsyncCachedAttention extends AsyncMembers<AttentionCache> {
+  forward<W extends boolean = false, const S extends readonly Stage[] = []>(
+    q: TensorLike, k: TensorLike, v: TensorLike,
+    options?: Maybe<CachedOptions<ScaledDotProductAttentionOptions> & Asked<W, S>>,
+  ): Promise<AttentionResult<W, S>>;
+}
+
+/** As `LayerCache`, with promises. */
+export interface AsyncLayerCache<O, N extends boolean = false> extends AsyncMembers<AttentionCache> {
+  forward<W extends boolean = N, const S extends readonly Stage[] = []>(
+    x: TensorLike, options?: Maybe<CachedOptions<O> & Asked<W, S>>,
+  ): Promise<AttentionResult<W, S>>;
+}
+
+/** As `DecoderLayerCache`, with promises. */
+export interface AsyncDecoderLayerCache extends AsyncMembers<AttentionCache> {
+  forward<W extends boolean = false, const S extends readonly (Stage | MemoryStage)[] = []>(
+    tgt: TensorLike, memory: TensorLike, options?: Maybe<CachedOptions<DecoderLayerOptions> & Asked<W, S>>,
+  ): Promise<DecoderLayerResult<W, S>>;
+}
+
+/** As `MultiheadAttention`, with promises. */
+export interface AsyncMultiheadAttention extends AsyncMembers<Layer> {
+  /** One signature, so that it can be called on what is either this or a `MultiheadAttention`. */
+  forward<W extends boolean = true, const S extends readonly Stage[] = []>(
+    query: TensorLike, key?: Maybe<TensorLike | (AttentionOptions & Asked<W, S>)>,
+    value?: Maybe<TensorLike | (AttentionOptions & Asked<W, S>)>, options?: Maybe<AttentionOptions & Asked<W, S>>,
+  ): Promise<AttentionResult<W, S>>;
+  startCache(options?: Maybe<CacheOptions>): Promise<AsyncLayerCache<AttentionOptions, true>>;
+}
+
+/** As `TransformerEncoderLayer`, with promises. */
+export interface AsyncTransformerEncoderLayer extends AsyncMembers<Layer> {
+  forward<W extends boolean = false, const S extends readonly Stage[] = []>(
+    src: TensorLike, options?: Maybe<EncoderLayerOptions & Asked<W, S>>,
+  ): Promise<AttentionResult<W, S>>;
+  startCache(options?: Maybe<CacheOptions>): Promise<AsyncLayerCache<EncoderLayerOptions>>;
+}
+
+/** As `TransformerDecoderLayer`, with promises. */
+export interface AsyncTransformerDecoderLayer extends AsyncMembers<Layer> {
+  forward<W extends boolean = false, const S extends readonly (Stage | MemoryStage)[] = []>(
+    tgt: TensorLike, memory: TensorLike, options?: Maybe<DecoderLayerOptions & Asked<W, S>>,
+  ): Promise<DecoderLayerResult<W, S>>;
+  startCache(options?: Maybe<CacheOptions>): Promise<AsyncDecoderLayerCache>;
+}
+
+export type AsyncEmbedding = AsyncOf<Embedding>;
+export type AsyncModelAttention = AsyncOf<ModelAttention>;
+export type AsyncDecoding = AsyncOf<Decoding>;
+
+/** As `Model`, with promises. */
+export interface AsyncModel extends AsyncMembers<Model, "rankHeads"> {
+  rankHeads: Model["rankHeads"];
+}
+
+type OwnTypes = "scaledDotProductAttention" | "headMetrics" | "headMetricCounts" | "cachedAttention" | "multiheadAttention"
+  | "transformerEncoderLayer" | "transformerDecoderLayer" | "loadModel";
+
+/** As `Engine`, with promises. */
+export interface AsyncEngine extends AsyncMembers<Engine, OwnTypes> {
+  scaledDotProductAttention<W extends boolean = false, const S extends readonly Stage[] = []>(
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions & Asked<W, S>>,
+  ): Promise<AttentionResult<W, S>>;
+  headMetrics<M extends MetricName = MetricName>(
+    weights: TensorLike, options?: Maybe<HeadMetricsOptions<M>>,
+  ): Promise<Record<M, number | null>[]>;
+  headMetricCounts<M extends MetricName = MetricName>(
+    weights: TensorLike, options?: Maybe<HeadMetricsOptions<M>>,
+  ): Promise<Record<M, number>[]>;
+  cachedAttention(options?: Maybe<CacheOptions>): Promise<AsyncCachedAttention>;
+  multiheadAttention(options: MultiheadAttentionOptions): Promise<AsyncMultiheadAttention>;
+  transformerEncoderLayer(options: TransformerLayerOptions): Promise<AsyncTransformerEncoderLayer>;
+  transformerDecoderLayer(options: TransformerLayerOptions): Promise<AsyncTransformerDecoderLayer>;
+  loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<AsyncModel>;
+}

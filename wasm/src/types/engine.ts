@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The engine, from which all else is made. */
+import type { Analyses } from "./analyses.js";
+import type { CachedAttention } from "./caches.js";
+import type { Embedding, MultiheadAttention, TransformerDecoderLayer, TransformerEncoderLayer } from "./layers.js";
+import type { Model, ModelSource } from "./models.js";
+import type { ScaledDotProductAttentionOptions } from "./options/attention.js";
+import type { CacheOptions } from "./options/caches.js";
+import type { ColorbarOptions, ColorOptions } from "./options/colors.js";
+import type { EmbeddingOptions, MultiheadAttentionOptions, TransformerLayerOptions } from "./options/layers.js";
+import type { LoadModelOptions } from "./options/models.js";
+import type { Image } from "./pictures.js";
+import type { Asked, AttentionResult } from "./results.js";
+import type { Maybe, TensorLike } from "./tensors.js";
+import type { Stage } from "./vocabulary.js";
+
+export interface EngineInfo {
+  version: string;
+  /** Which build runs. */
+  simd: "baseline" | "relaxed";
+  threads: number;
+  /** The SIMD target of the kernels. */
+  target: string;
+}
+
+export interface Engine extends Analyses, Disposable {
+  readonly info: EngineInfo;
+  /**
+   * softmax(q kᵀ · scale + mask) v. q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv] → output [B,H,T,dv]. Of 3 dimensions they are [B,T,d] with
+   * one head, of 2 [T,d] with one head and no batch; results lose the same dimensions.
+   * @example
+   * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
+   * const { weights, maskedScores } = engine.scaledDotProductAttention(x, x, x, { isCausal: true, needWeights: true, stages: ["maskedScores"] });
+   * weights.data // → [1, 0, 0.3302, 0.6698]
+   * maskedScores.data // → [0.7071, -Infinity, 0, 0.7071]
+   */
+  scaledDotProductAttention<W extends boolean = false, const S extends readonly Stage[] = []>(
+    q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions & Asked<W, S>>,
+  ): AttentionResult<W, S>;
+  /**
+   * Step-by-step attention that keeps the keys and values so far.
+   * @example
+   * const cache = engine.cachedAttention({ window: 2 });
+   * const token = { data: [1, 0], shape: [1, 2] };
+   * for (let i = 0; i < 5; ++i) cache.forward(token, token, token);
+   * cache.length // → 5
+   * cache.forward(token, token, token, { needWeights: true }).weights.data // → [0.5, 0.5]
+   */
+  cachedAttention(options?: Maybe<CacheOptions>): CachedAttention;
+  /**
+   * As nn.MultiheadAttention; parameters are to be loaded.
+   * @example
+   * const mha = engine.multiheadAttention({ embedDim: 512, numHeads: 8, numKvHeads: 2, batchFirst: true });
+   * mha.parameterCount // → 656640
+   */
+  multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention;
+  /**
+   * As nn.TransformerEncoderLayer; parameters are to be loaded.
+   * @example
+   * const layer = engine.transformerEncoderLayer({ embedDim: 512, numHeads: 8, activation: "gelu", normFirst: true });
+   * layer.parameterCount // → 3152384
+   */
+  transformerEncoderLayer(options: TransformerLayerOptions): TransformerEncoderLayer;
+  /**
+   * As nn.TransformerDecoderLayer; parameters are to be loaded.
+   * @example
+   * const layer = engine.transformerDecoderLayer({ embedDim: 512, numHeads: 8, activation: "swiglu", norm: "rms_norm", bias: false });
+   * layer.parameterCount // → 5244416
+   */
+  transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer;
+  /**
+   * Token embeddings with positions; parameters are to be loaded.
+   * @example
+   * const embedding = engine.embedding({ positions: "learned" });
+   * embedding.loadStateDict({
+   *   weight: { data: [1, 2, 3, 4], shape: [2, 2] },
+   *   position_embeddings: { data: [0.5, 0.5, 10, 10], shape: [2, 2] },
+   * });
+   * embedding.forward({ data: [0, 0], shape: [2] }).output.data // → [1.5, 2.5, 11, 12]
+   */
+  embedding(options?: Maybe<EmbeddingOptions>): Embedding;
+  /**
+   * Loads a model in Hugging Face form; weights keep the 16 bit that their file has. Whatever its files hold does no more harm than an
+   * error, but for one thing: a regular expression in tokenizer.json may take for ever on some text, which JavaScript cannot end from
+   * inside. Load a tokenizer.json from strangers with `worker: true`, where `dispose()` of the engine ends it.
+   * @example
+   * const model = await engine.loadModel("tiny", { onProgress: (loaded, total) => console.assert(loaded <= total || total === 0) });
+   * [model.info.layers, model.info.heads] // → [4, 8]
+   */
+  loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<Model>;
+  /**
+   * Colours a matrix [rows, cols]; NaN cells are transparent.
+   * @example
+   * const { width, height, data } = engine.colorize({ data: [0, 0.5, 1, NaN], shape: [2, 2] });
+   * [width, height, data.length, data[15]] // → [2, 2, 16, 0]
+   */
+  colorize(matrix: TensorLike, options?: Maybe<ColorOptions>): Image;
+  /**
+   * `steps` colours from min to max, RGBA.
+   * @example
+   * engine.colorbar(256, { theme: "dark" }).length // → 1024
+   */
+  colorbar(steps: number, options?: Maybe<ColorbarOptions>): Uint8ClampedArray;
+  /**
+   * Runs what pages compute first on made-up numbers, in short turns, so that the optimising compiler has seen it before it counts: the
+   * first calls after `load` take several times as long as later ones. Takes about a sixth of a second, so it is for the time while
+   * something else is waited for, a model's files say. Results are the same with it and without. Rejects when the engine is disposed
+   * meanwhile.
+   * @example
+   * const [model] = await Promise.all([engine.loadModel("tiny"), engine.warmUp()]);
+   * model.attend("The cat").tokens.length // → 3
+   */
+  warmUp(): Promise<void>;
+  /**
+   * Bytes in use on this engine's wasm heap.
+   * @example
+   * engine.heapBytes() > 0 // → true
+   */
+  heapBytes(): number;
+  dispose(): void;
+}
