@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the WebAssembly module itself offers: the one place that mirrors bindings.cc.
- * Views returned by `next` point into wasm memory: fill them before the next call.
+ * These types mirror what the WebAssembly module offers, handle by handle as in wasm/bindings/. Nothing else in the package describes it.
+ * The views that `next` returns point into wasm memory: they have to be filled before the next call.
  */
 
 /** Every call that can fail returns this instead of its value; `unwrap` in failures.ts turns it into a thrown HeadlensError. */

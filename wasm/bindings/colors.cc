@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "colors.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace headlens {
+namespace {
+
+val Clamped(std::span<const std::uint8_t> bytes) {
+  return val::global("Uint8ClampedArray").new_(Copy(bytes)["buffer"]);
+}
+
+val ColorizeMatrix(const val& data, int rows, int cols, const std::string& options) {
+  return Guard([&] {
+    const Tensor values({rows, cols});
+    val(emscripten::typed_memory_view(values.values().size(), values.data())).call<void>("set", data);
+    return ImageToJs(values.view<2>(), ReadColorOptions(options));
+  });
+}
+
+val Colorbar(const std::string& options, int steps) {
+  const ColorOptions colors = ReadColorOptions(options);
+  std::vector<std::uint8_t> rgba;
+  for (int i = 0; i < steps; ++i) {
+    const Rgba color = ColorAt(colors.colormap, colors.theme,
+                               steps > 1 ? static_cast<float>(i) / static_cast<float>(steps - 1) : 0.0f);
+    rgba.insert(rgba.end(), color.begin(), color.end());
+  }
+  return Clamped(rgba);
+}
+
+EMSCRIPTEN_BINDINGS(colors) {
+  emscripten::function("colorize", &ColorizeMatrix);
+  emscripten::function("colorbar", &Colorbar);
+}
+
+}  // namespace
+
+ColorOptions ReadColorOptions(const std::string& json) {
+  const val options = ParseJson(json);
+  ColorOptions colors;
+  const auto text = [&](const char* key) {
+    return options[key].isUndefined() ? std::string() : options[key].as<std::string>();
+  };
+  const auto number = [&](const char* key) {
+    return options[key].isUndefined() ? std::nullopt : std::optional<float>(options[key].as<float>());
+  };
+  if (text("colormap") == "diverging") colors.colormap = Colormap::kDiverging;
+  if (text("theme") == "dark") colors.theme = Theme::kDark;
+  colors.min = number("min");
+  colors.max = number("max");
+  colors.causal = !options["causal"].isUndefined() && options["causal"].as<bool>();
+  return colors;
+}
+
+val ImageToJs(View<const float, 2> values, const ColorOptions& colors) {
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(ElementCount({values.shape[0], values.shape[1], 4})));
+  Colorize(values, colors, rgba);
+  val image = val::object();
+  image.set("data", Clamped(rgba));
+  image.set("height", static_cast<double>(values.shape[0]));
+  image.set("width", static_cast<double>(values.shape[1]));
+  return image;
+}
+
+}  // namespace headlens

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "convert.h"
+
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string_view>
+
+namespace headlens {
+namespace {
+
+val Failure(std::string_view code, const std::string& message) {
+  val error = val::object(), failure = val::object();
+  error.set("code", std::string(code));
+  error.set("message", message);
+  failure.set("error", error);
+  return failure;
+}
+
+DType ParseDType(const std::string& name) {
+  if (name == "f32") return DType::kF32;
+  if (name == "i32") return DType::kI32;
+  if (name == "u8") return DType::kU8;
+  throw Error(ErrorCode::kDtype, "the type is \"" + name + "\", expected f32, i32 or u8");
+}
+
+Shape ShapeFromJs(const val& array) {
+  Shape shape;
+  for (const double size : emscripten::vecFromJSArray<double>(array)) shape.push_back(static_cast<Index>(size));
+  return shape;
+}
+
+}  // namespace
+
+val Guarded(val (*call)(const void* closure), const void* closure) {
+  try {
+    return call(closure);
+  } catch (const Error& error) {
+    return Failure(ToString(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return Failure("memory", "out of memory");
+  } catch (const std::exception& error) {
+    return Failure("internal", error.what());
+  }
+}
+
+const Keys& TensorKeys() {
+  static const Keys keys;
+  return keys;
+}
+
+val ShapeToJs(const Shape& shape) {
+  val array = val::array();
+  for (std::size_t i = 0; i < shape.size(); ++i) array.set(i, static_cast<double>(shape[i]));
+  return array;
+}
+
+val TensorToJs(const Tensor& tensor) {
+  val object = val::object();
+  object.set(TensorKeys().data, Copy(std::span<const float>(tensor.values())));
+  object.set(TensorKeys().shape, ShapeToJs(tensor.shape()));
+  return object;
+}
+
+val ParseJson(const std::string& text) { return val::global("JSON").call<val>("parse", text); }
+
+InputHeader ReadHeader(const val& input) {
+  const Keys& keys = TensorKeys();
+  const DType dtype = ParseDType(input[keys.dtype].as<std::string>());
+  return {input[keys.name].as<std::string>(), dtype, ShapeFromJs(input[keys.shape])};
+}
+
+val Fillable(std::span<std::byte> bytes, DType dtype) {
+  const auto view = [&]<class T>(T* data) {
+    return val(emscripten::typed_memory_view(bytes.size() / sizeof(T), data));
+  };
+  if (dtype == DType::kF32) return view(reinterpret_cast<float*>(bytes.data()));
+  if (dtype == DType::kI32) return view(reinterpret_cast<std::int32_t*>(bytes.data()));
+  return view(reinterpret_cast<std::uint8_t*>(bytes.data()));
+}
+
+}  // namespace headlens

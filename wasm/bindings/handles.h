@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_WASM_BINDINGS_HANDLES_H_
+#define HEADLENS_WASM_BINDINGS_HANDLES_H_
+
+#include "convert.h"
+#include "headlens/head_finder.h"
+#include "headlens/model.h"
+
+/// The handles that a model makes. JavaScript owns them; each shares the model, and so outlives it whichever of them
+/// JavaScript deletes first.
+namespace headlens {
+
+val AttentionToJs(ModelAttention attention, const ModelInfo& info);
+
+val DecodingToJs(Decoding decoding);
+
+val FinderToJs(Model model, FinderOptions options);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_WASM_BINDINGS_HANDLES_H_
