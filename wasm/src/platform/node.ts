@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
@@ -31,7 +30,10 @@ export const nodePlatform: Platform = {
     const worker = new Worker(new URL("./worker-node.js", import.meta.url), { execArgv: [] });
     worker.unref();
     return {
-      endpoint: nodeEndpoint(worker),
+      post: (message, transfer) => worker.postMessage(message, transfer),
+      onMessage(listener) {
+        worker.on("message", listener);
+      },
       onFailure(listener) {
         worker.once("error", (error) => listener(error.message));
       },

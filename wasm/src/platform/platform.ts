@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What differs between the web and Node is behind this interface. The rest of the package knows nothing else of either. */
-import type { Endpoint } from "comlink";
 import { show } from "../module/failures.js";
 import type { ThreadStart } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";
 
 export interface WorkerLink {
-  readonly endpoint: Endpoint;
+  /** Sends a message. The buffers in `transfer` move with it, and are gone here. */
+  post(message: object, transfer: ArrayBuffer[]): void;
+  onMessage(listener: (message: unknown) => void): void;
   /** The listener is called once if the worker cannot start, or dies. */
   onFailure(listener: (message: string) => void): void;
   /** Says whether a call is under way: an idle worker does not keep a Node process alive. */

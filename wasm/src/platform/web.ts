@@ -10,7 +10,10 @@ export const webPlatform: Platform = {
   startWorker() {
     const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "headlens" });
     return {
-      endpoint: worker,
+      post: (message, transfer) => worker.postMessage(message, transfer),
+      onMessage(listener) {
+        worker.addEventListener("message", ({ data }) => listener(data));
+      },
       onFailure(listener) {
         worker.addEventListener("error", (event) => listener(event.message || "the script could not be loaded"), { once: true });
       },

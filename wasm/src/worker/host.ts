@@ -1,43 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The worker's side: keeps the engine and what was made from it, and runs the methods that remote.ts asks for. */
-import { releaseProxy, transfer, type ProxyMarked, type Remote } from "comlink";
+/** The worker's side keeps the engine and what was made from it, and runs the methods that remote.ts asks for. */
 import type { Following } from "../arguments/names.js";
 import { canMove } from "../arguments/tensors.js";
 import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";
 import type { Platform } from "../platform/platform.js";
-import type { Code } from "../start/code.js";
 import { createEngine } from "../start/instantiate.js";
-import { HeadlensError, type ErrorCode } from "../types/errors.js";
+import { HeadlensError } from "../types/errors.js";
+import type { Answer, ErrorAnswer, Invocation, NamedBlob, Notice, Question, Reference, Reply } from "./messages.js";
 
-/** What is held here and spoken to from the other thread. */
-export type Hosted = Disposable & { dispose(): void };
-
-/** A new hosted object: its number and its plain properties. */
-export interface Reference {
-  readonly id: number;
-  readonly properties: Readonly<Record<string, unknown>>;
-}
-
-export interface ValueAnswer {
-  readonly value: unknown;
-  /** Of an object that grows: how long it is now. */
-  readonly length?: number;
-}
-
-/** Errors travel as plain data, since comlink would drop their class and code. */
-export type Answer =
-  | ValueAnswer
-  | { readonly reference: Reference }
-  | { readonly error: { readonly code: ErrorCode; readonly message: string; readonly stack: string | undefined } };
-
-/** A File as it travels: cloning between threads of Node would leave a Blob without a name. */
-export interface NamedBlob {
-  readonly name: string;
-  readonly blob: Blob;
-}
-
-export type ProgressListener = (...progress: number[]) => void;
+/** An object that is kept here and spoken to from the other thread. */
+type Hosted = Disposable & { dispose(): void };
 
 type Method = (...args: readonly unknown[]) => unknown;
 
@@ -60,77 +33,81 @@ function buffersOf(value: unknown): ArrayBuffer[] {
   return Object.values(value).flatMap(buffersOf);
 }
 
+function failed(thrown: unknown): ErrorAnswer {
+  const { code, message, stack } = asHeadlensError(thrown, "internal", "in the worker");
+  return { error: { code, message, stack } };
+}
+
 export class Host {
   readonly #objects = new Map<number, Hosted>();
   readonly #followed = new Map<number, AbortController>();
+  readonly #reply: (reply: Reply, transfer: ArrayBuffer[]) => void;
+  #platform: Platform;
   #nextId = 0;
 
-  #platform: Platform;
-
-  constructor(platform: Platform) {
+  /** `reply` sends to the other side; the buffers in `transfer` move there. */
+  constructor(platform: Platform, reply: (reply: Reply, transfer: ArrayBuffer[]) => void) {
     this.#platform = platform;
+    this.#reply = reply;
   }
 
-  /** Asks for a model's files while the code is still on its way. */
-  prefetch(source: string): void {
-    this.#platform = prefetching(source, this.#platform);
+  receive(message: Question | Notice): void {
+    if (message.kind === "invoke") {
+      this.#invoke(message);
+    } else if (message.kind === "load") {
+      void this.#answer(message.call, () => createEngine(Promise.resolve(message.code), this.#platform));
+    } else {
+      this.#heed(message);
+    }
   }
 
-  load(code: Code): Promise<Answer> {
-    return this.#answer(() => createEngine(Promise.resolve(code), this.#platform));
+  #heed(notice: Notice): void {
+    try {
+      if (notice.kind === "prefetch") {
+        this.#platform = prefetching(notice.source, this.#platform);
+      } else if (notice.kind === "abort") {
+        this.#followed.get(notice.call)?.abort();
+      } else {
+        this.#objects.get(notice.id)?.dispose();
+        this.#objects.delete(notice.id);
+      }
+    } catch {
+      // Nobody waits for an answer. A later call reports what is wrong.
+    }
   }
 
-  invoke(id: number, method: string, args: readonly unknown[]): Promise<Answer> {
-    return this.#answer(() => {
+  #invoke({ call, id, method, args, follow }: Invocation): void {
+    const run = (): unknown => {
       const object = this.#objects.get(id) as Readonly<Record<string, Method>> | undefined;
       if (!object) throw new HeadlensError("disposed", "this object was disposed and cannot be used any more");
-      return object[method]?.(...args);
-    }, () => this.#objects.get(id));
+      return object[method]?.(...(follow ? this.#following(call, args, follow.progress) : args));
+    };
+    void this.#answer(call, run, id).finally(() => this.#followed.delete(call));
   }
 
-  /**
-   * A call that can be followed; its options are the last of `args`, but for functions and signals, which cannot be cloned. `call` numbers
-   * it for `abort`.
-   */
-  async invokeFollowed(
-    call: number, id: number, method: string, args: readonly unknown[],
-    onProgress?: Remote<ProgressListener & ProxyMarked>,
-  ): Promise<Answer> {
+  /** The arguments of a call that can be followed. */
+  #following(call: number, args: readonly unknown[], progress: boolean): unknown[] {
     const abort = new AbortController();
     this.#followed.set(call, abort);
-    let told: Promise<void> | undefined;
+    const onProgress = (...numbers: readonly number[]): void => this.#reply({ call, progress: numbers }, []);
+    const following: Following = { signal: abort.signal, ...(progress && { onProgress }) };
+    return [...args.slice(0, -1).map(withNames), { ...args.at(-1) as object, ...following }];
+  }
+
+  /** Answers with what `run` gives or throws. `id` is the object that it was asked of, which may have grown. */
+  async #answer(call: number, run: () => unknown, id?: number): Promise<void> {
     try {
-      const listener = onProgress && ((...progress: number[]): void => { told = onProgress(...progress); });
-      const following: Following = { signal: abort.signal, ...(listener && { onProgress: listener }) };
-      const options = args.at(-1) as object;
-      return await this.invoke(id, method, [...args.slice(0, -1).map(withNames), { ...options, ...following }]);
-    } finally {
-      await told; // all progress is told before the answer
-      this.#followed.delete(call);
-      onProgress?.[releaseProxy]();
-    }
-  }
-
-  abort(call: number): void {
-    this.#followed.get(call)?.abort();
-  }
-
-  dispose(id: number): void {
-    this.#objects.get(id)?.dispose();
-    this.#objects.delete(id);
-  }
-
-  async #answer(call: () => unknown, of?: () => object | undefined): Promise<Answer> {
-    try {
-      const value = await call();
-      if (isHosted(value)) return { reference: this.#keep(value) };
-      const object = of?.();
-      const answer: ValueAnswer = { value, ...(object && "length" in object && { length: object.length as number }) };
-      return transfer(answer, buffersOf(value));
+      const value = await run();
+      this.#reply({ call, answer: this.#answerOf(value, id) }, isHosted(value) ? [] : buffersOf(value));
     } catch (thrown) {
-      const { code, message, stack } = asHeadlensError(thrown, "internal", "in the worker");
-      return { error: { code, message, stack } };
+      this.#reply({ call, answer: failed(thrown) }, []);
     }
+  }
+
+  #answerOf(value: unknown, id: number | undefined): Answer {
+    if (isHosted(value)) return { reference: this.#keep(value) };
+    const object = id === undefined ? undefined : this.#objects.get(id);
+    return { value, ...(object && "length" in object && { length: object.length as number }) };
   }
 
   #keep(object: Hosted): Reference {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The script of Node's worker. */
-import { expose } from "comlink";
-import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
+/** This is the script of Node's worker. */
 import { parentPort } from "node:worker_threads";
 import { nodePlatform } from "../platform/node.js";
 import { Host } from "./host.js";
+import type { Notice, Question } from "./messages.js";
 
-if (parentPort) expose(new Host(nodePlatform), nodeEndpoint(parentPort));
+if (parentPort) {
+  const port = parentPort;
+  const host = new Host(nodePlatform, (reply, transfer) => port.postMessage(reply, transfer));
+  port.on("message", (message: Question | Notice) => host.receive(message));
+}

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The script of the web's worker. */
-import { expose } from "comlink";
+/** This is the script of the web's worker. */
 import { webPlatform } from "../platform/web.js";
 import { Host } from "./host.js";
+import type { Notice, Question } from "./messages.js";
 
 interface PolicyFactory {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): unknown;
 }
 
-/** Under Trusted Types threads can be started only by who says what may be started: this package's own script. */
+/** Under Trusted Types a worker can start threads only when it says which scripts may be started: here those of its own origin. */
 function allowThreads(): void {
   try {
     (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes?.createPolicy("default", {
@@ -23,4 +23,5 @@ function allowThreads(): void {
 }
 
 allowThreads();
-expose(new Host(webPlatform));
+const host = new Host(webPlatform, (reply, transfer) => postMessage(reply, { transfer }));
+addEventListener("message", ({ data }: MessageEvent<Question | Notice>) => host.receive(data));

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/** These tables name the methods that objects in a worker are called by. remote.ts makes its classes from them. */
+import type {
+  AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
+  AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
+  AsyncTransformerEncoderLayer, AttentionOptions,
+} from "../types/index.js";
+
+/** The public interface of each kind of object. One object stands for whichever layer or cache was made. */
+interface Interfaces {
+  engine: AsyncEngine;
+  layer: AsyncMultiheadAttention & AsyncTransformerEncoderLayer & AsyncTransformerDecoderLayer & AsyncEmbedding;
+  cache: AsyncCachedAttention & AsyncLayerCache<AttentionOptions, true> & AsyncDecoderLayerCache;
+  model: AsyncModel;
+  attention: AsyncModelAttention;
+  decoding: AsyncDecoding;
+}
+
+export type Kind = keyof Interfaces;
+
+/** These methods give values. */
+export const kValueMethods = {
+  engine: [
+    "scaledDotProductAttention",
+    "metrics", "headMetrics", "headMetricCounts", "headSimilarity", "headImportance", "pruningCurve", "rollout", "flow",
+    "weightedMap", "layerNorms", "mixingRatio", "valueZeroing", "circuits", "compositionScores",
+    "sinusoidalPositions", "alibiSlopes", "t5Bucket",
+    "colorize", "colorbar", "heapBytes",
+  ],
+  layer: ["loadStateDict", "forward"],
+  cache: ["forward", "reset"],
+  model: ["layerWeights", "embedding", "unembedding"],
+  attention: ["map", "pixels", "allPixels", "logits", "hidden", "queries", "keys", "values"],
+  decoding: ["step", "map", "reset"],
+} as const satisfies { readonly [K in Kind]: readonly (keyof Interfaces[K])[] };
+
+/** These methods make objects, of the kind that stands beside them. */
+export const kMakers = {
+  engine: {
+    cachedAttention: "cache", multiheadAttention: "layer", transformerEncoderLayer: "layer",
+    transformerDecoderLayer: "layer", embedding: "layer",
+  },
+  layer: { startCache: "cache" },
+  cache: {},
+  model: { attend: "attention", startDecoding: "decoding" },
+  attention: {},
+  decoding: {},
+} as const satisfies { readonly [K in Kind]: { readonly [Name in keyof Interfaces[K]]?: Kind } };
+
+/** An object of this kind, as far as the tables name its methods. */
+export type Called<K extends Kind> =
+  Pick<Interfaces[K], Extract<(typeof kValueMethods)[K][number] | keyof (typeof kMakers)[K], keyof Interfaces[K]>>;
