@@ -13,12 +13,12 @@ import ts from "typescript";
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
 
-/** Takes the place of dist/ when all of it is there. */
+/** This folder takes the place of dist/ when all of it is there. */
 const kOut = "build/package";
 
 const kModules = ["simd", "relaxed"];
 
-/** Engines without threads need memory of their own alone: the same code, but for one bit that says whether the memory is shared. */
+/** Returns the code for engines without threads, whose memory is their own. It differs in the one bit that says whether memory is shared. */
 function withOwnMemory(code) {
   let at = 8; // after the magic number and the version
   const number = () => { // LEB128
@@ -50,7 +50,7 @@ function withOwnMemory(code) {
   throw new Error("the modules import no memory");
 }
 
-/** Emscripten's glue. The two modules differ in their code only; should that change, this is where it is noticed. */
+/** Reads Emscripten's glue. The two modules differ in their code only. Should that change, it is noticed here. */
 function readGlue() {
   const [simd, relaxed] = kModules.map((name) => {
     const file = `build/wasm/headlens-${name}.mjs`;
@@ -97,7 +97,7 @@ Emscripten and its C and C++ libraries: copyright the Emscripten authors (MIT or
 and the LLVM Project (Apache-2.0 with LLVM exceptions)
 `;
 
-/** The texts of the licences of everything bundled in. */
+/** Writes the texts of the licences of everything bundled in. */
 function writeNotices(inputs) {
   const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean));
   const notices = [...folders].sort().map((folder) => {
@@ -128,8 +128,8 @@ function copyTypes(from, to, edit = (text) => text) {
 }
 
 /**
- * Declarations without Lit. It is bundled in, so whoever uses the package has none: to them its elements are HTML elements.
- * What a class inherits from Lit or shows of it (its templates, its life cycle) is left out.
+ * Returns declarations without Lit. It is bundled in, so whoever uses the package has none: to them its elements are HTML elements.
+ * Whatever a class inherits from Lit or shows of it (its templates, its life cycle) is left out.
  */
 function withoutLit(text) {
   const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);
@@ -150,7 +150,7 @@ function withoutLit(text) {
   return edits.reduce((rest, [node, by]) => rest.slice(0, node.pos) + by + rest.slice(node.end), text).trimStart();
 }
 
-/** Declarations of the two public entries. */
+/** Writes the declarations of the two public entries. */
 function writeTypes() {
   runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.json");
   copyTypes("build/types", kOut);

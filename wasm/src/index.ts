@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** headlens: multi-head attention with every head's weights and every stage, in browsers, workers and Node. */
+/** headlens computes multi-head attention with every head's weights and every stage, in browsers, workers and Node. */
 import { makeLoad } from "./load.js";
 import { webPlatform } from "./platform/web.js";
 import type { Load } from "./types/index.js";

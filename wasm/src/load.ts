@@ -30,7 +30,7 @@ export function makeLoad(platform: Platform): Load {
   async function load(options?: Maybe<LoadOptions>): Promise<Engine | AsyncEngine> {
     const checked = checkLoadOptions(options);
     const code = loadCode(checked, platform);
-    code.catch(() => undefined); // it is waited for when the rest is there
+    code.catch(() => undefined); // its failure is reported where the code is used
     if (!checked.worker) return (await import("./start/instantiate.js")).createEngine(code, platform, checked.prefetch);
     return (await import("./worker/remote.js")).createRemoteEngine(code, platform, checked.prefetch);
   }

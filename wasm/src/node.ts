@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same package for Node: reads its files from disk, and starts workers of node:worker_threads. */
+/** This is the same package for Node: it reads its files from disk, and starts workers of node:worker_threads. */
 import { makeLoad } from "./load.js";
 import { nodePlatform } from "./platform/node.js";
 import type { Load } from "./types/index.js";

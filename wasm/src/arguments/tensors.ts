@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From the caller's tensors to inputs of the wasm module: every claim about data and shape is checked here, before anything is copied. */
+/** The caller's tensors become inputs of the wasm module. Every claim about data and shape is checked here, before anything is copied. */
 import { reading, show } from "../module/failures.js";
 import type { NumberArray, RawInput } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";
 import type { TensorLike } from "../types/index.js";
 
 /**
- * The module is given typed arrays, which may be the caller's. To copy one (`set`) and to read its elements runs no code of the page's;
- * to read its properties may, so that `lengthOf` tells its length.
+ * The module is given typed arrays, which may be the caller's. Copying one (`set`) and reading its elements runs no code of the page's.
+ * Reading its properties may, so that `lengthOf` tells its length.
  */
 export interface Input extends RawInput {
   /** The name that messages give it, and the number of elements that it had when it was read. */
@@ -28,7 +28,7 @@ function intrinsic<T>(name: PropertyKey): (array: ArrayBufferView) => T {
   const accessor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name);
   // eslint-disable-next-line @typescript-eslint/unbound-method -- what it is called on is given below
   const get = accessor?.get as () => T;
-  return (array) => Reflect.apply(get, array, kNone) as T; // the quickest way of all
+  return (array) => Reflect.apply(get, array, kNone) as T; // this is the quickest way of all
 }
 const tagOf = intrinsic<string | undefined>(Symbol.toStringTag);
 const bufferOf = intrinsic<ArrayBufferLike>("buffer");
@@ -43,8 +43,8 @@ const kMakers: Readonly<Record<string, Maker>> = {
 };
 
 /**
- * The same elements through a view of our own, which has none any more when its buffer is moved away or shrinks below them. The tag and
- * the length are the array's.
+ * Returns a view of our own of the same elements. It has none any more when its buffer is moved away or shrinks below them. `tag` and
+ * `length` are the array's.
  */
 function viewOf<T extends NumberArray | Bytes>(array: ArrayBufferView, tag: string, length: number): T {
   const Own = kMakers[tag] as Maker;
@@ -58,19 +58,19 @@ function canResize(buffer: ArrayBufferLike): boolean {
   return resizable === true || growable === true;
 }
 
-/** The same with a view of our own: for what looks at its properties, too. */
+/** Returns the input with a view of our own, for code that looks at the properties of its data, too. */
 export function withOwnView(input: Input): Input {
   return { ...input, data: viewOf<NumberArray>(input.data, tagOf(input.data) as string, input.length) };
 }
 
-/** A picture's or a file's bytes, as `viewOf` has them; undefined of anything else. */
+/** Returns a view of our own of a picture's or a file's bytes, and undefined for anything else. */
 export function bytesOf(data: unknown): Bytes | undefined {
   const tag = ArrayBuffer.isView(data) ? tagOf(data) : undefined;
   const isBytes = tag === "Uint8Array" || tag === "Uint8ClampedArray";
   return isBytes ? viewOf(data as Uint8Array, tag, lengthOf(data as Uint8Array)) : undefined;
 }
 
-/** "Float32Array", "array of number", … */
+/** Returns the kind as messages name it: "Float32Array", "array of number", … */
 function kindOf(data: unknown): string {
   if (Array.isArray(data)) return `array of ${typeof data[0]}`;
   if (ArrayBuffer.isView(data)) return tagOf(data) ?? "DataView";
@@ -97,7 +97,7 @@ export function sizeOf(shape: readonly number[]): number {
   return size;
 }
 
-/** Returns true when their number is exact, each size of 0 counted as 1: doubles round larger ones. */
+/** Returns true when the number of elements is exact, each size of 0 counted as 1: doubles round larger numbers. */
 export function isExact(shape: readonly number[]): boolean {
   let size = 1;
   for (const n of shape) size *= n || 1;
@@ -124,7 +124,7 @@ function gone(label: string, length: number, before: number): HeadlensError {
   return new HeadlensError("dtype", `${label}: data had ${before} values, and ${length} when it was to be copied: its buffer was moved or resized meanwhile`);
 }
 
-/** `kinds` ends with a kind of plain arrays, of which an empty one is. */
+/** Checks a tensor. `kinds` ends with a kind of plain arrays, which is the kind of an empty one. */
 function checked(name: string, tensor: unknown, kinds: readonly string[]): Checked {
   return reading(name, () => {
     if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
@@ -146,8 +146,8 @@ function checked(name: string, tensor: unknown, kinds: readonly string[]): Check
 }
 
 /**
- * A plain array's elements, each read once: it may be a proxy. Typed arrays convert anything with Number(), silently: a stray string or
- * undefined must not become a number.
+ * Copies a plain array, which may be a proxy, so that each element is read once. Typed arrays convert anything with Number(), silently,
+ * but a stray string or undefined must not become a number.
  */
 function copyOf(name: string, data: readonly unknown[], size: number, kind: string): NumberArray {
   const type = kind === "array of boolean" ? "boolean" : "number";
@@ -155,12 +155,12 @@ function copyOf(name: string, data: readonly unknown[], size: number, kind: stri
   for (let i = 0; i < size; ++i) {
     const value = data[i];
     if (typeof value !== type) throw new HeadlensError("dtype", `${name}: data[${i}] is ${show(value)}, expected a ${type} like data[0]`);
-    own[i] = value as number; // true is 1
+    own[i] = value as number; // true becomes 1
   }
   return own;
 }
 
-/** An array that is to be copied, with the number of elements that it had when it was read. */
+/** This is an array that will be copied, with the number of elements that it had when it was read. */
 export interface Seen {
   readonly label: string;
   readonly data: ArrayBufferView;
@@ -168,8 +168,8 @@ export interface Seen {
 }
 
 /**
- * Throws unless all data are still there: other arguments' getters may have moved or resized their buffers since they were read. To be
- * called right before they are copied, when the last of the page's code has run.
+ * Throws unless all data are still there: other arguments' getters may have moved or resized their buffers since they were read. It has to
+ * be called right before they are copied, when the last of the page's code has run.
  */
 export function expectThere(all: readonly Seen[]): void {
   for (const { label, data, length } of all) {
@@ -188,7 +188,7 @@ export function booleans(name: string, tensor: TensorLike): Input {
   return { name, label: name, dtype: "u8", shape, data, length };
 }
 
-/** A mask by its data: booleans or bytes say which cells, numbers are added to the scores. */
+/** Reads a mask. Its data decide what it does: booleans or bytes select cells, numbers are added to the scores. */
 export function mask(name: string, tensor: TensorLike): Input {
   const kinds = [...kFloatKinds.filter((k) => k !== "Int32Array"), ...kBooleanKinds];
   const { kind, shape, data, length } = checked(name, tensor, kinds);
@@ -206,7 +206,7 @@ function wholeNumbers(name: string, tensor: TensorLike, least: number, expected:
   return { name, label: name, dtype: "i32", shape, data, length };
 }
 
-/** Sizes and ids. */
+/** Reads sizes or ids. */
 export function lengths(name: string, tensor: TensorLike): Input {
   return wholeNumbers(name, tensor, 0, "a whole number from 0 up");
 }
@@ -215,7 +215,7 @@ export function integers(name: string, tensor: TensorLike): Input {
   return wholeNumbers(name, tensor, -0x80000000, "a whole number of 32 bits");
 }
 
-/** The tensors of a state dict by their names: an object's, or those of a Map or another iterable of pairs. */
+/** Returns the tensors of a state dict by their names. It is an object, or a Map or another iterable of pairs. */
 export function entriesOf(name: string, state: unknown): [name: string, tensor: TensorLike][] {
   if (typeof state !== "object" || state === null) {
     throw new HeadlensError("dtype", `${name} is ${show(state)}, expected an object of tensors, or a Map`);
@@ -233,15 +233,15 @@ export function entriesOf(name: string, state: unknown): [name: string, tensor: 
   });
 }
 
-/** A place for one result. */
+/** One result has its place here. */
 export interface Output {
-  /** The caller's own, which the result holds then. */
+  /** The array is the caller's own, and the result holds it then. */
   readonly array: Float32Array;
   /** The number of elements that it had when it was read. */
   readonly length: number;
 }
 
-/** Its elements through a view of our own. */
+/** Returns a view of our own of its elements. */
 export function viewOfOutput({ array, length }: Output): Float32Array {
   return viewOf<Float32Array>(array, "Float32Array", length);
 }
@@ -254,10 +254,10 @@ export function write(values: Float32Array, { array }: Output): void {
   set.call(array, values);
 }
 
-/** By the results' names. */
+/** Places go by the results' names. */
 export type Outputs = ReadonlyMap<string, Output>;
 
-/** The arrays of the option `out`: the caller's own, no copies. */
+/** Returns the arrays of the option `out`, which are the caller's own and no copies. */
 export function outputs(out: unknown): Outputs {
   if (Object.prototype.toString.call(out) !== "[object Object]") {
     throw new HeadlensError("option", `out is ${show(out)}, expected an object of tensors, such as an earlier result`);
@@ -292,8 +292,8 @@ function overlap(a: Output, b: Output): boolean {
 }
 
 /**
- * The same tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. What has to be there still
- * when it is cloned is added to `seen`.
+ * Returns the tensor as a plain object that structured cloning keeps whole, and that drags no larger buffer along. Its data are added to
+ * `seen`: they have to be there still when the object is cloned.
  */
 export function plain(label: string, tensor: TensorLike, seen: Seen[]): TensorLike {
   const data: unknown = tensor.data;
@@ -306,12 +306,12 @@ export function plain(label: string, tensor: TensorLike, seen: Seen[]): TensorLi
   return { data: sent, shape } as TensorLike;
 }
 
-/** Whether a buffer can move to another thread: one that is shared is there already. In words that hold across realms. */
+/** Returns true when a buffer can move to another thread, also for one of another realm. A shared buffer is there already. */
 export function canMove(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return Object.prototype.toString.call(buffer) === "[object ArrayBuffer]";
 }
 
-/** Whether its buffer holds more than the array. */
+/** Returns true when its buffer holds more than the array. */
 export function isPart({ byteLength, buffer }: ArrayBufferView): boolean {
   return byteLength !== buffer.byteLength;
 }

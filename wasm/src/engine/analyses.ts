@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Heads in numbers: each function is one question to the module, whose answer is a tensor or JSON. */
+/** These functions put heads into numbers. Each is one question to the module, whose answer is a tensor or JSON. */
 import { type Caller, checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
 import { entriesOf, expectThere, floats, type Input, sizeOf } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap } from "../module/failures.js";
@@ -19,14 +19,14 @@ interface Answer {
   readonly values: unknown;
 }
 
-/** JSON of the module in the API's words. */
+/** Puts the module's JSON into the API's words. */
 function camelKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(camelKeys);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [toCamel(key), camelKeys(item)]));
 }
 
-/** Parameters of attention that are part of circuits, and those that a state dict may hold beside them. */
+/** These parameters of attention are part of circuits. A state dict may hold the others beside them. */
 const kCircuitNames = ["in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"];
 const kOtherNames = ["in_proj_bias", "out_proj.bias", "bias_k", "bias_v"];
 
@@ -41,7 +41,7 @@ function projections(name: string, state: StateDict, prefix: string): Input[] {
   return given.map(([key, tensor]) => floats(prefix + key, tensor));
 }
 
-/** The maps of all layers as one tensor [L,H,T,T]. */
+/** Joins the maps of all layers into one tensor [L,H,T,T]. */
 function stacked(layers: unknown): Input {
   if (!Array.isArray(layers) || layers.length === 0) {
     throw new HeadlensError("dtype", `weights is ${show(layers)}, expected an array with a tensor [H,T,T] for each layer`);
@@ -74,7 +74,7 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
       : Object.entries(tensors as Tensors).flatMap(([name, tensor]) =>
         isAbsent(tensor) ? [] : [{ ...floats(name, tensor), name: toSnake(name) }]);
     const all = [...given, ...inputs];
-    const module = this.held; // after the caller's data, whose getters may have disposed it
+    const module = this.held; // it is taken after the caller's data, whose getters may have disposed it
     expectThere(all);
     const answer = guarded(caller, () => unwrap(module.analyze(toSnake(caller), all, json), inApiWords));
     return { output: answer.tensors.output, values: camelKeys(JSON.parse(answer.values)) };

@@ -20,7 +20,7 @@ import { loadModel } from "./model.js";
 import type { Problem, Results } from "./problem.js";
 import { warmUp } from "./warm-up.js";
 
-/** Of a picture, whose RGBA bytes have to fit into memory. */
+/** A picture has at most so many cells, since its RGBA bytes have to fit into memory. */
 const kMostCells = 2 ** 28;
 
 export class WasmEngine extends WasmAnalyses implements Engine {
@@ -48,7 +48,7 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     const caller = "scaledDotProductAttention";
     const { inputs, ...request } = toRequest(caller, options);
     const qkv = queryKeyValue(q, k, v);
-    const module = this.held; // after the caller's data, whose getters may have disposed it
+    const module = this.held; // it is taken after the caller's data, whose getters may have disposed it
     this.#attention ??= createAttention(module);
     return this.#attention.run(caller, [...qkv, ...inputs], request);
   }

@@ -25,7 +25,7 @@ function checkRank(given: unknown, vocabSize: number): Read<RankOptions> & Follo
   return { ...options, ...(names && { metrics: names }), ...(ids && { specialTokens: ids }) };
 }
 
-/** Names of the error's input before its message. */
+/** Puts the name of the input before the message of its error. */
 function blaming<T>(index: number, call: () => T): T {
   try {
     return call();
@@ -52,9 +52,9 @@ class HeadFinder extends HandleResource<FinderHandle> {
   }
 }
 
-/** Whose heads, and how an input becomes what it takes. */
+/** The model whose heads are ranked, and how it reads an input. */
 interface Ranked {
-  /** To be asked after the caller's options are read, whose getters may have disposed of it. */
+  /** It is called after the caller's options are read, whose getters may have disposed of the model. */
   readonly handle: () => ModelHandle;
   readonly info: ModelInfo;
   readonly owner: Resource<unknown>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Layers with parameters: multi-head attention, and the transformer layers around it. */
+/** These are the layers with parameters: multi-head attention, the transformer layers around it, and embeddings. */
 import { type Caller, checkOptions, inApiWords, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "../arguments/names.js";
 import { entriesOf, floats, type Input, isTensorLike, lengths } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap } from "../module/failures.js";
@@ -14,7 +14,7 @@ import type {
 } from "../types/index.js";
 import { Problem, type Results } from "./problem.js";
 
-/** An operation with parameters. What is held is taken after the inputs are read: their getters may have disposed it. */
+/** This operation has parameters. What it holds is taken after the inputs are read, whose getters may have disposed it. */
 abstract class WasmParametrized<O> extends HandleResource<Problem> {
   readonly #caller: Caller;
   readonly #names: readonly string[];
@@ -31,7 +31,7 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
   }
 
   loadStateDict(state: StateDict): void {
-    void this.held; // disposed is what it says first
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
     const entries = entriesOf("state", state);
     const given = entries.map(([name]) => name);
     const missing = this.#names.filter((name) => !given.includes(name)).map((name) => `${name} missing`);
@@ -57,7 +57,7 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
 abstract class WasmLayer<O> extends WasmParametrized<O> {
   readonly parameterCount = this.held.parameterCount();
 
-  /** A cache of this layer's self-attention, whose `forward` takes the tensors `names`. */
+  /** Makes a cache of this layer's self-attention. Its `forward` takes the tensors `names`. */
   protected cacheOf(
     module: HeadlensModule, options: unknown, caller: Caller, ...names: readonly string[]
   ): WasmLayerCache {
@@ -70,7 +70,7 @@ abstract class WasmLayer<O> extends WasmParametrized<O> {
   }
 }
 
-/** What decoding is, unless said otherwise. */
+/** Decoding is causal unless the caller says otherwise. */
 function causally(caller: Caller, options: unknown): object {
   const name = optionNames(caller).includes("tgtIsCausal") ? "tgtIsCausal" : "isCausal";
   return { [name]: true, ...checkOptions(caller, options) };
@@ -98,7 +98,7 @@ abstract class WasmCache extends HandleResource<CacheHandle> {
 
 type CachedRun = (tensors: readonly TensorLike[], options: unknown, handle: () => CacheHandle) => Results;
 
-/** A layer's: `forward` takes `count` tensors, and options. */
+/** This is a layer's cache: `forward` takes `count` tensors, and options. */
 class WasmLayerCache extends WasmCache {
   readonly #run: CachedRun;
   readonly #count: number;
@@ -138,17 +138,17 @@ export class WasmCachedAttention extends WasmCache implements CachedAttention {
   }
 }
 
-/** The module's scaled dot-product attention. */
+/** Creates the module's scaled dot-product attention. */
 export function createAttention(module: HeadlensModule): Problem {
   return new Problem(module, "scaledDotProductAttention", "{}");
 }
 
-/** Its three tensors, under the API's names in messages and the module's in the call. */
+/** Reads its three tensors, which have the API's names in messages and the module's in the call. */
 export function queryKeyValue(q: TensorLike, k: TensorLike, v: TensorLike): Input[] {
   return [{ ...floats("q", q), name: "query" }, { ...floats("k", k), name: "key" }, { ...floats("v", v), name: "value" }];
 }
 
-/** The state-dict names of multi-head attention, as PyTorch chooses them. */
+/** Returns the names in the state dict of multi-head attention, as PyTorch chooses them. */
 function attentionNames(options: Read<MultiheadAttentionOptions>): string[] {
   const { embedDim, numHeads, numKvHeads = numHeads, kdim = embedDim, vdim = embedDim, bias = true } = options;
   const isPacked = kdim === embedDim && vdim === embedDim && numKvHeads === numHeads;
@@ -161,7 +161,7 @@ function attentionNames(options: Read<MultiheadAttentionOptions>): string[] {
   ];
 }
 
-/** Those of a transformer layer: its attentions' and its other modules'. */
+/** Returns the names in the state dict of a transformer layer: its attentions' and its other modules'. */
 function layerNames(attentions: readonly string[], norms: readonly string[]) {
   return (options: Read<TransformerLayerOptions>): string[] => {
     const bias = options.bias === false ? [] : ["bias"];
@@ -198,7 +198,7 @@ interface ForwardArguments {
   readonly options: unknown;
 }
 
-/** (options), (key, options) or (key, value, options), after the query. */
+/** Sorts the arguments after the query, which are (options), (key, options) or (key, value, options). */
 function forwardArguments(rest: readonly unknown[]): ForwardArguments {
   const isTensor = (argument: unknown): boolean => reading("an argument", () => isTensorLike(argument));
   const at = rest.findIndex((argument, i) => i === 2 || (!isAbsent(argument) && !isTensor(argument)));

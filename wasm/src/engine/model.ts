@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Models in Hugging Face form: their files, what they read, and the maps of their heads. */
+/** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
 import { checkFollowed, checkOptions, inApiWords, keepsHalves, listOf, type Read, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
@@ -33,7 +33,7 @@ function parse(name: string, text: string): object {
   return json;
 }
 
-/** Copies a file's bytes to where the module wants them. The view is taken anew for each piece: memory may have moved in between. */
+/** Copies a file's bytes to where the module wants them. The view is taken anew for each piece, as memory may have moved in between. */
 function sinkOf(handle: ModelHandle, byteLength: number | undefined): Sink {
   const file = unwrap(handle.beginFile(byteLength ?? -1), inApiWords);
   return (piece) => {
@@ -48,7 +48,7 @@ function sinkOf(handle: ModelHandle, byteLength: number | undefined): Sink {
   };
 }
 
-/** How a model's input becomes numbers: a text's tokenizer, or the text of a preprocessor_config.json (empty when there is none). */
+/** An input becomes numbers by a text's tokenizer, or by the text of a preprocessor_config.json (empty when there is none). */
 type Reader = TextTokenizer | string;
 
 async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boolean): Promise<Reader> {
@@ -101,10 +101,10 @@ export async function loadModel(
   }
 }
 
-/** What an input comes to. */
+/** An input as it was read. */
 interface Reading extends Encoded {
   readonly call: RawModelCall;
-  /** Tokens of the whole text. */
+  /** The whole text has so many tokens. */
   readonly count: number;
 }
 
@@ -119,7 +119,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention {
-    void this.held; // disposed is what it says first
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
     const checked = checkAttend(options, this.info);
     const { zeroedToken, zeroedLayer, headMask, keepHidden = false, keepValues = false } = checked;
     const maskShape = [this.info.layers, this.info.heads];
@@ -130,7 +130,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
       ...(zeroedToken !== undefined && { zeroedToken }), ...(zeroedLayer !== undefined && { zeroedLayer }),
       ...(mask && { headMask: mask.data }),
     };
-    const handle = this.held; // after what the caller gave, whose getters may have disposed it
+    const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
     if (mask) expectThere([mask]);
     const attention = guarded("attend", () => unwrap(handle.attend(call), inApiWords));
     return new WasmModelAttention(attention, reading, this.info, this);
@@ -138,7 +138,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
     const halves = keepsHalves(checkOptions<DecodingOptions>("startDecoding", options));
-    const handle = this.held; // after the caller's options, whose getters may have disposed it
+    const handle = this.held; // it is taken after the caller's options, whose getters may have disposed it
     const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(halves), inApiWords));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
   }
@@ -190,7 +190,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
       throw new HeadlensError("value", `text has ${count} tokens, expected 1 to ${maxPositions}`);
     }
     for (const [name, list] of [["segments", segments], ["paddingMask", paddingMask]] as const) {
-      if (list?.length === 0) { // to the module it would be as good as none
+      if (list?.length === 0) { // to the module an empty list would be as good as none
         throw new HeadlensError("shape", `attend: ${name} is [], expected one for each of ${count} tokens`);
       }
     }
@@ -210,7 +210,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     if (!Array.isArray(input)) throw new HeadlensError("dtype", `text is ${show(input)}, expected a string or an array of token ids`);
     const ids: number[] = [];
     for (let i = 0; i < input.length; ++i) {
-      const id: unknown = input[i]; // once: it may be a proxy
+      const id: unknown = input[i]; // it is read once, as the array may be a proxy
       checkIndex(`text: id ${i}`, id, this.info.vocabSize);
       ids.push(id as number);
     }
@@ -238,7 +238,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 }
 
-/** The numbers of a tensor that must have this shape. */
+/** Reads the numbers of a tensor that must have this shape. */
 function shaped(name: string, tensor: unknown, expected: readonly number[]): Input {
   const input = withOwnView(floats(name, tensor as TensorLike));
   const { shape } = input;
@@ -262,7 +262,7 @@ interface Picture {
 function imageOf(input: unknown): Picture | undefined {
   if (typeof input !== "object" || input === null || isTensorLike(input)) return undefined;
   const { width, height, data: given } = input as Partial<ImageLike>;
-  const data = bytesOf(given); // last, as the others' getters may resize it
+  const data = bytesOf(given); // they come last, as the others' getters may resize them
   return data && width !== undefined && height !== undefined ? { data, width, height } : undefined;
 }
 
@@ -274,7 +274,7 @@ function checkAttend(given: unknown, info: ModelInfo): Read<AttendOptions> {
   const expect = (name: keyof AttendOptions, isRight: (value: unknown) => boolean, expected: string): void => {
     if (options[name] !== undefined && !isRight(options[name])) refuse(name, expected);
   };
-  /** A copy: what is checked has to be what is used. */
+  /** Returns a copy, since what is checked has to be what is used. */
   const items = <T>(
     name: keyof AttendOptions, isItem: (value: unknown) => boolean, expected: string,
   ): T[] | undefined => {
@@ -319,7 +319,7 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
   }
 
   map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor {
-    void this.held; // disposed is what it says first
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
     checkHead(this.#info, layer, head);
     const { length } = this.tokens;
     const { rows, pool } = checkOptions<MapOptions>("map", options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Runs of one of the module's problems. A small one that comes again, with other numbers, is spared all but its arithmetic. */
+/** This runs the module's problems. A small one that comes again with other numbers is spared all but its arithmetic. */
 import { type Caller, inApiWords, type Request, toCamel, toSnake } from "../arguments/names.js";
 import { expectOutThere, expectThere, type Input, type Outputs, write } from "../arguments/tensors.js";
 import { guarded, unwrap } from "../module/failures.js";
@@ -7,17 +7,17 @@ import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor
 import { HeadlensError } from "../types/errors.js";
 import type { MemoryStage, Stage, Tensor } from "../types/index.js";
 
-/** A call's results. Which of them are there is what the options ask for, and what the public types say of it. */
+/** A call's results by their names. The options decide which of them are there, as the public types say. */
 export type Results = Record<"output" | Stage | MemoryStage, Tensor>;
 
-/** One result, still in wasm memory. */
+/** This result is still in wasm memory. */
 interface ResultSlot {
   readonly name: string;
   readonly shape: readonly number[];
   readonly view: Float32Array;
 }
 
-/** Where a call that can be repeated has its numbers: views into wasm memory. */
+/** A call that can be repeated has its numbers in these views into wasm memory. */
 interface Slots {
   readonly inputs: readonly NumberArray[];
   readonly results: readonly ResultSlot[];
@@ -26,7 +26,7 @@ interface Slots {
 /** An input has to agree in these when its call comes again. */
 type Kind = Pick<Input, "name" | "dtype" | "shape">;
 
-/** A call as it was last made. */
+/** This is the call as it was last made. */
 interface LastCall {
   readonly json: string;
   readonly inputs: readonly Kind[];
@@ -68,7 +68,7 @@ function checkOut(out: Outputs, results: readonly ResultSlot[]): void {
   }
 }
 
-/** The results in memory of the caller's own: in the arrays of `out`, and in new ones. */
+/** Copies the results into memory of the caller's own: into the arrays of `out`, and into new ones. */
 function copied(results: readonly ResultSlot[], out: Outputs): Results {
   checkOut(out, results);
   const tensors: Record<string, Tensor> = {};
@@ -87,7 +87,7 @@ export class Problem {
   readonly #handle: ProblemHandle;
   #last: LastCall | undefined;
 
-  /** `maker` is the engine's method; the module calls the operation the same in snake_case. `json`: its options. */
+  /** `maker` is the engine's method, which the module calls the same in snake_case. `json` has its options. */
   constructor(module: HeadlensModule, maker: Caller, json: string) {
     this.#handle = guarded(maker, () => unwrap(module.createProblem(toSnake(maker), json), inApiWords));
   }
@@ -106,7 +106,7 @@ export class Problem {
     guarded("loadStateDict", () => unwrap(this.#handle.load(parameters), inApiWords));
   }
 
-  /** One run: inputs in, results out, under the API's names. */
+  /** Runs the problem on the inputs and returns the results under the API's names. */
   run(
     caller: Caller, inputs: readonly Input[], { json, out = kNowhere }: Pick<Request, "json" | "out">,
     cache: CacheHandle | null = null,
@@ -124,7 +124,7 @@ export class Problem {
       try {
         return copied(resultSlots(results), out);
       } catch (error) {
-        cache?.truncate(length); // a call that fails, because of `out` say, leaves no tokens there
+        cache?.truncate(length); // a call that fails, say because of `out`, leaves no tokens there
         throw error;
       } finally {
         this.#handle.release();
@@ -136,8 +136,8 @@ export class Problem {
   }
 
   #repeat(last: LastCall, slots: Slots, inputs: readonly Input[], out: Outputs): Results {
-    checkOut(out, slots.results); // before anything is computed
-    this.#last = undefined; // unless all goes well
+    checkOut(out, slots.results); // this comes before anything is computed
+    this.#last = undefined; // it is set again when all has gone well
     slots.inputs.forEach((slot, i) => slot.set((inputs[i] as Input).data));
     unwrap(this.#handle.repeat(), inApiWords);
     this.#last = last;
@@ -145,7 +145,7 @@ export class Problem {
     return copied(last.slots.results, out);
   }
 
-  /** Nothing for a call that cannot be repeated. */
+  /** Returns undefined for a call that cannot be repeated. */
   #slotsOf({ slots, inputs }: LastCall): Slots | undefined {
     if (slots && !slots.inputs.some(isDetached)) return slots;
     const kept = this.#handle.kept();

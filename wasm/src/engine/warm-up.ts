@@ -6,7 +6,7 @@
  */
 import type { AsyncEngine, AsyncModel, Engine, TensorLike } from "../types/index.js";
 
-/** Tokens of each round: the first ones, on slow code, are short. */
+/** The rounds have so many tokens. The first ones run slow code, and are short. */
 const kRounds = [2, 4, 8, 16, 32, 32, 32, 32, 16, 16, 16, 16, 8, 8, 8, 8] as const;
 const kMaxTokens = 32;
 const kWidth = 128;
@@ -44,7 +44,7 @@ const kParameters: readonly (readonly [name: string, ...shape: number[]])[] = [
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((size, n) => size * n, 1);
 
-/** A safetensors file of half floats that are all 0. */
+/** Makes a safetensors file of half floats that are all 0. */
 function zeroWeights(): Uint8Array<ArrayBuffer> {
   let end = 0;
   const entries = kParameters.map(([name, ...shape]) =>
@@ -66,7 +66,7 @@ function loadZeros(engine: AsyncEngine): Promise<AsyncModel> {
 /** Lets others have their turn. */
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
-/** What a page shows of a model. */
+/** Computes what a page shows of a model. */
 async function runModel(model: AsyncModel, tokens: number): Promise<void> {
   const seen = await model.attend("ab" + " ab".repeat(tokens - 2));
   await turn();
@@ -78,7 +78,7 @@ async function runModel(model: AsyncModel, tokens: number): Promise<void> {
 
 const zeros = (...shape: number[]): TensorLike => ({ data: new Float32Array(sizeOf(shape)), shape });
 
-/** A layer with its maps and without. */
+/** Runs a layer with its maps and without. */
 async function runLayer(engine: AsyncEngine, tokens: number): Promise<void> {
   const layer = await engine.multiheadAttention({ embedDim: 64, numHeads: 4 });
   await layer.loadStateDict({
@@ -94,8 +94,8 @@ async function runLayer(engine: AsyncEngine, tokens: number): Promise<void> {
 }
 
 /**
- * Works in short turns, after each of which others have theirs. What answers at once is awaited like what a worker answers; a worker's
- * engine is warmed up from here, so that the way to it and back is warm, too.
+ * Warms up an engine in short turns, after each of which others have theirs. An engine that answers at once is awaited like one in a
+ * worker. A worker's engine is warmed up from here, so that the way to it and back is warm, too.
  */
 export async function warmUp(anyEngine: Engine | AsyncEngine): Promise<void> {
   const engine = anyEngine as AsyncEngine;

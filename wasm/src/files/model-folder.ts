@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The files of a Hugging Face folder, from wherever they are, with progress, limits and a way to stop. */
+/** The files of a Hugging Face folder are read from wherever they are, with progress, limits and a way to stop. */
 import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, messageOf, show } from "../module/failures.js";
@@ -7,7 +7,7 @@ import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { ModelSource } from "../types/index.js";
 
-/** No file may take more memory than this, whatever its server says; all weights together no more than kMaxWeights. */
+/** No file may take more memory than this, whatever its server says. All weights together may take no more than kMaxWeights. */
 const kMaxText = 64 << 20;
 export const kMaxWeights = 2 ** 31;
 const kMaxShards = 1000;
@@ -18,17 +18,17 @@ const kProcessor = "preprocessor_config.json";
 const kWeights = "model.safetensors";
 const kIndex = "model.safetensors.index.json";
 
-/** A file's bytes and status as a fetch gives them: 404 where there is no such file. */
+/** Gives a file's bytes and status as a fetch does. The status is 404 where there is no such file. */
 type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
-/** The model in the package. `new URL` with these very words is what bundlers look for. */
+/** These files are the model in the package. Bundlers look for `new URL` with these very words. */
 const kBuiltIn: Readonly<Record<string, () => URL>> = {
   [kConfig]: () => new URL("./models/tiny/config.json", import.meta.url),
   [kTokenizer]: () => new URL("./models/tiny/tokenizer.json", import.meta.url),
   [kWeights]: () => new URL("./models/tiny/model.safetensors", import.meta.url),
 };
 
-/** Where a source has its files; undefined for one that a built-in model does not have. `option` is the source's name in messages. */
+/** Returns the addresses of a source's files, undefined for a file that a built-in model does not have. Messages call the source `option`. */
 function urlsOf(option: string, source: string | URL, platform: Platform): (name: string) => URL | undefined {
   if (isBuiltIn(source)) return (name) => kBuiltIn[name]?.();
   const folder = folderUrl(option, source, platform);
@@ -43,13 +43,13 @@ function fromUrls(source: string | URL, platform: Platform): Opener {
   };
 }
 
-/** A platform that has asked for a model's files already: whoever fetches one of them first has that answer. */
+/** Returns a platform that has asked for a model's files already. The first fetch of each of them gets that answer. */
 export function prefetching(source: string | URL, platform: Platform): Platform {
   const urls = [kConfig, kTokenizer, kWeights].map(urlsOf("prefetch", source, platform)).filter((url) => url !== undefined);
   const asked = new Map(urls.map((url) => {
     const abort = new AbortController();
     const answer = platform.fetch(url, abort.signal);
-    answer.catch(() => undefined); // who takes it is told
+    answer.catch(() => undefined); // the failure is reported to whoever takes the answer
     return [url.href, { abort, answer }];
   }));
   return {
@@ -73,7 +73,7 @@ function fromFiles(files: readonly File[]): Opener {
   const named = new Map<string, Blob>(files.map((file) => [file.name, file]));
   const shards = [...named.keys()].filter((name) => name.endsWith(".safetensors"));
   if (!named.has(kWeights) && !named.has(kIndex) && shards.length > 0) named.set(kIndex, indexOf(shards));
-  // What a model of texts needs; a model of pictures reads no tokenizer, as config.json will say.
+  // A model of texts needs all of these. A model of pictures reads no tokenizer, as config.json will say.
   const missing = [kConfig, kTokenizer, kWeights].filter((name) => {
     if (name === kTokenizer) return !named.has(name) && !named.has(kProcessor) && !named.has(kConfig);
     return !named.has(name) && !(name === kWeights && named.has(kIndex));
@@ -90,7 +90,7 @@ function fromFiles(files: readonly File[]): Opener {
 
 interface Place {
   readonly name: string;
-  /** What stands before the file's name in messages. */
+  /** It stands before a file's name in messages. */
   readonly where: string;
   readonly open: Opener;
 }
@@ -107,25 +107,25 @@ function placeOf(source: ModelSource, platform: Platform): Place {
 /** Takes a file's bytes as they come. */
 export type Sink = (piece: Bytes) => void;
 
-/** Where the weights go: called once for each file, with its length when that is known. */
+/** Says where the weights go. It is called once for each file, with the file's length when that is known. */
 export type OpenSink = (byteLength: number | undefined) => Sink;
 
-/** A file that has been asked for and not yet read. */
+/** This file has been asked for and not yet read. */
 interface Opened {
   readonly name: string;
   readonly response: Response;
-  /** Its length, when that is known. */
+  /** The file's length, undefined when it is not known. */
   readonly length: number | undefined;
 }
 
-/** One folder's files: every read counts towards the progress, and the first failure stops the others. */
+/** Reads one folder's files. Every read counts towards the progress, and the first failure stops the others. */
 export class ModelFolder {
   readonly name: string;
   readonly #place: Place;
   readonly #options: Following;
   readonly #abort = new AbortController();
   readonly #onAbort = (): void => this.#abort.abort(this.#options.signal?.reason);
-  #thrown: { readonly error: unknown } | undefined; // by the caller's onProgress
+  #thrown: { readonly error: unknown } | undefined; // the caller's onProgress threw it
   #loaded = 0;
   #total: number | undefined = 0;
   #allOpened = false;
@@ -154,12 +154,12 @@ export class ModelFolder {
     return { config, tokenizer, weights };
   }
 
-  /** preprocessor_config.json, when the folder has one. */
+  /** Opens preprocessor_config.json, when the folder has one. */
   openProcessor(): Promise<Opened | undefined> {
     return this.#openOptional(kProcessor, kMaxText);
   }
 
-  /** The weights, straight into their sinks: one file, or the shards that the index names side by side. */
+  /** Reads the weights straight into their sinks: one file, or the shards that the index names, side by side. */
   async readWeights(single: Opened | undefined, openSink: OpenSink): Promise<void> {
     const files = single ? [single] : await this.#openShards();
     this.#allOpened = true;
@@ -173,7 +173,7 @@ export class ModelFolder {
     return text + decoder.decode();
   }
 
-  /** What is not needed is not counted either. */
+  /** Leaves a file unread. It is not counted either. */
   async skip(file: Opened | undefined): Promise<void> {
     if (!file) return;
     this.#count(-(file.length ?? NaN));
@@ -231,7 +231,7 @@ export class ModelFolder {
       const reader = file.response.body?.getReader();
       let count = 0;
       for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
-        const piece = bytesOf(read.value); // a stream of the caller's own gives what it likes
+        const piece = bytesOf(read.value); // a stream of the caller's own may give anything
         if (!piece) throw new Error(`the stream gave ${show(read.value)}, expected Uint8Array`);
         count += piece.length;
         if (count > max) {
@@ -256,7 +256,7 @@ export class ModelFolder {
     }
   }
 
-  /** Whatever goes wrong with a file names it and stops the others; what the caller's onProgress throws is the caller's own. */
+  /** Names the file in whatever goes wrong with it, and stops the others. What the caller's onProgress throws passes as it is. */
   async #failing<T>(name: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -280,14 +280,14 @@ function tooLarge(bytes: number, max: number): Error {
 }
 
 /**
- * A file's name as it is, not as URLs write it: any that ends with .safetensors, but for separators of folders, control characters, and
- * halves of characters, which no URL can have.
+ * Takes a file's name as it is, not as URLs write it. Any name that ends with .safetensors is right, unless it has separators of folders,
+ * control characters, or halves of characters, which no URL can have.
  */
 function isShardName(name: string): boolean {
   return /^[^/\\\p{Cc}\p{Cs}]+\.safetensors$/u.test(name);
 }
 
-/** The files that an index names: each beside it, never elsewhere. */
+/** Returns the files that an index names. Each lies beside it, never elsewhere. */
 function shardNames(text: string): string[] {
   let map: unknown;
   try {

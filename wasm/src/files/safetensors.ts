@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The reader of safetensors files for whoever has one: whole tensors, as JavaScript has them. Models go another way, straight into the
- * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types; tests hold the two against each other.
+ * This reader of safetensors files gives its callers whole tensors, as JavaScript has them. Models go another way, straight into the
+ * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types. Tests hold the two against each other.
  */
 import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
 import { asHeadlensError, messageOf, show } from "../module/failures.js";
@@ -13,7 +13,7 @@ const kLengthBytes = 8;
 const kMaxHeader = 100_000_000;
 const kMaxFile = 2 ** 31;
 
-/** All values that 16 bits can have, made when the first are read. */
+/** The table of all values that 16 bits can have is made when the first are read. */
 let halves: Float32Array | undefined;
 
 function halfToFloat(bits: number): number {
@@ -32,7 +32,7 @@ function fromBfloats(bytes: ArrayBuffer): Float32Array {
   return new Float32Array(Uint32Array.from(new Uint16Array(bytes), (bits) => bits << 16).buffer);
 }
 
-/** Bytes of an element, and what an array of them becomes. */
+/** Each type has the bytes of an element, and a function that makes an array of the file's bytes. */
 const kTypes: Readonly<Record<string, readonly [number, (bytes: ArrayBuffer) => SafetensorsTensor["data"]]>> = {
   F32: [4, (bytes) => new Float32Array(bytes)], F64: [8, (bytes) => new Float64Array(bytes)],
   F16: [2, fromHalves], BF16: [2, fromBfloats],
@@ -40,16 +40,16 @@ const kTypes: Readonly<Record<string, readonly [number, (bytes: ArrayBuffer) => 
   I32: [4, (bytes) => new Int32Array(bytes)], I64: [8, (bytes) => new BigInt64Array(bytes)],
 };
 
-/** A file's bytes, wherever they are. */
+/** Gives a file's bytes, wherever they are. */
 interface Source {
-  /** Every message begins with it. */
+  /** Every message begins with this name. */
   readonly name: string;
   readonly size: number;
-  /** A copy of some of them. */
+  /** Returns a copy of the bytes from `begin` to `end`. */
   read(begin: number, end: number): Promise<ArrayBuffer>;
 }
 
-/** As much of a Blob as is needed. */
+/** This is as much of a Blob as is needed. */
 interface BlobLike {
   readonly name?: unknown;
   readonly size: number;
@@ -87,7 +87,7 @@ interface Entry {
   readonly end: number;
 }
 
-/** The names of a JSON object's members as they stand there, also those that stand there twice. */
+/** Returns the names of a JSON object's members as they stand there, also those that stand there twice. */
 function memberNames(json: string): string[] {
   const names: string[] = [];
   let depth = 0;
@@ -106,7 +106,7 @@ function memberNames(json: string): string[] {
   return names;
 }
 
-/** Reads one file, whose name its errors bear. */
+/** Reads one file. Its errors begin with the file's name. */
 class Reader {
   constructor(private readonly source: Source) {}
 

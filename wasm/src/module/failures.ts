@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From whatever went wrong to a HeadlensError. */
+/** Whatever goes wrong becomes a HeadlensError here. */
 import { HeadlensError, type ErrorCode } from "../types/errors.js";
 import type { Failure } from "./module.js";
 
@@ -10,7 +10,7 @@ function isFailure(result: unknown): result is Failure {
   return typeof result === "object" && result !== null && "error" in result;
 }
 
-/** The value of a call into the wasm module, or its failure thrown; `rename` puts the message into the caller's words. */
+/** Returns the value of a call into the wasm module, or throws its failure. `rename` puts the message into the caller's words. */
 export function unwrap<T>(result: T | Failure, rename: (message: string) => string = (message) => message): T {
   if (!isFailure(result)) return result;
   const { code, message } = result.error;
@@ -25,13 +25,13 @@ export function messageOf(error: unknown): string {
   }
 }
 
-/** Whatever was thrown as a HeadlensError: itself if it is one, else wrapped as `code` with `context` before its message. */
+/** Returns what was thrown if it is a HeadlensError, and else a HeadlensError of `code` with `context` before the message. */
 export function asHeadlensError(error: unknown, code: ErrorCode, context: string): HeadlensError {
   if (error instanceof HeadlensError) return error;
   return new HeadlensError(code, `${context}: ${messageOf(error)}`, { cause: error });
 }
 
-/** Runs the module's code; whatever escapes it (a trap, an exception nobody caught) is a fault of ours and says so. */
+/** Runs the module's code. Whatever escapes it (a trap, an exception nobody caught) is a fault of ours and says so. */
 export function guarded<T>(what: string, call: () => T): T {
   try {
     return call();

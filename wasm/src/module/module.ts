@@ -4,7 +4,7 @@
  * The views that `next` returns point into wasm memory: they have to be filled before the next call.
  */
 
-/** Every call that can fail returns this instead of its value; `unwrap` in failures.ts turns it into a thrown HeadlensError. */
+/** Every call that can fail returns this instead of its value. `unwrap` in failures.ts turns it into a thrown HeadlensError. */
 export interface Failure {
   readonly error: { readonly code: string; readonly message: string };
 }
@@ -12,7 +12,7 @@ export interface Failure {
 export type DType = "f32" | "u8" | "i32";
 
 export interface RawTensor {
-  /** A copy, the caller's own, unless something else is said. */
+  /** The data are a copy, the caller's own, unless a method says something else. */
   readonly data: Float32Array;
   readonly shape: number[];
 }
@@ -46,7 +46,7 @@ interface Handle {
   delete(): void;
 }
 
-/** Keys and values so far. */
+/** Keeps the keys and values so far. */
 export interface CacheHandle extends Handle {
   length(): number;
   reset(): void;
@@ -59,8 +59,8 @@ export interface RawInput {
   readonly dtype: DType;
   readonly shape: number[];
   /**
-   * Of as many elements as the shape has, or memory that nobody wrote would be read. Not the caller's own array, which may be a proxy, or of
-   * a class of theirs: reading it would run code in the middle of a call.
+   * The data have as many elements as the shape says, or memory that nobody wrote would be read. They are not the caller's own array, which
+   * may be a proxy, or of a class of theirs: reading it would run code in the middle of a call.
    */
   readonly data: NumberArray;
 }
@@ -69,47 +69,47 @@ export type NumberArray = Float32Array | Float64Array | Int32Array | Uint8Array;
 
 export interface RawAnalysis {
   readonly tensors: Readonly<Record<string, RawTensor>>;
-  /** A JSON object. */
+  /** The values are a JSON object. */
   readonly values: string;
 }
 
-/** One attention problem or layer: parameters stay set between runs, other inputs are dropped after each run. */
+/** Holds one attention problem or layer. Its parameters stay set between runs, other inputs are dropped after each run. */
 export interface ProblemHandle extends Handle {
-  /** All parameters of the layer, which must fit it; after a failure those before are still there. */
+  /** Takes all parameters of the layer, which must fit it. After a failure those before are still there. */
   load(parameters: readonly RawInput[]): Failure | undefined;
   /**
    * `options` is a JSON object with the options of this run, in the words of the case files (snake_case). Gives "output", "weights" and
-   * the requested stages, in snake_case, as views to be copied before anything else is called; then comes `release`.
+   * the requested stages, in snake_case, as views. They have to be copied before anything else is called, and then comes `release`.
    */
   run(
     inputs: readonly RawInput[], options: string, cache: CacheHandle | null,
   ): Readonly<Record<string, RawTensor>> | Failure;
   /** Frees the last run's inputs and results, unless it is small and can be repeated. */
   release(): void;
-  /** The last run's inputs and results, when they are still there. */
+  /** Gives the last run's inputs and results, when they are still there. */
   kept(): KeptViews | undefined;
-  /** Runs it again, with what its inputs hold now. */
+  /** Runs the last call again, with what its inputs hold now. */
   repeat(): Failure | undefined;
-  /** The number of parameters (for a layer), as PyTorch counts them. */
+  /** Gives the number of a layer's parameters, as PyTorch counts them. */
   parameterCount(): number;
 }
 
-/** Views into wasm memory by name: they stay where they are until the next `run` or `load`, but are detached when memory grows. */
+/** Views into wasm memory go by name. They stay where they are until the next `run` or `load`, but are detached when memory grows. */
 export interface KeptViews {
   readonly inputs: Readonly<Record<string, NumberArray>>;
-  /** As `run` gives them. */
+  /** Results are as `run` gives them. */
   readonly results: Readonly<Record<string, RawTensor>>;
 }
 
-/** What a model reads, and what is done to it on the way. */
+/** Says what a model reads, and what is changed in it on the way. */
 export interface RawModelCall {
   readonly ids?: readonly number[];
   readonly segments?: readonly number[];
-  /** 1: padding. */
+  /** Padding is 1, and other tokens are 0. */
   readonly padding?: readonly number[];
-  /** [channels, imageSize, imageSize], flat. */
+  /** The pixels are [channels, imageSize, imageSize], flat. */
   readonly image?: ArrayLike<number>;
-  /** [layers, heads], flat. */
+  /** The factors are [layers, heads], flat. */
   readonly headMask?: ArrayLike<number>;
   readonly zeroedToken?: number;
   readonly zeroedLayer?: number;
@@ -117,36 +117,36 @@ export interface RawModelCall {
   readonly keepValues?: boolean;
 }
 
-/** A model out of a Hugging Face folder: made from its config.json, then given the bytes of its weights, then built. */
+/** A model out of a Hugging Face folder is made from its config.json, then given the bytes of its weights, then built. */
 export interface ModelHandle extends Handle {
-  /** Starts a file of weights and gives its number. -1: its length is not known. */
+  /** Starts a file of weights and gives its number. A length of -1 is one that is not known. */
   beginFile(byteLength: number): number | Failure;
-  /** The view to be filled with the next bytes of the file; empty when it is complete. */
+  /** Gives a view that is to be filled with the next bytes of the file. It is empty when the file is complete. */
   next(file: number): Uint8Array | Failure;
   /** Says how many bytes of that view have been filled. */
   advance(file: number, count: number): Failure | undefined;
-  /** Packs the weights; the files' bytes are released on the way. */
+  /** Packs the weights, and releases the files' bytes on the way. */
   build(): Failure | undefined;
-  /** The sizes that config.json gives; `logits` is known once the model is built. */
+  /** Gives the sizes that config.json has. `logits` is known once the model is built. */
   info(): RawModelInfo;
-  /** RGBA bytes as the model reads them. `processor` is the text of preprocessor_config.json, or empty. */
+  /** Turns RGBA bytes into what the model reads. `processor` is the text of preprocessor_config.json, or empty. */
   preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
   /** Runs the model. Everything needed for any map is kept in the result. */
   attend(call: RawModelCall): AttentionHandle | Failure;
-  /** `halves`: keys and values are kept in bfloat16. */
+  /** With `halves` keys and values are kept in bfloat16. */
   startDecoding(halves: boolean): DecodingHandle | Failure;
-  /** Names of metrics in snake_case (some when absent), and ids that count as special. */
+  /** Takes names of metrics in snake_case (the default ones when absent), and ids that count as special. */
   findHeads(
     metrics: readonly string[] | undefined, specialTokens: readonly number[] | undefined,
   ): FinderHandle | Failure;
   layerWeights(layer: number): RawLayerWeights | Failure;
-  /** [V, D]; undefined where the model has none. */
+  /** Gives [V, D], and undefined where the model has none. */
   embedding(): RawTensor | Failure | undefined;
-  /** With the last norm's γ folded in. */
+  /** Gives [V, D] with the last norm's γ folded in, and undefined where the model has none. */
   unembedding(): RawTensor | Failure | undefined;
 }
 
-/** [H·d, D], [G·d, D] twice, [D, H·d], [D]. */
+/** The shapes are q [H·d, D], k and v [G·d, D], o [D, H·d], norm [D]. */
 export interface RawLayerWeights {
   readonly q: RawTensor;
   readonly k: RawTensor;
@@ -159,9 +159,9 @@ export interface RawLayerWeights {
 export interface FinderHandle extends Handle {
   /** Runs the model on a text, whose heads are then the next ones. */
   begin(call: RawModelCall): Failure | undefined;
-  /** Scores the next head; false when the text has no more. */
+  /** Scores the next head, and gives false when the text has no more. */
   next(): boolean | Failure;
-  /** All heads by the first metric, as scored so far; metrics in snake_case. */
+  /** Gives all heads by the first metric, as scored so far, with metrics in snake_case. */
   heads(ascending: boolean): RawScoredHead[] | Failure;
 }
 
@@ -172,41 +172,41 @@ export interface RawScoredHead {
 }
 
 export interface AttentionHandle extends Handle {
-  /** T: tokens, or patches and CLS. */
+  /** Gives T, the number of tokens, or of patches and CLS. */
   length(): number;
-  /** Weights of one head, rows [rowBegin, rowEnd): [rows, T], or mean-pooled to at most [poolRows, poolCols] (0: not pooled). */
+  /** Gives weights of one head, rows [rowBegin, rowEnd): [rows, T], or mean-pooled to at most [poolRows, poolCols] (0: not pooled). */
   map(
     layer: number, head: number, rowBegin: number, rowEnd: number, poolRows: number, poolCols: number,
   ): RawTensor | Failure;
-  /** One head's whole map as coloured pixels, one per cell (T by T). `options` as for colorize, without `causal`. */
+  /** Gives one head's whole map as coloured pixels, one per cell (T by T). `options` are those of colorize without `causal`. */
   pixels(layer: number, head: number, options: string): RawImage | Failure;
-  /** Rows of the logits. */
+  /** Gives rows of the logits. */
   logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
-  /** The stream before a layer, or after the last: [T, D]. */
+  /** Gives the stream before a layer, or after the last: [T, D]. */
   hidden(layer: number): RawTensor | Failure;
-  /** [H, T, d] */
+  /** Gives [H, T, d]. */
   queries(layer: number): RawTensor | Failure;
-  /** [G, T, d] */
+  /** Gives [G, T, d]. */
   keys(layer: number): RawTensor | Failure;
-  /** [G, T, d] */
+  /** Gives [G, T, d]. */
   values(layer: number): RawTensor | Failure;
 }
 
-/** A text that grows. */
+/** Reads a text that grows. */
 export interface DecodingHandle extends Handle {
   step(ids: readonly number[]): Failure | undefined;
-  /** Of the last step: [its tokens, the tokens that are kept]. */
+  /** Gives the map of the last step: [its tokens, the tokens that are kept]. */
   map(layer: number, head: number): RawTensor | Failure;
-  /** Rows of the last step's logits. */
+  /** Gives rows of the last step's logits. */
   logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
-  /** Tokens so far. */
+  /** Gives the number of tokens so far. */
   length(): number;
-  /** The first token that is still kept. */
+  /** Gives the first token that is still kept. */
   firstKey(): number;
   reset(): void;
 }
 
-/** What a thread is started with, by threads.ts; functions are given by their places in the table. */
+/** threads.ts starts a thread with this. Functions are given by their places in the table. */
 export interface ThreadStart {
   readonly prepare: number;
   readonly serve: number;
@@ -218,15 +218,15 @@ export interface ThreadStart {
 
 export interface HeadlensModule {
   version(): string;
-  /** Highway's name of the SIMD target that runs, e.g. "WASM". */
+  /** Gives Highway's name of the SIMD target that runs, such as "WASM". */
   simdTarget(): string;
-  /** The engine has so many threads from now on, the caller's among them; gives what to start the others with. To be called once, first. */
+  /** Gives the engine so many threads, the caller's among them, and returns what to start the others with. It is called once, before all else. */
   startThreads(threads: number): ThreadStart[] | Failure;
-  /** Bytes in use on the wasm heap (for leak tests). */
+  /** Gives the bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
   createCache(window: number, halves: boolean): CacheHandle | Failure;
-  /** Answers one question about attention; names and options in snake_case. */
+  /** Answers one question about attention. Names and options are in snake_case. */
   analyze(name: string, inputs: readonly RawInput[], options: string): RawAnalysis | Failure;
   /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */
   createModel(config: string, maxBytes: number): ModelHandle | Failure;
@@ -236,11 +236,11 @@ export interface HeadlensModule {
    * NaN and masked cells become transparent (alpha 0).
    */
   colorize(data: Float32Array, rows: number, cols: number, options: string): RawImage | Failure;
-  /** `steps` equal steps of a colour map, for colour bars: steps × 4 RGBA bytes. Of the options it reads colormap and theme. */
+  /** Gives `steps` equal steps of a colour map, for colour bars: steps × 4 RGBA bytes. Of the options it reads colormap and theme. */
   colorbar(options: string, steps: number): Uint8ClampedArray;
 }
 
-/** The default export of Emscripten's glue, which we instantiate ourselves. */
+/** This is the default export of Emscripten's glue. instantiate.ts makes the instance itself. */
 export type ModuleFactory = (overrides: {
   readonly wasmMemory: WebAssembly.Memory;
   instantiateWasm(

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { HeadlensError } from "../types/errors.js";
 
-/** `Symbol.dispose`, also where the engine does not have it yet (then the symbol that compilers of `using` fall back on). */
+/** This is `Symbol.dispose`, or the symbol that compilers of `using` fall back on where the engine does not have it yet. */
 export const kDispose: typeof Symbol.dispose =
   Symbol.dispose ?? (Symbol.for("Symbol.dispose") as typeof Symbol.dispose);
 
-/** Owns something in wasm memory and what was made from it. Released once, children first; used after that, it throws "disposed". */
+/** Owns something in wasm memory and what was made from it. It is released once, children first. Used after that, it throws "disposed". */
 export abstract class Resource<H> implements Disposable {
   #held: H | undefined;
   readonly #what: string;
   readonly #owner: Resource<unknown> | undefined;
   readonly #children = new Set<Resource<unknown>>();
 
-  /** `what` is the name in messages; `make` gives what is held, unless the owner was disposed while options were read. */
+  /** Messages call it `what`. `make` gives what is held, and is not called when the owner was disposed while options were read. */
   constructor(what: string, make: () => H, owner?: Resource<unknown>) {
     void owner?.held;
     this.#what = what;
@@ -26,7 +26,7 @@ export abstract class Resource<H> implements Disposable {
     return this.#held;
   }
 
-  /** Gives back what is held; called once. */
+  /** Gives back what is held. It is called once. */
   protected abstract release(held: H): void;
 
   dispose(): void {

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { fetchData, type Platform } from "./platform.js";
 
-/** A file as the answer to a fetch: 404 where there is none. */
+/** Answers with a file as a fetch does. The status is 404 where there is none. */
 async function fetchFile(url: URL, signal?: AbortSignal): Promise<Response> {
   signal?.throwIfAborted();
   const stats = await stat(url).catch(() => undefined);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The engine's compiled code: which build, from where. A page compiles it and hands it to its workers, who share it. */
+/** The engine's compiled code is one of several builds. A page compiles it and hands it to its workers, who share it. */
 import type { Read } from "../arguments/names.js";
 import { messageOf } from "../module/failures.js";
 import { absoluteUrl, folderUrl, type Platform } from "../platform/platform.js";
@@ -9,17 +9,17 @@ import { canShareMemory, chooseBuild, detectFeatures, type Build } from "./featu
 
 export interface Code {
   readonly build: Build;
-  /** How many threads it is for; with more than one its memory is shared. */
+  /** The engine will have so many threads. With more than one its memory is shared. */
   readonly threads: number;
-  /** For messages. */
+  /** Messages name the code by its address. */
   readonly url: string;
   readonly module: WebAssembly.Module;
 }
 
-/** Compiled code by URL. Only success stays: after a failure the next load tries again. */
+/** Compiled code is kept by its URL. A failure is not kept, so that the next load tries again. */
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
-/** The builds beside this script. `new URL` with these very words is what bundlers look for. */
+/** These builds lie beside this script. Bundlers look for `new URL` with these very words. */
 const kOwnUrls = {
   baseline: () => new URL("./headlens-simd.wasm", import.meta.url),
   relaxed: () => new URL("./headlens-relaxed.wasm", import.meta.url),
@@ -45,12 +45,12 @@ function wantedBuild({ simd = "auto", wasmUrl }: Read<LoadOptions>): "auto" | Bu
   return String(wasmUrl).includes("headlens-relaxed") ? "relaxed" : "baseline";
 }
 
-/** As many as cores, up to four, in an isolated page; a script of Node's asks for its own. */
+/** An isolated page has as many threads as cores, up to four. A script of Node's has to ask for more than one. */
 function defaultThreads(): number {
   return globalThis.crossOriginIsolated ? Math.min(navigator.hardwareConcurrency, 4) : 1;
 }
 
-/** One where memory cannot be shared, and where a wasmUrl names a build without threads. */
+/** There is one thread where memory cannot be shared, and where a wasmUrl names a build without threads. */
 function usableThreads({ threads = defaultThreads(), wasmUrl }: Read<LoadOptions>): number {
   const named = wasmUrl !== undefined && isFile(wasmUrl) ? String(wasmUrl).includes("-threads") : undefined;
   if (named) {

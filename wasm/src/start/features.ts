@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which of the wasm builds this engine can run. */
+/** The features of the JavaScript engine decide which of the wasm builds it can run. */
 import { HeadlensError } from "../types/errors.js";
 
 export interface Features {
-  /** 128-bit SIMD (every browser since 2023, Node since 16). */
+  /** Every browser has 128-bit SIMD since 2023, and Node since 16. */
   readonly simd: boolean;
-  /** Relaxed SIMD, for its fused multiply-add. */
+  /** Relaxed SIMD is wanted for its fused multiply-add. */
   readonly relaxedSimd: boolean;
 }
 
 export type Build = "baseline" | "relaxed";
 
-/** A module of one function without parameters that returns a v128: `code` and `end`. */
+/** Makes a module of one function without parameters that returns a v128. Its body is `code` and an `end`. */
 function probe(code: readonly number[]): Uint8Array<ArrayBuffer> {
   const body = [0x00, ...code, 0x0b];
   return Uint8Array.of(
@@ -30,12 +30,12 @@ export function detectFeatures(): Features {
   };
 }
 
-/** The engine's memory, from its first 16 MiB up to all that 32-bit addresses reach, as CMakeLists.txt has it. */
+/** Makes the engine's memory. It grows from 16 MiB up to all that 32-bit addresses reach, as CMakeLists.txt has it. */
 export function makeMemory(shared: boolean): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: 256, maximum: 65536, shared });
 }
 
-/** Whether several threads can work on one memory: not in a page that is not cross-origin isolated, nor where addresses are short. */
+/** Returns true when several threads can work on one memory: not in a page without cross-origin isolation, nor where addresses are short. */
 export function canShareMemory(): boolean {
   if (globalThis.crossOriginIsolated === false) return false;
   try {
@@ -45,7 +45,7 @@ export function canShareMemory(): boolean {
   }
 }
 
-/** The build to run; throws "unsupported" when there is none, or not the one asked for. */
+/** Returns the build to run. Throws "unsupported" when there is none, or not the one asked for. */
 export function chooseBuild(features: Features, wanted: "auto" | Build): Build {
   if (!features.simd) throw new HeadlensError("unsupported", "this engine has no WebAssembly SIMD, which headlens needs");
   if (wanted === "relaxed" && !features.relaxedSimd) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From compiled code to a running engine. */
+/** Compiled code becomes a running engine here. */
 import createModule from "headlens-glue";
 import { WasmEngine } from "../engine/engine.js";
 import { prefetching } from "../files/model-folder.js";
@@ -25,7 +25,7 @@ function instantiate({ module: code, url }: Code, wasmMemory: WebAssembly.Memory
   });
 }
 
-/** An engine in this thread, with a wasm memory of its own. */
+/** Makes an engine in this thread, with a wasm memory of its own. */
 export async function createEngine(code: Promise<Code>, platform: Platform, prefetch?: string | URL): Promise<Engine> {
   const from = prefetch === undefined ? platform : prefetching(prefetch, platform);
   const compiled = await code;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A thread's side: an instance of its own of the engine's code, on the engine's memory, that helps with what the engine computes. */
+/** A thread has its own instance of the engine's code on the engine's memory, and helps with what the engine computes. */
 import type { ThreadTask } from "../platform/platform.js";
 
-/** What threads compute needs the memory alone; Emscripten's JavaScript stays with the engine. */
+/** Threads need nothing but the memory for what they compute. Emscripten's JavaScript stays with the engine. */
 function importsOf({ code, memory }: ThreadTask): WebAssembly.Imports {
   const imports: Record<string, Record<string, WebAssembly.ImportValue>> = {};
   for (const { module, name, kind } of WebAssembly.Module.imports(code)) {
@@ -12,7 +12,7 @@ function importsOf({ code, memory }: ThreadTask): WebAssembly.Imports {
   return imports;
 }
 
-/** Tells when it is ready, and does not come back while the engine lives. */
+/** Calls `ready` when the thread can work, and does not return while the engine lives. */
 export function serve(task: ThreadTask, ready: () => void): void {
   const { exports } = new WebAssembly.Instance(task.code, importsOf(task));
   const table = Object.values(exports).find((item) => item instanceof WebAssembly.Table) as WebAssembly.Table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The script of Node's threads. */
+/** This is the script of Node's threads. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { ThreadTask } from "../platform/platform.js";
 import { serve } from "./serve.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The script of the web's threads. */
+/** This is the script of the web's threads. */
 import type { ThreadTask } from "../platform/platform.js";
 import { serve } from "./serve.js";
 

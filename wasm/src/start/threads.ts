@@ -4,7 +4,7 @@ import type { HeadlensModule, ThreadStart } from "../module/module.js";
 import type { Platform, Thread } from "../platform/platform.js";
 import type { Code } from "./code.js";
 
-/** Threads beside the caller's, as many as could be started: the engine shares its work among those that come. */
+/** Starts threads beside the caller's, and returns as many as could be started. The engine shares its work among those that come. */
 export async function startThreads(
   module: HeadlensModule, { module: code, threads }: Code, memory: WebAssembly.Memory, platform: Platform,
 ): Promise<readonly Thread[]> {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether a tokenizer.json is one that the tokenizer library reads as it is meant: what it would ignore or trip over ends here. */
+/** This checks that the tokenizer library reads a tokenizer.json as it is meant. What it would ignore or trip over is an error here. */
 import { reading, show } from "../module/failures.js";
 import { type ErrorCode, HeadlensError } from "../types/errors.js";
 
 const kMaxSteps = 256;
 const kMaxDepth = 32;
 
-/** A value and where it stands in the file. Whatever does not fit throws. */
+/** A value knows where it stands in the file. A check that fails throws an error that says so. */
 class Field {
   constructor(readonly name: string, readonly value: unknown) {}
 
@@ -39,7 +39,7 @@ class Field {
     return this.value;
   }
 
-  /** Absent is false. */
+  /** An absent flag is false. */
   flagIfAny(): boolean {
     return this.isNull ? false : this.flag();
   }
@@ -61,7 +61,7 @@ class Field {
     throw new HeadlensError(code, `tokenizer.json: ${this.name || "the file"} is ${was}, expected ${expected}`);
   }
 
-  /** For what is right, but not offered here. */
+  /** Refuses what is right, but not offered here. */
   refuse(offered: string): never {
     this.fail(offered, "unsupported");
   }
@@ -124,7 +124,7 @@ const kPreTokenizers: Kinds = {
   },
 };
 
-/** A special token as the library finds it: by its name, whatever ids stand beside it. */
+/** Checks a special token. The library finds it by its name, whatever ids stand beside it. */
 function special(name: Field, id: Field, ids: ReadonlyMap<string, number>): void {
   const known = ids.get(name.text());
   if (known === undefined) name.fail("a token of model.vocab or added_tokens");
@@ -168,7 +168,7 @@ const kPostProcessors: Kinds = {
   },
 };
 
-/** All steps of a pipeline, with Sequences of Sequences in its field `list`. */
+/** Checks all steps of a pipeline, with Sequences of Sequences in its field `list`. */
 function checkSteps(root: Field, list: string, kinds: Kinds, ids: ReadonlyMap<string, number>): void {
   let count = 0;
   const walk = (step: Field, depth: number): void => {
@@ -186,7 +186,7 @@ function checkSteps(root: Field, list: string, kinds: Kinds, ids: ReadonlyMap<st
   if (!root.isNull) walk(root, 0);
 }
 
-/** A vocabulary { token: id }. */
+/** Reads a vocabulary { token: id }. */
 function idsOf(vocab: Field): Map<string, number> {
   const ids = new Map<string, number>();
   for (const [token, id] of Object.entries(vocab.object())) {
@@ -271,7 +271,7 @@ function checkAdded(tokens: Field, ids: Map<string, number>): void {
   }
 }
 
-/** The parsed tokenizer.json as the library wants it. Throws "format" and "unsupported" errors that name the field. */
+/** Returns the parsed tokenizer.json as the library wants it. Throws "format" and "unsupported" errors that name the field. */
 export function checkTokenizer(json: object): { file: object; config: object } {
   return reading("tokenizer.json", () => {
     const file = new Field("", json);
@@ -282,7 +282,7 @@ export function checkTokenizer(json: object): { file: object; config: object } {
     checkSteps(file.at("normalizer"), "normalizers", kNormalizers, ids);
     checkSteps(file.at("pre_tokenizer"), "pretokenizers", kPreTokenizers, ids);
     checkSteps(file.at("post_processor"), "processors", kPostProcessors, ids);
-    // What is absent is nothing to us; ids are never decoded by the library.
+    // The library wants absent fields as null. It never decodes ids here.
     const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, added_tokens: [] };
     const given = Object.entries(json).filter(([, value]) => value !== null && value !== undefined);
     return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Text to token ids, and back to what each position shows. The tokenizing itself is Hugging Face's library. */
+/** Text becomes token ids, and ids become what each position shows. Hugging Face's library does the tokenizing itself. */
 import { Tokenizer } from "@huggingface/tokenizers";
 import { messageOf } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
@@ -28,7 +28,7 @@ const kByteOf: ReadonlyMap<string, number> = (() => {
 
 const kUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Length of the UTF-8 sequence that starts at `bytes[at]`; 0 when none does. */
+/** Returns the length of the UTF-8 sequence that starts at `bytes[at]`, and 0 when none does. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] ?? 0;
   const length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
@@ -36,7 +36,7 @@ function sequenceLength(bytes: Uint8Array, at: number): number {
   return rest.length === length - 1 && rest.every((byte) => (byte & 0xc0) === 0x80) ? length : 0;
 }
 
-/** Text of the bytes; a byte that belongs to a character shared with a neighbouring token shows as ⟨E2⟩. */
+/** Returns the text of the bytes. A byte that belongs to a character shared with a neighbouring token shows as ⟨E2⟩. */
 function visible(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length;) {
@@ -59,11 +59,11 @@ function byteMark(byte: number): string {
 export interface Encoded {
   readonly ids: number[];
   readonly tokens: string[];
-  /** Which of two texts each token is of. */
+  /** Each token is of the first (0) or of the second text (1). */
   readonly segments?: number[] | undefined;
 }
 
-/** Whatever the library still trips over: a pattern that is none to JavaScript, say. */
+/** Makes an error of whatever the library still trips over, such as a pattern that is none to JavaScript. */
 function usable<T>(call: () => T): T {
   try {
     return call();
@@ -88,12 +88,12 @@ export class TextTokenizer {
     this.#stripsFirstSpace = decoders.includes("Strip") || decoders.includes("Metaspace");
   }
 
-  /** With the special tokens that the tokenizer's post-processor adds, unless a text goes on. */
+  /** Encodes a text with the special tokens that the tokenizer's post-processor adds, unless the text continues an earlier one. */
   encode(text: string, isFirst = true): Encoded {
     return this.#checked(usable(() => this.#tokenizer.encode(text, { add_special_tokens: isFirst })).ids);
   }
 
-  /** Two texts, as the post-processor joins them. */
+  /** Encodes two texts as the post-processor joins them. */
   encodePair(text: string, pair: string): Encoded {
     const options = { text_pair: pair, return_token_type_ids: true };
     const { ids, token_type_ids } = usable(() => this.#tokenizer.encode(text, options));
@@ -106,7 +106,7 @@ export class TextTokenizer {
     return { ids, tokens: this.pieces(ids) };
   }
 
-  /** What each id stands for: pieces of text that join to the text, special tokens by their names, and ⟨id⟩ for an id without a token. */
+  /** Returns what each id stands for: pieces that join to the text, special tokens by their names, and ⟨id⟩ for an id without a token. */
   pieces(ids: readonly number[]): string[] {
     const firstText = ids.findIndex((id) => !this.#added.has(id));
     return ids.map((id, i) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Heads in numbers: what kind of head made a map, what its weights carry, what it does by its parameters. Of one text: where results of
- * attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
+ * Analyses put heads into numbers: what kind of head made a map, what its weights carry, what it does by its parameters. They are of one
+ * text: where results of attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
  */
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MixingOptions,
@@ -13,27 +13,27 @@ import type { MetricName, ModelMetricName } from "./vocabulary.js";
 
 export interface MetricInfo {
   name: MetricName | ModelMetricName;
-  /** What must be known of the map for it to have a value; or the model. */
+  /** This must be known of the map for it to have a value, or the model must be there. */
   needs: ("tokens" | "repeat" | "special" | "patches" | "model")[];
   formula: string;
-  /** Who defined it. */
+  /** The work that defined it. */
   source: string;
 }
 
-/** What is lost without a head. */
+/** This is lost without a head. */
 export interface HeadImportance {
-  /** ‖out − out without the head‖ / ‖out‖: an exact ablation. */
+  /** This is ‖out − out without the head‖ / ‖out‖, an exact ablation. */
   outputChange: number | null;
-  /** Norm of what the head adds, of all heads' together. */
+  /** The norm of what the head adds, as a part of all heads' together. */
   normShare: number | null;
-  /** Of what the head adds with the layer's output. */
+  /** The cosine of what the head adds with the layer's output. */
   cosine: number | null;
 }
 
 export interface PruningStep {
-  /** Removed in this step. */
+  /** This head is removed in this step. */
   head: number;
-  /** ‖out − out without all heads removed so far‖ / ‖out‖. */
+  /** This is ‖out − out without all heads removed so far‖ / ‖out‖. */
   change: number;
 }
 
@@ -45,11 +45,11 @@ export interface Spectrum {
 }
 
 export interface Circuit extends Spectrum {
-  /** The largest first: those that can be above 0. */
+  /** Those that can be above 0, the largest first. */
   singularValues: number[];
 }
 
-/** A head's circuits (Elhage et al. 2021): W_QK = W_Qᵀ W_K, W_OV = W_O W_V; the full ones with `embedding` only. */
+/** A head's circuits (Elhage et al. 2021) are W_QK = W_Qᵀ W_K and W_OV = W_O W_V. The full ones are there with `embedding` only. */
 export interface HeadCircuits {
   qk: Circuit;
   ov: Circuit;
@@ -57,7 +57,7 @@ export interface HeadCircuits {
   fullOv?: Spectrum;
 }
 
-/** Scores of every pair of heads, [later head][earlier head], 0 to 1; null where a circuit is 0. */
+/** Every pair of heads has its scores, [later head][earlier head], 0 to 1, and null where a circuit is 0. */
 export interface CompositionScores {
   query: (number | null)[][];
   key: (number | null)[][];
@@ -66,15 +66,15 @@ export interface CompositionScores {
 
 export interface Analyses {
   /**
-   * All metrics, with formula and source.
+   * Lists all metrics, with formula and source.
    * @example
    * engine.metrics().find(({ name }) => name === "sharpness")?.formula // → "mean_i max_j A[i,j]"
    */
   metrics(): MetricInfo[];
 
   /**
-   * Metrics of each head, null where not defined: those made of its entropy are null where any row does not sum to 1 (sinks, "sigmoid").
-   * weights [H,T,S] or [T,S], computed or from anywhere.
+   * Computes metrics of each head, null where not defined: those made of its entropy are null where any row does not sum to 1 (sinks, "sigmoid").
+   * `weights` are [H,T,S] or [T,S], computed here or from anywhere.
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] }; // each token looks at the one before
    * const [head] = engine.headMetrics(weights, { isCausal: true, metrics: ["previous", "sharpness", "duplicateText"] });
@@ -85,7 +85,7 @@ export interface Analyses {
   ): Record<M, number | null>[];
 
   /**
-   * How many rows (or other terms) each of those values is the mean of; 0 where there is none.
+   * Counts how many rows (or other terms) each of those values is the mean of, 0 where there is none.
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] };
    * engine.headMetricCounts(weights, { isCausal: true, metrics: ["self", "previous"] }) // → [{ self: 3, previous: 2 }]
@@ -95,7 +95,7 @@ export interface Analyses {
   ): Record<M, number>[];
 
   /**
-   * Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019). weights [H,T,S] → [H,H].
+   * Computes Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019). weights [H,T,S] → [H,H].
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 1, 1, 0], shape: [2, 2, 2] }; // two heads that share nothing
    * const { data } = engine.headSimilarity(weights, { smoothing: 0 });
@@ -104,7 +104,7 @@ export interface Analyses {
   headSimilarity(weights: TensorLike, options?: Maybe<HeadSimilarityOptions>): Tensor;
 
   /**
-   * What each head adds to a layer's output (Michel et al. 2019, by exact ablation). contributions [H,T,D], as the stage
+   * Measures what each head adds to a layer's output (Michel et al. 2019, by exact ablation). contributions [H,T,D], as the stage
    * headContributions; output [T,D], by default their sum.
    * @example
    * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
@@ -114,7 +114,7 @@ export interface Analyses {
   headImportance(contributions: TensorLike, output?: Maybe<TensorLike>): HeadImportance[];
 
   /**
-   * Greedy pruning: each step removes the head without which the output changes least. Takes the same; H steps.
+   * Prunes greedily: each step removes the head without which the output changes least. It takes the same, and gives H steps.
    * @example
    * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
    * engine.pruningCurve(contributions) // → [{ head: 0, change: 0.6 }, { head: 1, change: 1 }]
@@ -122,7 +122,8 @@ export interface Analyses {
   pruningCurve(contributions: TensorLike, output?: Maybe<TensorLike>): PruningStep[];
 
   /**
-   * Attention rollout (Abnar & Zuidema 2020): what reaches each token from each input token. weights of each layer [H,T,T] → [T,T].
+   * Computes attention rollout (Abnar & Zuidema 2020), which is what reaches each token from each input token. It takes the weights
+   * [H,T,T] of each layer and gives [T,T].
    * @example
    * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * engine.rollout([layer, layer]).data // → [1, 0, 0.4375, 0.5625]
@@ -130,7 +131,7 @@ export interface Analyses {
   rollout(weights: readonly TensorLike[], options?: Maybe<RolloutOptions>): Tensor;
 
   /**
-   * Attention flow (Abnar & Zuidema 2020): the maximal flow from each input token to each token. Takes and gives the same.
+   * Computes attention flow (Abnar & Zuidema 2020), the maximal flow from each input token to each token. It takes and gives the same.
    * @example
    * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * engine.flow([layer]).data // → [1, 0, 0.25, 0.75]
@@ -138,7 +139,7 @@ export interface Analyses {
   flow(weights: readonly TensorLike[], options?: Maybe<FlowOptions>): Tensor;
 
   /**
-   * Maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖ of all keys that are not masked.
+   * Computes maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖ of all keys that are not masked.
    * weights [H,T,S], values [G,S,dv] (the stage v) → [H,T,S].
    * @example
    * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
@@ -148,7 +149,7 @@ export interface Analyses {
   weightedMap(weights: TensorLike, values: TensorLike, options?: Maybe<WeightedMapOptions>): Tensor;
 
   /**
-   * Norms of all heads' summands together (Kobayashi et al. 2020, §4.1). outWeight [D,H·dv] as out_proj.weight → [T,S].
+   * Computes the norms of all heads' summands together (Kobayashi et al. 2020, §4.1). outWeight [D,H·dv] as out_proj.weight → [T,S].
    * @example
    * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
    * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
@@ -158,7 +159,7 @@ export interface Analyses {
   layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<MapMasks>): Tensor;
 
   /**
-   * How much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021). T = S.
+   * Measures how much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021). T = S.
    * @example
    * const weights = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * const values = { data: [1, 1], shape: [1, 2, 1] };
@@ -170,7 +171,7 @@ export interface Analyses {
   ): (number | null)[];
 
   /**
-   * How much each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. 2023) → [T,S].
+   * Measures how much each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. 2023) → [T,S].
    * @example
    * const weights = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * const values = { data: [1, 0, 0, 1], shape: [1, 2, 2] };
@@ -182,7 +183,7 @@ export interface Analyses {
   ): Tensor;
 
   /**
-   * Spectra and copying scores of each head's circuits, out of a layer's parameters alone. Biases are no part of them.
+   * Computes spectra and copying scores of each head's circuits, out of a layer's parameters alone. Biases are no part of them.
    * @example
    * const identity = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const state = { q_proj_weight: identity, k_proj_weight: identity, v_proj_weight: identity, "out_proj.weight": identity };
@@ -192,7 +193,7 @@ export interface Analyses {
   circuits(state: StateDict, options: CircuitsOptions): HeadCircuits[];
 
   /**
-   * How strongly heads of a later layer read what heads of an earlier one wrote (Elhage et al. 2021).
+   * Measures how strongly heads of a later layer read what heads of an earlier one wrote (Elhage et al. 2021).
    * @example
    * const identity = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const state = { q_proj_weight: identity, k_proj_weight: identity, v_proj_weight: identity, "out_proj.weight": identity };
@@ -201,21 +202,21 @@ export interface Analyses {
   compositionScores(earlier: StateDict, later: StateDict, options: CompositionOptions): CompositionScores;
 
   /**
-   * Sines and cosines of positions (Vaswani et al. 2017, §3.5): [length,width], row 0 is position `offset`.
+   * Gives sines and cosines of positions (Vaswani et al. 2017, §3.5): [length,width], where row 0 is position `offset`.
    * @example
    * engine.sinusoidalPositions(2, 2).data // → [0, 1, 0.8415, 0.5403]
    */
   sinusoidalPositions(length: number, width: number, offset?: Maybe<number>): Tensor;
 
   /**
-   * ALiBi's slopes (Press et al. 2022): [heads].
+   * Gives ALiBi's slopes (Press et al. 2022): [heads].
    * @example
    * engine.alibiSlopes(4).data // → [0.25, 0.0625, 0.0156, 0.0039]
    */
   alibiSlopes(heads: number): Tensor;
 
   /**
-   * T5's bucket of a distance, key position − query position (Raffel et al. 2020).
+   * Gives T5's bucket of a distance, key position − query position (Raffel et al. 2020).
    * @example
    * engine.t5Bucket(-3) // → 3
    * engine.t5Bucket(200, { buckets: 32, bidirectional: true, maxDistance: 128 }) // → 31

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attention step by step, which keeps the keys and values of the tokens so far. */
+/** Caches keep the keys and values of the tokens so far, for attention step by step. */
 import type { ScaledDotProductAttentionOptions } from "./options/attention.js";
 import type { DecoderLayerOptions } from "./options/layers.js";
 import type { Asked, AttentionResult, DecoderLayerResult } from "./results.js";
 import type { Maybe, TensorLike } from "./tensors.js";
 import type { MemoryStage, Stage } from "./vocabulary.js";
 
-/** The keys and values of the tokens so far. A call that fails leaves it as it was. */
+/** A cache holds the keys and values of the tokens so far. A call that fails leaves it as it was. */
 export interface AttentionCache extends Disposable {
-  /** Tokens seen so far. */
+  /** So many tokens were seen so far. */
   readonly length: number;
   /**
    * Forgets all tokens.
@@ -23,12 +23,12 @@ export interface AttentionCache extends Disposable {
   dispose(): void;
 }
 
-/** Of a cache's call: masks and S count the kept keys, too. `isCausal` is true unless said otherwise. */
+/** In the options of a cache's call, masks and S count the kept keys, too. `isCausal` is true unless said otherwise. */
 export type CachedOptions<O> = Omit<O, "pastKey" | "pastValue">;
 
 export interface CachedAttention extends AttentionCache {
   /**
-   * Appends k and v and attends to all that are kept; the shapes of scaledDotProductAttention. A q of no rows (T = 0) only appends: that is
+   * Appends k and v and attends to all that are kept. The shapes are those of scaledDotProductAttention. A q of no rows (T = 0) only appends: that is
    * how keys and values from elsewhere get here.
    * @example
    * const cache = engine.cachedAttention();
@@ -42,10 +42,10 @@ export interface CachedAttention extends AttentionCache {
   ): AttentionResult<W, S>;
 }
 
-/** Of a layer whose `forward` takes the options O, and gives weights by default (N) or not. */
+/** This cache is of a layer whose `forward` takes the options O, and gives weights by default (N) or not. */
 export interface LayerCache<O, N extends boolean = false> extends AttentionCache {
   /**
-   * The layer's self-attention of the next tokens x: [T,B,D], [B,T,D] with batchFirst, or [T,D].
+   * Computes the layer's self-attention of the next tokens x, which are [T,B,D], [B,T,D] with batchFirst, or [T,D].
    * @example
    * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
    * mha.loadStateDict({
@@ -63,7 +63,7 @@ export interface LayerCache<O, N extends boolean = false> extends AttentionCache
 
 export interface DecoderLayerCache extends AttentionCache {
   /**
-   * The layer's output for the next tokens tgt, with the whole memory: shapes as the layer's `forward`.
+   * Computes the layer's output for the next tokens tgt, with the whole memory. Shapes are as the layer's `forward` has them.
    * @example
    * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, bias: false });
    * const zeros = (...shape) => ({ data: new Float32Array(shape[0] * (shape[1] ?? 1)), shape });

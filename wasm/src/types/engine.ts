@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The engine, from which all else is made. */
+/** All else is made from the engine. */
 import type { Analyses } from "./analyses.js";
 import type { CachedAttention } from "./caches.js";
 import type { Embedding, MultiheadAttention, TransformerDecoderLayer, TransformerEncoderLayer } from "./layers.js";
@@ -16,18 +16,18 @@ import type { Stage } from "./vocabulary.js";
 
 export interface EngineInfo {
   version: string;
-  /** Which build runs. */
+  /** This build runs. */
   simd: "baseline" | "relaxed";
   threads: number;
-  /** The SIMD target of the kernels. */
+  /** The kernels have this SIMD target. */
   target: string;
 }
 
 export interface Engine extends Analyses, Disposable {
   readonly info: EngineInfo;
   /**
-   * softmax(q kᵀ · scale + mask) v. q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv] → output [B,H,T,dv]. Of 3 dimensions they are [B,T,d] with
-   * one head, of 2 [T,d] with one head and no batch; results lose the same dimensions.
+   * Computes softmax(q kᵀ · scale + mask) v of q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv] → output [B,H,T,dv]. Of 3 dimensions they are
+   * [B,T,d] with one head, of 2 [T,d] with one head and no batch, and results lose the same dimensions.
    * @example
    * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const { weights, maskedScores } = engine.scaledDotProductAttention(x, x, x, { isCausal: true, needWeights: true, stages: ["maskedScores"] });
@@ -38,7 +38,7 @@ export interface Engine extends Analyses, Disposable {
     q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions & Asked<W, S>>,
   ): AttentionResult<W, S>;
   /**
-   * Step-by-step attention that keeps the keys and values so far.
+   * Makes step-by-step attention that keeps the keys and values so far.
    * @example
    * const cache = engine.cachedAttention({ window: 2 });
    * const token = { data: [1, 0], shape: [1, 2] };
@@ -48,28 +48,28 @@ export interface Engine extends Analyses, Disposable {
    */
   cachedAttention(options?: Maybe<CacheOptions>): CachedAttention;
   /**
-   * As nn.MultiheadAttention; parameters are to be loaded.
+   * Makes a layer like nn.MultiheadAttention. Its parameters have to be loaded.
    * @example
    * const mha = engine.multiheadAttention({ embedDim: 512, numHeads: 8, numKvHeads: 2, batchFirst: true });
    * mha.parameterCount // → 656640
    */
   multiheadAttention(options: MultiheadAttentionOptions): MultiheadAttention;
   /**
-   * As nn.TransformerEncoderLayer; parameters are to be loaded.
+   * Makes a layer like nn.TransformerEncoderLayer. Its parameters have to be loaded.
    * @example
    * const layer = engine.transformerEncoderLayer({ embedDim: 512, numHeads: 8, activation: "gelu", normFirst: true });
    * layer.parameterCount // → 3152384
    */
   transformerEncoderLayer(options: TransformerLayerOptions): TransformerEncoderLayer;
   /**
-   * As nn.TransformerDecoderLayer; parameters are to be loaded.
+   * Makes a layer like nn.TransformerDecoderLayer. Its parameters have to be loaded.
    * @example
    * const layer = engine.transformerDecoderLayer({ embedDim: 512, numHeads: 8, activation: "swiglu", norm: "rms_norm", bias: false });
    * layer.parameterCount // → 5244416
    */
   transformerDecoderLayer(options: TransformerLayerOptions): TransformerDecoderLayer;
   /**
-   * Token embeddings with positions; parameters are to be loaded.
+   * Makes token embeddings with positions. Their parameters have to be loaded.
    * @example
    * const embedding = engine.embedding({ positions: "learned" });
    * embedding.loadStateDict({
@@ -80,7 +80,7 @@ export interface Engine extends Analyses, Disposable {
    */
   embedding(options?: Maybe<EmbeddingOptions>): Embedding;
   /**
-   * Loads a model in Hugging Face form; weights keep the 16 bit that their file has. Whatever its files hold does no more harm than an
+   * Loads a model in Hugging Face form. Weights keep the 16 bit that their file has. Whatever its files hold does no more harm than an
    * error, but for one thing: a regular expression in tokenizer.json may take for ever on some text, which JavaScript cannot end from
    * inside. Load a tokenizer.json from strangers with `worker: true`, where `dispose()` of the engine ends it.
    * @example
@@ -89,14 +89,14 @@ export interface Engine extends Analyses, Disposable {
    */
   loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<Model>;
   /**
-   * Colours a matrix [rows, cols]; NaN cells are transparent.
+   * Colours a matrix [rows, cols]. NaN cells are transparent.
    * @example
    * const { width, height, data } = engine.colorize({ data: [0, 0.5, 1, NaN], shape: [2, 2] });
    * [width, height, data.length, data[15]] // → [2, 2, 16, 0]
    */
   colorize(matrix: TensorLike, options?: Maybe<ColorOptions>): Image;
   /**
-   * `steps` colours from min to max, RGBA.
+   * Gives `steps` colours from min to max, RGBA.
    * @example
    * engine.colorbar(256, { theme: "dark" }).length // → 1024
    */
@@ -104,7 +104,7 @@ export interface Engine extends Analyses, Disposable {
   /**
    * Runs what pages compute first on made-up numbers, in short turns, so that the optimising compiler has seen it before it counts: the
    * first calls after `load` take several times as long as later ones. Takes about a sixth of a second, so it is for the time while
-   * something else is waited for, a model's files say. Results are the same with it and without. Rejects when the engine is disposed
+   * something else is waited for, such as a model's files. Results are the same with it and without. Rejects when the engine is disposed
    * meanwhile.
    * @example
    * const [model] = await Promise.all([engine.loadModel("tiny"), engine.warmUp()]);
@@ -112,7 +112,7 @@ export interface Engine extends Analyses, Disposable {
    */
   warmUp(): Promise<void>;
   /**
-   * Bytes in use on this engine's wasm heap.
+   * Counts the bytes in use on this engine's wasm heap.
    * @example
    * engine.heapBytes() > 0 // → true
    */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What went wrong, stable across versions:
+ * The code says what went wrong, and is stable across versions:
  * - `shape`, `option`, `value`, `dtype`: an argument; the message names it, what it was and what was expected
  * - `format`: the bytes of a file; `memory`: more memory than there is; `unsupported`: valid, but not offered here
  * - `disposed`: used after `dispose()`; `wasm-load`, `model-load`: a file could not be fetched or read; `aborted`: by the caller's signal
@@ -10,7 +10,7 @@ export type ErrorCode =
   | "shape" | "option" | "value" | "dtype" | "format" | "memory" | "unsupported"
   | "disposed" | "wasm-load" | "model-load" | "aborted" | "internal";
 
-/** The only class of error that this package throws; what a callback of yours throws comes back as it is. */
+/** This package throws no other class of error. What a callback of yours throws comes back as it is. */
 export class HeadlensError extends Error {
   override readonly name = "HeadlensError";
 

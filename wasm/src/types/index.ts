@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// <reference lib="esnext.disposable" preserve="true" />
-/** The public vocabulary: PyTorch's words in camelCase. B batch, H heads, G key/value heads, T queries, S keys, d head width, D model width. */
+/**
+ * The public vocabulary has PyTorch's words in camelCase. In shapes, B stands for the batch, H for heads, G for key/value heads, T for
+ * queries, S for keys, d for the width of a head, and D for the width of the model.
+ */
 export type * from "./options/analyses.js";
 export type * from "./options/attention.js";
 export type * from "./options/caches.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Layers with parameters. */
+/** These are the layers with parameters. */
 import type { DecoderLayerCache, LayerCache } from "./caches.js";
 import type { AttentionOptions } from "./options/attention.js";
 import type { CacheOptions } from "./options/caches.js";
@@ -9,10 +9,10 @@ import type { StateDict } from "./state-dict.js";
 import type { IntegerTensor, Maybe, Tensor, TensorLike } from "./tensors.js";
 import type { MemoryStage, Stage } from "./vocabulary.js";
 
-/** What has parameters, which are to be loaded before the first `forward`. */
+/** A layer has parameters, which have to be loaded before the first `forward`. */
 export interface Parametrized extends Disposable {
   /**
-   * All parameters at once: a name that is missing or unexpected, or a shape that does not fit, is an error, and leaves those before.
+   * Takes all parameters at once. A name that is missing or unexpected, or a shape that does not fit, is an error, and leaves those before.
    * @example
    * const embedding = engine.embedding();
    * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });
@@ -23,7 +23,7 @@ export interface Parametrized extends Disposable {
 }
 
 export interface Layer extends Parametrized {
-  /** As PyTorch counts them: 4·D² + 4·D for multi-head attention with biases. */
+  /** Parameters are counted as PyTorch does: 4·D² + 4·D for multi-head attention with biases. */
   readonly parameterCount: number;
 }
 
@@ -44,7 +44,7 @@ export interface MultiheadAttention extends Layer {
    */
   startCache(options?: Maybe<CacheOptions>): LayerCache<AttentionOptions, true>;
   /**
-   * key defaults to query, value to key. Shapes as PyTorch: [T,B,D], [B,T,D] with batchFirst, or [T,D].
+   * Computes the layer's output. key defaults to query, value to key. Shapes are as PyTorch has them: [T,B,D], [B,T,D] with batchFirst, or [T,D].
    * @example
    * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
    * mha.loadStateDict({
@@ -70,7 +70,7 @@ export interface MultiheadAttention extends Layer {
 
 export interface TransformerEncoderLayer extends Layer {
   /**
-   * src [T,B,D], [B,T,D] with batchFirst, or [T,D]; the output has its shape.
+   * Computes the layer's output. src is [T,B,D], [B,T,D] with batchFirst, or [T,D], and the output has its shape.
    * @example
    * const layer = engine.transformerEncoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, norm: "rms_norm", bias: false });
    * const zeros = { data: [0, 0, 0, 0], shape: [2, 2] }; // attention and feed-forward add nothing: the layer only normalises
@@ -102,7 +102,8 @@ export interface TransformerEncoderLayer extends Layer {
 
 export interface TransformerDecoderLayer extends Layer {
   /**
-   * tgt [T,B,D] and memory [S,B,D], [B,T,D] and [B,S,D] with batchFirst, or [T,D] and [S,D]; the output has tgt's shape.
+   * Computes the layer's output, which has tgt's shape. tgt and memory are [T,B,D] and [S,B,D], [B,T,D] and [B,S,D] with batchFirst, or
+   * [T,D] and [S,D].
    * @example
    * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, bias: false });
    * const attention = { in_proj_weight: { data: new Float32Array(12), shape: [6, 2] }, "out_proj.weight": { data: [0, 0, 0, 0], shape: [2, 2] } };
@@ -120,7 +121,7 @@ export interface TransformerDecoderLayer extends Layer {
     tgt: TensorLike, memory: TensorLike, options?: Maybe<DecoderLayerOptions & Asked<W, S>>,
   ): DecoderLayerResult<W, S>;
   /**
-   * Starts step-by-step decoding with this layer; the memory's keys and values are computed anew in each step.
+   * Starts step-by-step decoding with this layer. The memory's keys and values are computed anew in each step.
    * @example
    * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1 });
    * layer.startCache().length // → 0
@@ -128,10 +129,10 @@ export interface TransformerDecoderLayer extends Layer {
   startCache(options?: Maybe<CacheOptions>): DecoderLayerCache;
 }
 
-/** Token embeddings. Parameters: `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
+/** Token embeddings have the parameters `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
 export interface Embedding extends Parametrized {
   /**
-   * ids [T] or [B,T], whole numbers below V (no array of floats) → output [T,D] or [B,T,D].
+   * Looks up ids [T] or [B,T], whole numbers below V (no array of floats), and gives output [T,D] or [B,T,D].
    * @example
    * const embedding = engine.embedding({ positions: "sinusoidal" });
    * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });

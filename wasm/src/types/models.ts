@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Models, and what is to be seen of them. */
+/** Models are loaded, run on texts or pictures, and looked into. */
 import type { DecodingOptions } from "./options/caches.js";
 import type { PixelsOptions } from "./options/colors.js";
 import type { AttendOptions, LogitsOptions, MapOptions, RankOptions } from "./options/models.js";
@@ -18,36 +18,36 @@ export interface ModelInfo {
   kvHeads: number;
   headDim: number;
   embedDim: number;
-  /** 0 for a model that reads pictures. */
+  /** The number of tokens is 0 for a model that reads pictures. */
   vocabSize: number;
-  /** Most tokens, or patches and CLS together. */
+  /** A text has at most so many tokens, or a picture patches and CLS together. */
   maxPositions: number;
-  /** Kinds of segments (token types) there are; 0: the model has none. */
+  /** There are so many kinds of segments (token types), 0 when the model has none. */
   segments: number;
-  /** A token looks at the last `window` ones only; 0: at all. */
+  /** A token looks at the last `window` ones only, and at all when it is 0. */
   window: number;
-  /** Width of the logits; 0: the model has none. */
+  /** The width of the logits is 0 when the model has none. */
   logits: number;
-  /** Of models that read pictures: pixels a side, pixels a patch's side, channels. */
+  /** Models that read pictures have the pixels of a side, the pixels of a patch's side, and channels. */
   image?: { size: number; patchSize: number; channels: number };
 }
 
 /**
- * A built-in model's name, the URL of a Hugging Face folder, or its files: config.json, model.safetensors (or its shards, with or without
- * model.safetensors.index.json), and tokenizer.json (a model of pictures: preprocessor_config.json if there is one).
+ * A model comes from a built-in model's name, the URL of a Hugging Face folder, or its files: config.json, model.safetensors (or its shards,
+ * with or without model.safetensors.index.json), and tokenizer.json (a model of pictures: preprocessor_config.json if there is one).
  */
 export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
 
-/** What a model reads: a text or its token ids; or a picture, which is resized and normalised, or a tensor [channels, size, size] that is. */
+/** A model reads a text or its token ids; or a picture, which is resized and normalised, or a tensor [channels, size, size] that is. */
 export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
 
-/** A metric of one head over all texts. */
+/** This is a metric of one head over all texts. */
 export interface HeadScore {
-  /** Over the texts where it has a value, each counting alike; null without any. */
+  /** The mean is over the texts where it has a value, each counting alike. It is null without any. */
   mean: number | null;
-  /** How many those are. */
+  /** There are so many of those texts. */
   texts: number;
-  /** Rows (or other terms) of all of them together. */
+  /** All of them together have so many rows (or other terms). */
   nValid: number;
 }
 
@@ -57,18 +57,18 @@ export interface RankedHead<M extends MetricName | ModelMetricName = MetricName 
   scores: Record<M, HeadScore>;
 }
 
-/** What a layer's heads are made of. */
+/** A layer's heads are made of these weights. */
 export interface LayerWeights {
   /** q_proj_weight [H·d,D], k_proj_weight and v_proj_weight [G·d,D], out_proj.weight [D,H·d], as `engine.circuits` takes them. */
   state: Record<"q_proj_weight" | "k_proj_weight" | "v_proj_weight" | "out_proj.weight", Tensor>;
-  /** γ [D] of the norm that the layer's attention reads through; absent where it reads the stream itself (BERT). */
+  /** This is γ [D] of the norm that the layer's attention reads through. It is absent where attention reads the stream itself (BERT). */
   norm?: Tensor;
 }
 
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /**
-   * Runs the model; maps are computed when asked for, never all held. A text is split by the patterns in tokenizer.json: see `loadModel`.
+   * Runs the model. Maps are computed when asked for, never all held. A text is split by the patterns in tokenizer.json: see `loadModel`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -76,7 +76,7 @@ export interface Model extends Disposable {
    */
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
   /**
-   * Starts a text that grows token by token; earlier keys and values are kept. Only for causal models.
+   * Starts a text that grows token by token, with earlier keys and values kept. Only causal models can do that.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -84,7 +84,7 @@ export interface Model extends Disposable {
    */
   startDecoding(options?: Maybe<DecodingOptions>): Decoding;
   /**
-   * A layer's weights, as floats.
+   * Gives a layer's weights, as floats.
    * @example
    * const model = await engine.loadModel("tiny");
    * const { state, norm } = model.layerWeights(1);
@@ -94,23 +94,23 @@ export interface Model extends Disposable {
    */
   layerWeights(layer: number): LayerWeights;
   /**
-   * The table of tokens [V,D]; undefined for a model of pictures.
+   * Gives the table of tokens [V,D], and undefined for a model of pictures.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.embedding().shape // → [2048, 128]
    */
   embedding(): Tensor | undefined;
   /**
-   * U·diag(γ) [V,D]: what makes the logits of the last stream, with the γ of the last norm folded in (only its centring and its division
-   * by the stream's size are left out). With it `engine.circuits` has the copying scores of `rankHeads`. Undefined where there are no
-   * logits or more lies between (BERT).
+   * Gives U·diag(γ) [V,D], which makes the logits of the last stream, with the γ of the last norm folded in (only its centring and its division
+   * by the stream's size are left out). With it `engine.circuits` has the copying scores of `rankHeads`. It is undefined where there are
+   * no logits or more lies between (BERT).
    * @example
    * const model = await engine.loadModel("tiny");
    * model.unembedding().shape // → [2048, 128]
    */
   unembedding(): Tensor | undefined;
   /**
-   * Scores every head over texts, or pictures, and ranks them; one map at a time is in memory. Lets the page live meanwhile.
+   * Scores every head over texts, or pictures, and ranks them; one map at a time is in memory. The page stays alive meanwhile.
    * @example
    * const model = await engine.loadModel("tiny");
    * const texts = ["The cat sat on the mat. The cat sat on the mat.", "One two three, one two three."];
@@ -124,21 +124,21 @@ export interface Model extends Disposable {
   dispose(): void;
 }
 
-/** What one step of decoding read. */
+/** One step of decoding read this. */
 export interface DecodingStep {
   ids: number[];
   tokens: string[];
-  /** Tokens so far, these included. */
+  /** There are so many tokens so far, these included. */
   length: number;
-  /** The first token that is still kept: columns of the step's maps are the tokens [firstKey, length). */
+  /** This is the first token that is still kept: columns of the step's maps are the tokens [firstKey, length). */
   firstKey: number;
-  /** [vocabSize] scores of the token that comes next. */
+  /** These are the scores [vocabSize] of the token that comes next. */
   logits: Tensor;
 }
 
 export interface Decoding extends Disposable {
   /**
-   * Reads what comes next: one token, or many at once. A text is tokenized by itself; special tokens only go before the first.
+   * Reads what comes next, one token or many at once. A text is tokenized by itself, and special tokens only go before the first.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -149,7 +149,7 @@ export interface Decoding extends Disposable {
    */
   step(input: string | readonly number[]): DecodingStep;
   /**
-   * One head's weights in the last step: [its tokens, tokens kept].
+   * Gives one head's weights in the last step: [its tokens, tokens kept].
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -173,18 +173,18 @@ export interface Decoding extends Disposable {
 
 export interface ModelAttention extends Disposable {
   /**
-   * What each position shows: its piece of the text, or a special token's name. The pieces join to the text, but for a character that
-   * is split over several tokens: each of those shows its bytes as ⟨E2⟩. Of a picture: "[CLS]", then "row,column" of each patch.
+   * Each position shows its piece of the text, or a special token's name. The pieces join to the text, but for a character that
+   * is split over several tokens: each of those shows its bytes as ⟨E2⟩. Those of a picture are "[CLS]", then "row,column" of each patch.
    */
   readonly tokens: readonly string[];
-  /** Empty for a picture. */
+  /** The ids are empty for a picture. */
   readonly ids: readonly number[];
-  /** Of a picture: rows and columns of patches. */
+  /** A picture has so many rows and columns of patches. */
   readonly patches?: readonly [number, number];
-  /** Tokens of the whole text: more than `tokens` holds when it was truncated. */
+  /** The whole text has so many tokens, more than `tokens` holds when it was truncated. */
   readonly tokenCount: number;
   /**
-   * One head's weights [rows, T].
+   * Gives one head's weights [rows, T].
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -193,7 +193,7 @@ export interface ModelAttention extends Disposable {
    */
   map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor;
   /**
-   * One head's whole map, one pixel a cell, masked cells transparent.
+   * Gives one head's whole map, one pixel a cell, masked cells transparent.
    * @example
    * const model = await engine.loadModel("tiny");
    * const { width, height, data } = model.attend("The cat sat on the mat.").pixels(1, 3);
@@ -201,7 +201,7 @@ export interface ModelAttention extends Disposable {
    */
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image;
   /**
-   * The same of all heads, [layer][head]: what a page draws at once is one call, which matters when it goes to a worker.
+   * Gives the same of all heads, [layer][head]. A page that draws them all makes one call, which matters when it goes to a worker.
    * @example
    * const model = await engine.loadModel("tiny");
    * const images = model.attend("The cat sat on the mat.").allPixels();
@@ -209,7 +209,7 @@ export interface ModelAttention extends Disposable {
    */
   allPixels(options?: Maybe<PixelsOptions>): Image[][];
   /**
-   * [T, vocabSize], or the one row [1, labels] of a classifier. Computed when asked for; an error where the model has none.
+   * Computes logits [T, vocabSize], or the one row [1, labels] of a classifier. It is an error where the model has none.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -217,7 +217,7 @@ export interface ModelAttention extends Disposable {
    */
   logits(options?: Maybe<LogitsOptions>): Tensor;
   /**
-   * The residual stream [T,D] before a layer, when `keepHidden: true` was asked for; with the number of layers, after the last one.
+   * Gives the residual stream [T,D] before a layer, when `keepHidden: true` was asked for. With the number of layers it is after the last.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.", { keepHidden: true });
@@ -226,21 +226,21 @@ export interface ModelAttention extends Disposable {
    */
   hidden(layer: number): Tensor;
   /**
-   * A layer's queries [H,T,d], rotated where the model rotates.
+   * Gives a layer's queries [H,T,d], rotated where the model rotates.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.").queries(0).shape // → [8, 8, 16]
    */
   queries(layer: number): Tensor;
   /**
-   * A layer's keys [G,T,d], rotated where the model rotates.
+   * Gives a layer's keys [G,T,d], rotated where the model rotates.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.").keys(0).shape // → [8, 8, 16]
    */
   keys(layer: number): Tensor;
   /**
-   * A layer's values [G,T,d], when `keepValues: true` was asked for.
+   * Gives a layer's values [G,T,d], when `keepValues: true` was asked for.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.", { keepValues: true }).values(0).shape // → [8, 8, 16]

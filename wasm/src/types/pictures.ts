@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pictures: what models read, and what maps become. */
+/** Models read pictures, and maps become pictures. */
 
 export interface Image {
   data: Uint8ClampedArray;
@@ -7,7 +7,7 @@ export interface Image {
   height: number;
 }
 
-/** A picture's pixels, as a canvas gives them: RGBA bytes, row by row. */
+/** A picture's pixels are as a canvas gives them: RGBA bytes, row by row. */
 export interface ImageLike {
   readonly data: Uint8ClampedArray | Uint8Array;
   readonly width: number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Names that are types and lists alike: a new one stands here and nowhere else in TypeScript. */
+/** These names are types and lists alike. A new one stands here and nowhere else in TypeScript. */
 
 export const kStages = [
   "q", "k", "v",
@@ -9,12 +9,12 @@ export const kStages = [
 ] as const;
 export type Stage = (typeof kStages)[number];
 
-/** Of a decoder layer's attention over the memory, which has no past. */
+/** These are stages of a decoder layer's attention over the memory, which has no past. */
 export type MemoryStage = `memory${Capitalize<Exclude<Stage, `present${string}`>>}`;
 export const kMemoryStages = kStages.filter((stage) => !stage.startsWith("present"))
   .map((stage) => `memory${stage.slice(0, 1).toUpperCase()}${stage.slice(1)}` as MemoryStage);
 
-/** One number of one head; `engine.metrics()` says what each is. */
+/** Each is one number of one head. `engine.metrics()` says what it is. */
 export const kMetrics = [
   "self", "previous", "next", "duplicate", "duplicateText", "duplicateAbs", "previousMatch", "previousAbs",
   "induction", "inductionDiagonal", "inductionText", "inductionTextLoose", "inductionMatch", "inductionAbs",
@@ -26,7 +26,7 @@ export const kMetrics = [
 ] as const;
 export type MetricName = (typeof kMetrics)[number];
 
-/** Numbers of a head that need more than its map: `model.rankHeads` has them. */
+/** These numbers of a head need more than its map. `model.rankHeads` has them. */
 export const kModelMetrics = [
   "outputChange", "outputChangeNormalized", "normShare", "outputCosine", "ablationOutput", "ablationLoss", "copying",
 ] as const;

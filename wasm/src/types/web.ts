@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Classes of the web that the package's types name: the real ones where a library declares them (the DOM's, or Node's), else as much of each
- * as a program sees of it that has neither.
+ * The package's types name these classes of the web. They are the real ones where a library declares them (the DOM's, or Node's), and
+ * elsewhere as much of each as a program without such a library sees of it.
  */
 
 /** The address of something. */

@@ -26,7 +26,7 @@ function withNames(value: unknown): unknown {
   return isNamedBlobs(value) ? value.map(({ name, blob }) => new File([blob], name)) : value;
 }
 
-/** The buffers of a result's arrays: results are the caller's own, so they move instead of being copied, but for those that are shared. */
+/** Returns the buffers of a result's arrays. They move instead of being copied, as results are the caller's own, unless they are shared. */
 function buffersOf(value: unknown): ArrayBuffer[] {
   if (ArrayBuffer.isView(value)) return canMove(value.buffer) ? [value.buffer] : [];
   if (typeof value !== "object" || value === null || (Array.isArray(value) && typeof value[0] !== "object")) return [];
@@ -85,7 +85,7 @@ export class Host {
     void this.#answer(call, run, id).finally(() => this.#followed.delete(call));
   }
 
-  /** The arguments of a call that can be followed. */
+  /** Returns the arguments of a call that can be followed. */
   #following(call: number, args: readonly unknown[], progress: boolean): unknown[] {
     const abort = new AbortController();
     this.#followed.set(call, abort);

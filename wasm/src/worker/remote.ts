@@ -65,7 +65,7 @@ class RemoteObject extends Resource<number> {
     const id = this.held;
     const call = this.connection.nextCall();
     const onAbort = (): void => this.connection.tell({ kind: "abort", call });
-    const thrown: unknown[] = []; // by the caller's onProgress, once
+    const thrown: unknown[] = []; // the caller's onProgress threw it, once
     const listener: ProgressListener | undefined = onProgress && ((...progress) => {
       if (thrown.length > 0) return;
       try {
@@ -169,7 +169,7 @@ class RemoteModelAttention extends remote("attention") implements AsyncModelAtte
 
 class RemoteDecoding extends remote("decoding") implements AsyncDecoding {}
 
-/** What methods make. */
+/** Methods make objects of these classes. */
 const kMade = { layer: RemoteLayer, cache: RemoteCache, attention: RemoteModelAttention, decoding: RemoteDecoding };
 
 /** Starts a worker, and the engine in it when the code is there. */

@@ -18,7 +18,7 @@ function allowThreads(): void {
       },
     });
   } catch {
-    // The page allows no such policy: the engine has one thread.
+    // The page allows no such policy, and the engine has one thread.
   }
 }
 

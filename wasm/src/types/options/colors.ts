@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The options of coloured maps and colour bars. */
+/** These are the options of coloured maps and colour bars. */
 import type { Maybe } from "../tensors.js";
 
 export interface ColorOptions {
-  /** "sequential" (default) for weights, "diverging" for signed values. */
+  /** "sequential" (default) is for weights, "diverging" for signed values. */
   colormap?: Maybe<"sequential" | "diverging">;
-  /** Which background the picture is for: low values fade into it. */
+  /** The picture is for a background of this theme: low values fade into it. */
   theme?: Maybe<"light" | "dark">;
-  /** Value range; from the data when absent. */
+  /** The range of values goes from `min` to `max`, each taken from the data when it is absent. */
   min?: Maybe<number>;
   max?: Maybe<number>;
-  /** Cells above the diagonal are masked: transparent. */
+  /** Cells above the diagonal are masked, and so transparent. */
   causal?: Maybe<boolean>;
 }
 
-/** Of a model's map: the model itself says whether it is causal. */
+/** These options are for a model's map. The model itself says whether it is causal. */
 export type PixelsOptions = Omit<ColorOptions, "causal">;
 
 export type ColorbarOptions = Pick<ColorOptions, "colormap" | "theme">;
