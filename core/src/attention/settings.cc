@@ -21,7 +21,7 @@ std::span<const Field<AttentionSettings>> MaskedRowFields() {
       field::OneOf<&AttentionSettings::masked_nan>(
           "masked_nan", kMaskedNan,
           "What a NaN or an infinity in a masked key or value does: nothing (default; but \"uniform\" averages all "
-          "values, masked ones too, so that one of them does reach such a row's output), or what adding -inf to its "
+          "values, masked ones too, so that one of them does reach such a row's output), or what adding −∞ to its "
           "score "
           "and multiplying its value by 0 makes of it, as PyTorch's scaled_dot_product_attention has it."),
   };
@@ -31,10 +31,10 @@ std::span<const Field<AttentionSettings>> MaskedRowFields() {
 std::span<const Field<AttentionSettings>> AttentionFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
       field::OneOf<&AttentionSettings::gqa_order>("gqa_order", kGqaOrder,
-                                                  "Which key/value head query head h reads: floor(h * G / H) "
+                                                  "Which key/value head query head h reads: ⌊h·G/H⌋ "
                                                   "(\"block\") or h mod G. Default as `conventions` say."),
-      field::Number<&AttentionSettings::softcap>("softcap",
-                                                 "Scores become softcap * tanh(scores / softcap). 0: not capped."),
+      field::Number<&AttentionSettings::softcap>(
+          "softcap", "Scores become softcap · tanh(scores / softcap). 0 (default): not capped."),
       field::OneOf<&AttentionSettings::softcap_order>(
           "softcap_order", kSoftcapOrder,
           "Masks and biases are added after the cap (\"before_bias\") or before it. Default as `conventions` say."),
@@ -49,7 +49,7 @@ std::span<const Field<AttentionSettings>> AttentionFields() {
 std::span<const Field<AttentionSettings>> DropoutFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
       field::Number<&AttentionSettings::dropout_p>(
-          "dropout_p", "Each weight is dropped with this probability, the others are divided by 1 - p."),
+          "dropout_p", "Each weight is dropped with this probability, the others are divided by 1 − p."),
   };
   return kFields;
 }

@@ -13,7 +13,7 @@ std::span<const Stage> Stages() {
       {"scaled_scores", "B,H,T,S", "Scores times the scale.", &R::scaled_scores},
       {"capped_scores", "B,H,T,S", "Scores after the soft cap.", &R::capped_scores},
       {"biased_scores", "B,H,T,S", "Scores plus position biases and additive masks.", &R::biased_scores},
-      {"masked_scores", "B,H,T,S", "Scores with -inf where a key is masked.", &R::masked_scores},
+      {"masked_scores", "B,H,T,S", "Scores with −∞ where a key is masked.", &R::masked_scores},
       {"weights", "B,H,T,S", "Weights of each head, before dropout."},
       {"dropout_mask", "B,H,T,S", "1 where dropout keeps a weight, 0 where it drops it.", &R::dropout_mask},
       {"dropped_weights", "B,H,T,S", "Weights after dropout and head mask: what multiplies the values.",

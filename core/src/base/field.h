@@ -58,11 +58,12 @@ inline constexpr bool IsTensor(FieldType type) { return type >= FieldType::kBool
 /// One name of a choice, with the enumerator (or bool) that it stands for.
 struct Choice {
   template <class E>
-  constexpr Choice(std::string_view choice_name, E choice_value)
-      : name(choice_name), value(static_cast<int>(choice_value)) {}
+  constexpr Choice(std::string_view choice_name, E choice_value, Doc choice_doc = "")
+      : name(choice_name), value(static_cast<int>(choice_value)), doc(choice_doc) {}
 
   std::string_view name;
   int value;
+  Doc doc;
 };
 
 /// A tensor of a field as views address it.

@@ -117,7 +117,9 @@ std::span<const Field<CallOptions>> CallFields() {
         field::Listed<CallOptions>(FieldType::kName, "backend", "",
                                    "\"simd\" (default) or \"reference\": the fp64 twin."),
     };
-    fields[0].choices = kConventions;
+    static constexpr Choice kBackends[] = {{"simd", 0}, {"reference", 1}};
+    fields.front().choices = kConventions;
+    fields.back().choices = kBackends;
     return fields;
   }();
   return kFields;

@@ -3,6 +3,9 @@
 /// of its own: this file only says which options go together.
 #include "headlens/names.h"
 
+#include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -43,8 +46,9 @@ std::string_view NameOf(FieldType type) {
     case FieldType::kBooleans:
       return "booleans";
     case FieldType::kIntegers:
-    case FieldType::kLengths:
       return "integers";
+    case FieldType::kLengths:
+      return "lengths";
     case FieldType::kFloats:
       return "floats";
     case FieldType::kBooleanCells:
@@ -63,8 +67,10 @@ json DefaultOf(const AnyField& field, const void* owner) {
   if (field.type == FieldType::kCount) {
     return *value < static_cast<double>(field.least) ? json(nullptr) : json(static_cast<Index>(*value));
   }
-  // Of a 32-bit number, the shortest text that gives it again.
-  if (field.type == FieldType::kSingle) return json::parse(json(static_cast<float>(*value)).dump());
+  if (field.type == FieldType::kSingle) {  // the shortest text that gives the 32-bit number again
+    char text[32];
+    return json::parse(text, std::to_chars(text, std::end(text), static_cast<float>(*value)).ptr);
+  }
   if (field.type != FieldType::kChoice) return *value;
   for (const Choice& choice : field.choices)
     if (choice.value == static_cast<int>(*value)) return choice.name;
@@ -78,7 +84,10 @@ json Described(const AnyField& field, const void* owner) {
   if (field.type == FieldType::kCount) all["least"] = field.least;
   if (field.required) all["required"] = true;
   if (!field.needs.empty()) all["needs"] = field.needs;
-  for (const Choice& choice : field.choices) all["choices"].push_back(choice.name);
+  for (const Choice& choice : field.choices) {
+    all["choices"].push_back(choice.name);
+    if (!choice.doc.text().empty()) all["choice_docs"][std::string(choice.name)] = choice.doc.text();
+  }
   if (const json value = DefaultOf(field, owner); !value.is_null()) all["default"] = value;
   return all;
 }

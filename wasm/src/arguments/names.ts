@@ -11,6 +11,7 @@ import type {
   WeightedMapOptions,
 } from "../types/index.js";
 import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
+import { kFields } from "./fields.js";
 import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
 
 /** A copy of an array of such items, each read once, for it may be a proxy; undefined of anything else, and of one with holes. */
@@ -83,17 +84,14 @@ export function toCamel(name: string): string {
 type Travel = "json" | "out" | ((name: string, tensor: TensorLike) => Input);
 type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 
-/** What attention and the self-attention of every layer have in common. */
-const kInner: Known<Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal">> = {
-  validLens: lengths, causalAlignment: "json", windowLeft: "json", windowRight: "json", dilation: "json",
-  prefixLens: lengths, globalTokens: booleans, keyDocuments: integers, queryDocuments: integers,
-  normalizer: "json", temperature: "json", sink: "json", sinks: floats, topK: "json", sigmoidBias: "json", fullyMasked: "json", maskedNan: "json",
-  alibi: "json", alibiSlopes: floats, relativeBias: floats, t5Bias: floats, t5Bidirectional: "json", t5MaxDistance: "json",
-  rotary: "json", rotaryDim: "json", rotaryBase: "json", rotaryScale: "json",
-  conventions: "json", maskTrue: "json", gqaOrder: "json", scale: "json", softcap: "json", softcapOrder: "json",
-  headMask: floats, pastKey: floats, pastValue: floats,
-  needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", seed: "json", out: "out",
-};
+const kTensorReaders = { booleans, integers, lengths, floats, cells: mask } as const;
+
+/** The options of one of the engine's groups, and how each travels. */
+function travels<T extends Readonly<Record<string, "json" | keyof typeof kTensorReaders>>>(fields: T): { [Name in keyof T]: Travel } {
+  const entries = Object.entries(fields).map(([name, how]): [string, Travel] => [name, how === "json" ? how : kTensorReaders[how]]);
+  return Object.fromEntries(entries) as { [Name in keyof T]: Travel };
+}
+
 const kNotForCache = ["pastKey", "pastValue"] as const;
 /** For calls with a cache, in which past keys stand already. */
 function forCache<T extends object>(known: T): Omit<T, (typeof kNotForCache)[number]> {
@@ -112,26 +110,14 @@ function list(read: (name: string, tensor: TensorLike) => Input) {
   };
 }
 
-const kAttention: Known<AttentionOptions> = {
-  ...kInner, attnMask: mask, keyPaddingMask: booleans, isCausal: "json",
-};
-const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = { ...kAttention, dropoutP: "json", enableGqa: "json" };
-const kHeads = {
-  embedDim: "json", numHeads: "json", numKvHeads: "json", bias: "json", batchFirst: "json", dropoutP: "json",
-} as const;
-const kMultihead: Known<MultiheadAttentionOptions> = {
-  ...kHeads, kdim: "json", vdim: "json", addBiasKv: "json", addZeroAttn: "json",
-};
-const kTransformer: Known<TransformerLayerOptions> = {
-  ...kHeads, dimFeedforward: "json", activation: "json", norm: "json", layerNormEps: "json", normFirst: "json",
-};
-const kEncoder: Known<EncoderLayerOptions> = { ...kInner, isCausal: "json", srcMask: mask, srcKeyPaddingMask: booleans };
-const kDecoder: Known<DecoderLayerOptions> = {
-  ...kInner, tgtIsCausal: "json", tgtMask: mask, tgtKeyPaddingMask: booleans,
-  memoryIsCausal: "json", memoryMask: mask, memoryKeyPaddingMask: booleans,
-};
-const kEmbedding: Known<EmbeddingOptions> = { positions: "json", scaleEmbeddings: "json" };
-const kEmbeddingCall: Known<EmbeddingCallOptions> = { positionOffset: "json", backend: "json" };
+const kAttention: Known<AttentionOptions> = { ...travels(kFields.attentionOptions), out: "out" };
+const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = { ...travels(kFields.scaledDotProductAttentionOptions), out: "out" };
+const kMultihead: Known<MultiheadAttentionOptions> = travels(kFields.multiheadAttentionOptions);
+const kTransformer: Known<TransformerLayerOptions> = travels(kFields.transformerLayerOptions);
+const kEncoder: Known<EncoderLayerOptions> = { ...travels(kFields.encoderLayerOptions), out: "out" };
+const kDecoder: Known<DecoderLayerOptions> = { ...travels(kFields.decoderLayerOptions), out: "out" };
+const kEmbedding: Known<EmbeddingOptions> = travels(kFields.embeddingOptions);
+const kEmbeddingCall: Known<EmbeddingCallOptions> = travels(kFields.embeddingCallOptions);
 const kDecoding: Known<DecodingOptions> = { dtype: "json" };
 const kCache: Known<CacheOptions> = { ...kDecoding, window: "json" };
 const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = forCache(kScaledDotProduct);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whatever goes wrong becomes a HeadlensError here. */
 import { HeadlensError, type ErrorCode } from "../types/errors.js";
+import { kEngineCodes } from "../types/vocabulary.js";
 import type { Failure } from "./module.js";
 
-const kModuleCodes: ReadonlySet<string> = new Set<ErrorCode>(
-  ["shape", "option", "value", "dtype", "format", "memory", "unsupported", "internal"]);
+const kModuleCodes: ReadonlySet<string> = new Set<ErrorCode>([...kEngineCodes, "internal"]);
 
 function isFailure(result: unknown): result is Failure {
   return typeof result === "object" && result !== null && "error" in result;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { kConventions } from "./vocabulary.js";
+
 /**
  * Libraries disagree on some points, and each of these names stands for the choices of one. `maskTrue` says whether a true in a boolean mask
  * keeps a key or has it ignored, `causalAlignment` which corner the diagonal starts from when T ≠ S, `fullyMasked` what a row gets that
@@ -15,4 +17,4 @@
  * Without any, layers have the maskTrue and causalAlignment of "torch-mha", scaledDotProductAttention those of "torch-sdpa", and both
  * fullyMasked zero and maskedNan blocked.
  */
-export type Conventions = "torch-mha" | "torch-sdpa" | "onnx" | "keras" | "jax" | "flash";
+export type Conventions = (typeof kConventions)[number];

@@ -9,7 +9,7 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::FloatCells<&Mask::additive>("attn_mask", "Added to the scores; -inf hides a key."),
+    field::FloatCells<&Mask::additive>("attn_mask", "Added to the scores; −∞ hides a key."),
 };
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -11,7 +11,7 @@ constexpr Choice kMeanings[] = {{"keep", true}, {"ignore", false}};
 constexpr Field<Mask> kFields[] = {
     field::BooleanCells<&Mask::boolean>(
         "attn_mask",
-        "Floats that are added to the scores, or booleans, of which `mask_true` says what they mean. [T,S], [B*H,T,S], "
+        "Floats that are added to the scores, or booleans, of which `mask_true` says what they mean. [T,S], [B·H,T,S], "
         "[H,T,S] or [B,H,T,S], each size as it is or 1. One for each sequence is [B,1,T,S]; [B,T,S] is taken where B = "
         "1 "
         "or H = 1, and is one for each head where B = H."),

@@ -11,7 +11,7 @@ constexpr Choice kAlignments[] = {{"top_left", CausalAlignment::kTopLeft},
 constexpr Field<Mask> kFields[] = {
     field::Flag<&Mask::causal>("is_causal", "No query looks at a later position."),
     field::OneOf<&Mask::causal_alignment>("causal_alignment", kAlignments,
-                                          "Where the last query stands when T is not S: \"bottom_right\" puts it at "
+                                          "Where the last query stands when T ≠ S: \"bottom_right\" puts it at "
                                           "the last key. Default as `conventions` "
                                           "say."),
 };

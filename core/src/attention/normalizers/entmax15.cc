@@ -35,7 +35,7 @@ std::optional<double> Reference(std::span<double> scores, const NormalizerRow& r
 extern const NormalizerRule kEntmax15 = {
     .name = "entmax15",
     .kind = NormalizerKind::kEntmax15,
-    .doc = "alpha-entmax with alpha = 1.5 (Peters et al. 2019).",
+    .doc = "α-entmax with α = 1.5 (Peters et al. 2019).",
     .reference = Reference,
 };
 

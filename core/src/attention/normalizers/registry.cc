@@ -36,7 +36,7 @@ std::span<const NormalizerRule* const> NormalizerRules() {
 std::span<const Field<Normalizer>> NormalizerFields() {
   static const std::vector<Choice> kKinds = [] {
     std::vector<Choice> kinds;
-    for (const NormalizerRule* rule : NormalizerRules()) kinds.emplace_back(rule->name, rule->kind);
+    for (const NormalizerRule* rule : NormalizerRules()) kinds.emplace_back(rule->name, rule->kind, rule->doc);
     return kinds;
   }();
   static const std::array kFields = {

@@ -22,7 +22,7 @@ std::optional<double> ReferenceSoftmax(std::span<double> scores, const Normalize
 extern const NormalizerRule kSoftmax = {
     .name = "softmax",
     .kind = NormalizerKind::kSoftmax,
-    .doc = "exp(x) / sum exp(x).",
+    .doc = "exp(x) / Σ exp(x).",
     .takes_sinks = true,
     .reference = ReferenceSoftmax,
 };

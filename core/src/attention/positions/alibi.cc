@@ -27,7 +27,7 @@ constexpr Field<PositionBias> kFields[] = {
     field::Made<&PositionBias::alibi_slopes>(
         FieldType::kFlag, "alibi", "alibi_slopes",
         [](double value, Index heads) { return value != 0.0 ? AlibiSlopes(heads) : std::vector<float>(); },
-        "Adds -slope * distance with the slopes of Press et al. 2022, see `alibi_slopes`."),
+        "Adds −slope · distance with the slopes of Press et al. 2022, see `engine.alibi_slopes`."),
     field::Floats<&PositionBias::alibi_slopes>("alibi_slopes", "H", "", "Slopes of your own."),
 };
 

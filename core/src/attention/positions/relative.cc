@@ -11,7 +11,7 @@ namespace {
 constexpr Field<PositionBias> kFields[] = {
     field::Floats<&PositionBias::relative>(
         "relative_bias", "H,2R+1", "1,2R+1",
-        "Entry R + query position - key position, clipped to R on both sides, is added."),
+        "Entry R + query position − key position, clipped to R on both sides, is added."),
 };
 
 }  // namespace

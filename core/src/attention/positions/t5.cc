@@ -29,7 +29,7 @@ namespace {
 
 constexpr Field<PositionBias> kFields[] = {
     field::Floats<&PositionBias::t5>("t5_bias", "buckets,H", "",
-                                     "The relative_attention_bias.weight of T5, see `t5_bucket`."),
+                                     "The relative_attention_bias.weight of T5, see `engine.t5_bucket`."),
     field::Needs("t5_bias", field::Flag<&PositionBias::t5_bidirectional>("t5_bidirectional",
                                                                          "Half of the buckets are for keys ahead.")),
     field::Needs("t5_bias", field::Count<&PositionBias::t5_max_distance>(
