@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "backends/checks.h"
-#include "opencl/attention.h"
-#include "opencl/matrix.h"
+#include "opencl/attention/attention.h"
+#include "opencl/matrix/matrix.h"
 #include "opencl/opencl.h"
-#include "opencl/session.h"
+#include "opencl/runtime/session.h"
 
 namespace headlens::opencl {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "opencl/opencl.h"
-#include "opencl/session.h"
+#include "opencl/runtime/session.h"
 
 namespace headlens::opencl {
 namespace {

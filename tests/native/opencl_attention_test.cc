@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "opencl/attention.h"
+#include "opencl/attention/attention.h"
 #include "opencl/opencl.h"
 #include "opencl_session.h"
 #include "random_problem.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "opencl/status.h"
+#include "opencl/runtime/status.h"
 
 namespace headlens::testing {
 

@@ -14,7 +14,7 @@
 
 #include "environment.h"
 #include "headlens/model.h"
-#include "opencl/session.h"
+#include "opencl/runtime/session.h"
 #include "random_problem.h"
 
 namespace headlens::testing {

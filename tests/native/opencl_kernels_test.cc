@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "opencl/session.h"
+#include "opencl/runtime/session.h"
 #include "opencl_faults.h"
 #include "random_problem.h"
 

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "environment.h"
-#include "opencl/matrix.h"
-#include "opencl/program_cache.h"
+#include "opencl/matrix/matrix.h"
+#include "opencl/runtime/program_cache.h"
 #include "opencl_session.h"
 #include "support.h"
 

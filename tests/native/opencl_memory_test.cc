@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "opencl/memory.h"
-#include "opencl/session.h"
+#include "opencl/runtime/memory.h"
+#include "opencl/runtime/session.h"
 #include "opencl_faults.h"
 #include "support.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <memory>
 
-#include "opencl/matrix_units.h"
+#include "opencl/matrix/matrix_units.h"
 #include "opencl/opencl.h"
 #include "random_problem.h"
 

@@ -2,7 +2,7 @@
 #ifndef HEADLENS_TESTS_NATIVE_OPENCL_SESSION_H_
 #define HEADLENS_TESTS_NATIVE_OPENCL_SESSION_H_
 
-#include "opencl/session.h"
+#include "opencl/runtime/session.h"
 
 namespace headlens::testing {
 

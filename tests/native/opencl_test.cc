@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "environment.h"
-#include "opencl/program_cache.h"
-#include "opencl/sha256.h"
+#include "opencl/runtime/program_cache.h"
+#include "opencl/runtime/sha256.h"
 #include "random_problem.h"
 
 /// Read by LeakSanitizer: what PoCL and its compiler leave behind when they build a kernel is not ours.

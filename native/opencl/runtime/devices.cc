@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/devices.h"
+#include "opencl/runtime/devices.h"
 
 #include <algorithm>
 #include <cctype>

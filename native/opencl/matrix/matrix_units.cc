@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/matrix_units.h"
+#include "opencl/matrix/matrix_units.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "opencl/attention.h"
+#include "opencl/attention/attention.h"
 
 namespace headlens::opencl {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HEADLENS_NATIVE_OPENCL_MATRIX_H_
-#define HEADLENS_NATIVE_OPENCL_MATRIX_H_
+#ifndef HEADLENS_NATIVE_OPENCL_MATRIX_MATRIX_H_
+#define HEADLENS_NATIVE_OPENCL_MATRIX_MATRIX_H_
 
 #include <span>
 #include <string>
 
-#include "opencl/places.h"
-#include "opencl/session.h"
-#include "opencl/tuning.h"
+#include "opencl/matrix/places.h"
+#include "opencl/runtime/session.h"
+#include "opencl/tuning/tuning.h"
 
 namespace headlens::opencl {
 
@@ -104,4 +104,4 @@ std::string GroupOption(const Session& session);
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_MATRIX_H_
+#endif  // HEADLENS_NATIVE_OPENCL_MATRIX_MATRIX_H_

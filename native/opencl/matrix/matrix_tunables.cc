@@ -6,8 +6,8 @@
 #include <iterator>
 #include <memory>
 
-#include "opencl/matrix.h"
-#include "opencl/online.h"
+#include "opencl/attention/online.h"
+#include "opencl/matrix/matrix.h"
 
 namespace headlens::opencl {
 namespace {

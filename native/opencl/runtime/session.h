@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A device that is open: its context, its queue, the programs built for it, and memory there.
-#ifndef HEADLENS_NATIVE_OPENCL_SESSION_H_
-#define HEADLENS_NATIVE_OPENCL_SESSION_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_SESSION_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_SESSION_H_
 
 #include <list>
 #include <map>
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "headlens/backend.h"
-#include "opencl/devices.h"
-#include "opencl/memory.h"
-#include "opencl/residents.h"
-#include "opencl/status.h"
-#include "opencl/tuning.h"
+#include "opencl/runtime/devices.h"
+#include "opencl/runtime/memory.h"
+#include "opencl/runtime/residents.h"
+#include "opencl/runtime/status.h"
+#include "opencl/tuning/tuning.h"
 
 namespace headlens::opencl {
 
@@ -166,4 +166,4 @@ class Session {
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_SESSION_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_SESSION_H_

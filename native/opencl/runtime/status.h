@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The Khronos C++ bindings as the project uses them, and what their statuses mean.
-#ifndef HEADLENS_NATIVE_OPENCL_STATUS_H_
-#define HEADLENS_NATIVE_OPENCL_STATUS_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_STATUS_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_STATUS_H_
 
 #define CL_HPP_ENABLE_EXCEPTIONS
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
@@ -33,4 +33,4 @@ decltype(auto) Explaining(F&& f) {
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_STATUS_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_STATUS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/program_cache.h"
+#include "opencl/runtime/program_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "opencl/sha256.h"
+#include "opencl/runtime/sha256.h"
 #include "system/replace_file.h"
 
 namespace headlens::opencl {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HEADLENS_NATIVE_OPENCL_ATTENTION_H_
-#define HEADLENS_NATIVE_OPENCL_ATTENTION_H_
+#ifndef HEADLENS_NATIVE_OPENCL_ATTENTION_ATTENTION_H_
+#define HEADLENS_NATIVE_OPENCL_ATTENTION_ATTENTION_H_
 
 #include <functional>
 #include <optional>
 #include <variant>
 
 #include "headlens/attention.h"
-#include "opencl/matrix_units.h"
-#include "opencl/online.h"
+#include "opencl/attention/online.h"
+#include "opencl/matrix/matrix_units.h"
 
 namespace headlens::opencl {
 
@@ -27,4 +27,4 @@ Trial AttentionTrialOf(Session& session, const AttentionShape& shape,
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_ATTENTION_H_
+#endif  // HEADLENS_NATIVE_OPENCL_ATTENTION_ATTENTION_H_

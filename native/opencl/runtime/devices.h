@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HEADLENS_NATIVE_OPENCL_DEVICES_H_
-#define HEADLENS_NATIVE_OPENCL_DEVICES_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_
 
 #include <string>
 
 #include "opencl/opencl.h"
-#include "opencl/status.h"
+#include "opencl/runtime/status.h"
 
 namespace headlens::opencl {
 
@@ -22,4 +22,4 @@ Family FamilyOf(const DeviceInfo& device);
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_DEVICES_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_

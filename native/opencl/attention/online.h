@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// How attention without cells in memory is cut for a device: kernels/online.cl.
-#ifndef HEADLENS_NATIVE_OPENCL_ONLINE_H_
-#define HEADLENS_NATIVE_OPENCL_ONLINE_H_
+#ifndef HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_H_
+#define HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_H_
 
 #include <optional>
 #include <span>
 #include <string>
 
-#include "opencl/matrix.h"
-#include "opencl/session.h"
-#include "opencl/tuning.h"
+#include "opencl/matrix/matrix.h"
+#include "opencl/runtime/session.h"
+#include "opencl/tuning/tuning.h"
 
 namespace headlens::opencl {
 
@@ -99,4 +99,4 @@ Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Ind
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_ONLINE_H_
+#endif  // HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/matrix.h"
+#include "opencl/matrix/matrix.h"
 
 #include <algorithm>
 
-#include "opencl/matrix_units.h"
+#include "opencl/matrix/matrix_units.h"
 
 namespace headlens::opencl {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Memory of a device, kept for the next use.
-#ifndef HEADLENS_NATIVE_OPENCL_MEMORY_H_
-#define HEADLENS_NATIVE_OPENCL_MEMORY_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_MEMORY_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_MEMORY_H_
 
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "headlens/tensor.h"
-#include "opencl/status.h"
+#include "opencl/runtime/status.h"
 
 namespace headlens::opencl {
 
@@ -57,4 +57,4 @@ class MemoryPool {
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_MEMORY_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_MEMORY_H_

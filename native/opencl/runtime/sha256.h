@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef HEADLENS_NATIVE_OPENCL_SHA256_H_
-#define HEADLENS_NATIVE_OPENCL_SHA256_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_SHA256_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_SHA256_H_
 
 #include <string>
 #include <string_view>
@@ -12,4 +12,4 @@ std::string Sha256(std::string_view bytes);
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_SHA256_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_SHA256_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/residents.h"
+#include "opencl/runtime/residents.h"
 
 namespace headlens::opencl {
 

@@ -2,14 +2,14 @@
 /// NVIDIA's matrix units through inline PTX: whether a device has them, and what runs on them. Session says which
 /// precision is asked for; elsewhere, and in fp32, nothing here is used. Even then they have to win: where Tune() has
 /// found the ordinary kernels to be faster, these run.
-#ifndef HEADLENS_NATIVE_OPENCL_MATRIX_UNITS_H_
-#define HEADLENS_NATIVE_OPENCL_MATRIX_UNITS_H_
+#ifndef HEADLENS_NATIVE_OPENCL_MATRIX_MATRIX_UNITS_H_
+#define HEADLENS_NATIVE_OPENCL_MATRIX_MATRIX_UNITS_H_
 
 #include <optional>
 #include <span>
 #include <string>
 
-#include "opencl/matrix.h"
+#include "opencl/matrix/matrix.h"
 
 namespace headlens::opencl {
 
@@ -72,4 +72,4 @@ std::span<const Tunable> UnitTunables(Precision precision);
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_MATRIX_UNITS_H_
+#endif  // HEADLENS_NATIVE_OPENCL_MATRIX_MATRIX_UNITS_H_

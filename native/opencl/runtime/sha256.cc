@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/sha256.h"
+#include "opencl/runtime/sha256.h"
 
 #include <array>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/status.h"
+#include "opencl/runtime/status.h"
 
 #include <string>
 

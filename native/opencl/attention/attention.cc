@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Attention on a device: how a problem is cut into heads and blocks of rows that its memory holds, and the two ways of
 /// computing these. Cells in memory do all that a problem can ask for; the online softmax does without them.
-#include "opencl/attention.h"
+#include "opencl/attention/attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,15 +10,15 @@
 #include <optional>
 #include <vector>
 
+#include "backends/attention_run.h"
 #include "attention/masks/mask_set.h"
+#include "opencl/attention/online.h"
+#include "opencl/matrix/matrix.h"
+#include "opencl/matrix/matrix_units.h"
+#include "opencl/matrix/places.h"
 #include "attention/philox.h"
 #include "attention/positions/bias_table.h"
-#include "backends/attention_run.h"
 #include "backends/simd/online_rows.h"
-#include "opencl/matrix.h"
-#include "opencl/matrix_units.h"
-#include "opencl/online.h"
-#include "opencl/places.h"
 
 namespace headlens::opencl {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Tensors that live on the device. Each has an address on the host too, where its elements are when they were fetched:
 /// views of a tensor are views of either, and a pointer into it says which elements are meant.
-#ifndef HEADLENS_NATIVE_OPENCL_RESIDENTS_H_
-#define HEADLENS_NATIVE_OPENCL_RESIDENTS_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_RESIDENTS_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_RESIDENTS_H_
 
 #include <functional>
 #include <map>
 #include <optional>
 
 #include "headlens/tensor.h"
-#include "opencl/memory.h"
+#include "opencl/runtime/memory.h"
 
 namespace headlens::opencl {
 
@@ -64,4 +64,4 @@ class Residents {
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_RESIDENTS_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_RESIDENTS_H_

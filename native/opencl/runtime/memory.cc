@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/memory.h"
+#include "opencl/runtime/memory.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <memory>
 
-#include "opencl/attention.h"
-#include "opencl/online.h"
+#include "opencl/attention/attention.h"
+#include "opencl/attention/online.h"
 
 namespace headlens::opencl {
 namespace {

@@ -3,8 +3,8 @@
 ///
 /// A kernel takes part with a function that returns its Tunables, which Tunables() in tuning.cc gathers, and by
 /// launching the candidate that Choose() gives. What the candidates are is its own affair: here they are names.
-#ifndef HEADLENS_NATIVE_OPENCL_TUNING_H_
-#define HEADLENS_NATIVE_OPENCL_TUNING_H_
+#ifndef HEADLENS_NATIVE_OPENCL_TUNING_TUNING_H_
+#define HEADLENS_NATIVE_OPENCL_TUNING_TUNING_H_
 
 #include <cstddef>
 #include <functional>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "opencl/devices.h"
+#include "opencl/runtime/devices.h"
 
 namespace headlens::opencl {
 
@@ -58,4 +58,4 @@ TuningResult Race(Session& session, const Tunable& tunable, const std::function<
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_TUNING_H_
+#endif  // HEADLENS_NATIVE_OPENCL_TUNING_TUNING_H_

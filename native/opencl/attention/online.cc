@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/online.h"
+#include "opencl/attention/online.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/tuning.h"
+#include "opencl/tuning/tuning.h"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <sstream>
 
-#include "opencl/matrix.h"
-#include "opencl/matrix_units.h"
-#include "opencl/online.h"
-#include "opencl/program_cache.h"
-#include "opencl/session.h"
+#include "opencl/attention/online.h"
+#include "opencl/matrix/matrix.h"
+#include "opencl/matrix/matrix_units.h"
+#include "opencl/runtime/program_cache.h"
+#include "opencl/runtime/session.h"
 
 namespace headlens::opencl {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/session.h"
+#include "opencl/runtime/session.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,8 +7,8 @@
 #include <limits>
 #include <mutex>
 
-#include "opencl/matrix_units.h"
-#include "opencl/program_cache.h"
+#include "opencl/matrix/matrix_units.h"
+#include "opencl/runtime/program_cache.h"
 
 namespace headlens::opencl {
 namespace {

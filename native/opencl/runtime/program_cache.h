@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Program binaries in the user's cache folder, $XDG_CACHE_HOME/headlens or ~/.cache/headlens: compiling takes seconds.
-#ifndef HEADLENS_NATIVE_OPENCL_PROGRAM_CACHE_H_
-#define HEADLENS_NATIVE_OPENCL_PROGRAM_CACHE_H_
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_PROGRAM_CACHE_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_PROGRAM_CACHE_H_
 
 #include <optional>
 #include <string>
@@ -22,4 +22,4 @@ std::string CacheFile(const std::string& key);
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_PROGRAM_CACHE_H_
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_PROGRAM_CACHE_H_

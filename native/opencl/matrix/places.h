@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Where tensors of heads are in a device's memory. The structures are arguments of kernels: places.cl has them too.
-#ifndef HEADLENS_NATIVE_OPENCL_PLACES_H_
-#define HEADLENS_NATIVE_OPENCL_PLACES_H_
+#ifndef HEADLENS_NATIVE_OPENCL_MATRIX_PLACES_H_
+#define HEADLENS_NATIVE_OPENCL_MATRIX_PLACES_H_
 
-#include "opencl/status.h"
+#include "opencl/runtime/status.h"
 
 namespace headlens::opencl {
 
@@ -28,4 +28,4 @@ inline Place DensePlace(const Heads& heads, cl_long rows, cl_long width) {
 
 }  // namespace headlens::opencl
 
-#endif  // HEADLENS_NATIVE_OPENCL_PLACES_H_
+#endif  // HEADLENS_NATIVE_OPENCL_MATRIX_PLACES_H_
