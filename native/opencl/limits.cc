@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a device can do at most, measured on it.
+/// Measures the speed that no program on a device can exceed.
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "opencl/kernels/sources.h"
 #include "opencl/opencl.h"
 #include "opencl/runtime/session.h"
 
@@ -11,11 +12,11 @@ namespace headlens::opencl {
 namespace {
 
 constexpr int kRuns = 5;
-constexpr double kSeconds = 0.02;  // of a run: long against its launch
+constexpr double kSeconds = 0.02;  // a run takes so long that its launch does not count
 
 std::string Width(cl_int width) { return "-D WIDTH=" + std::to_string(width); }
 
-/// The least time of several launches.
+/// The shortest time of several launches.
 template <class F>
 double Least(Session& session, const F& launch) {
   double least = 1e30;
@@ -30,7 +31,7 @@ double Least(Session& session, const F& launch) {
 }
 
 double MultiplyAdds(Session& session, cl_int width) {
-  const Index local = session.group_items(), items = local * static_cast<Index>(session.device().compute_units) * 16;
+  const Index local = session.group_items(), items = local * session.compute_units() * 16;
   const std::vector<float> ones(static_cast<std::size_t>(local), 1.0f);
   const Memory numbers = session.Upload(std::span<const float>(ones));
   for (cl_int steps = 256;; steps *= 4) {
@@ -44,7 +45,7 @@ double Copy(Session& session) {
   constexpr Index kMost = Index{256} << 20;
   const Index local = session.group_items(), vectors = std::min(kMost, session.step_memory()) / 16;
   const Memory from = session.Allocate<cl_float4>(vectors), to = session.Allocate<cl_float4>(vectors);
-  const Index items = std::min(vectors, local * static_cast<Index>(session.device().compute_units) * 32);
+  const Index items = std::min(vectors, local * session.compute_units() * 32);
   const double seconds = Least(
       session, [&] { session.Launch(kLimitsSource, Width(4), "CopyAll", {items, local}, from, to, cl_long{vectors}); });
   return 2.0 * 16.0 * static_cast<double>(vectors) / seconds;

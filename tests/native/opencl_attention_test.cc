@@ -81,7 +81,7 @@ TEST_CASE("OpenCL: attention by every tile, of lengths around it") {
     CAPTURE(tile.items_x);
     CAPTURE(tile.items_y);
     Index width = 32;
-    while (width <= 256 && !tile.Suits(Opened(), width)) width += 32;
+    while (width <= 256 && !tile.Suits(Opened().limits(), width)) width += 32;
     REQUIRE(width <= 256);
     for (int round = 0; round < 12; ++round) {
       CAPTURE(round);
@@ -123,7 +123,7 @@ TEST_CASE("OpenCL: decoding, with keys that several work-groups share") {
       const Index queries = 1 + random.Below(2);
       const std::optional<OnlineTile> tile = opencl::ChooseOnlineTile(Opened(), 32, members * queries);
       REQUIRE(tile);
-      CHECK((opencl::OnlineParts(Opened(), *tile, 1, keys) > 1) == (keys >= 512));
+      CHECK((gpu::OnlineParts(Opened().compute_units(), *tile, 1, keys) > 1) == (keys >= 512));
       CheckTile(Opened(), DrawOnlineProblem(random, {1, 1, members, queries, keys, 24, 32}), tile);
     }
   }
@@ -251,16 +251,16 @@ TEST_CASE("OpenCL: attention on devices with little local memory, and with small
     CHECK(session.local_memory() <= memory);
     CHECK(session.group_items() <= items);
     for (const Index rows : {1, 40}) {
-      const auto tile = opencl::ChooseOnlineTile(session, *opencl::OnlineWidth(width), rows);
+      const auto tile = opencl::ChooseOnlineTile(session, *gpu::OnlineWidth(width), rows);
       REQUIRE(tile.has_value() == has_tile);
-      if (tile) CHECK(tile->local_memory(*opencl::OnlineWidth(width)) <= memory);
+      if (tile) CHECK(tile->local_memory(*gpu::OnlineWidth(width)) <= memory);
       CheckTile(session, DrawOnlineProblem(random, {1, 2, 2, rows, 70, width, width}), std::nullopt);
     }
   };
   check(16 * 1024, 256, 32, true);
   check(4 * 1024, 1, 32, true);
   check(1024, 16, 32, false);  // cells in memory
-  CHECK_FALSE(opencl::OnlineWidth(257));
+  CHECK_FALSE(gpu::OnlineWidth(257));
 }
 
 TEST_CASE("OpenCL: attention of tensors that live on the device is the same to the bit") {

@@ -14,6 +14,7 @@
 
 #include "environment.h"
 #include "headlens/model.h"
+#include "opencl/opencl.h"
 #include "opencl/runtime/session.h"
 #include "random_problem.h"
 

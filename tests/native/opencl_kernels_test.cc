@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "opencl/kernels/sources.h"
+#include "opencl/opencl.h"
 #include "opencl/runtime/session.h"
 #include "opencl_faults.h"
 #include "random_problem.h"

@@ -13,15 +13,18 @@
 #include <utility>
 
 #include "environment.h"
-#include "opencl/matrix/matrix.h"
-#include "opencl/runtime/program_cache.h"
+#include "opencl/matrix/lanes.h"
+#include "opencl/matrix/multiply.h"
+#include "opencl/matrix/tile.h"
+#include "opencl/opencl.h"
+#include "opencl/tuning/race.h"
 #include "opencl_session.h"
 #include "support.h"
 
 namespace headlens::testing {
 namespace {
 
-using opencl::Place;
+using gpu::Place;
 using opencl::Product;
 
 /// How operands are read. An aligned one has sizes and strides of four elements.
@@ -46,7 +49,7 @@ std::vector<Reading> SomeReadings(std::size_t candidate) {
 }
 
 /// Heads of two batches, of two groups with two members each, of which a launch does the middle two groups.
-constexpr opencl::Heads kHeads{1, 2, 2};
+constexpr gpu::Heads kHeads{1, 2, 2};
 constexpr Index kHeadCount = 4;
 /// A device has nothing to do but for parts of the depth.
 constexpr Index kOneHead = 1;
@@ -56,7 +59,7 @@ Place SpacedPlace(Index rows, Index width, bool aligned) {
   return {aligned ? 4 : 1, 4 * member, 2 * member, member, row};
 }
 
-/// As Begin in places.cl.
+/// The same as Begin in places.cl.
 Index Begin(const Place& p, Index z) {
   const Index group = kHeads.first + z / kHeads.members;
   return p.base + group / kHeads.groups * p.batch + group % kHeads.groups * p.group + z % kHeads.members * p.member;
@@ -216,13 +219,17 @@ class TemporaryCache {
 };
 
 /// A choice among candidates that a device has for the same work.
-opencl::Tunable Game(std::vector<std::string> candidates, std::function<void(std::size_t)> launch,
-                     std::function<bool()> is_right) {
+opencl::Tunable Game(std::vector<std::string> candidates) {
   return {.name = "game",
           .candidates = std::move(candidates),
           .fits = [](const opencl::Session&, std::size_t i) { return i != 1; },
-          .preset = [](opencl::Family) { return std::size_t{1}; },
-          .trial = [=](opencl::Session&) { return opencl::Trial{1e6, launch, is_right}; }};
+          .preset = [](opencl::Family) { return std::size_t{1}; }};
+}
+
+/// The race of a game.
+opencl::Contest ContestOf(const opencl::Tunable& game, std::function<void(std::size_t)> launch,
+                          std::function<bool()> is_right) {
+  return {.tunable = &game, .trial = [=](opencl::Session&) { return opencl::Trial{1e6, launch, is_right}; }};
 }
 
 TEST_CASE("OpenCL: the fastest kernel wins, unless it fails, is wrong, or does not fit") {
@@ -234,23 +241,23 @@ TEST_CASE("OpenCL: the fastest kernel wins, unless it fails, is wrong, or does n
     if (i == 4) throw cl::Error(CL_OUT_OF_RESOURCES, "clEnqueueNDRangeKernel");
     wait(i == 3 ? 0 : i == 5 ? 4 : 12);
   };
-  const opencl::Tunable game =
-      Game({"slow", "too large", "throws", "wrong", "fails", "fast", "slow too"}, launch, [&] { return last != 3; });
+  const opencl::Tunable game = Game({"slow", "too large", "throws", "wrong", "fails", "fast", "slow too"}),
+                        one = Game({"one"});
   std::vector<std::string> steps;
-  const opencl::TuningResult result =
-      Race(Opened(), game, [&](const opencl::TuningStep& step) { steps.push_back(step.candidate); });
+  const opencl::TuningResult result = Race(Opened(), ContestOf(game, launch, [&] { return last != 3; }),
+                                           [&](const opencl::TuningStep& step) { steps.push_back(step.candidate); });
   CHECK(result.chosen == "fast");
   CHECK(result.gflops > result.untuned_gflops);
   CHECK(steps == std::vector<std::string>{"slow", "throws", "wrong", "fails", "fast", "slow too"});
   Refused(ErrorCode::kUnsupported, "runs no kernel of game",
-          [&] { Race(Opened(), Game({"one"}, launch, [] { return false; }), [](const auto&) {}); });
+          [&] { Race(Opened(), ContestOf(one, launch, [] { return false; }), [](const auto&) {}); });
 }
 
 TEST_CASE("OpenCL: what was tuned is kept for the device, and nothing else is believed") {
   const TemporaryCache cache;
   const opencl::DeviceInfo device = opencl::FindDevice("");
   CHECK(!opencl::IsTuned(device));
-  const opencl::Tunable game = Game({"a", "b", "c"}, [](std::size_t) {}, [] { return true; });
+  const opencl::Tunable game = Game({"a", "b", "c"});
   const auto chosen = [&] { return Choose(opencl::Session(opencl::Settings{}), game); };
   CHECK(chosen() == 2);  // the preset does not fit
   KeepChoices(device, {{"game", "a"}, {"other", "c"}});

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <memory>
 
-#include "opencl/matrix/matrix_units.h"
+#include "opencl/matrix/mma_probe.h"
+#include "opencl/matrix/warp_tile.h"
 #include "opencl/opencl.h"
+#include "opencl/tune.h"
 #include "random_problem.h"
 
 namespace headlens::testing {
@@ -80,11 +82,11 @@ TEST_CASE("OpenCL matrix units: an instruction multiplies as its layout of lanes
 }
 
 TEST_CASE("OpenCL matrix units: the probe finds NVIDIA's, since Ampere, and what is emulated") {
-  for (const Precision precision : kPrecisions) CHECK(SessionOf(precision).has_matrix_units());
+  for (const Precision precision : kPrecisions) CHECK(HasMatrixUnits(SessionOf(precision)));
   opencl::Session not_emulating({.precision = Precision::kFp16});
-  CHECK(not_emulating.has_matrix_units() == OnNvidia());
+  CHECK(HasMatrixUnits(not_emulating) == OnNvidia());
   opencl::Session not_asked({.emulate_matrix_units = true});
-  CHECK_FALSE(not_asked.has_matrix_units());
+  CHECK_FALSE(HasMatrixUnits(not_asked));
 }
 
 /// A product of heads whose rows have gaps, and what it is in fp64.
@@ -331,24 +333,24 @@ TEST_CASE("OpenCL matrix units: they have to win the race against the ordinary k
   const auto race = [](Precision precision, const char* name) {
     CAPTURE(name);
     opencl::Session& session = SessionOf(precision);
-    if (!session.emulates_matrix_units()) return;
-    const std::vector<const opencl::Tunable*> tunables = opencl::Tunables(session);
-    const auto it =
-        std::find_if(tunables.begin(), tunables.end(), [&](const opencl::Tunable* t) { return t->name == name; });
-    REQUIRE(it != tunables.end());
+    if (!session.settings().emulate_matrix_units) return;
+    const std::vector<opencl::Contest> contests = opencl::Contests(session);
+    const auto it = std::find_if(contests.begin(), contests.end(),
+                                 [&](const opencl::Contest& contest) { return contest.tunable->name == name; });
+    REQUIRE(it != contests.end());
     std::vector<std::string> tried;
     const auto note = [&](const opencl::TuningStep& step) { tried.push_back(step.candidate); };
-    const opencl::TuningResult result = Race(session, **it, note);
-    CHECK(tried == (*it)->candidates);
+    const opencl::TuningResult result = Race(session, *it, note);
+    CHECK(tried == it->tunable->candidates);
     CHECK(result.chosen == tried.back());
     CHECK(result.untuned_gflops > 0.0);  // it was right
   };
   race(Precision::kTf32x3, "tf32x3.product.small");
   race(Precision::kFp16, "16-bit.attention-32");
   opencl::Session in_fp32({});
-  for (const opencl::Tunable* tunable : opencl::Tunables(in_fp32)) {
-    CHECK_FALSE(tunable->name.starts_with("tf32x3."));
-    CHECK_FALSE(tunable->name.starts_with("16-bit."));
+  for (const opencl::Contest& contest : opencl::Contests(in_fp32)) {
+    CHECK_FALSE(contest.tunable->name.starts_with("tf32x3."));
+    CHECK_FALSE(contest.tunable->name.starts_with("16-bit."));
   }
 }
 

@@ -2,152 +2,149 @@
 #include "opencl/attention/online.h"
 
 #include <algorithm>
-#include <limits>
+#include <numbers>
+#include <span>
+
+#include "opencl/kernels/options.h"
+#include "opencl/kernels/sources.h"
+#include "opencl/matrix/rounding.h"
 
 namespace headlens::opencl {
-namespace {
 
-constexpr Index kFloat = sizeof(float);
-/// As kernels/online.cl has it: so much longer are rows in local memory.
-constexpr Index kPadding = 4;
-/// What a work-group keeps about its tile there.
-constexpr Index kTileBytes = 120;
-/// Fewer keys for a work-group would be more work for the one that merges.
-constexpr Index kLeastKeys = 256;
+using gpu::QueryRange;
 
-/// Every width would be a program of its own.
-constexpr Index kWidths[] = {32, 64, 96, 128, 192, 256};
-
-/// The best first of each kind. Few rows: a GPU waits for its memory, with many groups of one warp, whose barriers cost
-/// nothing. Many rows: more registers for a work-item mean fewer reads of local memory. A CPU's compiler makes vectors
-/// of one work-item's columns, where it has no other to wait for.
-constexpr OnlineTile kTiles[] = {
-    {4, 64, 32, 1, 16, false},  {8, 64, 32, 1, 16, false}, {16, 64, 32, 1, 16, false}, {128, 64, 8, 16, 16, true},
-    {64, 128, 16, 8, 16, true}, {64, 64, 8, 8, 16, true},  {32, 64, 16, 8, 32, true},  {32, 64, 8, 8, 32, true},
-    {16, 64, 16, 4, 16, true},  {8, 32, 8, 2, 8, false},   {4, 64, 1, 1, 32, false},   {8, 64, 1, 1, 32, false},
-    {16, 64, 1, 1, 32, false},  {32, 64, 1, 1, 32, false}, {8, 32, 1, 1, 16, false},   {4, 8, 1, 1, 8, false},
-};
-
-bool Divides(Index a, Index b) { return b % a == 0; }
-
-/// Groups with so many rows and fewer have few.
-constexpr Index kFewRows = 16;
-
-/// Indices of tiles, by kOnlineWorks. NVIDIA has registers for 128 sums of an item; AMD's groups of 64 want more room
-/// in local memory; Intel has fewer registers, Apple 32 KiB of local memory, phones little of either.
-constexpr std::size_t kPresets[][kFamilies] = {
-    // NVIDIA, AMD, Intel, Apple, mobile, CPU, others
-    {0, 0, 0, 0, 9, 10, 0},  // few rows
-    {3, 6, 8, 7, 9, 13, 7},  // many, of widths up to 64
-    {4, 6, 8, 7, 9, 13, 7},  // up to 128, and beyond
-};
-static_assert(std::size(kPresets) == std::size(kOnlineWorks));
-static_assert(std::all_of(std::begin(kPresets), std::end(kPresets), [](const auto& presets) {
-  return std::all_of(std::begin(presets), std::end(presets), [](std::size_t i) { return i < std::size(kTiles); });
-}));
-
-}  // namespace
-
-Index OnlineTile::key_slice(Index width) const {
-  Index slice = keys;
-  while (slice > 4 && slice * width > depth_slice * (keys + kPadding)) slice /= 2;
-  return slice;
+std::optional<OnlineChoice> ChooseOnline(Session& session, const gpu::AttentionPlan& plan,
+                                         const std::optional<AttentionKernel>& kernel) {
+  if (!plan.suits_online()) return std::nullopt;
+  const std::optional<Index> width = gpu::OnlineWidth(std::max(plan.width(), plan.value_width()));
+  if (!width) return std::nullopt;
+  const Index group_rows = plan.members() * plan.queries();
+  const auto* const given = kernel ? std::get_if<OnlineTile>(&*kernel) : nullptr;
+  const auto tile = given ? std::optional(*given) : ChooseOnlineTile(session, *width, group_rows);
+  if (!tile) return std::nullopt;
+  OnlineChoice choice{{*tile, *width}, std::nullopt, false};
+  if (!kernel && plan.SuitsMatrixUnits()) choice.units = ChooseFusedTile(session, {*width, plan.ChangesScores()});
+  if (kernel && std::holds_alternative<FusedTile>(*kernel)) choice.units = std::get<FusedTile>(*kernel);
+  choice.rounds = choice.units ? HasHalves(session.precision()) : RoundsRows(session, *tile, group_rows);
+  return choice;
 }
 
-Index OnlineTile::local_memory(Index width) const {
-  const Index stage = std::max(depth_slice * (keys + kPadding), key_slice(width) * width);
-  const Index weights = std::max(key_slice(width), items_x) * (rows + kPadding);
-  return (width * rows + stage + weights + 2 * rows) * kFloat + kTileBytes;
+OnlinePass::OnlinePass(const DevicePass& on, const OnlineChoice& choice)
+    : on_(on), plan_(on.plan()), session_(on.session()), choice_(choice), unusual_(NothingUnusual(session_)) {
+  const AttentionProblem& p = plan_.problem();
+  if (p.masked_nan == MaskedNan::kSpreads) {  // then keys and values that no row sees count, too
+    on.FindUnusual(on.k(), plan_.width(), unusual_);
+    on.FindUnusual(on.v(), plan_.value_width(), unusual_);
+  }
+  reads_kept_ = SuitsKept();
+  if (reads_kept_) {
+    k_ = {KeptRounded(p.k.floats().data), on.k().place};
+    v_ = {KeptRounded(p.v.floats().data), on.v().place};
+    return;
+  }
+  const gpu::Pass& pass = on.pass();
+  k_ = AsRead(on.k(), pass.key_heads(), pass.groups, plan_.keys(), plan_.width());
+  v_ = AsRead(on.v(), pass.key_heads(), pass.groups, plan_.keys(), plan_.value_width());
+  k_.place = gpu::SharedByMembers(k_.place);
+  v_.place = gpu::SharedByMembers(v_.place);
 }
 
-bool OnlineTile::Suits(const Session& session, Index width) const {
-  const Index columns = items_x * (quads ? 4 : 1);
-  return Divides(columns, keys) && Divides(columns, width) && Divides(4 * items_y, rows) &&
-         Divides(depth_slice, width) && Divides(4 * items(), keys * depth_slice) &&
-         Divides(4 * items(), key_slice(width) * width) && items() <= session.group_items() &&
-         local_memory(width) <= session.local_memory();
-}
-
-std::span<const OnlineTile> OnlineTiles() { return kTiles; }
-
-std::optional<Index> OnlineWidth(Index width) {
-  const auto built = std::lower_bound(std::begin(kWidths), std::end(kWidths), width);
-  return built == std::end(kWidths) ? std::nullopt : std::optional(*built);
-}
-
-std::size_t OnlinePreset(Family family, std::size_t work) { return kPresets[work][static_cast<std::size_t>(family)]; }
-
-std::string NameOf(const OnlineTile& t) {
-  return "rows " + std::to_string(t.rows) + " keys " + std::to_string(t.keys) + " items " + std::to_string(t.items_x) +
-         "x" + std::to_string(t.items_y) + " depth " + std::to_string(t.depth_slice) + (t.quads ? " quads" : "");
-}
-
-std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
-  const bool few = rows <= kFewRows;
-  const std::size_t first = Choose(session, OnlineTunables()[few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2]);
-  // The tiles that follow one ask for less; those for few rows have more of them, those for many no more.
-  const auto find = [&](std::size_t begin, Index least_rows, Index most_rows) -> std::optional<OnlineTile> {
-    for (std::size_t i = begin; i < std::size(kTiles); ++i)
-      if (kTiles[i].rows >= least_rows && kTiles[i].rows <= most_rows && kTiles[i].Suits(session, width))
-        return kTiles[i];
-    return std::nullopt;
+/// Where few queries look at keys and values that live on the device, these are rounded once for all calls. Their rows
+/// must be whole fours, as the kernel reads them.
+bool OnlinePass::SuitsKept() const {
+  const auto suits = [&](const View<const float, 4>& view, const Operand& rows) {
+    return session_.residents().CountAt(view.data) > 0 && view.shape[3] % gpu::kVector == 0 &&
+           gpu::IsAligned(rows.place);
   };
-  constexpr Index kAny = std::numeric_limits<Index>::max();
-  // At least half of a tile's rows should be there.
-  if (const auto tile = few ? find(first, rows, kAny) : find(first, 0, 2 * rows)) return tile;
-  if (const auto tile = find(first, 0, kAny)) return tile;
-  return find(0, 0, kAny);
+  return !choice_.rounds && HasHalves(session_.precision()) && suits(plan_.problem().k.floats(), on_.k()) &&
+         suits(plan_.problem().v.floats(), on_.v());
 }
 
-Index OnlineParts(const Session& session, const OnlineTile& tile, Index tiles, Index keys) {
-  constexpr Index kGroupsEach = 8;  // of each compute unit: they take turns while they wait for the memory
-  const Index wanted = static_cast<Index>(session.device().compute_units) * kGroupsEach;
-  const Index most = keys / std::max(kLeastKeys, tile.keys);
-  return std::max<Index>(std::min(wanted / tiles, most), 1);
+/// The rounded numbers of the whole tensor that p points into.
+Memory OnlinePass::KeptRounded(const float* p) const {
+  if (const Memory kept = session_.residents().Rounded(p)) return kept;
+  const auto all = session_.residents().Find(p);
+  const Index count = session_.residents().CountAt(p);
+  const Memory rounded = session_.Allocate<cl_ushort>(count);
+  const gpu::Place place = gpu::MatrixPlace(count);
+  RoundRows(session_, {gpu::kOneHead, 1, 1, count}, {all->buffer, place}, count, {rounded, place}, Memory());
+  session_.residents().KeepRounded(p, rounded);
+  return rounded;
 }
 
-bool HasHalves(Precision precision) { return precision == Precision::kFp16 || precision == Precision::kBf16; }
-
-/// Rounding a key reads 4 bytes of each number and writes 2, and then saves 2 of the 4 that each tile of rows would
-/// read.
-bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows) {
-  constexpr Index kLeastTiles = 4;
-  return HasHalves(session.precision()) && (rows + tile.rows - 1) / tile.rows >= kLeastTiles;
+/// Rows of heads as the kernels read them: rounded or as they are.
+Operand OnlinePass::AsRead(const Operand& rows, const gpu::Heads& heads, Index head_count, Index count,
+                           Index width) const {
+  return reads_rounded() ? RoundRows(session_, {heads, head_count, count, width}, rows, unusual_) : rows;
 }
 
-namespace {
-
-const char* RoundedOption(Precision precision) { return precision == Precision::kFp16 ? "-D HALVES " : "-D BFLOATS "; }
-
-}  // namespace
-
-std::string OnlineOptions(const Session& session, const OnlineShape& shape, const OnlineInputs& inputs) {
-  const auto& [tile, width] = shape;
-  const bool unrolls = tile.items() > 1 && session.device().type != "CPU";
-  // More registers would take a third of the warps, which is worth it only for as many sums.
-  const bool has_many_sums = tile.rows * (tile.keys + width) / tile.items() >= 96;
-  const char* const floats = inputs.aligned ? "-D ALIGNED_FLOATS " : "-D FLOATS ";
-  return (has_many_sums ? "" : MostRegisters(session, 168)) + (unrolls ? "-D UNROLLED " : "") +
-         (inputs.row_ranges ? "-D ROW_RANGES " : "") + (inputs.rounded ? RoundedOption(session.precision()) : floats) +
-         Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) +
-         Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
-         Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
+bool OnlinePass::Run(const QueryRange& rows) {
+  const bool wants_lse = bool{plan_.results().lse};
+  const Launched launched{rows, on_.Output(rows),
+                          wants_lse ? session_.Allocate<float>(on_.pass().head_count() * rows.count) : Memory()};
+  choice_.units ? LaunchUnits(launched) : LaunchTiles(launched);
+  if (IsUnusual(session_, unusual_)) return false;
+  on_.StoreOutput(launched.output, rows);
+  on_.StoreLse(launched.lse, rows);
+  return true;
 }
 
-void RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
-               Index padded, const Operand& to, const Memory& unusual) {
-  const Index count = head_count * rows * padded;
-  session.Launch(kRoundSource, GroupOption(session) + RoundedOption(session.precision()), "Round",
-                 {count, GroupItems(session)}, from.buffer, from.place, heads, cl_long{rows}, cl_long{width},
-                 cl_long{padded}, cl_long{count}, to.buffer, to.place, unusual);
+gpu::Problem OnlinePass::Describe(const Launched& launched, const Operand& q) const {
+  gpu::Problem problem = gpu::Describe(plan_, on_.pass(), launched.rows, /*marks_hidden=*/false);
+  problem.q = q.place, problem.k = k_.place, problem.v = v_.place, problem.output = launched.output.place;
+  return problem;
 }
 
-Operand RoundRows(Session& session, const Operand& from, const Heads& heads, Index head_count, Index rows, Index width,
-                  const Memory& unusual) {
-  const Index padded = (width + 7) / 8 * 8;
-  const Operand to{session.Allocate<cl_ushort>(head_count * rows * padded), DensePlace(heads, rows, padded)};
-  RoundRows(session, from, heads, head_count, rows, width, padded, to, unusual);
-  return to;
+Memory OnlinePass::UploadRanges(const QueryRange& rows, const gpu::Tiling& tiling, bool plain) const {
+  return session_.Upload(std::span<const cl_long>(gpu::TileRanges(plan_, on_.pass(), rows, tiling, plain)));
+}
+
+/// Computes rows by tiles of the queries of whole groups. Where these are too few to fill the device, several
+/// work-groups share the keys of a tile, and leave sums and blends that are merged.
+void OnlinePass::LaunchTiles(const Launched& launched) const {
+  const auto& [rows, output, lse] = launched;
+  const gpu::Pass& pass = on_.pass();
+  const OnlineTile& tile = choice_.shape.tile;
+  const Index members = plan_.members(), groups = pass.groups, group_rows = rows.count * members;
+  const Index tiles = (group_rows + tile.rows - 1) / tile.rows;
+  const Index parts = gpu::OnlineParts(session_.compute_units(), tile, groups * tiles, plan_.keys());
+  const Operand q = AsRead(on_.Queries(rows), pass.launched, pass.head_count(), rows.count, plan_.width());
+  const auto scratch = [&](Index width) {
+    return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : Memory();
+  };
+  const bool plain = plan_.NeedsOnlyRowRanges();
+  const Memory ranges = UploadRanges(rows, {tiles, tile.rows, members}, plain);
+  const Memory row_ranges = plain ? session_.Upload(std::span<const cl_int>(gpu::RowRanges(plan_, rows))) : Memory();
+  const Memory sums = scratch(2), blends = scratch(plan_.value_width());
+  const gpu::Problem problem = Describe(launched, q);
+  const bool aligned = gpu::IsAligned(problem.q) && gpu::IsAligned(problem.k) && gpu::IsAligned(problem.v) &&
+                       (problem.width | problem.value_width) % gpu::kVector == 0;
+  const double factor = double{problem.scale} / double{problem.temperature} * std::numbers::log2e;
+  on_.inputs().Launch(
+      problem, rows, kOnlineSource,
+      OnlineOptions(session_, choice_.shape, {.rounded = reads_rounded(), .aligned = aligned, .row_ranges = plain}),
+      "AttendOnline", {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer, k_.buffer,
+      v_.buffer, ranges, row_ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, static_cast<cl_float>(factor),
+      output.buffer, lse, sums, blends, unusual_);
+  if (parts == 1) return;
+  const Index count = pass.head_count() * rows.count * plan_.value_width();
+  session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", ForEach(session_, count), problem,
+                  on_.inputs().sinks(), on_.inputs().head_mask(), cl_long{parts}, sums, blends, output.buffer, lse,
+                  cl_long{count}, unusual_);
+}
+
+/// Computes rows head by head on matrix units.
+void OnlinePass::LaunchUnits(const Launched& launched) const {
+  const auto& [rows, output, lse] = launched;
+  const FusedTile& tile = *choice_.units;
+  const Index tiles = (rows.count + tile.rows() - 1) / tile.rows();
+  const Operand q = on_.Queries(rows);
+  const Memory ranges = UploadRanges(rows, {tiles, tile.rows(), 1}, plan_.HidesOnlyRanges());
+  const bool aligned = choice_.rounds || (gpu::IsAligned(k_.place) && gpu::IsAligned(v_.place));
+  on_.inputs().Launch(Describe(launched, q), rows, kOnlineMmaSource,
+                      FusedOptions(session_, tile, plan_.ChangesScores(), aligned), "AttendOnlineMma",
+                      {tiles * on_.pass().head_count() * tile.items(), tile.items()}, q.buffer, k_.buffer, v_.buffer,
+                      ranges, output.buffer, lse, unusual_);
 }
 
 }  // namespace headlens::opencl

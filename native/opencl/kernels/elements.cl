@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading operands of products. Build options: VECTOR, how many elements are read as one, 4 or 1; ELEMENT, what B's
-// elements are in memory, VALUE(p, i), element i as a float, and VALUES(p), four from `p` on, which is aligned to them.
+// Products read their operands by these macros. Build options: VECTOR, the number of elements that are read as one, 4
+// or 1; ELEMENT, the type of B's elements in memory; VALUE(p, i), element i as a float; VALUES(p), four floats from `p`
+// on, which is aligned to them.
 
 #define JOIN(a, b) JOIN_NOW(a, b)
 #define JOIN_NOW(a, b) a##b

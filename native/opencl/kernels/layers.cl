@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers are made of beside products and attention. Build option: GROUP_ITEMS, a power of two. Matrices and their
-// rows begin at element `first`; rows are `stride` apart.
+// Layers are made of these beside products and attention. Build option: GROUP_ITEMS, a power of two. Matrices begin at
+// element `first` of their buffers, and their rows are `stride` elements apart.
 
 #define EACH_ITEM __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void
 
-// The sum of the work-group's values.
+// Returns the sum of the values of a work-group's items.
 float Sum(__local float* scratch, const float value) {
   const int item = get_local_id(0);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -17,7 +17,7 @@ float Sum(__local float* scratch, const float value) {
   return scratch[0];
 }
 
-// A row of x [rows, width] for each work-group; y may be x.
+// Each work-group computes a row of x [rows, width]. y may be x.
 EACH_ITEM RmsNorm(__global const float* x, const long x_first, const long x_stride, __global const float* weight,
                   const long weight_first, const float eps, const long width, __global float* y, const long y_first,
                   const long y_stride) {
@@ -30,7 +30,7 @@ EACH_ITEM RmsNorm(__global const float* x, const long x_first, const long x_stri
   for (long i = get_local_id(0); i < width; i += GROUP_ITEMS) y[i] = x[i] * factor * weight[weight_first + i];
 }
 
-// The same, around the mean; without a bias it is null.
+// The same around the mean. `bias` is null where there is none.
 EACH_ITEM LayerNorm(__global const float* x, const long x_first, const long x_stride, __global const float* weight,
                     const long weight_first, __global const float* bias, const long bias_first, const float eps,
                     const long width, __global float* y, const long y_first, const long y_stride) {
@@ -46,7 +46,8 @@ EACH_ITEM LayerNorm(__global const float* x, const long x_first, const long x_st
     y[i] = (x[i] - mean) * factor * weight[weight_first + i] + (bias ? bias[bias_first + i] : 0.0f);
 }
 
-// x [steps, heads, 2 half_width] in place; cosine and sine [steps, half_width]. A work-item for each pair.
+// Turns the pairs of x [steps, heads, 2 half_width] in place, a work-item each. cosine and sine are [steps,
+// half_width].
 EACH_ITEM Rotate(__global float* x, const long first, const long step_stride, const long head_stride,
                  __global const float* cosine, const long cosine_first, const long cosine_stride,
                  __global const float* sine, const long sine_first, const long sine_stride, const long heads,
@@ -70,13 +71,13 @@ EACH_ITEM SwiGlu(__global float* gate, const long first, __global const float* u
   gate[first + i] = x / (1.0f + exp(-x)) * up[up_first + i];
 }
 
-// 1 + erf(−z) would cancel to nothing for large z: there it is erfc(z).
+// For large z, 1 + erf(−z) would cancel to nothing, so it is computed as erfc(z).
 EACH_ITEM Gelu(__global float* x, const long first, const long count) {
   const long i = get_global_id(0);
   if (i < count) x[first + i] = 0.5f * x[first + i] * erfc(-0.70710678118654752f * x[first + i]);
 }
 
-// (1 + tanh z) / 2 is 1 / (1 + exp(−2z)), which does not cancel.
+// (1 + tanh z) / 2 is computed as 1 / (1 + exp(−2z)), which does not cancel.
 EACH_ITEM GeluTanh(__global float* x, const long first, const long count) {
   const long i = get_global_id(0);
   if (i >= count) return;
@@ -94,7 +95,7 @@ EACH_ITEM Add(__global float* x, const long first, __global const float* y, cons
   if (i < count) x[first + i] += y[y_first + i];
 }
 
-// to ← from, both [batches, heads, rows, width]: member 0 of each group is a head.
+// to ← from, both [batches, heads, rows, width]. A head is the only member of its group.
 EACH_ITEM CopyHeads(__global const float* from, const Place from_place, __global float* to, const Place to_place,
                     const Heads heads, const long rows, const long width, const long count) {
   const long i = get_global_id(0);
@@ -113,12 +114,12 @@ EACH_ITEM FindUnusual(__global const float* x, const Place place, const Heads he
   if (!isfinite(x[Begin(place, heads, z) + row * place.row + column])) atomic_or(unusual, 1u);
 }
 
-// Where part i begins when `count` is cut into `parts` equal ones.
+// Returns where part i begins when `count` is cut into `parts` equal ones.
 long PartBegin(const long i, const long count, const long parts) { return i * count / parts; }
 
-// y [parts, columns]: the means of x over equal blocks. x [.., keys] has rows first_row and on of a map of `rows` rows
-// that is cut into `all_parts`; y's are those from first_part on. A work-group for each cell of y. The sums are
-// compensated (Kahan 1965): a block can have many cells.
+// y [parts, columns] becomes the means of x over equal blocks, each of which is computed by a work-group. x [.., keys]
+// has the rows from first_row on of a map of `rows` rows, which is cut into `all_parts` parts; y's are those from
+// first_part on. The sums are compensated (Kahan 1965), as a block can have many cells.
 EACH_ITEM Pool(__global const float* x, const long x_first, const long x_stride, const long keys, const long first_row,
                const long rows, const long first_part, const long all_parts, const long columns, __global float* y,
                const long y_first, const long y_stride) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device can do at most: multiply-adds on registers alone, and copying. Build option: WIDTH of the vectors, 4 as
-// GPUs have room for, or 16 as CPUs compute with.
+// These kernels do what a device can do fastest: multiply-adds on registers alone, and copying. Build option: WIDTH of
+// the vectors, 4 as GPUs have room for, or 16 as CPUs compute with.
 
 #define SUMS 8
 #define JOIN(a, b) a##b
 #define VECTOR(width) JOIN(float, width)
 typedef VECTOR(WIDTH) Vector;
 
-// 2 · WIDTH · SUMS · steps floating-point operations in each work-item. The sums start from different numbers, or the
-// compiler would find them equal and compute fewer.
+// Computes 2 · WIDTH · SUMS · steps floating-point operations in each work-item. The sums start from different numbers,
+// since a compiler that found them equal would compute fewer.
 __kernel void MultiplyAdds(__global float* numbers, const int steps) {
   const Vector factor = (Vector)(0.5f), term = (Vector)(0.25f);
   Vector sums[SUMS];

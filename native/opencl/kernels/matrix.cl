@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products, tile by tile. Build options: TILE_M, TILE_N, TILE_K, the tile; WORK_M, WORK_N, what each work-item
-// computes of it; WIDE, how many columns next to each other an item takes at once (1, 4, 8 or 16); BUFFERS, 2 where the
-// next tile is read while this one is computed, else 1; VECTOR, 4 where four elements can be read and written as one
-// (rows begin at multiples of four elements, and n and k are multiples of four), else 1; B_COLUMNS, when B is [n, k]
-// instead of [k, n]; and what elements.cl asks for.
+// Computes matrix products tile by tile. Build options: TILE_M, TILE_N, TILE_K, the tile; WORK_M, WORK_N, the part of
+// it that each work-item computes; WIDE, how many columns next to each other an item takes at once (1, 4, 8 or 16);
+// BUFFERS, 2 where the next tile is read while this one is computed, else 1; VECTOR, 4 where four elements can be read
+// and written as one (rows begin at multiples of four elements, and n and k are multiples of four), else 1; B_COLUMNS,
+// when B is [n, k] instead of [k, n]; and those of elements.cl.
 
 #define ITEMS_M (TILE_M / WORK_M)
 #define ITEMS_N (TILE_N / WORK_N)
@@ -18,19 +18,20 @@ typedef JOIN(float, WIDE) Wide;
 #define STORE_WIDE(value, to) JOIN(vstore, WIDE)(value, 0, to)
 #endif
 
-// Four rows at once where four columns are: a GPU's local memory gives 16 bytes to each item as fast as 4.
+// Where an item takes four columns at once it takes four rows at once, too: a GPU's local memory gives it 16 bytes as
+// fast as 4.
 #if WIDE == 4
 #define WIDE_M 4
 #else
 #define WIDE_M 1
 #endif
 
-// Longer lines than the tile's: what is written next to each other was read from different rows. Wide reads stay
-// aligned.
+// Lines are longer than the tile's, because what is written next to each other was read from different rows. Wide reads
+// stay aligned.
 #define LINE_M (TILE_M + WIDE_M)
 #define LINE_N (TILE_N + WIDE)
 
-// How many vectors each item reads of a tile, and of how many vectors its lines in memory are.
+// The number of vectors that each item reads of a tile, and the number of them in a line of the tile in memory.
 #define A_READS (TILE_M * TILE_K / VECTOR / ITEMS)
 #define B_READS (TILE_N * TILE_K / VECTOR / ITEMS)
 #define A_VECTORS (TILE_K / VECTOR)
@@ -40,7 +41,7 @@ typedef JOIN(float, WIDE) Wide;
 #define B_VECTORS (TILE_N / VECTOR)
 #endif
 
-// Down a column of a tile.
+// Stores a vector down a column of a tile.
 void StoreDown(const Vector value, __local float* to, const int line) {
 #if VECTOR == 4
   to[0] = value.x;
@@ -52,7 +53,7 @@ void StoreDown(const Vector value, __local float* to, const int line) {
 #endif
 }
 
-// The rows of A's tile that item `item` reads, from column `depth` on; what is beyond k is 0.
+// Reads the share of item `item` in A's tile, from column `depth` on. Elements beyond k are 0.
 void ReadA(Vector* to, __global const float* a, const long stride, const long row, const long m, const long depth,
            const long k, const int item) {
 #pragma unroll
@@ -135,7 +136,7 @@ void MultiplyTiles(__local const float* a_tile, __local const float* b_tile, Wid
   }
 }
 
-// One row's part, from column s on.
+// Writes one row's part, from column s on.
 void WriteWide(Wide sums, __global float* c, __global const float* bias, const long s, const long n) {
 #if WIDE == 4 && VECTOR == 4
   if (s >= n) return;
@@ -151,9 +152,9 @@ void WriteWide(Wide sums, __global float* c, __global const float* bias, const l
 #endif
 }
 
-// C [m, n] = A [m, k] · B + bias [n], for each of `head_count`; each is where its place says. Without bias that is
-// null. After the work-groups of all heads come those of the next part of the depth, `part_depth` of it, a multiple of
-// TILE_K; their C is `part_size` further on.
+// C [m, n] = A [m, k] · B + bias [n] for each of `head_count` heads; each matrix is where its place says. `bias` is
+// null where there is none. After the work-groups of all heads come those of the next part of the depth, which is
+// `part_depth`, a multiple of TILE_K. Their C is `part_size` further on.
 __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void Multiply(
     __global const float* a, __global const ELEMENT* b, __global float* c, __global const float* bias,
     const Place a_place, const Place b_place, const Place c_place, const Heads heads, const long m, const long n,
@@ -182,7 +183,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void Multipl
   StoreA(a_next, a_tiles[0], item);
   StoreB(b_next, b_tiles[0], item);
   barrier(CLK_LOCAL_MEM_FENCE);
-  // After the last tile comes one of zeros, which nobody uses: so the loop has no exit before a barrier.
+  // After the last tile comes one of zeros, which nobody uses, so that the loop has no exit before a barrier.
 #pragma unroll 1
   for (long depth = begin, now = 0; depth < end; depth += TILE_K, now ^= 1) {
     ReadA(a_next, a, a_place.row, row, m, depth + TILE_K, end, item);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products on matrix units. Build options: those of mma.cl; TILE_M, TILE_N, the tile of a work-group; WARPS_M,
-// WARPS_N, the warps that share it; ELEMENT, VALUE(p, i) and B_COLUMNS as matrix.cl has them, and B_FLOATS when B's
-// elements are floats.
+// Computes matrix products on matrix units. Build options: those of mma.cl; TILE_M, TILE_N, the tile of a work-group;
+// WARPS_M, WARPS_N, the warps that share it; ELEMENT, VALUE(p, i) and B_COLUMNS as matrix.cl has them, and B_FLOATS
+// when B's elements are floats.
 
 #define ITEMS (WARPS_M * WARPS_N * WARP)
 #define LEFTS (TILE_M / WARPS_M / 16)
@@ -25,7 +25,7 @@ typedef struct {
   float4 a[A_QUADS], b[B_QUADS];
 } Staged;
 
-// Four elements of B, as LoadFour has them.
+// Loads four elements of B, as LoadFour does.
 #ifdef B_FLOATS
 #define FOUR(p, count, aligned) LoadFour(p, count, aligned)
 #else
@@ -33,8 +33,8 @@ typedef struct {
 #define FOUR(p, count, aligned) (float4)(B_AT(p, 0, count), B_AT(p, 1, count), B_AT(p, 2, count), B_AT(p, 3, count))
 #endif
 
-// The quads of a work-item in a slice of A, which still has `rows` rows and `depth` columns from a on, and of the
-// matrix that has B's elements, with b_rows and b_columns.
+// Loads the quads of a work-item in a slice of A, which still has `rows` rows and `depth` columns from a on, and in a
+// slice of the matrix that has B's elements, with b_rows and b_columns.
 INLINE Staged Fetch(__global const float* a, __global const ELEMENT* b, const long a_stride, const long b_stride,
                     const long rows, const long depth, const long b_rows, const long b_columns, const bool a_aligned,
                     const bool b_aligned) {
@@ -63,7 +63,7 @@ INLINE void Store(const Staged* staged, __local Number* a_tile, __local Number* 
   }
 }
 
-// The sum of one element in fp32, for what the rounded parts of infinite and very large numbers cannot say.
+// Computes one element in fp32, where the parts of infinite and very large numbers do not have the answer.
 float PlainSum(__global const float* a, __global const ELEMENT* b, const long b_step, const long k) {
   float sum = 0.0f;
   for (long d = 0; d < k; ++d) sum = fma(a[d], VALUE(b, d * b_step), sum);

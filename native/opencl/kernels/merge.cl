@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts together what work-groups found that shared the keys. Build option: GROUP_ITEMS.
+// Work-groups that shared the keys of a row each found a part of its result. This kernel puts the parts together. Build
+// option: GROUP_ITEMS.
 
-// output, and lse [heads, rows], of the `sums` and `blends` that AttendOnline left; `count` elements.
+// Computes the `count` elements of output, and lse [heads, rows], from the `sums` and `blends` that AttendOnline left.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void MergeParts(
     const Problem problem, __global const float* sinks, __global const float* head_mask, const long parts,
     __global const float* sums, __global const float* blends, __global float* output, __global float* lse,

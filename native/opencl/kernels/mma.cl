@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's matrix units: products of fragments, which are what the lanes of a warp (32 work-items in a row) hold in
-// registers of small matrices. Layouts are those of mma.m16n8k8 and mma.m16n8k16 in the PTX ISA. Build options:
-// PRECISION, a Precision; EMULATE, to compute the same through local memory on any device: then all work-items must
-// come by together wherever an exchange is passed.
+// NVIDIA's matrix units multiply fragments, the parts of small matrices that the lanes of a warp (32 work-items in a
+// row) hold in registers. Layouts are those of mma.m16n8k8 and mma.m16n8k16 in the PTX ISA. Build options: the
+// precision, one of TF32X3, FP16 and BF16; EMULATE, to compute the same through local memory on any device. All
+// work-items must then pass together wherever an exchange is passed.
 
-#define TF32X3 1
-#define FP16 2
-#define BF16 3
+#if defined(TF32X3) + defined(FP16) + defined(BF16) != 1
+#error "mma.cl is built for one of TF32X3, FP16 and BF16"
+#endif
 #define WARP 32
 
-// Registers have no addresses: what counts through arrays of them must be written out.
+// Registers have no addresses, so loops over arrays of them must be written out.
 #ifdef EMULATE
 #define REPEAT(i, count) for (int i = 0; i < (count); ++i)
 #else
@@ -19,7 +19,7 @@
 
 // STEP is the depth of one instruction. Tiles of local memory hold rows of Numbers as the instructions take them, and a
 // PAIR is two neighbours of them in depth.
-#if PRECISION == TF32X3
+#ifdef TF32X3
 // x is big + small, both with 11 significant bits, of which the first is rounded and the second cut off: x·y is
 // small·big + big·small + big·big, to 5·2^-22 |x||y|.
 #define STEP 8
@@ -32,7 +32,7 @@ typedef float2 PAIR;
 #define STEP 16
 #define PARTS 1
 #define PRODUCTS 1
-#if PRECISION == FP16
+#ifdef FP16
 #define MMA "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 #define TO_PAIR "cvt.rn.f16x2.f32"
 #else
@@ -48,12 +48,16 @@ typedef uint PAIR;
 #define LEFT_WORDS (4 * PARTS)
 #define RIGHT_WORDS (2 * PARTS)
 
-// Numbers that are read and copied at a time.
+// How many Numbers are read and copied at a time.
 #define CHUNK (16 / (int)sizeof(Number))
 // So many Numbers after each row of a tile keep the lanes' accesses out of each other's memory banks: where pairs lie
 // along the rows, and where they lie across.
 #define PAD_ALONG 8
-#define PAD_ACROSS (PRECISION == TF32X3 ? 4 : 8)
+#ifdef TF32X3
+#define PAD_ACROSS 4
+#else
+#define PAD_ACROSS 8
+#endif
 #define TILE(name, size) __local Number name[size] __attribute__((aligned(16)))
 
 // What a lane has of a left matrix [16, STEP], of a right one [STEP, 8], and of their product [16, 8]: x[0] and x[1]
@@ -84,15 +88,15 @@ int LanePair() { return Lane() % 4; }
 #define EXCHANGE(name, warps, lefts, rights) __local uint* const name = 0
 #endif
 
-// Two elements as the matrix units take them.
+// Makes a PAIR of two elements, as the matrix units take them.
 INLINE PAIR MakePair(const float x, const float y) {
-#if PRECISION == TF32X3
+#ifdef TF32X3
   return (float2)(x, y);
 #elif !defined(EMULATE)
   uint pair;
   asm(TO_PAIR " %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
   return pair;
-#elif PRECISION == FP16
+#elif defined(FP16)
   ushort low, high;
   vstore_half_rte(x, 0, (half*)&low);
   vstore_half_rte(y, 0, (half*)&high);
@@ -103,9 +107,9 @@ INLINE PAIR MakePair(const float x, const float y) {
 #endif
 }
 
-#if PRECISION == TF32X3
-// To the nearest number of 11 significant bits; of two, the one further from 0. What is no number may come out as one:
-// the small part says so then. The instruction itself leaves out all bits of that after its first 11.
+#ifdef TF32X3
+// `big` is the nearest number of 11 significant bits, and of two the one further from 0. A NaN may come out as a
+// number; then the small part is NaN. The instruction itself leaves out all bits of the small part after its first 11.
 INLINE void Split(const float x, uint* big, uint* small) {
   *big = (as_uint(x) + 0x1000u) & 0xffffe000u;
   *small = as_uint(x - as_float(*big));
@@ -117,7 +121,7 @@ INLINE void Split(const float x, uint* big, uint* small) {
 // are neighbours, are those of a left matrix too.
 INLINE Left MakeLeft(const PAIR* pairs) {
   Left left;
-#if PRECISION == TF32X3
+#ifdef TF32X3
   REPEAT(i, 2) {
     Split(pairs[i].x, &left.words[i], &left.words[i + 4]);
     Split(pairs[i].y, &left.words[i + 2], &left.words[i + 6]);
@@ -130,7 +134,7 @@ INLINE Left MakeLeft(const PAIR* pairs) {
 
 INLINE Right MakeRight(const PAIR* pairs) {
   Right right;
-#if PRECISION == TF32X3
+#ifdef TF32X3
   Split(pairs[0].x, &right.words[0], &right.words[2]);
   Split(pairs[0].y, &right.words[1], &right.words[3]);
 #else
@@ -140,7 +144,7 @@ INLINE Right MakeRight(const PAIR* pairs) {
 }
 
 // Four matrices of 8 × 8 at once: each lane says where one of their rows begins.
-#if PRECISION != TF32X3 && !defined(EMULATE)
+#if !defined(TF32X3) && !defined(EMULATE)
 #define LOAD_MATRICES(words, row, transposed)                                                   \
   asm volatile("ldmatrix.sync.aligned.m8n8.x4" transposed ".shared.b16 {%0, %1, %2, %3}, [%4];" \
                : "=r"((words)[0]), "=r"((words)[1]), "=r"((words)[2]), "=r"((words)[3])         \
@@ -148,7 +152,7 @@ INLINE Right MakeRight(const PAIR* pairs) {
                : "memory")
 #endif
 
-// The left matrix of a tile's first 16 rows, which are `stride` apart.
+// Loads the left matrix of a tile's first 16 rows, which are `stride` apart.
 INLINE Left LoadLeft(__local const Number* tile, const int stride) {
 #ifdef LOAD_MATRICES
   Left left;
@@ -163,7 +167,7 @@ INLINE Left LoadLeft(__local const Number* tile, const int stride) {
 #endif
 }
 
-// The two right matrices whose columns are the first 16 rows of a tile.
+// Loads the two right matrices whose columns are the first 16 rows of a tile.
 INLINE void LoadRightsOfRows(__local const Number* tile, const int stride, Right* rights) {
 #ifdef LOAD_MATRICES
   uint words[4];
@@ -180,7 +184,7 @@ INLINE void LoadRightsOfRows(__local const Number* tile, const int stride, Right
 #endif
 }
 
-// The two whose columns are the first 16 columns of a tile.
+// Loads the two right matrices whose columns are the first 16 columns of a tile.
 INLINE void LoadRightsOfColumns(__local const Number* tile, const int stride, Right* rights) {
 #ifdef LOAD_MATRICES
   uint words[4];
@@ -191,7 +195,7 @@ INLINE void LoadRightsOfColumns(__local const Number* tile, const int stride, Ri
     PAIR pairs[RIGHT_PAIRS];
     REPEAT(i, RIGHT_PAIRS) {
       __local const Number* at = tile + (LanePair() * 2 + i * 8) * stride + j * 8 + LaneRow();
-#if PRECISION == TF32X3
+#ifdef TF32X3
       pairs[i] = (float2)(at[0], at[stride]);
 #else
       pairs[i] = at[0] | (uint)at[stride] << 16;
@@ -202,7 +206,7 @@ INLINE void LoadRightsOfColumns(__local const Number* tile, const int stride, Ri
 #endif
 }
 
-// STEP columns of products, STEP_TILES next to each other, as a left matrix.
+// Makes a left matrix of STEP columns of products, of which STEP_TILES lie next to each other.
 INLINE Left LeftOfSums(const Sums* sums) {
   PAIR pairs[LEFT_PAIRS];
   REPEAT(i, LEFT_PAIRS) pairs[i] = MakePair(sums[i / 2].x[i % 2 * 2], sums[i / 2].x[i % 2 * 2 + 1]);
@@ -213,16 +217,20 @@ INLINE Left LeftOfSums(const Sums* sums) {
 // Element `depth` of row or column `line` among a fragment's words in the exchange: `further` is the word that has what
 // lies half a STEP deeper.
 float Exchanged(__local const uint* words, const int line, const int depth, const int further) {
-#if PRECISION == TF32X3
+#ifdef TF32X3
   return as_float(words[depth / 4 * further * WARP + line * 4 + depth % 4] & 0xffffe000u);
 #else
   const uint word = words[depth / 8 * further * WARP + line * 4 + depth % 8 / 2];
   const ushort bits = depth % 2 == 0 ? word : word >> 16;
-  return PRECISION == FP16 ? vload_half(0, (const half*)&bits) : as_float((uint)bits << 16);
+#ifdef FP16
+  return vload_half(0, (const half*)&bits);
+#else
+  return as_float((uint)bits << 16);
+#endif
 #endif
 }
 
-// What one instruction adds to element (row, column) of a product.
+// Returns what one instruction adds to element (row, column) of a product.
 float Product(__local const uint* left, __local const uint* right, const int row, const int column) {
   float sum = 0.0f;
   for (int depth = 0; depth < STEP; ++depth)
@@ -237,7 +245,7 @@ INLINE void Multiply16x8(Sums* sums, const uint* left, const uint* right) {
 }
 #endif
 
-// sums [lefts, rights], in rows of `stride`, += every left matrix · every right one.
+// Adds every left matrix · every right one to sums [lefts, rights], whose rows are `stride` apart.
 INLINE void Accumulate(Sums* sums, const int stride, const Left* left, const int lefts, const Right* right,
                        const int rights, __local uint* exchange) {
 #ifdef EMULATE
@@ -298,7 +306,7 @@ INLINE void CombineRows(float* x, const int count, const bool largest, __local u
 #endif
 }
 
-// 2^x, at most 2 ulps off, as exp2 is in OpenCL at most 3.
+// Returns 2^x, at most 2 ulps off, where exp2 may be off by 3 in OpenCL.
 INLINE float Exp2(const float x) {
 #ifdef EMULATE
   return exp2(x);
@@ -309,8 +317,8 @@ INLINE float Exp2(const float x) {
 #endif
 }
 
-// A CHUNK to local memory: its first `count` Numbers from p, and 0 after these. ALIGNED: p is at a multiple of 16
-// bytes. What was asked for is there after Arrived() and a barrier.
+// Brings a CHUNK to local memory: its first `count` Numbers come from p, and zeros follow. With ALIGNED p is at a
+// multiple of 16 bytes. The numbers are there after Arrived() and a barrier.
 INLINE void Bring(__local Number* to, __global const Number* p, const int count) {
 #if defined(ALIGNED) && !defined(EMULATE)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -328,16 +336,17 @@ INLINE void Arrived() {
 #endif
 }
 
-// Four numbers to a tile, as its instructions take them.
+// Stores four numbers in a tile, as its instructions take them.
 INLINE void StoreFour(__local Number* to, const float4 x) {
-#if PRECISION == TF32X3
+#ifdef TF32X3
   *(__local float4*)to = x;
 #else
   *(__local uint2*)to = (uint2)(MakePair(x.x, x.y), MakePair(x.z, x.w));
 #endif
 }
 
-// Floats p[0] to p[count - 1], and 0 from there on. `aligned`: p is at a multiple of as many floats.
+// Loads floats p[0] to p[count - 1], and zeros from there on. `aligned` says that p is at a multiple of four floats,
+// and in LoadTwo of two.
 INLINE float4 LoadFour(__global const float* p, const long count, const bool aligned) {
   if (aligned && count >= 4) return *(__global const float4*)p;
   return (float4)(count > 0 ? p[0] : 0.0f, count > 1 ? p[1] : 0.0f, count > 2 ? p[2] : 0.0f, count > 3 ? p[3] : 0.0f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions for matrix units by themselves.
+// Runs the instructions for matrix units by themselves.
 
 INLINE void BringTile(__local Number* tile, __global const Number* from, const int rows, const int columns) {
   for (int i = Lane(); i < rows * columns / CHUNK; i += WARP) Bring(tile + i * CHUNK, from + i * CHUNK, CHUNK);
@@ -9,8 +9,9 @@ INLINE void StoreProduct(__global float* product, const Sums* sums) {
   REPEAT(j, 2) { REPEAT(e, 4) product[(LaneRow() + e / 2 * 8) * 16 + j * 8 + LanePair() * 2 + e % 2] = sums[j].x[e]; }
 }
 
-// product [16, 16] = left [16, STEP] · right [STEP, 16], and `again`, by way of `turned`, which is right's transpose;
-// maxima [16] and totals [16], of the rows of the product's first eight columns.
+// Computes product [16, 16] = left [16, STEP] · right [STEP, 16], and the same once more to `again` from `turned`, the
+// transpose of right; and the largest number and the sum of each row of the product's first eight columns, maxima [16]
+// and totals [16].
 __kernel __attribute__((reqd_work_group_size(WARP, 1, 1))) void MultiplyOnce(
     __global const Number* left, __global const Number* right, __global const Number* turned, __global float* product,
     __global float* again, __global float* maxima, __global float* totals) {

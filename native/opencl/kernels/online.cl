@@ -14,8 +14,8 @@
 #define WORK_ROWS (TILE_ROWS / ITEMS_Y)  // a multiple of four
 #define WORK_KEYS (TILE_KEYS / ITEMS_X)
 #define WORK_COLUMNS (WIDTH / ITEMS_X)
-#define KEY_STRIDE (TILE_KEYS + 4)  // more, so that a column is not all in one memory bank
-#define ROW_STRIDE (TILE_ROWS + 4)
+#define KEY_STRIDE (TILE_KEYS + kOnlinePadding)  // longer rows, so that a column is not all in one memory bank
+#define ROW_STRIDE (TILE_ROWS + kOnlinePadding)
 #define STAGE_KEYS (DEPTH_SLICE * KEY_STRIDE)
 #define STAGE_VALUES (KEY_SLICE * WIDTH)
 #define STAGE (STAGE_KEYS > STAGE_VALUES ? STAGE_KEYS : STAGE_VALUES)
@@ -40,7 +40,8 @@ typedef float Columns;
 #define READ_COLUMNS(to, from) *(to) = from
 #endif
 
-// What a tile is of. In local memory: what is seldom needed takes no registers.
+// The part of the problem that a tile is of. It is kept in local memory, so that what is seldom needed takes no
+// registers.
 typedef struct {
   Row origin;         // of the group's first head
   long ranges[4];     // as the kernel's
@@ -49,8 +50,10 @@ typedef struct {
   long part_rows;     // where the first row is among those of all parts
   int first_member;   // of the first row: rows count through the members of a query first
 } Tile;
+typedef char TileFitsItsBytes[sizeof(Tile) <= kOnlineTileBytes ? 1 : -1];  // no such array is there where it does not
 
-// Row i and column j of the tile that a work-item computes. Neighbours in memory are read by neighbouring work-items.
+// These give row i and column j of the tile that a work-item computes. Neighbouring work-items read neighbours in
+// memory.
 #define QUERY(r) (tile.first_query + (tile.first_member + (r)) / members)
 #define MEMBER(r) ((tile.first_member + (r)) % members)
 #define ROW(i) (((i) / 4 * ITEMS_Y + y) * 4 + (i) % 4)
@@ -60,7 +63,7 @@ typedef struct {
 #define SLOT(j) ((j) * ITEMS_X + x)
 #define KEY_OF(slot) \
   (((slot) / (ITEMS_X * COLUMNS) * ITEMS_X + (slot) % ITEMS_X) * COLUMNS + (slot) / ITEMS_X % COLUMNS)
-// All j whose slots are in the slice of weights that begins with `slot`.
+// Loops over all j whose slots are in the slice of weights that begins with `slot`.
 #if ITEMS > 1
 #define EACH_OF_SLICE(j, slot) \
   UNROLL for (int j = 0; j < WORK_KEYS; ++j) if (SLOT(j) / WEIGHT_SLICE == (slot) / WEIGHT_SLICE)
@@ -68,7 +71,7 @@ typedef struct {
 #define EACH_OF_SLICE(j, slot) for (int j = (slot); j < (slot) + WEIGHT_SLICE; ++j)
 #endif
 
-// Fours of elements as they are in memory, and what they are.
+// Raw is four elements as they are in memory, and FOUR makes floats of them.
 #if defined(HALVES)
 typedef half Element;
 typedef ushort4 Raw;
@@ -86,7 +89,7 @@ typedef float4 Raw;
 #define FOUR(raw) (raw)
 #endif
 
-// Four elements from p on, 0 for those that are not among the next `count`.
+// Reads four elements from p on, and 0 for those that are not among the next `count`.
 Raw Read(__global const Element* p, const int count) {
 #if !defined(FLOATS)
   return count > 0 ? RAW(p) : (Raw)0;  // rows are whole fours
@@ -100,8 +103,8 @@ Raw Read(__global const Element* p, const int count) {
 #endif
 }
 
-// Of slices in local memory, how many fours each item brings there, and which is its n-th: a key and what the columns
-// begin with. Of `count` keys, the first at k or v; what is not of these is 0.
+// Each item brings so many fours to a slice in local memory. READ_KEY and READ_DEPTH say which key its n-th belongs to,
+// and where in the depth it begins. The slice has `count` keys, the first of which is at k or v; all others are 0.
 #define KEY_READS (TILE_KEYS * DEPTH_SLICE / 4 / ITEMS)
 #define VALUE_READS (KEY_SLICE * WIDTH / 4 / ITEMS)
 #define AT(n) ((n) * ITEMS + item)
@@ -129,12 +132,12 @@ Raw ReadValue(const Problem* p, __global const Element* v, const long row, const
 #define WAS_READ(read) read
 #endif
 
-// One below the other.
+// Stores four values one below the other.
 void StoreDown(const float4 values, __local float* to, const int stride) {
   to[0] = values.x, to[stride] = values.y, to[2 * stride] = values.z, to[3 * stride] = values.w;
 }
 
-// A row of the head that is that member of the group; `origin` is the group's first.
+// Returns a row of a member of the group whose first head has `origin`.
 Row RowOf(const Problem* p, __local const Row* origin, const int member, const long r) {
   const Row row = {
       origin->b,      origin->h + member * (p->interleaved ? p->heads.groups : 1), origin->t + r, origin->z + member, r,
@@ -142,7 +145,7 @@ Row RowOf(const Problem* p, __local const Row* origin, const int member, const l
   return row;
 }
 
-// The score of a cell, to base 2; LOWEST where it is hidden, and −∞ where it cannot be told from that.
+// Returns the score of a cell, to base 2: LOWEST where it is hidden, and −∞ where it could not be told from that.
 float Score(const Problem* p, const Inputs* in, const Row* row, const long s, float score) {
   if (IsHidden(p, in, row, s)) return LOWEST;
   score *= p->scale;
@@ -153,12 +156,13 @@ float Score(const Problem* p, const Inputs* in, const Row* row, const long s, fl
   return score == LOWEST ? -INFINITY : score;
 }
 
-// output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles, 4]: the keys that
-// some row of a tile may look at, and those whose scores are `factor` q · k for all of its rows and need no mask.
-// With ROW_RANGES, `row_ranges` [B, rows, 2] are the keys that a row looks at, and all scores are just that.
-// `unusual` is set where a visible score or an output is not finite: then nothing that was written counts. With more
-// than one part, each has its share of the keys, and leaves `sums` [groups, parts, rows, 2], largest score and sum of
-// exponentials, and `blends` [groups, parts, rows, value_width], both of the rows of all of a group's members.
+// Computes output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles, 4] are
+// the keys that some row of a tile may look at, and those whose scores are `factor` q · k for all of its rows and need
+// no mask. With ROW_RANGES, `row_ranges` [B, rows, 2] are the keys that a row looks at, and all scores are just that.
+// `unusual` is set where a visible score or an output is not finite; then nothing that was written counts. With more
+// than one part, each has its share of the keys. It then leaves `sums` [groups, parts, rows, 2], the largest score and
+// the sum of exponentials, and `blends` [groups, parts, rows, value_width], both for the rows of all members of a
+// group.
 __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendOnline(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
     __global const Element* q, __global const Element* k, __global const Element* v, __global const long* ranges,
@@ -255,7 +259,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
             COLUMN_OF_FIRST(j) >= first && COLUMN_OF_FIRST(j) < last ? scores[i][j] * factor : LOWEST;
       }
 #else
-      // By way of local memory, so that the code for a cell is there once.
+      // Scores go by way of local memory, so that the code for a cell is there once.
       for (int slot = 0; slot < TILE_KEYS; slot += WEIGHT_SLICE) {
         EACH_OF_SLICE(j, slot) {
           UNROLL for (int i = 0; i < WORK_ROWS; ++i) cells[(SLOT(j) - slot) * ROW_STRIDE + ROW(i)] = scores[i][j];
@@ -341,7 +345,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
     v += TILE_KEYS * tile.v_row;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  // What is NaN or +∞ makes sums so; −∞ is below what is hidden.
+  // A score of NaN or +∞ makes its sum so, and one of −∞ is below the score of a hidden cell.
   bool good = least >= LOWEST;
   UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
     good = good && isfinite(sum[i]);

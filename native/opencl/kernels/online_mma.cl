@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What AttendOnline in online.cl computes, on matrix units: each warp keeps whole rows of scores and of the output in
-// its registers, so that only keys and values go through local memory, the ones on their way while the others are
-// multiplied (Dao 2023). Build options: those of mma.cl; WIDTH, a multiple of 32 that holds the head width and the
+// Computes on matrix units what AttendOnline in online.cl computes. Each warp keeps whole rows of scores and of the
+// output in its registers, so that only keys and values go through local memory, the ones on their way while the others
+// are multiplied (Dao 2023). Build options: those of mma.cl; WIDTH, a multiple of 32 that holds the head width and the
 // values' width; WARPS of a work-group; LEFTS, how many times 16 rows a warp has; TILE_KEYS, a multiple of 16;
 // ALIGNED, when all rows of k and v begin at multiples of 16 bytes; CHANGES_SCORES, when there is a soft cap, or a bias
 // or an additive mask: each score then takes many more instructions, and registers.
@@ -17,7 +17,7 @@
 #define ROWS (2 * LEFTS)                // of each lane: its row i is LaneRow() + 8 i of the warp's
 #define LOG2_E 1.44269504f
 
-// Cell `cell` of a lane: its row, and the key in the tile.
+// CELL_ROW and CELL_KEY give the row of a lane's cell, and its key in the tile.
 #define ROW_CELLS (KEY_TILES * 2)
 #define CELLS (ROWS * ROW_CELLS)
 #define CELL_ROW(cell) ((cell) / ROW_CELLS)
@@ -25,7 +25,7 @@
 #define CELL(scores, cell) \
   scores[CELL_ROW(cell) / 2 * KEY_TILES + (cell) / 2 % KEY_TILES].x[CELL_ROW(cell) % 2 * 2 + (cell) % 2]
 
-// Whether all of a block's masks leave a range of keys to each row.
+// Returns true when all masks of a block leave a range of keys to each row.
 bool HidesRanges(const Problem* p, const Inputs* in) {
   return !in->boolean && !in->additive && !in->padding && !in->prefixes && !in->key_documents && !in->global_tokens &&
          p->dilation == 1 && p->keys == p->maskable;
@@ -39,7 +39,7 @@ Row OwnRow(const Problem* p, const Row* first, const long r) {
   return row;
 }
 
-// A bit for each cell that is hidden because its key is outside what its row may look at.
+// Returns a bit for each cell that is hidden because its key is outside of the range of its row.
 INLINE ulong CellsOutside(const Problem* p, const Inputs* in, const Row* head, const long first, const long key,
                           const long end) {
   ulong hidden = 0;
@@ -61,7 +61,7 @@ INLINE ulong CellsOutside(const Problem* p, const Inputs* in, const Row* head, c
   return hidden;
 }
 
-// A bit for each cell that is hidden, for whatever reason.
+// Returns a bit for each cell that is hidden, for whatever reason.
 INLINE ulong CellsHidden(const Problem* p, const Inputs* in, const Row* head, const long first, const long key,
                          const long end) {
   ulong hidden = 0;
@@ -94,8 +94,8 @@ INLINE void Change(const Problem* p, const Inputs* in, const Row* head, const lo
 }
 #endif
 
-// What scores are still to be multiplied by, for powers of two. Without changes it is a matter of q's sign that it is
-// not negative.
+// Returns the factor that makes scores exponents of two. Without changes the sign of q makes sure that it is not
+// negative.
 float Factor(const Problem* p) {
 #ifdef CHANGES_SCORES
   return LOG2_E / p->temperature;
@@ -104,7 +104,7 @@ float Factor(const Problem* p) {
 #endif
 }
 
-// Rows of q as left matrices: a lane reads what it keeps.
+// Loads rows of q as left matrices. Each lane reads what it keeps.
 INLINE void LoadQueries(const Problem* p, __global const float* q, const long first, PAIR pairs[][LEFT_PAIRS]) {
 #ifdef CHANGES_SCORES
   const float sign = 1.0f;
@@ -121,7 +121,7 @@ INLINE void LoadQueries(const Problem* p, __global const float* q, const long fi
   }
 }
 
-// Asks for the first `count` rows of k or v from p on, TILE_KEYS at most, and nothing but 0 after them.
+// Asks for the first `count` rows of k or v from p on, at most TILE_KEYS. After them come zeros.
 INLINE void BringRows(__global const Number* p, const long row, const long count, const int width, __local Number* tile,
                       const int tile_row) {
   REPEAT(i, TILE_KEYS * WIDTH / CHUNK / ITEMS) {
@@ -134,7 +134,7 @@ INLINE void Clear(Sums* sums, const int count) {
   REPEAT(i, count) { REPEAT(e, 4) sums[i].x[e] = 0.0f; }
 }
 
-// As AttendOnline in online.cl, with TILE_ROWS rows to a tile; k and v are Numbers.
+// Computes the same as AttendOnline in online.cl, with TILE_ROWS rows to a tile. k and v are Numbers.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
     __global const float* q, __global const Number* k, __global const Number* v, __global const long* ranges,
@@ -144,7 +144,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
   TILE(v_tile, TILE_KEYS * VALUE_ROW);
   EXCHANGE(exchange, WARPS, LEFTS, 2);
   const Inputs in = INPUTS;
-  // The last rows first: under a causal mask these have most to do.
+  // The last rows go first, since under a causal mask they have most to do.
   long id = get_group_id(0);
   const long tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS, tile = tiles - 1 - Next(&id, tiles), z = id;
   const long first = tile * TILE_ROWS + get_local_id(0) / WARP * WARP_ROWS + LaneRow();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products whose depth was cut into parts.
+// Adds up products whose depth was cut into parts.
 
-// C [m, n] of each head: the sum of `parts` dense ones, each with all heads, and the bias.
+// C [m, n] of each head becomes the bias and the sum of `parts` dense ones, each of which has all heads.
 __kernel void AddParts(__global const float* from, __global float* c, __global const float* bias, const Place c_place,
                        const Heads heads, const long m, const long n, const long parts, const long part_size) {
   const long i = get_global_id(0);

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tensors of heads are in memory, whatever their layout. As places.h has it.
+// Finds the rows of heads in memory, whatever their layout. The structures are those of gpu/kernel_arguments.h, which
+// is put before this file.
 
-// Elements from one to the next batch, group of heads, member of the group and row; `base` is where the first is.
-typedef struct {
-  long base, batch, group, member, row;
-} Place;
-
-// Which heads a launch works on: head z is member z % members of group first + z / members, counted through the batch.
-typedef struct {
-  long first, groups, members;
-} Heads;
-
-// The number of a work-group counts through all that a launch works on, the innermost first, of which there are
-// `count`: returns which of these it is, and leaves in `id` the number among the rest.
+// The number of a work-group counts through all that a launch works on, the innermost first. Takes the innermost
+// number, of which there are `count`, out of `id` and returns it.
 long Next(long* id, const long count) {
   const long number = *id % count;
   *id /= count;
   return number;
 }
 
+// The first element of head z of a launch.
 long Begin(const Place place, const Heads heads, const long z) {
   const long group = heads.first + z / heads.members;
   return place.base + group / heads.groups * place.batch + group % heads.groups * place.group +

@@ -1,23 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of attention share: the problem, and the way of a cell from q · k to its masked score.
+// The kernels of attention share this: the tensors beside q, k and v, and the way of a cell from q · k to its masked
+// score. Problem and its parts are structures of gpu/kernel_arguments.h, which is put before this file.
 
-// As struct DeviceProblem in attention.cc has it.
-typedef struct {
-  long keys, maskable, queries, first, rows;  // S, S without the appended, T; the block's first query and their number
-  long own_shift;                             // query t stands where key t + own_shift does
-  long window_left, window_right, dilation, top_k;
-  Heads heads;
-  Place q, k, v, output;                        // rows of output count from the block's first query, as those of q do
-  long width, value_width;                      // of heads, of values
-  long boolean_head, boolean_row, boolean_key;  // strides; rows count from the block's first
-  long additive_head, additive_row, additive_key;
-  ulong seed;
-  uint highest_dropped;  // dropout keeps what has drawn more
-  int drops, interleaved, boolean_keeps, causal, cap_after_bias, spreads, marks_hidden, fully_masked;
-  float scale, softcap, temperature, sigmoid_bias, keep_factor;
-} Problem;
-
-// Tensors that cells depend on; null where the problem has none.
+// The tensors that cells depend on; null where the problem has none.
 typedef struct {
   __global const uchar* boolean;        // by its strides
   __global const float* additive;       // by its strides
@@ -36,7 +21,7 @@ typedef struct {
       __global const int *query_documents, __global const int *key_documents, __global const float *biases
 #define INPUTS {boolean, additive, padding, lengths, prefixes, global_tokens, query_documents, key_documents, biases}
 
-// Query t of head h in batch b, which is head z of the block and its row r; `own` is the key where it stands.
+// Query t of head h in batch b: row r of head z of the block. The query stands where key `own` does.
 typedef struct {
   long b, h, t, z, r, own;
 } Row;
@@ -68,11 +53,11 @@ bool HiddenByLocality(const Problem* p, const Inputs* in, const Row* row, const 
 bool IsHidden(const Problem* p, const Inputs* in, const Row* row, const long s) {
   if (s >= p->maskable) return false;
   if (in->boolean) {
-    const long at = row->z * p->boolean_head + row->r * p->boolean_row + s * p->boolean_key;
+    const long at = row->z * p->boolean.head + row->r * p->boolean.row + s * p->boolean.key;
     if ((in->boolean[at] != 0) != (p->boolean_keeps != 0)) return true;
   }
   if (in->additive) {
-    const long at = row->z * p->additive_head + row->r * p->additive_row + s * p->additive_key;
+    const long at = row->z * p->additive.head + row->r * p->additive.row + s * p->additive.key;
     if (in->additive[at] == -INFINITY) return true;
   }
   if (in->padding && in->padding[row->b * p->maskable + s] != 0) return true;
@@ -86,13 +71,13 @@ bool IsHidden(const Problem* p, const Inputs* in, const Row* row, const long s) 
 
 float Cap(const Problem* p, const float x) { return p->softcap > 0.0f ? p->softcap * tanh(x / p->softcap) : x; }
 
-// x with the biases of the cell; −∞ where the additive mask is.
+// Returns x with the biases of the cell; −∞ where the additive mask is −∞.
 float AddBiases(const Problem* p, const Inputs* in, const Row* row, const long s, const float x) {
   if (s >= p->maskable) return x;
   float bias = 0.0f;
   if (in->biases) bias = in->biases[row->z * (p->queries + p->maskable) + p->queries - 1 - row->t + s];
   if (in->additive) {
-    const long at = row->z * p->additive_head + row->r * p->additive_row + s * p->additive_key;
+    const long at = row->z * p->additive.head + row->r * p->additive.row + s * p->additive.key;
     if (in->additive[at] == -INFINITY) return -INFINITY;
     bias += in->additive[at];
   }
@@ -101,13 +86,13 @@ float AddBiases(const Problem* p, const Inputs* in, const Row* row, const long s
 
 #define LOWEST (-FLT_MAX)  // a masked score: smaller than all others, and still a number
 
-// What the weights of a row are multiplied by, and ln Σ exp.
+// The factor of a row's weights, and its ln Σ exp.
 typedef struct {
   float factor, lse;
 } RowEnd;
 
-// Of a row of head z whose largest score is `max`, LOWEST where it sees nothing, and whose exponentials below that add
-// up to `sum`; both to base 2.
+// The end of a row of head z. Its largest score is `max`, LOWEST where it sees nothing; its exponentials, measured from
+// there, add up to `sum`. Both are to base 2.
 RowEnd EndRow(const Problem* p, __global const float* sinks, __global const float* head_mask, const long z,
               const float max, const float sum) {
   const float sink = sinks ? sinks[RowAt(p, z, 0).h] * M_LOG2E_F : LOWEST, top = fmax(max, sink);

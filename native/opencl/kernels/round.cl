@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of 16 bits. Build options: GROUP_ITEMS; HALVES or BFLOATS.
+// Rounds numbers to 16 bits. Build options: GROUP_ITEMS; HALVES or BFLOATS.
 
-// Rows of `to`, `padded` long, = those of `from` in these heads, rounded to the nearest, even where two are, and 0 from
-// `width` on. `unusual`, where there is one, is set where a number is not finite any more.
+// Rows of `to`, which are `padded` long, become those of `from` in these heads, and 0 from `width` on. Each number is
+// rounded to the nearest, and to the even one where two are. `unusual`, where it is not null, is set where a number is
+// not finite any more.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Round(
     __global const float* from, const Place place, const Heads heads, const long rows, const long width,
     const long padded, const long count, __global ushort* to, const Place to_place, __global uint* unusual) {

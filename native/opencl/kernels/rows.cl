@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole rows of cells in memory: what becomes of q · k, stage by stage. Build options: GROUP_ITEMS, a power of two;
-// NORMALIZER, a NormalizerKind: compilers for CPUs take long where work-items wait for each other in many places.
+// Whole rows of cells in memory are led from q · k to the weights, stage by stage. Build options: GROUP_ITEMS, a power
+// of two; NORMALIZER, a kNormalize… of gpu/kernel_arguments.h. Each normaliser is a program of its own, since compilers
+// for CPUs take long where work-items wait for each other in many places.
 
-enum { kSoftmax, kSparsemax, kEntmax15, kSigmoid, kTopK, kHard };
-enum { kZero, kNan, kUniform };
-
-// The cells of one row. Each work-item touches those from its own number on, in steps of GROUP_ITEMS, and no others.
+// Loops over the cells of one row. Each work-item touches those from its own number on, in steps of GROUP_ITEMS, and no
+// others.
 #define EACH(s, count) for (long s = get_local_id(0); s < (count); s += GROUP_ITEMS)
 
-// What a work-group shares while it reduces: first some work-items combine parts, then all of them combine the parts'.
+// A work-group reduces in this local memory: first some work-items combine parts, then all of them combine the parts.
 #define PARTS (GROUP_ITEMS >= 16 ? GROUP_ITEMS / 16 : 1)
 #define PART_ITEMS (GROUP_ITEMS / PARTS)
 typedef union {
@@ -19,7 +18,7 @@ typedef struct {
   Value items[GROUP_ITEMS], parts[PARTS];
 } Scratch;
 
-// Two barriers are enough: whoever reads the parts has passed the second, and writes items only.
+// Two barriers are enough: an item that reads the parts has passed the second one, and writes items only.
 #define REDUCE(name, type, field, combine)                                                                    \
   type name(__local Scratch* scratch, const type value) {                                                     \
     const int item = get_local_id(0);                                                                         \
@@ -43,7 +42,7 @@ REDUCE(Count, uint, whole, PLUS)
 REDUCE(Least, uint, whole, min)
 REDUCE(Any, uint, whole, OR)
 
-// The n-th number of Philox4x32-10 (Salmon et al. 2011).
+// Returns the n-th number of Philox4x32-10 (Salmon et al. 2011).
 uint Philox(const ulong seed, const ulong n) {
   const ulong counter = n / 4;
   uint4 x = (uint4)((uint)counter, (uint)(counter >> 32), 0, 0);
@@ -64,10 +63,10 @@ bool Keeps(const Problem* p, const Row* row, const long s) {
   return Philox(p->seed, number) > p->highest_dropped;
 }
 
-// exp(x − max), 0 for what is masked.
+// Returns exp(x − max), and 0 for a masked cell.
 float Exponential(const float x, const float max) { return x == -INFINITY ? 0.0f : exp(x - max); }
 
-// ln Σ exp of a row, with a sink if it is finite; `max` is the row's.
+// Returns ln Σ exp of a row whose largest score is `max`, with a sink if it is finite.
 float LogSum(__local Scratch* scratch, __global const float* cells, const long keys, const float max,
              const float sink) {
   const float top = fmax(max, sink);
@@ -76,7 +75,8 @@ float LogSum(__local Scratch* scratch, __global const float* cells, const long k
   return top + log(Sum(scratch, sum) + Exponential(sink, top));
 }
 
-// Masked scores → weights, for each kind of normaliser. `max` is finite and the row's largest; `sink` −∞ without one.
+// Each kind of normaliser makes weights of masked scores. `max` is the row's largest score, which is finite; `sink` is
+// −∞ where there is none.
 
 void Softmax(__local Scratch* scratch, __global float* cells, const long keys, const float max, const float sink) {
   const float top = fmax(max, sink);
@@ -142,14 +142,14 @@ void Sigmoid(__global float* cells, const long keys, const float bias) {
   EACH(s, keys) cells[s] = cells[s] == -INFINITY ? 0.0f : 1.0f / (1.0f + exp(-cells[s] - bias));
 }
 
-// Whole numbers in the order of the floats; both zeros are one.
+// Returns whole numbers that have the order of the floats. Both zeros are one number.
 uint Ordered(const float x) {
   const uint bits = as_uint(x == 0.0f ? 0.0f : x);
   return bits >> 31 ? ~bits : bits | 0x80000000u;
 }
 
-// Masks what is smaller than the k-th largest, which is found by halving: at least k cells are `least` or larger, and
-// fewer are larger than `most`. (An early return here, before a loop with barriers, breaks in PoCL 3.1.)
+// Masks the cells that are smaller than the k-th largest, which is found by halving: at least k cells are `least` or
+// larger, and fewer are larger than `most`. (An early return here, before a loop with barriers, breaks in PoCL 3.1.)
 void KeepLargest(__local Scratch* scratch, __global float* cells, const long keys, const long k) {
   const long kept = min(k, keys);
   uint least = 0, most = UINT_MAX;
@@ -176,20 +176,20 @@ void Hard(__local Scratch* scratch, __global float* cells, const long keys, cons
 
 void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells, const float max, const float sink) {
   switch (NORMALIZER) {
-    case kTopK:
+    case kNormalizeTopK:
       KeepLargest(scratch, cells, p->keys, p->top_k);
       Softmax(scratch, cells, p->keys, max, sink);
       break;
-    case kSparsemax:
+    case kNormalizeSparsemax:
       Sparsemax(scratch, cells, p->keys, max);
       break;
-    case kEntmax15:
+    case kNormalizeEntmax15:
       Entmax15(scratch, cells, p->keys, max);
       break;
-    case kSigmoid:
+    case kNormalizeSigmoid:
       Sigmoid(cells, p->keys, p->sigmoid_bias);
       break;
-    case kHard:
+    case kNormalizeHard:
       Hard(scratch, cells, p->keys, max);
       break;
     default:
@@ -197,22 +197,22 @@ void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells
   }
 }
 
-// What is found in a row while it is scored.
+// Bits for what is found in a row while it is scored.
 enum { kSeesAny = 1, kHasNan = 2 };
 
-// Every cell of the row alike, but 0 for what is hidden, unless it counts.
+// Sets every cell of the row to `value`, but hidden ones to 0 unless they count.
 void Fill(const Problem* p, const Inputs* in, const Row* row, __global float* cells, const float value,
           const bool hidden_counts) {
   EACH(s, p->keys) cells[s] = hidden_counts || !IsHidden(p, in, row, s) ? value : 0.0f;
 }
 
-// The row's weights, in place of its masked scores, whose largest is `max`; returns ln Σ exp. A NaN reaches all that is
-// visible; where masks do not hold it, that is everything. Scores of +∞ share the weight; where all are −∞, a sink
-// takes it, or what is visible shares it. All rows go the same way, the unusual ones too, with other cells at its end:
-// PoCL 3.1 miscompiles some barriers that only some work-groups reach.
+// Puts the row's weights in place of its masked scores, whose largest is `max`, and returns ln Σ exp. A NaN reaches all
+// visible cells; where masks do not hold it, it reaches every cell. Scores of +∞ share the weight; where all are −∞, a
+// sink takes it, or what is visible shares it. All rows go the same way, the unusual ones too, with other cells at its
+// end: PoCL 3.1 miscompiles some barriers that only some work-groups reach.
 float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch, __global float* cells,
             const float max, const uint found, const float sink) {
-  bool by_cell = NORMALIZER == kSigmoid;  // const, it would be a constant in conditions, which compilers warn of
+  bool by_cell = NORMALIZER == kNormalizeSigmoid;  // if it were const, compilers would warn of constant conditions
   const bool sees_nan = (found & kHasNan) != 0;
   const float lse = !found ? -INFINITY : sees_nan ? NAN : max / p->temperature;
   const bool sink_takes_all = found && !by_cell && lse == -INFINITY && sink != -INFINITY;
@@ -234,15 +234,18 @@ float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch*
   const float log_sum = LogSum(scratch, cells, p->keys, largest, near_sink);
   Normalize(p, scratch, cells, largest, near_sink);
   if (fills) {
-    const float masked = p->fully_masked == kZero ? 0.0f : p->fully_masked == kNan ? NAN : 1.0f / (float)p->keys;
+    const float masked = p->fully_masked == kFullyMaskedZero  ? 0.0f
+                         : p->fully_masked == kFullyMaskedNan ? NAN
+                                                              : 1.0f / (float)p->keys;
     Fill(p, in, row, cells, !found ? masked : sink_takes_all ? 0.0f : NAN, !found || p->spreads);
   }
   return sink_takes_all ? sink : isfinite(lse) ? log_sum : lse;
 }
 
-// For each row, one work-group: `cells` [heads, rows, S] are q · k and become the weights. What is asked for on the way
-// is written to the others, [heads, rows, S] too, and `lse` [heads, rows]; what is not is null. `dropped` is what
-// multiplies the values: with marks_hidden, −0 where a value must not even be looked at, and never else.
+// Each work-group takes a row: `cells` [heads, rows, S] are q · k and become the weights. The stages on the way are
+// written to the others, which are [heads, rows, S] too, and to `lse` [heads, rows]; each is null where nobody asks for
+// it. `dropped` multiplies the values. With marks_hidden it is −0 where a value must not even be looked at, and only
+// there.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void NormalizeRows(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
     __global float* all_cells, __global float* scaled, __global float* capped, __global float* biased,
@@ -279,7 +282,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
   if (dropout_mask) EACH(s, p->keys) dropout_mask[begin + s] = Keeps(p, &row, s) ? 1.0f : 0.0f;
   if (!dropped) return;
   const float factor = head_mask ? head_mask[z] : 1.0f;
-  const bool blends_hidden = p->spreads || (!found && p->fully_masked != kZero);
+  const bool blends_hidden = p->spreads || (!found && p->fully_masked != kFullyMaskedZero);
   EACH(s, p->keys) {
     float x = Keeps(p, &row, s) ? cells[s] * p->keep_factor : 0.0f;
     x = factor == 0.0f ? 0.0f : x * factor;
@@ -288,7 +291,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
   }
 }
 
-// mean [rows, S]: of the weights [heads, rows, S].
+// mean [rows, S] becomes the average of the weights [heads, rows, S] over the heads.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void AverageHeads(__global const float* weights,
                                                                                     const long heads, const long cells,
                                                                                     __global float* mean) {
@@ -299,7 +302,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void AverageHe
   mean[i] = sum / (float)heads;
 }
 
-// output = weights [heads, rows, S] · v, where a value that is not finite stands behind no weight of −0.
+// output = weights [heads, rows, S] · v. Values behind a weight of −0, which may not be finite, are left out.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void BlendVisible(const Problem problem,
                                                                                     __global const float* weights,
                                                                                     __global const float* v,

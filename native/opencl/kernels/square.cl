@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where work-item `item` of a work-group stands in a square of them. A GPU runs 32 as one: where it can be, these are
-// eight by four, so that they read the fewest different numbers.
+// The place of work-item `item` in the rectangle that a work-group is. A GPU runs 32 items as one. Where that can be,
+// these stand eight by four, so that they read the fewest different numbers.
 
 int ColumnInSquare(const int item, const int columns, const int rows) {
   const bool is_blocked = columns % 8 == 0 && rows % 4 == 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of few rows, which take as long as B takes to be read. Build options: ROWS, A's rows at most; LANES and
-// LINES, the items of a work-group; WORK, how much of B an item reads before it uses it; VECTOR as in matrix.cl;
-// B_COLUMNS, when B is [n, k] instead of [k, n]; and what elements.cl asks for.
+// Computes products of few rows, which take as long as B takes to be read. Build options: ROWS, the most rows that A
+// can have; LANES and LINES, the items of a work-group; WORK, how much of B an item reads before it uses it; VECTOR as
+// in matrix.cl; B_COLUMNS, when B is [n, k] instead of [k, n]; and those of elements.cl.
 //
 // Lanes go along B's rows, whatever these are. With B_COLUMNS each line has WORK columns of the product, whose depth
-// its lanes share. Else each lane has VECTOR columns, whose depth the lines share.
+// its lanes share. Without it each lane has VECTOR columns, whose depth the lines share.
 
 #ifdef B_COLUMNS
 #define SHARERS LANES
@@ -25,8 +25,8 @@ float Sum(const Vector value) {
 #endif
 }
 
-// An item's part of columns [ROWS, OWNED] from `column` on: its share of the depth from `begin` to `end`. What is
-// beyond m or n is the last row or column again.
+// Computes an item's part of columns [ROWS, OWNED] from `column` on: its share of the depth from `begin` to `end`.
+// Beyond m or n it reads the last row or column again.
 void Accumulate(float sums[RESULTS], __global const float* a, const long a_row, __global const ELEMENT* b,
                 const long b_row, const long m, const long n, const long begin, const long end, const long column,
                 const int sharer) {
@@ -75,16 +75,16 @@ void Accumulate(float sums[RESULTS], __global const float* a, const long a_row, 
 #endif
 }
 
-// Sum `at` of the owner whose columns begin at `column`.
+// Writes sum `at` of the owner whose columns begin at `column`.
 void Write(__global float* c, const long c_row, __global const float* bias, const long m, const long n,
            const long column, const int at, const float sum) {
   const long r = at / OWNED, s = column + at % OWNED;
   if (r < m && s < n) c[r * c_row + s] = sum + (bias ? bias[s] : 0.0f);
 }
 
-// C [m, n] = A [m, k] · B + bias [n] for each head, as Multiply in matrix.cl. The work-groups of a head come in parts,
-// each of which does `part_depth` of the depth, a multiple of all its lanes read at once; their C are `part_size`
-// apart.
+// C [m, n] = A [m, k] · B + bias [n] for each head, as Multiply in matrix.cl has it. The work-groups of a head come in
+// parts, each of which does `part_depth` of the depth, a multiple of what all its lanes read at once. Their C are
+// `part_size` apart.
 __kernel __attribute__((reqd_work_group_size(LANES, LINES, 1))) void MultiplyFew(
     __global const float* a, __global const ELEMENT* b, __global float* c, __global const float* bias,
     const Place a_place, const Place b_place, const Place c_place, const Heads heads, const long m, const long n,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of weights as floats: embeddings, when the weights are the table of them. Build options: GROUP_ITEMS; ELEMENT
-// and VALUE(p, i), the type of the weights in memory and element i as a float.
+// Copies rows of weights as floats. They are embeddings when the weights are the table of these. Build options:
+// GROUP_ITEMS; ELEMENT, the type of the weights in memory; VALUE(p, i), element i as a float.
 
 // Row i of to [rows, width], whose rows are `stride` apart, is row ids[i] of weights [.., width], which begin with row
 // `first`; rows that are not among these `count` stay as they are.

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/words.h"
+#include "gpu/core.h"
 
 namespace headlens::opencl {
 namespace {
@@ -19,7 +19,7 @@ constexpr char kVariable[] = "HEADLENS_OPENCL_DEVICE";
 /// CL_PLATFORM_NOT_FOUND_KHR of the extension cl_khr_icd.
 constexpr cl_int kNoPlatform = -1001;
 
-/// Those are taken before all others.
+/// Returns true for a device that is taken before all others.
 bool IsGpu(const cl::Device& device) { return (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0; }
 
 bool IsUsable(const cl::Device& device) {
@@ -72,7 +72,7 @@ const char* TypeOf(cl_device_type type) {
   return type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "custom";
 }
 
-/// The device of that number or name; null without one.
+/// The device of that number or name; null when there is none such.
 const cl::Device* Match(const std::vector<cl::Device>& devices, const std::string& selector) {
   std::size_t number = 0;
   const char* end = selector.data() + selector.size();
@@ -105,7 +105,7 @@ DeviceInfo Describe(const cl::Device& device) {
   return info;
 }
 
-/// By what drivers call themselves; PoCL, too, may drive a GPU.
+/// The names that drivers have for themselves decide. PoCL may drive a GPU, too.
 Family FamilyOf(const DeviceInfo& device) {
   if (device.type == "CPU") return Family::kCpu;
   const std::string text = Lower(device.vendor + " " + device.name + " " + device.platform);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+/// Devices as OpenCL has them. What is said of them without its types is in device_info.h.
 #ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_
 #define HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_
 
 #include <string>
 
-#include "opencl/opencl.h"
+#include "opencl/runtime/device_info.h"
 #include "opencl/runtime/status.h"
 
 namespace headlens::opencl {
 
-/// What FindDevice chooses, itself.
+/// The device that FindDevice describes.
 cl::Device ChooseDevice(const std::string& selector);
 
 DeviceInfo Describe(const cl::Device& device);
 
-/// Devices for which the same kernels are fast.
+/// The kinds of devices: on all devices of one kind about the same kernels are fast.
 enum class Family { kNvidia, kAmd, kIntel, kApple, kMobile, kCpu, kOther };
 inline constexpr std::size_t kFamilies = 7;
 

@@ -8,10 +8,10 @@
 namespace headlens::opencl {
 namespace {
 
-/// Few enough to be searched one by one.
+/// They are searched one by one, so they are few.
 constexpr std::size_t kMostIdleBuffers = 64;
 
-/// Sizes are rounded up, so that those of a next call, with a few keys more, are the same: by an eighth at most.
+/// Sizes are rounded up by at most an eighth, so that the next call, with a few keys more, asks for the same size.
 Index SizeFor(Index bytes) {
   constexpr Index kLeast = 4096, kMostUnit = Index{1} << 20;
   const auto power = static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
@@ -44,7 +44,7 @@ bool MemoryPool::Free() const {
   return any;
 }
 
-/// The latest of about that size, which becomes `size`; null where there is none.
+/// The latest buffer of about that size, whose own size goes to `size`; null where there is none.
 cl::Buffer MemoryPool::Find(Index bytes, Index* size) const {
   const std::lock_guard lock(idle_->mutex);
   auto& buffers = idle_->buffers;
@@ -59,7 +59,7 @@ cl::Buffer MemoryPool::Find(Index bytes, Index* size) const {
   return taken.buffer;
 }
 
-/// Frees what has been idle for longest where it becomes too much.
+/// Where idle buffers become too much, those that have been idle for longest are freed.
 void MemoryPool::GiveBack(Idle& idle, Index most, Buffer buffer) {
   if (buffer.bytes > most) return;
   const std::lock_guard lock(idle.mutex);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Memory of a device, kept for the next use.
+/// Buffers of a device, which are kept for their next use.
 #ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_MEMORY_H_
 #define HEADLENS_NATIVE_OPENCL_RUNTIME_MEMORY_H_
 
@@ -12,18 +12,18 @@
 
 namespace headlens::opencl {
 
-/// A buffer on the device; null: none. With its last owner it goes back to the pool that it is from.
+/// A buffer on the device; null for none. When its last owner lets go of it, it goes back to the pool that it is from.
 using Memory = std::shared_ptr<const cl::Buffer>;
 
-/// A kernel takes it as a pointer.
+/// The argument that a kernel takes for a value of the host: a pointer for memory, and all else as it is.
 inline cl::Buffer Argument(const Memory& memory) { return memory ? *memory : cl::Buffer(); }
 template <class T>
 const T& Argument(const T& value) {
   return value;
 }
 
-/// Drivers take long to make a buffer, and to free one they wait for the device: what is given back is handed out
-/// again. All work has to go through one queue in order, so that launched work is done with memory before the work of
+/// Drivers take long to make a buffer, and to free one they wait for the device. So the pool hands out again what is
+/// given back. All work has to go through one queue in order: launched work is then done with memory before the work of
 /// its next owner begins. Owners may let go on any thread, and after the pool is gone.
 class MemoryPool {
  public:
@@ -31,10 +31,11 @@ class MemoryPool {
   /// tools that look for reads out of bounds, or of what was never written, need that.
   MemoryPool(const cl::Context& context, Index most_idle);
 
-  /// At least so many bytes, not set. A buffer is not made larger than `largest` for the sake of the next use.
+  /// Returns at least so many bytes, which are not set. A buffer is not made larger than `largest` for the sake of its
+  /// next use.
   Memory Take(Index bytes, Index largest);
 
-  /// Frees what is idle. Returns whether anything was.
+  /// Frees all idle buffers. Returns true when there were any.
   bool Free() const;
 
  private:

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// No program is larger; a file that is would only take memory.
+/// No program is larger. A file that is larger would only take memory.
 constexpr off_t kMostBytes = off_t{256} << 20;
 
 std::string_view TextOf(const Binary& binary) { return {reinterpret_cast<const char*>(binary.data()), binary.size()}; }
 
-/// Each file begins with this. It tells the files of other programs, and those that were cut or changed, which might
-/// crash a driver.
+/// Each file begins with this header. It shows which files are of another program, and which were cut or changed and so
+/// might crash a driver.
 std::string Header(const std::string& key, std::string_view binary) {
   return "headlens OpenCL program\n" + key + "\n" + Sha256(binary) + "\n";
 }
@@ -44,7 +44,7 @@ bool IsOurs(const struct stat& info, mode_t kind) {
   return (info.st_mode & S_IFMT) == kind && info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// The cache folder, which is no link.
+/// Opens the cache folder, which must not be a link.
 int OpenFolder() { return open(CacheFolder().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
 
 bool IsOurFolder(const Descriptor& folder) {
@@ -92,7 +92,7 @@ void KeepBinary(const std::string& key, const Binary& binary) {
   mkdir(folder.c_str(), S_IRWXU);
   if (!IsOurFolder(Descriptor(OpenFolder()))) return;
   const std::string content = Header(key, TextOf(binary)).append(TextOf(binary));
-  // Others may read or write the same file at this moment: it appears whole, or not at all.
+  // Others may read or write the same file at this moment, so the new one appears whole or not at all.
   ReplaceFile(CacheFile(key), std::as_bytes(std::span(content)), S_IRUSR | S_IWUSR);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Program binaries in the user's cache folder, $XDG_CACHE_HOME/headlens or ~/.cache/headlens: compiling takes seconds.
+/// Binaries of programs are kept in the user's cache folder, $XDG_CACHE_HOME/headlens or ~/.cache/headlens, since
+/// compiling takes seconds. The folder has mode 0700, and nothing is read that others own or may write.
 #ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_PROGRAM_CACHE_H_
 #define HEADLENS_NATIVE_OPENCL_RUNTIME_PROGRAM_CACHE_H_
 
@@ -11,13 +12,13 @@ namespace headlens::opencl {
 
 using Binary = std::vector<unsigned char>;
 
-/// What was kept under `key`, whole and unchanged; else nothing.
+/// The binary that was kept under `key`, if it is there whole and unchanged.
 std::optional<Binary> FindBinary(const std::string& key);
 
-/// Keeps `binary` under `key`. Where that cannot be done, nothing happens.
+/// Keeps `binary` under `key`. Where that cannot be done, nothing happens, and nobody is told.
 void KeepBinary(const std::string& key, const Binary& binary);
 
-/// The file that holds what is kept under `key`; empty without a cache folder.
+/// The path of the file for `key`; empty where there is no cache folder.
 std::string CacheFile(const std::string& key);
 
 }  // namespace headlens::opencl

@@ -7,43 +7,23 @@
 #include <limits>
 #include <mutex>
 
-#include "opencl/matrix/matrix_units.h"
-#include "opencl/runtime/program_cache.h"
-
 namespace headlens::opencl {
 namespace {
 
-/// What every GPU has; a CPU's larger numbers tempt to kernels that run nowhere else.
+/// Every GPU has so much. The larger numbers of a CPU would tempt to kernels that run nowhere else.
 constexpr Index kMostLocalMemory = 48 * 1024, kMostGroupItems = 256;
 
-/// Small uploads are copied, so that nobody waits until the device has them; and all these copies together.
+/// An upload of at most kFewBytes is copied, so that nobody waits until the device has it; all these copies together
+/// have at most kMostSentBytes.
 constexpr std::size_t kFewBytes = 64 * 1024, kMostSentBytes = 1024 * 1024;
-
-/// Sizes, offsets and conversions must be whole: kernels are built for the answers that IEEE 754 gives.
-constexpr char kCommonOptions[] = "-cl-std=CL1.2 ";
 
 std::uint64_t NextId() {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
 }
 
-std::string BuildLog(const cl::Program& program, const cl::Device& device) {
-  try {
-    return program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device);
-  } catch (const cl::Error&) {
-    return "no log";
-  }
-}
-
-std::string OneLine(std::string text) {
-  constexpr std::size_t kMostLetters = 400;
-  if (text.size() > kMostLetters) text = text.substr(0, kMostLetters) + " ...";
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-/// Keeps copies for as long as the process lives: a driver that has lost its device may still read them, and nothing
-/// says when it no longer does. No more than kMostSentBytes of each session.
+/// Keeps copies for as long as the process lives. A driver that has lost its device may still read them, and nothing
+/// says when it no longer does. They are no more than kMostSentBytes of each session.
 void Abandon(std::list<std::vector<std::byte>> copies) {
   static std::mutex mutex;
   static auto& abandoned = *new std::list<std::vector<std::byte>>;  // threads of drivers outlive what is static
@@ -62,7 +42,8 @@ Session::Session(const Settings& settings)
       context_(device_),
       queue_(context_, device_),
       pool_(context_, std::min(settings.idle_memory, step_memory())),
-      probe_(context_, CL_MEM_READ_WRITE, sizeof id_) {
+      probe_(context_, CL_MEM_READ_WRITE, sizeof id_),
+      programs_(context_, device_, info_) {
   queue_.enqueueWriteBuffer(probe_, CL_TRUE, 0, sizeof id_, &id_);
 }
 
@@ -95,7 +76,7 @@ Index Session::group_items() const {
 }
 
 Index Session::GroupItemsOf(const Source& source, const std::string& options, const char* name) {
-  const cl::Kernel kernel(Program(source, options), name);
+  const cl::Kernel kernel(programs_.Get(source, options), name);
   return std::min(group_items(), static_cast<Index>(kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device_)));
 }
 
@@ -103,9 +84,9 @@ Index Session::step_memory() const {
   return std::min({settings_.step_memory, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
 }
 
-bool Session::has_matrix_units() {
-  if (!has_matrix_units_) has_matrix_units_ = precision() != Precision::kFp32 && ProbeMatrixUnits(settings_);
-  return *has_matrix_units_;
+bool Session::Answer(const std::string& question, const std::function<bool()>& find) {
+  const auto known = answers_.find(question);
+  return known != answers_.end() ? known->second : answers_.emplace(question, find()).first->second;
 }
 
 template <class F>
@@ -197,49 +178,6 @@ void Session::DownloadBytes(const Memory& from, Index offset, Index bytes, void*
   Transfer(bytes, true, [&] {
     queue_.enqueueReadBuffer(*from, CL_TRUE, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes), to);
   });
-}
-
-const cl::Program& Session::Program(const Source& source, const std::string& options) {
-  const std::string name = std::string(source.name) + " " + options;
-  const auto it = programs_.find(name);
-  if (it != programs_.end()) return it->second;
-  return programs_.emplace(name, BuildProgram(source, kCommonOptions + options)).first->second;
-}
-
-cl::Program Session::BuildProgram(const Source& source, const std::string& options) {
-  std::string text;
-  for (const char* common : source.common) text += common;
-  text += source.text;
-  const std::string key =
-      info_.platform + "\n" + info_.name + "\n" + info_.driver + "\n" + info_.version + "\n" + options + "\n" + text;
-  if (std::optional<cl::Program> program = FromCache(key, options)) return *program;
-  cl::Program program(context_, text);
-  if (const cl_int status = Build(program, options); status != CL_SUCCESS) {
-    const Error why = Explained(cl::Error(status, "clBuildProgram"));
-    throw Error(why.code(), std::string(why.what()) + "; " + source.name + " for " + info_.name + " with " + options +
-                                ": " + OneLine(BuildLog(program, device_)));
-  }
-  const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
-  if (binaries.size() == 1) KeepBinary(key, binaries.front());
-  return program;
-}
-
-/// Nothing when the cache has no such program, or the driver does not take it back.
-std::optional<cl::Program> Session::FromCache(const std::string& key, const std::string& options) {
-  const std::optional<Binary> binary = FindBinary(key);
-  if (!binary) return std::nullopt;
-  try {
-    cl::Program program(context_, {device_}, cl::Program::Binaries{*binary});
-    if (Build(program, options) == CL_SUCCESS) return program;
-  } catch (const cl::Error&) {  // as if there were none
-  }
-  return std::nullopt;
-}
-
-/// Not through the bindings, which ask for the log at once: where that fails too, its status hides the build's.
-cl_int Session::Build(const cl::Program& program, const std::string& options) const {
-  const cl_device_id device = device_();
-  return clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
 }
 
 void Session::Enqueue(const cl::Kernel& kernel, const Grid& grid) {

@@ -30,7 +30,7 @@ std::uint32_t Rotations(std::uint32_t x, int a, int b, int c) {
   return std::rotr(x, a) ^ std::rotr(x, b) ^ std::rotr(x, c);
 }
 
-/// The 64 words that a block stands for.
+/// The 64 words that the rounds make of a block.
 std::array<std::uint32_t, 64> Schedule(std::string_view block) {
   std::array<std::uint32_t, 64> w{};
   for (std::size_t i = 0; i < kBlock; ++i) w[i / 4] = w[i / 4] << 8 | static_cast<unsigned char>(block[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The Khronos C++ bindings as the project uses them, and what their statuses mean.
+/// The Khronos C++ bindings as the project uses them, and the meaning of their statuses.
 #ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_STATUS_H_
 #define HEADLENS_NATIVE_OPENCL_RUNTIME_STATUS_H_
 
@@ -14,11 +14,11 @@
 
 namespace headlens::opencl {
 
-/// Whether a status says that there was too little memory.
+/// Returns true when a status says that there was too little memory.
 bool IsMemory(cl_int status);
 
-/// "clCreateBuffer: the device has no memory left (CL_MEM_OBJECT_ALLOCATION_FAILURE)", as Error kMemory; what is not
-/// about memory as kUnsupported.
+/// The error that says what a status means: "OpenCL: clCreateBuffer: the device has no memory left
+/// (CL_MEM_OBJECT_ALLOCATION_FAILURE)". It is kMemory where that is about memory, and else kUnsupported.
 Error Explained(const cl::Error& error);
 
 /// Returns f(); a failed OpenCL call becomes an Error.

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which tiles compete for attention without cells in memory, and over which problems.
+#include "opencl/attention/contests.h"
+
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <span>
 
 #include "opencl/attention/attention.h"
-#include "opencl/attention/online.h"
 
 namespace headlens::opencl {
 namespace {
+
+/// The problems that kernels compete over: heads and values of that width, a single query or many, and scores that are
+/// capped or not.
+struct AttentionShape {
+  Index width;
+  bool few = false, capped = false;
+};
 
 /// Causal attention of many rows, or of a single one, on tensors that live on the device.
 class AttentionTrial {
@@ -45,7 +53,7 @@ class AttentionTrial {
 
   void Launch(const AttentionKernel& kernel) const { RunAttention(session_, problem_, results_, kernel); }
 
-  /// Looks at the last row of the last head; then makes it wrong, so that the next launch cannot live on it.
+  /// Looks at the last row of the last head, and then makes it wrong, so that the next launch cannot live on it.
   bool IsRight() const {
     const Tensor& output = tensors_[3];
     session_.Fetch(output.data());
@@ -84,58 +92,48 @@ class AttentionTrial {
 
   Session& session_;
   Index width_, queries_, keys_;
-  std::array<Tensor, 4> tensors_;  // q, k, v and output
+  std::array<Tensor, 4> tensors_;  // q, k, v and the output
   AttentionProblem problem_;
   AttentionResults results_;
 };
 
-}  // namespace
-
-Trial AttentionTrialOf(Session& session, const AttentionShape& shape,
-                       const std::function<AttentionKernel(std::size_t)>& kernel) {
-  const bool is_cpu = session.device().type == "CPU";
-  const Index queries = shape.few ? 1 : is_cpu ? 128 : 2048, keys = shape.few ? 4096 : queries;
-  const Index heads = shape.few ? 2 * static_cast<Index>(session.device().compute_units) : is_cpu ? 2 : 32;
+/// kernel(candidate) is one of those that compete.
+Trial TrialOf(Session& session, const AttentionShape& shape,
+              const std::function<AttentionKernel(std::size_t)>& kernel) {
+  const Index queries = shape.few ? 1 : session.is_cpu() ? 128 : 2048, keys = shape.few ? 4096 : queries;
+  const Index heads = shape.few ? 2 * session.compute_units() : session.is_cpu() ? 2 : 32;
   const auto trial = std::make_shared<const AttentionTrial>(session, shape, heads, queries, keys);
   return {.operations = trial->operations(),
           .launch = [trial, kernel](std::size_t i) { trial->Launch(kernel(i)); },
           .is_right = [trial] { return trial->IsRight(); }};
 }
 
-namespace {
-
-/// Whether a tile is worth a trial: those of one work-item were made for CPUs, all others for what is no CPU.
-bool IsWorthIt(const Session& session, const OnlineWork& work, const OnlineTile& tile) {
-  constexpr Index kMostOfFew = 16;
-  const bool for_cpu = tile.items() == 1, is_cpu = session.device().type == "CPU";
-  return for_cpu == is_cpu && (!work.few || tile.rows <= kMostOfFew) && tile.Suits(session, work.width);
-}
-
-std::vector<Tunable> AllOfAttention() {
-  std::vector<Tunable> all;
-  for (std::size_t i = 0; i < std::size(kOnlineWorks); ++i) {
-    const OnlineWork& work = kOnlineWorks[i];
-    Tunable tunable{
-        .name = work.name,
-        .candidates = {},
-        .fits = [work](const Session& session, std::size_t i) { return IsWorthIt(session, work, OnlineTiles()[i]); },
-        .preset = [i](Family family) { return OnlinePreset(family, i); },
-        .trial =
-            [work](Session& session) {
-              return AttentionTrialOf(session, {work.width, work.few},
-                                      [](std::size_t i) -> AttentionKernel { return OnlineTiles()[i]; });
-            }};
-    for (const OnlineTile& tile : OnlineTiles()) tunable.candidates.push_back(NameOf(tile));
-    all.push_back(std::move(tunable));
-  }
-  return all;
-}
-
 }  // namespace
 
-std::span<const Tunable> OnlineTunables() {
-  static const std::vector<Tunable> all = AllOfAttention();
-  return all;
+std::vector<Contest> OnlineContests() {
+  std::vector<Contest> contests;
+  for (std::size_t i = 0; i < std::size(kOnlineWorks); ++i)
+    contests.push_back({&OnlineTunableOf(i), [work = kOnlineWorks[i]](Session& session) {
+                          return TrialOf(session, {work.width, work.few},
+                                         [](std::size_t tile) -> AttentionKernel { return OnlineTiles()[tile]; });
+                        }});
+  return contests;
+}
+
+std::vector<Contest> FusedContests(Precision precision) {
+  std::vector<Contest> contests;
+  for (std::size_t i = 0; i < std::size(kFusedWorks); ++i) {
+    const FusedWork& work = kFusedWorks[i];
+    const std::span<const FusedTile> tiles = FusedTiles(precision, work);
+    const auto kernel = [tiles](std::size_t tile) -> AttentionKernel {
+      if (tile < tiles.size()) return tiles[tile];
+      return OrdinaryKernels();
+    };
+    contests.push_back({&FusedTunableOf(precision, i), [work, kernel](Session& session) {
+                          return TrialOf(session, {.width = work.width, .capped = work.changes_scores}, kernel);
+                        }});
+  }
+  return contests;
 }
 
 }  // namespace headlens::opencl

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_NATIVE_OPENCL_ATTENTION_CELLS_H_
+#define HEADLENS_NATIVE_OPENCL_ATTENTION_CELLS_H_
+
+#include <string>
+
+#include "opencl/attention/pass.h"
+
+namespace headlens::opencl {
+
+/// A pass with its cells [heads, rows, S] in memory, which can do all that a problem can ask for. Borrows the pass.
+class CellPass {
+ public:
+  explicit CellPass(const DevicePass& on);
+
+  /// Computes these rows in as many pieces as the memory for a step wants.
+  void Run(const gpu::QueryRange& rows) const;
+
+ private:
+  /// The cells of some rows, stage by stage; null where nobody wants a stage.
+  struct Stages {
+    Memory cells, scaled, capped, biased, masked, dropout_mask, dropped, lse;
+  };
+  void RunBlock(const gpu::QueryRange& rows) const;
+  Stages Allocate(const gpu::QueryRange& rows) const;
+  void Score(const gpu::QueryRange& rows, const Memory& cells) const;
+  void Normalize(const gpu::QueryRange& rows, const Stages& stages) const;
+  void Store(const gpu::QueryRange& rows, const Stages& stages) const;
+  void StoreMean(const Memory& weights, const gpu::QueryRange& rows) const;
+  void ClearSigns(const gpu::QueryRange& rows) const;
+  void Blend(const Memory& weights, const gpu::QueryRange& rows) const;
+  std::string Options(NormalizerKind kind) const;
+
+  const DevicePass& on_;
+  const gpu::AttentionPlan& plan_;
+  Session& session_;
+  Index heads_, keys_;
+  bool values_finite_;
+};
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_ATTENTION_CELLS_H_

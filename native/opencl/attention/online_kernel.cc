@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "opencl/attention/online_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+
+#include "opencl/kernels/options.h"
+
+namespace headlens::opencl {
+namespace {
+
+/// Of each kind the best come first. With few rows a GPU waits for its memory, with many groups of one warp, whose
+/// barriers cost nothing. With many rows, more registers for a work-item mean fewer reads of local memory. A CPU's
+/// compiler makes vectors of one work-item's columns, where it has no other to wait for.
+constexpr OnlineTile kTiles[] = {
+    {4, 64, 32, 1, 16, false},  {8, 64, 32, 1, 16, false}, {16, 64, 32, 1, 16, false}, {128, 64, 8, 16, 16, true},
+    {64, 128, 16, 8, 16, true}, {64, 64, 8, 8, 16, true},  {32, 64, 16, 8, 32, true},  {32, 64, 8, 8, 32, true},
+    {16, 64, 16, 4, 16, true},  {8, 32, 8, 2, 8, false},   {4, 64, 1, 1, 32, false},   {8, 64, 1, 1, 32, false},
+    {16, 64, 1, 1, 32, false},  {32, 64, 1, 1, 32, false}, {8, 32, 1, 1, 16, false},   {4, 8, 1, 1, 8, false},
+};
+
+/// Groups with at most so many rows have few.
+constexpr Index kFewRows = 16;
+
+/// The tile that each family begins with at each of kOnlineWorks, by its index. NVIDIA has registers for 128 sums of an
+/// item. AMD's groups of 64 want more room in local memory. Intel has fewer registers, Apple has 32 KiB of local
+/// memory, and phones have little of either.
+constexpr std::size_t kPresets[][kFamilies] = {
+    // NVIDIA, AMD, Intel, Apple, mobile, CPU, others
+    {0, 0, 0, 0, 9, 10, 0},  // few rows
+    {3, 6, 8, 7, 9, 13, 7},  // many, of widths up to 64
+    {4, 6, 8, 7, 9, 13, 7},  // up to 128, and beyond
+};
+static_assert(std::size(kPresets) == std::size(kOnlineWorks));
+static_assert(std::all_of(std::begin(kPresets), std::end(kPresets), [](const auto& presets) {
+  return std::all_of(std::begin(presets), std::end(presets), [](std::size_t i) { return i < std::size(kTiles); });
+}));
+
+/// Returns true when a tile is worth a trial. Those of one work-item were made for CPUs, and all others for what is no
+/// CPU.
+bool IsWorthIt(const Session& session, const OnlineWork& work, const OnlineTile& tile) {
+  constexpr Index kMostOfFew = 16;
+  const bool for_cpu = tile.items() == 1;
+  return for_cpu == session.is_cpu() && (!work.few || tile.rows <= kMostOfFew) &&
+         tile.Suits(session.limits(), work.width);
+}
+
+using WorkTunables = std::array<Tunable, std::size(kOnlineWorks)>;
+
+WorkTunables DescribeAll() {
+  WorkTunables all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const OnlineWork& work = kOnlineWorks[i];
+    all[i] = {.name = work.name,
+              .candidates = {},
+              .fits = [work](const Session& on, std::size_t tile) { return IsWorthIt(on, work, kTiles[tile]); },
+              .preset = [i](Family family) { return kPresets[i][static_cast<std::size_t>(family)]; }};
+    for (const OnlineTile& tile : kTiles) all[i].candidates.push_back(NameOf(tile));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const OnlineTile> OnlineTiles() { return kTiles; }
+
+const Tunable& OnlineTunableOf(std::size_t work) {
+  static const WorkTunables all = DescribeAll();
+  return all[work];
+}
+
+std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
+  const bool few = rows <= kFewRows;
+  const std::size_t first = Choose(session, OnlineTunableOf(few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2));
+  // The tiles that follow one ask for less. Among those for few rows the following have more rows, and among those for
+  // many they have no more.
+  const auto find = [&](std::size_t begin, Index least_rows, Index most_rows) -> std::optional<OnlineTile> {
+    for (std::size_t i = begin; i < std::size(kTiles); ++i)
+      if (kTiles[i].rows >= least_rows && kTiles[i].rows <= most_rows && kTiles[i].Suits(session.limits(), width))
+        return kTiles[i];
+    return std::nullopt;
+  };
+  constexpr Index kAny = std::numeric_limits<Index>::max();
+  // At least half of a tile's rows should be there.
+  if (const auto tile = few ? find(first, rows, kAny) : find(first, 0, 2 * rows)) return tile;
+  if (const auto tile = find(first, 0, kAny)) return tile;
+  return find(0, 0, kAny);
+}
+
+/// Rounding a key reads 4 bytes of each number and writes 2. It then saves 2 of the 4 bytes that each tile of rows
+/// would read.
+bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows) {
+  constexpr Index kLeastTiles = 4;
+  return HasHalves(session.precision()) && (rows + tile.rows - 1) / tile.rows >= kLeastTiles;
+}
+
+std::string OnlineOptions(const Session& session, const OnlineShape& shape, const OnlineInputs& inputs) {
+  const auto& [tile, width] = shape;
+  const bool unrolls = tile.items() > 1 && !session.is_cpu();
+  // More registers would cost a third of the warps, which only pays for so many sums.
+  const bool has_many_sums = tile.rows * (tile.keys + width) / tile.items() >= 96;
+  const char* const floats = inputs.aligned ? "-D ALIGNED_FLOATS " : "-D FLOATS ";
+  return (has_many_sums ? "" : MostRegisters(session, 168)) + (unrolls ? "-D UNROLLED " : "") +
+         (inputs.row_ranges ? "-D ROW_RANGES " : "") + (inputs.rounded ? HalvesOption(session.precision()) : floats) +
+         Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) +
+         Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
+         Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
+}
+
+}  // namespace headlens::opencl

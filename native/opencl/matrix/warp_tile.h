@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Products on matrix units.
+#ifndef HEADLENS_NATIVE_OPENCL_MATRIX_WARP_TILE_H_
+#define HEADLENS_NATIVE_OPENCL_MATRIX_WARP_TILE_H_
+
+#include <span>
+#include <string>
+
+#include "opencl/matrix/product_kind.h"
+
+namespace headlens::opencl {
+
+/// The part of a product that a work-group of MultiplyMma computes, and the warps that share it.
+struct WarpTile {
+  Index m, n, warps_m, warps_n;
+
+  constexpr Index warps() const { return warps_m * warps_n; }
+};
+
+/// The parameters as text, which is the name of a candidate.
+std::string NameOf(const WarpTile& tile);
+
+/// Returns true when the device has the items and the local memory, for B [k, n] and [n, k] alike.
+bool Fits(const Session& session, const WarpTile& tile);
+
+std::span<const WarpTile> WarpTiles();
+
+/// The kinds of products that matrix units compete for. Few rows are read faster than these could be filled with them.
+inline constexpr ProductKind kWarpKinds[] = {ProductKind::kLarge, ProductKind::kMiddle, ProductKind::kSmall};
+
+/// The candidates for one of these kinds: all tiles, and then the ordinary kernels.
+const Tunable& WarpTunableOf(Precision precision, ProductKind kind);
+
+/// Does what Multiply is to do, if the session has matrix units and they are fast with the product. Returns false when
+/// nothing was done.
+bool MultiplyOnMatrixUnits(Session& session, const Product& product);
+
+/// Launches that tile, which must fit.
+void Multiply(Session& session, const Product& product, const WarpTile& tile);
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_MATRIX_WARP_TILE_H_

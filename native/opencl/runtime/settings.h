@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_SETTINGS_H_
+#define HEADLENS_NATIVE_OPENCL_RUNTIME_SETTINGS_H_
+
+#include <functional>
+#include <string>
+
+#include "gpu/precision.h"
+#include "headlens/tensor.h"
+
+namespace headlens::opencl {
+
+using gpu::HasHalves;
+using gpu::Precision;
+
+/// The choices that a backend, and every session with a device, is made with.
+struct Settings {
+  std::string device = "";                    ///< a selector, as FindDevice takes it
+  std::function<void()> before_opening = {};  ///< called before a driver is asked for anything
+  /// How many bytes one step of a long computation should take on the device. It takes more only where less cannot be.
+  Index step_memory = Index{256} << 20;
+  /// How many bytes of the device may wait there for their next use. With 0 every buffer is new.
+  Index idle_memory = Index{256} << 20;
+  Precision precision = Precision::kFp32;
+  /// Kernels count on no more than this, in bytes of local memory and work-items of a group, even where the device has
+  /// more.
+  Index most_local_memory = 48 * 1024, most_group_items = 256;
+  /// Any device then computes, slowly, what NVIDIA's matrix units would: to check the kernels that use them.
+  bool emulate_matrix_units = false;
+};
+
+}  // namespace headlens::opencl
+
+#endif  // HEADLENS_NATIVE_OPENCL_RUNTIME_SETTINGS_H_
