@@ -4,11 +4,11 @@
 #ifndef HEADLENS_NATIVE_GPU_CORE_H_
 #define HEADLENS_NATIVE_GPU_CORE_H_
 
-#include "backends/attention_run.h"
-#include "backends/checks.h"
 #include "attention/masks/mask_set.h"
 #include "attention/philox.h"
 #include "attention/positions/bias_table.h"
+#include "backends/attention_run.h"
+#include "backends/checks.h"
 #include "backends/simd/online_rows.h"
 #include "base/views.h"
 #include "base/words.h"
