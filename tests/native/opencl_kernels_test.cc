@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "opencl/kernels/sources.h"
+#include "opencl/matrix/mma_probe.h"
 #include "opencl/opencl.h"
 #include "opencl/runtime/session.h"
 #include "opencl_faults.h"
@@ -200,8 +201,11 @@ TEST_CASE("OpenCL kernels: what matrix units compute, emulated") {
   const KeptMemory kept;
   Random random(38);
   const RandomProblem r = PlainProblem(random, {1, 1, 1, 5, 33, 4, 3});
-  const auto backend =
-      opencl::MakeBackend({.idle_memory = 0, .precision = opencl::Precision::kTf32x3, .emulate_matrix_units = true});
+  const opencl::Settings settings{
+      .idle_memory = 0, .precision = opencl::Precision::kTf32x3, .emulate_matrix_units = true};
+  opencl::Session session(settings);
+  CHECK(HasMatrixUnits(session));  // without them the ordinary kernels would give the right numbers
+  const auto backend = opencl::MakeBackend(settings);
   const AllResults got(r.problem), expected = PlainAttention(r.problem);
   AttentionResults only;
   only.output = got.output.view<4>();

@@ -12,10 +12,11 @@
 // Registers have no addresses, so loops over arrays of them must be written out.
 #ifdef EMULATE
 #define REPEAT(i, count) for (int i = 0; i < (count); ++i)
+#define INLINE static  // inlined functions are more than Oclgrind can do
 #else
 #define REPEAT(i, count) _Pragma("unroll") for (int i = 0; i < (count); ++i)
-#endif
 #define INLINE static __attribute__((always_inline))
+#endif
 
 // STEP is the depth of one instruction. Tiles of local memory hold rows of Numbers as the instructions take them, and a
 // PAIR is two neighbours of them in depth.
