@@ -247,6 +247,23 @@ TEST_CASE("sink: what the k-th key gets from itself on") {
   CHECK(!SinkFraction({}).value);
 }
 
+TEST_CASE("position: how many rows look most at one same key, and at which") {
+  const Tensor weights({4, 4}, std::vector<float>{0.4f, 0.6f, 0, 0,          //
+                                                  0, 1, 0, 0,                //
+                                                  0.1f, 0.2f, 0.7f, 0,       //
+                                                  0.1f, 0.4f, 0.4f, 0.1f});  // two are equal: the first counts
+  CHECK(Value("position", weights) == About(3.0 / 4));
+  CHECK(Value("position_key", weights) == 1.0);
+  CHECK(Compute("position", weights).n_valid == 4);
+  CHECK(Compute("position_key", weights).n_valid == 4);
+  const std::uint8_t padded[] = {1, 1, 0, 0};
+  CHECK(Value("position", weights, {.padded_queries = padded}) == About(1.0 / 2));
+  CHECK(Value("position_key", weights, {.padded_queries = padded}) == 1.0);
+  const Tensor masked({2, 2}, std::vector<float>{0, 0, 0, 1});  // a row without weights does not count
+  CHECK(Value("position", masked) == About(1.0));
+  CHECK(Value("position_key", masked) == 1.0);
+}
+
 TEST_CASE("padded and fully masked rows are left out, whatever they hold") {
   // Left padding of two tokens; rows 0 and 1 hold NaN, row 4 is fully masked.
   Tensor weights({5, 5}, std::vector<float>(25, 0.0f));

@@ -93,6 +93,9 @@ constexpr Metric kMetrics[] = {
     {"sink", kNeedsNothing, "alpha_1 = mean_i A[i,1], rows that may look there: what the first key gets", kGu,
      [](const HeadMap& map) { return SinkScore(map, 1); }},
     {"sink_rate", kNeedsNothing, "1[alpha_1 > 0.3]; its mean over heads and texts is the sink metric", kGu, SinkRate},
+    {"position", kNeedsNothing, "max_k mean_i 1[argmax_j A[i,j] = k]: the share of rows that look most at one same key",
+     kOurs, FixedPosition},
+    {"position_key", kNeedsNothing, "that k, counted from 0, the first of equals", kOurs, FixedPositionKey},
 };
 
 }  // namespace

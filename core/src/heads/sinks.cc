@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Attention that goes where there is nothing to learn: special tokens, and the first token of a text.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "heads/means.h"
 #include "heads/themes.h"
@@ -32,6 +34,35 @@ MetricValue SpecialFrom(const HeadMap& map, bool special_queries) {
   return MeanOverRows(map, [&](Index t) -> std::optional<double> {
     return IsSpecial(map, map.Position(t)) == special_queries ? SpecialMass(map, t) : std::nullopt;
   });
+}
+
+namespace {
+
+/// For each key, the number of rows that have their largest weight there, the first of equals.
+std::vector<Index> LargestByKey(const HeadMap& map) {
+  std::vector<Index> counts(static_cast<std::size_t>(map.keys()), 0);
+  for (const Index t : map.rows()) {
+    Index largest = 0;
+    for (Index s = 1; s < map.keys(); ++s)
+      if (map.weight(t, s) > map.weight(t, largest)) largest = s;
+    ++counts[static_cast<std::size_t>(largest)];
+  }
+  return counts;
+}
+
+}  // namespace
+
+MetricValue FixedPosition(const HeadMap& map) {
+  const std::vector<Index> counts = LargestByKey(map);
+  const auto rows = static_cast<Index>(map.rows().size());
+  return Ratio(static_cast<double>(*std::max_element(counts.begin(), counts.end())), static_cast<double>(rows), rows);
+}
+
+MetricValue FixedPositionKey(const HeadMap& map) {
+  const std::vector<Index> counts = LargestByKey(map);
+  if (map.rows().empty()) return {};
+  return {static_cast<double>(std::max_element(counts.begin(), counts.end()) - counts.begin()),
+          static_cast<Index>(map.rows().size())};
 }
 
 MetricValue SinkRate(const HeadMap& map) {

@@ -36,6 +36,8 @@ MetricValue PatchDistance(const HeadMap& map);
 MetricValue Special(const HeadMap& map);
 MetricValue SpecialFrom(const HeadMap& map, bool special_queries);
 MetricValue SinkRate(const HeadMap& map);
+MetricValue FixedPosition(const HeadMap& map);
+MetricValue FixedPositionKey(const HeadMap& map);
 
 }  // namespace headlens::metrics
 

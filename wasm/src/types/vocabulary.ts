@@ -22,7 +22,7 @@ export const kMetrics = [
   "inductionText", "inductionTextLoose", "inductionMatch", "inductionAbs", "entropy", "entropySmoothed", "entropyUniform", "entropyNormalized",
   "perplexity", "confidence", "sharpness", "distance", "distanceVariance", "offset", "patchDistance", "locality0", "locality1", "locality2",
   "locality4", "locality8", "locality16", "locality32", "locality64", "locality128", "locality256", "locality512", "locality1024", "locality2048",
-  "locality4096", "special", "specialFromSpecial", "specialFromRest", "sink", "sinkRate",
+  "locality4096", "special", "specialFromSpecial", "specialFromRest", "sink", "sinkRate", "position", "positionKey",
 ] as const;
 export type MetricName = (typeof kMetrics)[number];
 
