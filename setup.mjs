@@ -1,7 +1,9 @@
 // Sets up, builds, serves and tests headlens, with nothing but Node itself. The scripts of package.json call it:
 //
 //   npm start        set up, build, and serve the playground on http://localhost:5173 (or PORT; 0: any that is free)
-//   npm test         set up, build, and run every test; `npm test -- native js` runs only those stages
+//   npm test         set up, build, and run every test; `npm test -- native js` runs only those stages, and
+//                    `npm test -- --quick` what takes little of each layer: format, types, lint, C++ natively without the
+//                    OpenCL kernels and the random problems, and the npm package's and the program's tests without browsers
 //   npm run build    set up, and fill dist/
 //   npm run setup    set up only
 //   npm run format   format the C++ sources
@@ -30,26 +32,40 @@ class Failure extends Error {}
 
 const bold = (text) => (process.stdout.isTTY ? `\x1b[1m${text}\x1b[0m` : text);
 
+/** The steps under way, each with its title and when it started. */
+const underWay = new Set();
+const tty = process.stdout.isTTY;
+const clearLine = tty ? "\r\x1b[K" : "";
+const secondsOf = ({ started }) => `${((Date.now() - started) / 1000).toFixed(1)} s`;
+
+/** Says what is under way: in a terminal always on the last line. */
+function showUnderWay() {
+  if (underWay.size === 0) return;
+  const text = `  ${[...underWay].map((one) => `${one.title} … ${secondsOf(one)}`).join(" · ")}`;
+  process.stdout.write(tty ? clearLine + text.slice(0, (process.stdout.columns || 80) - 1) : `${text}\n`);
+}
+
 /** Does one piece of work under a title, and says how long it took and what `work` returns. */
 async function step(title, work) {
-  const started = Date.now();
-  const seconds = () => `${((Date.now() - started) / 1000).toFixed(1)} s`;
-  const tty = process.stdout.isTTY;
-  const show = () => process.stdout.write(tty ? `\r\x1b[K  ${title} … ${seconds()}` : `  ${title} … ${seconds()}\n`);
-  const timer = setInterval(show, tty ? 200 : 30000);
+  const one = { title, started: Date.now() };
+  underWay.add(one);
+  if (tty) showUnderWay();
+  const timer = setInterval(() => [...underWay][0] === one && showUnderWay(), tty ? 200 : 30000);
   let note = "failed";
   try {
-    if (tty) show();
-    const result = await work();
-    note = result || "";
+    note = (await work()) || "";
   } finally {
     clearInterval(timer);
-    process.stdout.write(`${tty ? "\r\x1b[K" : ""}  ${title.padEnd(42)} ${seconds().padStart(8)}  ${note}\n`);
+    underWay.delete(one);
+    process.stdout.write(`${clearLine}  ${title.padEnd(42)} ${secondsOf(one).padStart(8)}  ${note}\n`);
   }
 }
 
-/** Runs a command with its output in build/logs/`log`.log, and gives {code, output}. With `check` a failure throws. */
-function run(log, command, args, { env = {}, check = true } = {}) {
+/**
+ * Runs a command with its output in build/logs/`log`.log, and gives {code, output}. With `check` a failure throws; what runs
+ * with `yields` leaves the processor to whatever else wants it.
+ */
+function run(log, command, args, { env = {}, check = true, yields = false } = {}) {
   fs.mkdirSync(logs, { recursive: true });
   const file = path.join(logs, `${log}.log`);
   const fd = fs.openSync(file, "w");
@@ -57,6 +73,7 @@ function run(log, command, args, { env = {}, check = true } = {}) {
   return new Promise((resolve, reject) => {
     const all = { ...process.env, CMAKE_BUILD_PARALLEL_LEVEL: String(cores), ...env };
     const child = spawn(command, args, { cwd: root, stdio: ["ignore", fd, fd], env: all });
+    if (yields && child.pid) os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
     child.on("error", (error) => reject(new Failure(`cannot run ${command}: ${error.message}`)));
     child.on("close", (code) => {
       fs.closeSync(fd);
@@ -212,12 +229,12 @@ async function buildPreset(preset, { compiler, cxx, werror, targets = [] }) {
     if (werror !== undefined) args.push(`-DHEADLENS_WERROR=${werror ? "ON" : "OFF"}`);
     const hasCache = fs.existsSync(at("build", preset, "CMakeCache.txt"));
     const ninja = !hasCache && ask("ninja", "--version") ? { CMAKE_GENERATOR: "Ninja" } : {};
-    await run(`${preset}-configure`, "cmake", args, { env: { ...ninja, ...(cxx ? { CXX: cxx } : {}) } });
+    await run(`${preset}-configure`, "cmake", args, { yields: true, env: { ...ninja, ...(cxx ? { CXX: cxx } : {}) } });
     fs.writeFileSync(stamp, `${compiler}\n${settings}\n`);
   }
   const args = ["--build", "--preset", preset];
   if (targets.length) args.push("--target", ...targets);
-  const { output } = await run(`${preset}-build`, "cmake", args);
+  const { output } = await run(`${preset}-build`, "cmake", args, { yields: true });
   return /Building|Linking/.test(output) ? "" : "up to date";
 }
 
@@ -244,7 +261,7 @@ async function buildPackage() {
   await step("build dist: package and playground", async () => {
     const now = hashOf(...inputs, ...[].concat(...modules));
     if (fs.existsSync(at("dist/index.js")) && read("build/dist.stamp") === now) return "up to date";
-    await run("dist", process.execPath, [at("wasm/build.mjs")]);
+    await run("dist", process.execPath, [at("wasm/build.mjs")], { yields: true });
     fs.writeFileSync(stamp, now);
   });
 }
@@ -272,6 +289,9 @@ async function serve(port) {
 // --------------------------------------------------------------------------------------------------------------- test
 
 const counts = (passed, failed, skipped = 0) => ({ passed, failed, skipped });
+const sum = (a, b) => ({
+  ...counts(a.passed + b.passed, a.failed + b.failed, a.skipped + b.skipped), output: `${a.output}\n${b.output}`,
+});
 
 /** A command that passes or fails as a whole. */
 async function whole(log, command, args) {
@@ -290,8 +310,9 @@ function countCases(output) {
 }
 
 /** ctest in one preset: doctest's cases, and each of the other tests, count. */
-async function ctest(preset) {
-  const { code, output } = await run(`${preset}-ctest`, "ctest", ["--preset", preset, "--parallel", String(os.availableParallelism())], { check: false });
+async function ctest(preset, ...selection) {
+  const args = ["--preset", preset, "--parallel", String(cores), ...selection];
+  const { code, output } = await run(`${preset}-ctest`, "ctest", args, { check: false });
   const all = read("build", preset, "Testing/Temporary/LastTest.log");  // what passed is not in ctest's own output
   const total = countCases(all);
   total.passed += [...output.matchAll(/Test +#\d+: (?!core[ .]).* Passed/g)].length;
@@ -341,8 +362,8 @@ async function oclgrind() {
 /** Clang that comes with the sanitizers' libraries, wherever it has no number to its name. */
 const clang = () => (ask("clang++-19", "--version") ? "clang++-19" : "clang++");
 
-/** Runs the program that Clang built, under its AddressSanitizer: it starts, computes, and refuses a file that is no case. */
-async function onClang() {
+/** Runs the program under the sanitizers: it starts, computes, and refuses a file that is no case. */
+async function sanitizedProgram() {
   const total = { ...counts(0, 0), output: "" };
   const expected = [
     [0, ["info"]],
@@ -351,18 +372,19 @@ async function onClang() {
     [2, ["attend", "package.json", "--out", "/dev/null"]],
   ];
   for (const [status, args] of expected) {
-    const { code, output } = await run("clang", at("build/native-clang/headlens"), args, { check: false });
+    const { code, output } = await run("native-debug-program", at("build/native-debug/headlens"), args, { check: false });
     total[code === status ? "passed" : "failed"] += 1;
     if (code !== status) total.output += output;
   }
   return total;
 }
 
-async function vitest() {
+async function vitest(...selection) {
   const report = at("build/logs/vitest.json");
   fs.rmSync(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const { code, output } = await run("js", "npm", ["run", "--silent", "test:js", "--", ...reporters], { check: false });
+  const workers = `--maxWorkers=${Math.max(1, cores - 1)}`;
+  const { code, output } = await run("js", "npm", ["run", "--silent", "test:js", "--", workers, ...reporters, ...selection], { check: false });
   const json = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, "utf8")) : {};
   const skipped = (json.numPendingTests || 0) + (json.numTodoTests || 0);
   const total = counts(json.numPassedTests || 0, json.numFailedTests || 0, skipped);
@@ -385,55 +407,103 @@ function clangFormat(...mode) {
   return [command, [...mode, ...[].concat(...["core", "wasm", "native", "tests"].map(sources))]];
 }
 
-/** What `npm test` does, by name: what has to be built first, and what runs then. */
-function stages(emscripten) {
-  const built = {};
-  const once = (name, build) => () => (built[name] = built[name] || build());
-  const native = once("native", () => buildNative("native"));
-  const nativeDebug = once("native-debug", () => buildNative("native-debug", ["headlens_tests"]));
-  const nativeClang = once("native-clang", () => buildNative("native-clang", ["headlens", "headlens_cases"], clang()));
-  const wasm = once("wasm", () => buildWasm(emscripten, true));
-  const dist = once("dist", buildPackage);
+/** What the tests need built, in the order in which it is built: the names of what goes first, and the work. */
+function builds(emscripten) {
   return {
-    format: { needs: [], test: () => whole("format", ...clangFormat("--dry-run", "--Werror")) },
-    types: { needs: [], test: () => whole("types", "npm", ["run", "--silent", "test:types"]) },
-    lint: { needs: [], test: () => whole("lint", "npm", ["run", "--silent", "test:lint"]) },
-    native: { needs: [native], test: () => ctest("native") },
-    "native-debug": { needs: [nativeDebug], test: () => ctest("native-debug") },
-    clang: { needs: [nativeClang], test: onClang },
-    oclgrind: { needs: [native], test: oclgrind },
-    wasm: { needs: [wasm], test: () => ctest("wasm") },
-    js: { needs: [native, wasm, dist], test: vitest },
+    wasm: { after: [], build: () => buildWasm(emscripten, true) },
+    dist: { after: ["wasm"], build: buildPackage },
+    native: { after: [], build: () => buildNative("native", []) },
+    "native-debug": { after: [], build: () => buildNative("native-debug", ["headlens", "headlens_tests"], clang()) },
   };
 }
 
-/** Runs one stage. A build that fails is a failed test, so that the other stages still run. */
-async function runStage(name, { needs, test }) {
+/**
+ * What `npm test` does, by name: what has to be built, on how many cores it runs, and the work. The order is that of their
+ * starts, once what they need is built: those on one core run beside the builds of the others.
+ */
+function stages(quick) {
+  const one = (needs, work) => ({ needs, cores: 1, test: work });
+  const all = (needs, work) => ({ needs, cores, test: work });
+  const still = {
+    format: one([], () => whole("format", ...clangFormat("--dry-run", "--Werror"))),
+    types: one([], () => whole("types", "npm", ["run", "--silent", "test:types"])),
+    lint: one([], () => whole("lint", "npm", ["run", "--silent", "test:lint"])),
+  };
+  if (quick) {
+    return {
+      ...still,
+      js: one(["native", "wasm", "dist"], () => vitest("--project=wasm", "--project=native", "--exclude=**/bench.test.ts")),
+      native: one(["native"], () => ctest("native", "-L", "quick", "--parallel", "1")),
+    };
+  }
+  return {
+    ...still,
+    wasm: all(["wasm"], () => ctest("wasm")),
+    js: one(["native", "wasm", "dist"], () => vitest()),
+    native: all(["native"], () => ctest("native")),
+    oclgrind: one(["native"], oclgrind),
+    "native-debug": all(["native-debug"], async () => sum(await ctest("native-debug"), await sanitizedProgram())),
+  };
+}
+
+/** Starts the builds of those names, one after the other, and gives a promise for each. */
+function startBuilds(all, names) {
+  const started = {};
+  let before = Promise.resolve();
+  for (const [name, { after, build }] of Object.entries(all)) {
+    if (!names.has(name)) continue;
+    const ready = [...after.map((other) => started[other]), before.catch(() => {})];
+    before = started[name] = Promise.all(ready).then(build);
+    before.catch(() => {});  // those that wait for it are told
+  }
+  return started;
+}
+
+/** Cores to take and to give back; those who ask first are served first. */
+function lend(free) {
+  const waiting = [];
+  const serve = () => {
+    while (waiting.length && waiting[0].wanted <= free) {
+      free -= waiting[0].wanted;
+      waiting.shift().go();
+    }
+  };
+  return {
+    take: (wanted) => new Promise((go) => serve(waiting.push({ wanted, go }))),
+    give: (back) => serve(free += back),
+  };
+}
+
+/** Runs one stage, and gives its result. A build that failed is a failed test, so that the other stages still run. */
+async function runStage(name, stage, built, lent) {
   let result;
   try {
-    for (const build of needs) await build();
+    await Promise.all(stage.needs.map((build) => built[build]));
+    await lent.take(stage.cores);
     await step(`test ${name}`, async () => {
-      result = await test();
+      result = await stage.test();
       return `${result.passed} passed${result.failed ? `, ${bold(`${result.failed} FAILED`)}` : ""}`;
-    });
+    }).finally(() => lent.give(stage.cores));
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     result = { ...counts(0, 1), output: error.message };
   }
-  if (result.failed) console.log(`\n${result.output.trimEnd()}\n`);
+  if (result.failed) console.log(`${clearLine}\n${result.output.trimEnd()}\n`);
   return result;
 }
 
-async function test(names) {
+async function test(args) {
+  const quick = args.includes("--quick");
+  const names = args.filter((arg) => arg !== "--quick");
   const emscripten = await setUp("test");
-  const all = stages(emscripten);
+  const all = stages(quick);
   const unknown = names.filter((name) => !all[name]);
   if (unknown.length) throw new Failure(`no stage ${unknown.join(", ")}: there are ${Object.keys(all).join(", ")}`);
-  const total = counts(0, 0);
-  for (const name of names.length ? names : Object.keys(all)) {
-    const result = await runStage(name, all[name]);
-    for (const key of Object.keys(total)) total[key] += result[key];
-  }
+  const chosen = Object.entries(all).filter(([name]) => names.length === 0 || names.includes(name));
+  const built = startBuilds(builds(emscripten), new Set(chosen.flatMap(([, { needs }]) => needs)));
+  const lent = lend(cores);
+  const results = await Promise.all(chosen.map(([name, stage]) => runStage(name, stage, built, lent)));
+  const total = results.reduce(sum);
   console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ""}`);
   if (total.failed || !total.passed) process.exitCode = 1;
 }
@@ -445,7 +515,7 @@ async function main([goal, ...rest]) {
   if (goal === "test") return test(rest);
   if (goal === "format") return step("clang-format", () => run("format", ...clangFormat("-i")).then(() => ""));
   if (!["setup", "build", "start"].includes(goal)) {
-    throw new Failure("usage: node setup.mjs start | test [STAGE…] | build | setup | format | serve");
+    throw new Failure("usage: node setup.mjs start | test [--quick] [STAGE…] | build | setup | format | serve");
   }
   const port = goal === "start" ? chosenPort() : undefined;  // a wrong one is refused before the work
   const emscripten = await setUp(goal);

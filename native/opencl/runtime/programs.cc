@@ -47,6 +47,7 @@ cl::Program Programs::Make(const Source& source, const std::string& options) con
       info_.platform + "\n" + info_.name + "\n" + info_.driver + "\n" + info_.version + "\n" + options + "\n" + text;
   if (std::optional<cl::Program> program = FromCache(key, options)) return *program;
   cl::Program program = Compile(source, text, options);
+  if (CacheFile(key).empty()) return program;  // some drivers compile every kernel once more to give a binary
   const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
   if (binaries.size() == 1) KeepBinary(key, binaries.front());
   return program;
