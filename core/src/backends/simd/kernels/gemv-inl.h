@@ -88,10 +88,14 @@ void BlendRest(Index j, const float* x, const T* rows, Index stride, Index count
 template <class T>
 void BlendRows(const float* x, const T* rows, Index stride, Index count, Index width, bool accumulate, float* y) {
   constexpr Index kVectors = 8, kNearRows = 16;
+  if (count == 0) {  // there may be no rows to point to
+    for (Index j = 0; j < width && !accumulate; ++j) y[j] = 0.0f;
+    return;
+  }
   const Index most = kVectors * LaneCount();
   // Where a row takes several turns, few rows at a time: they are near when their next columns' turn comes.
-  const Index step = width <= most ? HWY_MAX(count, Index{1}) : kNearRows;
-  for (Index s = 0; s == 0 || s < count; s += step) {
+  const Index step = width <= most ? count : kNearRows;
+  for (Index s = 0; s < count; s += step) {
     const Index near = HWY_MIN(step, count - s);
     const T* from = rows + s * stride;
     const bool first = s == 0 && !accumulate;
