@@ -371,7 +371,16 @@ double ResidentBytes() {
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
+// GCC has a macro for AddressSanitizer, and Clang a feature.
 #if defined(__SANITIZE_ADDRESS__)
+#define HEADLENS_HAS_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HEADLENS_HAS_ADDRESS_SANITIZER
+#endif
+#endif
+
+#if defined(HEADLENS_HAS_ADDRESS_SANITIZER)
 constexpr int kRuns = 100;
 constexpr double kMostGrowth = 1e9;  // it keeps what was freed, and finds leaks by itself
 #else

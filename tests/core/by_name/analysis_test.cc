@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "nlohmann/json.hpp"
 #include "support.h"
@@ -23,11 +24,13 @@ struct NamedTensor {
   DType dtype = DType::kF32;  // or kU8 or kI32, which the values are then turned into
 };
 
+/// Integers wrap around, as in a typed array of JavaScript.
 template <class T>
 void Fill(std::span<std::byte> to, const std::vector<float>& values) {
+  using Between = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
   REQUIRE(to.size() == values.size() * sizeof(T));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const T value = static_cast<T>(values[i]);
+    const T value = static_cast<T>(static_cast<Between>(values[i]));
     std::memcpy(to.data() + i * sizeof(T), &value, sizeof(T));
   }
 }
