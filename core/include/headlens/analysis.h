@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Questions about attention by name: what metrics.h, attribution.h, circuits.h and positions.h offer, for callers who
-/// have named tensors and options as JSON, such as the npm package.
+/// Analyses of attention by name. They offer the functions of metrics.h, attribution.h, circuits.h and positions.h to
+/// callers who have named tensors and JSON options, such as the npm package.
 #ifndef HEADLENS_ANALYSIS_H_
 #define HEADLENS_ANALYSIS_H_
 
@@ -13,27 +13,27 @@
 namespace headlens {
 
 struct AnalysisResults {
-  Results tensors;            ///< maps: "output"
-  std::string values = "{}";  ///< numbers and names, as a JSON object; what has no value is null
+  Results tensors;            ///< the maps that were computed; a single one is named "output"
+  std::string values = "{}";  ///< numbers and names as a JSON object; a value that does not exist is null
 };
 
-/// A question, to be given named tensors and asked. core/src/by_name/analyses has one function for each, which says
-/// what it takes.
+/// One analysis. It is given named tensors and then run. Each analysis has a function in core/src/by_name/analyses,
+/// which documents its tensors and options.
 class Analysis {
  public:
-  /// Throws kOption for a name that is not known.
+  /// Throws kOption when no analysis has this name.
   explicit Analysis(std::string_view name);
   ~Analysis();
   Analysis(Analysis&&) noexcept;
   Analysis& operator=(Analysis&&) noexcept;
 
-  /// Declares an input and returns its storage, dense and row-major, to be filled before Run. Throws kOption for a name
-  /// that this question does not know.
+  /// Declares an input and returns its storage, dense and row-major, which the caller fills before Run. Throws kOption
+  /// for a name that this analysis does not know.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
 
-  /// Answers. `options` is a JSON object; an unknown name in it is an error, and so is a number that is not finite in
-  /// any tensor, but for what is masked: rows of weights and the like that are not valid, values of keys that nobody
-  /// may look at.
+  /// Runs the analysis. `options` is a JSON object. Throws kOption for an option that is not known and kValue for a NaN
+  /// or an infinity in a tensor. Masked parts may hold anything: rows that are not valid, and the values of keys that
+  /// no query may look at.
   AnalysisResults Run(std::string_view options = "{}") const;
 
  private:

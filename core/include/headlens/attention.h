@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Scaled dot-product attention: the problem, its masks, and what can be asked for.
+/// Scaled dot-product attention: the problem, its masks, and the results that callers can ask for.
 ///
-/// Letters, here and in every header: B batch, H query heads, G key/value heads, T queries, S keys, d head width, dv
-/// value width, D model width. A row is a query (who looks), a column is a key (who is looked at).
+/// These letters name sizes here and in every header: B batch, H query heads, G key/value heads, T queries, S keys, d
+/// head width, dv value width, D model width. In a map, a row is a query and a column is a key.
 #ifndef HEADLENS_ATTENTION_H_
 #define HEADLENS_ATTENTION_H_
 
@@ -12,85 +12,88 @@
 
 namespace headlens {
 
-/// Where positions are counted from when T ≠ S, and so where the causal diagonal ends.
+/// The alignment of queries and keys when T ≠ S: the first query at the first key (top-left), or the last query at the
+/// last key (bottom-right). It decides where the causal diagonal lies.
 ///   T = 2, S = 4:   top-left   1 0 0 0   bottom-right   1 1 1 0
 ///                              1 1 0 0                  1 1 1 1
 enum class CausalAlignment { kTopLeft, kBottomRight };
 
-/// What a query gets that may look at no key at all.
+/// The result of a query that may look at no key at all.
 enum class FullyMasked { kZero, kNan, kUniform };
 
-/// What a NaN or an infinity in a masked key or value does: nothing; or what adding −∞ to its score and multiplying its
-/// value by 0 makes of it, as PyTorch's scaled_dot_product_attention has it: a row of NaN.
+/// The effect of a NaN or an infinity in a masked key or value. kBlocked: it has none. kSpreads: the row becomes NaN,
+/// as in PyTorch's scaled_dot_product_attention, which adds −∞ to the score and multiplies the value by 0.
 enum class MaskedNan { kBlocked, kSpreads };
 
-/// Which key/value head query head h reads: floor(h·G/H), or h mod G.
+/// The key/value head that query head h reads: floor(h·G/H), or h mod G.
 enum class GqaOrder { kBlock, kInterleaved };
 
 enum class SoftcapOrder { kBeforeBias, kAfterBias };
 
-/// Which keys each query may look at. All parts are optional and compose: a cell is masked when any part masks it,
-/// except that `prefix_lens` overrules `causal`, and `global_tokens` the window and the dilation. A masked cell has
-/// weight exactly 0, and a NaN in a masked key or value reaches nothing. Positions are QueryPosition and KeyPosition.
+/// The keys that each query may look at. Every part is optional, and a key is masked when any part masks it, with two
+/// exceptions: `prefix_lens` overrules `causal`, and `global_tokens` overrule the window and the dilation. A masked key
+/// gets a weight of exactly 0, unless a fully masked row is kUniform or kNan; `MaskedNan` says what a NaN in it does.
+/// Positions are those of QueryPosition and KeyPosition.
 struct Mask {
-  /// [B, H, T, S]; broadcast dimensions have stride 0. Nonzero means `boolean_keeps ? look : do not look`.
+  /// [B, H, T, S]; broadcast dimensions have stride 0. A nonzero cell keeps the key when `boolean_keeps` is true, and
+  /// masks it otherwise.
   View<const std::uint8_t, 4> boolean;
   bool boolean_keeps = true;
-  /// [B, H, T, S] added to the scores; −∞ masks. NaN and +∞ are not allowed.
+  /// [B, H, T, S]; added to the scores, so −∞ masks. NaN and +∞ are not allowed.
   View<const float, 4> additive;
   /// [B, S]; nonzero means that the key is padding.
   View<const std::uint8_t, 2> key_padding;
   /// [B, T]; query t of batch b looks at keys [0, valid_lens(b, t)).
   View<const std::int32_t, 2> valid_lens;
-  /// No query looks at a later position.
+  /// No query looks at a position after its own.
   bool causal = false;
   CausalAlignment causal_alignment = CausalAlignment::kTopLeft;
-  /// [B]; the first keys, seen by every query in spite of `causal` (prefix language models).
+  /// [B]; this many first keys are visible to every query in spite of `causal` (prefix language models).
   View<const std::int32_t, 1> prefix_lens;
-  /// A query looks at most so many positions back and ahead; −1: as far as there is.
+  /// A query looks at most this many positions back and ahead; −1 sets no limit.
   Index window_left = -1, window_right = -1;
-  /// A query looks at every dilation-th position, counted from its own.
+  /// A query looks only at positions whose distance from its own is a multiple of `dilation`.
   Index dilation = 1;
-  /// [B, S]; tokens that every query sees, and whose own queries see every key (Beltagy et al. 2020).
+  /// [B, S]; nonzero marks a token that every query sees, and whose own query sees every key (Beltagy et al. 2020).
   View<const std::uint8_t, 2> global_tokens;
-  /// [B, T] and [B, S]; a query looks at keys of its own document. Both or none.
+  /// [B, T] and [B, S]; a query looks only at keys with the number of its own document. Both are given, or neither.
   View<const std::int32_t, 2> query_documents, key_documents;
-  /// The last `appended_keys` columns are never masked, and the parts above have that many columns fewer
-  /// (`add_bias_kv`, `add_zero_attn`).
+  /// The last `appended_keys` columns are never masked, and the masks above leave them out (PyTorch's `add_bias_kv` and
+  /// `add_zero_attn`).
   Index appended_keys = 0;
 };
 
-/// Biases on the scores that depend on the distance of query and key. They add up; a view that is there takes part.
+/// Biases that are added to the scores and depend on the distance between query and key. A bias is used when its view
+/// is set, and several add up.
 struct PositionBias {
   View<const float, 1> alibi_slopes;  ///< [H]: −slope · |distance| (Press et al. 2022)
-  View<const float, 2> relative;      ///< [H, 2R + 1]: entry R + query position − key position, clipped to ±R
-  View<const float, 2> t5;  ///< [buckets, H]: entry T5Bucket(key position − query position) (Raffel et al. 2020)
+  View<const float, 2> relative;  ///< [H, 2R + 1]: entry R + query position − key position, the distance clipped to ±R
+  View<const float, 2> t5;        ///< [buckets, H]: entry T5Bucket(key position − query position) (Raffel et al. 2020)
   bool t5_bidirectional = true;
   Index t5_max_distance = 128;
 };
 
-/// How the masked scores of a row become its weights.
+/// The function that turns the masked scores of a row into its weights.
 enum class NormalizerKind {
   kSoftmax,    ///< exp(x) / Σ exp(x)
-  kSparsemax,  ///< the nearest point of the simplex (Martins & Astudillo 2016)
+  kSparsemax,  ///< the nearest point of the probability simplex (Martins & Astudillo 2016)
   kEntmax15,   ///< α-entmax, α = 1.5 (Peters et al. 2019)
-  kSigmoid,    ///< 1 / (1 + exp(−x − bias)), each cell by itself (Ramapuram et al. 2024)
-  kTopK,       ///< softmax over the k largest, and those that equal the k-th
-  kHard,       ///< 1 for the largest, the first of equals
+  kSigmoid,    ///< 1 / (1 + exp(−x − bias)) for each cell on its own (Ramapuram et al. 2024)
+  kTopK,       ///< softmax over the k largest scores and those equal to the k-th
+  kHard,       ///< weight 1 for the largest score, the first of equals
 };
 
 struct Normalizer {
   NormalizerKind kind = NormalizerKind::kSoftmax;
   float temperature = 1.0f;    ///< the masked scores are divided by it first
-  View<const float, 1> sinks;  ///< [H], softmax and top-k: one logit more in each denominator, without a column
-  Index top_k = 0;             ///< of kTopK, at least 1
-  float sigmoid_bias = 0.0f;   ///< of kSigmoid
+  View<const float, 1> sinks;  ///< [H]; softmax and top-k: an extra logit in the denominator that has no column
+  Index top_k = 0;             ///< for kTopK; at least 1
+  float sigmoid_bias = 0.0f;   ///< for kSigmoid
 };
 
-/// How attention is computed, whatever from: the choices that problems, layers and case files share.
-/// Views are borrowed for the call.
+/// The choices that attention problems, layers and case files share. Views are borrowed for the call.
 struct AttentionSettings {
-  float softcap = 0.0f;  ///< scores become softcap · tanh(scores / softcap); 0: not capped
+  float softcap = 0.0f;  ///< scores become softcap · tanh(scores / softcap); 0: no cap
   SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
   Mask mask;
   PositionBias position_bias;
@@ -98,19 +101,19 @@ struct AttentionSettings {
   GqaOrder gqa_order = GqaOrder::kBlock;
   FullyMasked fully_masked = FullyMasked::kZero;
   MaskedNan masked_nan = MaskedNan::kBlocked;
-  double dropout_p = 0.0;  ///< each weight is dropped with this probability, the others are divided by 1 − p
-  std::uint64_t seed = 0;  ///< of the dropout: counter-based, so the same seed drops the same cells on every backend
-  View<const float, 2> head_mask;  ///< [B, H]: factor on the head's weights after dropout; 0 takes the head out
+  double dropout_p = 0.0;          ///< each weight is dropped with this probability; the others are divided by 1 − p
+  std::uint64_t seed = 0;          ///< of the dropout; the same seed drops the same cells on every backend
+  View<const float, 2> head_mask;  ///< [B, H]: each head's weights are multiplied by it after dropout; 0 removes a head
 };
 
-/// Keys or values [B, G, S, width] where they lie, in F32 or BF16, each element aligned. Borrowed; strides count
+/// A borrowed view of keys or values [B, G, S, width] in F32 or BF16. Each element is aligned, and strides count
 /// elements.
 struct KeyValueView {
   KeyValueView() = default;
   KeyValueView(DType dtype, const std::byte* data, const std::array<Index, 4>& shape,
                const std::array<Index, 4>& strides)
       : dtype(dtype), data(data), shape(shape), strides(strides) {}
-  // Implicit: a view of floats is such a view.
+  // Implicit, because a view of floats is a view of keys or values.
   KeyValueView(View<const float, 4> view)
       : KeyValueView(DType::kF32, reinterpret_cast<const std::byte*>(view.data), view.shape, view.strides) {}
   KeyValueView(View<float, 4> view) : KeyValueView(View<const float, 4>(view)) {}
@@ -123,7 +126,7 @@ struct KeyValueView {
   float operator()(Index b, Index g, Index s, Index i) const {
     return LoadFloat(dtype, at(b, g, s) + i * strides[3] * static_cast<Index>(ByteSize(dtype)));
   }
-  /// The same, of F32. Throws kDtype for others.
+  /// The same view as floats. Throws kDtype unless the elements are F32.
   View<const float, 4> floats() const;
 
   DType dtype = DType::kF32;
@@ -131,52 +134,52 @@ struct KeyValueView {
   std::array<Index, 4> shape{}, strides{};
 };
 
-/// A copy in F32.
+/// Copies to F32.
 Tensor ToFloat(const KeyValueView& view);
 
-/// One attention problem: output = normalize(mask(softcap(scale · q kᵀ) + biases)) v, head by head.
+/// One attention problem: output = normalize(mask(softcap(scale · q kᵀ) + biases)) v, for each head.
 struct AttentionProblem : AttentionSettings {
   View<const float, 4> q;  ///< [B, H, T, d]
-  KeyValueView k;          ///< [B, G, S, d], H a multiple of G
-  KeyValueView v;          ///< [B, G, S, dv]; may be absent when only weights or scores are asked for
+  KeyValueView k;          ///< [B, G, S, d]; H is a multiple of G
+  KeyValueView v;          ///< [B, G, S, dv]; not needed when only weights or scores are asked for
   float scale = 1.0f;      ///< usually DefaultScale(d)
-  /// Position of the first query and of the first key: for strips of a larger map, and for caches.
+  /// The positions of the first query and of the first key. They are not 0 for a part of a larger map, and in a cache.
   Index query_offset = 0, key_offset = 0;
 };
 
-/// Where results go: each view that is there is filled, the others cost nothing. Rows of `S` must be dense (last stride
-/// 1). On an exception the contents are unspecified.
+/// The results that a call fills in. Each view that is set is filled, and the others cost nothing. Rows of all views
+/// but `lse` must be dense (last stride 1). After an exception the contents are unspecified.
 struct AttentionResults {
   View<float, 4> output;           ///< [B, H, T, dv]
   View<float, 4> weights;          ///< [B, H, T, S], before dropout
   View<float, 3> mean_weights;     ///< [B, T, S], averaged over the heads, before dropout
   View<float, 4> dropout_mask;     ///< [B, H, T, S], 1 where dropout keeps, 0 where it drops
-  View<float, 4> dropped_weights;  ///< [B, H, T, S], after dropout and head mask: what multiplies v
+  View<float, 4> dropped_weights;  ///< [B, H, T, S], after dropout and head mask; these multiply v
   View<float, 4> scores;           ///< [B, H, T, S] q kᵀ
-  View<float, 4> scaled_scores;    ///< … times scale
-  View<float, 4> capped_scores;    ///< … soft-capped
-  View<float, 4> biased_scores;    ///< … plus position biases and the additive mask
-  View<float, 4> masked_scores;    ///< … −∞ where masked
-  /// [B, H, T] ln Σ exp(masked_scores / temperature), sinks included; −∞ for a fully masked row
+  View<float, 4> scaled_scores;    ///< [B, H, T, S], times scale
+  View<float, 4> capped_scores;    ///< [B, H, T, S], after the soft cap
+  View<float, 4> biased_scores;    ///< [B, H, T, S], plus position biases and the additive mask
+  View<float, 4> masked_scores;    ///< [B, H, T, S], −∞ where masked
+  /// [B, H, T]: ln Σ exp(masked_scores / temperature), with sinks; −∞ for a fully masked row.
   View<float, 3> lse;
 };
 
 /// 1/√d, for d ≥ 1 (Vaswani et al. 2017, §3.2.1).
 float DefaultScale(Index head_dim);
 
-/// Checks every size of the problem and of the results against the others; throws an Error that names both shapes.
-/// Backends call it.
+/// Checks that every size of the problem and of the results fits the others. Throws an Error that names both shapes.
+/// Every backend calls this first.
 void Validate(const AttentionProblem& problem, const AttentionResults& results);
 
 /// The key/value head that query head `h` reads.
 Index KvHead(const AttentionProblem& problem, Index h);
 
-/// Where query `t` and key `s` stand in the sequence.
+/// The positions of query `t` and key `s` in the sequence.
 Index QueryPosition(const AttentionProblem& problem, Index t);
 Index KeyPosition(const AttentionProblem& problem, Index s);
 
-/// Whether a cell is masked. The definition that every backend agrees with, for a few cells: each call looks at all of
-/// the problem's masks.
+/// Returns true when the cell is masked. Every backend agrees with this definition. It is for single cells, since each
+/// call reads all of the problem's masks.
 bool IsMasked(const AttentionProblem& problem, Index b, Index h, Index t, Index s);
 
 }  // namespace headlens

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The table of backends: the same operations, computed differently. All agree within rounding.
+/// The backends: each computes the same operations in its own way, and all agree within rounding.
 #ifndef HEADLENS_BACKEND_H_
 #define HEADLENS_BACKEND_H_
 
@@ -13,13 +13,12 @@
 
 namespace headlens {
 
-/// The elements of a matrix [out, in] where they lie, in F32, F16 or BF16; strides count elements, addresses need no
-/// alignment.
+/// A borrowed matrix [out, in] in F32, F16 or BF16. Strides count elements, and addresses need no alignment.
 struct WeightMatrix {
   WeightMatrix(DType dtype, const std::byte* data, Index out_features, Index in_features, Index out_stride,
                Index in_stride)
       : dtype(dtype), data(data), out(out_features), in(in_features), out_stride(out_stride), in_stride(in_stride) {}
-  // Implicit: a view of floats is such a matrix.
+  // Implicit, because a view of floats is such a matrix.
   WeightMatrix(View<const float, 2> w)
       : WeightMatrix(DType::kF32, reinterpret_cast<const std::byte*>(w.data), w.shape[0], w.shape[1], w.strides[0],
                      w.strides[1]) {}
@@ -31,8 +30,8 @@ struct WeightMatrix {
   Index out_stride, in_stride;
 };
 
-/// Weights of y = x Wᵀ + b in the order a backend likes best. Made by Backend::PackLinear, used with the same backend
-/// only.
+/// The weights of y = x Wᵀ + b in the memory order that suits a backend best. Backend::PackLinear makes them, and they
+/// work with that backend only.
 class LinearWeights {
  public:
   LinearWeights(Index in_features, Index out_features) : in_(in_features), out_(out_features) {}
@@ -43,63 +42,67 @@ class LinearWeights {
   Index in_features() const { return in_; }
   Index out_features() const { return out_; }
 
-  /// Row `out` of W as floats: an embedding, when W is the table of them. `to` has in_features elements.
+  /// Copies row `out` of W as floats into `to`, which has in_features elements. When W is an embedding table, this is
+  /// the embedding of one token.
   virtual void CopyRow(Index out, std::span<float> to) const = 0;
-  /// [out_features]; empty without one. Borrowed.
+  /// The bias [out_features], or empty when there is none. Borrowed.
   virtual std::span<const float> bias() const = 0;
 
  private:
   Index in_, out_;
 };
 
-/// Which elements rotary positions turn together.
+/// The pairs of elements that rotary positions rotate together.
 enum class RotaryPairs {
   kHalf,         ///< i and i + d/2 (Llama, GPT-NeoX)
   kInterleaved,  ///< 2i and 2i + 1 (GPT-J, the paper)
 };
 
-/// Where block `i` begins when `count` cells are cut into `blocks` that are equal to within one cell.
+/// The index at which block `i` begins when `count` cells are cut into `blocks` blocks of equal size, give or take a
+/// cell.
 constexpr Index BlockBegin(Index i, Index count, Index blocks) { return i * count / blocks; }
 
-/// What a backend computes. Stateless and safe to share between threads. Rows of all views are dense (last stride 1);
-/// outputs must not overlap inputs unless a function says so. Sizes are checked; Error kShape names both.
+/// A set of functions that compute with tensors. A backend can be shared between threads. Rows of all views are dense
+/// (last stride 1), and outputs must not overlap inputs unless a function allows it. Sizes are checked, and an Error
+/// kShape names both that do not fit.
 ///
-/// A backend may have memory of its own, as a GPU has. Tensors of Allocate and Keep are there: views and spans of them
-/// are given to the functions below like any others (masks and biases excepted, and of the results of attention all but
-/// output and weights), and nothing is moved from call to call. What the host reads of them it must Fetch before, and
-/// what it writes it must Send.
+/// A backend may have memory of its own, as a GPU has. The tensors that Allocate and Keep return lie there. Views and
+/// spans of them are arguments like any others, except that masks, biases and all results of attention but output and
+/// weights must be on the host. Nothing is copied between calls: before the host reads such a tensor it must call
+/// Fetch, and after it has written one it must call Send.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
 
-  /// An uninitialised tensor where this backend computes.
+  /// An uninitialised tensor in this backend's memory.
   virtual Tensor Allocate(Shape shape) const { return Tensor(std::move(shape)); }
-  /// The same elements where this backend computes.
+  /// The same elements in this backend's memory.
   virtual Tensor Keep(Tensor tensor) const { return tensor; }
-  /// The host's elements of the whole tensor become what the backend computed, and the other way around.
+  /// Fetch copies the whole tensor from this backend's memory to the host, and Send copies it from the host to this
+  /// backend's memory.
   virtual void Fetch(const Tensor&) const {}
   virtual void Send(const Tensor&) const {}
-  /// Returns when all is computed. Before that a function may return while its results are still being computed where
-  /// only this backend looks at them.
+  /// Waits until everything is computed. Without this call, functions may return while results that stay in this
+  /// backend's memory are still being computed.
   virtual void Finish() const {}
-  /// What was moved between the host and this backend's memory so far, and how long that took.
+  /// The amount of data moved between the host and this backend's memory so far, and the time it took.
   struct Transfers {
     double bytes = 0.0, seconds = 0.0;
   };
   virtual Transfers transfers() const { return {}; }
-  /// How many rows of a long computation it likes best at a time.
+  /// The number of rows of a long computation that is best given to this backend at a time.
   virtual Index strip_rows() const { return 256; }
 
-  /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias` [out] or empty. Throws kDtype for weights
-  /// that are neither F32 nor 16-bit floats.
+  /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias`, which is [out] or empty. Throws kDtype
+  /// unless the weights are F32, F16 or BF16.
   virtual std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const = 0;
 
   /// y [rows, out] = x [rows, in] Wᵀ + b.
   virtual void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const = 0;
 
-  /// Solves `problem`, filling those results that are there.
+  /// Solves `problem` and fills the results that are set.
   virtual void Attention(const AttentionProblem& problem, const AttentionResults& results) const = 0;
 
   /// y = x / √(mean(x²) + eps) · weight, row by row (Zhang & Sennrich 2019). y may be x.
@@ -109,15 +112,15 @@ class Backend {
   virtual void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
                          View<float, 2> y) const = 0;
 
-  /// Rotates pairs of each head's elements in place by the angles of its position (Su et al. 2021). x [T, H, d];
-  /// `cosine` and `sine` are [T, d/2].
+  /// Rotates pairs of each head's elements in place by the angles of the token's position (Su et al. 2021). x is [T, H,
+  /// d], `cosine` and `sine` are [T, d/2].
   virtual void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
                       RotaryPairs pairs) const = 0;
 
   /// gate ← gate · sigmoid(gate) · up (Shazeer 2020).
   virtual void SwiGlu(std::span<float> gate, std::span<const float> up) const = 0;
 
-  /// x ← x · Φ(x) exactly, with erf, or its tanh approximation (Hendrycks & Gimpel 2016).
+  /// x ← x · Φ(x), exactly with erf or by its tanh approximation (Hendrycks & Gimpel 2016).
   virtual void Gelu(std::span<float> x, bool tanh_approximation) const = 0;
 
   /// x ← max(x, 0).
@@ -126,63 +129,66 @@ class Backend {
   /// x ← x + y.
   virtual void Add(std::span<float> x, std::span<const float> y) const = 0;
 
-  /// to ← from, of equal sizes.
+  /// to ← from. Both have the same sizes.
   virtual void Copy(View<const float, 4> from, View<float, 4> to) const;
 
-  /// Row i of y is row rows[i] of W. Throws kValue for one that is not there.
+  /// Row i of y becomes row rows[i] of W. Throws kValue for a row that W does not have.
   virtual void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) const;
 
-  /// y [n, C]: means over equal blocks (BlockBegin) of a map [rows, S] that is cut into `row_blocks` rows and C columns
-  /// of them. y's rows are those from `first_block` on; x [.., S] begins with the map's row `first_row` and holds them.
+  /// Averages a map [rows, S] over equal blocks (BlockBegin), `row_blocks` rows of C blocks each. x holds rows of the
+  /// map from `first_row` on; y [n, C] receives n rows of blocks from `first_block` on, all of whose rows must be in x.
   struct Pooling {
     Index rows, row_blocks, first_row, first_block;
   };
   virtual void Pool(View<const float, 2> x, const Pooling& pooling, View<float, 2> y) const;
 };
 
-/// Plain loops in fp64, each kernel rounding once to fp32 at the end: the twin that every other backend is held
-/// against.
+/// Plain loops in fp64 that round to fp32 once, at the end of each kernel. Every other backend is tested against this
+/// one.
 const Backend& ReferenceBackend();
 
-/// Highway kernels; the best instruction set of this machine is chosen at run time. Works on the caller's thread.
+/// Highway's SIMD kernels, with the best instruction set of this machine, chosen at run time. Uses the caller's thread
+/// only.
 const Backend& SimdBackend();
 
-/// The same with `threads` threads, the caller's among them, which large products and attention share; results are the
-/// same for any number of them. The threads end with the backend. Calls from several threads at once are welcome; one
-/// at a time gets the help. Throws kValue for less than 1. In WebAssembly only the host can start threads: the backend
-/// works with those that come to ServeSimdBackend, and without -matomics with the caller's alone.
+/// The SIMD backend with `threads` threads, the caller's among them, which share large products and attention. The
+/// results do not depend on the number of threads, and the threads end with the backend. Several threads may call it at
+/// once; the helping threads then work for one of them at a time. Throws kValue when `threads` is less than 1. In
+/// WebAssembly only the host can start threads: the backend uses those that call ServeSimdBackend, or the caller's
+/// alone when compiled without -matomics.
 std::unique_ptr<const Backend> MakeSimdBackend(int threads);
 
 #ifdef __EMSCRIPTEN__
-/// The calling thread becomes thread `worker` (from 1 to threads − 1) of a backend that MakeSimdBackend made, and comes
-/// back when that ends.
+/// The calling thread becomes thread `worker` (from 1 to threads − 1) of a backend that MakeSimdBackend made. Returns
+/// when that backend ends.
 void ServeSimdBackend(const Backend& backend, int worker);
 
-/// For a thread that a trap threw out of ServeSimdBackend: the call that it helped throws std::runtime_error, and goes
-/// on waiting no more.
+/// Reports that a trap ended a thread inside ServeSimdBackend. The call that the thread was helping stops waiting for
+/// it and throws std::runtime_error.
 void GiveUpServing(const Backend& backend);
 #endif
 
-/// The backends of this library by name: "reference", "simd".
+/// The backends of this library: "reference" and "simd".
 std::span<const Backend* const> Backends();
 
-/// The one of that name. Throws kOption and lists the names when there is none such.
+/// Returns the backend of that name. Throws kOption, listing the names, when there is none.
 const Backend& FindBackend(std::string_view name, std::span<const Backend* const> among = Backends());
 
-/// Highway's name of the instruction set that SimdBackend uses now: "AVX2", "NEON", "WASM", …
+/// Highway's name of the instruction set that SimdBackend uses now, such as "AVX2", "NEON" or "WASM".
 std::string_view SimdTarget();
 
 struct SimdTargetInfo {
   std::string_view name;
-  bool available;  ///< whether this machine has it
+  bool available;  ///< this machine has it
 };
 
-/// The instruction sets that SimdBackend is compiled for, best first.
+/// The instruction sets that SimdBackend was compiled for, the best first.
 std::vector<SimdTargetInfo> SimdTargets();
 
-/// From now on SimdBackend uses this one, until another call: to measure and to compare. No other thread may be using
-/// the backend, and what it has packed before must not be used again. Throws kOption, naming those that there are, when
-/// this machine does not have it.
+/// Makes SimdBackend use this instruction set until the next call; for tests and measurements. It works through
+/// hwy::DisableTargets, so it affects everything in the process that uses the same Highway. No other thread may be
+/// using the backend, and weights that it packed before must not be used again. Throws kOption, listing the sets that
+/// this machine has, for any other name.
 void UseSimdTarget(std::string_view name);
 
 }  // namespace headlens

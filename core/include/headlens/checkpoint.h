@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A model's weights as they come in: one safetensors file or several shards, byte by byte.
+/// Reads a model's weights while they arrive, from one safetensors file or several shards.
 #ifndef HEADLENS_CHECKPOINT_H_
 #define HEADLENS_CHECKPOINT_H_
 
@@ -12,34 +12,34 @@
 
 namespace headlens {
 
-/// Takes in files whose bytes arrive in pieces of any size, several files side by side if need be, each tensor straight
-/// into memory of its own: no file is ever held as a whole. Headers are checked before anything is allocated for what
-/// they announce; a tensor's memory is allocated when its first byte is due.
+/// Takes in files whose bytes arrive in pieces of any size, also several files at once. The bytes of each tensor go
+/// straight into its own memory, so no file is ever held as a whole. Headers are checked before any of the memory that
+/// they announce is allocated, and a tensor's memory is allocated when its first byte arrives.
 class Checkpoint {
  public:
-  /// `max_bytes`: of all files together, so that no header can ask for more.
+  /// `max_bytes` limits all files together, so that no header can make the program allocate more.
   explicit Checkpoint(Index max_bytes);
   ~Checkpoint();
   Checkpoint(Checkpoint&&) noexcept;
   Checkpoint& operator=(Checkpoint&&) noexcept;
 
-  /// Starts a file and returns its number. `byte_length` is its length when that is known beforehand. Throws kFormat
-  /// when that is too short for a header.
+  /// Starts a file and returns its number. `byte_length` is the file's length when it is known. Throws kFormat when
+  /// that is too short for a header.
   int Begin(std::optional<Index> byte_length);
 
-  /// Where the next bytes of a file belong: empty when it is complete. Valid until the next call.
+  /// The memory for the next bytes of a file; empty when the file is complete. Valid until the next call.
   std::span<std::byte> Next(int file);
 
   /// Says that the first `count` bytes of Next(file) have been filled. Throws kFormat for a bad header (see
-  /// Safetensors), kMemory beyond the limit, kValue for more bytes than Next gave. After an error nothing more comes of
-  /// the file.
+  /// Safetensors), kMemory when the files exceed the limit, and kValue when Next gave less memory. After an error the
+  /// file cannot be continued.
   void Advance(int file, Index count);
 
-  /// Copies a piece in. Throws as Advance, and kFormat for bytes behind the file's end.
+  /// Copies bytes into the file. Throws as Advance does, and kFormat for bytes after the file's end.
   void Append(int file, std::span<const std::byte> bytes);
 
-  /// The parameters of all files, each to be taken once: its bytes then belong to whoever took it. Throws kFormat when
-  /// a file is not complete. Borrows this object.
+  /// The parameters of all files. Each can be taken once, and its bytes then belong to the taker. Throws kFormat when a
+  /// file is not complete. The result borrows from this object.
   StateDict Parameters();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The well-known libraries disagree about attention on some points; here stands the choice that each of them makes.
+/// The choices that well-known libraries make where they disagree about attention.
 #ifndef HEADLENS_CONVENTIONS_H_
 #define HEADLENS_CONVENTIONS_H_
 
@@ -12,7 +12,7 @@
 namespace headlens {
 
 struct Conventions {
-  bool mask_keeps;  ///< a true in a boolean mask keeps the key; if false, it has the key ignored
+  bool mask_keeps;  ///< true: a true in a boolean mask keeps the key; false: it masks the key
   CausalAlignment causal_alignment;
   FullyMasked fully_masked;
   MaskedNan masked_nan = MaskedNan::kBlocked;
@@ -20,13 +20,14 @@ struct Conventions {
   SoftcapOrder softcap_order = SoftcapOrder::kBeforeBias;
 };
 
-/// "torch-mha" (nn.MultiheadAttention), "torch-sdpa" (scaled_dot_product_attention), "onnx", "keras", "jax", "flash".
+/// All conventions by name: "torch-mha" (nn.MultiheadAttention), "torch-sdpa" (scaled_dot_product_attention), "onnx",
+/// "keras", "jax" and "flash".
 std::span<const std::pair<std::string_view, Conventions>> AllConventions();
 
-/// Returns the conventions of one library. Throws kOption, with all names, for another name.
+/// Returns the conventions of one library. Throws kOption, listing all names, for another name.
 const Conventions& FindConventions(std::string_view name);
 
-/// Sets each of these points in `settings`.
+/// Copies these choices into `settings`.
 void Choose(const Conventions& conventions, AttentionSettings& settings);
 
 }  // namespace headlens

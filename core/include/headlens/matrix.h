@@ -8,7 +8,7 @@
 
 namespace headlens {
 
-/// An owned dense row-major matrix of doubles, zeros at first: what is accumulated in fp64 and stays there. Movable.
+/// An owned dense row-major matrix of doubles, all 0 at first, for results that are accumulated in fp64. Movable.
 class Matrix {
  public:
   Matrix() = default;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Heads in numbers: what kind of head made a map of attention weights. Everything is accumulated in fp64.
+/// Metrics of heads: numbers that describe a map of attention weights. Everything is accumulated in fp64.
 ///
-/// Notation of the formulas: A [T, S] the weights of one head, i the place of a query among the keys, V the valid rows
-/// (not padded, at least one key to look at), n_i the number of keys that query i may look at, t_i tokens, 0·ln 0 = 0.
-/// What is not defined (no repeated token, one key only, …) has no value; it is never NaN.
+/// Notation of the formulas: A [T, S] are the weights of one head, i is the place of a query among the keys, V the set
+/// of valid rows (not padded, with at least one key to look at), n_i the number of keys that query i may look at, t_i
+/// the tokens, and 0·ln 0 = 0. A metric that is not defined (no repeated token, only one key, …) has no value; it is
+/// never NaN.
 ///
-/// A cell that is masked says nothing of a head: where a formula names one cell of each row (self, previous, next,
-/// duplicate, induction, sink), rows that may not look there are left out, of the mean's divisor too. Of texts with
-/// nothing but causality and padding, that is the sources' mean over V or L − 1 rows; under a window or another mask
-/// they would count zeros (n_valid says how many rows are left).
+/// A masked cell says nothing about a head. Where a formula names one cell of each row (self, previous, next,
+/// duplicate, induction, sink), rows that may not look there are left out of the sum and of the mean's divisor. For
+/// texts that are only causal and padded, this is the mean over V or L − 1 rows that the sources define. Under a window
+/// or another mask, the sources would count zeros instead; n_valid says how many rows are left.
 #ifndef HEADLENS_METRICS_H_
 #define HEADLENS_METRICS_H_
 
@@ -21,55 +22,56 @@
 
 namespace headlens {
 
-/// A sequence of `length` tokens that stands twice in a row, the first time at `begin`. Length 0: there is none.
+/// A sequence of `length` tokens that occurs twice in a row, the first time at `begin`. Length 0: there is none.
 struct RepeatedSequence {
   Index begin = 0;
   Index length = 0;
 };
 
-/// How the keys of an image model lie: after `prefix` tokens that are no patches (CLS, distillation, registers), row by
-/// row, `columns` patches in a row. Columns 0: no image.
+/// The layout of the keys of an image model: `prefix` tokens that are not patches (CLS, distillation, registers), then
+/// the patches row by row, `columns` to a row. Columns 0: the keys are not an image.
 struct PatchGrid {
   Index prefix = 0;
   Index columns = 0;
-  double patch_size = 1.0;  ///< pixels
+  double patch_size = 1.0;  ///< in pixels
 };
 
-/// What is known of a map beside its weights, the same for all heads of one text. Everything is optional; metrics that
-/// need what is not there have no value. Borrowed.
+/// Facts about a map beside its weights, the same for all heads of one text. Everything is optional, and a metric that
+/// needs a missing part has no value. Borrowed.
 struct MapInfo {
-  Index query_offset = 0;                    ///< query t is the token of key t + query_offset
-  bool causal = false;                       ///< no query may look at keys after itself
-  Index window = 0;                          ///< a query looks at itself and the window − 1 keys before; 0: at all
+  Index query_offset = 0;                    ///< query t is the same token as key t + query_offset
+  bool causal = false;                       ///< no query may look at keys after its own
+  Index window = 0;                          ///< a query may look at its own key and the window − 1 before; 0: no limit
   View<const std::uint8_t, 2> visible = {};  ///< [T, S]; 0 where a mask hides the key
-  std::span<const std::uint8_t> padded_queries = {};  ///< [T]; nonzero: padding
-  std::span<const std::uint8_t> padded_keys = {};     ///< [S]
-  std::span<const std::int32_t> tokens = {};          ///< [S], ids
-  std::span<const std::uint8_t> special = {};         ///< [S]; nonzero: BOS, CLS, SEP, EOS, punctuation, …
+  std::span<const std::uint8_t> padded_queries = {};  ///< [T]; nonzero means padding
+  std::span<const std::uint8_t> padded_keys = {};     ///< [S]; nonzero means padding
+  std::span<const std::int32_t> tokens = {};          ///< [S]; token ids
+  std::span<const std::uint8_t> special = {};         ///< [S]; nonzero means BOS, CLS, SEP, EOS, punctuation, …
   RepeatedSequence repeat = {};
   PatchGrid grid = {};
 };
 
-/// The weights of one head, checked: what every metric starts from. Borrows the weights and what `info` points to.
+/// The checked weights of one head, which every metric starts from. Borrows the weights and everything that `info`
+/// points to.
 class HeadMap {
  public:
-  /// `weights` [T, S], computed or from anywhere. Throws kShape for sizes that do not fit or are 0, kValue for a weight
-  /// in a valid row that is negative, above 1 or not finite, or that is not 0 in a masked cell.
+  /// `weights` is [T, S], from headlens or from elsewhere. Throws kShape for sizes that do not fit or are 0, and kValue
+  /// when a weight of a valid row is negative, above 1, not finite, or not 0 in a masked cell.
   HeadMap(View<const float, 2> weights, const MapInfo& info);
 
   const MapInfo& info() const { return info_; }
   Index queries() const { return weights_.shape[0]; }
   Index keys() const { return weights_.shape[1]; }
-  /// V: rows that are padded, that may look at no key, or without any weight are left out.
+  /// V: all rows except those that are padded, may look at no key, or have no weight anywhere.
   std::span<const Index> rows() const { return rows_; }
   /// n_i of a valid row.
   Index VisibleKeys(Index t) const { return visible_keys_[static_cast<std::size_t>(t)]; }
-  /// Place of query t among the keys.
+  /// The place of query t among the keys.
   Index Position(Index t) const { return t + info_.query_offset; }
-  /// Whether key s is there and query t may look at it.
+  /// Returns true when key s exists and query t may look at it.
   bool Sees(Index t, Index s) const;
   double weight(Index t, Index s) const { return double{weights_(t, s)}; }
-  /// Whether each valid row sums to 1 (within 0.005: weights may come from half precision).
+  /// True when every valid row sums to 1, within 0.005 since weights may come from half precision.
   bool stochastic() const { return stochastic_; }
 
  private:
@@ -84,10 +86,10 @@ class HeadMap {
 
 struct MetricValue {
   std::optional<double> value;
-  Index n_valid = 0;  ///< number of rows (or other terms) that the mean was taken over
+  Index n_valid = 0;  ///< the number of rows (or other terms) that the mean was taken over
 };
 
-/// What a metric needs of MapInfo; flags.
+/// Flags that say which parts of MapInfo a metric needs.
 enum MetricNeeds : unsigned {
   kNeedsNothing = 0,
   kNeedsTokens = 1,
@@ -96,47 +98,49 @@ enum MetricNeeds : unsigned {
   kNeedsGrid = 8
 };
 
-/// One number of one head.
+/// A metric: a function that computes one number from the map of one head.
 struct Metric {
   std::string_view name;     ///< "previous", "induction", …
-  unsigned needs;            ///< of MetricNeeds
-  std::string_view formula;  ///< in the notation above
-  std::string_view source;   ///< who defined it
+  unsigned needs;            ///< flags of MetricNeeds
+  std::string_view formula;  ///< in the notation at the top of this file
+  std::string_view source;   ///< the publication or program that defined it
   MetricValue (*function)(const HeadMap& map);
 };
 
-/// All of them, in the order of their themes.
+/// All metrics, in the order of their themes.
 std::span<const Metric> Metrics();
 
-/// Throws kOption and lists the names when there is none such.
+/// Returns the metric of that name. Throws kOption, listing the names, when there is none.
 const Metric& FindMetric(std::string_view name);
 
-/// Values of the named metrics (all when `names` is empty) for each head of `weights` [H, T, S]: [head][metric].
+/// The values of the named metrics (of all metrics when `names` is empty) for each head of `weights` [H, T, S], indexed
+/// [head][metric].
 std::vector<std::vector<MetricValue>> HeadMetrics(View<const float, 3> weights, const MapInfo& info,
                                                   std::span<const std::string_view> names = {});
 
-/// The sequence repeated when the tokens are [s][s] or [one token][s][s], |s| ≥ 2; else of length 0.
+/// Finds the repeated sequence s in tokens of the form [s][s] or [one token][s][s] with |s| ≥ 2. Otherwise the result
+/// has length 0.
 RepeatedSequence FindRepeat(std::span<const std::int32_t> tokens);
 
-/// mean_i Σ_{|i−j| ≤ width} A[i,j], for any width (M8; the table has the bands of Anthropic's HeadVis).
+/// mean_i Σ_{|i−j| ≤ width} A[i,j] for any width. The table of metrics has it for the widths of Anthropic's HeadVis.
 MetricValue Locality(const HeadMap& map, Index width);
 
-/// α_k = 1/(T−k+1) Σ_{i ≥ k} A[i,k], k counted from 1 over the keys that are not padded (Gu et al. 2024,
-/// arXiv 2410.10781, §3). Rows that may not look at key k, being beyond a window say, are left out of the mean. Throws
-/// kValue when k < 1; no value when there are fewer keys.
+/// α_k = 1/(T−k+1) Σ_{i ≥ k} A[i,k], where k counts from 1 over the keys that are not padded (Gu et al. 2024, arXiv
+/// 2410.10781, §3). Rows that may not look at key k, for example because of a window, are left out of the mean. No
+/// value when there are fewer than k keys. Throws kValue when k < 1.
 MetricValue SinkScore(const HeadMap& map, Index k);
 
-/// Sink_k^ε: the fraction of heads with α_k > ε (Gu et al. 2024; ε = 0.3). Heads without a value are left out.
+/// Sink_k^ε: the fraction of heads with α_k > ε (Gu et al. 2024, where ε = 0.3). Heads without a value are left out.
 MetricValue SinkFraction(std::span<const MetricValue> alphas, double epsilon = 0.3);
 
-/// Patterns that TransformerLens' detect_head compares a map with: D[i,i−1] = 1; 1[t_i = t_j, j < i]; and the latter
-/// one column to the right.
+/// The patterns D that TransformerLens' detect_head compares a map with. kPrevious: D[i,i−1] = 1. kDuplicate: D[i,j] =
+/// 1 when t_i = t_j and j < i. kInduction: kDuplicate moved one column to the right.
 enum class HeadPattern { kPrevious, kDuplicate, kInduction };
 
 struct DetectOptions {
-  bool absolute = false;         ///< 1 − 1/T Σ|A − D| instead of Σ A·D / Σ A
-  bool exclude_first = false;    ///< the first column (BOS) is left out, of weights and pattern alike
-  bool exclude_current = false;  ///< so is the diagonal
+  bool absolute = false;         ///< use 1 − 1/T Σ|A − D| instead of Σ A·D / Σ A
+  bool exclude_first = false;    ///< leave the first column (BOS) out of weights and pattern
+  bool exclude_current = false;  ///< leave the diagonal out of both
 };
 
 /// How well a map fits a pattern (TransformerLens, head_detector.py, error measures "mul" and "abs").

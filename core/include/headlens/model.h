@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Models out of Hugging Face folders, of every family that is known here, with the attention of every head in reach.
+/// Transformer models in Hugging Face's format, with the attention of every head.
 #ifndef HEADLENS_MODEL_H_
 #define HEADLENS_MODEL_H_
 
@@ -21,78 +21,78 @@ namespace models {
 struct LoadedModel;
 }
 
-/// What config.json says. A size is 0 where a model has no such thing.
+/// The sizes and kinds that config.json describes. A size is 0 where the model has none.
 struct ModelInfo {
-  std::string family;  ///< "bert", "gpt2", "llama" or "vit"
-  bool causal = true;  ///< a token looks only at itself and at what came before
+  std::string family;  ///< "bert", "gpt2", "llama" (also for Mistral and Qwen2) or "vit"
+  bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
   Index heads = 0;
   Index kv_heads = 0;
   Index head_dim = 0;
   Index hidden_size = 0;
-  Index max_positions = 0;  ///< most tokens, or patches and CLS together
-  Index vocab_size = 0;     ///< of models that read tokens
+  Index max_positions = 0;  ///< the most tokens, or patches and CLS together
+  Index vocab_size = 0;     ///< 0 for models that read images
   Index segments = 0;       ///< kinds of segments (token types)
-  Index window = 0;         ///< a token looks at the last `window` ones only, itself included
-  Index image_size = 0;     ///< pixels, both sides; of models that read images
+  Index window = 0;         ///< a token looks only at the last `window` tokens, itself included; 0: no limit
+  Index image_size = 0;     ///< pixels on either side; 0 for models that read text
   Index patch_size = 0;
   Index channels = 0;
-  Index logits = 0;  ///< width of the logits; 0: the weights have no head for any
+  Index logits = 0;  ///< width of the logits; 0 when the weights have no output layer
 };
 
-/// What a model reads: tokens or an image. Borrowed for the call.
+/// The input of a model: tokens or an image. Borrowed for the call.
 struct ModelInput {
   std::span<const std::int32_t> ids = {};       ///< [T]
-  std::span<const std::int32_t> segments = {};  ///< [T] token types; empty: all 0
-  std::span<const std::uint8_t> padding = {};   ///< [T], nonzero: nobody looks at this token; empty: none
-  View<const float, 3> image = {};              ///< [channels, image_size, image_size], as the model was trained on
+  std::span<const std::int32_t> segments = {};  ///< [T], token types; empty: all 0
+  std::span<const std::uint8_t> padding = {};   ///< [T]; nonzero: no query looks at this token; empty: no padding
+  View<const float, 3> image = {};  ///< [channels, image_size, image_size], prepared as in the model's training
 };
 
-/// A matrix of a layer.
+/// One of the matrices of a layer's attention.
 enum class Projection { kQuery, kKey, kValue, kOutput };
 
 struct AttendOptions {
-  /// [layers, heads]: multiplies each head's weights, and so its output; 0 ablates the head.
+  /// [layers, heads]: the weights of each head, and so its output, are multiplied by this factor; 0 removes the head.
   View<const float, 2> head_mask;
-  /// Value zeroing (Mohebbi et al. 2023): in `zeroed_layer` (−1: in every one) the value vectors of this token are 0.
-  /// −1: of none.
+  /// Value zeroing (Mohebbi et al. 2023): the value vectors of this token are 0 in layer `zeroed_layer`, or in every
+  /// layer when that is −1. −1: of no token.
   Index zeroed_token = -1;
   Index zeroed_layer = -1;
-  bool keep_hidden = false;  ///< the stream before every layer, for Hidden(layer)
-  bool keep_values = false;  ///< for Values(layer)
+  bool keep_hidden = false;  ///< keep the residual stream before every layer for Hidden(layer)
+  bool keep_values = false;  ///< keep the values for Values(layer)
 };
 
-/// One pass: queries and keys of every layer are kept, so that any head's map can be computed when it is looked at;
-/// maps never are. Shares the model with its owner.
+/// The result of running a model once. It keeps the queries and keys of every layer, so the map of any head can be
+/// computed when it is needed; maps themselves are not kept. Shares ownership of the model's weights.
 class ModelAttention {
  public:
   ModelAttention(ModelAttention&&) noexcept;
   ModelAttention& operator=(ModelAttention&&) noexcept;
   ~ModelAttention();
 
-  /// T: tokens, or patches and CLS together.
+  /// T: the number of tokens, or of patches and CLS together.
   Index length() const;
 
-  /// Attention weights of one head, query rows [row_begin, row_end), into `weights` [rows, T].
-  /// Throws kValue for a layer, head or row that is not there.
+  /// Computes the attention weights of one head for query rows [row_begin, row_end) into `weights` [rows, T]. Throws
+  /// kValue for a layer, head or row that does not exist.
   void Map(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> weights) const;
 
-  /// Rows [row_begin, row_end) of the map averaged over equal blocks (equal to within one cell) down to `pooled` [rows,
-  /// cols]. Needs memory for some rows only.
+  /// Computes rows [row_begin, row_end) of a smaller map `pooled` [rows, cols], whose cells are means over blocks of
+  /// the map, equal in size to within one cell. Needs memory for a few rows of the map only.
   void PooledMap(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> pooled) const;
 
-  /// The residual stream after the last layer, before a final norm where there is one: [T, hidden].
+  /// The residual stream [T, hidden_size] after the last layer, before the final norm when there is one.
   const Tensor& hidden() const;
-  /// The stream before layer `layer`; needs keep_hidden.
+  /// The residual stream before layer `layer`. Needs keep_hidden.
   const Tensor& Hidden(Index layer) const;
-  /// [T, H·d] and [T, G·d], rotated where the model rotates.
+  /// Queries [T, H·d] and keys [T, G·d], after rotation in models with rotary positions.
   const Tensor& Queries(Index layer) const;
   const Tensor& Keys(Index layer) const;
-  /// [T, G·d]; needs keep_values.
+  /// Values [T, G·d]. Needs keep_values.
   const Tensor& Values(Index layer) const;
 
-  /// Scores of the vocabulary for rows [row_begin, row_end): [rows, logits]; a classifier of images has the one row of
-  /// CLS. Computed now. Throws kUnsupported when the model has no head for them.
+  /// Computes the logits of rows [row_begin, row_end): [rows, logits]. A classifier of images has only one row, that of
+  /// CLS. Throws kUnsupported when the model has no output layer.
   Tensor Logits(Index row_begin, Index row_end) const;
   Tensor Logits() const;
 
@@ -103,28 +103,28 @@ class ModelAttention {
   std::unique_ptr<State> state_;
 };
 
-/// A text that grows: the keys and values so far are kept, and each step computes its own tokens only. Gives the
-/// numbers of one pass over everything. Shares the model with its owner.
+/// A text that is run step by step. The keys and values of earlier tokens are kept, so each step computes only its own
+/// tokens, and the numbers are those of one pass over the whole text. Shares ownership of the model's weights.
 class Decoding {
  public:
   Decoding(Decoding&&) noexcept;
   Decoding& operator=(Decoding&&) noexcept;
   ~Decoding();
 
-  /// Runs the model on the tokens that come next: one, or many at once (a prefill). Throws as Model::Attend, and
-  /// kUnsupported where rotary angles would change under the keys that are kept ("dynamic" beyond its training). When
-  /// it fails on the way, all tokens are forgotten.
+  /// Runs the model on the next tokens, one or several (a prefill). Throws as Model::Attend does, and kUnsupported
+  /// where the rotary angles of the keys that are kept would change (RoPE scaling "dynamic", beyond the length of the
+  /// training). When it fails after it has begun, all tokens are forgotten.
   void Step(std::span<const std::int32_t> ids);
 
-  Index length() const;     ///< tokens so far
-  Index rows() const;       ///< tokens of the last step; 0 before the first
-  Index first_key() const;  ///< the first token that is still kept: maps' columns are [first_key, length)
+  Index length() const;     ///< the number of tokens so far
+  Index rows() const;       ///< the number of tokens of the last step; 0 before the first
+  Index first_key() const;  ///< the first token that is still kept; columns of maps are [first_key, length)
 
-  /// Attention weights of one head in the last step, into `weights` [rows, length − first_key]. Throws as
-  /// ModelAttention::Map, and kOption before the first step.
+  /// Computes the attention weights of one head in the last step into `weights` [rows, length − first_key]. Throws as
+  /// ModelAttention::Map does, and kOption before the first step.
   void Map(Index layer, Index head, View<float, 2> weights) const;
 
-  /// Of rows [row_begin, row_end) of the last step: [rows, vocab].
+  /// Computes the logits of rows [row_begin, row_end) of the last step: [rows, vocab_size].
   Tensor Logits(Index row_begin, Index row_end) const;
 
   /// Forgets all tokens.
@@ -142,41 +142,41 @@ class Decoding {
 class Model {
  public:
   /// Reads the text of config.json, then takes and packs the parameters under their Hugging Face names. `backend` must
-  /// outlive the model. Throws kFormat for what is no config, kUnsupported for a kind of model or a setting that is not
-  /// offered (naming the key, its value and what is), kValue for sizes that do not fit, kShape for a parameter that is
-  /// missing or has another shape.
+  /// outlive the model. Throws kFormat when `config` is not a model's config, kUnsupported for a kind of model or a
+  /// setting that headlens does not have (naming the key, its value and the known values), kValue for sizes that do not
+  /// fit, and kShape for a parameter that is missing or has another shape.
   Model(std::string_view config, const StateDict& state, const Backend& backend);
 
   const ModelInfo& info() const;
   const Backend& backend() const;
 
-  /// Runs the model. Throws kValue for no or too many tokens, one outside the vocabulary, or input of another kind than
-  /// the model reads; kShape for an image or mask of another shape.
+  /// Runs the model. Throws kValue for no tokens, too many, one outside the vocabulary, or an image where the model
+  /// reads tokens (and the other way around); kShape for an image or mask of another shape.
   ModelAttention Attend(const ModelInput& input, const AttendOptions& options = {}) const;
   ModelAttention Attend(std::span<const std::int32_t> ids) const;
 
-  /// A text to be run step by step, whose keys and values are kept in F32 or BF16 (KvCache). Throws kUnsupported for
-  /// models that are not causal.
+  /// Starts a text that is run step by step, whose keys and values are kept in F32 or BF16 (see KvCache). Throws
+  /// kUnsupported for models that are not causal.
   Decoding StartDecoding(DType keys_and_values = DType::kF32) const;
 
-  /// A layer's weights, for what is read out of weights alone: [H·d, D], [G·d, D] twice, [D, H·d].
+  /// A copy of one of a layer's matrices: query [H·d, D], key and value [G·d, D], or output [D, H·d].
   Tensor Weights(Index layer, Projection projection) const;
-  /// The bias of a layer's output projection, [D]; empty where it has none. Borrowed.
+  /// The bias [D] of a layer's output projection, or empty when it has none. Borrowed.
   std::span<const float> OutputBias(Index layer) const;
-  /// γ [D] of the norm that a layer's attention reads the stream through; nothing when it reads the stream itself.
+  /// The scale γ [D] of the norm between the residual stream and a layer's attention; null when there is no norm.
   const Tensor* AttentionNorm(Index layer) const;
-  /// γ [D] of the norm between the last layer and the logits; nothing where there is none.
+  /// The scale γ [D] of the norm between the last layer and the logits; null when there is none.
   const Tensor* FinalNorm() const;
-  /// The table of tokens, [vocab, D]; nothing for models that read no tokens.
+  /// The table of token embeddings [vocab_size, D]; null for models that read images.
   const LinearWeights* embedding() const;
-  /// [logits, D]; nothing without logits, or with more than one matrix between the stream and them.
+  /// The matrix [logits, D] that makes the logits; null without logits, or when there is another matrix before it.
   const LinearWeights* unembedding() const;
 
  private:
   std::shared_ptr<const models::LoadedModel> model_;
 };
 
-/// The sizes in a config.json, without weights. Throws as Model.
+/// Reads the sizes in a config.json without any weights. Throws as Model does.
 ModelInfo ReadModelInfo(std::string_view config);
 
 }  // namespace headlens

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The multi-head attention layer, with PyTorch's parameters and defaults.
+/// The multi-head attention layer with PyTorch's parameters and defaults.
 #ifndef HEADLENS_MULTIHEAD_H_
 #define HEADLENS_MULTIHEAD_H_
 
@@ -15,25 +15,26 @@
 
 namespace headlens {
 
-/// The widest that a layer may be: no published model comes near; beyond, a size is a mistake or an attack.
+/// The widest layer that is accepted. No published model comes near it, so a larger size is a mistake or an attack.
 inline constexpr Index kMaxWidth = Index{1} << 24;
 
 struct MultiheadConfig {
   Index embed_dim = 0;     ///< D; a multiple of num_heads
   Index num_heads = 0;     ///< H
   Index num_kv_heads = 0;  ///< G, a divisor of H (Ainslie et al. 2023); 0: num_heads
-  Index kdim = 0;          ///< width of the keys given; 0: embed_dim
-  Index vdim = 0;          ///< width of the values given; 0: embed_dim
+  Index kdim = 0;          ///< width of the key input; 0: embed_dim
+  Index vdim = 0;          ///< width of the value input; 0: embed_dim
   bool bias = true;
-  bool add_bias_kv = false;    ///< one learned key and value more, `bias_k` and `bias_v`
-  bool add_zero_attn = false;  ///< one key and value of zeros more
+  bool add_bias_kv = false;    ///< append one learned key and value, `bias_k` and `bias_v`
+  bool add_zero_attn = false;  ///< append one key and value of zeros
 
   Index key_width() const { return kdim ? kdim : embed_dim; }
   Index value_width() const { return vdim ? vdim : embed_dim; }
   Index kv_heads() const { return num_kv_heads ? num_kv_heads : num_heads; }
   Index head_dim() const { return embed_dim / num_heads; }
   Index kv_dim() const { return kv_heads() * head_dim(); }
-  /// in_proj_weight holds all three projections when every width is D; otherwise each has a name of its own.
+  /// True when in_proj_weight holds all three projections, which needs equal widths. Otherwise each has its own
+  /// parameter.
   bool packed_projections() const {
     return key_width() == embed_dim && value_width() == embed_dim && kv_heads() == num_heads;
   }
@@ -42,24 +43,25 @@ struct MultiheadConfig {
   bool operator==(const MultiheadConfig&) const = default;
 };
 
-/// What one call computes with the layer. Inputs are borrowed for the call.
+/// The inputs and options of one call of the layer. Borrowed for the call.
 struct MultiheadInputs : AttentionSettings {
-  View<const float, 3> query;    ///< [B, T, D], last stride 1; [T, B, D] memory is addressed by its strides
+  View<const float, 3> query;    ///< [B, T, D], last stride 1; strides also describe memory in the order [T, B, D]
   View<const float, 3> key;      ///< [B, S, kdim]
   View<const float, 3> value;    ///< [B, S, vdim]
   std::optional<float> scale;    ///< default 1/√d
-  std::optional<Rotary> rotary;  ///< turns queries and keys after their projection
-  /// Keys and values of the tokens so far: those of this call are appended, and all are attended to. Masks then speak
-  /// of all kept keys. Not with add_bias_kv or add_zero_attn.
+  std::optional<Rotary> rotary;  ///< rotates queries and keys after their projection
+  /// Keys and values of earlier tokens. Those of this call are appended, and the queries attend to all of them; masks
+  /// then cover all kept keys. Cannot be used with add_bias_kv or add_zero_attn.
   KvCache* cache = nullptr;
 };
 
-/// What the layer was asked for beside its output. Each is filled when `data` is there; S counts appended keys too.
+/// The results of one call. Each view that is set is filled. S includes appended keys.
 struct MultiheadResults {
-  View<float, 3> output;         ///< [B, T, D], last stride 1
-  AttentionResults attention;    ///< its `output` is the heads' outputs [B, H, T, d]; may be absent
-  View<float, 4> q, k, v;        ///< [B, H, T, d], [B, G, S, d] of this call, after projection, bias and rotation
-  View<float, 4> contributions;  ///< [B, H, T, D]: each head's part of the output, before the output's bias
+  View<float, 3> output;       ///< [B, T, D], last stride 1
+  AttentionResults attention;  ///< its `output` holds the heads' outputs [B, H, T, d]; may be empty
+  View<float, 4> q, k,
+      v;  ///< [B, H, T, d], [B, G, S, d], [B, G, S, d]: this call's, after projection, bias and rotation
+  View<float, 4> contributions;  ///< [B, H, T, D]: each head's part of the output, without the output's bias
 };
 
 /// Multi-head attention (Vaswani et al. 2017, §3.2.2):
@@ -91,8 +93,8 @@ class MultiheadAttention {
   Tensor out_weight_;  // [D, D] as given, for the heads' contributions
 };
 
-/// Throws kShape, naming both, unless embed_dim, num_heads and num_kv_heads are positive and fit, and no width is more
-/// than kMaxWidth.
+/// Throws kShape, naming both sizes, unless embed_dim, num_heads and num_kv_heads are positive and fit each other and
+/// no width exceeds kMaxWidth.
 void Validate(const MultiheadConfig& config);
 
 }  // namespace headlens

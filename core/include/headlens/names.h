@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every name that callers may use.
+/// A description of every name that callers may use.
 #ifndef HEADLENS_NAMES_H_
 #define HEADLENS_NAMES_H_
 
@@ -7,8 +7,8 @@
 
 namespace headlens {
 
-/// All operations, options, tensors, stages, metrics, analyses, conventions and error codes as a JSON object, each with
-/// its documentation: what other languages' names are generated from. The same text in every call.
+/// All operations, options, tensors, stages, metrics, analyses, conventions and error codes with their documentation,
+/// as a JSON object from which the names in other languages are generated. Every call returns the same text.
 std::string DescribeNames();
 
 }  // namespace headlens

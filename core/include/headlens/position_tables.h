@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The numbers behind positions: rows that are added to embeddings, slopes and buckets of biases on the scores.
+/// Tables for positions: rows that are added to embeddings, and the slopes and buckets of biases on the scores.
 #ifndef HEADLENS_POSITION_TABLES_H_
 #define HEADLENS_POSITION_TABLES_H_
 
@@ -9,17 +9,19 @@
 
 namespace headlens {
 
-/// [length, width]: sin(position / 10000^(2i/width)) at columns 2i, the cosine at 2i + 1 (Vaswani et al. 2017, §3.5).
-/// Row 0 is position `offset`. Throws kShape for a negative size.
+/// A table [length, width] with sin(position / 10000^(2i/width)) in columns 2i and the cosine in columns 2i + 1
+/// (Vaswani et al. 2017, §3.5). Row 0 is position `offset`. Throws kShape for a negative size.
 Tensor SinusoidalPositions(Index length, Index width, Index offset = 0);
 
-/// The slopes of `heads` heads: 2^(−8 i / H) for i = 1 … H when H is a power of two; otherwise those of the power
-/// below, followed by every other one of twice that power (Press et al. 2022, and their code for other H).
+/// The ALiBi slopes of `heads` heads (Press et al. 2022, and their program for other numbers of heads). When H is a
+/// power of two: 2^(−8 i / H) for i = 1 … H. Otherwise: the slopes of the next lower power of two, followed by every
+/// other slope of twice that power.
 std::vector<float> AlibiSlopes(Index heads);
 
-/// The bucket of a distance key − query: exact when small, logarithmic up to `max_distance`, the last one beyond;
-/// `bidirectional` gives half of the buckets to keys ahead, otherwise those count as distance 0 (Raffel et al. 2020,
-/// §2.1). Buckets ≥ 2 (≥ 4 when bidirectional), max_distance larger than the number of exact ones.
+/// The T5 bucket of the distance key − query (Raffel et al. 2020, §2.1). Short distances have a bucket each, longer
+/// ones share buckets on a logarithmic scale up to `max_distance`, and all beyond are in the last bucket.
+/// `bidirectional` gives half of the buckets to keys after the query; otherwise those keys count as distance 0. Needs
+/// buckets ≥ 2 (≥ 4 when bidirectional) and a max_distance larger than the number of distances with their own bucket.
 Index T5Bucket(Index distance, Index buckets, bool bidirectional, Index max_distance);
 
 }  // namespace headlens

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The safetensors format: an 8-byte little-endian header length, a JSON header, then the tensors' bytes.
+/// The safetensors format: 8 bytes with the length of the header (little-endian), a JSON header, then the tensors'
+/// bytes.
 #ifndef HEADLENS_SAFETENSORS_H_
 #define HEADLENS_SAFETENSORS_H_
 
@@ -15,18 +16,18 @@
 
 namespace headlens {
 
-/// The tensors of a safetensors file that is in memory. Borrows the bytes, which must outlive it.
+/// The tensors of a safetensors file in memory. Borrows the bytes, which must outlive this object.
 class Safetensors {
  public:
-  /// Checks everything before anything is used: header length and JSON, known types, sizes that match the shapes,
-  /// offsets inside the file, no overlap, no hole. Throws kFormat saying what is wrong and where. Never reads outside
-  /// `bytes`, allocates in proportion to it.
+  /// Checks everything before it is used: the header's length and JSON, known types, sizes that match the shapes, and
+  /// offsets that lie inside the file without overlaps or holes. Throws kFormat, saying what is wrong and where. Never
+  /// reads outside `bytes`, and allocates no more than in proportion to them.
   explicit Safetensors(std::span<const std::byte> bytes);
 
-  /// In the order of their names.
+  /// All tensors, sorted by name.
   const std::map<std::string, RawTensor, std::less<>>& tensors() const { return tensors_; }
   const std::map<std::string, std::string, std::less<>>& metadata() const { return metadata_; }
-  /// Nothing when there is no such tensor.
+  /// Returns nothing when there is no tensor of that name.
   std::optional<RawTensor> Find(std::string_view name) const;
 
  private:
@@ -34,7 +35,7 @@ class Safetensors {
   std::map<std::string, std::string, std::less<>> metadata_;
 };
 
-/// The bytes of a safetensors file with float tensors, in the order of their names.
+/// The bytes of a safetensors file that holds these tensors as floats, sorted by name.
 std::vector<std::byte> WriteSafetensors(const TensorMap& tensors,
                                         const std::map<std::string, std::string, std::less<>>& metadata);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Tensors: views with strides, and owned row-major storage. Nothing here is ever transposed or copied to be reshaped.
+/// Tensors: views with strides, and owned row-major storage. Views make it unnecessary to transpose or copy in order to
+/// reshape.
 #ifndef HEADLENS_TENSOR_H_
 #define HEADLENS_TENSOR_H_
 
@@ -17,25 +18,25 @@
 
 namespace headlens {
 
-/// Sizes and strides. 64 bits everywhere, so that size arithmetic is the same on wasm32.
+/// The type of sizes and strides. It has 64 bits everywhere, so that size arithmetic is the same on wasm32.
 using Index = std::int64_t;
 
 /// Sizes of the dimensions, outermost first.
 using Shape = std::vector<Index>;
 
-/// "(2, 4, 8)"
+/// For example "(2, 4, 8)".
 std::string ToString(const Shape& shape);
 
-/// The other sizes of a tensor without elements may multiply to no more than this. Memory bounds the sizes of all other
-/// tensors; these take none, and loops over their sizes would run for hours.
+/// The limit on the product of the other sizes of a tensor that has a size of 0. Such a tensor takes no memory, so
+/// memory does not limit these sizes, and loops over them could run for hours.
 inline constexpr Index kMostEmpty = Index{1} << 26;
 
-/// Product of the sizes. Throws kShape for a negative size and, where a size is 0, for others whose product is more
-/// than kMostEmpty; kMemory when the product, times 8 bytes, cannot be addressed.
+/// The product of the sizes. Throws kShape for a negative size, or when a size is 0 and the product of the others
+/// exceeds kMostEmpty. Throws kMemory when the product times 8 bytes cannot be addressed.
 Index ElementCount(const Shape& shape);
 
-/// A strided view of memory that somebody else owns. `data == nullptr` means "not there". Strides count elements; 0
-/// broadcasts.
+/// A strided view of memory that it does not own. A null `data` means that there is no tensor. Strides count elements;
+/// stride 0 broadcasts.
 template <class T, std::size_t Rank>
 struct View {
   T* data = nullptr;
@@ -44,7 +45,7 @@ struct View {
 
   explicit operator bool() const { return data != nullptr; }
 
-  /// Read-only view of the same elements.
+  /// A read-only view of the same elements.
   operator View<const T, Rank>() const
     requires(!std::is_const_v<T>)
   {
@@ -57,7 +58,7 @@ struct View {
     return *at(index...);
   }
 
-  /// Address of an element; fewer indices than dimensions address the first element of what is left.
+  /// The address of an element. With fewer indices than dimensions, the address of the first element of that part.
   template <class... I>
     requires(sizeof...(I) <= Rank)
   T* at(I... index) const {
@@ -68,7 +69,7 @@ struct View {
   }
 };
 
-/// Strides of a dense row-major tensor.
+/// The strides of a dense row-major tensor.
 template <std::size_t Rank>
 std::array<Index, Rank> RowMajorStrides(const std::array<Index, Rank>& shape) {
   std::array<Index, Rank> strides{};
@@ -85,8 +86,7 @@ View<T, Rank> DenseView(T* data, const std::array<Index, Rank>& shape) {
   return {data, shape, RowMajorStrides(shape)};
 }
 
-/// Splits the last dimension of [B, T, H·d] into heads: [B, H, T, d]. Arithmetic on strides; merging is the same view
-/// read backwards.
+/// Splits the last dimension of [B, T, H·d] into heads: [B, H, T, d]. It only computes strides; no element moves.
 template <class T>
 View<T, 4> SplitHeads(const View<T, 3>& x, Index heads) {
   if (heads <= 0 || x.shape[2] % heads != 0) {
@@ -99,10 +99,10 @@ View<T, 4> SplitHeads(const View<T, 3>& x, Index heads) {
           {x.strides[0], head_dim * x.strides[2], x.strides[1], x.strides[2]}};
 }
 
-/// Element types that can come in from outside.
+/// The element types of tensors that come from outside.
 enum class DType { kF32, kF64, kF16, kBF16, kU8, kBool, kI32, kI64 };
 
-/// "F32", … as safetensors spells them.
+/// The name in safetensors files: "F32", "F64", …
 std::string_view ToString(DType dtype);
 std::size_t ByteSize(DType dtype);
 
@@ -110,15 +110,16 @@ namespace internal {
 struct AlignedDelete {
   void operator()(void* p) const;
 };
-/// 64-byte aligned, uninitialised. Throws Error kMemory instead of std::bad_alloc.
+/// Uninitialised memory aligned to 64 bytes. Throws an Error kMemory instead of std::bad_alloc.
 void* AllocateAligned(std::size_t bytes);
 }  // namespace internal
 
-/// Alignment of everything the library allocates, in bytes: a cache line, and the widest vector there is.
+/// The alignment of everything that the library allocates, in bytes. It fits a cache line and the widest vector
+/// register.
 inline constexpr std::size_t kAlignment = 64;
 
-/// Owned, 64-byte aligned array of trivial elements; not initialised. A size that comes from outside is an
-/// ElementCount: only then do its bytes fit std::size_t.
+/// An owned array of trivial elements, aligned to 64 bytes and not initialised. A size that comes from outside must be
+/// checked with ElementCount first, so that its bytes fit std::size_t.
 template <class T>
 class Buffer {
  public:
@@ -134,15 +135,15 @@ class Buffer {
   Index size_ = 0;
 };
 
-/// An owned dense row-major float tensor, 64-byte aligned. Movable; copied only by name (Clone).
+/// An owned dense row-major float tensor, aligned to 64 bytes. Movable; copied only by Clone.
 class Tensor {
  public:
   Tensor() = default;
-  /// Uninitialised elements.
+  /// The elements are not initialised.
   explicit Tensor(Shape shape) : shape_(std::move(shape)), size_(ElementCount(shape_)), buffer_(size_) {}
-  /// Elements that somebody else allocated: as many as the shape has, until the last owner of `elements` is gone.
+  /// Uses elements that were allocated elsewhere, as many as the shape has, and shares their ownership.
   Tensor(Shape shape, std::shared_ptr<float> elements);
-  /// Copies `values`, whose number must fit the shape.
+  /// Copies `values`. Throws kShape when their number does not fit the shape.
   Tensor(Shape shape, std::span<const float> values);
 
   const Shape& shape() const { return shape_; }
@@ -150,10 +151,10 @@ class Tensor {
   float* data() const { return lent_ ? lent_.get() : buffer_.data(); }
   std::span<float> values() const { return {data(), static_cast<std::size_t>(size())}; }
   Tensor Clone() const { return Tensor(shape_, values()); }
-  /// The same elements under another shape of the same size. Throws kShape.
+  /// The same elements under another shape. Throws kShape when its size differs.
   Tensor Reshaped(Shape shape) &&;
 
-  /// View of the whole tensor. Throws kShape when the rank is not `Rank`.
+  /// A view of the whole tensor. Throws kShape unless it has `Rank` dimensions.
   template <std::size_t Rank>
   View<float, Rank> view() const {
     if (shape_.size() != Rank) {
@@ -168,13 +169,13 @@ class Tensor {
   Shape shape_;
   Index size_ = 0;
   Buffer<float> buffer_;
-  std::shared_ptr<float> lent_;  // instead of the buffer
+  std::shared_ptr<float> lent_;  // set instead of buffer_
 };
 
 /// Tensors by name, such as a layer's parameters or a call's results.
 using TensorMap = std::map<std::string, Tensor, std::less<>>;
 
-/// A dense row-major tensor of any element type in memory that somebody else owns; `data` need not be aligned.
+/// A borrowed dense row-major tensor of any element type. `data` need not be aligned.
 struct RawTensor {
   DType dtype = DType::kF32;
   Shape shape;
@@ -184,13 +185,13 @@ struct RawTensor {
 /// Borrows the tensor's elements.
 RawTensor RawOf(const Tensor& tensor);
 
-/// The float at `p`, which need not be aligned: F32, F64, F16 or BF16. Throws kDtype for the others.
+/// The number at `p` as a float; `p` need not be aligned. Throws kDtype unless the type is F32, F64, F16 or BF16.
 float LoadFloat(DType dtype, const std::byte* p);
 
-/// Copies to float: F32, F64, F16 and BF16. Throws kDtype for the others.
+/// Converts to float. Throws kDtype unless the type is F32, F64, F16 or BF16.
 Tensor ToFloat(const RawTensor& raw);
 
-/// The nearest BF16, of two the even one; a NaN stays one.
+/// The nearest BF16, ties to even. A NaN stays a NaN.
 std::uint16_t RoundToBf16(float x);
 
 }  // namespace headlens

@@ -10,7 +10,7 @@ namespace headlens {
 enum class Activation {
   kRelu,
   kGelu,      ///< exact, with erf
-  kGeluTanh,  ///< its tanh approximation
+  kGeluTanh,  ///< the approximation with tanh
   kSwiGlu,    ///< silu(gate) · up (Shazeer 2020)
 };
 
@@ -22,19 +22,19 @@ struct TransformerLayerConfig {
   Activation activation = Activation::kRelu;
   NormKind norm = NormKind::kLayerNorm;
   float layer_norm_eps = 1e-5f;
-  bool norm_first = false;       ///< normalise before each block (pre-norm) instead of after its residual
-  bool cross_attention = false;  ///< a decoder layer: attention over `memory` between self-attention and feed-forward
+  bool norm_first = false;       ///< normalise before each block (pre-norm) instead of after its residual sum
+  bool cross_attention = false;  ///< a decoder layer, which attends to `memory` between self-attention and feed-forward
 
   bool operator==(const TransformerLayerConfig&) const = default;
 };
 
-/// act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3). With SwiGLU, linear1 has
-/// twice the rows: the gate's, then those that it multiplies.
+/// The feed-forward block act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3). With
+/// SwiGLU, linear1 has twice the rows: first those of the gate, then those that the gate multiplies.
 class FeedForward {
  public:
   FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
               const Backend& backend);
-  /// x [rows, width] → y [rows, width]
+  /// Takes x [rows, width] and fills y [rows, width].
   void Forward(View<const float, 2> x, View<float, 2> y) const;
 
  private:
@@ -43,20 +43,23 @@ class FeedForward {
   std::unique_ptr<LinearWeights> linear1_, linear2_;
 };
 
-/// nn.TransformerEncoderLayer, and nn.TransformerDecoderLayer with `cross_attention`, without dropout.
+/// PyTorch's nn.TransformerEncoderLayer or, with `cross_attention`, nn.TransformerDecoderLayer. Of their dropouts it
+/// has only that on the attention weights (AttentionSettings::dropout_p).
 class TransformerLayer {
  public:
-  /// Reads `self_attn.*`, `multihead_attn.*` (with cross-attention), `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*`,
-  /// `norm3.*`. Throws kShape as MultiheadAttention, and when dim_feedforward is not from 1 to kMaxWidth.
+  /// Reads `self_attn.*`, `multihead_attn.*` (with cross-attention), `linear1.*`, `linear2.*`, `norm1.*`, `norm2.*` and
+  /// `norm3.*` (with cross-attention). Throws kShape as MultiheadAttention does, and when dim_feedforward is not
+  /// between 1 and kMaxWidth.
   TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend);
 
   const TransformerLayerConfig& config() const { return config_; }
 
   static Index ParameterCount(const TransformerLayerConfig& config);
 
-  /// `self` holds the mask and options of self-attention; its query, key and value are filled in here. `cross`
-  /// likewise: its key and value are the memory. `results.output` of `self_results` is the layer's output; what else is
-  /// there describes self-attention, and `cross_results` the attention over the memory. x [B, T, D], last stride 1.
+  /// Runs the layer on x [B, T, D], whose last stride is 1. `self` holds the mask and options of self-attention; this
+  /// function sets its query, key and value. `cross` holds those of the attention over the memory, with the memory as
+  /// key and value; its query is set here. `self_results.output` receives the layer's output. All other results of
+  /// `self_results` describe self-attention, and `cross_results` describe the attention over the memory.
   void Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
                const MultiheadResults& self_results, const MultiheadResults& cross_results) const;
 
