@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011). Element i of a seed is a function of (seed, i)
-/// alone.
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011). Number i of a seed depends on (seed, i) alone.
 #ifndef HEADLENS_SRC_ATTENTION_PHILOX_H_
 #define HEADLENS_SRC_ATTENTION_PHILOX_H_
 
@@ -27,13 +26,13 @@ inline std::array<std::uint32_t, 4> Philox(std::uint64_t seed, std::uint64_t cou
   return x;
 }
 
-/// Whether dropout with probability `p` keeps weight number `index` (row-major in [B, H, T, S]).
+/// Returns true when dropout with probability `p` keeps weight number `index`, counted row-major in [B, H, T, S].
 inline bool DropoutKeeps(std::uint64_t seed, std::uint64_t index, double p) {
   const std::uint32_t bits = Philox(seed, index / 4)[index % 4];
   return static_cast<double>(bits) * 0x1p-32 >= p;
 }
 
-/// The same in whole numbers: kept is what has drawn more than this. p > 0.
+/// The largest 32-bit random number for which dropout with probability p > 0 drops a weight.
 inline std::uint32_t HighestDropped(double p) { return static_cast<std::uint32_t>(std::ceil(p * 0x1p32) - 1.0); }
 
 }  // namespace headlens

@@ -15,15 +15,14 @@ constexpr Choice kSoftcapOrder[] = {{"before_bias", SoftcapOrder::kBeforeBias},
 
 std::span<const Field<AttentionSettings>> MaskedRowFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
-      field::OneOf<&AttentionSettings::fully_masked>(
-          "fully_masked", kFullyMasked,
-          "What a query with no key to look at gets. Default as `conventions` say, and zero without them."),
+      field::OneOf<&AttentionSettings::fully_masked>("fully_masked", kFullyMasked,
+                                                     "The output and weights of a query that may look at no key. The "
+                                                     "default depends on `conventions`, and is \"zero\" without them."),
       field::OneOf<&AttentionSettings::masked_nan>(
           "masked_nan", kMaskedNan,
-          "What a NaN or an infinity in a masked key or value does: nothing (default; but \"uniform\" averages all "
-          "values, masked ones too, so that one of them does reach such a row's output), or what adding −∞ to its "
-          "score "
-          "and multiplying its value by 0 makes of it, as PyTorch's scaled_dot_product_attention has it."),
+          "The effect of a NaN or an infinity in a masked key or value. \"blocked\" (default): none, except in a fully "
+          "masked row with \"uniform\", whose output is the mean of all values. \"spreads\": the row becomes NaN, as "
+          "in PyTorch's scaled_dot_product_attention, which adds −∞ to the score and multiplies the value by 0."),
   };
   return kFields;
 }
@@ -31,17 +30,18 @@ std::span<const Field<AttentionSettings>> MaskedRowFields() {
 std::span<const Field<AttentionSettings>> AttentionFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
       field::OneOf<&AttentionSettings::gqa_order>("gqa_order", kGqaOrder,
-                                                  "Which key/value head query head h reads: ⌊h·G/H⌋ "
-                                                  "(\"block\") or h mod G. Default as `conventions` say."),
+                                                  "The key/value head that query head h reads: ⌊h·G/H⌋ (\"block\") or "
+                                                  "h mod G (\"interleaved\"). The default depends on `conventions`."),
       field::Number<&AttentionSettings::softcap>(
-          "softcap", "Scores become softcap · tanh(scores / softcap). 0 (default): not capped."),
+          "softcap", "Scores become softcap · tanh(scores / softcap). With 0 (default) there is no cap."),
       field::OneOf<&AttentionSettings::softcap_order>(
           "softcap_order", kSoftcapOrder,
-          "Masks and biases are added after the cap (\"before_bias\") or before it. Default as `conventions` say."),
-      field::Count<&AttentionSettings::seed>("seed", 0,
-                                             "Seed of the dropout on the weights (counter-based: same seed, same "
-                                             "mask). A decoder layer's attention to its "
-                                             "memory takes the next one."),
+          "The soft cap is applied before masks and biases are added (\"before_bias\") or after (\"after_bias\"). The "
+          "default depends on `conventions`."),
+      field::Count<&AttentionSettings::seed>(
+          "seed", 0,
+          "The seed of the dropout on the weights. The same seed always drops the same weights. A decoder layer's "
+          "attention over the memory uses seed + 1."),
   };
   return kFields;
 }
@@ -49,15 +49,16 @@ std::span<const Field<AttentionSettings>> AttentionFields() {
 std::span<const Field<AttentionSettings>> DropoutFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
       field::Number<&AttentionSettings::dropout_p>(
-          "dropout_p", "Each weight is dropped with this probability, the others are divided by 1 − p."),
+          "dropout_p", "Each weight is dropped with this probability; the others are divided by 1 − p."),
   };
   return kFields;
 }
 
 std::span<const Field<AttentionSettings>> HeadMaskFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
-      field::Floats<&AttentionSettings::head_mask>("head_mask", "B,H", "H",
-                                                   "Factors on the heads' weights after dropout: 0 takes a head out."),
+      field::Floats<&AttentionSettings::head_mask>(
+          "head_mask", "B,H", "H",
+          "Each head's weights are multiplied by this factor after dropout; 0 removes the head."),
   };
   return kFields;
 }

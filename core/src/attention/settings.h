@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The options and tensors that every attention takes beside masks, normalisers and positions.
+/// The options and tensors of attention besides masks, normalisers and positions.
 #ifndef HEADLENS_SRC_ATTENTION_SETTINGS_H_
 #define HEADLENS_SRC_ATTENTION_SETTINGS_H_
 
@@ -10,16 +10,16 @@
 
 namespace headlens {
 
-/// What a row with no key to look at gets, and what masked NaN do: of how scores become weights.
+/// Options for rows with no key to look at and for NaN in masked keys.
 std::span<const Field<AttentionSettings>> MaskedRowFields();
 
-/// The numbers and orders.
+/// Options of the computation: head order, soft cap and seed.
 std::span<const Field<AttentionSettings>> AttentionFields();
 
-/// Dropout, which is an option of functions and of layers, not of a layer's call.
+/// Dropout, which is an option of functions and of layers, but not of a layer's call.
 std::span<const Field<AttentionSettings>> DropoutFields();
 
-/// The tensor of factors on heads.
+/// The tensor with a factor for each head.
 std::span<const Field<AttentionSettings>> HeadMaskFields();
 
 }  // namespace headlens

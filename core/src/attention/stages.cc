@@ -16,13 +16,14 @@ std::span<const Stage> Stages() {
       {"masked_scores", "B,H,T,S", "Scores with −∞ where a key is masked.", &R::masked_scores},
       {"weights", "B,H,T,S", "Weights of each head, before dropout."},
       {"dropout_mask", "B,H,T,S", "1 where dropout keeps a weight, 0 where it drops it.", &R::dropout_mask},
-      {"dropped_weights", "B,H,T,S", "Weights after dropout and head mask: what multiplies the values.",
+      {"dropped_weights", "B,H,T,S", "Weights after dropout and head mask, which multiply the values.",
        &R::dropped_weights},
-      {"lse", "B,H,T", "Logarithms of the sums of exponentials of each row's scores."},
-      {"head_outputs", "B,H,T,dv", "Outputs of each head."},
-      {"head_contributions", "B,H,T,D", "What each head adds to the output, before the output's bias; of layers only."},
-      {.name = "present_key", .dims = "B,G,S,d", .doc = "All keys, past ones included.", .of_memory = false},
-      {.name = "present_value", .dims = "B,G,S,dv", .doc = "All values, past ones included.", .of_memory = false},
+      {"lse", "B,H,T", "ln Σ exp of each row's masked scores, divided by the temperature."},
+      {"head_outputs", "B,H,T,dv", "The output of each head."},
+      {"head_contributions", "B,H,T,D",
+       "The part of the output that each head adds, without the output's bias; for layers only."},
+      {.name = "present_key", .dims = "B,G,S,d", .doc = "All keys, with the past ones.", .of_memory = false},
+      {.name = "present_value", .dims = "B,G,S,dv", .doc = "All values, with the past ones.", .of_memory = false},
   };
   return kStages;
 }

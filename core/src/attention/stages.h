@@ -13,11 +13,11 @@ namespace headlens {
 
 struct Stage {
   std::string_view name;
-  std::string_view dims;  ///< Of its result, separated by commas.
+  std::string_view dims;  ///< Dimensions of its result, separated by commas.
   Doc doc;
-  /// Where attention itself puts it, cell by cell; null for what calls make around it.
+  /// The result that receives it, with one number for each cell; null for stages that are handled on their own.
   View<float, 4> AttentionResults::* cells = nullptr;
-  bool of_memory = true;  ///< A decoder layer has it of the attention over its memory, too, as "memory_" + name.
+  bool of_memory = true;  ///< A decoder layer also has it for the attention over the memory, as "memory_" + name.
 };
 
 std::span<const Stage> Stages();

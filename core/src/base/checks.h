@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Checks of sizes and numbers; each throws an Error that names what it looked at.
+/// Checks of sizes and numbers. Each throws an Error that names the argument it checked.
 #ifndef HEADLENS_SRC_BASE_CHECKS_H_
 #define HEADLENS_SRC_BASE_CHECKS_H_
 
@@ -20,7 +20,7 @@ inline void ExpectSizes(const char* what, const Shape& got, const Shape& expecte
   }
 }
 
-/// NaN and infinities are errors in what a caller gives beside queries, keys and values.
+/// Throws kValue when a tensor other than query, key or value holds a NaN or an infinity.
 template <std::size_t Rank>
 void ExpectFinite(const char* what, const View<const float, Rank>& view) {
   std::array<Index, Rank> at{};
@@ -38,7 +38,7 @@ void ExpectFinite(const char* what, const View<const float, Rank>& view) {
   }
 }
 
-/// Numbers that are divided by: positive, and with a reciprocal that is, too.
+/// Throws kValue unless `value` is positive and can be divided by: its reciprocal must be finite, too.
 inline void ExpectPositive(const char* what, float value) {
   if (value > 0.0f && std::isfinite(value) && std::isfinite(1.0f / value)) return;
   char got[32];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What callers give by name, described as data.
+/// Descriptions of the options and tensors that callers give by name.
 ///
-/// A rule (a mask, a normaliser, a layer, an analysis) lists its options and tensors here once: their names, types and
-/// limits, one line of documentation, and where each value goes. The rule does not know how the values come. by_name/
-/// reads all of them in one way, and what other languages say of them is generated from the same lists.
+/// Each rule (a mask, a normaliser, a layer, an analysis) lists its options and tensors once: their names, types and
+/// limits, one line of documentation, and the member that receives the value. The rule does not know where values come
+/// from. by_name/ reads all lists in the same way, and the names and documentation in other languages are generated
+/// from them.
 #ifndef HEADLENS_SRC_BASE_FIELD_H_
 #define HEADLENS_SRC_BASE_FIELD_H_
 
@@ -21,7 +22,7 @@
 
 namespace headlens {
 
-/// Documentation that is printed by the program. A WebAssembly module has none, since pages would download it.
+/// Documentation that the program prints. It is left out of WebAssembly modules, which pages have to download.
 class Doc {
  public:
 #ifdef __EMSCRIPTEN__
@@ -42,7 +43,7 @@ enum class FieldType : std::uint8_t {
   kNumber,  ///< a finite number
   kSingle,  ///< a finite number that a 32-bit float can hold
   kChoice,  ///< one of `choices`
-  kName,    ///< a name that its reader looks up; `choices` may list them
+  kName,    ///< a name that the reader of the field looks up; `choices` may list the names
   kNames,   ///< a list of such names
   // Tensors:
   kBooleans,
@@ -50,7 +51,7 @@ enum class FieldType : std::uint8_t {
   kLengths,   ///< whole numbers from 0 to the number of keys
   kFloats,
   kBooleanCells,  ///< booleans of two to four dimensions, one for each query and key
-  kFloatCells,    ///< the same of floats
+  kFloatCells,    ///< floats of two to four dimensions, one for each query and key
 };
 
 inline constexpr bool IsTensor(FieldType type) { return type >= FieldType::kBooleans; }
@@ -66,7 +67,7 @@ struct Choice {
   Doc doc;
 };
 
-/// A tensor of a field as views address it.
+/// A tensor that was given for a field, with its shape and strides.
 struct PlacedTensor {
   const void* data;
   std::span<const Index> shape, strides;
@@ -78,25 +79,26 @@ struct AnyField {
   Doc doc;
   Index least = 0;
   std::span<const Choice> choices = {};
-  /// The dimensions of a tensor, separated by commas: B, H, T and S are the sizes of the call, other names any size.
+  /// The dimensions of a tensor, separated by commas. B, H, T and S are sizes of the call; any other name stands for
+  /// any size.
   std::string_view dims = {};
-  /// Other dimensions that are taken, too: what they lack, or have as 1, is the same all along that dimension.
+  /// Other dimensions that are accepted. The tensor is broadcast along a dimension that they lack or give as 1.
   std::string_view also = {};
   bool required = false;
-  /// Another field, without which this one has no meaning.
+  /// Another field that must be given, or this one has no meaning.
   std::string_view needs = {};
-  /// Another field that gives the same; only one of the two may be there.
+  /// Another field that sets the same value. Only one of the two may be given.
   std::string_view instead_of = {};
-  /// Of an option that stands for a tensor [H]: makes its numbers of the option's value. One number is for all heads;
-  /// none leaves the tensor absent.
+  /// For an option that stands for a tensor [H]: makes the tensor from the option's value. A single number is used for
+  /// all heads, and without numbers the tensor stays absent.
   std::vector<float> (*make)(double value, Index heads) = nullptr;
 
   void (*set)(void* owner, double value) = nullptr;
   void (*set_tensor)(void* owner, const PlacedTensor& tensor) = nullptr;
-  std::optional<double> (*get)(const void* owner) = nullptr;  ///< for printing defaults; not in WebAssembly
+  std::optional<double> (*get)(const void* owner) = nullptr;  ///< reads the default, to print it; not in WebAssembly
 };
 
-/// A field whose value goes into an Owner.
+/// A field that sets a member of an Owner.
 template <class Owner>
 struct Field : AnyField {};
 
@@ -171,7 +173,8 @@ constexpr Field<OwnerOf<kMember>> Tensor(std::string_view name, FieldType type, 
   return made;
 }
 
-// What lists of fields are made of. `kMember` is where the value goes; without the option it stays as it is.
+// The functions below make the fields of such lists. `kMember` is the member that receives the value; it keeps its
+// default when the option is not given.
 
 template <auto kMember>
 constexpr auto Flag(std::string_view name, Doc doc) {
@@ -185,7 +188,7 @@ constexpr auto Count(std::string_view name, Index least, Doc doc) {
   return made;
 }
 
-/// A number that is computed with as the member's type.
+/// A number that is stored in the member's type.
 template <auto kMember>
 constexpr auto Number(std::string_view name, Doc doc) {
   constexpr bool kIsSingle = std::is_same_v<typename Plain<ValueOf<kMember>>::Type, float>;
@@ -229,13 +232,14 @@ constexpr auto FloatCells(std::string_view name, Doc doc) {
   return Tensor<kMember>(name, FieldType::kFloatCells, "B,H,T,S", {}, doc);
 }
 
-/// What its reader takes by itself: it is listed only to be documented.
+/// A field that its reader handles by itself. It is listed for its documentation only.
 template <class Owner>
 constexpr Field<Owner> Listed(FieldType type, std::string_view name, std::string_view dims, Doc doc) {
   return {{.name = name, .type = type, .doc = doc, .dims = dims}};
 }
 
-/// An option that stands for a tensor [H], whose numbers `make` gives; `tensor` is the field that has them otherwise.
+/// An option that stands for a tensor [H], which `make` computes. `tensor` is the field that gives this tensor
+/// directly.
 template <auto kMember>
 constexpr auto Made(FieldType type, std::string_view name, std::string_view tensor,
                     std::vector<float> (*make)(double value, Index heads), Doc doc) {
@@ -252,7 +256,7 @@ constexpr Field<Owner> Required(Field<Owner> made) {
   return made;
 }
 
-/// A field that needs another one.
+/// A field that can only be given together with another one.
 template <class Owner>
 constexpr Field<Owner> Needs(std::string_view other, Field<Owner> made) {
   made.needs = other;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sorting for all kinds of lists with one sort: each that is sorted in place has kilobytes of code of its own.
+/// One sort for all kinds of lists. Every further instance of std::sort would add kilobytes of code.
 #ifndef HEADLENS_SRC_BASE_SORTING_H_
 #define HEADLENS_SRC_BASE_SORTING_H_
 
@@ -12,10 +12,10 @@
 
 namespace headlens {
 
-/// The places 0 … count − 1 from the least to the greatest by `less(i, j)`; equal ones stay as they are.
+/// The indices 0 … count − 1 in ascending order by `less(i, j)`. Equal ones keep their order.
 std::vector<std::size_t> Order(std::size_t count, const std::function<bool(std::size_t, std::size_t)>& less);
 
-/// Moves values[order[i]] to place i.
+/// Moves values[order[i]] to index i.
 template <typename T>
 void Permute(std::span<T> values, const std::vector<std::size_t>& order) {
   std::vector<T> moved;
@@ -24,7 +24,7 @@ void Permute(std::span<T> values, const std::vector<std::size_t>& order) {
   std::move(moved.begin(), moved.end(), values.begin());
 }
 
-/// From the greatest to the least.
+/// Sorts from the largest to the smallest.
 void SortDescending(std::span<double> values);
 
 }  // namespace headlens

@@ -39,12 +39,12 @@ T Load(const std::byte* p) {
 #ifdef __linux__
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// Whole huge pages of large blocks come as such where the system has them: one page fault in place of 512, and
-/// products of matrices that do not wait for the page tables. Null without memory.
+/// Allocates large blocks in huge pages where the system has them. One page fault then replaces 512, and matrix
+/// products spend less time on address translation. Returns null when there is no memory.
 void* AllocateHuge(std::size_t bytes) {
   void* p = nullptr;
   if (posix_memalign(&p, kHugePage, bytes) != 0) return nullptr;
-  madvise(p, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // a hint: an error changes nothing
+  madvise(p, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);  // only a hint, so errors are ignored
   return p;
 }
 #endif
@@ -66,7 +66,7 @@ std::string ToString(const Shape& shape) {
 }
 
 Index ElementCount(const Shape& shape) {
-  // Half the address space: 8-byte elements then still have sizes that fit size_t.
+  // Half of the address space, so that the size of 8-byte elements in bytes still fits size_t.
   constexpr Index kMaxElements = static_cast<Index>(std::numeric_limits<std::ptrdiff_t>::max() / 8);
   const bool empty = std::find(shape.begin(), shape.end(), 0) != shape.end();
   const Index most = empty ? kMostEmpty : kMaxElements;
@@ -157,7 +157,7 @@ Tensor ToFloat(const RawTensor& raw) {
     if (tensor.size() > 0) std::memcpy(tensor.data(), p, tensor.values().size_bytes());
     return tensor;
   }
-  if (tensor.size() == 0) LoadFloat(raw.dtype, kZero);  // the type is checked all the same
+  if (tensor.size() == 0) LoadFloat(raw.dtype, kZero);  // checks the type even though there is nothing to convert
   for (float& value : tensor.values()) {
     value = LoadFloat(raw.dtype, p);
     p += ByteSize(raw.dtype);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is done to views: parts of them, and copies.
+/// Functions on views: their parts, and copies.
 #ifndef HEADLENS_SRC_BASE_VIEWS_H_
 #define HEADLENS_SRC_BASE_VIEWS_H_
 
@@ -14,7 +14,7 @@ Shape SizesOf(const AnyView& view) {
   return Shape(view.shape.begin(), view.shape.end());
 }
 
-/// Element `i` of the outermost dimension.
+/// The part of a view at index `i` of the outermost dimension.
 template <class T, std::size_t Rank>
 View<T, Rank - 1> Slice(const View<T, Rank>& view, Index i) {
   View<T, Rank - 1> slice;
@@ -30,19 +30,19 @@ View<T, 2> Rows(const View<T, 2>& matrix, Index first, Index count) {
   return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
 }
 
-/// The same under another dimension, of one.
+/// The same view with a batch dimension of size 1 in front.
 template <class T>
 View<T, 4> BatchOfOne(const View<T, 3>& x) {
   return {x.data, {1, x.shape[0], x.shape[1], x.shape[2]}, {0, x.strides[0], x.strides[1], x.strides[2]}};
 }
 
-/// Returns true when some size is 0: loops over the others would do nothing, and may be long.
+/// Returns true when some size is 0. Loops over the other sizes would then do nothing, and could take long.
 template <class AnyView>
 bool HasNoElements(const AnyView& view) {
   return std::find(view.shape.begin(), view.shape.end(), 0) != view.shape.end();
 }
 
-/// Elements of equal sizes.
+/// Copies elements between views of equal sizes, converting them to float.
 template <class T, std::size_t Rank>
 void Copy(const View<T, Rank>& from, const View<float, Rank>& to) {
   if (HasNoElements(from)) return;

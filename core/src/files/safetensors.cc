@@ -30,7 +30,7 @@ DType ParseDType(const std::string& name, const json& entry) {
        ", expected F32, F64, F16, BF16, U8, BOOL, I32 or I64");
 }
 
-/// A list of non-negative integers.
+/// Reads a list of non-negative integers.
 std::vector<Index> ParseSizes(const std::string& name, const json& entry, const char* key) {
   const auto it = entry.find(key);
   if (it == entry.end() || !it->is_array()) Fail("tensor " + Quoted(name) + " has no " + key);
@@ -68,7 +68,8 @@ SafetensorsHeader::Entry ParseTensor(const std::string& name, const json& entry,
   return tensor;
 }
 
-/// Sorts the tensors as their bytes lie, which must follow each other without holes up to the end. Returns that end.
+/// Sorts the tensors in the order of their bytes, which must follow each other without holes or overlaps. Returns the
+/// end of the last one.
 Index SortAndCheckCoverage(std::vector<SafetensorsHeader::Entry>& entries, std::optional<Index> data_size) {
   Permute(std::span(entries), Order(entries.size(), [&](std::size_t i, std::size_t j) {
             const auto &a = entries[i], &b = entries[j];
@@ -90,7 +91,7 @@ Index SortAndCheckCoverage(std::vector<SafetensorsHeader::Entry>& entries, std::
 }  // namespace
 
 Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> bytes, std::optional<Index> rest) {
-  // As the format's own readers: a larger header is an attack, not a model.
+  // The format's own library has the same limit. A larger header is an attack, not a model.
   constexpr std::uint64_t kMaxHeader = 100'000'000;
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
@@ -106,7 +107,7 @@ Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> 
 
 SafetensorsHeader ParseSafetensorsHeader(std::string_view text, std::optional<Index> data_size) {
   SafetensorsHeader header;
-  // The file's own nesting: name → description → list.
+  // A header is nested three deep: name → description → list.
   const json parsed = ParseObject(text, "safetensors: the header", 3);
   for (const auto& [name, value] : parsed.items()) {
     if (name != "__metadata__") {

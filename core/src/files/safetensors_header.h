@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The header of a safetensors file, for whoever reads the bytes behind it in whichever way.
+/// The header of a safetensors file, for readers that get the bytes after it in different ways.
 #ifndef HEADLENS_SRC_FILES_SAFETENSORS_HEADER_H_
 #define HEADLENS_SRC_FILES_SAFETENSORS_HEADER_H_
 
@@ -21,18 +21,19 @@ struct SafetensorsHeader {
     std::string name;
     DType dtype;
     Shape shape;
-    Index begin, end;  ///< of its bytes, counted behind the header
+    Index begin, end;  ///< position of its bytes, counted from the end of the header
   };
-  std::vector<Entry> entries;  ///< as their bytes lie, without holes between them
+  std::vector<Entry> entries;  ///< in the order of their bytes, without holes between them
   std::map<std::string, std::string, std::less<>> metadata;
   Index data_size = 0;
 };
 
-/// The header's length from the file's first bytes; `rest` is how many follow them, when that is known. Throws kFormat.
+/// Reads the header's length from the first bytes of a file. `rest` is the number of bytes that follow, when it is
+/// known. Throws kFormat.
 Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> bytes, std::optional<Index> rest);
 
-/// Reads and checks a header: known types, sizes that fit the shapes, bytes that neither overlap nor leave holes and,
-/// when `data_size` is known, fill it. Throws kFormat.
+/// Reads and checks a header: types must be known, sizes must fit the shapes, and the tensors' bytes must neither
+/// overlap nor leave holes and must fill `data_size` when it is known. Throws kFormat.
 SafetensorsHeader ParseSafetensorsHeader(std::string_view text, std::optional<Index> data_size);
 
 }  // namespace headlens

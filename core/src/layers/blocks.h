@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a transformer's layers are made of beside attention, for the layers and for the models.
+/// The norm and activation blocks that the layers and the models share.
 #ifndef HEADLENS_SRC_LAYERS_BLOCKS_H_
 #define HEADLENS_SRC_LAYERS_BLOCKS_H_
 
@@ -7,14 +7,14 @@
 
 namespace headlens {
 
-/// y = norm(x), row by row; y may be x. `weight` [D], `bias` [D] or empty.
+/// y = norm(x), row by row. y may be x. `weight` is [D], `bias` is [D] or empty.
 inline void Normalize(const Backend& backend, NormKind kind, const Tensor& weight, const Tensor& bias, float eps,
                       View<const float, 2> x, View<float, 2> y) {
   if (kind == NormKind::kRmsNorm) return backend.RmsNorm(x, weight.values(), eps, y);
   backend.LayerNorm(x, weight.values(), bias.values(), eps, y);
 }
 
-/// x ← act(x), with SwiGLU silu(x) · up; `up` is for that only.
+/// x ← act(x), or with SwiGLU x ← silu(x) · up. Other activations do not use `up`.
 inline void Activate(const Backend& backend, Activation activation, std::span<float> x, std::span<const float> up) {
   switch (activation) {
     case Activation::kRelu:

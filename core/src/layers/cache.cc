@@ -35,7 +35,7 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
   const Index tokens = k.shape[2];
   ExpectSizes("k", SizesOf(k), {batch_, heads_, tokens, k_width_});
   ExpectSizes("v", SizesOf(v), {batch_, heads_, tokens, v_width_});
-  // The first new query reaches window − 1 keys back, beside its own.
+  // The first new query looks back at window − 1 keys besides its own.
   const Index left = reachable();
   begin_ += kept_ - left;
   first_ += kept_ - left;
@@ -46,7 +46,7 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
   kept_ += tokens;
 }
 
-/// Copies, or rounds, rows to where they are kept.
+/// Copies rows to the place where they are kept, rounding them when the cache keeps BF16.
 void KvCache::Put(View<const float, 4> rows, View<float, 4> to) const {
   if (dtype_ == DType::kF32) return backend_->Copy(rows, to);
   const Tensor host(SizesOf(rows));
@@ -63,7 +63,8 @@ void KvCache::Put(View<const float, 4> rows, View<float, 4> to) const {
       }
 }
 
-/// Room for so many more: what is kept moves to the front, into twice the space when it would fill most of it.
+/// Makes room for more tokens: moves the kept ones to the front, and doubles the storage when all would fill more than
+/// half of it.
 void KvCache::Reserve(Index tokens) {
   if (k_.data() && begin_ + kept_ + tokens <= capacity_) return;
   const Index need = kept_ + tokens;
@@ -101,7 +102,7 @@ void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query)
   problem.k = k();
   problem.v = v();
   problem.key_offset = first_;
-  // From the end, positions count from where the last query meets the last key.
+  // With bottom-right alignment, positions are counted so that the last query meets the last key.
   const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
   problem.query_offset = first_query.value_or(length() - queries) - (from_the_end ? kept_ - queries : 0);
   if (window_ == 0) return;

@@ -10,11 +10,11 @@
 
 namespace headlens {
 
-/// What the attention of every layer is told.
+/// Options of every attention layer.
 std::span<const Field<MultiheadConfig>> HeadsFields();
-/// What multi-head attention alone is told, beside that.
+/// Further options of multi-head attention.
 std::span<const Field<MultiheadConfig>> MultiheadFields();
-/// What encoder and decoder layers are told beside it.
+/// Further options of encoder and decoder layers.
 std::span<const Field<TransformerLayerConfig>> TransformerFields();
 std::span<const Field<Rotary>> RotaryFields();
 

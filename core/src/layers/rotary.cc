@@ -17,7 +17,7 @@ Index RotatedWidth(const Rotary& rotary, Index head_dim) {
     throw Error(ErrorCode::kValue, "rotary_base and rotary_scale must be positive, got " + std::to_string(rotary.base) +
                                        " and " + std::to_string(rotary.scale));
   }
-  // The slowest and the fastest pair's angle of position 1.
+  // When the slowest and the fastest pair turn by finite angles at position 1, so do all others.
   const double slowest = std::pow(rotary.base, -1.0) / rotary.scale;
   if (!std::isfinite(slowest) || !std::isfinite(1.0 / rotary.scale)) {
     throw Error(ErrorCode::kValue, "rotary_base and rotary_scale are too small: they give infinite angles");
@@ -50,7 +50,7 @@ void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary,
   const Index past = cache ? cache->length() : 0;
   const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
   if (rotary) {
-    // Before the cache: QueryPosition, of this problem and what it will append to.
+    // The cache does not hold this call's keys yet, so QueryPosition cannot give the position of the first query.
     ApplyRotary(backend, *rotary, q, past + (from_the_end ? k.shape[2] - q.shape[2] : 0));
     ApplyRotary(backend, *rotary, k, past);
   }

@@ -21,7 +21,7 @@ double SrgbEncode(double linear) {
   return x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1.0 / 2.4) - 0.055;
 }
 
-/// Ottosson 2020, "A perceptual color space for image processing": OKLab → linear sRGB.
+/// Converts OKLab to sRGB (Ottosson 2020, "A perceptual color space for image processing").
 Rgba ToRgba(const Oklch& color) {
   const double radians = color.hue * 3.14159265358979323846 / 180.0;
   const double a = color.chroma * std::cos(radians), b = color.chroma * std::sin(radians);
@@ -34,21 +34,21 @@ Rgba ToRgba(const Oklch& color) {
           byte(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s), 255};
 }
 
-/// Lightness runs evenly from `from` to `to`; chroma swells in between, staying inside sRGB; hue turns evenly.
+/// Blends two colours. Lightness and hue change evenly, and chroma rises by up to `swell` in between, inside sRGB.
 Oklch Blend(const Oklch& from, const Oklch& to, double t, double swell) {
   return {from.lightness + t * (to.lightness - from.lightness),
           from.chroma + t * (to.chroma - from.chroma) + swell * std::sin(3.14159265358979323846 * t),
           from.hue + t * (to.hue - from.hue)};
 }
 
-/// From the paper's colour through teal to navy, or from the night's through teal to pale yellow: blue against yellow,
-/// the pair that every common kind of colour blindness keeps.
+/// The sequential map: from the light background through teal to navy, or from the dark one through teal to pale
+/// yellow. Blue and yellow stay distinct in every common kind of colour blindness.
 Oklch Sequential(Theme theme, double t) {
   return theme == Theme::kLight ? Blend({0.975, 0.012, 200}, {0.27, 0.085, 268}, t, 0.075)
                                 : Blend({0.21, 0.025, 265}, {0.94, 0.12, 104}, t, 0.02);
 }
 
-/// Orange for negative, blue for positive, meeting in the background.
+/// The diverging map: orange for negative and blue for positive values, which meet in the background.
 Oklch Diverging(Theme theme, double t) {
   const double strength = std::abs(2.0 * t - 1.0), hue = t < 0.5 ? 50.0 : 255.0;
   return theme == Theme::kLight ? Oklch{0.975 - 0.475 * strength, 0.13 * strength, hue}

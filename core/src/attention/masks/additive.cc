@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An additive mask: its numbers are added to the scores elsewhere, its −∞ hide.
+/// The additive mask: its −∞ hide keys. Its other numbers are added to the scores elsewhere.
 #include <limits>
 
 #include "attention/masks/cells.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A boolean mask: true keeps or ignores, as the conventions say.
+/// The boolean mask, in which true either keeps a key or hides it, as the conventions say.
 #include "attention/masks/cells.h"
 #include "attention/masks/mask_rule.h"
 
@@ -11,13 +11,12 @@ constexpr Choice kMeanings[] = {{"keep", true}, {"ignore", false}};
 constexpr Field<Mask> kFields[] = {
     field::BooleanCells<&Mask::boolean>(
         "attn_mask",
-        "Floats that are added to the scores, or booleans, of which `mask_true` says what they mean. [T,S], [B·H,T,S], "
-        "[H,T,S] or [B,H,T,S], each size as it is or 1. One for each sequence is [B,1,T,S]; [B,T,S] is taken where B = "
-        "1 "
-        "or H = 1, and is one for each head where B = H."),
+        "Floats are added to the scores; the meaning of booleans depends on `mask_true`. The shape is [T,S], "
+        "[B·H,T,S], [H,T,S] or [B,H,T,S], where each size may also be 1. Use [B,1,T,S] for one mask per sequence; "
+        "[B,T,S] is accepted when B = 1 or H = 1, and when B = H it is one mask per head."),
     field::OneOf<&Mask::boolean_keeps>("mask_true", kMeanings,
-                                       "What a true in a boolean `attn_mask` does to a key. Default as "
-                                       "`conventions` say."),
+                                       "The effect of true in a boolean `attn_mask`: it keeps the key or ignores it. "
+                                       "The default depends on `conventions`."),
 };
 
 }  // namespace

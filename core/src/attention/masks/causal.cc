@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// No query looks ahead.
+/// The causal mask: no query looks at a later position.
 #include "attention/masks/mask_rule.h"
 
 namespace headlens {
@@ -10,10 +10,10 @@ constexpr Choice kAlignments[] = {{"top_left", CausalAlignment::kTopLeft},
 
 constexpr Field<Mask> kFields[] = {
     field::Flag<&Mask::causal>("is_causal", "No query looks at a later position."),
-    field::OneOf<&Mask::causal_alignment>("causal_alignment", kAlignments,
-                                          "Where the last query stands when T ≠ S: \"bottom_right\" puts it at "
-                                          "the last key. Default as `conventions` "
-                                          "say."),
+    field::OneOf<&Mask::causal_alignment>(
+        "causal_alignment", kAlignments,
+        "The alignment of queries and keys when T ≠ S: \"top_left\" puts the first query at the first key, "
+        "\"bottom_right\" the last query at the last key. The default depends on `conventions`."),
 };
 
 }  // namespace

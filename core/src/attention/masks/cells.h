@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Checks of masks that have a cell for each query and key.
+/// Checks of masks that have one cell for each query and key.
 #ifndef HEADLENS_SRC_ATTENTION_MASKS_CELLS_H_
 #define HEADLENS_SRC_ATTENTION_MASKS_CELLS_H_
 
@@ -20,7 +20,7 @@ void ExpectCellSizes(const AttentionProblem& p, const View<const T, 4>& mask) {
                                      " (batch, heads, queries, keys)");
 }
 
-/// Throws kValue where a mask that is added to scores holds NaN or +inf. Dimensions of stride 0 are looked at once.
+/// Throws kValue when a mask that is added to the scores holds NaN or +∞. A broadcast dimension is read only once.
 inline void ExpectAddable(const std::string& name, const View<const float, 4>& mask) {
   const auto size = [&](std::size_t dim) {
     return mask.strides[dim] ? mask.shape[dim] : std::min<Index>(mask.shape[dim], 1);

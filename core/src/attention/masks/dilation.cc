@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every n-th position only, counted from the query's own (Beltagy et al. 2020, §3.1).
+/// Dilation: a query looks only at every n-th position, counted from its own (Beltagy et al. 2020, §3.1).
 #include "attention/masks/mask_rule.h"
 
 namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Count<&Mask::dilation>("dilation", 1, "A query looks at every dilation-th position, counted from its own."),
+    field::Count<&Mask::dilation>(
+        "dilation", 1, "A query looks only at positions whose distance from its own is a multiple of this number."),
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Documents packed into one sequence: each looks at itself only.
+/// Several documents packed into one sequence: a query looks only at keys of its own document.
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
 
@@ -7,9 +7,11 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Integers<&Mask::key_documents>("key_documents", "B,S", "A query looks at keys of its own document only."),
-    field::Integers<&Mask::query_documents>("query_documents", "B,T",
-                                            "The queries' documents. Absent: those of the keys, where T = S."),
+    field::Integers<&Mask::key_documents>("key_documents", "B,S",
+                                          "The document of each key. A query looks only at keys of its own document."),
+    field::Integers<&Mask::query_documents>(
+        "query_documents", "B,T",
+        "The document of each query. When absent, it is that of the key at the same place, which needs T = S."),
 };
 
 }  // namespace

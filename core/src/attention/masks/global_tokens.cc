@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Tokens that see and are seen by all, in spite of window and dilation (Beltagy et al. 2020, §3.1).
+/// Global tokens: every query sees them, and their own queries see every key, in spite of windows and dilation (Beltagy
+/// et al. 2020, §3.1).
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
 
@@ -7,9 +8,9 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Booleans<&Mask::global_tokens>(
-        "global_tokens", "B,S",
-        "Tokens that every query sees and whose own queries see every key, in spite of windows and dilation."),
+    field::Booleans<&Mask::global_tokens>("global_tokens", "B,S",
+                                          "True marks a token that every query sees and whose own query sees every "
+                                          "key, in spite of windows and dilation."),
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Padding keys, by batch.
+/// The padding mask: each batch marks the keys that are padding.
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
 
@@ -7,7 +7,7 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Booleans<&Mask::key_padding>("key_padding_mask", "B,S", "True: ignore that key."),
+    field::Booleans<&Mask::key_padding>("key_padding_mask", "B,S", "True means that the key is ignored."),
 };
 
 }  // namespace

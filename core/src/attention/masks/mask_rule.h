@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What one kind of mask is made of. A new kind is one file with one rule, and its line in mask_set.cc.
+/// The description of one kind of mask. A new kind needs a member of Mask (attention.h), a file with its rule here, and
+/// a line in mask_set.cc.
 #ifndef HEADLENS_SRC_ATTENTION_MASKS_MASK_RULE_H_
 #define HEADLENS_SRC_ATTENTION_MASKS_MASK_RULE_H_
 
@@ -11,37 +12,38 @@
 
 namespace headlens {
 
-/// Rules of one group hide together what none of the group's exempting rules shows.
+/// A key is hidden when a rule of some group hides it and no exempting rule of the same group shows it.
 enum class MaskGroup { kAlways, kOrder, kLocality };
 inline constexpr int kMaskGroups = 3;
 
-/// A row of the problem: query t of head h in batch b.
+/// A row of the map: query t of head h in batch b.
 struct RowIndex {
   Index b, h, t;
 };
 
 struct MaskRule {
-  /// The options and tensors that callers give it by name.
+  /// The options and tensors under which callers give this mask by name.
   std::span<const Field<Mask>> fields;
   MaskGroup group = MaskGroup::kAlways;
-  bool exempts = false;    ///< The rule shows cells in spite of its group, instead of hiding them.
-  bool any_input = false;  ///< The rule applies to the attention over a decoder layer's memory, too.
+  bool exempts = false;    ///< The rule shows keys that other rules of its group hide, instead of hiding any.
+  bool any_input = false;  ///< The rule also applies to a decoder layer's attention over the memory.
 
   /// Returns true when `mask` uses this rule.
   bool (*present)(const Mask& mask);
-  /// Fills in what callers who give masks by name may leave out.
+  /// Fills in the parts that callers who give masks by name may leave out.
   void (*complete)(Mask& mask, Index queries, Index keys) = nullptr;
-  /// Throws what is wrong with the rule's part of the mask.
+  /// Throws an Error when the rule's part of the mask is wrong. Null: nothing can be wrong.
   void (*validate)(const AttentionProblem& problem) = nullptr;
 
-  /// The keys outside of which the rule hides (an exempting one: shows) every key or none. Null: it has no such range.
+  /// The keys that a query may see: the rule hides every key outside this range. An exempting rule shows no key outside
+  /// it. Null: there is no such range.
   KeyRange (*range)(const AttentionProblem& problem, Index b, Index t) = nullptr;
-  /// Marks the cells inside its range that the rule hides (an exempting one: shows). Null: it hides none there (shows
-  /// all).
+  /// Marks the keys inside the range that the rule hides. An exempting rule marks those that it shows. Null: the rule
+  /// hides none of them, and an exempting rule shows them all.
   void (*mark)(const AttentionProblem& problem, const RowIndex& row, RowMarks& marks) = nullptr;
 };
 
-/// Number of keys that masks speak of: all but the appended ones.
+/// The number of keys that masks cover, which is all but the appended ones.
 inline Index MaskableKeys(const AttentionProblem& problem) { return problem.k.shape[2] - problem.mask.appended_keys; }
 
 }  // namespace headlens

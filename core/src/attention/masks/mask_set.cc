@@ -41,7 +41,8 @@ MaskSet::MaskSet(const AttentionProblem& problem, const MarkLoops& loops) : prob
     Group& group = groups_[static_cast<std::size_t>(rule->group)];
     (rule->exempts ? group.exempting : group.hiding).push_back(rule);
   }
-  // A range describes its rule wholly, unless it also marks, or an exemption shows some of what lies outside.
+  // A rule is fully described by its range, unless it also marks keys, or an exempting rule shows keys outside the
+  // range.
   for (const Group& group : groups_)
     for (const MaskRule* rule : group.hiding) has_marks_ |= rule->mark || !group.exempting.empty();
 }

@@ -11,24 +11,25 @@
 
 namespace headlens {
 
-/// Every kind of mask there is.
+/// Every kind of mask.
 std::span<const MaskRule* const> MaskRules();
 
-/// The loops that the reference uses.
+/// The loops of the reference backend.
 const MarkLoops& PlainMarkLoops();
 
-/// The rules that a problem's mask uses. Borrows the problem and the loops, by which rows are marked.
+/// The rules that a problem's mask uses. Borrows the problem, and the loops that mark rows.
 class MaskSet {
  public:
   explicit MaskSet(const AttentionProblem& problem, const MarkLoops& loops = PlainMarkLoops());
 
-  /// The keys outside of which everything is hidden from query t; appended keys left out.
+  /// The keys outside of which everything is hidden from query t. Appended keys are not included.
   KeyRange Range(Index b, Index t) const;
 
-  /// Returns true when a row can have hidden cells inside its Range.
+  /// Returns true when a row can have hidden keys inside its Range.
   bool has_marks() const { return has_marks_; }
 
-  /// marks[s − keys.begin] ← 1 for the hidden keys of the row, 0 for the others. `keys` must lie in its Range.
+  /// Sets marks[s − keys.begin] to 1 for the hidden keys of the row and to 0 for the others. `keys` must lie in its
+  /// Range.
   void Mark(const RowIndex& row, KeyRange keys, std::uint8_t* marks);
 
  private:

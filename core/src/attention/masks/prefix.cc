@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A prefix that every query sees, in spite of causality (Raffel et al. 2020, §3.2.1).
+/// A prefix that every query sees in spite of the causal mask (Raffel et al. 2020, §3.2.1).
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
 
@@ -7,9 +7,9 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Lengths<&Mask::prefix_lens>(
-        "prefix_lens", "B", "",
-        "So many first keys are seen in spite of `is_causal`, which it needs (prefix language models)."),
+    field::Lengths<&Mask::prefix_lens>("prefix_lens", "B", "",
+                                       "The number of first keys that every query sees in spite of `is_causal` (prefix "
+                                       "language models). Needs `is_causal`."),
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The marks of one row of keys, to which masks add theirs.
+/// The marks on one row of keys, which all kinds of masks set.
 #ifndef HEADLENS_SRC_ATTENTION_MASKS_ROW_MARKS_H_
 #define HEADLENS_SRC_ATTENTION_MASKS_ROW_MARKS_H_
 
@@ -10,8 +10,8 @@
 
 namespace headlens {
 
-/// How a backend marks cells: marks[i] becomes 1 for each cell that is asked for, and else stays as it is. The
-/// functions of this class are plain loops; a backend may have faster ones.
+/// The loops that mark keys. Each function sets marks[i] to 1 for the keys that it describes and leaves the other marks
+/// as they are. These are plain loops; a backend may override them with faster ones.
 class MarkLoops {
  public:
   virtual ~MarkLoops() = default;
@@ -23,13 +23,13 @@ class MarkLoops {
                        std::uint8_t* marks) const;
   virtual void Compare(const float* cells, Index stride, Index count, float value, bool when_equal,
                        std::uint8_t* marks) const;
-  /// Marks the keys of `keys` that are no multiple of `step` away from `own`.
+  /// Marks the keys of `keys` whose distance from `own` is not a multiple of `step`.
   virtual void OffStep(Index own, Index step, KeyRange keys, std::uint8_t* marks) const;
-  /// Marks the cells that have a mark in `hidden`, but none in `shown`.
+  /// Marks the keys that are marked in `hidden` and not marked in `shown`.
   virtual void Unless(const std::uint8_t* hidden, const std::uint8_t* shown, Index count, std::uint8_t* marks) const;
 };
 
-/// Marks of the keys of one range: marks[s − keys.begin] is that of key s. Borrows the marks and the loops.
+/// The marks of a range of keys: marks[s − keys.begin] is that of key s. Borrows the marks and the loops.
 class RowMarks {
  public:
   RowMarks(KeyRange keys, std::uint8_t* marks, const MarkLoops& loops) : keys_(keys), marks_(marks), loops_(loops) {}
@@ -43,14 +43,14 @@ class RowMarks {
   void Equal(const T* cells, Index stride, T value) {
     loops_.Compare(cells + keys_.begin * stride, stride, count(), value, /*when_equal=*/true, marks_);
   }
-  /// Marks the keys s for which cells[s · stride] is another than `value`.
+  /// Marks the keys s for which cells[s · stride] is not `value`.
   template <class T>
   void Different(const T* cells, Index stride, T value) {
     loops_.Compare(cells + keys_.begin * stride, stride, count(), value, /*when_equal=*/false, marks_);
   }
-  /// Marks the keys that are no multiple of `step` away from `own`.
+  /// Marks the keys whose distance from `own` is not a multiple of `step`.
   void OffStep(Index own, Index step) { loops_.OffStep(own, step, keys_, marks_); }
-  /// Marks the keys that have a mark in `hidden`, but none in `shown`: both are rows of the same keys.
+  /// Marks the keys that are marked in `hidden` and not marked in `shown`, which cover the same keys as these marks.
   void Unless(const std::uint8_t* hidden, const std::uint8_t* shown) { loops_.Unless(hidden, shown, count(), marks_); }
 
  private:

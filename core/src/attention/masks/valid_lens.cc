@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Valid lengths: the leading keys that a batch, or each of its queries, may look at.
+/// Valid lengths: the number of leading keys that each batch, or each query, may look at.
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
 
@@ -7,9 +7,9 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Lengths<&Mask::valid_lens>(
-        "valid_lens", "B,T", "B",
-        "Number of valid keys for every query, or for each. Inputs without a batch have [1] or [1,T]."),
+    field::Lengths<&Mask::valid_lens>("valid_lens", "B,T", "B",
+                                      "The number of valid keys, for all queries of a batch or for each query. Inputs "
+                                      "without a batch have [1] or [1,T]."),
 };
 
 }  // namespace

@@ -8,10 +8,10 @@ namespace headlens {
 namespace {
 
 constexpr Field<Mask> kFields[] = {
-    field::Count<&Mask::window_left>("window_left", 0,
-                                     "How many positions a query looks back. Absent: as far as there is."),
-    field::Count<&Mask::window_right>("window_right", 0,
-                                      "How many positions a query looks ahead. Absent: as far as there is."),
+    field::Count<&Mask::window_left>(
+        "window_left", 0, "The number of positions that a query may look back. When absent, there is no limit."),
+    field::Count<&Mask::window_right>(
+        "window_right", 0, "The number of positions that a query may look ahead. When absent, there is no limit."),
 };
 
 }  // namespace
@@ -24,7 +24,7 @@ extern const MaskRule kWindow = {
         [](const AttentionProblem& p, Index, Index t) {
           const auto& [left, right] = std::pair(p.mask.window_left, p.mask.window_right);
           const Index own = QueryPosition(p, t) - p.key_offset, keys = MaskableKeys(p);
-          // Compared before they are added: a window may be as wide as it likes.
+          // Compares before it adds, because a window may be so wide that the sum would overflow.
           return KeyRange{left < 0 || left >= own ? 0 : own - left,
                           right < 0 || right >= keys - own ? keys : std::max<Index>(own + right + 1, 0)};
         },

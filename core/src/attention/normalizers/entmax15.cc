@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// max(x/2 − τ, 0)² with the τ for which the weights sum to 1: α-entmax for α = 1.5 (Peters et al. 2019).
+/// α-entmax for α = 1.5: max(x/2 − τ, 0)², with the τ for which the weights sum to 1 (Peters et al. 2019).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -10,8 +10,8 @@
 namespace headlens {
 namespace {
 
-/// Their algorithm 2: for each prefix of the sorted halves, τ from its mean and its sum of squared deviations; the
-/// support is the longest prefix whose last element is not below its own τ.
+/// Algorithm 2 of Peters et al.: for each prefix of the sorted halves of the scores, τ follows from the prefix's mean
+/// and its sum of squared deviations. The support is the longest prefix whose last element is not below its τ.
 std::optional<double> Reference(std::span<double> scores, const NormalizerRow& row) {
   for (double& x : scores) x = (x - row.max) / 2.0;
   std::vector<double> sorted(scores.begin(), scores.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// All weight on the largest score, the first of equals.
+/// Hard attention: all weight goes to the largest score, the first of equals.
 #include <algorithm>
 
 #include "attention/normalizers/normalizer_rule.h"
@@ -9,7 +9,7 @@ namespace headlens {
 extern const NormalizerRule kHard = {
     .name = "hard",
     .kind = NormalizerKind::kHard,
-    .doc = "1 for the largest score, the first of equals.",
+    .doc = "weight 1 for the largest score, the first of equals.",
     .reference = [](std::span<double> scores, const NormalizerRow&) -> std::optional<double> {
       const auto largest = std::max_element(scores.begin(), scores.end()) - scores.begin();
       std::fill(scores.begin(), scores.end(), 0.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What one kind of normaliser is made of. A new kind is a NormalizerKind, one file with one rule, its line in
-/// registry.cc, and its functions in the backends.
+/// The description of one kind of normaliser. A new kind needs a name in NormalizerKind, members of Normalizer for its
+/// options (both in attention.h), a file with its rule here, a line in registry.cc, and kernels in the backends.
 #ifndef HEADLENS_SRC_ATTENTION_NORMALIZERS_NORMALIZER_RULE_H_
 #define HEADLENS_SRC_ATTENTION_NORMALIZERS_NORMALIZER_RULE_H_
 
@@ -13,7 +13,7 @@
 
 namespace headlens {
 
-/// What is known of a row beside its scores.
+/// The facts about a row that a normaliser needs beside its scores.
 struct NormalizerRow {
   const Normalizer& normalizer;
   double max;                  ///< The largest of the scores; finite.
@@ -24,14 +24,15 @@ struct NormalizerRule {
   std::string_view name;
   NormalizerKind kind;
   Doc doc;
-  /// Options that go with this kind only.
+  /// Options that apply to this kind only.
   std::span<const Field<Normalizer>> fields = {};
   bool takes_sinks = false;
-  bool by_cell = false;  ///< Each cell stands by itself: NaN and infinite scores are welcome, and reach no other cell.
-  /// Throws what is wrong with the rule's own options.
+  bool by_cell = false;  ///< Each weight depends on its own score only, so NaN and infinite scores are allowed.
+  /// Throws an Error when the rule's own options are wrong. Null: nothing can be wrong.
   void (*validate)(const Normalizer& normalizer) = nullptr;
-  /// Turns scores (after the temperature; −∞ where masked, no NaN, at least one finite) into weights, in place, in
-  /// fp64; masked cells get exactly 0. Softmax returns its ln Σ exp, the others nothing. Backends have their own.
+  /// Turns the scores of a row into weights, in place and in fp64. The scores are already divided by the temperature,
+  /// −∞ where masked; none is NaN and at least one is finite, unless `by_cell`. Masked cells get exactly 0. Softmax
+  /// returns ln Σ exp of the scores, and the other kinds return nothing. Other backends have kernels of their own.
   std::optional<double> (*reference)(std::span<double> scores, const NormalizerRow& row);
 };
 

@@ -40,13 +40,16 @@ std::span<const Field<Normalizer>> NormalizerFields() {
     return kinds;
   }();
   static const std::array kFields = {
-      field::OneOf<&Normalizer::kind>("normalizer", kKinds, "How the masked scores of a row become its weights."),
-      field::Number<&Normalizer::temperature>("temperature", "The masked scores are divided by it first. Above 0."),
+      field::OneOf<&Normalizer::kind>("normalizer", kKinds,
+                                      "The function that turns the masked scores of a row into its weights."),
+      field::Number<&Normalizer::temperature>(
+          "temperature", "The masked scores are first divided by this number, which must be above 0."),
       field::Made<&Normalizer::sinks>(
           FieldType::kSingle, "sink", "sinks",
           [](double value, Index) { return std::vector<float>{static_cast<float>(value)}; },
-          "One logit more in the denominators of softmax and top_k, without a column: 0 is \"off by one\"."),
-      field::Floats<&Normalizer::sinks>("sinks", "H", "", "Such a logit for each head."),
+          "An extra logit in the denominator of softmax and top_k that has no column; with 0 it is the \"off by one\" "
+          "softmax."),
+      field::Floats<&Normalizer::sinks>("sinks", "H", "", "A `sink` for each head."),
   };
   return kFields;
 }
@@ -71,8 +74,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The row's largest score is infinite. Scores of +∞ share the weight; where all are −∞, a sink takes it, or they share
-/// it for want of others.
+/// Handles a row whose largest score is infinite. Scores of +∞ share the weight. When all scores are −∞, the sink takes
+/// the weight, or the scores share it when there is no sink.
 double NormalizeInfinite(const NormalizerRule& rule, NormalizerRow row, std::span<double> scores,
                          std::span<const std::uint8_t> hidden) {
   const double max = row.max;
@@ -96,7 +99,7 @@ double NormalizeRow(const Normalizer& normalizer, Index h, std::span<double> sco
                     normalizer.sinks ? std::optional(double{normalizer.sinks(h)}) : std::nullopt};
   for (double& x : scores) {
     x /= double{normalizer.temperature};
-    if (std::isnan(x) || x > row.max) row.max = x;  // nothing is greater than a NaN
+    if (std::isnan(x) || x > row.max) row.max = x;  // no number compares greater than a NaN, so a NaN stays the maximum
   }
   if (std::isinf(row.max) && !rule.by_cell) return NormalizeInfinite(rule, row, scores, hidden);
   if (std::isnan(row.max) && !rule.by_cell) {

@@ -8,16 +8,16 @@
 
 namespace headlens {
 
-/// Every kind of normaliser there is.
+/// Every kind of normaliser.
 std::span<const NormalizerRule* const> NormalizerRules();
 const NormalizerRule& FindNormalizer(NormalizerKind kind);
 
-/// The options and tensors of every kind; each rule has its own beside them.
+/// The options and tensors that all kinds share. Each rule lists its own besides.
 std::span<const Field<Normalizer>> NormalizerFields();
 
 void Validate(const Normalizer& normalizer, Index heads);
-/// The masked scores of head `h` in one row become its weights, in fp64; something in the row must be visible. A NaN
-/// reaches all that is visible; of infinite scores the largest share the weight. Returns ln Σ exp(scores /
+/// Turns the masked scores of a row of head `h` into its weights, in fp64. At least one key must be visible. A NaN
+/// makes every visible weight NaN, and among infinite scores the largest share the weight. Returns ln Σ exp(scores /
 /// temperature).
 double NormalizeRow(const Normalizer& normalizer, Index h, std::span<double> scores,
                     std::span<const std::uint8_t> hidden);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Each cell by itself: 1 / (1 + exp(−x − bias)), so that rows need not sum to 1 (Ramapuram et al. 2024, whose bias is
-/// −ln S).
+/// Sigmoid attention: 1 / (1 + exp(−x − bias)) for each score on its own, so rows need not sum to 1 (Ramapuram et al.
+/// 2024, where the bias is −ln S).
 #include <cmath>
 
 #include "attention/normalizers/normalizer_rule.h"
@@ -9,7 +9,7 @@ namespace headlens {
 namespace {
 
 constexpr Field<Normalizer> kFields[] = {
-    field::Number<&Normalizer::sigmoid_bias>("sigmoid_bias", "Added before the sigmoid."),
+    field::Number<&Normalizer::sigmoid_bias>("sigmoid_bias", "A bias that is added before the sigmoid."),
 };
 
 }  // namespace
@@ -17,7 +17,7 @@ constexpr Field<Normalizer> kFields[] = {
 extern const NormalizerRule kSigmoid = {
     .name = "sigmoid",
     .kind = NormalizerKind::kSigmoid,
-    .doc = "1 / (1 + exp(−x − bias)), each cell by itself, so that rows need not sum to 1 (Ramapuram et al. 2024).",
+    .doc = "1 / (1 + exp(−x − bias)) for each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024).",
     .fields = kFields,
     .by_cell = true,
     .validate =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// exp(x − max) / Σ exp(x − max); a sink is one term more in the sum ("off by one" when it is 0: Miller 2023; learned:
-/// Xiao et al. 2023, §3.3).
+/// Softmax: exp(x − max) / Σ exp(x − max). A sink adds one more term to the sum ("off by one" when it is 0: Miller
+/// 2023; learned: Xiao et al. 2023, §3.3).
 #include "attention/normalizers/softmax.h"
 
 #include <algorithm>

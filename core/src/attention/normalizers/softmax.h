@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The softmax of a row, which other normalisers end in.
+/// The softmax of a row, which other normalisers also use.
 #ifndef HEADLENS_SRC_ATTENTION_NORMALIZERS_SOFTMAX_H_
 #define HEADLENS_SRC_ATTENTION_NORMALIZERS_SOFTMAX_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// max(x − τ, 0) with the τ for which the weights sum to 1 (Martins & Astudillo 2016).
+/// Sparsemax: max(x − τ, 0), with the τ for which the weights sum to 1 (Martins & Astudillo 2016).
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +9,8 @@
 namespace headlens {
 namespace {
 
-/// Their algorithm 1: the support is the longest prefix of the sorted scores with 1 + j · x_j > Σ_{i ≤ j} x_i.
+/// Algorithm 1 of Martins & Astudillo: the support is the longest prefix of the sorted scores with 1 + j · x_j > Σ_{i ≤
+/// j} x_i.
 std::optional<double> Reference(std::span<double> scores, const NormalizerRow& row) {
   for (double& x : scores) x -= row.max;
   std::vector<double> sorted(scores.begin(), scores.end());
@@ -30,7 +31,7 @@ std::optional<double> Reference(std::span<double> scores, const NormalizerRow& r
 extern const NormalizerRule kSparsemax = {
     .name = "sparsemax",
     .kind = NormalizerKind::kSparsemax,
-    .doc = "The nearest point of the simplex (Martins & Astudillo 2016).",
+    .doc = "the nearest point of the probability simplex (Martins & Astudillo 2016).",
     .reference = Reference,
 };
 

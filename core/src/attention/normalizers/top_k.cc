@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Softmax over the k largest scores, and over those that equal the k-th (Zhao et al. 2019).
+/// Top-k attention: the softmax over the k largest scores and those that equal the k-th (Zhao et al. 2019).
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -11,10 +11,10 @@ namespace headlens {
 namespace {
 
 constexpr Field<Normalizer> kFields[] = {
-    field::Count<&Normalizer::top_k>("top_k", 1, "How many scores of a row stay."),
+    field::Count<&Normalizer::top_k>("top_k", 1, "The number of scores in a row that keep a weight."),
 };
 
-/// Masks what is smaller than the k-th largest.
+/// Sets the scores below the k-th largest to −∞.
 void KeepLargest(std::span<double> scores, Index k) {
   if (k >= static_cast<Index>(scores.size())) return;
   std::vector<double> sorted(scores.begin(), scores.end());
@@ -29,7 +29,7 @@ void KeepLargest(std::span<double> scores, Index k) {
 extern const NormalizerRule kTopK = {
     .name = "top_k",
     .kind = NormalizerKind::kTopK,
-    .doc = "Softmax of the `top_k` largest scores, and of those that equal the last of them (Zhao et al. 2019).",
+    .doc = "softmax over the `top_k` largest scores and those that equal the last of them (Zhao et al. 2019).",
     .fields = kFields,
     .takes_sinks = true,
     .validate =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention with linear biases.
+/// ALiBi: attention with linear biases (Press et al. 2022).
 #include <cmath>
 
 #include "attention/positions/bias_rule.h"
@@ -27,8 +27,8 @@ constexpr Field<PositionBias> kFields[] = {
     field::Made<&PositionBias::alibi_slopes>(
         FieldType::kFlag, "alibi", "alibi_slopes",
         [](double value, Index heads) { return value != 0.0 ? AlibiSlopes(heads) : std::vector<float>(); },
-        "Adds −slope · distance with the slopes of Press et al. 2022, see `engine.alibi_slopes`."),
-    field::Floats<&PositionBias::alibi_slopes>("alibi_slopes", "H", "", "Slopes of your own."),
+        "Adds −slope · distance with the slopes of Press et al. 2022; see `engine.alibi_slopes`."),
+    field::Floats<&PositionBias::alibi_slopes>("alibi_slopes", "H", "", "Other slopes to use instead."),
 };
 
 }  // namespace

@@ -46,7 +46,8 @@ void BiasTable::Prepare(Index h) {
   if (rules_.empty()) return;
   const Index queries = problem_.q.shape[2], keys = MaskableKeys(problem_);
   values_.resize(static_cast<std::size_t>(queries + keys));
-  // Entry i is the distance from the last query to key i − (T − 1) …: one query earlier, one entry later.
+  // Entry 0 is the distance from the last query to the first key. Each later key is one entry further, and so is each
+  // earlier query.
   const Index first = KeyPosition(problem_, 0) - QueryPosition(problem_, queries - 1);
   for (Index i = 0; i < queries + keys; ++i)
     values_[static_cast<std::size_t>(i)] = static_cast<float>(AtDistance(h, first + i));

@@ -10,12 +10,12 @@
 
 namespace headlens {
 
-/// Every kind of position bias there is.
+/// Every kind of position bias.
 std::span<const BiasRule* const> BiasRules();
 
 void Validate(const PositionBias& bias, Index heads);
 
-/// The biases of one head at a time, by distance: those of a row lie one after the other. Borrows the problem.
+/// A table of one head's biases by distance, in which the biases of each row are contiguous. Borrows the problem.
 class BiasTable {
  public:
   explicit BiasTable(const AttentionProblem& problem);
@@ -25,10 +25,10 @@ class BiasTable {
   /// The bias of one cell.
   double At(Index h, Index t, Index s) const;
 
-  /// Makes the rows of head `h` ready: T + S biases.
+  /// Computes the table of head `h`, which has T + S biases.
   void Prepare(Index h);
 
-  /// Biases of query `t` for all keys but appended ones.
+  /// The biases of query `t` for all keys but the appended ones. Needs Prepare.
   const float* Row(Index t) const { return values_.data() + (problem_.q.shape[2] - 1 - t); }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One learned bias per head and distance, the outermost for all beyond (Shaw et al. 2018, as a scalar bias).
+/// One learned bias for each head and distance; distances beyond the table use its outermost entry (Shaw et al. 2018,
+/// with a scalar bias).
 #include <algorithm>
 
 #include "attention/positions/bias_rule.h"
@@ -11,7 +12,7 @@ namespace {
 constexpr Field<PositionBias> kFields[] = {
     field::Floats<&PositionBias::relative>(
         "relative_bias", "H,2R+1", "1,2R+1",
-        "Entry R + query position − key position, clipped to R on both sides, is added."),
+        "A bias for each distance: entry R + query position − key position is added, the distance clipped to ±R."),
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The relative positions of T5: distances in buckets, a learned bias for each.
+/// The relative positions of T5: a learned bias for each bucket of distances (Raffel et al. 2020).
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,7 @@ Index T5Bucket(Index distance, Index buckets, bool bidirectional, Index max_dist
   }
   const Index exact = buckets / 2;
   if (behind < exact) return offset + behind;
-  // In float, as the published models were trained: some distances lie right between two buckets.
+  // In 32-bit floats, as the published models were trained: some distances lie exactly between two buckets.
   const float ratio = static_cast<float>(behind) / static_cast<float>(exact);
   const auto range = static_cast<float>(std::log(static_cast<double>(max_distance) / static_cast<double>(exact)));
   const float steps = std::log(ratio) / range * static_cast<float>(buckets - exact);
@@ -29,11 +29,11 @@ namespace {
 
 constexpr Field<PositionBias> kFields[] = {
     field::Floats<&PositionBias::t5>("t5_bias", "buckets,H", "",
-                                     "The relative_attention_bias.weight of T5, see `engine.t5_bucket`."),
-    field::Needs("t5_bias", field::Flag<&PositionBias::t5_bidirectional>("t5_bidirectional",
-                                                                         "Half of the buckets are for keys ahead.")),
+                                     "T5's relative_attention_bias.weight; see `engine.t5_bucket`."),
+    field::Needs("t5_bias", field::Flag<&PositionBias::t5_bidirectional>(
+                                "t5_bidirectional", "Half of the buckets are for keys after the query.")),
     field::Needs("t5_bias", field::Count<&PositionBias::t5_max_distance>(
-                                "t5_max_distance", 1, "From this distance on the last bucket counts.")),
+                                "t5_max_distance", 1, "This distance and all larger ones are in the last bucket.")),
 };
 
 }  // namespace

@@ -13,89 +13,92 @@ import type { Stage } from "../vocabulary.js";
  */
 export interface MaskOptions {
   /**
-   * Floats that are added to the scores, or booleans, of which `maskTrue` says what they mean. [T,S], [B·H,T,S], [H,T,S] or [B,H,T,S], each size as
-   * it is or 1. One for each sequence is [B,1,T,S]; [B,T,S] is taken where B = 1 or H = 1, and is one for each head where B = H.
+   * Floats are added to the scores; the meaning of booleans depends on `maskTrue`. The shape is [T,S], [B·H,T,S], [H,T,S] or [B,H,T,S], where each
+   * size may also be 1. Use [B,1,T,S] for one mask per sequence; [B,T,S] is accepted when B = 1 or H = 1, and when B = H it is one mask per head.
    */
   attnMask?: Maybe<AttentionMask>;
-  /** What a true in a boolean `attnMask` does to a key. Default as `conventions` say. */
+  /** The effect of true in a boolean `attnMask`: it keeps the key or ignores it. The default depends on `conventions`. */
   maskTrue?: Maybe<"keep" | "ignore">;
-  /** [B,S] booleans. True: ignore that key. */
+  /** [B,S] booleans. True means that the key is ignored. */
   keyPaddingMask?: Maybe<BooleanMask>;
-  /** [B] or [B,T] whole numbers. Number of valid keys for every query, or for each. Inputs without a batch have [1] or [1,T]. */
+  /** [B] or [B,T] whole numbers. The number of valid keys, for all queries of a batch or for each query. Inputs without a batch have [1] or [1,T]. */
   validLens?: Maybe<IntegerTensor>;
-  /** [B,S] whole numbers. A query looks at keys of its own document only. */
+  /** [B,S] whole numbers. The document of each key. A query looks only at keys of its own document. */
   keyDocuments?: Maybe<IntegerTensor>;
-  /** [B,T] whole numbers. The queries' documents. Absent: those of the keys, where T = S. */
+  /** [B,T] whole numbers. The document of each query. When absent, it is that of the key at the same place, which needs T = S. */
   queryDocuments?: Maybe<IntegerTensor>;
   /** No query looks at a later position. */
   isCausal?: Maybe<boolean>;
-  /** Where the last query stands when T ≠ S: "bottom_right" puts it at the last key. Default as `conventions` say. */
+  /**
+   * The alignment of queries and keys when T ≠ S: "top_left" puts the first query at the first key, "bottom_right" the last query at the last key.
+   * The default depends on `conventions`.
+   */
   causalAlignment?: Maybe<"top_left" | "bottom_right">;
-  /** [B] whole numbers. So many first keys are seen in spite of `isCausal`, which it needs (prefix language models). */
+  /** [B] whole numbers. The number of first keys that every query sees in spite of `isCausal` (prefix language models). Needs `isCausal`. */
   prefixLens?: Maybe<IntegerTensor>;
-  /** How many positions a query looks back. Absent: as far as there is. */
+  /** The number of positions that a query may look back. When absent, there is no limit. */
   windowLeft?: Maybe<number>;
-  /** How many positions a query looks ahead. Absent: as far as there is. */
+  /** The number of positions that a query may look ahead. When absent, there is no limit. */
   windowRight?: Maybe<number>;
-  /** A query looks at every dilation-th position, counted from its own. Default 1. */
+  /** A query looks only at positions whose distance from its own is a multiple of this number. Default 1. */
   dilation?: Maybe<number>;
-  /** [B,S] booleans. Tokens that every query sees and whose own queries see every key, in spite of windows and dilation. */
+  /** [B,S] booleans. True marks a token that every query sees and whose own query sees every key, in spite of windows and dilation. */
   globalTokens?: Maybe<BooleanMask>;
 }
 
 /** How the masked scores of a row become its weights. */
 export interface NormalizerOptions {
   /**
-   * How the masked scores of a row become its weights. "softmax": exp(x) / Σ exp(x). "sparsemax": The nearest point of the simplex (Martins &
-   * Astudillo 2016). "entmax15": α-entmax with α = 1.5 (Peters et al. 2019). "sigmoid": 1 / (1 + exp(−x − bias)), each cell by itself, so that rows
-   * need not sum to 1 (Ramapuram et al. 2024). "top_k": Softmax of the `topK` largest scores, and of those that equal the last of them (Zhao et al.
-   * 2019). "hard": 1 for the largest score, the first of equals. Default "softmax".
+   * The function that turns the masked scores of a row into its weights. "softmax": exp(x) / Σ exp(x). "sparsemax": the nearest point of the
+   * probability simplex (Martins & Astudillo 2016). "entmax15": α-entmax with α = 1.5 (Peters et al. 2019). "sigmoid": 1 / (1 + exp(−x − bias)) for
+   * each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024). "top_k": softmax over the `topK` largest scores and those that equal
+   * the last of them (Zhao et al. 2019). "hard": weight 1 for the largest score, the first of equals. Default "softmax".
    */
   normalizer?: Maybe<"softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard">;
-  /** The masked scores are divided by it first. Above 0. Default 1. */
+  /** The masked scores are first divided by this number, which must be above 0. Default 1. */
   temperature?: Maybe<number>;
-  /** One logit more in the denominators of softmax and top_k, without a column: 0 is "off by one". */
+  /** An extra logit in the denominator of softmax and top_k that has no column; with 0 it is the "off by one" softmax. */
   sink?: Maybe<number>;
-  /** [H] floats. Such a logit for each head. */
+  /** [H] floats. A `sink` for each head. */
   sinks?: Maybe<TensorLike>;
-  /** Added before the sigmoid. Default 0. */
+  /** A bias that is added before the sigmoid. Default 0. */
   sigmoidBias?: Maybe<number>;
-  /** How many scores of a row stay. */
+  /** The number of scores in a row that keep a weight. */
   topK?: Maybe<number>;
-  /** What a query with no key to look at gets. Default as `conventions` say, and zero without them. */
+  /** The output and weights of a query that may look at no key. The default depends on `conventions`, and is "zero" without them. */
   fullyMasked?: Maybe<"zero" | "nan" | "uniform">;
   /**
-   * What a NaN or an infinity in a masked key or value does: nothing (default; but "uniform" averages all values, masked ones too, so that one of
-   * them does reach such a row's output), or what adding −∞ to its score and multiplying its value by 0 makes of it, as PyTorch's
-   * scaled_dot_product_attention has it.
+   * The effect of a NaN or an infinity in a masked key or value. "blocked" (default): none, except in a fully masked row with "uniform", whose output
+   * is the mean of all values. "spreads": the row becomes NaN, as in PyTorch's scaled_dot_product_attention, which adds −∞ to the score and
+   * multiplies the value by 0.
    */
   maskedNan?: Maybe<"blocked" | "spreads">;
 }
 
 /** Positions: biases on the scores, which add up, and rotated queries and keys. */
 export interface PositionOptions {
-  /** Adds −slope · distance with the slopes of Press et al. 2022, see `engine.alibiSlopes`. */
+  /** Adds −slope · distance with the slopes of Press et al. 2022; see `engine.alibiSlopes`. */
   alibi?: Maybe<boolean>;
-  /** [H] floats. Slopes of your own. */
+  /** [H] floats. Other slopes to use instead. */
   alibiSlopes?: Maybe<TensorLike>;
-  /** [1,2R+1] or [H,2R+1] floats. Entry R + query position − key position, clipped to R on both sides, is added. */
+  /** [1,2R+1] or [H,2R+1] floats. A bias for each distance: entry R + query position − key position is added, the distance clipped to ±R. */
   relativeBias?: Maybe<TensorLike>;
-  /** [buckets,H] floats. The relative_attention_bias.weight of T5, see `engine.t5Bucket`. */
+  /** [buckets,H] floats. T5's relative_attention_bias.weight; see `engine.t5Bucket`. */
   t5Bias?: Maybe<TensorLike>;
-  /** Half of the buckets are for keys ahead. Default true. */
+  /** Half of the buckets are for keys after the query. Default true. */
   t5Bidirectional?: Maybe<boolean>;
-  /** From this distance on the last bucket counts. Default 128. */
+  /** This distance and all larger ones are in the last bucket. Default 128. */
   t5MaxDistance?: Maybe<number>;
   /**
-   * Turns pairs of elements of q and k by their positions: "half" pairs i and i + r/2 (Llama), "interleaved" 2i and 2i + 1 (GPT-J). Absent: nothing
-   * is turned.
+   * Rotary positions: rotates pairs of elements of each query and key by an angle that grows with the position. "half" pairs i and i + r/2 (Llama),
+   * "interleaved" 2i and 2i + 1 (GPT-J). When absent, nothing is rotated.
    */
   rotary?: Maybe<"half" | "interleaved">;
-  /** How many leading elements of a head are turned, an even number. Default all. */
+  /** r, the number of leading elements of a head that are rotated; even. Default all. */
   rotaryDim?: Maybe<number>;
-  /** The base of the pairs' rates. Default 10000. */
+  /** The base of the rotation frequencies: pair i turns by base^(−2i/r) per position. Default 10000. */
   rotaryBase?: Maybe<number>;
-  /** Positions are divided by it (linear interpolation). Default 1. */
+  /** Positions are divided by this number (linear interpolation). Default 1. */
   rotaryScale?: Maybe<number>;
 }
 
@@ -120,18 +123,18 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
   stages?: Maybe<readonly Stage[]>;
   /** "simd" (default) or "reference": the fp64 twin. */
   backend?: Maybe<"simd" | "reference">;
-  /** Which key/value head query head h reads: ⌊h·G/H⌋ ("block") or h mod G. Default as `conventions` say. */
+  /** The key/value head that query head h reads: ⌊h·G/H⌋ ("block") or h mod G ("interleaved"). The default depends on `conventions`. */
   gqaOrder?: Maybe<"block" | "interleaved">;
-  /** Scores become softcap · tanh(scores / softcap). 0 (default): not capped. */
+  /** Scores become softcap · tanh(scores / softcap). With 0 (default) there is no cap. */
   softcap?: Maybe<number>;
-  /** Masks and biases are added after the cap ("before_bias") or before it. Default as `conventions` say. */
+  /** The soft cap is applied before masks and biases are added ("before_bias") or after ("after_bias"). The default depends on `conventions`. */
   softcapOrder?: Maybe<"before_bias" | "after_bias">;
   /**
-   * Seed of the dropout on the weights (counter-based: same seed, same mask). A decoder layer's attention to its memory takes the next one. Default
-   * 0.
+   * The seed of the dropout on the weights. The same seed always drops the same weights. A decoder layer's attention over the memory uses seed + 1.
+   * Default 0.
    */
   seed?: Maybe<number>;
-  /** [H] or [B,H] floats. Factors on the heads' weights after dropout: 0 takes a head out. */
+  /** [H] or [B,H] floats. Each head's weights are multiplied by this factor after dropout; 0 removes the head. */
   headMask?: Maybe<TensorLike>;
   /**
    * Where results go: arrays of a result's length by its name, such as those of an earlier result that is no longer needed, which are written instead
@@ -142,7 +145,7 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
 }
 
 export interface ScaledDotProductAttentionOptions extends AttentionOptions {
-  /** Each weight is dropped with this probability, the others are divided by 1 − p. Default 0. */
+  /** Each weight is dropped with this probability; the others are divided by 1 − p. Default 0. */
   dropoutP?: Maybe<number>;
   /** Allow fewer key/value heads than query heads. */
   enableGqa?: Maybe<boolean>;

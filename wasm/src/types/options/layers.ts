@@ -8,25 +8,25 @@ import type { AttentionOptions } from "./attention.js";
 
 /** What a layer of multi-head attention is made with. */
 export interface MultiheadAttentionOptions {
-  /** D, a multiple of `numHeads`. */
+  /** D, the model width; a multiple of `numHeads`. */
   embedDim: number;
-  /** H. */
+  /** H, the number of heads. */
   numHeads: number;
-  /** G, which must divide `numHeads` (grouped-query attention). Default `numHeads`. */
+  /** G, the number of key/value heads, which must divide `numHeads` (grouped-query attention). Default `numHeads`. */
   numKvHeads?: Maybe<number>;
   /** All projections have biases. Default true. */
   bias?: Maybe<boolean>;
-  /** Width of the keys. Default `embedDim`. */
+  /** The width of the key input. Default `embedDim`. */
   kdim?: Maybe<number>;
-  /** Width of the values. Default `embedDim`. */
+  /** The width of the value input. Default `embedDim`. */
   vdim?: Maybe<number>;
-  /** One learned key and value more, at the end. */
+  /** Appends one learned key and value. */
   addBiasKv?: Maybe<boolean>;
-  /** One key and value of zeros more, at the end. */
+  /** Appends one key and value of zeros. */
   addZeroAttn?: Maybe<boolean>;
   /** Tensors are [B,T,D]; without it [T,B,D], as PyTorch. */
   batchFirst?: Maybe<boolean>;
-  /** Each weight is dropped with this probability, the others are divided by 1 − p. Default 0. */
+  /** Each weight is dropped with this probability; the others are divided by 1 − p. Default 0. */
   dropoutP?: Maybe<number>;
 }
 
@@ -35,13 +35,13 @@ export interface TransformerLayerOptions
   extends Pick<MultiheadAttentionOptions, "embedDim" | "numHeads" | "numKvHeads" | "bias" | "batchFirst" | "dropoutP"> {
   /** F, the width between the two linear layers. Default 2048. */
   dimFeedforward?: Maybe<number>;
-  /** "gelu_tanh" is GELU's approximation; "swiglu" has linear1.weight [2F,D], the gate's rows first. Default "relu". */
+  /** "gelu_tanh" is GELU's approximation with tanh; "swiglu" needs linear1.weight [2F,D], with the rows of the gate first. Default "relu". */
   activation?: Maybe<"relu" | "gelu" | "gelu_tanh" | "swiglu">;
-  /** Norms of "rms_norm" have no bias. Default "layer_norm". */
+  /** The kind of norm. "rms_norm" has no bias. Default "layer_norm". */
   norm?: Maybe<"layer_norm" | "rms_norm">;
-  /** What the norm, of either kind, adds to the variance. Default 0.00001. */
+  /** The number that the norm, of either kind, adds under its root. Default 0.00001. */
   layerNormEps?: Maybe<number>;
-  /** Normalise before each block instead of after its residual. */
+  /** Normalises before each block instead of after its residual sum. */
   normFirst?: Maybe<boolean>;
 }
 
