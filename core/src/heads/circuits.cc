@@ -15,7 +15,8 @@
 namespace headlens {
 namespace {
 
-/// The matrix in fp64, its columns times `factors` when there are any. Throws kValue for what is not finite.
+/// Converts the matrix to fp64 and multiplies its columns by `factors` when there are any. Throws kValue for numbers
+/// that are not finite.
 Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
   if (ElementCount(SizesOf(x)) == 0 || !x) {
     throw Error(ErrorCode::kShape, std::string(name) + " of shape " + ToString(SizesOf(x)) + " is empty");
@@ -30,7 +31,7 @@ Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<co
   return dense;
 }
 
-/// A circuit as left · right, [D, d] and [d, D].
+/// A circuit as a product left · right, of [D, d] and [d, D].
 struct Factors {
   Dense left, right;
 };
@@ -44,7 +45,7 @@ Factors FactorsOf(CircuitKind kind, const HeadWeights& head) {
   return {CheckedDense("o", head.o), CheckedDense("v", head.v, head.norm)};
 }
 
-/// R Pᵀ of x = Q R Pᵀ: what is left of a tall matrix when only lengths and angles of its columns matter.
+/// R Pᵀ of the decomposition x = Q R Pᵀ. For a tall x it is small, and it keeps the lengths and angles of x's columns.
 Dense WithoutRotation(const Dense& x) {
   const Eigen::ColPivHouseholderQR<Dense> qr(x);
   const Eigen::Index rows = std::min(x.rows(), x.cols());
@@ -92,7 +93,7 @@ void CheckVocabulary(const Shape& embedding, const Shape& unembedding) {
   ExpectSizes("unembedding", unembedding, embedding);
 }
 
-/// ‖left · core · right‖², from the Gram matrices of the outer two.
+/// ‖left · core · right‖², computed from the Gram matrices of left and right.
 double SquaredNorm(const Dense& left, const Dense& core, const Dense& right) {
   const Dense inner = Product(Product(Product(left.transpose(), left), core), Product(right, right.transpose()));
   return std::max(core.cwiseProduct(inner).sum(), 0.0);
@@ -101,7 +102,7 @@ double SquaredNorm(const Factors& x) {
   return SquaredNorm(x.left, Dense::Identity(x.left.cols(), x.right.rows()), x.right);
 }
 
-/// The later head's matrix that reads the earlier one's output.
+/// The matrix of the later head that reads the output of the earlier one.
 Factors Reader(Composition kind, const HeadWeights& later) {
   if (kind == Composition::kValue) return FactorsOf(CircuitKind::kOv, later);
   Factors qk = FactorsOf(CircuitKind::kQk, later);
@@ -137,15 +138,15 @@ HeadWeights HeadOf(const LayerWeights& layer, Index head) {
 
 std::vector<double> SingularValues(CircuitKind kind, const HeadWeights& head) {
   const Factors factors = FactorsOf(kind, head);
-  // Orthogonal matrices at either end change no singular value: those of the product without them are those asked. It
-  // is square, and so needs no preconditioner.
+  // Orthogonal factors at either end do not change singular values, so the product without them has the same ones. It
+  // is square and therefore needs no preconditioner.
   const Dense core = Product(WithoutRotation(factors.left), WithoutRotation(factors.right.transpose()).transpose());
   const Eigen::JacobiSVD<Dense, Eigen::NoQRPreconditioner> svd(core);
   return {svd.singularValues().begin(), svd.singularValues().end()};
 }
 
 std::vector<std::complex<double>> Eigenvalues(CircuitKind kind, const HeadWeights& head) {
-  // A B and B A have the same eigenvalues, zeros aside.
+  // A B and B A have the same eigenvalues, except for zeros.
   const Factors factors = FactorsOf(kind, head);
   return EigenvaluesOf(Product(factors.right, factors.left));
 }
@@ -179,7 +180,7 @@ std::vector<std::complex<double>> FullEigenvalues(CircuitKind kind, const HeadWe
 std::optional<double> CopyingScore(std::span<const std::complex<double>> eigenvalues) {
   double sum = 0.0, moduli = 0.0;
   for (const std::complex<double>& value : eigenvalues) {
-    sum += value.real();  // imaginary parts come in pairs that cancel
+    sum += value.real();  // imaginary parts cancel, since they come in conjugate pairs
     moduli += std::abs(value);
   }
   if (!(moduli > 0.0) || !std::isfinite(moduli)) return std::nullopt;

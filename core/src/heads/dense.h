@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Matrices for Eigen, whose sizes are as wide as an address: narrower than Index on 32-bit wasm, where no view of
-/// memory is larger either.
+/// Matrices for Eigen. Its indices are as wide as an address, so on 32-bit wasm they are narrower than Index; no view
+/// of memory can be larger there.
 #ifndef HEADLENS_SRC_HEADS_DENSE_H_
 #define HEADLENS_SRC_HEADS_DENSE_H_
 
@@ -13,7 +13,7 @@ namespace headlens {
 using Dense = Eigen::MatrixXd;
 inline Eigen::Index EigenIndex(Index i) { return static_cast<Eigen::Index>(i); }
 
-/// A matrix's own elements.
+/// An Eigen view of a matrix's own elements.
 inline Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> AsEigen(const Matrix& m) {
   return {m.values().data(), EigenIndex(m.rows()), EigenIndex(m.columns())};
 }
@@ -26,7 +26,8 @@ inline Dense ToDense(const View<const float, 2>& x) {
   return dense;
 }
 
-/// a · b. The one product of matrices that there is: each kind of operand has kilobytes of code of its own in Eigen.
+/// a · b. All products of matrices use this one function, because each combination of operand types adds kilobytes of
+/// Eigen's code.
 Dense Product(const Dense& a, const Dense& b);
 
 }  // namespace headlens

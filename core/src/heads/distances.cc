@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How far a head looks, in tokens or in pixels.
+/// Metrics of how far a head looks, in tokens or in pixels.
 #include <cmath>
 #include <string>
 
@@ -24,7 +24,7 @@ MetricValue DistanceVariance(const HeadMap& map) {
     const double distance = SignedDistance(map, t, s);
     return distance * distance;
   });
-  // Rounding may take the difference of two equal numbers below 0.
+  // Rounding may make the difference of two equal numbers negative.
   if (result.value) result.value = std::max(*result.value - *mean.value * *mean.value, 0.0);
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How many keys a head looks at: entropy of its rows, and their largest weight.
+/// Metrics of how many keys a head looks at: the entropy of its rows, and their largest weight.
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +13,10 @@ namespace {
 double RowEntropy(const HeadMap& map, Index t) {
   double entropy = 0.0;
   for (Index s = 0; s < map.keys(); ++s) entropy += Surprise(map.weight(t, s));
-  return std::max(entropy, 0.0);  // a weight that rounding left above 1
+  return std::max(entropy, 0.0);  // a weight that rounding left above 1 makes it negative
 }
 
-/// Mean over rows; rows that are no distributions have no entropy.
+/// The mean over rows. Without a value when rows do not sum to 1, since entropy is defined for distributions only.
 template <class Term>
 MetricValue MeanOfDistributions(const HeadMap& map, const Term& term) {
   return map.stochastic() ? MeanOverRows(map, term) : MetricValue{};

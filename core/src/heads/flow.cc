@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention as a network of pipes.
+/// Attention flow: the maximal flow through the layers as a network.
 #include <algorithm>
 
 #include "base/checks.h"
@@ -9,7 +9,8 @@
 namespace headlens {
 namespace {
 
-/// A directed graph with capacities, and maximal flows in it (Dinic 1970). Edge e and its reverse e^1 are neighbours.
+/// A directed graph with capacities, in which it finds maximal flows (Dinic 1970). Edge e and its reverse e^1 are
+/// stored next to each other.
 class Network {
  public:
   explicit Network(Index nodes) : edges_of_(static_cast<std::size_t>(nodes)) {}
@@ -39,7 +40,8 @@ class Network {
   Index& DistanceOf(Index node) { return distance_[static_cast<std::size_t>(node)]; }
   const std::vector<std::size_t>& EdgesOf(Index node) const { return edges_of_[static_cast<std::size_t>(node)]; }
 
-  /// Distances to the sink along edges with room left; whether there is a way from the source.
+  /// Computes each node's distance to the sink along edges that have room left. Returns true when the source is
+  /// connected.
   bool MeasureDistances(Index source, Index sink) {
     distance_.assign(edges_of_.size(), -1);
     queue_.assign(1, sink);
@@ -55,7 +57,7 @@ class Network {
     return DistanceOf(source) >= 0;
   }
 
-  /// Fills shortest ways until each has a full edge.
+  /// Sends flow along shortest paths until each of them has a full edge.
   double BlockingFlow(Index source, Index sink) {
     next_.assign(edges_of_.size(), 0);
     path_.clear();
@@ -76,7 +78,7 @@ class Network {
     }
   }
 
-  /// The node's next edge one step nearer to the sink with room left.
+  /// The next edge of the node that leads one step closer to the sink and has room left; null when there is none.
   const std::size_t* NextEdge(Index node) {
     const std::vector<std::size_t>& edges = EdgesOf(node);
     for (std::size_t& at = next_[static_cast<std::size_t>(node)]; at < edges.size(); ++at) {
@@ -87,7 +89,7 @@ class Network {
     return nullptr;
   }
 
-  /// Sends as much as fits along the path and goes back to before its first full edge.
+  /// Sends as much flow as fits along the path, and shortens the path to end before its first full edge.
   double Augment() {
     const auto less_room = [this](std::size_t a, std::size_t b) { return room_[a] < room_[b]; };
     const auto tightest = std::min_element(path_.begin(), path_.end(), less_room);
@@ -118,7 +120,7 @@ void CheckFlow(const View<const float, 4>& weights, const FlowOptions& options) 
   }
 }
 
-/// Node (l, i) is l · T + i, l = 0 the inputs.
+/// Node (l, i) has the number l · T + i; layer l = 0 holds the inputs.
 Network LayeredNetwork(const View<const float, 4>& weights, const FlowOptions& options) {
   const Index layers = weights.shape[0], length = weights.shape[2];
   Network network((layers + 1) * length);
@@ -144,7 +146,7 @@ std::optional<Matrix> AttentionFlow(View<const float, 4> weights, const FlowOpti
     if (progress && !progress(static_cast<double>(i) / static_cast<double>(length))) return std::nullopt;
     double sum = 0.0;
     for (Index j = 0; j < length; ++j) sum += flow(i, j) = network.MaxFlow(layers * length + i, j);
-    for (double& x : flow.row(i)) x /= sum;  // never 0: a token reaches itself
+    for (double& x : flow.row(i)) x /= sum;  // never 0, since a token always reaches itself
   }
   return flow;
 }

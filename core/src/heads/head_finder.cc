@@ -10,7 +10,7 @@
 namespace headlens {
 namespace {
 
-/// A metric of either table.
+/// A metric of Metrics() or of ModelMetrics(); the other pointer is null.
 struct NamedMetric {
   const Metric* of_map = nullptr;
   const ModelMetric* of_model = nullptr;
@@ -36,7 +36,7 @@ std::vector<NamedMetric> FindMetrics(std::span<const std::string> names) {
   return metrics;
 }
 
-/// A text whose heads are under way.
+/// The text whose heads are being scored.
 class Text {
  public:
   Text(const HeadSource& source, const FinderOptions& options, TextHeads given, bool needs_maps)
@@ -60,7 +60,7 @@ class Text {
       map.emplace(weights_->view<2>(), info_);
     }
     probe_.Seek(head.layer, head.head);
-    std::vector<MetricValue> values;  // all before any counts: one may throw
+    std::vector<MetricValue> values;  // a metric may throw, so no value is added before all are computed
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       const auto [of_map, of_model] = metrics[m];
       const bool is_known = of_model && of_model->of_weights && head.scores[m].texts > 0;
@@ -86,7 +86,7 @@ class Text {
   }
 
   TextHeads heads_;
-  HeadProbe probe_;  // of heads_
+  HeadProbe probe_;  // reads heads_
   std::vector<std::uint8_t> special_;
   MapInfo info_;
   std::optional<Tensor> weights_;
@@ -98,8 +98,8 @@ struct HeadFinder::State {
   HeadSource source;
   FinderOptions options;
   std::vector<NamedMetric> metrics;
-  std::vector<ScoredHead> heads;  // their means are still sums
-  std::size_t next = 0;           // of heads
+  std::vector<ScoredHead> heads;  // sums instead of means while texts are added
+  std::size_t next = 0;           // the index of the next head in `heads`
   std::optional<Text> text;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Which rows and cells of a map count, and whether they are weights at all.
+/// Checks a map of weights, and finds the rows and cells of it that count.
 #include <cmath>
 #include <string>
 
@@ -9,9 +9,9 @@
 namespace headlens {
 namespace {
 
-// A row of weights in half precision sums to 1 within this.
+// The tolerance for the sum of a row of weights that come from half precision.
 constexpr double kSumTolerance = 0.005;
-// Rounding may leave a weight a little above 1.
+// Rounding may make a weight slightly larger than 1.
 constexpr float kLargestWeight = 1.0f + 1e-3f;
 
 std::string Cell(Index t, Index s) { return "weights[" + std::to_string(t) + ", " + std::to_string(s) + "]"; }
@@ -38,7 +38,7 @@ void HeadMap::CheckInfo() const {
   ExpectLength("padded_keys", info_.padded_keys, keys());
   ExpectLength("tokens", info_.tokens, keys());
   ExpectLength("special", info_.special, keys());
-  // Bounds that keep every sum of places far from overflow.
+  // These bounds keep sums of positions far from overflow.
   constexpr Index kFar = Index{1} << 40;
   if (info_.query_offset < -kFar || info_.query_offset > kFar) {
     throw Error(ErrorCode::kValue, "query_offset is " + std::to_string(info_.query_offset) + ", out of any range");
@@ -69,7 +69,7 @@ void HeadMap::CheckRow(Index t) {
   if (!info_.padded_queries.empty() && info_.padded_queries[static_cast<std::size_t>(t)]) return;
   Index seen = 0;
   for (Index s = 0; s < keys(); ++s) seen += Sees(t, s);
-  if (seen == 0) return;  // whatever a fully masked row holds, NaN say
+  if (seen == 0) return;  // a fully masked row may hold anything, even NaN
   double sum = 0.0;
   for (Index s = 0; s < keys(); ++s) {
     const float weight = weights_(t, s);

@@ -14,7 +14,7 @@ class HeadProbe {
       : text_(text),
         rows_(text.length - std::count_if(text.padding.begin(), text.padding.end(), [](auto x) { return x; })) {}
 
-  /// Goes to a head; what is known of its layer stays known while the layer does.
+  /// Moves to a head. Results for the layer are kept while the layer stays the same.
   void Seek(Index layer, Index head) {
     if (layer != layer_) importance_.reset();
     ablation_.reset();
@@ -22,12 +22,12 @@ class HeadProbe {
     head_ = head;
   }
 
-  /// Tokens that are no padding.
+  /// The number of tokens that are not padding.
   Index rows() const { return rows_; }
 
   HeadImportance Importance() { return text_.importance ? Layer()[static_cast<std::size_t>(head_)] : HeadImportance(); }
 
-  /// The head's output_change, divided by the l2 norm of the layer's.
+  /// The head's output_change divided by the l2 norm over the heads of its layer.
   std::optional<double> NormalizedChange() {
     if (!Importance().output_change) return std::nullopt;
     std::vector<double> changes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is lost without a head.
+/// The importance of heads: how much a layer's output changes without them.
 #include <algorithm>
 
 #include "base/checks.h"
@@ -17,7 +17,7 @@ double Dot(const View<const float, 2>& x, const View<const float, 2>& y) {
   return sum;
 }
 
-/// Inner products of the heads' contributions with each other and with the output: all that is needed of them.
+/// Inner products of the heads' contributions with each other and with the output. All results follow from them.
 struct Products {
   Matrix heads;                ///< [H, H]
   std::vector<double> output;  ///< [H]
@@ -50,7 +50,7 @@ Products ProductsOf(const View<const float, 3>& contributions, const View<const 
 
 std::optional<double> Quotient(double x, double y) { return y > 0.0 ? std::optional(x / y) : std::nullopt; }
 
-/// From ‖c_h‖², ⟨c_h, out⟩ and ‖out‖².
+/// Computes the importance of each head from ‖c_h‖², ⟨c_h, out⟩ and ‖out‖².
 std::vector<HeadImportance> FromProducts(std::span<const double> squares, std::span<const double> with_output,
                                          double output_square) {
   const double norm = std::sqrt(output_square);
@@ -113,7 +113,7 @@ std::vector<PruningStep> PruningCurve(View<const float, 3> contributions, View<c
   const Products products = ProductsOf(contributions, output);
   const Index heads = products.heads.rows();
   if (products.output_square == 0.0) return {};
-  // ‖Σ_{removed} c‖², and of each head the product with that sum.
+  // ‖Σ_{removed} c‖², and the inner product of each head's contribution with that sum.
   double removed_square = 0.0;
   std::vector<double> with_removed(static_cast<std::size_t>(heads), 0.0);
   std::vector<bool> removed(static_cast<std::size_t>(heads), false);

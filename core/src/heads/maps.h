@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the functions over several heads share.
+/// Helpers of the functions that look at several heads.
 #ifndef HEADLENS_SRC_HEADS_MAPS_H_
 #define HEADLENS_SRC_HEADS_MAPS_H_
 
@@ -21,10 +21,10 @@ void ExpectElements(const char* what, const View<T, Rank>& x) {
   }
 }
 
-/// What p adds to an entropy, in nats.
+/// The contribution −p ln p of one probability to the entropy, in nats.
 inline double Surprise(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
 
-/// The heads of weights [H, T, S], each checked.
+/// Each head of weights [H, T, S] as a checked HeadMap.
 inline std::vector<HeadMap> CheckedMaps(const View<const float, 3>& weights, const MapInfo& info) {
   ExpectElements("weights", weights);
   std::vector<HeadMap> maps;

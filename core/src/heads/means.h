@@ -12,7 +12,7 @@ inline MetricValue Ratio(double sum, double count, Index n_valid) {
   return {sum / count, n_valid};
 }
 
-/// Mean of `term(t)`, an optional number, over the valid rows that have it.
+/// The mean of `term(t)` over the valid rows for which it returns a number.
 template <class Term>
 MetricValue MeanOverRows(const HeadMap& map, const Term& term) {
   double sum = 0.0;
@@ -26,7 +26,7 @@ MetricValue MeanOverRows(const HeadMap& map, const Term& term) {
   return Ratio(sum, static_cast<double>(count), count);
 }
 
-/// Mean over the rows of Σ_s A[t,s] · factor(t, s).
+/// The mean over the rows of Σ_s A[t,s] · factor(t, s).
 template <class Factor>
 MetricValue MeanMass(const HeadMap& map, const Factor& factor) {
   return MeanOverRows(map, [&](Index t) -> std::optional<double> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The heads of a model: their maps, what they add to their layer's output, and what is lost without them.
+/// The heads of a model on a text: their maps, their importance for their layer's output, and the effect of removing
+/// them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,7 +49,7 @@ constexpr ModelMetric kModelMetrics[] = {
      [](HeadProbe& probe) { return OfText(probe.Copying(), 1); }, /*of_weights=*/true},
 };
 
-/// −ln p(id) by softmax of the logits.
+/// −ln p(id), where p is the softmax of the logits.
 double Loss(std::span<const float> logits, std::int32_t id) {
   const auto largest = double{*std::max_element(logits.begin(), logits.end())};
   double sum = 0.0;
@@ -56,7 +57,7 @@ double Loss(std::span<const float> logits, std::int32_t id) {
   return std::log(sum) + largest - double{logits[static_cast<std::size_t>(id)]};
 }
 
-/// Mean loss of the next tokens; logits of some rows at a time.
+/// The mean loss of all next tokens. Only some rows of logits are in memory at a time.
 double NextTokenLoss(const ModelAttention& attention, std::span<const std::int32_t> ids) {
   constexpr Index kRows = 64;
   const Index predictions = attention.length() - 1;
@@ -73,7 +74,7 @@ double NextTokenLoss(const ModelAttention& attention, std::span<const std::int32
   return sum / static_cast<double>(predictions);
 }
 
-/// ‖x − y‖ / ‖x‖, of some rows.
+/// ‖x − y‖ / ‖x‖ over the given rows.
 std::optional<double> RelativeChange(View<const float, 2> x, View<const float, 2> y, std::span<const Index> rows) {
   double difference = 0.0, norm = 0.0;
   for (const Index t : rows) {
@@ -86,7 +87,7 @@ std::optional<double> RelativeChange(View<const float, 2> x, View<const float, 2
   return norm > 0.0 ? std::optional(std::sqrt(difference / norm)) : std::nullopt;
 }
 
-/// One input in a model. Shared by the functions that are given away.
+/// A model's run on one input. The functions in TextHeads share its ownership.
 class ModelText : public std::enable_shared_from_this<ModelText> {
  public:
   ModelText(const Model& model, const ModelInput& input) : model_(model), input_(input), attention_(Attend()) {
@@ -117,7 +118,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return model_.Attend(input_, options);
   }
 
-  /// What is before the patches is CLS and its like.
+  /// The keys before the patches are CLS and similar tokens.
   PatchGrid Grid() const {
     const ModelInfo& info = model_.info();
     const Index columns = info.image_size / info.patch_size;
@@ -162,7 +163,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return NextTokenLoss(without, input_.ids) - *loss_;
   }
 
-  /// A layer's weights, kept until another layer's are asked for.
+  /// The weights of one layer, which are kept until another layer is asked for.
   LayerWeights WeightsOf(Index layer) {
     if (unpacked_layer_ != layer) {
       const auto weights = [&](Projection projection) { return model_.Weights(layer, projection); };
@@ -177,7 +178,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return weights;
   }
 
-  /// Of the head's full OV circuit.
+  /// The copying score of the head's full OV circuit.
   std::optional<double> Copying(Index layer, Index head) {
     const LinearWeights *embedding = model_.embedding(), *unembedding = model_.unembedding();
     if (!embedding || !unembedding) return std::nullopt;
@@ -193,9 +194,9 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
   Model model_;  // shares the weights
   ModelInput input_;
   ModelAttention attention_;
-  std::vector<Index> rows_;  // that are no padding
+  std::vector<Index> rows_;  // the tokens that are not padding
   std::optional<double> loss_;
-  std::optional<Matrix> vocabulary_;  // Eᵀ U
+  std::optional<Matrix> vocabulary_;  // Eᵀ U, with the final norm's γ
   std::array<Tensor, 4> unpacked_;    // q, k, v, o of unpacked_layer_
   Index unpacked_layer_ = -1;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What weights carry: maps weighted by values, norms of the summands of a layer's output, and how much stays a token's
-/// own.
+/// Norms of what the weights carry: maps weighted by values, the summands of a layer's output, and the mixing ratio.
 #include <algorithm>
 
 #include "base/checks.h"
@@ -12,7 +11,7 @@ namespace {
 
 using metrics::Summands;
 
-/// ‖row j‖; 0 for keys that no valid row may look at, which may hold anything.
+/// The norms of the rows of `vectors`, with 0 for keys that no valid row may look at, since those may hold anything.
 std::vector<double> NormsOfKeys(const HeadMap& map, const View<const float, 2>& vectors) {
   std::vector<double> norms(static_cast<std::size_t>(map.keys()));
   for (Index j = 0; j < map.keys(); ++j) {
@@ -39,7 +38,7 @@ std::vector<double> CheckedNorms(const char* what, const HeadMap& map, const Vie
   return NormsOfKeys(map, vectors);
 }
 
-/// u ← (u − mean(u)) · γ / √(var(y) + eps), in place for both parts of y = u + v.
+/// Applies a layer norm of y = u + v to both parts, in place: u ← (u − mean(u)) · γ / √(var(y) + eps), and v likewise.
 void Linearise(std::span<double> u, std::span<double> v, const MixingOptions& options) {
   const auto width = static_cast<double>(u.size());
   double mean_u = 0.0, mean_v = 0.0, variance = 0.0;
@@ -122,7 +121,7 @@ Matrix LayerNorms(const AttentionSummands& layer) {
       double square = 0.0;
       for (Index a = 0; a < gram.rows(); ++a)
         square += weights[static_cast<std::size_t>(a)] * metrics::Dot(weights, gram.row(a));
-      norms(i, j) = std::sqrt(std::max(square, 0.0));  // heads that cancel each other may round to below 0
+      norms(i, j) = std::sqrt(std::max(square, 0.0));  // rounding may make it negative when heads cancel each other
     }
   }
   return norms;

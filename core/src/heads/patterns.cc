@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Heads that look at a certain place: themselves, their neighbour, an earlier occurrence, or what came after it.
+/// Metrics of heads that look at a certain place: at themselves, a neighbour, an earlier occurrence of the same token,
+/// or the token after that.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +14,7 @@ namespace {
 
 constexpr Index kEnd = std::numeric_limits<Index>::max();
 
-/// Mean of A[i, i + shift] over begin ≤ i < end; cells that are masked do not count.
+/// The mean of A[i, i + shift] over queries with begin ≤ i < end, without masked cells.
 MetricValue MeanAt(const HeadMap& map, Index shift, Index begin = 0, Index end = kEnd) {
   return MeanOverRows(map, [&](Index t) -> std::optional<double> {
     const Index i = map.Position(t);
@@ -22,7 +23,7 @@ MetricValue MeanAt(const HeadMap& map, Index shift, Index begin = 0, Index end =
   });
 }
 
-/// The same over the second copy of the repeated sequence.
+/// The same mean over the second copy of the repeated sequence.
 MetricValue MeanInCopy(const HeadMap& map, Index shift) {
   const auto [begin, length] = map.info().repeat;
   return MeanAt(map, shift, begin + length, begin + 2 * length);
@@ -32,7 +33,7 @@ std::int32_t TokenAt(const HeadMap& map, Index i) { return map.info().tokens[sta
 
 bool HasToken(const HeadMap& map, Index i) { return i >= 0 && i < static_cast<Index>(map.info().tokens.size()); }
 
-/// Whether key j holds what query i holds, and comes before it.
+/// Returns true when key j comes before query i and has the same token.
 bool Duplicates(const HeadMap& map, Index i, Index j) { return j >= 0 && j < i && TokenAt(map, i) == TokenAt(map, j); }
 
 }  // namespace
@@ -47,7 +48,7 @@ MetricValue Duplicate(const HeadMap& map) {
 }
 
 MetricValue Induction(const HeadMap& map) {
-  // With n = 1, "what came after" is the query itself.
+  // With n = 1, the token after the earlier occurrence is the query itself.
   const Index n = map.info().repeat.length;
   return n < 2 ? MetricValue{} : MeanInCopy(map, 1 - n);
 }
@@ -58,7 +59,7 @@ MetricValue InductionDiagonal(const HeadMap& map) {
 }
 
 MetricValue InductionInText(const HeadMap& map, bool strict) {
-  constexpr double kThreshold{0.01f};  // as the source compares it with weights, in fp32
+  constexpr double kThreshold{0.01f};  // the source compares it with weights in fp32
   return MeanOverRows(map, [&](Index t) -> std::optional<double> {
     const Index i = map.Position(t);
     if (!HasToken(map, i)) return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The table of metrics: a new one is a function in its theme's file and a line here.
+/// The table of metrics. A new metric needs a function in its theme's file, its declaration in themes.h, and a line
+/// here.
 #include "base/words.h"
 #include "heads/maps.h"
 #include "heads/themes.h"
@@ -30,7 +31,7 @@ constexpr std::string_view kOurs = "headlens";
 constexpr Metric kMetrics[] = {
     {"self", kNeedsNothing, "mean_i A[i,i], rows that may look there", kClark, Self},
     {"previous", kNeedsNothing, "mean_{i>=1} A[i,i-1], rows that may look there", kTransformerLens, Previous},
-    {"next", kNeedsNothing, "mean_i A[i,i+1], rows that may look there: ahead", kClark, Next},
+    {"next", kNeedsNothing, "mean_i A[i,i+1], rows that may look there", kClark, Next},
     {"duplicate", kNeedsRepeat, "mean over the second copy of A[i,i-n], rows that may look there", kTransformerLens,
      Duplicate},
     {"duplicate_text", kNeedsTokens, "sum A*D / sum A, D[i,j] = 1[t_i = t_j, j < i]", kDetectHead,
@@ -57,10 +58,10 @@ constexpr Metric kMetrics[] = {
 
     {"entropy", kNeedsNothing, "mean_i H_i, H_i = -sum_j A[i,j] ln A[i,j] (nats)", kClark, Entropy},
     {"entropy_smoothed", kNeedsNothing, "entropy of 0.9999 A + 0.0001/S", kClark, SmoothedEntropy},
-    {"entropy_uniform", kNeedsNothing, "mean_i ln n_i: the entropy of a head that looks everywhere alike", kClark,
+    {"entropy_uniform", kNeedsNothing, "mean_i ln n_i: the entropy of a head with equal weights", kClark,
      UniformEntropy},
     {"entropy_normalized", kNeedsNothing, "mean over n_i > 1 of H_i / ln n_i", kOurs, NormalizedEntropy},
-    {"perplexity", kNeedsNothing, "mean_i exp(H_i): how many keys in effect", kOurs, Perplexity},
+    {"perplexity", kNeedsNothing, "mean_i exp(H_i): the effective number of keys", kOurs, Perplexity},
     {"confidence", kNeedsNothing, "mean_i max_j A[i,j], special columns left out",
      "Voita et al. 2019, arXiv 1905.09418", Confidence},
     {"sharpness", kNeedsNothing, "mean_i max_j A[i,j]", kOurs, Sharpness},
@@ -86,16 +87,18 @@ constexpr Metric kMetrics[] = {
     {"locality_4096", kNeedsNothing, "mean_i sum_{|i-j|<=4096} A[i,j]", kHeadVis, LocalityWithin<4096>},
 
     {"special", kNeedsSpecial, "mean_i sum_{j special} A[i,j]", kClark, Special},
-    {"special_from_special", kNeedsSpecial, "the same over special queries", kClark,
+    {"special_from_special", kNeedsSpecial, "mean over special queries of sum_{j special} A[i,j]", kClark,
      [](const HeadMap& map) { return SpecialFrom(map, true); }},
-    {"special_from_rest", kNeedsSpecial, "the same over the other queries", kClark,
+    {"special_from_rest", kNeedsSpecial, "mean over the other queries of sum_{j special} A[i,j]", kClark,
      [](const HeadMap& map) { return SpecialFrom(map, false); }},
-    {"sink", kNeedsNothing, "alpha_1 = mean_i A[i,1], rows that may look there: what the first key gets", kGu,
+    {"sink", kNeedsNothing, "alpha_1 = mean_i A[i,1], rows that may look there: the weight of the first key", kGu,
      [](const HeadMap& map) { return SinkScore(map, 1); }},
     {"sink_rate", kNeedsNothing, "1[alpha_1 > 0.3]; its mean over heads and texts is the sink metric", kGu, SinkRate},
-    {"position", kNeedsNothing, "max_k mean_i 1[argmax_j A[i,j] = k]: the share of rows that look most at one same key",
-     kOurs, FixedPosition},
-    {"position_key", kNeedsNothing, "that k, counted from 0, the first of equals", kOurs, FixedPositionKey},
+    {"position", kNeedsNothing,
+     "max_k mean_i 1[argmax_j A[i,j] = k]: the share of rows whose largest weight is at the same key", kOurs,
+     FixedPosition},
+    {"position_key", kNeedsNothing, "the key k of \"position\", counted from 0, the first of equals", kOurs,
+     FixedPositionKey},
 };
 
 }  // namespace

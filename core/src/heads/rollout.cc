@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How attention adds up over the layers.
+/// Attention rollout: the product of the layers' attention.
 #include <algorithm>
 #include <numeric>
 
@@ -29,7 +29,7 @@ double Fuse(HeadFusion fusion, double fused, double weight, Index heads) {
   return fused;
 }
 
-/// Sets the smallest floor(ratio · n) values to 0; of equal ones the first.
+/// Sets the smallest floor(ratio · n) values to 0, the first of equal ones.
 void DiscardSmallest(std::span<double> values, double ratio) {
   const auto count = static_cast<std::size_t>(ratio * static_cast<double>(values.size()));
   if (count == 0) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How alike heads are.
+/// How similar heads are.
 #include <cmath>
 #include <string>
 
@@ -9,8 +9,8 @@
 namespace headlens {
 namespace {
 
-/// Heads with smoothed weights, and the entropy of each of their rows: JS = H(M) − ½ H(A^a) − ½ H(A^b), so that a pair
-/// of rows costs one logarithm a cell.
+/// Heads with smoothed weights and the entropy of each of their rows. Since JS = H(M) − ½ H(A^a) − ½ H(A^b), a pair of
+/// rows then takes only one logarithm per cell.
 class SmoothedHeads {
  public:
   SmoothedHeads(const std::vector<HeadMap>& maps, double smoothing)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention that goes where there is nothing to learn: special tokens, and the first token of a text.
+/// Metrics of attention to tokens without much meaning of their own: special tokens, and the first token of a text.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -38,7 +38,7 @@ MetricValue SpecialFrom(const HeadMap& map, bool special_queries) {
 
 namespace {
 
-/// For each key, the number of rows that have their largest weight there, the first of equals.
+/// For each key, the number of rows whose largest weight (the first of equals) is there.
 std::vector<Index> LargestByKey(const HeadMap& map) {
   std::vector<Index> counts(static_cast<std::size_t>(map.keys()), 0);
   for (const Index t : map.rows()) {

@@ -8,23 +8,24 @@
 
 namespace headlens::metrics {
 
-/// Y_i = Σ_j u_ij, u_ij = Σ_h α^h_ij f^h(x_j): never more than one key's vectors f^h(x_j) at a time.
+/// The summands u_ij of an attention layer's output Y_i = Σ_j u_ij, where u_ij = Σ_h α^h_ij f^h(x_j). Only one key's
+/// vectors f^h(x_j) are in memory at a time.
 class Summands {
  public:
-  /// Checks sizes and weights.
+  /// Throws as HeadMap does when sizes or weights are wrong.
   explicit Summands(const AttentionSummands& layer);
 
   Index heads() const { return layer_.weights.shape[0]; }
   Index queries() const { return layer_.weights.shape[1]; }
   Index keys() const { return layer_.weights.shape[2]; }
   Index width() const { return layer_.out_weight.shape[0]; }
-  /// Whether row i is valid in any head.
+  /// Returns true when row i is valid in some head.
   bool IsValid(Index i) const { return valid_[static_cast<std::size_t>(i)]; }
 
-  /// Goes to key j and computes f^h(x_j) of all heads. False when no query looks at it: whatever its values are then,
-  /// NaN even, they reach nothing. Throws kValue when they are not finite.
+  /// Moves to key j and computes f^h(x_j) for all heads. Returns false when no query looks at the key; its values may
+  /// then hold anything, even NaN. Throws kValue when they are not finite otherwise.
   bool SeekKey(Index j);
-  /// f^h(x_j) [H, D] of the current key.
+  /// f^h(x_j) of the current key, as [H, D].
   const Matrix& vectors() const { return vectors_; }
   /// α^h_ij of all heads for the current key; 0 in rows that are not valid.
   std::span<const double> Weights(Index i) const { return weights_.row(i); }

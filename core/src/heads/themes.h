@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The metrics of one head, by theme; registry.cc names them and says what each is.
+/// The functions of the metrics, by theme. The table in registry.cc gives their names, formulas and sources.
 #ifndef HEADLENS_SRC_HEADS_THEMES_H_
 #define HEADLENS_SRC_HEADS_THEMES_H_
 
@@ -7,17 +7,17 @@
 
 namespace headlens::metrics {
 
-// patterns.cc: which key a query looks at.
+// patterns.cc: looking at a certain key.
 MetricValue Self(const HeadMap& map);
 MetricValue Previous(const HeadMap& map);
 MetricValue Next(const HeadMap& map);
 MetricValue Duplicate(const HeadMap& map);
 MetricValue Induction(const HeadMap& map);
 MetricValue InductionDiagonal(const HeadMap& map);
-/// `strict`: a key that is the query itself is no candidate.
+/// When `strict`, the query itself does not count as the token after an earlier occurrence.
 MetricValue InductionInText(const HeadMap& map, bool strict);
 
-// entropy.cc: how sharply.
+// entropy.cc: looking at few keys or at many.
 MetricValue Entropy(const HeadMap& map);
 MetricValue SmoothedEntropy(const HeadMap& map);
 MetricValue UniformEntropy(const HeadMap& map);
@@ -26,13 +26,13 @@ MetricValue Perplexity(const HeadMap& map);
 MetricValue Confidence(const HeadMap& map);
 MetricValue Sharpness(const HeadMap& map);
 
-// distances.cc: how far.
+// distances.cc: looking near or far.
 MetricValue Distance(const HeadMap& map);
 MetricValue DistanceVariance(const HeadMap& map);
 MetricValue Offset(const HeadMap& map);
 MetricValue PatchDistance(const HeadMap& map);
 
-// sinks.cc: at tokens without a meaning of their own.
+// sinks.cc: looking at tokens without a meaning of their own.
 MetricValue Special(const HeadMap& map);
 MetricValue SpecialFrom(const HeadMap& map, bool special_queries);
 MetricValue SinkRate(const HeadMap& map);

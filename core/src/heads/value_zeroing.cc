@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is lost without a token.
+/// Value zeroing: how much the output changes without the values of a token.
 #include "base/checks.h"
 #include "headlens/attribution.h"
 #include "heads/summands.h"
@@ -7,8 +7,8 @@
 namespace headlens {
 namespace {
 
-/// 1 − cos(x, y), 0 to 2, and exactly 0 for equal vectors. A vector of zeros has no direction: as far from any other as
-/// a right angle.
+/// 1 − cos(x, y), from 0 to 2, and exactly 0 for equal vectors. A vector of zeros has no direction; its distance from
+/// every other vector is 1.
 double CosineDistance(std::span<const double> x, std::span<const double> y) {
   const double xx = metrics::Dot(x, x), yy = metrics::Dot(y, y), norms = std::sqrt(xx * yy);
   if (norms > 0.0) return std::clamp(1.0 - metrics::Dot(x, y) / norms, 0.0, 2.0);
@@ -23,7 +23,7 @@ void NormalizeRows(const Matrix& matrix) {
   }
 }
 
-/// Runs `forward` and takes its output [T, D] to fp64.
+/// Runs `forward` and converts its output [T, D] to fp64.
 void Run(const ZeroedForward& forward, Index zeroed, const Tensor& output, const Matrix& result) {
   forward(zeroed, output.view<2>());
   for (Index i = 0; i < output.size(); ++i) result.values()[static_cast<std::size_t>(i)] = double{output.data()[i]};
