@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention, once per backend. The problem has been checked by Validate.
+/// The entry of each backend's attention. The problem has already been checked by Validate.
 #ifndef HEADLENS_SRC_BACKENDS_ATTENTION_RUN_H_
 #define HEADLENS_SRC_BACKENDS_ATTENTION_RUN_H_
 
@@ -14,7 +14,7 @@ namespace simd {
 class Workers;
 }
 
-/// Sets mean_weights to 0 where they are wanted.
+/// Sets mean_weights to 0 when they are wanted.
 inline void ZeroMeanWeights(const AttentionResults& results) {
   const View<float, 3>& mean = results.mean_weights;
   if (!mean || HasNoElements(mean)) return;

@@ -39,7 +39,7 @@ inline void CheckCopyRows(const LinearWeights& weights, std::span<const std::int
   }
 }
 
-/// No block may be empty, and x must hold all that y asks for.
+/// Throws when a block would be empty, or when x does not hold all rows that y needs.
 inline void CheckPool(View<const float, 2> x, const Backend::Pooling& pooling, View<float, 2> y) {
   const Index end = pooling.first_block + y.shape[0];
   const bool good = y.shape[1] >= 1 && y.shape[1] <= x.shape[1] && pooling.row_blocks >= 1 &&

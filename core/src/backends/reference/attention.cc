@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention on the reference backend: row by row, in fp64, as the formulas read.
+/// Attention on the reference backend: it computes row by row, in fp64, in the order of the formulas.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// One row after the other: query t of head h in batch b.
+/// Computes one row at a time: query t of head h in batch b.
 class ReferenceRun {
  public:
   ReferenceRun(const AttentionProblem& problem, const AttentionResults& results)
@@ -50,7 +50,7 @@ class ReferenceRun {
  private:
   void RunRow() {
     FindMasked();
-    // Pass 1: scores = q kᵀ, scaled, soft-capped, biased, masked.
+    // Step 1: scores = q kᵀ, scaled, soft-capped, biased and masked.
     Each([&](Index s, double) { return Dot(s); });
     Store(r_.scores);
     Each([&](Index, double x) { return x * p_.scale; });
@@ -62,17 +62,17 @@ class ReferenceRun {
     if (!cap_first) Cap();
     Each([&](Index s, double x) { return !IsHidden(s) ? x : spreads_ ? x - kInfinity : -kInfinity; });
     Store(r_.masked_scores);
-    // Pass 2: weights.
+    // Step 2: weights.
     Normalize();
     Store(r_.weights);
     weights_ = row_;
-    // Pass 3: dropout, head mask.
+    // Step 3: dropout and head mask.
     Each([&](Index s, double x) { return Keeps(s) ? (p_.dropout_p < 1.0 ? x / (1.0 - p_.dropout_p) : 0.0) : 0.0; });
     if (p_.head_mask) Each([&](Index, double x) { return HeadFactor() == 0.0 ? 0.0 : x * HeadFactor(); });
     Store(r_.dropped_weights);
     if (r_.dropout_mask)
       for (Index s = 0; s < p_.k.shape[2]; ++s) r_.dropout_mask(at_.b, at_.h, at_.t, s) = Keeps(s) ? 1.0f : 0.0f;
-    // Pass 4: output = weights v, over what may be looked at.
+    // Step 4: output = weights v, over the keys that the query may look at.
     if (r_.output) Blend();
   }
 
@@ -96,7 +96,7 @@ class ReferenceRun {
 
   bool IsHidden(Index s) const { return masked_[static_cast<std::size_t>(s)] != 0; }
 
-  /// A key or value of the row's head; valid until the next call.
+  /// A key or value of the row's head. Valid until the next call.
   const float* Element(const KeyValueView& view, Index s) {
     if (view.dtype == DType::kF32) return view.floats().at(at_.b, kv_head_, s);
     element_.resize(static_cast<std::size_t>(view.shape[3]));
@@ -124,7 +124,7 @@ class ReferenceRun {
 
   void Normalize() {
     if (spreads_ && std::any_of(row_.begin(), row_.end(), [](double x) { return std::isnan(x); }))
-      std::fill(masked_.begin(), masked_.end(), std::uint8_t{0});  // the NaN is like one that is seen
+      std::fill(masked_.begin(), masked_.end(), std::uint8_t{0});  // the NaN then counts as visible
     fully_masked_ = std::all_of(masked_.begin(), masked_.end(), [](std::uint8_t mark) { return mark != 0; });
     double lse = -kInfinity;
     if (fully_masked_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The fp64 twin: plain loops that read like the formulas, each kernel rounding once at its end. Attention itself is in
-/// reference_attention.cc.
+/// The reference backend: plain loops in fp64 that follow the formulas. Each kernel rounds once, at its end. Attention
+/// is in attention.cc.
 #include "headlens/backend.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention on the SIMD backend: how a problem is cut into blocks of rows, and these are handed out.
+/// Attention on the SIMD backend: cuts a problem into blocks of rows and distributes them among threads.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -17,8 +17,9 @@ namespace headlens {
 namespace simd {
 namespace {
 
-/// So many rows of a key/value head and fewer look at keys and values where they lie: packing would cost more than it
-/// saves. One query: its heads together. Several queries: head by head, each of which reads them anew.
+/// Up to this many rows that share a key/value head read keys and values where they lie, because packing them would
+/// cost more than it saves. A single query does so for all its heads together, and several queries for one head after
+/// the other.
 constexpr Index kFewRows = 4, kFewHeads = 16, kFewHeadsOfHalves = 6;
 
 bool AreFew(const AttentionProblem& p, Index group_heads) {
@@ -26,8 +27,8 @@ bool AreFew(const AttentionProblem& p, Index group_heads) {
   return group_heads <= (p.k.dtype == DType::kF32 ? kFewHeads : kFewHeadsOfHalves);
 }
 
-/// The same problem for rows whose queries, keys and values are all finite, if that makes it another: nothing can
-/// spread there.
+/// The same problem without the spreading of NaN, for rows whose queries, keys and values are all finite. Nothing when
+/// the problem does not spread them anyway.
 std::optional<AttentionProblem> WhereAllIsFinite(const AttentionProblem& problem) {
   if (problem.masked_nan == MaskedNan::kBlocked) return std::nullopt;
   std::optional<AttentionProblem> finite(problem);
@@ -35,7 +36,8 @@ std::optional<AttentionProblem> WhereAllIsFinite(const AttentionProblem& problem
   return finite;
 }
 
-/// Counts the work of a cell beside its products, most of all its exponential, as so many more.
+/// The work of a problem in multiply-adds. The work of a cell besides its products, above all its exponential, counts
+/// as kEachCell of them.
 double MultiplyAdds(const AttentionProblem& p) {
   constexpr Index kEachCell = 32;
   double product = static_cast<double>(p.q.shape[3] + p.v.shape[3] + kEachCell) * static_cast<double>(p.k.shape[2]);
@@ -70,20 +72,20 @@ class AttentionRun {
   }
 
  private:
-  /// Each thread makes its own of these when it first needs one. Rows of finite numbers go through `online` or `whole`,
-  /// those that something may spread to through `spreading`.
+  /// The state of one thread, whose parts are made when they are first needed. Rows of finite numbers go through
+  /// `online` or `whole`, and rows that a NaN or an infinity may spread to go through `spreading`.
   struct State {
     std::unique_ptr<OnlineRows> online;
     std::unique_ptr<WholeRows> whole, spreading;
   };
 
-  /// Hands the tasks out to the threads if the problem is worth it.
+  /// Distributes the tasks among the threads when the problem is large enough.
   void Share(Index tasks, const Workers::Task& task) {
     if (threads_ > 1) return workers_.Run(tasks, task);
     for (Index i = 0; i < tasks; ++i) task(i, 0);
   }
 
-  /// Blocks of about equal height in each head.
+  /// The number of rows that cuts each head into blocks of about equal height.
   Index BlockRows() const {
     const Index most = online_ ? OnlineRows::BlockRows(p_.q.shape[3]) : WholeRows::BlockRows(keys_),
                 queries = p_.q.shape[2];
@@ -91,8 +93,8 @@ class AttentionRun {
     return ((queries + blocks - 1) / blocks + 11) / 12 * 12;
   }
 
-  /// How many key/value heads are packed and worked on at a time: enough to keep the threads busy, and all of one
-  /// sequence where their weights are averaged.
+  /// The number of key/value heads that are packed and computed at a time: enough to keep the threads busy, and all
+  /// heads of a sequence when their weights are averaged.
   Index GroupsTogether() const {
     if (threads_ == 1) return 1;
     if (r_.mean_weights) return std::max<Index>(groups_, 1);
@@ -104,7 +106,7 @@ class AttentionRun {
   Index ValuesSize() const { return r_.output ? keys_ * RoundUp(p_.v.shape[3], kernels_.panel_width) : 0; }
   Index PackedSize() const { return KeysSize() + ValuesSize(); }
 
-  /// Key/value heads [first, end), counted through the batch.
+  /// Computes key/value heads [first, end), counted through the batch.
   void RunGroups(Index first, Index end) {
     if (packs_) {
       Share(2 * (end - first), [&](Index task, Index) { Pack(first + task / 2, task / 2, task % 2 == 1); });
@@ -112,14 +114,15 @@ class AttentionRun {
     std::vector<RowBlock> blocks;
     for (Index group = first; group < end; ++group) AddBlocks(group / groups_, group % groups_, blocks);
     if (r_.mean_weights) return RunAveraged(first, blocks);
-    // The longest first: under a causal mask, the last.
+    // The blocks that take longest go first. Under a causal mask these are the last ones.
     const auto count = static_cast<Index>(blocks.size());
     Share(count, [&](Index task, Index worker) {
       RunBlock(blocks[static_cast<std::size_t>(count - 1 - task)], first, worker);
     });
   }
 
-  /// All heads add to the same averages: those of the same queries follow one another, always in the same order.
+  /// Computes blocks whose heads add to the same averages. Those of the same queries run one after the other, always in
+  /// the same order, so the sums do not depend on the threads.
   void RunAveraged(Index first_group, std::vector<RowBlock>& blocks) {
     Permute(std::span(blocks),
             Order(blocks.size(), [&](std::size_t i, std::size_t j) { return blocks[i].first < blocks[j].first; }));
@@ -148,7 +151,7 @@ class AttentionRun {
 
   bool Spreads() const { return p_.masked_nan == MaskedNan::kSpreads; }
 
-  /// Returns true when something behind a mask may reach the block's rows.
+  /// Returns true when a NaN or an infinity behind a mask may reach the block's rows.
   bool MaySpread(const RowBlock& block, Index slot) const {
     if (!Spreads()) return false;
     const auto i = static_cast<std::size_t>(2 * slot);
@@ -202,12 +205,12 @@ class AttentionRun {
   const AttentionProblem& finite_;
   const AttentionResults& r_;
   Workers& workers_;
-  Index threads_;  // that this problem is worth
+  Index threads_;  // the number of threads that this problem is worth
   const Kernels& kernels_;
   Index groups_, keys_, group_heads_;
   bool packs_, online_;
   Buffer<float> packed_;
-  std::vector<std::uint8_t> packed_finite_;  // of each packed head: its keys, its values
+  std::vector<std::uint8_t> packed_finite_;  // for each packed head: its keys, then its values
   std::vector<State> states_;
 };
 

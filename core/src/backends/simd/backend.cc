@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The SIMD backend: everything vectorised is in kernels/, attention is in attention.cc.
+/// The SIMD backend. Its vectorised code is in kernels/, and its attention in attention.cc.
 #include "headlens/backend.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using simd::BestKernels;
 using simd::Kernels;
 using simd::RoundUp;
 
-/// Panels in the type of the weights given: gemm expands 16-bit floats as it goes.
+/// Weights packed in panels, in the type in which they were given. gemm expands 16-bit floats while it computes.
 struct PackedLinear : LinearWeights {
   PackedLinear(const WeightMatrix& weight, std::span<const float> bias_values)
       : LinearWeights(weight.in, weight.out),
@@ -37,7 +37,8 @@ struct PackedLinear : LinearWeights {
     std::copy(bias_values.begin(), bias_values.end(), padded_bias.begin());
   }
 
-  /// Bit by bit: element (o, i) goes to column o mod width of panel o / width. What pads the last panel is zero.
+  /// Copies bit patterns: element (o, i) goes to column o mod width of panel o / width. The padding of the last panel
+  /// is zero.
   template <class Bits>
   void Pack(const WeightMatrix& weight) {
     const Index width = kernels.panel_width;
@@ -64,7 +65,7 @@ struct PackedLinear : LinearWeights {
     return padded.first(padded.empty() ? 0 : static_cast<std::size_t>(out_features()));
   }
 
-  const Kernels& kernels;  // those that chose the panels' width
+  const Kernels& kernels;  // the kernels whose panel width was used
   DType type;
   Buffer<std::byte> panels;
   std::vector<float> padded_bias;
@@ -78,7 +79,7 @@ class Simd final : public Backend {
 
   std::string_view name() const override { return "simd"; }
 
-#ifndef __EMSCRIPTEN__  // whose memory stays what it is
+#ifndef __EMSCRIPTEN__  // where memory that has grown never shrinks
   Tensor Allocate(Shape shape) const override { return spare_blocks_->Allocate(std::move(shape)); }
 #endif
 
@@ -141,12 +142,12 @@ class Simd final : public Backend {
   }
 
  private:
-  /// A product in rows × columns pieces, each of row_step rows and panel_step panels but for the last.
+  /// A product cut into rows × columns pieces, each of row_step rows and panel_step panels except for the last.
   struct Pieces {
     Index rows, columns, row_step, panel_step;
   };
 
-  /// Two pieces for each thread: of rows, or, where these are few, of columns. Small products stay whole.
+  /// Two pieces for each thread: pieces of rows, or of columns when there are few rows. A small product stays whole.
   Pieces Split(Index rows, const PackedLinear& weights) const {
     const Index panels = RoundUp(weights.out_features(), weights.kernels.panel_width) / weights.kernels.panel_width;
     const Index wanted = 2 * workers_.count(), tile = weights.kernels.tile_rows;

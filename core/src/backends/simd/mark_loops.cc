@@ -7,7 +7,7 @@
 namespace headlens::simd {
 namespace {
 
-/// The kernels read dense cells; others are copied, so many at a time.
+/// The kernels need dense cells. Others are copied first, a limited number at a time.
 template <class T, class Kernel>
 void CompareDense(Kernel mark, const T* cells, Index stride, Index count, T value, bool when_equal,
                   std::uint8_t* marks) {

@@ -7,7 +7,7 @@
 
 namespace headlens::simd {
 
-/// Marks rows of masks with the kernels, which must outlive it.
+/// Mark loops that use the kernels, which must outlive this object.
 class SimdMarkLoops : public MarkLoops {
  public:
   explicit SimdMarkLoops(const Kernels& kernels) : kernels_(kernels) {}

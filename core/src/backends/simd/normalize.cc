@@ -9,8 +9,8 @@ namespace {
 
 Index Count(std::span<const float> scores) { return static_cast<Index>(scores.size()); }
 
-/// Newton's method on Σ max(x − τ, 0) = 1 from below: piecewise linear and convex, so it rises to the solution and
-/// stops when no score leaves the support any more (Michelot 1986), or when rounding would let it fall.
+/// Solves Σ max(x − τ, 0) = 1 by Newton's method from below. The sum is piecewise linear and convex, so τ rises to the
+/// solution. It stops when no score leaves the support any more (Michelot 1986), or when rounding would make τ fall.
 std::optional<double> Sparsemax(const Kernels& kernels, std::span<float> scores, const ScoreRow& row) {
   float tau = -1.0f, support = 0.0f;
   while (true) {
@@ -25,7 +25,8 @@ std::optional<double> Sparsemax(const Kernels& kernels, std::span<float> scores,
   return std::nullopt;
 }
 
-/// Newton's method on Σ max(x/2 − τ, 0)² = 1 from below: convex and falling, so it rises to the solution.
+/// Solves Σ max(x/2 − τ, 0)² = 1 by Newton's method from below. The sum is convex and falling, so τ rises to the
+/// solution.
 std::optional<double> Entmax15(const Kernels& kernels, std::span<float> scores, const ScoreRow& row) {
   float tau = -1.0f;
   for (int step = 0; step < 64; ++step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Normalisers with the kernels: one function for each NormalizerKind.
+/// Normalisers that use the kernels, one function for each NormalizerKind.
 #ifndef HEADLENS_SRC_BACKENDS_SIMD_NORMALIZE_H_
 #define HEADLENS_SRC_BACKENDS_SIMD_NORMALIZE_H_
 
@@ -11,7 +11,7 @@
 
 namespace headlens::simd {
 
-/// What is known of a row beside its scores.
+/// The facts about a row that a normaliser needs beside its scores.
 struct ScoreRow {
   const Normalizer& normalizer;
   float max;                   ///< The largest of the scores; finite.
@@ -20,14 +20,14 @@ struct ScoreRow {
   bool wants_lse = true;
 };
 
-/// Turns scores (after the temperature; −∞ where masked, no NaN, at least one finite) into weights, in place; masked
-/// cells get exactly 0. Softmax returns its ln Σ exp (Σ exp itself where the former, a large part of a short row's
-/// time, is not wanted), the others nothing.
+/// Turns scores into weights, in place. The scores are already divided by the temperature, −∞ where masked; none is NaN
+/// and at least one is finite. Masked cells get exactly 0. Softmax returns ln Σ exp when it is wanted, since the
+/// logarithm is a large part of the time of a short row, and Σ exp otherwise. The other kinds return nothing.
 using NormalizeScores = std::optional<double> (*)(const Kernels& kernels, std::span<float> scores, const ScoreRow& row);
 
 NormalizeScores FindNormalize(NormalizerKind kind);
 
-/// The softmax of a row, in which other normalisers end.
+/// The softmax of a row, which other normalisers also use.
 std::optional<double> Softmax(const Kernels& kernels, std::span<float> scores, const ScoreRow& row);
 
 }  // namespace headlens::simd

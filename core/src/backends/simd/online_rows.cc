@@ -39,7 +39,7 @@ bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
     visible_[i] = scorer_.Range(at.b, at.t);
     all = Union(all, visible_[i]);
   }
-  // At least once, so that outputs become 0 where nothing is visible.
+  // At least one block is computed, so that outputs become 0 when no key is visible.
   const Index first = all.begin / block_keys_ * block_keys_;
   for (Index s = first; s == first || s < all.end; s += block_keys_)
     if (!RunKeys(block, head, {s, std::min(s + block_keys_, p_.k.shape[2])}, s == first)) return false;
@@ -48,8 +48,8 @@ bool OnlineRows::Run(const RowBlock& block, const PackedHead& head) {
   return good;
 }
 
-/// One block of keys, which begins with a panel: scores, their exponentials, and what they blend. The first sets the
-/// output, the others add to it.
+/// Computes one block of keys, which begins with a panel: scores, their exponentials, and the weighted sum of values.
+/// The first block sets the output, and the others add to it.
 bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange keys, bool first) {
   const Index count = keys.end - keys.begin, width = p_.q.shape[3];
   const Index rows = kernels_.tile_rows, panel = kernels_.panel_width;
@@ -89,8 +89,8 @@ bool OnlineRows::RunKeys(const RowBlock& block, const PackedHead& head, KeyRange
   return true;
 }
 
-/// The row's scores of these keys → exponentials; what there is of the output moves to the new maximum. The rest of its
-/// tile's cells become 0.
+/// Turns the row's scores for these keys into exponentials, and rescales the output so far to the new maximum. The
+/// remaining cells of the row's tile become 0.
 bool OnlineRows::RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange tile) {
   const KeyRange visible = Intersection(visible_[static_cast<std::size_t>(i)], keys);
   float* cells = cells_.data() + i * stride_ - keys.begin;
@@ -124,14 +124,14 @@ bool OnlineRows::RunRow(const RowBlock& block, Index i, KeyRange keys, KeyRange 
   return true;
 }
 
-/// The row's output and, if it is asked for, ln Σ exp, sink included.
+/// Scales the row's output and stores ln Σ exp with the sink, when it is wanted.
 bool OnlineRows::Finish(const RowBlock& block, Index i) {
   const RowIndex at = block.at(i);
   const KeyRange visible = visible_[static_cast<std::size_t>(i)];
   double max{max_[static_cast<std::size_t>(i)] * scorer_.factor()}, sum{sum_[static_cast<std::size_t>(i)]}, part = 1.0;
   if (max == double{kMasked}) {
     if (r_.lse) r_.lse(at.b, at.h, at.t) = kMasked;
-    // Else masked one by one, or infinite, or not to become 0.
+    // Otherwise every key is masked one by one, a score is infinite, or the output must not be 0.
     return visible.begin >= visible.end && p_.fully_masked == FullyMasked::kZero;
   }
   if (p_.normalizer.sinks) {

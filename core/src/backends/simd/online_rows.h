@@ -9,24 +9,24 @@
 
 namespace headlens::simd {
 
-/// Softmax rows of which only the output and ln Σ exp are wanted, block of keys by block of keys with a running maximum
-/// (Milakov & Gimelshein 2018; Dao et al. 2022): memory does not grow with the keys, and all that is touched stays in
-/// the second-level cache. One for each thread. Borrows the problem and the results.
+/// Softmax rows for which only the output and ln Σ exp are wanted. They are computed one block of keys at a time with a
+/// running maximum (Milakov & Gimelshein 2018; Dao et al. 2022), so memory does not grow with the number of keys, and
+/// everything stays in the second-level cache. Each thread has its own object. Borrows the problem and the results.
 class OnlineRows {
  public:
-  /// The number of rows that a block should have: the queries of a block stay in the first-level cache.
+  /// The number of rows in a block, whose queries stay in the first-level cache.
   static Index BlockRows(Index width) { return width > 64 ? 24 : 48; }
-  /// The number of keys, which with their values stay in the second-level cache: processors with tiles as high as those
-  /// of AVX-512 have 1 MiB of it.
+  /// The number of keys in a block, which stay in the second-level cache together with their values. Processors with
+  /// tiles as high as those of AVX-512 have such a cache of 1 MiB.
   static Index BlockKeys(Index width, Index tile_rows) { return width > 64 && tile_rows <= 8 ? 256 : 512; }
 
-  /// Returns true when the problem is of this kind, provided that nothing spreads from behind its masks.
+  /// Returns true when the problem needs nothing else, provided that no NaN spreads from behind its masks.
   static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
 
   OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
 
-  /// At most BlockRows rows. False if something in them is infinite or NaN, or a row that may look at nothing is not to
-  /// become 0: then they are still to be computed.
+  /// Computes at most BlockRows rows. Returns false when a number in them is infinite or NaN, or when a row with no
+  /// visible key must not become 0. They then still have to be computed.
   bool Run(const RowBlock& block, const PackedHead& head);
 
  private:
@@ -39,7 +39,7 @@ class OnlineRows {
   const Kernels& kernels_;
   RowScorer scorer_;
   Index block_keys_, stride_;
-  Buffer<float> cells_;  // [BlockRows, stride_], of block_keys_ at a time
+  Buffer<float> cells_;  // [BlockRows, stride_], for block_keys_ keys at a time
   std::vector<KeyRange> visible_, tiles_;
   std::vector<float> max_, sum_;
 };

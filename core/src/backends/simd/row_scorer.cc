@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
-/// Whether nothing needs the scaled scores themselves.
+/// Returns true when no step needs the scaled scores themselves.
 bool CanFoldScale(const AttentionProblem& p, const AttentionResults& r) {
   const bool plain = p.normalizer.kind == NormalizerKind::kSoftmax && !p.normalizer.sinks && p.softcap == 0.0f &&
                      !p.mask.additive && p.masked_nan == MaskedNan::kBlocked;
@@ -89,7 +89,7 @@ void RowScorer::MaskCells(const Row& row, KeyRange maskable) {
   kernels_.mask(row.cells + visible.begin, visible.end - visible.begin, marks_.data());
 }
 
-/// The mask as −∞ that is added: what is masked and NaN or +∞ becomes NaN. Rare, so slowly.
+/// Adds −∞ to masked scores, so that a NaN or +∞ there becomes NaN. It is needed rarely, so it is simple and slow.
 void RowScorer::AddMask(const Row& row) {
   const auto& hidden = Hidden(row.at);
   for (Index s = 0; s < keys_; ++s)

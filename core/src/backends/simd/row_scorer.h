@@ -12,33 +12,33 @@
 
 namespace headlens::simd {
 
-/// The way of a row, or of any part of it, from q · k to masked scores; and what its masks hide. Has scratch memory:
-/// one for each thread. Borrows the problem and the results.
+/// Turns the products q · k of a row, or of a part of it, into masked scores. It has scratch memory, so each thread has
+/// its own object. Borrows the problem and the results.
 class RowScorer {
  public:
   RowScorer(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
 
-  /// What the masked scores are still to be multiplied by before the exponentials: the temperature's part and, where
-  /// nothing comes between, the scale.
+  /// The factor that still has to multiply the masked scores before the exponentials: that of the temperature and, when
+  /// no step in between needs scaled scores, the scale.
   float factor() const {
     return folds_scale_ ? p_.scale / p_.normalizer.temperature : 1.0f / p_.normalizer.temperature;
   }
-  /// Whether the factor holds the scale.
+  /// True when factor() includes the scale.
   bool folds_scale() const { return folds_scale_; }
-  /// Whether NaN and infinities behind a mask reach the row.
+  /// True when NaN and infinities behind a mask reach the row.
   bool spreads() const { return spreads_; }
 
   KeyRange Range(Index b, Index t) const { return masks_.Range(b, t); }
 
-  /// The computed cells, in place; stages of them are stored on the way.
+  /// Scores the computed cells in place, and stores the stages that are wanted.
   void Score(const Row& row);
 
-  /// The row of `to`, where it is wanted: the computed cells, and `elsewhere`.
+  /// Stores a row in `to`, when that is wanted: the computed cells, and `elsewhere` in all others.
   void Store(const View<float, 4>& to, const Row& row, float elsewhere) const;
 
-  /// 1 for each masked key of a row. For rare rows only. Valid until the next call.
+  /// 1 for each masked key of a row, for cases that are rare, since it is slow. Valid until the next call.
   const std::vector<std::uint8_t>& Hidden(const RowIndex& at);
-  /// Returns true when the row may look at no key. `range` is its Range.
+  /// Returns true when the row may look at no key. `range` is the row's Range.
   bool AllMasked(const RowIndex& at, KeyRange range);
 
  private:
@@ -54,7 +54,7 @@ class RowScorer {
   MaskSet masks_;
   BiasTable biases_;
   Index bias_head_ = -1, keys_;
-  bool spreads_, folds_scale_, raw_;  // raw: the products are all that most rows need
+  bool spreads_, folds_scale_, raw_;  // raw: most rows need no step but the products
   std::vector<float> bias_row_;
   std::vector<std::uint8_t> marks_, hidden_;
 };

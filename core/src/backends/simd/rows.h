@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the ways of computing attention share: blocks of rows, and the panels of the keys and values they look at.
+/// Types that both ways of computing attention share: blocks of rows, and the packed keys and values that they read.
 #ifndef HEADLENS_SRC_BACKENDS_SIMD_ROWS_H_
 #define HEADLENS_SRC_BACKENDS_SIMD_ROWS_H_
 
@@ -9,11 +9,11 @@
 
 namespace headlens::simd {
 
-/// Rows that look at the same keys: queries first, first + 1, … of one head; or query `first` of `count` heads.
+/// Rows that look at the same keys: queries first, first + 1, … of one head, or query `first` of `count` heads.
 struct RowBlock {
-  Index b, g;  ///< batch, and the key/value head
+  Index b, g;  ///< the batch, and the key/value head
   Index h, first, count;
-  Index head_step = 0;  ///< from row to row; 0: the query goes on instead
+  Index head_step = 0;  ///< the step of the head from row to row; 0 when the query changes instead
 
   RowBlock Part(Index from, Index rows) const {
     const RowIndex start = at(from);
@@ -25,7 +25,7 @@ struct RowBlock {
   T* begin(const View<T, 4>& view) const {
     return view.at(b, h, first);
   }
-  /// From one row of the block to the next.
+  /// The distance from one row of the block to the next.
   template <class T>
   Index stride(const View<T, 4>& view) const {
     return head_step == 0 ? view.strides[2] : head_step * view.strides[1];
@@ -37,13 +37,14 @@ inline HeadRows RowsOf(const KeyValueView& view, Index b, Index g, KeyRange rows
   return {view.dtype, view.at(b, g, rows.begin), view.strides[2], rows.end - rows.begin, view.shape[3]};
 }
 
-/// Keys and values of one head as gemm's B, for many rows; null where few rows make do with them as they are.
+/// Keys and values of one head, packed as gemm's B. Null when there are so few rows that they are read where they lie.
 struct PackedHead {
   const float* k = nullptr;
   const float* v = nullptr;
 };
 
-/// One row of a block: which keys its masks' ranges leave, and which cells are computed. `cells` is that of key 0.
+/// One row of a block: the range of keys that its masks leave, and the cells that are computed. `cells` points to that
+/// of key 0.
 struct Row {
   RowIndex at;
   KeyRange visible, computed;
@@ -53,8 +54,8 @@ struct Row {
   Index count() const { return computed.end - computed.begin; }
 };
 
-/// Floats from row to row of a block of scores, for `keys` of them: an odd number of cache lines, so that rows do not
-/// share the cache's sets.
+/// The number of floats from row to row of a block of scores for `keys` keys: an odd number of cache lines, so that
+/// rows do not share cache sets.
 inline Index ScoreStride(Index keys) {
   constexpr Index kLine = kAlignment / sizeof(float);
   return ((keys + kLine - 1) / kLine | 1) * kLine;

@@ -8,14 +8,14 @@
 namespace headlens::simd {
 namespace {
 
-/// Smaller ones are the allocator's to keep.
+/// Smaller blocks are left to the allocator.
 constexpr Index kLeast = (Index{2} << 20) / Index{sizeof(float)};
-/// All that is kept together.
+/// The limit on all kept blocks together.
 constexpr Index kMost = 16 * kLeast;
 
 }  // namespace
 
-/// What gives blocks back must not throw.
+/// Reserves the memory here, since giving a block back must not throw.
 SpareBlocks::SpareBlocks() { spare_.reserve(static_cast<std::size_t>(kMost / kLeast) + 1); }
 
 Tensor SpareBlocks::Allocate(Shape shape) {
@@ -28,7 +28,7 @@ Tensor SpareBlocks::Allocate(Shape shape) {
   return Tensor(std::move(shape), std::shared_ptr<float>(block->data(), give_back));
 }
 
-/// One that is at most twice as large as needed, or a new one.
+/// Returns a spare block that is at most twice as large as needed, or a new one.
 Buffer<float> SpareBlocks::Take(Index size) {
   {
     const std::lock_guard lock(mutex_);

@@ -10,13 +10,14 @@
 
 namespace headlens::simd {
 
-/// Large blocks of memory between calls: the next call of that size gets the same pages, which the system need not
-/// clear, and which are in the caches. May be used by several threads. To be owned by a std::shared_ptr.
+/// Keeps large blocks of memory between calls. The next call of the same size gets the same pages, which are still in
+/// the caches and which the system need not clear. Several threads may use it. It must be owned by a std::shared_ptr.
 class SpareBlocks : public std::enable_shared_from_this<SpareBlocks> {
  public:
   SpareBlocks();
 
-  /// Uninitialised. The block of a large one comes back when it is destroyed, or is freed where this is gone by then.
+  /// An uninitialised tensor. When a large one is destroyed, its block comes back here, or is freed if this object is
+  /// gone.
   Tensor Allocate(Shape shape);
 
  private:

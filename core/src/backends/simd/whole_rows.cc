@@ -13,13 +13,14 @@ namespace {
 
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
-/// Stages that are asked for show every cell, and what spreads may come from any: no key can be left out then.
+/// Returns true when all keys have to be computed: stages that are wanted show every cell, and a NaN may spread from
+/// any key.
 bool NeedsAllKeys(const AttentionProblem& p, const AttentionResults& r) {
   return r.scores || r.scaled_scores || r.capped_scores || r.biased_scores || p.mask.appended_keys > 0 ||
          p.masked_nan == MaskedNan::kSpreads;
 }
 
-/// Whether the weights are so many that caches would not keep them anyway.
+/// Returns true when the weights are too large to stay in the caches.
 bool AreMany(const View<float, 4>& weights) {
   constexpr Index kMany = Index{1} << 20;  // 4 MiB
   return weights && ElementCount(SizesOf(weights)) >= kMany;
@@ -67,8 +68,8 @@ void WholeRows::Run(const RowBlock& block, const PackedHead& head) {
   Finish(block, weights, drops_ ? stride_ : stride, any_fully_masked);
 }
 
-/// The keys that each row needs, and each tile of rows, or all rows together. A row that nothing is left of may have to
-/// blend all values: its block needs all keys.
+/// Finds the keys that each row needs, and those that each tile of rows needs (or all rows together). A row without any
+/// visible key may have to average all values, so its block then needs all keys.
 void WholeRows::FindRanges(const RowBlock& block, bool together) {
   visible_.resize(static_cast<std::size_t>(block.count));
   tiles_.assign(static_cast<std::size_t>((block.count + kernels_.tile_rows - 1) / kernels_.tile_rows), KeyRange{});
@@ -112,8 +113,8 @@ void WholeRows::Products(const RowBlock& block, const PackedHead& head, float* c
   });
 }
 
-/// f(keys, their rows of `view`) for the keys that the block's rows need: where these are several, in parts that stay
-/// in the first-level cache while all of them look there. At least one part.
+/// Calls f(keys, their rows of `view`) for the keys that the block's rows need. Several rows take them in parts that
+/// stay in the first-level cache while all rows read them. There is at least one part.
 template <class F>
 void WholeRows::EachPart(const RowBlock& block, const KeyValueView& view, const F& f) const {
   constexpr Index kPartElements = 4096;
@@ -126,8 +127,8 @@ void WholeRows::EachPart(const RowBlock& block, const KeyValueView& view, const 
   }
 }
 
-/// Scores → weights, and what is asked for on the way; true if the row is fully masked. Cells that others of its tile
-/// compute, or that are asked for, become 0.
+/// Turns the scores of a row into weights and stores the results that are wanted. Returns true when the row is fully
+/// masked. Cells that only other rows of its tile need, or that are only stored, become 0.
 bool WholeRows::RunRow(Row& row, Index i) {
   scorer_.Score(row);
   const bool fully_masked = Normalize(row);
@@ -145,7 +146,7 @@ bool WholeRows::RunRow(Row& row, Index i) {
   return fully_masked;
 }
 
-/// Masked scores → weights, in place. True for a row of nothing but masked cells.
+/// Turns masked scores into weights, in place. Returns true when all cells of the row are masked.
 bool WholeRows::Normalize(const Row& row) {
   float lse = kMasked;
   bool fully_masked = false;
@@ -168,7 +169,7 @@ bool WholeRows::Normalize(const Row& row) {
   return fully_masked;
 }
 
-/// Returns ln Σ exp.
+/// Normalises a row with visible keys. Returns ln Σ exp.
 float WholeRows::NormalizeVisible(const Row& row, float max) {
   const Normalizer& n = p_.normalizer;
   const std::span<float> cells(row.begin(), static_cast<std::size_t>(row.count()));
@@ -197,7 +198,8 @@ float WholeRows::NormalizeVisible(const Row& row, float max) {
   return static_cast<float>(lse);
 }
 
-/// NaN, infinite scores, or such as the factor makes infinite: rare, so slowly, in fp64.
+/// Normalises a row with NaN or infinite scores, or scores that the factor makes infinite. Such rows are rare, so it is
+/// slow, in fp64.
 float WholeRows::NormalizeUnusual(const Row& row, std::span<const std::uint8_t> hidden) {
   std::vector<double> scores(row.begin(), row.begin() + row.count());
   if (scorer_.folds_scale())
@@ -209,14 +211,14 @@ float WholeRows::NormalizeUnusual(const Row& row, std::span<const std::uint8_t> 
   return static_cast<float>(lse);
 }
 
-/// In a row that a NaN has spread over, what is masked is still exactly 0.
+/// Sets masked cells to exactly 0 in a row that a NaN has spread over.
 void WholeRows::KeepMaskedAtZero(const Row& row) {
   const auto& hidden = scorer_.Hidden(row.at);
   for (Index s = row.computed.begin; s < row.computed.end; ++s)
     if (hidden[static_cast<std::size_t>(s)]) row.cells[s] = 0.0f;
 }
 
-/// `cells` of `keys`, those of one row, times `factor` or dropped.
+/// Multiplies `cells`, those of `keys` in one row, by `factor`, or sets them to 0 where dropout drops them.
 void WholeRows::DropCells(const RowIndex& at, KeyRange keys, float factor, float* cells) const {
   const Index row = (at.b * p_.q.shape[1] + at.h) * p_.q.shape[2] + at.t;
   kernels_.drop(cells, keys.end - keys.begin, factor, p_.seed, static_cast<std::uint64_t>(row * keys_ + keys.begin),
@@ -238,7 +240,7 @@ void WholeRows::StoreDropoutMask(const Row& row) const {
   if (drops_) DropCells(row.at, {0, keys_}, 1.0f, to);
 }
 
-/// `cells` after the head mask.
+/// Stores `cells` times the factor of the head mask.
 void WholeRows::StoreDropped(const Row& row, const float* cells) const {
   float* to = r_.dropped_weights.at(row.at.b, row.at.h, row.at.t);
   const float factor = HeadFactor(row.at);
@@ -273,7 +275,7 @@ void WholeRows::Blend(const RowBlock& block, const PackedHead& head, const float
   });
 }
 
-/// Head masks, and rows that a masked NaN came through to.
+/// Applies the head mask, and computes rows again that a masked NaN has reached.
 void WholeRows::Finish(const RowBlock& block, const float* weights, Index stride, bool any_fully_masked) {
   const Index out_stride = block.stride(r_.output), width = p_.v.shape[3];
   for (Index i = 0; i < block.count; ++i) {
@@ -289,7 +291,8 @@ void WholeRows::Finish(const RowBlock& block, const float* weights, Index stride
   }
 }
 
-/// 0 · NaN is NaN: a masked value may have come through. Rare, so slowly: blend what may be looked at.
+/// A masked value may have made the row NaN, since 0 · NaN is NaN. This sums visible values only. It is needed rarely,
+/// so it is slow.
 void WholeRows::BlendVisible(const RowBlock& block, Index i, const float* weights, bool any_fully_masked) {
   const RowIndex at = block.at(i);
   const bool blend_masked = any_fully_masked && p_.fully_masked != FullyMasked::kZero && AllMasked(block, i);

@@ -11,9 +11,9 @@
 
 namespace headlens::simd {
 
-/// Rows of queries against all keys at a time: scores in a block that stays in the second-level cache, weights there,
-/// then the block times the values. Does all that a problem can ask for; what is asked for is written as it comes by.
-/// One for each thread. Borrows the problem and the results.
+/// Rows of queries that are computed for all keys at once: the scores lie in a block that stays in the second-level
+/// cache, become weights there, and are multiplied by the values. It can compute every problem, and stores the results
+/// that are wanted on the way. Each thread has its own object. Borrows the problem and the results.
 class WholeRows {
  public:
   WholeRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
@@ -21,7 +21,7 @@ class WholeRows {
   /// The number of rows that a block should have.
   static Index BlockRows(Index keys);
 
-  /// At most BlockRows rows. Adds to mean_weights: heads one after the other.
+  /// Computes at most BlockRows rows. It adds to mean_weights, so the heads of a query must not run at the same time.
   void Run(const RowBlock& block, const PackedHead& head);
 
  private:
@@ -38,7 +38,7 @@ class WholeRows {
   void Drop(const Row& row, Index i);
   void StoreDropoutMask(const Row& row) const;
   void StoreDropped(const Row& row, const float* cells) const;
-  /// Returns true when row i of the block may look at no key. FindRanges has been called for the block.
+  /// Returns true when row i of the block may look at no key. FindRanges must have been called for the block.
   bool AllMasked(const RowBlock& block, Index i) {
     return scorer_.AllMasked(block.at(i), visible_[static_cast<std::size_t>(i)]);
   }
@@ -54,12 +54,12 @@ class WholeRows {
   const NormalizeScores normalize_;
   Index keys_, stride_;
   bool drops_, needs_all_keys_;
-  bool all_keys_ = false;  // of this block: its rows are computed whole
-  // Weights that are wanted are computed where they belong, or, where they are many, in a block that stays in the
-  // cache: what is streamed from there is never fetched.
+  bool all_keys_ = false;  // all keys are computed for this block
+  // Wanted weights are computed in their final place. When they are too large for the caches, they are computed in a
+  // block that stays in the cache and streamed from there, so that their memory is never fetched.
   bool streams_, in_place_;
   Buffer<float> block_, dropped_;          // [BlockRows, stride_]
-  std::vector<KeyRange> visible_, tiles_;  // of the block's rows, and of gemm's tiles of them
+  std::vector<KeyRange> visible_, tiles_;  // of the block's rows, and of their tiles in gemm
   std::vector<float> scratch_;
   std::vector<std::uint8_t> nothing_hidden_;
 };

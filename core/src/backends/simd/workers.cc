@@ -26,7 +26,7 @@ namespace {
 
 using Word = std::atomic<std::uint32_t>;
 
-/// Calls follow one another within microseconds, and to fall asleep and be woken takes longer.
+/// Waits a moment without sleeping. Calls follow each other within microseconds, and sleeping and waking take longer.
 void Pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -35,7 +35,7 @@ void Pause() {
 #endif
 }
 
-/// Whether the word is another one within some 50 µs.
+/// Returns true when the word differs from `from` within about 50 µs.
 bool SeenToChange(const Word& word, std::uint32_t from) {
 #ifdef __EMSCRIPTEN__
   constexpr int kLooks = 30000;
@@ -48,11 +48,11 @@ bool SeenToChange(const Word& word, std::uint32_t from) {
 }
 
 #ifdef __EMSCRIPTEN__
-// The C++ library of WebAssembly's own threads cannot wait.
+// The C++ library for WebAssembly's own threads has no wait.
 std::int32_t* Address(Word& word) { return reinterpret_cast<std::int32_t*>(&word); }
 void WaitWhile(std::int32_t* word, std::int32_t from) { __builtin_wasm_memory_atomic_wait32(word, from, -1); }
-/// Called through this, so that nothing inlines it: V8's quick compiler (seen in Node 20) loses a local of a function
-/// that waits.
+/// Called through a pointer so that it is never inlined: V8's baseline compiler (seen in Node 20) loses a local
+/// variable of a function that waits.
 void (*volatile wait_while)(std::int32_t*, std::int32_t) = WaitWhile;
 void Sleep(Word& word, std::uint32_t from) { wait_while(Address(word), static_cast<std::int32_t>(from)); }
 void WakeAll(Word& word) { __builtin_wasm_memory_atomic_notify(Address(word), UINT32_MAX); }
@@ -67,13 +67,14 @@ void AwaitChange(Word& word, std::uint32_t from) {
 
 }  // namespace
 
-/// A call is a gate: while it is open, threads come in and help; who comes too late stays out, and nobody waits for it.
+/// Each call opens a gate, through which threads come in and help. A thread that is late stays outside, and nobody
+/// waits for it.
 struct Workers::Shared {
   static constexpr std::uint32_t kOpen = std::uint32_t{1} << 31;
 
   std::atomic_flag in_use;
-  Word calls = 0;  ///< so far; threads wait for the next one
-  Word gate = 0;   ///< kOpen, and how many threads are inside, or at the door, beside the caller's
+  Word calls = 0;  ///< number of calls so far; threads wait for it to change
+  Word gate = 0;   ///< kOpen, and the number of threads inside or at the gate, without the caller's
   std::atomic<bool> ended = false, failed = false;
   const Task* task = nullptr;
   Index tasks = 0;
@@ -95,17 +96,18 @@ struct Workers::Shared {
     error = nullptr;
     failed = false;
     next.store(0, std::memory_order_relaxed);
-    gate.fetch_or(kOpen, std::memory_order_release);  // who came too late for the last call may still be at the door
+    gate.fetch_or(kOpen,
+                  std::memory_order_release);  // a thread that was late for the last call may still be at the gate
     calls.fetch_add(1, std::memory_order_release);
     WakeAll(calls);
   }
 
-  /// After the last task has been taken: waits for those who are still at theirs.
+  /// Closes the gate after the last task was taken, and waits for threads that are still working.
   void Close() {
     gate.fetch_and(~kOpen, std::memory_order_acq_rel);
     for (std::uint32_t inside; (inside = gate.load(std::memory_order_acquire)) != 0;) {
 #ifdef __EMSCRIPTEN__
-      SeenToChange(gate, inside);  // a page's own thread is not allowed to sleep
+      SeenToChange(gate, inside);  // the main thread of a page is not allowed to sleep
 #else
       AwaitChange(gate, inside);
 #endif

@@ -9,32 +9,32 @@
 
 namespace headlens::simd {
 
-/// Threads that share the tasks of one call. Without threads of its own, the caller does them all.
+/// Threads that share the tasks of one call. Without any, the caller does all tasks itself.
 class Workers {
  public:
   using Task = std::function<void(Index task, Index worker)>;
 
-  /// `threads`, the caller's own among them; at least 1. Natively the others start here; in WebAssembly, where only
-  /// JavaScript can start them, they come through Serve, and until then calls go on without them. Throws kMemory when
-  /// the system lets no more threads start.
+  /// `threads` includes the caller's and is at least 1. On native systems the other threads start here. In WebAssembly
+  /// only JavaScript can start threads; they come in through Serve, and until then calls do without them. Throws
+  /// kMemory when the system cannot start so many threads.
   explicit Workers(int threads);
   ~Workers();
 
-  /// Callers included.
+  /// The number of threads, the caller's among them.
   Index count() const { return count_; }
 
-  /// Returns true when several threads do work of so many multiply-adds sooner than the caller's alone: it takes some
-  /// microseconds to hand it out.
+  /// Returns true when several threads finish this number of multiply-adds sooner than one. Distributing work takes a
+  /// few microseconds.
   bool Pays(double multiply_adds) const { return count_ > 1 && multiply_adds >= kLeastMultiplyAdds; }
 
-  /// Calls task(i, worker) once for each i in [0, tasks), in any order, and waits; worker < count() tells the threads
-  /// apart. One call at a time runs on the threads; others meanwhile do their tasks themselves, as worker 0. The first
-  /// exception of a task is thrown again here, after all have ended.
+  /// Calls task(i, worker) once for each i in [0, tasks), in any order, and waits for all of them. `worker` < count()
+  /// identifies the thread. The threads help one call at a time; a call that finds them busy does its own tasks, as
+  /// worker 0. When tasks throw, the first exception is thrown here after all have ended.
   void Run(Index tasks, const Task& task);
 
-  /// The calling thread becomes worker `worker`, from 1 to count() − 1, until these Workers end.
+  /// Makes the calling thread worker `worker` (from 1 to count() − 1) until this object ends.
   void Serve(Index worker);
-  /// For a thread that can no longer go on with Serve: the call that it helped throws std::runtime_error.
+  /// Reports that a thread can no longer continue in Serve. The call that it helped throws std::runtime_error.
   void GiveUp();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Dropout: the random numbers of philox.h, as many counters at once as a vector has lanes.
+/// Dropout with the random numbers of philox.h, computed for as many counters at once as a vector has lanes.
 #if defined(HEADLENS_KERNELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_DROPOUT_INL_H_
 #undef HEADLENS_KERNELS_DROPOUT_INL_H_
@@ -17,10 +17,10 @@ namespace HWY_NAMESPACE {
 using DU = hn::RebindToUnsigned<D>;
 using VU = hn::Vec<DU>;
 
-/// Both words of a · b.
+/// The high and the low word of a · b.
 HWY_INLINE void MultiplyWide(VU a, VU b, VU& high, VU& low) {
   const DU d;
-#if HWY_TARGET == HWY_SCALAR  // has one lane, and no products of pairs
+#if HWY_TARGET == HWY_SCALAR  // it has one lane, and no products of pairs
   const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
   high = hn::Set(d, static_cast<std::uint32_t>(product >> 32));
   low = hn::Set(d, static_cast<std::uint32_t>(product));
@@ -31,7 +31,7 @@ HWY_INLINE void MultiplyWide(VU a, VU b, VU& high, VU& low) {
 #endif
 }
 
-/// The four words of each counter from `first` on: 4 · LaneCount() of them.
+/// The four words of each counter from `first` on, 4 · LaneCount() words in all.
 HWY_INLINE void PhiloxWords(std::uint64_t seed, std::uint64_t first, std::uint32_t* words) {
   const DU d;
   const VU low = hn::Set(d, static_cast<std::uint32_t>(first)), one = hn::Set(d, 1);
@@ -56,7 +56,7 @@ HWY_INLINE void PhiloxWords(std::uint64_t seed, std::uint64_t first, std::uint32
 void Drop(float* x, Index n, float factor, std::uint64_t seed, std::uint64_t first, std::uint32_t highest) {
   const DU du;
   const Index block = 4 * LaneCount(), lead = static_cast<Index>(first % 4);
-  HWY_ALIGN std::uint32_t words[5 * hn::MaxLanes(du)] = {};  // the last vector's lanes may lie behind the block
+  HWY_ALIGN std::uint32_t words[5 * hn::MaxLanes(du)] = {};  // the last vector may reach beyond the block
   const V by = hn::Set(D(), factor);
   const VU dropped = hn::Set(du, highest);
   for (Index i = -lead; i < n; i += block) {

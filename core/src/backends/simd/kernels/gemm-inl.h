@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The one matrix kernel: projections, Q Kᵀ and weights · V. A is read where it lies, B comes in panels of kVecs
-/// vectors.
+/// The matrix kernel for projections, Q Kᵀ and weights · V. A is read where it lies, and B comes in panels that are
+/// kVecs vectors wide.
 #if defined(HEADLENS_KERNELS_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_GEMM_INL_H_
 #undef HEADLENS_KERNELS_GEMM_INL_H_
@@ -19,12 +19,12 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-// The register tile, kRows × kVecs vectors: as many accumulators as the registers allow beside kVecs of B and one
-// broadcast of A. On x86 WebAssembly engines have 15 registers and spill at 6 × 2 unless multiply-add is one
+// A tile of kRows × kVecs vectors is kept in registers: as many sums as fit beside kVecs vectors of B and one broadcast
+// element of A. WebAssembly engines on x86 have 15 registers and spill 6 × 2 sums, unless multiply-add is one
 // instruction.
 inline constexpr Index kVecs = 2;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-inline constexpr Index kRows = 12;  // 32 registers
+inline constexpr Index kRows = 12;  // of the 32 registers, 24 hold sums
 #elif HWY_TARGET == HWY_AVX2 || HWY_ARCH_ARM_A64 || (HWY_TARGET == HWY_WASM && defined(__wasm_relaxed_simd__))
 inline constexpr Index kRows = 6;
 #else
@@ -32,9 +32,10 @@ inline constexpr Index kRows = 4;
 #endif
 
 // One pass takes kDepth rows of B and at most kPassRows rows of A and C. A panel of B of this depth (16 KiB at 16
-// columns) stays in the first-level cache while A's rows go by, the rows of A (144 KiB) in the second-level cache while
-// the panels go by. With AVX-512 a panel would fill the first level at any depth that is worth it, and a tile reads so
-// slowly that the second, which is large there, keeps up: deeper, C comes by less often.
+// columns) stays in the first-level cache while the rows of A are read, and the rows of A (144 KiB) stay in the
+// second-level cache while the panels are read. With AVX-512 a panel would fill the first-level cache at any useful
+// depth. But there a tile reads so slowly that the large second-level cache keeps up, and a greater depth reads and
+// writes C less often.
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
 inline constexpr Index kDepth = 768;
 #else
@@ -42,47 +43,49 @@ inline constexpr Index kDepth = 256;
 #endif
 inline constexpr Index kPassRows = 144;
 
-// A few rows wait for B, which comes from memory the faster the longer its pieces are.
+// With few rows, the speed is that at which B comes from memory, which is faster in longer pieces.
 inline constexpr Index kFewRows = HWY_ARCH_WASM ? 12 : kRows, kMostDepth = 768;
 static_assert(kMostDepth >= kDepth);
 
-// So many rows expand 16-bit weights in registers; for more, it pays to do that once. Pages would download each height.
+// Up to this many rows expand 16-bit weights in registers; more rows expand them once, into memory. WebAssembly has
+// only one height, since pages would have to download the code for each.
 inline constexpr Index kDirectRows = HWY_ARCH_WASM ? 1 : kRows > 8 ? 8 : 4;
 
-/// How many rows of B a pass of so many rows of A takes.
+/// The number of rows of B in one pass, for this number of rows of A.
 HWY_INLINE Index DepthFor(Index rows) { return rows <= kFewRows ? kMostDepth : kDepth; }
 
-// Addresses that x86 has of its own are a pointer plus 0, 1 or 2 strides: 12 rows with a pointer each are more than
-// there are registers for them.
+// An x86 address can be a pointer plus 0, 1 or 2 strides, so three rows share a pointer. There are not enough registers
+// for a pointer to each of 12 rows.
 inline constexpr Index kRowsPerPointer = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 ? 3 : 1;
 
-// Rows of A that are packed need one address instead of kRows, which are instructions of their own in WebAssembly; it
-// pays where many panels share it. Elsewhere it costs more than it gains, unless the rows of a tile share cache sets.
+// Packed rows of A need one address instead of kRows. In WebAssembly each address takes extra instructions, so packing
+// pays when many panels share the rows. On other targets it costs more than it gains, unless the rows of a tile share
+// cache sets.
 inline constexpr Index kLeastPackedPanels = HWY_ARCH_WASM ? 64 : 2;
 
-/// Whether rows so many floats apart fall into the same sets of the first-level cache, which then holds fewer of them
-/// than a tile has: 8 on most processors.
+/// Returns true when rows that are `stride` floats apart fall into the same sets of the first-level cache. A set holds
+/// 8 lines on most processors, fewer than a tile has rows.
 HWY_INLINE bool Clashes(Index stride) { return kRows > 8 && stride % 1024 == 0; }
 
-// Half a panel is computed alone where the other half is hidden or not there, if that has sums enough to keep the
-// multipliers busy.
+// Half a panel is computed alone when the other half is masked or does not exist, provided that the half has enough
+// sums to keep the multipliers busy.
 inline constexpr bool kHalvesPanels = kRows > 8;
 
-// WebAssembly has no masked loads and stores: a tile that reaches beyond C is computed beside it.
+// WebAssembly has no masked loads and stores. A tile that reaches beyond C is computed in other memory and copied.
 inline constexpr bool kMasks = !HWY_ARCH_WASM;
 
-inline constexpr bool kFetches = !HWY_ARCH_WASM;  // which has no such instruction
+inline constexpr bool kFetches = !HWY_ARCH_WASM;  // WebAssembly has no prefetch instruction
 
 HWY_INLINE Index PanelWidth() { return kVecs * LaneCount(); }
 
-/// `count` floats, whole vectors of them, as fp32; exact.
+/// Converts `count` numbers, a multiple of the vector length, to fp32. The conversion is exact.
 template <class T>
 HWY_INLINE void Expand(const T* from, Index count, float* HWY_RESTRICT to) {
   const Reader<T> read;
   for (Index i = 0; i < count; i += LaneCount()) hn::StoreU(read(from + i), D(), to + i);
 }
 
-/// Where rows [p, p + depth) of a panel of B can be read as fp32: in B, or expanded in `scratch`.
+/// The address of rows [p, p + depth) of a panel of B as fp32: in B itself, or expanded in `scratch`.
 HWY_INLINE const float* PanelBlock(const GemmArgs& g, Index panel, Index p, Index depth, float* HWY_RESTRICT scratch) {
   const Index at = panel * g.b_panel + p * g.b_row;
   if (g.b_type == DType::kF32) return static_cast<const float*>(g.b) + at;
@@ -94,20 +97,20 @@ HWY_INLINE const float* PanelBlock(const GemmArgs& g, Index panel, Index p, Inde
   return scratch;
 }
 
-/// What to ask for while a tile is at work: `step` bytes further at each step of its depth.
+/// The memory to prefetch while a tile is computed; the address moves by `step` bytes at each step of the depth.
 struct Fetch {
   const char* at;
   std::ptrdiff_t step;
 };
 
-/// One tile: kM rows of A times one panel of B, or the first kN vectors of it, k deep. `first` starts from the bias or
-/// zero instead of C. Rows that are packed lie step by step: kM of them at each.
+/// Computes one tile: kM rows of A times a panel of B, or its first kN vectors, for `depth` steps. With `first` the
+/// sums start from the bias or zero, otherwise from C. Packed rows of A hold kM elements for each step.
 template <Index kM, Index kN = kVecs, bool kPacked = false>
 HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const float* bias,
                      float* HWY_RESTRICT c, Index columns, Index depth, bool first, Fetch fetch) {
   const D d;
   const Index lanes = LaneCount();
-  // Loops over the sums are unrolled by name: GCC keeps the sums in memory around the loop of the depth otherwise.
+  // Loops over the sums need explicit unrolling, or GCC keeps the sums in memory outside the loop over the depth.
   V sum[kM][kN];
   HWY_UNROLL(2)
   for (Index j = 0; j < kN; ++j) {
@@ -116,8 +119,8 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
     HWY_UNROLL(16)
     for (Index i = 0; i < kM; ++i) sum[i][j] = first ? start : LoadSome(c + i * g.ldc + j * lanes, count);
   }
-  // Pointers and pointer-sized steps: in wasm32, an address from 64-bit indices takes four instructions, and costs a
-  // fifth of the speed. Unrolling the depth costs more still: the registers are full.
+  // Steps are as wide as pointers. In wasm32, an address from 64-bit indices takes four instructions and costs a fifth
+  // of the speed. Unrolling the loop over the depth costs even more, because the registers are full.
   constexpr Index kShare = kPacked ? kM : kRowsPerPointer;
   const float* rows[(kM + kShare - 1) / kShare];
   for (Index i = 0; i < kM; i += kShare) rows[i / kShare] = a + i * g.lda;
@@ -136,7 +139,7 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
     }
     if constexpr (kPacked) a += kM;
     if constexpr (kFetches) {
-      // Each line of a row of B: one row of A goes through B as fast as that comes.
+      // Prefetches each cache line of a row of B. With one row of A, B is used as fast as it arrives.
       for (std::size_t line = 0; line < kVecs * hn::MaxLanes(d) * sizeof(float); line += 64)
         __builtin_prefetch(fetch.at + line);
       fetch.at += fetch.step;
@@ -150,7 +153,7 @@ HWY_INLINE void Tile(const GemmArgs& g, const float* HWY_RESTRICT a, const float
   }
 }
 
-/// The last rows, fewer than kRows: the tile of just that height.
+/// Computes the last rows, fewer than kRows, with the tile of exactly that height.
 template <Index kM, Index kN>
 void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, const float* bias, float* c, Index columns,
               Index depth, bool first, Fetch fetch) {
@@ -160,7 +163,7 @@ void LastRows(Index rows, const GemmArgs& g, const float* a, const float* b, con
   }
 }
 
-/// The tile of `rows` rows, all or the last ones, and kN vectors of the panel.
+/// Computes a tile of `rows` rows (kRows, or fewer for the last ones) and kN vectors of the panel.
 template <Index kN>
 HWY_INLINE void TileOfVectors(const GemmArgs& g, Index rows, const float* a, const float* packed, const float* b,
                               const float* bias, float* c, Index columns, Index depth, bool first, Fetch fetch) {
@@ -169,7 +172,7 @@ HWY_INLINE void TileOfVectors(const GemmArgs& g, Index rows, const float* a, con
   Tile<kRows, kN>(g, a, b, bias, c, columns, depth, first, fetch);
 }
 
-/// The same where C has fewer columns than the panel.
+/// Computes a tile where C has fewer columns than the panel: in other memory, from which the columns are copied.
 void TileBeside(const GemmArgs& g, Index rows, const float* a, const float* packed, const float* b, const float* bias,
                 float* c, Index columns, Index depth, bool first, Fetch fetch) {
   float beside[kRows * kVecs * hn::MaxLanes(D())];
@@ -181,8 +184,8 @@ void TileBeside(const GemmArgs& g, Index rows, const float* a, const float* pack
   for (Index i = 0; i < rows; ++i) std::copy_n(beside + i * whole.ldc, columns, c + i * g.ldc);
 }
 
-/// Rows [m, end) of C, at most kRows, times `panel`, of which rows [p, p + depth) of B are at `b`, and of A, packed, at
-/// `packed` unless that is null.
+/// Computes rows [m, end) of C, at most kRows, for `panel`. `b` points to rows [p, p + depth) of B, and `packed` to the
+/// packed rows of A, or it is null.
 HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const float* b, const float* packed, Index p,
                        Index depth, Fetch fetch) {
   const Index width = PanelWidth(), n = panel * width;
@@ -204,8 +207,8 @@ HWY_INLINE void TileOf(const GemmArgs& g, Index m, Index end, Index panel, const
   TileOfVectors<kVecs>(g, end - m, a, packed, b, bias, c, columns, steps, first, fetch);
 }
 
-/// The part of the next panel that falls to the tile `row` rows below the first of `rows`: weights that come from the
-/// third-level cache would hold up the panel's first tiles.
+/// The part of the next panel that the tile `row` rows below the first one prefetches. Without it, weights from the
+/// third-level cache would delay the first tiles of that panel.
 HWY_INLINE Fetch PartOfNextPanel(const GemmArgs& g, Index panel, Index p, Index depth, Index row, Index rows) {
   const Index size = g.b_type == DType::kF32 ? 4 : 2, bytes = g.b_row * size;
   const char* next = static_cast<const char*>(g.b) + (panel * g.b_panel + p * g.b_row) * size;
@@ -238,7 +241,7 @@ HEADLENS_INLINE_BUT_WASM void TransposeFour(const float* from, Index stride, Ind
     for (Index j = 0; j < 4; ++j) to[j] = from[j * stride + p];
 }
 
-/// `depth` steps of whole tiles of A's rows [first, end), for Tile<kRows, true>.
+/// Packs whole tiles of A's rows [first, end), `depth` elements of each row, for Tile<kRows, true>.
 void PackTiles(const GemmArgs& g, Index first, Index end, Index p, Index depth, float* HWY_RESTRICT to) {
   for (Index m = first; m + kRows <= end; m += kRows, to += kRows * depth) {
     const float* from = g.a + m * g.lda + p;
@@ -249,11 +252,11 @@ void PackTiles(const GemmArgs& g, Index first, Index end, Index p, Index depth, 
   }
 }
 
-/// Rows [first, end) of C. `tiles` is room for so many rows of A, packed, a pass deep, or null.
+/// Computes rows [first, end) of C. `tiles` has room to pack these rows of A for one pass, or is null.
 void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scratch, float* HWY_RESTRICT tiles) {
   const Index panels = (g.n + PanelWidth() - 1) / PanelWidth();
   const Index most = DepthFor(g.m);
-  for (Index p = 0; p == 0 || p < g.k; p += most) {  // once for k = 0: C is the bias
+  for (Index p = 0; p == 0 || p < g.k; p += most) {  // runs once for k = 0, where C is the bias
     const Index depth = HWY_MIN(most, g.k - p);
     if (tiles) PackTiles(g, first, end, p, depth, tiles);
     for (Index panel = 0; panel < panels; ++panel) {
@@ -268,7 +271,7 @@ void GemmRows(const GemmArgs& g, Index first, Index end, float* HWY_RESTRICT scr
   }
 }
 
-/// All kM rows of C in one panel of B, from its first row to its last, as memory gives it.
+/// Computes all kM rows of C for one panel of B, which it reads from its first row to its last, in the order of memory.
 template <Index kM, class T>
 HWY_INLINE void RowsTimesPanel(const GemmArgs& g, Index n, const T* b) {
   const D d;
@@ -300,7 +303,7 @@ HWY_INLINE void RowsTimesPanel(const GemmArgs& g, Index n, const T* b) {
   }
 }
 
-/// All rows of C, which are kM or fewer, panel by panel: where B is 16-bit floats, they are expanded in registers.
+/// Computes all rows of C, at most kM, panel by panel. 16-bit floats of B are expanded in registers.
 template <Index kM, class T>
 void RowsTimesPanels(const GemmArgs& g) {
   if constexpr (kM > 1) {
@@ -318,7 +321,7 @@ void Gemm(const GemmArgs& g) {
     if (g.b_type == DType::kF16) return RowsTimesPanels<kDirectRows, hwy::float16_t>(g);
     return RowsTimesPanels<kDirectRows, hwy::bfloat16_t>(g);
   }
-  // Passes of equal height, whole tiles each.
+  // All passes have about the same height, a whole number of tiles.
   const Index passes = (g.m + kPassRows - 1) / kPassRows, tiles = (g.m + kRows - 1) / kRows;
   const Index rows = (tiles + passes - 1) / passes * kRows;
   const bool packs = (HWY_ARCH_WASM || Clashes(g.lda)) && g.m >= kRows && g.n >= kLeastPackedPanels * PanelWidth();
@@ -326,8 +329,8 @@ void Gemm(const GemmArgs& g) {
   for (Index m = 0; m < g.m; m += rows) GemmRows(g, m, HWY_MIN(m + rows, g.m), expanded, packed.data());
 }
 
-/// Asks for `count` rows of keys or values from `row` on. They lie a layer's width apart, where the processor does not
-/// expect them.
+/// Prefetches `count` rows of keys or values from `row` on. They lie a layer's width apart, too far for the processor
+/// to prefetch them by itself.
 template <class T>
 HWY_INLINE void FetchRows(const T* src, Index stride, Index row, Index count, Index rows, Index width) {
   if constexpr (!kFetches) return;
@@ -336,7 +339,7 @@ HWY_INLINE void FetchRows(const T* src, Index stride, Index row, Index count, In
     for (Index j = 0; j < width; j += kLine) __builtin_prefetch(src + row * stride + j);
 }
 
-/// The same of 16-bit floats, a part of the columns at a time.
+/// The same for 16-bit floats, which are converted a few columns at a time.
 template <class T>
 HWY_INLINE void TransposeFour(const T* from, Index stride, Index width, float* HWY_RESTRICT to, Index to_step) {
   constexpr Index kMost = 64;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Products of one row with a matrix that is read once, where it lies: decoding is bound by the bytes of the cache.
+/// Products of one row with a matrix that is read once, where it lies. Decoding is limited by the bytes read from the
+/// cache of keys and values.
 #if defined(HEADLENS_KERNELS_GEMV_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_GEMV_INL_H_
 #undef HEADLENS_KERNELS_GEMV_INL_H_
@@ -17,7 +18,7 @@ namespace HWY_NAMESPACE {
 
 inline constexpr Index kDotRows = 4;
 
-/// y[r · y_step] = x · row r, for kDotRows of them, which have a sum each, so that their additions overlap.
+/// y[r · y_step] = x · row r, for kDotRows rows. Each row has its own sum, so that their additions overlap.
 template <class T>
 HWY_INLINE void DotRows(const float* x, const T* rows, Index stride, Index width, float* y, Index y_step) {
   const D d;
@@ -44,14 +45,16 @@ HWY_INLINE void DotRows(const float* x, const T* rows, Index stride, Index width
 void Dots(const float* x, const HeadRows& rows, float* y) {
   OfType(rows, [&](const auto* from) {
     for (Index s = 0, count = 0; s < rows.count; s += count) {
-      count = s + kDotRows <= rows.count ? kDotRows : 1;  // the last ones by themselves, and each time again
+      count = s + kDotRows <= rows.count
+                  ? kDotRows
+                  : 1;  // single rows at the end are computed kDotRows times, into the same place
       DotRows(x, from + s * rows.stride, count > 1 ? rows.stride : 0, rows.width, y + s, count > 1 ? 1 : 0);
     }
   });
 }
 
-/// y[0 … columns) = Σ x[s] · row s, added to what is there unless `first`: `columns` are kVectors vectors, or fewer
-/// lanes in the last unless kWhole.
+/// y[0 … columns) = Σ x[s] · row s, plus the previous y unless `first`. The columns are kVectors vectors, the last of
+/// which may have fewer lanes unless kWhole.
 template <Index kVectors, bool kWhole, class T>
 HWY_INLINE void BlendColumns(const float* x, const T* rows, Index stride, Index count, Index columns, float* y,
                              bool first) {
@@ -74,7 +77,7 @@ HWY_INLINE void BlendColumns(const float* x, const T* rows, Index stride, Index 
   StoreSome(sums[kVectors - 1], y + (kVectors - 1) * lanes, last);
 }
 
-/// The columns from `j` on, as many at a time as there are.
+/// Computes the columns from `j` on, with as many vectors at a time as there are.
 template <Index kVectors, class T>
 void BlendRest(Index j, const float* x, const T* rows, Index stride, Index count, Index width, float* y, bool first) {
   const Index most = kVectors * LaneCount();
@@ -88,12 +91,13 @@ void BlendRest(Index j, const float* x, const T* rows, Index stride, Index count
 template <class T>
 void BlendRows(const float* x, const T* rows, Index stride, Index count, Index width, bool accumulate, float* y) {
   constexpr Index kVectors = 8, kNearRows = 16;
-  if (count == 0) {  // there may be no rows to point to
+  if (count == 0) {  // `rows` may then not be a valid address
     for (Index j = 0; j < width && !accumulate; ++j) y[j] = 0.0f;
     return;
   }
   const Index most = kVectors * LaneCount();
-  // Where a row takes several turns, few rows at a time: they are near when their next columns' turn comes.
+  // A row that takes several turns is read in groups of few rows, which are still in the cache when their next columns
+  // are needed.
   const Index step = width <= most ? count : kNearRows;
   for (Index s = 0; s < count; s += step) {
     const Index near = HWY_MIN(step, count - s);
@@ -103,7 +107,7 @@ void BlendRows(const float* x, const T* rows, Index stride, Index count, Index w
     for (; j + most <= width; j += most)
       BlendColumns<kVectors, true>(x + s, from + j, stride, near, most, y + j, first);
     if constexpr (HWY_ARCH_WASM && sizeof(T) < sizeof(float)) {
-      // Pages would download each size of the rest.
+      // WebAssembly has one size for the rest, since pages would have to download the code for each.
       for (; j < width; j += LaneCount())
         BlendColumns<1, false>(x + s, from + j, stride, near, HWY_MIN(LaneCount(), width - j), y + j, first);
     } else {

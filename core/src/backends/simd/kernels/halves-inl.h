@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// 16-bit floats of weights, keys and values as fp32, exactly.
+/// Exact conversion of 16-bit floats of weights, keys and values to fp32.
 #if defined(HEADLENS_KERNELS_HALVES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_HALVES_INL_H_
 #undef HEADLENS_KERNELS_HALVES_INL_H_
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-/// Reads vectors of T as fp32. What it takes for that is made once, outside of the loop.
+/// Reads vectors of T as fp32. The constants that it needs are made once, outside of the loop.
 template <class T>
 struct Reader {
   HWY_INLINE V operator()(const T* from) const {
@@ -32,8 +32,9 @@ struct Reader<float> {
 };
 
 #if HWY_TARGET == HWY_WASM || (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
-/// There is no instruction for it. Exponent and mantissa moved to their places are the number times 2⁻¹¹², subnormal
-/// or not; what is not finite comes out as 2¹⁶ or more, and lacks the rest of its exponent.
+/// For targets without an instruction for F16. Exponent and mantissa, moved to their places, give the number times
+/// 2⁻¹¹², also for subnormal numbers. Infinities and NaN come out as 2¹⁶ or more, and the rest of their exponent is
+/// added.
 template <>
 struct Reader<hwy::float16_t> {
   HWY_INLINE Reader()
@@ -50,12 +51,12 @@ struct Reader<hwy::float16_t> {
     return hn::Or(value, hn::IfThenElseZero(hn::Ge(hn::Abs(value), limit), exponent));
   }
 
-  const V bits;  // 0x8FFFE000: the sign's copies away
+  const V bits;  // 0x8FFFE000: removes the extra copies of the sign
   const V unit, limit, exponent;
 };
 #endif
 
-/// The lanes from `p` on, `count` of them; the others are 0.
+/// Reads `count` lanes from `p` on; the other lanes are 0.
 HWY_INLINE V ReadSome(const Reader<float>&, const float* p, Index count) { return LoadSome(p, count); }
 
 template <class T>
@@ -71,7 +72,7 @@ HWY_INLINE V ReadSome(const Reader<T>& read, const T* p, Index count) {
   return count == LaneCount() ? read(p) : ReadPart(p, count);
 }
 
-/// f(the rows' elements), whatever they are.
+/// Calls f with a pointer to the rows' elements, of whichever type they are.
 template <class F>
 HWY_INLINE void OfType(const HeadRows& rows, const F& f) {
   if (rows.type == DType::kF32) return f(static_cast<const float*>(rows.data));

@@ -6,14 +6,14 @@
 #include "base/words.h"
 #include "headlens/backend.h"
 
-// Tiles are arrays of vectors, which the targets with vectors of unknown length (SVE, RVV) do not have; Arm runs NEON.
+// Tiles are arrays of vectors, which targets with vectors of unknown length (SVE, RVV) do not support. Arm uses NEON.
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/simd/kernels/kernels.cc"
 #include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"  // before highway.h: compiles this file again for each target
+#include "hwy/foreach_target.h"  // must come before highway.h; compiles this file again for each target
 #include "hwy/highway.h"
-// After foreach_target.h, in this order.
+// These must come after foreach_target.h, in this order.
 #include "backends/simd/kernels/dropout-inl.h"
 #include "backends/simd/kernels/gemm-inl.h"
 #include "backends/simd/kernels/gemv-inl.h"
@@ -88,7 +88,7 @@ namespace headlens {
 
 std::vector<SimdTargetInfo> SimdTargets() {
   std::vector<SimdTargetInfo> targets;
-  // Highway numbers better targets by lower bits.
+  // Highway gives better targets lower bits.
   for (std::int64_t rest = HWY_TARGETS, bit = 0; rest != 0; rest &= ~bit) {
     bit = rest & -rest;
     targets.push_back({hwy::TargetName(bit), (hwy::SupportedTargets() & bit) != 0});
@@ -101,7 +101,7 @@ void UseSimdTarget(std::string_view name) {
   std::string known;
   for (std::int64_t rest = HWY_TARGETS & hwy::SupportedTargets(), bit = 0; rest != 0; rest &= ~bit) {
     bit = rest & -rest;
-    if (name == hwy::TargetName(bit)) return hwy::DisableTargets(bit - 1);  // all that are better
+    if (name == hwy::TargetName(bit)) return hwy::DisableTargets(bit - 1);  // disables all better ones
     known += std::string(known.empty() ? "" : ", ") + hwy::TargetName(bit);
   }
   throw Error(ErrorCode::kOption, "target is " + Quoted(name) + ", expected one of: " + known);

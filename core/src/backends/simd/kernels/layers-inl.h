@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Norms, positions and activations around attention.
+/// Kernels for norms, rotary positions and activations.
 #if defined(HEADLENS_KERNELS_LAYERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_LAYERS_INL_H_
 #undef HEADLENS_KERNELS_LAYERS_INL_H_
@@ -16,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-/// Σ f(x[i]) with lanes past the end left out.
+/// Σ f(x[i]), without the lanes after the end of the row.
 template <class F>
 HWY_INLINE float SumOf(const float* x, Index n, const F& f) {
   const D d;

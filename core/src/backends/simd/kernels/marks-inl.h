@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows of marks, a byte for each key, to which masks add theirs.
+/// Kernels for rows of marks, which have a byte for each key.
 #if defined(HEADLENS_KERNELS_MARKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_MARKS_INL_H_
 #undef HEADLENS_KERNELS_MARKS_INL_H_
@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlens::simd {
 namespace HWY_NAMESPACE {
 
-/// marks[i] |= f(i, count) for bytes or words, whose vectors have the lanes of `d`.
+/// marks[i] |= f(i, count) for elements of bytes or words, whose vectors have the lanes of `d`.
 template <class DX, class F>
 HWY_INLINE void AddMarks(DX d, Index n, std::uint8_t* HWY_RESTRICT marks, const F& f) {
   const hn::Rebind<std::uint8_t, DX> db;
@@ -25,7 +25,7 @@ HWY_INLINE void AddMarks(DX d, Index n, std::uint8_t* HWY_RESTRICT marks, const 
   hn::StoreN(hn::Or(hn::LoadN(db, marks + i, rest), f(i, n - i)), db, marks + i, rest);
 }
 
-/// Lanes of a byte or a word as bytes.
+/// Converts lanes of bytes or words to bytes.
 template <class DX>
 HWY_INLINE auto ToBytes(DX /*d*/, hn::Vec<DX> v) {
   if constexpr (sizeof(hn::TFromD<DX>) == 1) {
@@ -48,7 +48,7 @@ void MarkCells(const T* HWY_RESTRICT x, Index n, T value, bool when_equal, std::
   });
 }
 
-/// Each lane counts its distance from the last key of the step, modulo the step.
+/// Each lane counts its distance from the last unmarked key, modulo the step.
 void MarkOffStep(Index n, Index first, Index step, std::uint8_t* marks) {
   const hn::ScalableTag<std::int32_t> d;
   const auto by = static_cast<std::int32_t>(step), lanes = static_cast<std::int32_t>(hn::Lanes(d));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows of scores under the normalisers that are not softmax.
+/// Kernels for normalisers other than softmax.
 #if defined(HEADLENS_KERNELS_NORMALIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_NORMALIZE_INL_H_
 #undef HEADLENS_KERNELS_NORMALIZE_INL_H_
@@ -39,13 +39,13 @@ Index FirstMax(const float* x, Index n) {
   return i;
 }
 
-/// How many are at least `least`, which is above −∞.
+/// The number of elements that are at least `least`, which must be above −∞.
 HWY_INLINE Index CountFrom(const float* x, Index n, float least) {
   const D d;
   const hn::RebindToSigned<D> di;
   const Index lanes = LaneCount();
   const V from = hn::Set(d, least);
-  auto count0 = hn::Zero(di), count1 = hn::Zero(di);  // true is −1
+  auto count0 = hn::Zero(di), count1 = hn::Zero(di);  // true is −1 in each lane
   const auto reached = [&](V v) HWY_ATTR { return hn::VecFromMask(di, hn::RebindMask(di, hn::Ge(v, from))); };
   Index i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
@@ -61,16 +61,16 @@ HWY_INLINE Index CountFrom(const float* x, Index n, float least) {
   return count;
 }
 
-/// Floats in their order as integers, and back: what is negative has its other bits turned.
+/// Maps floats to integers in the same order, and back: negative numbers have all bits but the sign inverted.
 HWY_INLINE std::int32_t InOrder(std::int32_t bits) { return bits < 0 ? bits ^ 0x7FFFFFFF : bits; }
 
-/// Bisects the floats between the lowest and the largest for a threshold that just k reach; ties may leave none, and
-/// then the k-th largest itself is what remains.
+/// Finds by bisection a threshold that exactly k elements reach, and masks the elements below it. With ties there may
+/// be no such threshold; then it is the k-th largest element.
 void KeepLargest(float* x, Index n, Index k) {
   constexpr float kLowest = std::numeric_limits<float>::lowest();
   if (k >= n || CountFrom(x, n, kLowest) <= k) return;
-  std::int64_t low = InOrder(hwy::BitCastScalar<std::int32_t>(kLowest));           // at least k reach it
-  std::int64_t high = InOrder(hwy::BitCastScalar<std::int32_t>(MaxOf(x, n))) + 1;  // fewer do
+  std::int64_t low = InOrder(hwy::BitCastScalar<std::int32_t>(kLowest));           // at least k elements reach it
+  std::int64_t high = InOrder(hwy::BitCastScalar<std::int32_t>(MaxOf(x, n))) + 1;  // fewer than k elements reach it
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     const auto least = hwy::BitCastScalar<float>(InOrder(static_cast<std::int32_t>(middle)));
@@ -84,7 +84,7 @@ void KeepLargest(float* x, Index n, Index k) {
   Transform(x, n, [&](V v, Index, Index) HWY_ATTR { return hn::IfThenElse(hn::Lt(v, least), masked, v); });
 }
 
-/// max((x − top) · scale − tau, 0); exactly 0 for x = −∞.
+/// max((x − top) · scale − tau, 0), which is exactly 0 for x = −∞.
 HWY_INLINE V HingeOf(V x, V top, V scale, V tau) {
   const V above = hn::Sub(hn::Mul(hn::Sub(x, top), scale), tau);
   return hn::ZeroIfNegative(above);

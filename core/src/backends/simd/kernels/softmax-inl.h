@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rows of scores: scale, cap, bias, mask, and the exponentials of the softmax.
+/// Kernels for rows of scores: scale, cap, bias, mask, and the exponentials of the softmax.
 #if defined(HEADLENS_KERNELS_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_SOFTMAX_INL_H_
 #undef HEADLENS_KERNELS_SOFTMAX_INL_H_
@@ -19,21 +19,21 @@ namespace HWY_NAMESPACE {
 
 inline constexpr float kLog2E = 1.442695041f;
 
-/// 2^y for y ≤ 0, within 2 ulp; exactly 0 below −127 (and for −∞); NaN stays NaN. 2^y = 2^n · 2^f with n the nearest
-/// integer: adding 1.5 · 2²³ + 127 leaves n, already biased, in the low bits of a float, whence one shift makes 2^n;
-/// n = −127 gives 0. The polynomial is the minimax one of degree 5 for 2^f on [−½, ½] with its first coefficient 1.
-/// Made before a loop, it keeps its constants in registers.
+/// 2^y for y ≤ 0, within 2 ulp; exactly 0 below −127 and for −∞; NaN stays NaN. With n the integer nearest to y, 2^y =
+/// 2^n · 2^f. Adding 1.5 · 2²³ + 127 leaves n plus the exponent's bias in the low bits of a float, and one shift turns
+/// them into 2^n; n = −127 gives 0. For 2^f it uses the minimax polynomial of degree 5 on [−½, ½] whose first
+/// coefficient is 1. An object made before a loop keeps its constants in registers.
 struct Exp2OfNonPositive {
   V lowest = Constant(-127.0f), magic = Constant(12583039.0f);
   V c1 = Constant(6.9314700e-1f), c2 = Constant(2.4022242e-1f), c3 = Constant(5.5507336e-2f),
     c4 = Constant(9.6715130e-3f), c5 = Constant(1.3264728e-3f), one = Constant(1.0f);
 
-  HWY_INLINE Exp2OfNonPositive() {}  // not left to the compiler, which would make it for no target
+  HWY_INLINE Exp2OfNonPositive() {}  // written out, because the compiler would make it for no target
 
   HWY_INLINE V operator()(V y) const {
     const D d;
     const hn::RebindToUnsigned<D> du;
-    y = Raise(lowest, y);  // in this order, so that a NaN stays
+    y = Raise(lowest, y);  // this order of arguments keeps a NaN
     const V biased = hn::Add(y, magic);
     const V f = hn::Sub(y, hn::Sub(biased, magic));
     V poly = Fma(c5, f, c4);
@@ -45,10 +45,10 @@ struct Exp2OfNonPositive {
   }
 };
 
-/// exp(x) for x ≤ 0: as exact as the power, and the rounding of x · log₂e.
+/// exp(x) for x ≤ 0. Its error is that of the power and of the rounding of x · log₂e.
 HWY_INLINE V ExpOfNonPositive(V x) { return Exp2OfNonPositive()(hn::Mul(x, hn::Set(D(), kLog2E))); }
 
-/// tanh(x) = sign(x) · (1 − e) / (1 + e) with e = exp(−2|x|), and its series where that would cancel.
+/// tanh(x) = sign(x) · (1 − e) / (1 + e) with e = exp(−2|x|), or its series near 0, where the difference would cancel.
 HWY_INLINE V Tanh(V x) {
   const D d;
   const V magnitude = hn::Abs(x), one = hn::Set(d, 1.0f);
@@ -102,7 +102,7 @@ float MaxOf(const float* x, Index n) {
   V max0 = lowest, max1 = lowest;
   Index i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    max0 = Raise(hn::LoadU(d, x + i), max0);  // not what is NaN
+    max0 = Raise(hn::LoadU(d, x + i), max0);  // ignores NaN
     max1 = Raise(hn::LoadU(d, x + i + lanes), max1);
   }
   float max = hn::ReduceMax(d, hn::Max(max0, max1));
@@ -114,7 +114,7 @@ float ExpSum(float* x, Index n, float max, float factor) {
   const D d;
   const V top = hn::Set(d, max), by = hn::Set(d, factor * kLog2E);
   const Index lanes = LaneCount();
-  V sum = hn::Zero(d);  // one: with the constants, a second does not fit into 16 registers
+  V sum = hn::Zero(d);  // a single sum: with the constants, a second one does not fit into 16 registers
   const Exp2OfNonPositive exp2;
   const auto power = [&](V v) HWY_ATTR { return exp2(hn::Mul(hn::Sub(v, top), by)); };
   Index i = 0;
@@ -161,9 +161,9 @@ bool AllFinite(const float* x, Index n) {
   const D d;
   const Index lanes = LaneCount();
   const V zero = hn::Zero(d);
-  V sum = zero;  // x · 0 is 0, or NaN where x is not finite
+  V sum = zero;  // x · 0 is 0, or NaN when x is not finite
   Index i = 0;
-  if (n >= 4 * lanes) {  // one sum would wait for itself
+  if (n >= 4 * lanes) {  // with one sum, each addition would wait for the one before
     V a = zero, b = zero, c = zero;
     for (; i + 4 * lanes <= n; i += 4 * lanes) {
       sum = hn::MulAdd(hn::LoadU(d, x + i), zero, sum);

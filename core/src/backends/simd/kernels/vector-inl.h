@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What all kernels share: the vector type, multiply-add, and loops over rows with their tails. Included once per
-/// target.
+/// Definitions that all kernels share: the vector type, multiply-add, and loops over rows with their tails. The file is
+/// included once for each target.
 #if defined(HEADLENS_KERNELS_VECTOR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLENS_KERNELS_VECTOR_INL_H_
 #undef HEADLENS_KERNELS_VECTOR_INL_H_
@@ -22,8 +22,8 @@ using V = hn::Vec<D>;
 
 HWY_INLINE Index LaneCount() { return static_cast<Index>(hn::Lanes(D())); }
 
-/// a · b + c. Highway's own is two operations on WebAssembly, where the fused one is an extension that we build for
-/// separately.
+/// a · b + c. In WebAssembly, Highway uses two instructions; the fused one belongs to an extension, for which there is
+/// a separate build.
 HWY_INLINE V Fma(V a, V b, V c) {
 #if HWY_TARGET == HWY_WASM && defined(__wasm_relaxed_simd__)
   return V{wasm_f32x4_relaxed_madd(a.raw, b.raw, c.raw)};
@@ -32,8 +32,8 @@ HWY_INLINE V Fma(V a, V b, V c) {
 #endif
 }
 
-/// `x` in every lane. WebAssembly engines make a constant anew at each use, in three instructions; one that comes from
-/// memory stays in its register through a loop.
+/// `x` in every lane. WebAssembly engines make a constant again at each use, in three instructions, but one that is
+/// read from memory stays in its register during a loop.
 HWY_INLINE V Constant(float x) {
 #if HWY_TARGET == HWY_WASM
   const volatile float hidden = x;
@@ -43,8 +43,8 @@ HWY_INLINE V Constant(float x) {
 #endif
 }
 
-/// v > least ? v : least in each lane, so that a NaN in `v` becomes `least`. One instruction where the target's maximum
-/// is that comparison; hn::Max leaves open what becomes of a NaN.
+/// v > least ? v : least in each lane, so a NaN in `v` becomes `least`. It is one instruction on targets whose maximum
+/// is defined like this; hn::Max leaves the result for a NaN open.
 HWY_INLINE V Raise(V v, V least) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE2
   return hn::Max(v, least);  // MAXPS: the second operand unless the first is greater
@@ -55,7 +55,7 @@ HWY_INLINE V Raise(V v, V least) {
 #endif
 }
 
-// Moving a part of a vector is many instructions of WebAssembly, which pages would download wherever they are inlined.
+// In WebAssembly, moving a part of a vector takes many instructions, which would be downloaded for each inlined copy.
 #undef HEADLENS_INLINE_BUT_WASM
 #if HWY_ARCH_WASM
 #define HEADLENS_INLINE_BUT_WASM HWY_NOINLINE
@@ -69,18 +69,18 @@ HEADLENS_INLINE_BUT_WASM void StorePart(V v, float* p, Index count) {
   hn::StoreN(v, D(), p, static_cast<size_t>(count));
 }
 
-/// The lanes from `p` on, `count` of them; the others are 0.
+/// Loads `count` lanes from `p` on; the other lanes are 0.
 HWY_INLINE V LoadSome(const float* p, Index count) {
   return count == LaneCount() ? hn::LoadU(D(), p) : LoadPart(p, count);
 }
 
-/// The first `count` lanes.
+/// Stores the first `count` lanes.
 HWY_INLINE void StoreSome(V v, float* p, Index count) {
   if (count == LaneCount()) return hn::StoreU(v, D(), p);
   StorePart(v, p, count);
 }
 
-/// x[i] ← f(x[i], i…), whole vectors and one tail. `f` takes a vector and the index of its first lane.
+/// x[i] ← f(x[i], i…), for whole vectors and one tail. `f` takes a vector and the index of its first lane.
 template <class F>
 HWY_INLINE void Transform(float* HWY_RESTRICT x, Index n, const F& f) {
   const D d;
