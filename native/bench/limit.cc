@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-// The instruction sets of core/src/backends/simd/kernels/kernels.cc.
+// The same instruction sets as in core/src/backends/simd/kernels/kernels.cc.
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/limit.cc"
@@ -18,12 +18,12 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Independent sums: enough for all multiply-adds in flight (two units of latency four or five), few enough for 16
-// registers.
+// The number of independent sums: enough for all multiply-adds in flight (two units with a latency of four or five),
+// and few enough for 16 registers.
 constexpr int kSums = 12;
 
-/// `steps` multiply-adds on each of the sums; returns how many floating-point operations that was. The sums start from
-/// different `numbers`, kSums of them, or the compiler would find them equal and compute fewer.
+/// Does `steps` multiply-adds on each of the sums, and returns the number of floating-point operations. The sums start
+/// from kSums different `numbers`; the compiler would compute equal sums only once.
 double MultiplyAdds(std::int64_t steps, float* numbers) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<hn::ScalableTag<float>>;

@@ -4,9 +4,9 @@
 
 namespace headlens::bench {
 
-/// What one thread of this machine can do at most now: multiply-adds on registers alone, with the widest vectors the
-/// SIMD backend uses. The best of so many runs of 5 to 20 ms; floating-point operations in a second, two for each
-/// multiply-add. Clocks change: to be compared with what is measured at the same time.
+/// The highest speed of one thread of this machine, in floating-point operations per second, two for each multiply-add:
+/// multiply-adds on registers alone, with the widest vectors that the SIMD backend uses. It is the best of `runs` runs
+/// of 5 to 20 ms. Clock rates change, so compare it with measurements of the same time.
 double MultiplyAddLimit(int runs);
 
 }  // namespace headlens::bench

@@ -14,7 +14,7 @@ std::uint32_t Mix(std::uint32_t seed, std::uint32_t i) {
   return t ^ (t >> 14);
 }
 
-constexpr double kRange = 4294967296.0;  // of Mix
+constexpr double kRange = 4294967296.0;  // the range of Mix
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void FillNormal(std::span<float> values, std::uint32_t seed, double deviation) {
 
 void FillUniform(std::span<float> values, std::uint32_t seed, float bound) {
   std::uint32_t i = 0;
-  // The 24 upper bits: exact as a float.
+  // The upper 24 bits fit a float exactly.
   for (float& value : values) value = (static_cast<float>(Mix(seed, i++) >> 8) * 0x1p-23f - 1.0f) * bound;
 }
 

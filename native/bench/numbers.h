@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Random numbers that are the same in every program: each depends on a seed and its place alone.
+/// Random numbers that are the same in every program, because each depends only on a seed and its index.
 /// tests/bench/numbers.mjs has the same functions.
 #ifndef HEADLENS_NATIVE_BENCH_NUMBERS_H_
 #define HEADLENS_NATIVE_BENCH_NUMBERS_H_
@@ -10,13 +10,13 @@
 
 namespace headlens::bench {
 
-/// Normally distributed around 0 (Box & Muller 1958).
+/// Fills with numbers from a normal distribution around 0 (Box & Muller 1958).
 void FillNormal(std::span<float> values, std::uint32_t seed, double deviation);
 
-/// Evenly distributed in [−bound, bound).
+/// Fills with numbers from a uniform distribution over [−bound, bound).
 void FillUniform(std::span<float> values, std::uint32_t seed, float bound);
 
-/// A seed out of a name (FNV-1a).
+/// Makes a seed from a name (FNV-1a).
 std::uint32_t SeedOf(std::string_view name);
 
 }  // namespace headlens::bench

@@ -18,7 +18,8 @@ Tensor Normal(const Shape& shape, std::uint32_t seed, double deviation) {
   return tensor;
 }
 
-/// Results go into memory that was there before, as in a program that calls again and again.
+/// Allocates the memory of a result at the first call. Later calls use it again, as a program does that calls
+/// repeatedly.
 void Provide(const Backend& backend, Tensor& tensor, const Shape& shape) {
   if (tensor.shape() != shape) tensor = backend.Allocate(shape);
 }
@@ -30,7 +31,7 @@ void ExpectBelow(std::span<const Index> rows, Index end) {
   }
 }
 
-/// Those rows of the last but one dimension.
+/// Picks these rows of the last but one dimension.
 std::vector<float> RowsOf(const Tensor& tensor, std::span<const Index> rows) {
   std::vector<float> picked;
   if (tensor.size() == 0) return picked;
@@ -98,7 +99,7 @@ class LayerRun : public Run {
   Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
 
  private:
-  /// y = x W + b, each W of its own seed; PyTorch has Wᵀ.
+  /// Parameters for y = x W + b, where each W has its own seed. PyTorch stores Wᵀ.
   static TensorMap Parameters(Index d) {
     const double deviation = 1.0 / std::sqrt(static_cast<double>(d));
     TensorMap parameters;
@@ -122,7 +123,7 @@ class LayerRun : public Run {
   std::unique_ptr<MultiheadAttention> layer_;
 };
 
-/// The upper halves of floats.
+/// Keeps the upper half of each float.
 TakenTensor CutToBf16(const Tensor& tensor) {
   const auto halves = std::make_shared<std::vector<std::uint16_t>>();
   for (const float value : tensor.values())
@@ -162,7 +163,7 @@ class CoreRun : public Run {
   Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
 
  private:
-  /// Keys or values in the row's type.
+  /// Keys or values in the type that the row asks for.
   struct Given {
     Given(const Row& row, const Backend& backend, std::uint32_t seed)
         : floats(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, seed, 1.0))),
@@ -183,7 +184,7 @@ class CoreRun : public Run {
   Tensor output_, maps_;
 };
 
-/// Scales of norms are 1, all else is small.
+/// Random parameters. The scales of norms are 1, and all other numbers are small.
 TakenTensor RandomParameter(const std::string& name, const Shape& shape, DType type) {
   const auto tensor = std::make_shared<Tensor>(shape);
   const bool is_scale =
@@ -210,7 +211,7 @@ Model MakeModel(const ModelSpec& spec, const Backend& backend, LoadFolder load) 
   return Model(spec.config, state, backend);
 }
 
-/// Tokens from all over the vocabulary.
+/// Token ids that are spread over the vocabulary.
 std::vector<std::int32_t> Ids(const Row& row) {
   std::vector<std::int32_t> ids;
   for (Index i = 0; i < row.tokens; ++i) ids.push_back(static_cast<std::int32_t>(i * 7919 % row.model.vocabulary));

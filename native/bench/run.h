@@ -13,7 +13,7 @@
 
 namespace headlens::bench {
 
-/// Part of a call's results, to be held against other programs'.
+/// Some rows of a call's results, for comparison with those of other programs.
 struct Sample {
   std::vector<float>
       output;  ///< [B, rows, D] of layers, [rows, out] of products, [H, rows, d] of cores, logits of decoding at `rows`
@@ -24,18 +24,18 @@ class Run {
  public:
   virtual ~Run() = default;
 
-  /// One call as a user makes it: results are allocated anew, and are on the host when it returns. Inputs and
-  /// parameters are where the backend computes.
+  /// One call. When it returns, its results are on the host, in memory that all calls share. Inputs and parameters are
+  /// in the backend's memory.
   virtual void Call() = 0;
 
-  /// Of the last call's results, for these queries. Throws Error kValue for one that is not there.
+  /// These rows of the last call's results. Throws an Error kValue for a row that does not exist.
   virtual Sample Look(std::span<const Index> rows) const = 0;
 };
 
-/// A way to get a model's parameters that stand in a folder.
+/// A function that loads the model of a folder.
 using LoadFolder = Model (*)(const std::string& folder, const Backend& backend);
 
-/// The row with its inputs and parameters. `backend` must outlive it.
+/// Makes a row ready, with its inputs and parameters. `backend` must outlive it.
 std::unique_ptr<Run> MakeRun(const Row& row, const Backend& backend, LoadFolder load);
 
 }  // namespace headlens::bench

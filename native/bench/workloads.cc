@@ -5,9 +5,9 @@
 
 namespace headlens::bench {
 
-extern const char kWorkloadsJson[];  // workloads.json, put in by CMake
+extern const char kWorkloadsJson[];  // workloads.json, which CMake puts in
 
-// Not in the unnamed namespace: the library finds it by its argument.
+// Not in the unnamed namespace, since the JSON library finds it by the type of its argument.
 NLOHMANN_JSON_SERIALIZE_ENUM(Kind, {{Kind::kProduct, "product"},
                                     {Kind::kLayer, "layer"},
                                     {Kind::kCore, "core"},

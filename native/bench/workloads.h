@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What is measured: workloads.json, which every benchmark of the project reads.
+/// The workloads of workloads.json, which this program and tests/bench measure. A test keeps the page's own list the
+/// same.
 #ifndef HEADLENS_NATIVE_BENCH_WORKLOADS_H_
 #define HEADLENS_NATIVE_BENCH_WORKLOADS_H_
 
@@ -15,50 +16,51 @@ enum class Kind {
   kProduct,  ///< a linear layer without a bias: tokens × width times width × out
   kLayer,    ///< self-attention with projections and biases
   kCore,     ///< attention of given q, k and v
-  kMap,      ///< one head's map out of queries and keys that a pass has left behind
-  kModel,    ///< a pass of a whole model, and then the map of every head
-  kDecode,   ///< a model's tokens one by one, each with its logits
+  kMap,      ///< the map of one head, from the queries and keys of an earlier pass
+  kModel,    ///< a pass of a whole model, then the maps of all heads
+  kDecode,   ///< a model's tokens one by one, with the logits of each
 };
 
-/// A model of random numbers, or the one in `folder`.
+/// A model with random parameters, or the one in `folder`.
 struct ModelSpec {
   std::string folder;
   std::string config;                       ///< the text of its config.json
   std::map<std::string, Shape> parameters;  ///< every name with its shape
   Index layers = 0, heads = 0, width = 0, vocabulary = 0;
-  DType weights = DType::kF32;  ///< of random parameters: kF32 or kBF16
-  Index linear_parameters = 0;  ///< elements of all matrices that each token meets on its way to the last stream
+  DType weights = DType::kF32;  ///< type of random parameters: kF32 or kBF16
+  Index linear_parameters = 0;  ///< elements of all matrices between a token and the last residual stream
 };
 
-/// One line of the benchmark. Sizes that a kind does not have are 0.
+/// One row of the benchmark. Sizes that do not apply to its kind are 0.
 struct Row {
-  std::string name;  ///< "bert/maps", "core2k"
+  std::string name;  ///< for example "bert/maps" or "core2k"
   Kind kind = Kind::kLayer;
   bool maps = false, causal = false;
-  Index batch = 1, tokens = 0, width = 0;                              // of layers; batch of cores too
+  Index batch = 1, tokens = 0, width = 0;                              // of layers; `batch` also of cores
   Index out = 0;                                                       // of products
   Index heads = 0, kv_heads = 0, queries = 0, keys = 0, head_dim = 0;  // of cores; `heads` of layers too
   DType keys_and_values = DType::kF32;                                 // of cores: kF32 or kBF16
-  std::string conventions;                                             // of cores: a library's; empty: none
-  Index pool = 0, rows = 0;                                            // of maps: pixels on each side, or how many rows
+  std::string conventions;                                             // of cores: the library's name; empty: none
+  Index pool = 0, rows = 0;                                            // of maps: pixels per side, or number of rows
   ModelSpec model;
 
-  /// Floating-point operations that the result needs: 8·B·T·D² for projections, 4·B·H·T·S·d for scores and blend, half
-  /// of that when causal; 2·T per linear parameter of a model. Masked cells, softmax and norms count nothing.
+  /// The number of floating-point operations that the result needs: 8·B·T·D² for projections, 4·B·H·T·S·d for scores
+  /// and weighted values, half of that when causal, and 2·T for each linear parameter of a model. Masked cells, softmax
+  /// and norms do not count.
   double operations() const;
-  /// What a decoding step has to read at the least: keys and values, or a model's weights; what a core with maps has to
-  /// write. 0 where arithmetic rules.
+  /// The bytes that must at least be read in a decoding step (keys and values, or a model's weights), or written for a
+  /// core with maps. 0 when arithmetic limits the speed.
   double bytes() const;
 };
 
-/// All workloads in order; layers have a row with the maps of every head and one without.
+/// All workloads in order. Layers have one row with the maps of all heads and one without.
 std::vector<Row> Workloads();
 
-/// What fills a data-centre GPU.
+/// Workloads that are large enough for a data-centre GPU.
 std::vector<Row> LargeWorkloads();
 
-/// The same core problem at many lengths ("sweep/tokens/1000") and head widths ("sweep/head_dim/65"), and as libraries
-/// have it ("sweep/conventions/torch-mha", to be held against "sweep/tokens/1024").
+/// The same attention problem with many lengths ("sweep/tokens/1000"), head widths ("sweep/head_dim/65") and
+/// conventions ("sweep/conventions/torch-mha", to compare with "sweep/tokens/1024").
 std::vector<Row> Sweeps();
 
 }  // namespace headlens::bench

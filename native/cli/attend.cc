@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens attend CASE --out RESULT: solves one attention problem.
+/// The command `headlens attend CASE --out RESULT`, which solves one attention problem.
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,10 +19,10 @@ namespace {
 struct AttendOptions {
   std::string input, output;
   std::vector<std::string> set;
-  BackendOptions backend{.name = ""};  // empty: as the case says
+  BackendOptions backend{.name = ""};  // empty: the case decides
 };
 
-/// What is said on the command line instead of in the case: NAME=VALUE, the value as JSON or as a plain word.
+/// The options that the command line overrides: NAME=VALUE, where the value is JSON or a plain word.
 nlohmann::json Overrides(const AttendOptions& options) {
   nlohmann::json overrides = nlohmann::json::object();
   for (const std::string& item : options.set) {
@@ -44,7 +44,7 @@ void Attend(const AttendOptions& options) {
   progress.Show("reading " + options.input);
   const BackendSet backends(options.backend);
   Problem problem = [&] {
-    const File file(options.input);  // the problem has copied what it needs
+    const File file(options.input);  // closed early, since the problem has its own copies
     return Blaming(options.input, [&] { return ReadCase(file.bytes(), backends.all()); });
   }();
   progress.Show("computing");

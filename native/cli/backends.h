@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// --backend, --threads, --device and --precision: how the commands compute.
+/// The options --backend, --threads, --device and --precision, which choose how the commands compute.
 #ifndef HEADLENS_NATIVE_CLI_BACKENDS_H_
 #define HEADLENS_NATIVE_CLI_BACKENDS_H_
 
@@ -19,25 +19,24 @@ struct BackendOptions {
   std::string device = "", precision = "fp32";
 };
 
-/// "--backend NAME", one of those that this build has, "--threads N", "--device WHICH" and "--precision P".
+/// Adds "--backend NAME" with the backends that this build has, "--threads N", "--device WHICH" and "--precision P".
 void AddBackendOptions(CLI::App& command, BackendOptions& options);
 
-/// Names of the backends that this build has.
+/// The names of the backends that this build has.
 std::vector<std::string> BackendNames();
 
-/// Those backends, of which "simd" has the threads and "opencl" the device and the precision that were asked for.
+/// The backends of this build. "simd" has the threads, and "opencl" the device and precision, that the options ask for.
 class BackendSet {
  public:
-  /// Throws InputError when the backend that is named has no threads, no device or no other precision, and they are
-  /// asked for; Error when "opencl" is named and its device is not there. No device is touched unless "opencl" is
-  /// named.
+  /// Throws InputError when the options ask for threads, a device or a precision that the chosen backend does not have,
+  /// and Error when the device of "opencl" does not exist. Devices are only used when "opencl" is chosen.
   explicit BackendSet(const BackendOptions& options);
 
-  /// As the constructor, for a backend that is named elsewhere.
+  /// Throws as the constructor does, for a backend that a case file names.
   void CheckOptionsOf(std::string_view name) const;
 
   std::span<const Backend* const> all() const { return all_; }
-  /// The one that is named.
+  /// The backend that the options name.
   const Backend& chosen() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens bench: how fast each workload runs here, and how near to what this machine can do.
+/// The command `headlens bench`, which measures the speed of each workload and compares it with the machine's limit.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ struct BenchOptions {
   int repetitions = 5;
 };
 
-/// Said before anything is measured.
+/// Throws when the row's model cannot be read, before anything is measured.
 void ExpectModel(const Row& row) try { ReadInfo(row.model.folder); } catch (const InputError& error) {
   throw InputError(row.name + ": " + error.what() + " (--model says where it is)");
 }
@@ -64,13 +64,13 @@ std::vector<Row> ChosenRows(const BenchOptions& options) {
   return chosen;
 }
 
-/// How long a call took, what it moved between host and device left out.
+/// The time of a call, without that of transfers between host and device, and these transfers.
 struct Timed {
   double seconds;
   Backend::Transfers moved;
 };
 
-/// One row at a time is in memory: Google Benchmark comes back to a row several times before it goes on to the next.
+/// Keeps one row in memory at a time. Google Benchmark measures a row several times before it moves on to the next.
 class Runs {
  public:
   explicit Runs(const Backend& backend) : backend_(backend) {}
@@ -100,8 +100,8 @@ class Runs {
   std::unique_ptr<Run> run_;
 };
 
-/// Of this process so far; 0 where that cannot be told. (getrusage would count what the parent had before it started
-/// this.)
+/// The peak memory of this process so far; 0 when it is not known. (getrusage would also count the parent's memory from
+/// before this process was started.)
 double PeakBytes() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -111,8 +111,8 @@ double PeakBytes() {
   return 0.0;
 }
 
-/// The most memory that a process with this row alone ever has: the program, inputs, parameters, one call. 0 where that
-/// cannot be told.
+/// The peak memory of a process that only runs this row: the program, inputs, parameters and one call. 0 when it is not
+/// known.
 double PeakBytesAlone(const Row& row, const BenchOptions& options) {
   int ends[2];
   if (pipe(ends) != 0) return 0.0;
@@ -120,11 +120,11 @@ double PeakBytesAlone(const Row& row, const BenchOptions& options) {
   if (child == 0) {
     int status = 1;
     try {
-      const BackendSet backends(options.backend);  // here: a fork leaves threads behind
+      const BackendSet backends(options.backend);  // made after the fork, which does not copy threads
       Runs(backends.chosen()).Of(row).Call();
       const double peak = PeakBytes();
       status = write(ends[1], &peak, sizeof(peak)) == sizeof(peak) ? 0 : 1;
-    } catch (...) {  // the row itself will say it
+    } catch (...) {  // measuring the row will report the error
     }
     _exit(status);
   }
@@ -136,12 +136,12 @@ double PeakBytesAlone(const Row& row, const BenchOptions& options) {
   return peak;
 }
 
-/// What the machine or the device can do at most, a second; 0 where it was not measured.
+/// The highest speed of the machine or the device, per second. 0 when it was not measured.
 struct Limit {
   double multiply_adds, copy;
 };
 
-/// `runs`: of a processor's measurement, which takes some 10 ms each.
+/// `runs` is the number of measurements of a processor, which take about 10 ms each.
 Limit MeasureLimit(const BackendOptions& backend, int runs) {
 #if HEADLENS_OPENCL
   if (backend.name == "opencl") {
@@ -152,8 +152,8 @@ Limit MeasureLimit(const BackendOptions& backend, int runs) {
   return {bench::MultiplyAddLimit(runs) * backend.threads, 0.0};
 }
 
-/// Adds to each row how near it came to the limits, in percent. A processor's is measured anew after each row, as its
-/// clock changes.
+/// Adds to each row its speed in percent of the limits. The limit of a processor is measured again after each row,
+/// because its clock rate changes.
 template <class Reporter>
 class WithLimit : public Reporter {
  public:
@@ -209,7 +209,7 @@ void Register(const Row& row, const std::string& backend, const std::shared_ptr<
       ->ComputeStatistics("min", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); });
 }
 
-/// Google Benchmark takes its settings from a command line alone, and keeps the program's name.
+/// Passes settings to Google Benchmark, which only reads them from a command line, and keeps the program's name.
 void SetUpLibrary(const BenchOptions& options) {
   std::vector<std::string> words = {"headlens", "--benchmark_min_time=" + std::to_string(options.seconds),
                                     "--benchmark_min_warmup_time=" + std::to_string(options.seconds),
@@ -250,7 +250,7 @@ void RunAll(const BenchOptions& options) {
   }
 }
 
-/// The answer to one line of another program's.
+/// Answers the lines of another program.
 class Pace {
  public:
   explicit Pace(const BenchOptions& options)
@@ -301,9 +301,9 @@ class Pace {
   Runs runs_;
 };
 
-/// Takes turns with another program: for each line "NAME COUNT" of the standard input, times so many calls of that row
-/// and answers with one line {"name", "seconds": [one for each call]}; for "look NAME ROW…", with the results of one
-/// call for those queries; for "limit", with {"multiply_add_limit_gflops", "copy_limit_gbps"}; for "memory", with
+/// Takes turns with another program, which writes lines to the standard input. "NAME COUNT" times that many calls of a
+/// row and is answered with one line {"name", "seconds": [one for each call]}. "look NAME ROW…" is answered with these
+/// rows of one call's results, "limit" with {"multiply_add_limit_gflops", "copy_limit_gbps"}, and "memory" with
 /// {"peak_bytes"}.
 void RunPaced(const BenchOptions& options) {
   Pace pace(options);

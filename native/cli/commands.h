@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The commands of the program, one file each. An AddX function declares a command's options and what it does when it
-/// is chosen.
+/// The commands of the program, each in its own file. A function AddX declares a command's options and its action.
 #ifndef HEADLENS_NATIVE_CLI_COMMANDS_H_
 #define HEADLENS_NATIVE_CLI_COMMANDS_H_
 
@@ -14,11 +13,11 @@ namespace headlens::cli {
 /// The program's exit statuses.
 enum ExitStatus {
   kOk = 0,
-  kFailure = 1,   ///< right input, but it could not be done
+  kFailure = 1,   ///< the input is right, but the work failed
   kBadInput = 2,  ///< the command line or a file is wrong
 };
 
-/// What is wrong with the command line or a file, in one line. Ends the program with kBadInput.
+/// An error in the command line or in a file, described in one line. It ends the program with kBadInput.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -33,7 +33,7 @@ Index CheckedSize(const std::string& path, int fd) {
 
 Index MostBytes() { return static_cast<Index>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2; }
 
-// Without O_NONBLOCK, opening a pipe would wait for its writer.
+// Without O_NONBLOCK, opening a pipe would wait until somebody writes to it.
 FileReader::FileReader(const std::string& path)
     : path_(path), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (fd_ < 0) throw InputError(path + ": " + SystemMessage());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whole files in and out, and JSON out of them.
+/// Reading and writing whole files, and reading JSON.
 #ifndef HEADLENS_NATIVE_CLI_FILES_H_
 #define HEADLENS_NATIVE_CLI_FILES_H_
 
@@ -16,20 +16,21 @@
 
 namespace headlens::cli {
 
-/// The most that is read into memory: half of this machine's; the rest is for what is made of it.
+/// The most bytes that are read into memory: half of this machine's memory. The other half is for what is made of them.
 Index MostBytes();
 
-/// A file that is read piece by piece.
+/// A file that is read in pieces.
 class FileReader {
  public:
-  /// Throws InputError, naming the file, for what is no readable regular file, or larger than MostBytes().
+  /// Throws InputError, naming the file, when it is not a readable regular file or is larger than MostBytes().
   explicit FileReader(const std::string& path);
   ~FileReader();
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
   Index size() const { return size_; }
-  /// Fills some of `to`, which is not empty, with the next bytes and returns how many. Throws InputError at the end.
+  /// Fills a part of `to`, which must not be empty, with the next bytes, and returns their number. Throws InputError at
+  /// the end of the file.
   Index Read(std::span<std::byte> to);
 
  private:
@@ -51,11 +52,11 @@ class File {
   Buffer<std::byte> buffer_;
 };
 
-/// Throws InputError, naming both, when --out would replace what is read.
+/// Throws InputError, naming both files, when --out would overwrite an input.
 void ExpectOther(const std::string& output, const std::string& input);
 
-/// Puts `bytes` under `path`, wholly or not at all, as ReplaceFile does; devices and pipes are written to. Throws
-/// std::runtime_error.
+/// Writes `bytes` to the file `path`, completely or not at all, as ReplaceFile does. Devices and pipes are written to
+/// directly. Throws std::runtime_error.
 void WriteFile(const std::string& path, std::span<const std::byte> bytes);
 
 inline void WriteFile(const std::string& path, std::string_view text) {
@@ -64,8 +65,8 @@ inline void WriteFile(const std::string& path, std::string_view text) {
 
 inline constexpr char kTooLarge[] = ": memory error: it takes more memory than there is";
 
-/// Does `work`, which uses what is in the file `path`; an Error from it becomes an InputError that names the file and
-/// the error's code. So does what the standard library throws when it gets no memory.
+/// Runs `work`, which uses the contents of the file `path`. An Error in it becomes an InputError that names the file
+/// and the error's code, and so does a failed allocation of the standard library.
 template <class Work>
 auto Blaming(const std::string& path, const Work& work) {
   try {
@@ -79,7 +80,8 @@ auto Blaming(const std::string& path, const Work& work) {
   }
 }
 
-/// JSON at most 64 deep, since values are shown by functions that recurse; discarded, as what is no JSON, beyond.
+/// Parses JSON that is nested at most 64 deep, since functions that print values recurse. The result is discarded
+/// (is_discarded()) when the text is not JSON or is nested deeper.
 nlohmann::json ParseJson(std::string_view text);
 
 }  // namespace headlens::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens heads --model DIR (--text-file FILE | --tokens IDS | --image FILE...): which heads of a model do what,
-/// ranked.
+/// The command `headlens heads --model DIR (--text-file FILE | --tokens IDS | --image FILE...)`, which ranks the heads
+/// of a model by metrics.
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
@@ -25,12 +25,12 @@ struct HeadsOptions {
   Ids tokens, special;
   std::vector<std::string> metrics = FinderOptions().metrics;
   bool ascending = false;
-  std::size_t top = 0;  // 0: all
+  std::size_t top = 0;  // 0: all heads
   std::string format = "table";
   BackendOptions backend;
 };
 
-/// The lines of a file that hold anything, without their ends.
+/// Calls `use` for each line of a file that is not blank, without its line end.
 template <class Use>
 void ForEachLine(std::string_view text, const Use& use) {
   for (std::size_t line = 1; !text.empty(); ++line) {
@@ -42,7 +42,7 @@ void ForEachLine(std::string_view text, const Use& use) {
   }
 }
 
-/// The file's lines, each made ids of by `to_ids(place, line)`.
+/// Reads the lines of a file, and turns each into ids with `to_ids(place, line)`.
 template <class ToIds>
 std::vector<Ids> ReadLines(const std::string& path, const ToIds& to_ids) {
   std::vector<Ids> texts;
@@ -69,7 +69,8 @@ std::vector<Ids> ReadTexts(const HeadsOptions& options) {
   });
 }
 
-/// Pictures, if the model reads any; else they are refused before the model is read, and so are texts.
+/// Reads the pictures for a model that reads pictures. Otherwise throws InputError, before the model's weights are
+/// read.
 std::vector<Tensor> ReadImages(const HeadsOptions& options) {
   const ModelInfo info = ReadInfo(options.model);
   if (info.image_size > 0 && options.images.empty()) throw InputError("--image is required: the model reads pictures");
@@ -79,14 +80,14 @@ std::vector<Tensor> ReadImages(const HeadsOptions& options) {
   return images;
 }
 
-/// Which of the options gave the texts, for what is wrong with them.
+/// The option or file that gave the texts, for error messages.
 std::string NameOfTexts(const HeadsOptions& options) {
   if (!options.images.empty()) return "--image";
   if (!options.tokens.empty()) return "--tokens";
   return options.tokens_file.empty() ? options.text_file : options.tokens_file;
 }
 
-/// Why the metric that ranks has no value anywhere, when it has none.
+/// Throws InputError, saying why, when the metric that ranks the heads has no value for any of them.
 void CheckRanked(const std::vector<ScoredHead>& heads, const HeadsOptions& options) {
   const std::string& metric = options.metrics[0];
   for (const ScoredHead& head : heads)
@@ -177,7 +178,8 @@ void PrintJson(const std::vector<ScoredHead>& heads, const HeadsOptions& options
 }
 
 void Heads(const HeadsOptions& options) {
-  Blaming("--metric", [&] { HeadFinder({}, {.metrics = options.metrics}); });  // names first: models take long to read
+  Blaming("--metric",
+          [&] { HeadFinder({}, {.metrics = options.metrics}); });  // checks names first, since models take long to read
   const std::vector<Tensor> images = ReadImages(options);
   const std::vector<Ids> texts = ReadTexts(options);
   std::vector<ModelInput> inputs;
@@ -189,7 +191,7 @@ void Heads(const HeadsOptions& options) {
   if (options.format == "json") PrintJson(heads, options, inputs.size());
 }
 
-/// Names, formulas and sources, for --help.
+/// The names, formulas and sources of all metrics, for --help.
 std::string ListOfMetrics() {
   constexpr std::size_t kColumn = 28;
   std::string list = "Metrics:\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens info: what this build can do on this machine.
+/// The command `headlens info`, which lists what this build can use on this machine.
 #include <iostream>
 #include <memory>
 
@@ -18,7 +18,7 @@ namespace headlens::cli {
 namespace {
 
 #if HEADLENS_OPENCL
-/// The devices, with all that they say of themselves.
+/// The OpenCL devices with their properties.
 nlohmann::json OpenClInfo() {
   MakeRoomForDrivers();
   nlohmann::json devices = nlohmann::json::array();

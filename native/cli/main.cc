@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens: multi-head attention over files, maps of a model's heads, and a benchmark.
+/// The program headlens: attention over files, maps and metrics of a model's heads, and a benchmark.
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -17,14 +17,14 @@
 namespace headlens::cli {
 namespace {
 
-/// The message, whatever names from files it holds, as one line.
+/// Prints the message on one line, even when it contains names from files.
 int Report(const std::string& message, ExitStatus status) {
   std::cerr << "headlens: " << Shown(message) << "\n";
   return status;
 }
 
 int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);  // --help and --version
+  if (error.get_exit_code() == 0) return app.exit(error);  // for --help and --version
   std::string command = "headlens";
   for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
   return Report(std::string(error.what()) + " (see " + command + " --help)", kBadInput);
@@ -57,7 +57,7 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace headlens;
   try {
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error as any other
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow becomes an ordinary error
     cli::LimitMemory();
     return cli::Run(argc, argv);
   } catch (const cli::InputError& error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens map --model DIR (--text TEXT | --tokens IDS | --image FILE) --out FILE: what every head of a model looks
-/// at.
+/// The command `headlens map --model DIR (--text TEXT | --tokens IDS | --image FILE) --out FILE`, which writes the
+/// attention maps of all heads.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -20,17 +20,17 @@ namespace {
 struct MapOptions {
   std::string model, output, image;
   Ids tokens;
-  TextOptions text;  // what the tokens are made of, when they are not given
+  TextOptions text;  // the text, when no token ids are given
   std::optional<Index> layer, head;
   std::string theme = "light";
   BackendOptions backend;
-  Index cell = 0;  // 0: chosen by the number of tokens
+  Index cell = 0;  // 0: depends on the number of tokens
 };
 
-constexpr double kMaxWeights = 1 << 26;  // of all maps together: 256 MiB
-constexpr Index kMaxPixels = 1 << 26;    // of the picture: 192 MiB
+constexpr double kMaxWeights = 1 << 26;  // limit for all maps together: 256 MiB
+constexpr Index kMaxPixels = 1 << 26;    // limit for the picture: 192 MiB
 constexpr Index kMaxSide = 1 << 20;
-constexpr Index kMapPixels = 200;  // about how wide a map is when no --cell is given
+constexpr Index kMapPixels = 200;  // approximate width of a map without --cell
 
 std::string ExtensionOf(const std::string& path) { return std::filesystem::path(path).extension().string(); }
 bool IsPicture(const std::string& path) { return ExtensionOf(path) == ".png" || ExtensionOf(path) == ".svg"; }
@@ -41,7 +41,7 @@ PictureStyle StyleOf(const MapOptions& options, Index length) {
   return {options.theme == "dark" ? Theme::kDark : Theme::kLight, cell};
 }
 
-/// The numbers 0 to count - 1, or the chosen one of them.
+/// The numbers 0 to count - 1, or only the chosen one.
 std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, Index count) {
   if (chosen && *chosen >= count) {
     throw InputError(std::string(option) + " " + std::to_string(*chosen) + ": the model's are 0 to " +
@@ -53,7 +53,7 @@ std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, Index
   return all;
 }
 
-/// Refuses what is too large before anything is computed.
+/// Throws InputError when the maps or the picture would be too large, before anything is computed.
 void CheckSizes(const MapOptions& options, const Maps& maps) {
   const auto layers = static_cast<Index>(maps.layers.size()), heads = static_cast<Index>(maps.heads.size());
   const Index length = maps.length();
@@ -72,7 +72,7 @@ void CheckSizes(const MapOptions& options, const Maps& maps) {
   }
 }
 
-/// What is asked for, without the weights.
+/// The maps that the options ask for, still without weights.
 Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   Maps maps;
   maps.tokens = options.tokens;
@@ -95,7 +95,7 @@ Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   return maps;
 }
 
-/// The output may stand among a model's files, but not be one of them.
+/// Throws InputError when the output is one of the model's files. It may be in the same folder.
 void ExpectNoInput(const MapOptions& options) {
   if (!options.image.empty()) ExpectOther(options.output, options.image);
   if (!options.text.file.empty()) ExpectOther(options.output, options.text.file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Maps as PNG and SVG.
+/// Writes maps as PNG and SVG.
 #include <algorithm>
 #include <span>
 
@@ -22,7 +22,7 @@ Palette PaletteFor(Theme theme) {
                                 : Palette{paper, {74, 82, 92, 255}, {214, 220, 226, 255}};
 }
 
-/// One map in RGBA, a pixel a cell; masked cells are transparent.
+/// One map in RGBA, with one pixel per cell. Masked cells are transparent.
 std::vector<std::uint8_t> PixelsOf(const Tensor& weights, bool causal, Theme theme) {
   ColorOptions options;
   options.theme = theme;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Maps as JSON and CSV. Written number by number: a document tree of millions of them would take several times the
+/// Writes maps as JSON and CSV, number by number. A JSON tree of millions of numbers would take several times the
 /// memory.
 #include <array>
 #include <charconv>
@@ -15,18 +15,18 @@
 namespace headlens::cli {
 namespace {
 
-/// As few digits as tell the number from every other.
+/// Appends a number with as few digits as identify it exactly.
 void Append(std::string& text, std::integral auto value) { text += std::to_string(value); }
 void Append(std::string& text, float value) {
   if (!std::isfinite(value)) {
-    text += "null";  // JSON has no word for it
+    text += "null";  // JSON has no infinities and no NaN
     return;
   }
   std::array<char, 32> digits;
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
-/// "[…,…]" of `count` parts; `append(i)` writes part i.
+/// Appends "[…,…]" with `count` parts; `append(i)` writes part i.
 template <class Append>
 void AppendList(std::string& text, Index count, const Append& append) {
   text += '[';

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-// Sanitizers reserve more addresses than there is memory. GCC has macros for them, Clang has features, and newer
+// Sanitizers reserve more addresses than there is memory. GCC defines macros for them, Clang has features, and newer
 // versions of GCC have both.
 #if defined(__has_feature)
 #define HEADLENS_HAS_FEATURE(feature) __has_feature(feature)

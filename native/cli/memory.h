@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How much memory the program takes.
+/// Limits on the program's memory.
 #ifndef HEADLENS_NATIVE_CLI_MEMORY_H_
 #define HEADLENS_NATIVE_CLI_MEMORY_H_
 
 namespace headlens::cli {
 
-/// A small file can ask for maps of any size. What exceeds this machine's memory then fails as an allocation, with a
-/// message, and ends no other program.
+/// Limits the program to this machine's memory. A small file can ask for maps of any size; too large an allocation then
+/// fails with an error message instead of ending other programs.
 void LimitMemory();
 
-/// A GPU's driver reserves more addresses than there is memory. From now on the limit counts memory alone; where the
-/// system cannot count that, there is none.
+/// Limits memory instead of addresses from now on, since a GPU's driver reserves more addresses than there is memory.
+/// On systems that cannot count memory, this removes the limit.
 void MakeRoomForDrivers();
 
 }  // namespace headlens::cli

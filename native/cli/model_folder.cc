@@ -18,8 +18,8 @@ namespace {
 constexpr const char kSingleFile[] = "/model.safetensors";
 constexpr const char kIndexFile[] = "/model.safetensors.index.json";
 
-/// A file's plain name: nothing that leads elsewhere, and no control characters. Spaces are as good as letters. The npm
-/// package takes the same names.
+/// Returns true for a plain file name, without control characters or anything that leads to another folder. Spaces are
+/// allowed. The npm package accepts the same names.
 bool IsNameOfShard(std::string_view name) {
   constexpr std::string_view kEnding = ".safetensors";
   bool good = name.size() > kEnding.size() && name.ends_with(kEnding);
@@ -30,7 +30,7 @@ bool IsNameOfShard(std::string_view name) {
   return good;
 }
 
-/// The files that an index names: each beside it, never elsewhere.
+/// The files that an index names. All must be in the index's own folder.
 std::set<std::string> ShardsOf(const std::string& path) {
   const auto index = ParseJson(File(path).text());
   const auto fail = [&path](const std::string& what) { throw InputError(path + ": format error: " + what); };
@@ -64,7 +64,7 @@ ModelInfo ReadInfo(const std::string& folder) {
 }
 
 Model LoadModelFolder(const std::string& folder, const Backend& backend) {
-  ReadInfo(folder);  // what is wrong with it is said before the weights are read
+  ReadInfo(folder);  // reports errors in config.json before the weights are read
   Checkpoint checkpoint(MostBytes());
   for (const std::string& path : WeightFiles(folder)) {
     FileReader file(path);

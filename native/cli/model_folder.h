@@ -8,15 +8,15 @@
 
 namespace headlens::cli {
 
-/// What the folder's config.json says. Throws InputError, naming the file.
+/// Reads the folder's config.json. Throws InputError, naming the file.
 ModelInfo ReadInfo(const std::string& folder);
 
 /// Reads a Hugging Face folder: config.json and model.safetensors, or the shards that model.safetensors.index.json
-/// names. Tensor by tensor, so that no file is ever in memory as a whole. Throws InputError, naming the file.
+/// names. It reads tensor by tensor, so no file is ever in memory as a whole. Throws InputError, naming the file.
 Model LoadModelFolder(const std::string& folder, const Backend& backend);
 
-/// A PNG picture as the folder's model reads it, by preprocessor_config.json where there is one: [channels, image_size,
-/// image_size]. Throws InputError, naming the file.
+/// Reads a PNG picture for the folder's model, prepared as preprocessor_config.json says if there is one: [channels,
+/// image_size, image_size]. Throws InputError, naming the file.
 Tensor ReadImage(const std::string& folder, const std::string& path, const ModelInfo& info);
 
 }  // namespace headlens::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens names: every name that options, tensors and results may have.
+/// The command `headlens names`, which prints every name that options, tensors and results may have.
 #include "headlens/names.h"
 
 #include <iostream>

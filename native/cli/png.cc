@@ -22,7 +22,7 @@ Picture DecodePng(std::span<const std::byte> file) {
     throw InputError("has " + std::to_string(width) + " x " + std::to_string(height) + " pixels, expected at most " +
                      std::to_string(kMostPixels));
   }
-  // Compression saves at most 1031 bytes of 1032, and a pixel has at least one bit.
+  // The compression shrinks data at most 1032 times, and a pixel has at least one bit.
   if (width * height / 8 > 1032 * static_cast<Index>(file.size())) {
     png_image_free(&image);
     throw InputError("has " + std::to_string(file.size()) + " bytes, too few for " + std::to_string(width) + " x " +

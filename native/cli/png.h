@@ -13,15 +13,15 @@ namespace headlens::cli {
 
 struct Picture {
   Index width = 0, height = 0;
-  Buffer<std::uint8_t> rgba;  ///< row by row, sRGB
+  Buffer<std::uint8_t> rgba;  ///< sRGB, row by row
 };
 
-/// Reads a PNG file of any kind. Throws InputError with libpng's message, and for one of more than 64 million pixels.
+/// Reads a PNG file of any kind. Throws InputError with libpng's message, or for more than 64 million pixels.
 Picture DecodePng(std::span<const std::byte> file);
 
 enum class PixelFormat { kRgb, kRgba };
 
-/// The bytes of a PNG file: `pixels` row by row, 3 or 4 bytes each, as sRGB. Throws std::runtime_error with libpng's
+/// Encodes `pixels`, row by row with 3 or 4 bytes each, as a PNG file in sRGB. Throws std::runtime_error with libpng's
 /// message.
 std::vector<std::byte> EncodePng(std::span<const std::uint8_t> pixels, Index width, Index height, PixelFormat format);
 

@@ -11,8 +11,8 @@
 
 namespace headlens::cli {
 
-/// One line on the standard error that says what is going on; nothing when that is no terminal. The line is gone at the
-/// end of the scope.
+/// One line on the standard error that tells the progress, only if that is a terminal. The line disappears at the end
+/// of the scope.
 class Progress {
  public:
   Progress() : shown_(isatty(STDERR_FILENO) == 1) {}

@@ -15,7 +15,7 @@ std::string Formatted(const char* format, unsigned number) {
   return text.data();
 }
 
-/// `text` with every character that does not print replaced by what `mark(character, byte)` says.
+/// `text` with every character that is not printable replaced by the result of `mark(character, byte)`.
 template <class Mark>
 std::string Marked(std::string_view text, std::string_view kept, const Mark& mark) {
   std::string shown;

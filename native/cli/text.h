@@ -21,29 +21,29 @@ struct TextOptions {
   bool IsGiven() const { return text || !file.empty(); }
 };
 
-/// "--text TEXT" and "--text-file FILE", of which one may be given. Returns them.
+/// Adds "--text TEXT" and "--text-file FILE", of which one may be given, and returns them.
 std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options);
 
 using Ids = std::vector<std::int32_t>;
 
-/// Ids apart by a comma, spaces or both. Throws InputError, calling the text `place`, for anything else, or none.
+/// Parses ids that are separated by commas or spaces. Throws InputError, naming `place`, for anything else or no id.
 Ids ParseIds(const std::string& place, std::string_view text);
 
-/// An option that takes ids, as 1,2,3.
+/// Adds an option that takes ids, such as 1,2,3.
 CLI::Option* AddIdsOption(CLI::App& command, const std::string& name, Ids& ids, const std::string& description);
 
 struct TextTokens {
   Ids ids;
-  std::vector<std::string> pieces;  ///< what each shows
+  std::vector<std::string> pieces;  ///< the text of each token
 };
 
-/// From `model`/tokenizer.json. Throws InputError.
+/// Reads `model`/tokenizer.json. Throws InputError.
 tokenizer::Tokenizer LoadTokenizer(const std::string& model);
 
-/// Throws Error, as Tokenizer::Encode does.
+/// Throws Error as Tokenizer::Encode does.
 TextTokens TokensOf(const tokenizer::Tokenizer& tokenizer, std::string_view text);
 
-/// The tokens of the text, by `model`/tokenizer.json. Throws InputError.
+/// Turns the text into tokens with `model`/tokenizer.json. Throws InputError.
 TextTokens Tokenize(const std::string& model, const TextOptions& options);
 
 }  // namespace headlens::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// headlens tokens --model DIR --text TEXT: what a model's tokenizer makes of a text.
+/// The command `headlens tokens --model DIR --text TEXT`, which prints the tokens of a text.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ void Print(const TextTokens& tokens) {
   std::cout << ShownJson(nlohmann::ordered_json{{"tokens", tokens.ids}, {"pieces", tokens.pieces}}.dump()) << '\n';
 }
 
-/// Each line of the standard input is a JSON string.
+/// Prints the tokens of each line of the standard input, which is a JSON string.
 void PrintLines(const tokenizer::Tokenizer& tokenizer) {
   std::string line;
   for (int number = 1; std::getline(std::cin, line); ++number) {

@@ -6,8 +6,8 @@
 
 namespace headlens::cli {
 
-/// Finds the kernels that the device of the opencl backend is fastest with, keeps them for all sessions to come, and
-/// prints them. Throws InputError for another backend.
+/// Finds the kernels with which the device of the opencl backend is fastest, saves the choice for all later sessions,
+/// and prints it. Throws InputError for another backend.
 void TuneDevice(const BackendOptions& options);
 
 }  // namespace headlens::cli

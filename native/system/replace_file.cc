@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The signal that arrived while SignalsNoted lived; 0: none.
+/// The signal that arrived while SignalsNoted existed; 0 when none did.
 std::atomic<int> noted = 0;
-static_assert(std::atomic<int>::is_always_lock_free);  // a signal's handler may touch nothing else
+static_assert(std::atomic<int>::is_always_lock_free);  // a signal handler may use nothing else
 
-/// While it lives, signals that would end the program are only noted, whichever thread they come to; afterwards they
-/// end it as they would have. Those that are ignored, or that somebody else handles, are left alone.
+/// While it exists, signals that would end the program are only noted, in whichever thread they arrive. Afterwards they
+/// end the program as usual. Signals that are ignored or have another handler are left alone.
 class SignalsNoted {
  public:
   SignalsNoted() {
@@ -46,9 +46,10 @@ class SignalsNoted {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-/// Follows a chain of links to its end, which need not exist yet. Returns nothing when there is none; errno says why.
+/// Follows a chain of links to its end, which need not exist. Returns an empty string, with the reason in errno, when
+/// there is none.
 std::string TargetOf(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as the kernel has it
+  constexpr int kMostLinks = 40;  // the kernel has the same limit
   fs::path target = path;
   std::error_code error;
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
@@ -69,7 +70,7 @@ std::string TargetOf(const std::string& path) {
 }  // namespace
 
 bool WriteAll(int fd, std::span<const std::byte> bytes) {
-  constexpr std::size_t kPiece = std::size_t{1} << 20;  // a signal waits for one
+  constexpr std::size_t kPiece = std::size_t{1} << 20;  // a signal is noticed after each piece
   while (!bytes.empty()) {
     if (noted != 0) {
       errno = EINTR;

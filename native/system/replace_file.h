@@ -12,7 +12,7 @@
 
 namespace headlens {
 
-/// An open file, closed at the end of its scope.
+/// An open file that is closed at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -23,19 +23,19 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return fd_; }
-  /// Returns false when what was written could not be kept.
+  /// Returns false when the written data could not be saved.
   bool Close() { return close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
 };
 
-/// Returns false when not all could be written; errno says why.
+/// Returns false, with the reason in errno, when not all bytes could be written.
 bool WriteAll(int fd, std::span<const std::byte> bytes);
 
-/// Puts `bytes` under `path`, wholly or not at all: they go to a file beside it, which is then renamed. Links are
-/// followed, and may lead to what is not there yet. A signal that would end the program does so when that file is
-/// gone. Returns false when it cannot be done; errno says why.
+/// Writes `bytes` to the file `path`, completely or not at all: writes a temporary file next to it and renames that.
+/// Follows links, also to a file that does not exist yet. A signal that would end the program takes effect once the
+/// temporary file is gone. Returns false, with the reason in errno, when it fails.
 bool ReplaceFile(const std::string& path, std::span<const std::byte> bytes, mode_t mode);
 
 }  // namespace headlens

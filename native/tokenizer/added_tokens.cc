@@ -10,7 +10,7 @@
 namespace headlens::tokenizer {
 namespace {
 
-constexpr std::size_t kMaxToken = 512;  // bytes: the time is the text's size times the longest token's
+constexpr std::size_t kMaxToken = 512;  // in bytes; the time is the text's size times that of the longest token
 
 bool StartsWithWord(std::string_view text) {
   return !text.empty() && IsWordCharacter(text.substr(0, CharacterAt(text, 0).size));
@@ -28,7 +28,7 @@ bool EndsWithWord(std::string_view text) {
 AddedTokens::AddedTokens(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < field.ListSize(); ++i) bytes += field.Element(i).At("content").String().size();
-  Steps steps(bytes);  // all of them are one text
+  Steps steps(bytes);  // one budget for all tokens, which count as one text
   for (std::size_t i = 0; i < field.ListSize(); ++i) Add(field.Element(i), vocabulary, normalizer, steps);
 }
 
@@ -73,7 +73,7 @@ std::vector<Section> AddedTokens::Split(const Section& section, bool normalized)
     done = end;
   };
   for (std::size_t at = 0; at < text.size();) {
-    const Token* token = nullptr;  // the longest that is found here
+    const Token* token = nullptr;  // the longest token that is found here
     std::size_t end = at;
     for (std::size_t i = at, state = 0; i < text.size(); ++i) {
       const auto next = trie[state].next.find(text[i]);
@@ -89,7 +89,7 @@ std::vector<Section> AddedTokens::Split(const Section& section, bool normalized)
       continue;
     }
     std::size_t begin = std::exchange(at, end);
-    if (begin < done) continue;  // the token before took these spaces
+    if (begin < done) continue;  // the token before has already taken these spaces
     if (token->single_word && (EndsWithWord(text.substr(0, begin)) || StartsWithWord(text.substr(end)))) continue;
     if (token->strip_left) begin -= TrailingWhitespace(text.substr(done, begin - done));
     if (token->strip_right) end += LeadingWhitespace(text.substr(end));

@@ -14,20 +14,22 @@
 
 namespace headlens::tokenizer {
 
-/// A part of a text: an added token, or what lies between two.
+/// A part of a text: an added token, or the text between two of them.
 struct Section {
   std::string text;
   std::optional<Id> id;
-  bool is_first;  ///< it begins where the text begins
+  bool is_first;  ///< true at the beginning of the text
 };
 
-/// Tokens that are found in a text before all else: special ones, and words that were added to a vocabulary.
+/// Tokens that are searched for in a text before anything else: special tokens and words that were added to a
+/// vocabulary.
 class AddedTokens {
  public:
-  /// From tokenizer.json's "added_tokens", which may be null. Throws Error.
+  /// Reads "added_tokens" of tokenizer.json, which may be null. Throws Error.
   AddedTokens(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer);
 
-  /// Cuts a text at the tokens that stand in it as it was written, or as it is when normalized.
+  /// Cuts a text at the tokens that it contains. `normalized` chooses the tokens that are searched for in the
+  /// normalized text instead of the original.
   std::vector<Section> Split(const Section& text, bool normalized) const;
   /// Null when no added token has the id.
   const std::string* TokenOf(Id id) const;
@@ -38,7 +40,7 @@ class AddedTokens {
     Id id;
     bool single_word, strip_left, strip_right;
   };
-  /// Next states by byte. State 0 is the root, of no byte read.
+  /// A state of the automaton, with the next state for each byte. State 0 is the root, before any byte.
   struct State {
     std::map<char, std::size_t> next;
     const Token* token = nullptr;

@@ -12,7 +12,7 @@
 namespace headlens::tokenizer {
 namespace {
 
-/// Two tokens that become one; of all pairs in a word that may, the one of the lowest rank does first.
+/// A pair of tokens that can be merged into one. In each word, the pair with the lowest rank is merged first.
 struct Merge {
   Id left, right;
   std::uint32_t rank;
@@ -21,14 +21,14 @@ struct Merge {
 
 auto PairOf(const Merge& merge) { return std::tuple(merge.left, merge.right); }
 
-/// A token of a word in the making, in a list of them.
+/// A token of the word, in a doubly linked list.
 struct Symbol {
   Id id;
-  int previous, next;  ///< -1: none
+  int previous, next;  ///< -1: there is none
   bool is_gone = false;
 };
 
-/// A pair that may be merged: the symbol at `at` and the next. Outdated when either has changed meanwhile.
+/// A pair that may be merged: the symbol at `at` and the next one. It is outdated when either has changed since.
 struct Candidate {
   std::uint32_t rank;
   int at;
@@ -69,13 +69,13 @@ class Bpe final : public Model {
   void ReadMerges(const Field& list) {
     if (!list.value().is_array()) list.Fail("a list of pairs of tokens");
     for (std::size_t i = 0; i < list.ListSize(); ++i) merges_.push_back(ReadMerge(list.Element(i), i));
-    // A pair that is listed twice has its last rank.
+    // A pair that is listed twice has the rank of its last place.
     std::stable_sort(merges_.begin(), merges_.end(), [](auto& a, auto& b) { return PairOf(a) < PairOf(b); });
     const auto same = [](auto& a, auto& b) { return PairOf(a) == PairOf(b); };
     merges_.erase(merges_.begin(), std::unique(merges_.rbegin(), merges_.rend(), same).base());
   }
 
-  /// "left right" or ["left", "right"].
+  /// Reads "left right" or ["left", "right"].
   Merge ReadMerge(const Field& pair, std::size_t rank) const {
     std::string left, right;
     if (pair.value().is_array() && pair.ListSize() == 2) {
@@ -111,8 +111,8 @@ class Bpe final : public Model {
                 "the text has a character that is not in the vocabulary, and neither is model.unk_token");
   }
 
-  /// A symbol for each character; what the vocabulary lacks as its bytes, as the unknown token, or, without either, not
-  /// at all, as Hugging Face's library does.
+  /// Makes one symbol for each character. A character that is not in the vocabulary becomes its bytes or the unknown
+  /// token; without either it is left out, as in Hugging Face's library.
   std::vector<Symbol> SymbolsOf(std::string_view word) const {
     std::vector<Symbol> symbols;
     const auto add = [&symbols](Id id) {
@@ -120,7 +120,7 @@ class Bpe final : public Model {
       if (at > 0) symbols.back().next = at;
       symbols.push_back({id, at - 1, -1});
     };
-    bool was_unknown = false;  // and waits to be added
+    bool was_unknown = false;  // an unknown token still has to be added
     ForEachCharacter(word, [&](const Character& character, std::size_t at) {
       std::string token(at > 0 ? prefix_ : "");
       token += word.substr(at, character.size);
@@ -144,7 +144,7 @@ class Bpe final : public Model {
                        [this](char byte) { return bytes_[static_cast<unsigned char>(byte)].has_value(); });
   }
 
-  /// O(n log n): each merge takes one symbol away and adds at most two candidates.
+  /// Merges pairs in O(n log n): each merge removes one symbol and adds at most two candidates.
   void MergeAll(std::vector<Symbol> symbols, std::vector<Id>& ids) const {
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
     const auto at = [&symbols](int i) -> Symbol& { return symbols[static_cast<std::size_t>(i)]; };
@@ -178,7 +178,7 @@ class Bpe final : public Model {
   bool has_unknown_ = false;
   std::optional<Id> unknown_;
   std::array<std::optional<Id>, 256> bytes_;
-  std::vector<Merge> merges_;  // by pair
+  std::vector<Merge> merges_;  // sorted by pair
 };
 
 }  // namespace

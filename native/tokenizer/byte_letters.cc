@@ -18,7 +18,7 @@ constexpr std::array<char16_t, 256> kLetters = [] {
   return letters;
 }();
 
-/// From a letter, all below U+0180, to its byte, or -1.
+/// The byte of each letter, all of which are below U+0180; -1 for other characters.
 constexpr std::array<int, 0x180> kBytes = [] {
   std::array<int, 0x180> bytes{};
   for (int& byte : bytes) byte = -1;

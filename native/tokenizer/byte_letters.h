@@ -8,11 +8,11 @@
 
 namespace headlens::tokenizer {
 
-/// Each byte as one printable character, as GPT-2 writes its vocabulary: itself if it is printable in Latin-1, else the
-/// next from U+0100.
+/// Writes each byte as one printable character, as in GPT-2's vocabulary: the Latin-1 character of the byte if it is
+/// printable, and otherwise the next unused one from U+0100 on.
 std::string ByteLetters(std::string_view bytes);
 
-/// The bytes of such a text; none when a character stands for no byte.
+/// The bytes of a text that ByteLetters wrote, or nothing when it contains another character.
 std::optional<std::string> BytesOfLetters(std::string_view letters);
 
 }  // namespace headlens::tokenizer

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxDepth = 32;
 
 const nlohmann::json kNull;
 
-/// What a value is, shortly: a list or an object by its kind only, since either may be as large as the file.
+/// A short description of a value. Of a list or an object it is only the kind, since these may be as large as the file.
 std::string Shown(const nlohmann::json& value) {
   if (value.is_string()) return Quoted(value.get_ref<const std::string&>());
   if (value.is_structured()) return value.is_array() ? "a list" : "an object";

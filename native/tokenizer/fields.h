@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading the fields of tokenizer.json, with errors that name the field, what it was and what was expected.
+/// Reads the fields of tokenizer.json. Errors name the field, its value and what was expected.
 #ifndef HEADLENS_NATIVE_TOKENIZER_FIELDS_H_
 #define HEADLENS_NATIVE_TOKENIZER_FIELDS_H_
 
@@ -15,10 +15,10 @@ namespace headlens::tokenizer {
 
 using Id = std::int32_t;
 
-/// At most about 60 bytes of the text, in quotes, whatever it holds.
+/// At most about 60 bytes of the text, in quotes, safe to show.
 std::string Quoted(std::string_view text);
 
-/// A value and where it stands. Refers to the document. Whatever does not fit throws Error(kFormat).
+/// A value and its place in the document, which it refers to. Throws Error(kFormat) for a value of the wrong kind.
 class Field {
  public:
   Field(const nlohmann::json& value, std::string name) : value_(value), name_(std::move(name)) {}
@@ -27,7 +27,7 @@ class Field {
   const nlohmann::json& value() const { return value_; }
   bool is_null() const { return value_.is_null(); }
 
-  Field At(const char* key) const;         ///< null when there is none
+  Field At(const char* key) const;         ///< null when there is no such key
   Field Element(std::size_t index) const;  ///< of a list; null beyond its end
   std::size_t ListSize() const;            ///< 0 for null
 
@@ -37,9 +37,10 @@ class Field {
   std::int64_t Whole(std::int64_t least, std::int64_t most) const;
   Id ToId() const;
 
-  /// "NAME is VALUE, expected WHAT".
+  /// Throws "NAME is VALUE, expected WHAT".
   [[noreturn]] void Fail(const std::string& expected) const;
-  /// Error(kUnsupported), for what is right but not offered here: "NAME is VALUE; this program knows WHAT".
+  /// Throws Error(kUnsupported) for a valid value that this program does not support: "NAME is VALUE; this program
+  /// knows WHAT".
   [[noreturn]] void Refuse(const std::string& known) const;
 
  private:
@@ -47,13 +48,15 @@ class Field {
   std::string name_;
 };
 
-/// The kind of step, its "type". Field must be an object.
+/// The "type" of a step, which must be an object.
 const std::string& TypeOf(const Field& step);
 
-/// The steps of `root`, in their order, with Sequences of Sequences (in the field `list`) taken apart. Null has none.
+/// Calls `use` for each step of `root`, in order. Sequences, whose steps are in the field `list`, are unpacked at any
+/// depth. Null has no steps.
 void ForEachStep(const Field& root, const char* list, const std::function<void(const Field&)>& use);
 
-/// What `kinds` makes of a step: a map from types to functions of a Field. Throws Error(kUnsupported) for other types.
+/// Makes a step with the function that `kinds`, a map from types to functions of a Field, has for its type. Throws
+/// Error(kUnsupported) for other types.
 template <class Kinds>
 auto Make(const Kinds& kinds, const Field& step) {
   const auto kind = kinds.find(TypeOf(step));

@@ -8,7 +8,8 @@ namespace headlens::tokenizer {
 Vocabulary::Vocabulary(const Field& field) {
   if (!field.value().is_object()) field.Fail("an object of tokens and their ids");
   for (const auto& [token, id] : field.value().items()) {
-    if (!id.is_number_integer()) Field(id, field.name() + "[" + Quoted(token) + "]").ToId();  // says what is wrong
+    if (!id.is_number_integer())
+      Field(id, field.name() + "[" + Quoted(token) + "]").ToId();  // throws with a description
     Add(token, Field(id, "an id of " + field.name()).ToId());
   }
 }
@@ -39,7 +40,7 @@ std::unique_ptr<Model> MakeModel(const Field& field) {
   static const std::map<std::string_view, std::unique_ptr<Model> (*)(const Field&)> kKinds = {
       {"BPE", MakeBpe}, {"Unigram", MakeUnigram}, {"WordLevel", MakeWordLevel}, {"WordPiece", MakeWordPiece}};
   if (!field.At("type").is_null()) return Make(kKinds, field);
-  // Files of the library's first versions do not say.
+  // The first versions of the library do not write a type.
   if (!field.At("merges").is_null()) return MakeBpe(field);
   if (field.At("vocab").value().is_array()) return MakeUnigram(field);
   if (!field.At("continuing_subword_prefix").is_null()) return MakeWordPiece(field);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What makes tokens of words.
+/// Models, which turn words into tokens.
 #ifndef HEADLENS_NATIVE_TOKENIZER_MODEL_H_
 #define HEADLENS_NATIVE_TOKENIZER_MODEL_H_
 
@@ -14,11 +14,11 @@
 
 namespace headlens::tokenizer {
 
-/// Tokens and their ids.
+/// The tokens with their ids.
 class Vocabulary {
  public:
   Vocabulary() = default;
-  /// From {"token": id, …}. Throws Error(kFormat).
+  /// Reads {"token": id, …}. Throws Error(kFormat).
   explicit Vocabulary(const Field& field);
 
   void Add(const std::string& token, Id id);
@@ -28,7 +28,7 @@ class Vocabulary {
   std::size_t longest() const { return longest_; }  ///< in bytes
 
  private:
-  // Ordered: a file cannot make its look-ups slow.
+  // An ordered map, so that a hostile file cannot make look-ups slow.
   std::map<std::string, Id, std::less<>> ids_;
   std::map<Id, const std::string*> tokens_;
   std::size_t longest_ = 0;
@@ -37,7 +37,7 @@ class Vocabulary {
 class Model {
  public:
   virtual ~Model() = default;
-  /// Appends the ids of a word's tokens. Throws Error(kValue) when it cannot be said with this vocabulary.
+  /// Appends the ids of a word's tokens. Throws Error(kValue) when the vocabulary cannot express the word.
   virtual void Encode(std::string_view word, std::vector<Id>& ids) const = 0;
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
@@ -45,19 +45,20 @@ class Model {
   Vocabulary vocabulary_;
 };
 
-/// A mark of tokens inside or at the end of words, at most 16 bytes, since every character of a text may get it.
+/// The mark of tokens inside or at the end of words. It has at most 16 bytes, since every character of a text may get
+/// it.
 std::string AffixOf(const Field& field, const std::string& otherwise);
 
-/// From tokenizer.json's "model". Throws Error.
+/// Makes the model of tokenizer.json's "model". Throws Error.
 std::unique_ptr<Model> MakeModel(const Field& field);
 
-/// Byte pairs: Sennrich et al. 2016, merged in the order of the list.
+/// Byte-pair encoding (Sennrich et al. 2016): merges pairs in the order of the list.
 std::unique_ptr<Model> MakeBpe(const Field& field);
-/// The longest token that fits, from left to right: Schuster and Nakajima 2012, as BERT does it.
+/// Takes the longest token that fits, from left to right (Schuster & Nakajima 2012, in BERT's version).
 std::unique_ptr<Model> MakeWordPiece(const Field& field);
-/// Whole words.
+/// Takes whole words.
 std::unique_ptr<Model> MakeWordLevel(const Field& field);
-/// The likeliest tokens: Kudo 2018.
+/// Takes the most likely sequence of tokens (Kudo 2018).
 std::unique_ptr<Model> MakeUnigram(const Field& field);
 
 }  // namespace headlens::tokenizer

@@ -66,14 +66,14 @@ Normalizer MakeReplace(const Field& field) {
     std::size_t done = 0;
     for (const Match& match : pattern.FindAll(text, steps)) {
       result.append(text, done, match.begin - done).append(content);
-      if (result.size() > kMaxText) break;  // said by the caller
+      if (result.size() > kMaxText) break;  // the caller reports the error
       done = match.end;
     }
     text = std::move(result.append(text, done));
   };
 }
 
-/// CJK ideographs, which BERT takes for words. Kana and Hangul are written with spaces or by other rules.
+/// Returns true for CJK ideographs, each of which BERT treats as a word. Kana and Hangul do not count.
 bool IsIdeograph(char32_t c) {
   static constexpr std::pair<char32_t, char32_t> kRanges[] = {
       {0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},

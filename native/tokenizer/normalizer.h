@@ -10,13 +10,13 @@
 
 namespace headlens::tokenizer {
 
-/// The longest text, before and after each step of its normalization; a longer one is Error(kMemory).
+/// The longest text in bytes, before and after each step of its normalization. A longer text is an Error(kMemory).
 inline constexpr std::size_t kMaxText = std::size_t{16} << 20;
 
-/// Changes a text before it is split. Throws Error(kValue) when `steps` run out.
+/// Changes a text before it is split. Throws Error(kValue) when it takes more than `steps`.
 using Normalizer = std::function<void(std::string& text, Steps& steps)>;
 
-/// From tokenizer.json's "normalizer", which may be null. Throws Error.
+/// Makes the normalizer of tokenizer.json's "normalizer", which may be null. Throws Error.
 Normalizer MakeNormalizer(const Field& field);
 
 }  // namespace headlens::tokenizer

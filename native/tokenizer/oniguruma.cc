@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// From Oniguruma's Ruby syntax (doc/RE of its sources) to PCRE2's (pcre2pattern), where the two differ. What cannot be
-/// said is refused: a pattern that means something else would split texts wrongly without a word.
+/// Translates regular expressions from Oniguruma's Ruby syntax (doc/RE in its sources) to PCRE2's (pcre2pattern) where
+/// the two differ. What PCRE2 cannot express is refused, since a pattern with another meaning would split texts wrongly
+/// without an error.
 #include <cctype>
 #include <map>
 #include <vector>
@@ -12,12 +13,12 @@
 namespace headlens::tokenizer {
 namespace {
 
-/// Outside classes \w holds these, too: the digits of Latin-1 that are no letters.
+/// Outside of classes, \w also contains the digits of Latin-1 that are not decimal digits.
 const std::string kWord = "[" + std::string(kWordClass) + R"(\xB2\xB3\xB9\xBC-\xBE])";
 const std::string kBoundary = "(?:(?<!" + kWord + ")(?=" + kWord + ")|(?<=" + kWord + ")(?!" + kWord + "))";
 const std::string kNoBoundary = "(?:(?<!" + kWord + ")(?!" + kWord + ")|(?<=" + kWord + ")(?=" + kWord + "))";
 
-/// Escapes that mean something else in PCRE2, or that its newer versions read otherwise.
+/// Escapes that mean something else in PCRE2, or that its newer versions read differently.
 const std::map<char, std::string> kEscapes = {
     {'w', kWord},
     {'W', "[^" + kWord.substr(1)},
@@ -84,7 +85,7 @@ class Translator {
       case '?':
         return Copy(1);
       default:
-        if ((static_cast<unsigned char>(Peek()) & 0xC0U) != 0x80) atom_ = out_.size();  // where a character begins
+        if ((static_cast<unsigned char>(Peek()) & 0xC0U) != 0x80) atom_ = out_.size();  // the beginning of a character
         if (Peek() == '\\') return Escape(kEscapes, kSameEscapes);
         if (Peek() == '[') return Class();
         return Copy(1);
@@ -100,13 +101,14 @@ class Translator {
     }
     const std::size_t end = pattern_.find_first_not_of("imx-", at_ + 2);
     if (end == std::string_view::npos || (pattern_[end] != ':' && pattern_[end] != ')')) Refuse("a group");
-    for (std::size_t i = at_; i < end; ++i) out_ += pattern_[i] == 'm' ? 's' : pattern_[i];  // the dot takes newlines
+    for (std::size_t i = at_; i < end; ++i)
+      out_ += pattern_[i] == 'm' ? 's' : pattern_[i];  // in Ruby, m makes the dot match newlines
     at_ = end;
     if (pattern_[end] == ':') Copy(1);
   }
 
-  /// {n,m}, and {,m}, which older versions of PCRE2 take for a text. A + after it repeats it; PCRE2 would not
-  /// backtrack.
+  /// {n,m}, and {,m}, which older versions of PCRE2 take for literal text. A + after it repeats it; in PCRE2 it would
+  /// prevent backtracking.
   void Interval() {
     const std::size_t end = pattern_.find('}', at_);
     const std::string_view body = end == std::string_view::npos ? "" : pattern_.substr(at_ + 1, end - at_ - 1);
@@ -126,7 +128,7 @@ class Translator {
     Copy(1);
   }
 
-  /// \p{…}, \x{…}, \u0000, and the letters of the tables; a letter in none of them is refused.
+  /// \p{…}, \x{…}, \u0000 and the letters of the tables. Other letters are refused.
   void Escape(const std::map<char, std::string>& escapes, std::string_view same) {
     const char letter = Peek(1);
     if (letter == 'p' || letter == 'P' || (letter == 'x' && Peek(2) == '{')) {
@@ -151,7 +153,7 @@ class Translator {
     Copy(2);
   }
 
-  /// A class in a class joins it. PCRE2 has neither these nor intersections.
+  /// A class inside a class is joined to it. PCRE2 has neither nested classes nor intersections.
   void Class() {
     Copy(Peek(1) == '^' ? 2 : 1);
     if (Peek() == ']') Literal();
@@ -187,7 +189,7 @@ class Translator {
     Copy(1);
   }
 
-  /// 1 for a class that begins here, 0 for a POSIX class, which is read whole.
+  /// 1 at the beginning of a class. 0 at the beginning of a POSIX class, which is read as a whole.
   std::size_t Nested() {
     if (Sees("[:")) {
       const std::size_t end = pattern_.find(":]", at_ + 2);
@@ -206,8 +208,8 @@ class Translator {
   std::string_view pattern_;
   std::string out_;
   std::size_t at_ = 0;
-  std::size_t atom_ = 0;             ///< where in `out_` begins what a quantifier repeats
-  std::vector<std::size_t> groups_;  ///< where the open groups begin
+  std::size_t atom_ = 0;             ///< the place in `out_` where the part begins that a quantifier would repeat
+  std::vector<std::size_t> groups_;  ///< the places where the open groups begin
 };
 
 }  // namespace

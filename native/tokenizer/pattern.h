@@ -12,7 +12,7 @@
 
 namespace headlens::tokenizer {
 
-/// tokenizer.json's {"String": …} or {"Regex": …}, a text or a regular expression to look for.
+/// The pattern {"String": …} or {"Regex": …} of tokenizer.json: a text or a regular expression to search for.
 class Pattern {
  public:
   explicit Pattern(const Field& field);
@@ -20,7 +20,7 @@ class Pattern {
 
  private:
   std::string text_;
-  std::shared_ptr<const Regex> regex_;  // null: the text
+  std::shared_ptr<const Regex> regex_;  // null: search for the text
 };
 
 }  // namespace headlens::tokenizer

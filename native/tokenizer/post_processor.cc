@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxTokens = std::size_t{16} << 20;
 
-/// Byte-level offsets are trimmed here in Hugging Face's library; there are none in this one.
+/// Hugging Face's library trims offsets here. This program has no offsets.
 PostProcessor MakeByteLevel(const Field&) {
   return [](std::vector<Id>&) {};
 }
@@ -24,7 +24,7 @@ PostProcessor MakeBert(const Field& field) {
   };
 }
 
-/// What a template has at one place: the text, or special tokens.
+/// One place of a template: the text, or special tokens.
 struct Place {
   bool is_text;
   std::vector<Id> ids;

@@ -9,10 +9,10 @@
 
 namespace headlens::tokenizer {
 
-/// Adds the special tokens around those of one text.
+/// Adds special tokens to the tokens of a text.
 using PostProcessor = std::function<void(std::vector<Id>& ids)>;
 
-/// From tokenizer.json's "post_processor", which may be null. Throws Error.
+/// Makes the post-processor of tokenizer.json's "post_processor", which may be null. Throws Error.
 PostProcessor MakePostProcessor(const Field& field);
 
 }  // namespace headlens::tokenizer

@@ -14,7 +14,7 @@
 namespace headlens::tokenizer {
 namespace {
 
-/// What becomes of the delimiters between words.
+/// The treatment of the delimiters between words.
 enum class Behavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
 Behavior BehaviorOf(const Field& field, Behavior otherwise) {
@@ -31,13 +31,13 @@ Behavior BehaviorOf(const Field& field, Behavior otherwise) {
   return found->second;
 }
 
-/// A part of a text: a delimiter or what lies between two.
+/// A part of a text: a delimiter, or the text between two delimiters.
 struct Part {
   std::size_t begin, end;
   bool is_delimiter;
 };
 
-/// The parts that cover a text of `size` bytes, in which `matches` are the delimiters, or with `invert` the rest.
+/// Cuts a text of `size` bytes into parts. The delimiters are `matches`, or with `invert` everything else.
 std::vector<Part> PartsOf(const std::vector<Match>& matches, std::size_t size, bool invert) {
   std::vector<Part> parts;
   std::size_t done = 0;
@@ -50,7 +50,7 @@ std::vector<Part> PartsOf(const std::vector<Match>& matches, std::size_t size, b
   return parts;
 }
 
-/// Whether `part` joins its neighbour, the last that was taken.
+/// Returns true when `part` joins its neighbour, the part taken last.
 bool Joins(Behavior behavior, const Part& part, bool neighbour_is_delimiter) {
   if (behavior == Behavior::kContiguous) return part.is_delimiter == neighbour_is_delimiter;
   const bool merges = behavior == Behavior::kMergedWithPrevious || behavior == Behavior::kMergedWithNext;
@@ -65,7 +65,7 @@ std::vector<Part> Merged(std::vector<Part> parts, Behavior behavior) {
   const bool backwards = behavior == Behavior::kMergedWithNext;
   if (backwards) std::reverse(parts.begin(), parts.end());
   std::vector<Part> merged;
-  bool neighbour = false;  // also of the first, which has none
+  bool neighbour = false;  // the first part has no neighbour, which counts as no delimiter
   for (const Part& part : parts) {
     if (!merged.empty() && Joins(behavior, part, neighbour)) {
       merged.back().begin = std::min(merged.back().begin, part.begin);
@@ -92,7 +92,7 @@ void Split(std::vector<Word>& words, const Find& find, Behavior behavior, bool i
   words = std::move(result);
 }
 
-/// Splits at each character of which `is_delimiter` is true.
+/// Splits at each character for which `is_delimiter` is true.
 void SplitAt(std::vector<Word>& words, bool (*is_delimiter)(char32_t), Behavior behavior) {
   const auto find = [is_delimiter](std::string_view text) {
     std::vector<Match> matches;
@@ -160,7 +160,7 @@ PreTokenizer MakeSplit(const Field& field) {
 
 enum class Prefix { kAlways, kFirst, kNever };
 
-/// Older files say "add_prefix_space" where newer ones say "prepend_scheme".
+/// Older files have "add_prefix_space" instead of "prepend_scheme".
 Prefix PrefixOf(const Field& field) {
   const Field scheme = field.At("prepend_scheme");
   const std::string name = scheme.StringOr(field.At("add_prefix_space").BoolOr(true) ? "always" : "never");

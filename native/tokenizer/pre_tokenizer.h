@@ -11,16 +11,16 @@
 
 namespace headlens::tokenizer {
 
-/// A part of a text that the model takes by itself.
+/// A part of a text that the model turns into tokens on its own.
 struct Word {
   std::string text;
-  bool is_first;  ///< it begins where the text begins
+  bool is_first;  ///< true at the beginning of the text
 };
 
-/// Splits the words of a text further, and changes them. Throws Error(kValue) when `steps` run out.
+/// Splits the words of a text further, and changes them. Throws Error(kValue) when it takes more than `steps`.
 using PreTokenizer = std::function<void(std::vector<Word>& words, Steps& steps)>;
 
-/// From tokenizer.json's "pre_tokenizer", which may be null. Throws Error.
+/// Makes the pre-tokenizer of tokenizer.json's "pre_tokenizer", which may be null. Throws Error.
 PreTokenizer MakePreTokenizer(const Field& field);
 
 }  // namespace headlens::tokenizer

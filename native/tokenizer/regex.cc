@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t kHeapKib = 256 * 1024;  // for backtracking; PCRE2's own limit is 20 GB
 constexpr std::size_t kMaxPattern = 1 << 16;
-constexpr std::size_t kStepsPerSearch = 16;  // the cost of beginning one
+constexpr std::size_t kStepsPerSearch = 16;  // the cost of starting a search
 
 template <auto kFree>
 struct Freeing {
@@ -46,8 +46,8 @@ struct Count {
   std::size_t last = 0;
 };
 
-/// PCRE2 calls it before each part of the expression that it tries; what lies between two calls takes time in
-/// proportion to the way between them. (Its own limit counts backtracking only.)
+/// PCRE2 calls this function before each part of the expression that it tries, and the time between two calls is in
+/// proportion to the text in between. (PCRE2's own limit only counts backtracking.)
 int Counted(pcre2_callout_block* block, void* data) {
   auto& count = *static_cast<Count*>(data);
   const std::size_t at = block->current_position;

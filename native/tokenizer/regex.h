@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Regular expressions as tokenizer.json has them: Oniguruma's syntax, matched by PCRE2 within limits.
+/// Regular expressions of tokenizer.json: written in Oniguruma's syntax, and matched by PCRE2 within limits.
 #ifndef HEADLENS_NATIVE_TOKENIZER_REGEX_H_
 #define HEADLENS_NATIVE_TOKENIZER_REGEX_H_
 
@@ -15,24 +15,26 @@ struct pcre2_real_code_8;
 
 namespace headlens::tokenizer {
 
-/// What character classes of words hold, without the brackets: Oniguruma's \w, and Unicode's (TR18), which Rust has.
+/// The contents of the class of word characters, without brackets: Oniguruma's \w and Unicode's (TR18), which Rust
+/// uses.
 inline constexpr std::string_view kWordClass = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 inline constexpr std::string_view kUnicodeWordClass = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 
-/// The same expression for PCRE2, with UTF and UCP. Throws Error(kUnsupported), naming what PCRE2 cannot say.
+/// Translates an expression to PCRE2 with UTF and UCP. Throws Error(kUnsupported), naming what PCRE2 cannot express.
 std::string PcreFromOniguruma(std::string_view pattern);
 
-/// A match, in bytes.
+/// A match, as positions in bytes.
 struct Match {
   std::size_t begin, end;
 };
 
 class Regex {
  public:
-  /// `pattern` in PCRE2's syntax.
+  /// `pattern` is in PCRE2's syntax.
   explicit Regex(const std::string& pattern);
 
-  /// All matches from left to right, none empty right after another. Throws Error(kValue) when `steps` run out.
+  /// All matches from left to right, without empty ones right after another match. Throws Error(kValue) when the search
+  /// takes more than `steps`.
   std::vector<Match> FindAll(std::string_view text, Steps& steps) const;
 
  private:
@@ -43,7 +45,7 @@ class Regex {
   std::string pattern_;
 };
 
-/// Whether the character, as UTF-8, is of kUnicodeWordClass.
+/// Returns true when the character, given as UTF-8, belongs to kUnicodeWordClass.
 bool IsWordCharacter(std::string_view character);
 
 }  // namespace headlens::tokenizer

@@ -8,20 +8,20 @@
 
 namespace headlens::tokenizer {
 
-/// The budget that one text has left. It goes with the text through all that a tokenizer.json does to it, so that
-/// neither another expression nor another section between added tokens brings more: the time is linear in the text's
-/// length, whatever the file says. A step takes some 20 ns.
+/// The budget of work for one text. All stages of the tokenizer share it, so that more expressions or more sections
+/// between added tokens do not allow more work. The time is therefore linear in the text's length, whatever
+/// tokenizer.json contains. A step takes about 20 ns.
 class Steps {
  public:
   explicit Steps(std::size_t bytes) : left_(kBase + kPerByte * bytes) {}
 
-  /// False when none is left.
+  /// Takes `count` steps. Returns false when too few are left.
   bool Take(std::size_t count) {
     left_ = count < left_ ? left_ - count : 0;
     return left_ > 0;
   }
 
-  /// For one pass over `bytes` in `parts`. Throws Error(kValue) when none is left.
+  /// Takes the steps for one pass over `bytes` in `parts`. Throws Error(kValue) when too few are left.
   void TakePass(std::size_t bytes, std::size_t parts) {
     constexpr std::size_t kBytesPerStep = 64;
     if (!Take(1 + parts + bytes / kBytesPerStep))

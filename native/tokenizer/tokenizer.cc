@@ -25,7 +25,7 @@ nlohmann::json Parsed(std::string_view text) {
 
 std::string Mark(const std::string& inside) { return "⟨" + inside + "⟩"; }
 
-/// Text of the bytes; those of no whole character are marked.
+/// The text of the bytes. Bytes that form no whole character are marked.
 std::string Visible(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789ABCDEF";
   std::string text;
@@ -37,7 +37,7 @@ std::string Visible(std::string_view bytes) {
   return text;
 }
 
-/// The byte of "<0xE2>".
+/// The byte that a name such as "<0xE2>" stands for.
 std::optional<char> ByteOfName(std::string_view name) {
   if (name.size() != 6 || !name.starts_with("<0x") || name[5] != '>') return std::nullopt;
   int byte = 0;
@@ -76,7 +76,7 @@ struct Tokenizer::Parts {
     });
   }
 
-  /// Tokens of what lies between two added tokens of the text as written.
+  /// Encodes the text between two added tokens of the original text.
   void EncodeSection(const Section& section, Steps& steps, std::vector<Id>& ids) const {
     Section normalized = section;
     normalizer(normalized.text, steps);

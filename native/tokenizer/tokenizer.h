@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Texts to the ids of their tokens, and back to what each token shows, as Hugging Face's tokenizer.json says. The
-/// steps are those of its library: added tokens are found, the text between them is normalized, split into words, each
-/// word made tokens of by the model, and special tokens are put around them. Truncation and padding are left out.
+/// Turns texts into token ids, and ids into the text of each token, as Hugging Face's tokenizer.json describes. The
+/// steps are those of Hugging Face's library: find added tokens, normalize the text between them, split it into words,
+/// turn each word into tokens with the model, and add special tokens. Truncation and padding are left out.
 #ifndef HEADLENS_NATIVE_TOKENIZER_TOKENIZER_H_
 #define HEADLENS_NATIVE_TOKENIZER_TOKENIZER_H_
 
@@ -16,19 +16,19 @@ namespace headlens::tokenizer {
 
 class Tokenizer {
  public:
-  /// From the text of a tokenizer.json, which is not kept. Throws Error: kFormat for what breaks the format,
-  /// kUnsupported for kinds of steps that are not offered here.
+  /// Reads the text of a tokenizer.json, which is not kept. Throws Error: kFormat for an error in the format, and
+  /// kUnsupported for kinds of steps that this program does not have.
   explicit Tokenizer(std::string_view json);
   ~Tokenizer();
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
-  /// The ids of the tokens of `text`, with the special tokens of the post-processor. Bytes that are no UTF-8 count as
-  /// U+FFFD. Throws Error: kValue for what the vocabulary cannot say, kMemory for a text that is too long.
+  /// The ids of the tokens of `text`, with the special tokens of the post-processor. Bytes that are not UTF-8 count as
+  /// U+FFFD. Throws Error: kValue for text that the vocabulary cannot express, and kMemory for a text that is too long.
   std::vector<std::int32_t> Encode(std::string_view text) const;
 
-  /// What each id stands for: pieces of text that join to the text, special tokens by their names, and ⟨id⟩ for an id
-  /// without a token. A byte that belongs to a character shared with a neighbouring token shows as ⟨E2⟩.
+  /// The text of each id: pieces that together give the original text, the names of special tokens, and ⟨id⟩ for an id
+  /// without a token. A byte of a character that is shared with a neighbouring token shows as ⟨E2⟩.
   std::vector<std::string> Pieces(std::span<const std::int32_t> ids) const;
 
  private:

@@ -13,13 +13,14 @@ namespace {
 
 utf8proc_category_t CategoryOf(char32_t code) { return utf8proc_category(static_cast<utf8proc_int32_t>(code)); }
 
-/// Bytes of the longest beginning of a character at `text[at]`, at least 1.
+/// The length in bytes of an incomplete or invalid character at `text[at]`, at least 1: the longest part that could
+/// begin a character.
 std::size_t BrokenSize(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
   const unsigned lead = byte(0);
   if (lead < 0xC2 || lead > 0xF4) return 1;
   const std::size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte's range shuts out overlong forms, surrogates and what lies beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates, and everything above U+10FFFF.
   const unsigned low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (byte(1) < low || byte(1) > high) return 1;
@@ -28,7 +29,8 @@ std::size_t BrokenSize(std::string_view text, std::size_t at) {
   return std::min(good, text.size() - at);
 }
 
-/// Marks in their canonical order. (utf8proc's own sorts by insertion: a long run of marks would take it days.)
+/// Sorts combining marks into their canonical order. (utf8proc uses insertion sort, which would take days for a long
+/// run of marks.)
 void Order(std::vector<utf8proc_int32_t>& codes) {
   const auto order = [](utf8proc_int32_t code) { return utf8proc_get_property(code)->combining_class; };
   for (auto begin = codes.begin(); begin != codes.end();) {
@@ -42,7 +44,7 @@ std::vector<utf8proc_int32_t> Decomposed(std::string_view text, utf8proc_option_
   std::vector<utf8proc_int32_t> codes;
   codes.reserve(text.size());
   ForEachCharacter(text, [&](const Character& character, std::size_t) {
-    std::array<utf8proc_int32_t, 32> parts;  // no character has more than 18
+    std::array<utf8proc_int32_t, 32> parts;  // no character has more than 18 parts
     int boundary = 0;
     const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character.code), parts.data(),
                                                            parts.size(), options, &boundary);
@@ -145,7 +147,7 @@ std::string Lowercase(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   ForEachCharacter(text, [&](const Character& character, std::size_t) {
-    // The one character whose lower case is two, in every language (SpecialCasing.txt).
+    // The only character whose lower case has two characters in every language (SpecialCasing.txt).
     if (character.code == 0x130) {
       result += "i\u0307";
     } else {

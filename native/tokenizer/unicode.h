@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// UTF-8 and what Unicode says of its characters. The tables are utf8proc's.
+/// UTF-8, and the properties of Unicode's characters, from utf8proc's tables.
 #ifndef HEADLENS_NATIVE_TOKENIZER_UNICODE_H_
 #define HEADLENS_NATIVE_TOKENIZER_UNICODE_H_
 
@@ -9,20 +9,20 @@
 
 namespace headlens::tokenizer {
 
-/// A character and the bytes that it takes. Bytes that are no character: U+FFFD, one byte, and `valid` is false.
+/// A character and its size in bytes. A byte that belongs to no character gives U+FFFD, size 1, and `valid` is false.
 struct Character {
   char32_t code = 0;
   std::size_t size = 1;
   bool valid = true;
 };
 
-/// The character at `text[at]`; `at` must lie inside.
+/// The character at `text[at]`, which must lie inside the text.
 Character CharacterAt(std::string_view text, std::size_t at);
 
 void AppendUtf8(std::string& text, char32_t code);
 
-/// The text as UTF-8: the longest beginnings of characters that bytes cut short show U+FFFD, as the WHATWG's decoders
-/// do.
+/// The text as valid UTF-8. Incomplete characters become U+FFFD, one for each longest part that could begin a
+/// character, as in the WHATWG's decoders.
 std::string ToValidUtf8(std::string_view bytes);
 
 /// Calls `use(character, offset)` for each character of `text`.
@@ -41,14 +41,14 @@ bool IsPunctuation(char32_t code);  ///< P, or one of ASCII's
 bool IsMark(char32_t code);         ///< M
 bool IsNonspacing(char32_t code);   ///< Mn
 bool IsOther(char32_t code);        ///< Cc, Cf, Co
-bool IsPrintable(char32_t code);    ///< neither C nor Zl nor Zp
+bool IsPrintable(char32_t code);    ///< not C, Zl or Zp
 
 enum class NormalForm { kC, kD, kKC, kKD };
 
-/// One of Unicode's normal forms, in time O(n log n) whatever the text.
+/// The text in one of Unicode's normal forms, in time O(n log n) for any text.
 std::string Normalized(std::string_view text, NormalForm form);
 
-/// Each character by itself: no final sigma, no language.
+/// Lower case of each character on its own, without rules for final sigma or for languages.
 std::string Lowercase(std::string_view text);
 
 std::size_t LeadingWhitespace(std::string_view text);   ///< in bytes

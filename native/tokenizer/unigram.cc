@@ -10,7 +10,7 @@
 namespace headlens::tokenizer {
 namespace {
 
-constexpr std::size_t kMaxToken = 256;  // bytes: the time is the text's size times the longest token's
+constexpr std::size_t kMaxToken = 256;  // in bytes; the time is the text's size times that of the longest token
 constexpr double kUnknownPenalty = 10;  // below the least likely token
 
 class Unigram final : public Model {
@@ -29,7 +29,7 @@ class Unigram final : public Model {
     std::vector<std::size_t> ends;
     for (std::size_t end = word.size(); end > 0; end = nodes[end].begin) ends.push_back(end);
     for (std::size_t i = ends.size(); i > 0; --i) {
-      // Unknown characters side by side are one unknown piece.
+      // Adjacent unknown characters form one unknown piece.
       std::size_t first = i;
       while (nodes[ends[first - 1]].id == unknown_ && i > 1 && nodes[ends[i - 2]].id == unknown_) --i;
       Append(nodes[ends[i - 1]].id,
@@ -38,7 +38,7 @@ class Unigram final : public Model {
   }
 
  private:
-  /// The best way to tokenize the text up to some place: its last token.
+  /// The best tokenization of the text up to some place, given by its last token.
   struct Node {
     Id id = -1;
     double score = 0;
@@ -53,7 +53,7 @@ class Unigram final : public Model {
     scores_.push_back(score.value().get<double>());
   }
 
-  /// nodes[end] is the best way to the byte `end`. (Viterbi's algorithm.)
+  /// Finds the best tokenization (Viterbi's algorithm): nodes[end] is the best one up to the byte `end`.
   std::vector<Node> BestPath(std::string_view word) const {
     std::vector<Node> nodes(word.size() + 1);
     ForEachCharacter(word, [&](const Character& character, std::size_t at) {
@@ -75,7 +75,7 @@ class Unigram final : public Model {
 
   void Append(Id id, std::string_view piece, std::vector<Id>& ids) const {
     if (id != unknown_) return ids.push_back(id);
-    // A run of unknown characters may be a token; if none, its bytes.
+    // A run of unknown characters may be a token itself; otherwise its bytes are used.
     if (const auto known = vocabulary_.Find(piece)) return ids.push_back(*known);
     if (byte_fallback_ && AppendBytes(piece, ids)) return;
     if (unknown_ == kNoUnknown) {

@@ -8,9 +8,9 @@
 namespace headlens::tokenizer {
 namespace {
 
-constexpr std::int64_t kMaxCharacters = 1000;  // of a word: its tokens are found in quadratic time
+constexpr std::int64_t kMaxCharacters = 1000;  // the longest word, since finding its tokens takes quadratic time
 
-/// The models that know words and one token for all others.
+/// Models that know some words, and have one token for all others.
 class WordModel : public Model {
  public:
   explicit WordModel(const Field& field) : unknown_(field.At("unk_token").String()) {
@@ -51,7 +51,7 @@ class WordPiece final : public WordModel {
   }
 
  private:
-  /// Appends the longest token that `word` goes on with at `at`, and gives its size, or 0.
+  /// Appends the longest token with which `word` continues at `at`. Returns its size, or 0 when there is none.
   std::size_t LongestAt(std::string_view word, std::size_t at, std::vector<Id>& ids) const {
     const std::string_view prefix = at > 0 ? std::string_view(prefix_) : "";
     const std::size_t longest = std::max(vocabulary_.longest(), prefix.size()) - prefix.size();
