@@ -150,7 +150,8 @@ TEST_CASE("GPU: pieces fit the memory for a step, where less is possible") {
   for (int round = 0; round < 40; ++round) {
     const RandomProblem r = DrawProblem(random, DrawSizes(random));
     const AllResults all(r.problem);
-    const AttentionPlan plan(r.problem, all.views());
+    const AttentionResults views = all.views();
+    const AttentionPlan plan(r.problem, views);
     for (const Index memory : {Index{1}, Index{3000}, Index{100000}}) {
       const Index groups = plan.GroupsTogether(memory);
       CHECK(groups >= 1);
