@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 
+#include "attention/normalizers/registry.h"
+
 namespace headlens::testing {
 namespace {
 
@@ -47,6 +49,12 @@ std::vector<std::uint8_t> DrawFlags(Random& random, Index count, double p) {
 }
 
 }  // namespace
+
+std::vector<NormalizerKind> NormalizerKinds() {
+  std::vector<NormalizerKind> kinds;
+  for (const NormalizerRule* rule : NormalizerRules()) kinds.push_back(rule->kind);
+  return kinds;
+}
 
 ProblemSizes DrawSizes(Random& random) {
   const Index groups = 1 + random.Below(3);
@@ -145,7 +153,10 @@ void DrawBiases(Random& random, RandomProblem& r) {
 
 void DrawNormalizer(Random& random, RandomProblem& r) {
   Normalizer& n = r.problem.normalizer;
-  if (random.Chance(0.6)) n.kind = static_cast<NormalizerKind>(random.Below(6));
+  if (random.Chance(0.6)) {
+    const std::vector<NormalizerKind> kinds = NormalizerKinds();
+    n.kind = kinds[static_cast<std::size_t>(random.Below(static_cast<Index>(kinds.size())))];
+  }
   if (random.Chance(0.3)) n.temperature = r.exact ? 0.5f : 0.25f + 0.25f * static_cast<float>(random.Below(10));
   if (n.kind == NormalizerKind::kTopK) n.top_k = 1 + random.Below(r.keys() + 1);
   if (n.kind == NormalizerKind::kSigmoid && random.Chance(0.5)) n.sigmoid_bias = random.Normal();

@@ -27,6 +27,9 @@ struct RandomProblem {
   Index keys() const { return problem.k.shape[2]; }
 };
 
+/// Every kind of normaliser there is.
+std::vector<NormalizerKind> NormalizerKinds();
+
 struct ProblemSizes {
   Index batch, groups, heads, queries, keys, width, value_width;
 };

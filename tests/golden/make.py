@@ -47,7 +47,7 @@ sys.dont_write_bytecode = True
 import torch  # noqa: E402
 
 import run  # noqa: E402
-from definition.normalizers import normalize  # noqa: E402
+from definition.normalizers import NORMALIZERS, normalize  # noqa: E402
 from draw import Draw  # noqa: E402
 from files import safetensors  # noqa: E402
 from problems import CASES  # noqa: E402
@@ -63,7 +63,7 @@ VALUES = {
     "mask_true": ["keep", "ignore"], "causal_alignment": ["top_left", "bottom_right"],
     "fully_masked": ["zero", "nan", "uniform"], "masked_nan": ["blocked", "spreads"],
     "gqa_order": ["block", "interleaved"], "softcap_order": ["before_bias", "after_bias"],
-    "normalizer": ["sparsemax", "entmax15", "sigmoid", "top_k", "hard"],
+    "normalizer": [kind for kind in NORMALIZERS if kind != "softmax"],
     "rotary": ["half", "interleaved"], "t5_bidirectional": [False], "positions": ["sinusoidal", "learned"],
     "activation": ["relu", "gelu", "gelu_tanh", "swiglu"], "norm": ["layer_norm", "rms_norm"],
 }

@@ -193,8 +193,8 @@ TEST_CASE("GPU: a problem goes without cells only where nothing asks for them") 
 
 TEST_CASE("GPU: kernels have a number of their own for every normaliser") {
   std::set<int> numbers;
-  for (int kind = 0; kind < 6; ++kind) numbers.insert(gpu::KernelNumber(static_cast<NormalizerKind>(kind)));
-  CHECK(numbers.size() == 6);
+  for (const NormalizerKind kind : NormalizerKinds()) numbers.insert(gpu::KernelNumber(kind));
+  CHECK(numbers.size() == NormalizerKinds().size());
 }
 
 TEST_CASE("GPU: work-groups share keys only where tiles leave the device idle") {

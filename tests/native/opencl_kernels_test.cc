@@ -79,10 +79,10 @@ TEST_CASE("OpenCL kernels: attention with every map") {
 
 TEST_CASE("OpenCL kernels: every normaliser") {
   Random random(36);
-  for (int kind = 0; kind < 6; ++kind) {
+  for (const NormalizerKind kind : NormalizerKinds()) {
     CAPTURE(kind);
     RandomProblem r = PlainProblem(random, {1, 1, 1, 2, 3, 3, 2});
-    r.problem.normalizer.kind = static_cast<NormalizerKind>(kind);
+    r.problem.normalizer.kind = kind;
     r.problem.normalizer.top_k = 2;
     CheckAttention(r, [](const AllResults& all) {
       AttentionResults wanted;

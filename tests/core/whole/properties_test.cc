@@ -576,10 +576,10 @@ TEST_CASE("infinite scores that are visible: the largest share the weight") {
     const float sink = 3.0f;
     using Weights = std::vector<float>;
     for (const bool with_sink : {false, true})
-      for (int kind = 0; kind < 6; ++kind) {
+      for (const NormalizerKind kind : NormalizerKinds()) {
         CAPTURE(kind);
         Normalizer n;
-        n.kind = static_cast<NormalizerKind>(kind);
+        n.kind = kind;
         n.top_k = 1;
         n.temperature = 0.5f;
         const bool hard = n.kind == NormalizerKind::kHard, sigmoid = n.kind == NormalizerKind::kSigmoid;
@@ -613,11 +613,11 @@ TEST_CASE("scores of ±1e30, under any temperature") {
   ForEachBackend([](const Backend& backend) {
     CAPTURE(backend.name());
     for (const float temperature : {1.0f, 0.7f, 3.0f, 1e-10f, 1e-30f, 1e30f})
-      for (int kind = 0; kind < 6; ++kind) {
+      for (const NormalizerKind kind : NormalizerKinds()) {
         CAPTURE(temperature);
         CAPTURE(kind);
         Normalizer n;
-        n.kind = static_cast<NormalizerKind>(kind);
+        n.kind = kind;
         n.top_k = 2;
         n.temperature = temperature;
         for (const float sign : {1.0f, -1.0f}) {
