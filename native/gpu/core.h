@@ -5,6 +5,7 @@
 #define HEADLENS_NATIVE_GPU_CORE_H_
 
 #include "attention/masks/mask_set.h"
+#include "attention/normalizers/registry.h"
 #include "attention/philox.h"
 #include "attention/positions/bias_table.h"
 #include "backends/attention_run.h"

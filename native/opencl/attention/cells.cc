@@ -82,7 +82,8 @@ CellPass::Stages CellPass::Allocate(const QueryRange& rows) const {
 
 /// Every normaliser is a program of its own.
 std::string CellPass::Options(NormalizerKind kind) const {
-  return GroupOption(session_) + Define("NORMALIZER", gpu::KernelNumber(kind));
+  return GroupOption(session_) + Define("NORMALIZER", gpu::KernelNumber(kind)) +
+         Define("BY_CELL", FindNormalizer(kind).by_cell);
 }
 
 void CellPass::Normalize(const QueryRange& rows, const Stages& s) const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole rows of cells in memory are led from q · k to the weights, stage by stage. Build options: GROUP_ITEMS, a power
-// of two; NORMALIZER, a kNormalize… of gpu/kernel_arguments.h. Each normaliser is a program of its own, since compilers
-// for CPUs take long where work-items wait for each other in many places.
+// of two; NORMALIZER, a kNormalize… of gpu/kernel_arguments.h; BY_CELL, 1 where the normaliser's cells stand by
+// themselves. Each normaliser is a program of its own, since compilers for CPUs take long where work-items wait for
+// each other in many places.
 
 // Loops over the cells of one row. Each work-item touches those from its own number on, in steps of GROUP_ITEMS, and no
 // others.
@@ -212,7 +213,7 @@ void Fill(const Problem* p, const Inputs* in, const Row* row, __global float* ce
 // end: PoCL 3.1 miscompiles some barriers that only some work-groups reach.
 float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch, __global float* cells,
             const float max, const uint found, const float sink) {
-  bool by_cell = NORMALIZER == kNormalizeSigmoid;  // if it were const, compilers would warn of constant conditions
+  bool by_cell = BY_CELL;  // if it were const, compilers would warn of constant conditions
   const bool sees_nan = (found & kHasNan) != 0;
   const float lse = !found ? -INFINITY : sees_nan ? NAN : max / p->temperature;
   const bool sink_takes_all = found && !by_cell && lse == -INFINITY && sink != -INFINITY;
