@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from definition.masks import MASK_OPTIONS, MASK_TENSORS
+
 try:
     from torch.nn.attention.bias import causal_lower_right
 except ImportError:  # PyTorch 1.13 has neither this nor the public scaled_dot_product_attention
@@ -107,8 +109,7 @@ def as_given(x, like, options):
 
 # What the layer has no words for, and what it can be told as one additive mask.
 FOREIGN = {"temperature", "sink", "sinks", "scale", "rotary", "past_key"}
-AS_A_MASK = {"is_causal", "valid_lens", "window_left", "window_right", "dilation", "prefix_lens", "global_tokens",
-              "query_documents", "key_documents", "alibi", "alibi_slopes", "relative_bias", "t5_bias"}
+AS_A_MASK = {"is_causal", *MASK_OPTIONS, *MASK_TENSORS, "alibi", "alibi_slopes", "relative_bias", "t5_bias"}
 
 
 def full_params(params, given, points):

@@ -9,15 +9,15 @@ from torch import nn
 
 from definition.attention import attention
 from definition.layers import ACTIVATIONS, RmsNorm, embed, multihead, swiglu
-from definition.masks import CONVENTION_WORDS, conventions
+from definition.masks import CONVENTION_WORDS, MASK_OPTIONS, MASK_TENSORS, conventions
 from published import additive, agree, as_given, batched, check_mha, checked, full_params, softmax_alone
 
 # --- what may be said -----------------------------------------------------------------------------------------------
 
 ATTENTION_WORDS = ["need_weights", "average_attn_weights", "stages", "scale", "softcap", "dropout_p", "seed",
-                   *CONVENTION_WORDS, "window_left", "window_right", "dilation", "normalizer", "temperature", "sink",
-                   "top_k", "sigmoid_bias", "alibi", "t5_bidirectional", "t5_max_distance", "rotary", "rotary_dim",
-                   "rotary_base", "rotary_scale"]
+                   *CONVENTION_WORDS, *MASK_OPTIONS, "normalizer", "temperature", "sink", "top_k", "sigmoid_bias",
+                   "alibi", "t5_bidirectional", "t5_max_distance", "rotary", "rotary_dim", "rotary_base",
+                   "rotary_scale"]
 LAYER_WORDS = ["embed_dim", "num_heads", "num_kv_heads", "bias", "batch_first", *ATTENTION_WORDS]
 BLOCK_WORDS = ["dim_feedforward", "activation", "layer_norm_eps", "norm_first", "norm", *LAYER_WORDS]
 OPTIONS = {
@@ -28,8 +28,8 @@ OPTIONS = {
     "embedding": ["positions", "position_offset", "scale_embeddings"],
 }
 # Tensors that say how to attend, by the same name in every operation.
-ATTENTION_TENSORS = ["valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents", "sinks",
-                     "alibi_slopes", "relative_bias", "t5_bias", "past_key", "past_value", "head_mask"]
+ATTENTION_TENSORS = [*MASK_TENSORS, "sinks", "alibi_slopes", "relative_bias", "t5_bias", "past_key", "past_value",
+                     "head_mask"]
 
 
 def asked_for(results, options, need_weights, unbatched):
@@ -155,8 +155,7 @@ def run_block(name, op, tensors, options):
 
 
 MEMORY = "memory_"  # before the stages of the attention over the memory
-SELF_ALONE = {"valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents", "window_left",
-              "window_right", "dilation", "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "head_mask",
+SELF_ALONE = {*MASK_OPTIONS, *MASK_TENSORS, "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "head_mask",
               "past_key", "past_value"}
 
 

@@ -19,6 +19,10 @@ PRESETS = {
 CONVENTION_WORDS = ["conventions", "mask_true", "causal_alignment", "fully_masked", "masked_nan", "gqa_order",
                     "softcap_order"]
 
+# What says who may look at whom in self-attention, beside the masks that every attention of a layer has its own of.
+MASK_OPTIONS = ["window_left", "window_right", "dilation"]
+MASK_TENSORS = ["valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents"]
+
 
 def conventions(op, options):
     """The points on which libraries disagree: our default, then the preset, then what the options say one by one."""
