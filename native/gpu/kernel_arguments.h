@@ -33,7 +33,15 @@ typedef struct {
 } CellStrides;
 
 // The ways in which the masked scores of a row become its weights.
-enum { kNormalizeSoftmax, kNormalizeSparsemax, kNormalizeEntmax15, kNormalizeSigmoid, kNormalizeTopK, kNormalizeHard };
+enum {
+  kNormalizeSoftmax,
+  kNormalizeSparsemax,
+  kNormalizeEntmax15,
+  kNormalizeSigmoid,
+  kNormalizeTopK,
+  kNormalizeHard,
+  kNormalizeRelu
+};
 
 // The weights of a row that may look at no key.
 enum { kFullyMaskedZero, kFullyMaskedNan, kFullyMaskedUniform };

@@ -56,6 +56,8 @@ int KernelNumber(NormalizerKind kind) {
       return kNormalizeTopK;
     case NormalizerKind::kHard:
       return kNormalizeHard;
+    case NormalizerKind::kRelu:
+      return kNormalizeRelu;
   }
   return kNormalizeSoftmax;
 }

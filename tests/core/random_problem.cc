@@ -299,6 +299,9 @@ std::vector<double> PlainNormalize(const Normalizer& n, std::vector<double> x, I
     case NormalizerKind::kSigmoid:
       for (double& y : x) y = 1 / (1 + std::exp(-(y + double{n.sigmoid_bias})));
       return x;
+    case NormalizerKind::kRelu:
+      for (double& y : x) y = positive(y) / static_cast<double>(x.size());
+      return x;
     case NormalizerKind::kHard: {
       const auto first = std::max_element(x.begin(), x.end()) - x.begin();
       std::fill(x.begin(), x.end(), 0.0);

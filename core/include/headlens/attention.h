@@ -81,6 +81,7 @@ enum class NormalizerKind {
   kSigmoid,    ///< 1 / (1 + exp(−x − bias)) for each cell on its own (Ramapuram et al. 2024)
   kTopK,       ///< softmax over the k largest scores and those equal to the k-th
   kHard,       ///< weight 1 for the largest score, the first of equals
+  kRelu,       ///< max(x, 0) / the number of keys that the row may see (Wortsman et al. 2023)
 };
 
 struct Normalizer {

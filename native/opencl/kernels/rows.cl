@@ -175,6 +175,14 @@ void Hard(__local Scratch* scratch, __global float* cells, const long keys, cons
   EACH(s, keys) cells[s] = s == first ? 1.0f : 0.0f;
 }
 
+// Divides by the number of cells that are not masked.
+void Relu(__local Scratch* scratch, __global float* cells, const long keys) {
+  uint seen = 0;
+  EACH(s, keys) seen += cells[s] != -INFINITY;
+  seen = Count(scratch, seen);
+  EACH(s, keys) cells[s] = cells[s] < 0.0f ? 0.0f : cells[s] / (float)seen;
+}
+
 void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells, const float max, const float sink) {
   switch (NORMALIZER) {
     case kNormalizeTopK:
@@ -192,6 +200,9 @@ void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells
       break;
     case kNormalizeHard:
       Hard(scratch, cells, p->keys, max);
+      break;
+    case kNormalizeRelu:
+      Relu(scratch, cells, p->keys);
       break;
     default:
       Softmax(scratch, cells, p->keys, max, sink);

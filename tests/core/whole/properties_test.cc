@@ -144,6 +144,9 @@ double RowSum(const AllResults& results, Index b, Index h, Index t) {
   return sum;
 }
 
+/// Whether the rows of a normaliser sum to 1; those of the others have a sum of their own.
+bool SumsToOne(NormalizerKind kind) { return kind != NormalizerKind::kSigmoid && kind != NormalizerKind::kRelu; }
+
 TEST_CASE("rows sum to 1, with a sink to less, or fully masked to 0; masked cells are exactly 0") {
   ForEachBackend([](const Backend& backend) {
     CAPTURE(backend.name());
@@ -152,6 +155,7 @@ TEST_CASE("rows sum to 1, with a sink to less, or fully masked to 0; masked cell
       CAPTURE(round);
       RandomProblem r = DrawProblem(random, DrawSizes(random));
       r.problem.fully_masked = FullyMasked::kZero;
+      const bool unbounded = r.problem.normalizer.kind == NormalizerKind::kRelu;
       const AllResults got = Solve(backend, r.problem);
       const auto& [batch, heads, queries, keys] = got.sizes;
       bool sums = true, zeros = true, agrees = true, in_range = true;
@@ -164,13 +168,13 @@ TEST_CASE("rows sum to 1, with a sink to less, or fully masked to 0; masked cell
               const float weight = got.maps[AllResults::kWeights].view<4>()(b, h, t, s);
               any |= !hidden;
               zeros &= !hidden || weight == 0.0f;
-              in_range &= weight >= 0.0f && double{weight} <= 1.0 + 8 * kEpsilon;
+              in_range &= weight >= 0.0f && (unbounded || double{weight} <= 1.0 + 8 * kEpsilon);
               agrees &= hidden == IsMasked(r.problem, b, h, t, s);
             }
             const double sum = RowSum(got, b, h, t), slack = static_cast<double>(keys + 4) * 4 * kEpsilon;
             if (!any) {
               sums &= sum == 0.0;
-            } else if (r.problem.normalizer.kind != NormalizerKind::kSigmoid) {
+            } else if (SumsToOne(r.problem.normalizer.kind)) {
               sums &= sum <= 1.0 + slack && (r.problem.normalizer.sinks || sum >= 1.0 - slack);
             }
           }
@@ -526,7 +530,7 @@ TEST_CASE("a NaN in a visible key reaches the rows that see it, all their visibl
       CAPTURE(round);
       RandomProblem r = DrawProblem(random, DrawSizes(random));
       r.problem.fully_masked = FullyMasked::kZero;
-      const bool by_cell = r.problem.normalizer.kind == NormalizerKind::kSigmoid;
+      const bool by_cell = !SumsToOne(r.problem.normalizer.kind);
       const AllResults clean = Solve(backend, r.problem);
       const Index bad = random.Below(r.keys()), groups = r.problem.k.shape[1], group = random.Below(groups);
       // Every key of the row may be a NaN, too.
@@ -583,6 +587,7 @@ TEST_CASE("infinite scores that are visible: the largest share the weight") {
         n.top_k = 1;
         n.temperature = 0.5f;
         const bool hard = n.kind == NormalizerKind::kHard, sigmoid = n.kind == NormalizerKind::kSigmoid;
+        const bool relu = n.kind == NormalizerKind::kRelu, by_cell = sigmoid || relu;
         if (with_sink) {
           if (n.kind != NormalizerKind::kSoftmax && n.kind != NormalizerKind::kTopK) continue;
           n.sinks = DenseView<const float, 1>(&sink, {1});
@@ -590,18 +595,19 @@ TEST_CASE("infinite scores that are visible: the largest share the weight") {
         float lse = 0.0f;
         Weights w = RowWeights(backend, {1.0f, kInf, -kInf, kInf, 0.0f}, n, &lse);
         CHECK(lse == kInf);
-        CHECK(w[1] == (hard || sigmoid ? 1.0f : 0.5f));
+        CHECK(w[1] == (relu ? kInf : hard || sigmoid ? 1.0f : 0.5f));
         CHECK(w[2] == 0.0f);
-        CHECK(w[3] == (hard ? 0.0f : sigmoid ? 1.0f : 0.5f));
+        CHECK(w[3] == (relu ? kInf : hard ? 0.0f : sigmoid ? 1.0f : 0.5f));
         CHECK(w[4] == (sigmoid ? 0.5f : 0.0f));
+        CHECK((!relu || w[0] == 0.5f));  // 1 / 0.5, of four keys: a score of −∞ counts as masked
         w = RowWeights(backend, {-kInf, -kInf}, n, &lse);
         CHECK(lse == (with_sink ? sink : -kInf));
-        CHECK(w[0] == (with_sink || sigmoid ? 0.0f : hard ? 1.0f : 0.5f));
-        CHECK(w[1] == (with_sink || sigmoid || hard ? 0.0f : 0.5f));
+        CHECK(w[0] == (with_sink || by_cell ? 0.0f : hard ? 1.0f : 0.5f));
+        CHECK(w[1] == (with_sink || by_cell || hard ? 0.0f : 0.5f));
         w = RowWeights(backend, {kInf, kNan, 2.0f}, n, &lse);
         CHECK(std::isnan(lse));
         CHECK(std::isnan(w[1]));
-        CHECK((sigmoid ? w[0] == 1.0f : std::isnan(w[0])));
+        CHECK((relu ? w[0] == kInf : sigmoid ? w[0] == 1.0f : std::isnan(w[0])));
         w = RowWeights(backend, {kNan, kNan}, n, &lse);
         CHECK(std::isnan(lse));
         CHECK((std::isnan(w[0]) && std::isnan(w[1])));
@@ -626,6 +632,13 @@ TEST_CASE("scores of ±1e30, under any temperature") {
           if (n.kind == NormalizerKind::kSigmoid) {
             if (temperature < 1e20f)
               CHECK(w == (sign > 0 ? std::vector<float>{1, 1, 0.5f, 0} : std::vector<float>{0, 0, 0.5f, 1}));
+            continue;
+          }
+          if (n.kind == NormalizerKind::kRelu) {  // these weights are as large as their scores
+            for (std::size_t s = 0; s < w.size(); ++s) {
+              const double expected = std::max(double{scores[s]}, 0.0) / double{temperature} / 4;
+              CHECK((expected > 1e39 ? w[s] == kInf : std::abs(double{w[s]} - expected) <= 4 * kEpsilon * expected));
+            }
             continue;
           }
           if (temperature < 1e20f) {

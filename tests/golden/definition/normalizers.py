@@ -103,8 +103,24 @@ def sigmoid(x, given):
     return torch.sigmoid(x + given.get("sigmoid_bias", 0.0))
 
 
+def relu(x, given):
+    """Wortsman et al. 2023, §3: relu(x) / L, where L is the length of the sequence; here the keys that a row may see."""
+    seen = (x != -math.inf).sum(-1, keepdim=True)
+    weights = torch.relu(x) / seen
+    check_total(x, seen, weights)
+    return weights
+
+
+def check_total(x, seen, weights):
+    """A second form: |x| = 2 relu(x) - x, so that what may be seen adds up to the mean of its (x + |x|) / 2."""
+    visible = x.masked_fill(x == -math.inf, 0)
+    total = (visible + visible.abs()).sum(-1, keepdim=True) / 2 / seen
+    if not torch.allclose(weights.sum(-1, keepdim=True), total, equal_nan=True):
+        sys.exit("relu's rows do not add up to the mean of their positive scores")
+
+
 NORMALIZERS = {"softmax": softmax, "sparsemax": sparsemax, "entmax15": entmax15, "sigmoid": sigmoid, "top_k": top_k,
-               "hard": hard}
+               "hard": hard, "relu": relu}
 
 
 def normalize(masked, given):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From masked scores to weights: sparsemax, entmax, sigmoid, top-k, hard; temperature; sinks."""
+"""From masked scores to weights: sparsemax, entmax, sigmoid, top-k, hard, relu; temperature; sinks."""
 
 import math
 
@@ -9,7 +9,8 @@ from draw import lengths, padding, put, qkv, whole_qkv
 from problems import BIAS_KV, LAYER_STAGES, PER_HEAD, batch_first, cross, decoder, encoder, from_one, mha, sdpa
 from problems.blocks import source, target
 
-KINDS = {"sparsemax": {}, "entmax15": {}, "sigmoid": {"sigmoid_bias": -0.5}, "top_k": {"top_k": 2}, "hard": {}}
+KINDS = {"sparsemax": {}, "entmax15": {}, "sigmoid": {"sigmoid_bias": -0.5}, "top_k": {"top_k": 2}, "hard": {},
+         "relu": {}}
 
 for kind, more in KINDS.items():
     sdpa(f"{kind}_plain", "Every key may be looked at.", lambda d: qkv(d, 2, 2, 5, 7, 4), normalizer=kind, **more,
@@ -77,6 +78,11 @@ sdpa("hard_ties", "Whole-number scores: the first of equals.", lambda d: whole_q
      scale=0.5, stages=["masked_scores"])
 sdpa("hard_ties_masked", "The first of equals that may be looked at.", lambda d: {
     **whole_qkv(d, 1, 2, 6, 18), "attn_mask": d.keep(6, 18)}, normalizer="hard", scale=1.0)
+sdpa("relu_all_negative", "Scores below 0 everywhere: all weights are 0.", lambda d: {
+    **(t := qkv(d, 1, 2, 4, 5, 3)), "query": t["query"].abs(), "key": -t["key"].abs()}, normalizer="relu")
+sdpa("relu_lowest", "An additive mask with the lowest float, which is no -inf: such keys count as seen.", lambda d: {
+    **qkv(d, 1, 2, 4, 6, 4), "attn_mask": torch.where(d.keep(4, 6), 0.0, torch.finfo(torch.float32).min)},
+     normalizer="relu")
 for kind, more in KINDS.items():
     decoder(f"{kind}_decoder", "In both attentions of a decoder layer.", target, normalizer=kind, tgt_is_causal=True,
             need_weights=True, **PER_HEAD, **more)

@@ -20,7 +20,8 @@ namespace headlens {
   RULE(kEntmax15)                  \
   RULE(kSigmoid)                   \
   RULE(kTopK)                      \
-  RULE(kHard)
+  RULE(kHard)                      \
+  RULE(kRelu)
 
 #define HEADLENS_DECLARE(rule) extern const NormalizerRule rule;
 HEADLENS_NORMALIZERS(HEADLENS_DECLARE)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headlens::simd {
 namespace {
@@ -58,6 +59,13 @@ std::optional<double> Hard(const Kernels& kernels, std::span<float> scores, cons
   return std::nullopt;
 }
 
+std::optional<double> Relu(const Kernels& kernels, std::span<float> scores, const ScoreRow&) {
+  const auto masked = std::count(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
+  kernels.relu(scores.data(), Count(scores));
+  kernels.scale(scores.data(), Count(scores), 1.0f / static_cast<float>(Count(scores) - masked));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> Softmax(const Kernels& kernels, std::span<float> scores, const ScoreRow& row) {
@@ -82,6 +90,8 @@ NormalizeScores FindNormalize(NormalizerKind kind) {
       return TopK;
     case NormalizerKind::kHard:
       return Hard;
+    case NormalizerKind::kRelu:
+      return Relu;
   }
   throw Error(ErrorCode::kOption, "there is no such normaliser");
 }

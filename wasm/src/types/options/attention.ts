@@ -54,7 +54,7 @@ export interface NormalizerOptions {
    * each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024). "top_k": softmax over the `topK` largest scores and those that equal
    * the last of them (Zhao et al. 2019). "hard": weight 1 for the largest score, the first of equals. Default "softmax".
    */
-  normalizer?: Maybe<"softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard">;
+  normalizer?: Maybe<"softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard" | "relu">;
   /** The masked scores are first divided by this number, which must be above 0. Default 1. */
   temperature?: Maybe<number>;
   /** An extra logit in the denominator of softmax and top_k that has no column; with 0 it is the "off by one" softmax. */
