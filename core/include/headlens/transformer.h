@@ -28,6 +28,12 @@ struct TransformerLayerConfig {
   bool operator==(const TransformerLayerConfig&) const = default;
 };
 
+/// The matrices of a feed-forward network. `up` widens the stream and `down` narrows it again; only SwiGLU has a
+/// `gate`.
+struct FeedForwardWeights {
+  std::unique_ptr<LinearWeights> gate, up, down;
+};
+
 /// The feed-forward block act(x W₁ᵀ + b₁) W₂ᵀ + b₂ from `linear1.*` and `linear2.*` (Vaswani et al. 2017, §3.3). With
 /// SwiGLU, linear1 has twice the rows: first those of the gate, then those that the gate multiplies.
 class FeedForward {
@@ -40,8 +46,10 @@ class FeedForward {
  private:
   Activation activation_;
   const Backend& backend_;
-  std::unique_ptr<LinearWeights> linear1_, linear2_;
+  FeedForwardWeights weights_;
 };
+
+struct Block;
 
 /// PyTorch's nn.TransformerEncoderLayer or, with `cross_attention`, nn.TransformerDecoderLayer. Of their dropouts it
 /// has only that on the attention weights (AttentionSettings::dropout_p).
@@ -64,17 +72,11 @@ class TransformerLayer {
                const MultiheadResults& self_results, const MultiheadResults& cross_results) const;
 
  private:
-  struct Norm {
-    Tensor weight, bias;
-  };
-  void Normalize(const Norm& norm, View<const float, 2> x, View<float, 2> y) const;
-
   TransformerLayerConfig config_;
   const Backend& backend_;
   MultiheadAttention self_attention_;
   std::unique_ptr<MultiheadAttention> cross_attention_;
-  FeedForward feed_forward_;
-  std::vector<Norm> norms_;
+  std::shared_ptr<const Block> block_;
 };
 
 }  // namespace headlens

@@ -4,6 +4,7 @@
 #define HEADLENS_SRC_BASE_VIEWS_H_
 
 #include <algorithm>
+#include <span>
 
 #include "headlens/tensor.h"
 
@@ -28,6 +29,12 @@ View<T, Rank - 1> Slice(const View<T, Rank>& view, Index i) {
 template <class T>
 View<T, 2> Rows(const View<T, 2>& matrix, Index first, Index count) {
   return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
+}
+
+/// All elements of a matrix whose rows lie one after the other.
+template <class T>
+std::span<T> Elements(const View<T, 2>& dense) {
+  return {dense.data, static_cast<std::size_t>(dense.shape[0] * dense.shape[1])};
 }
 
 /// The same view with a batch dimension of size 1 in front.

@@ -2,7 +2,8 @@
 #include "headlens/transformer.h"
 
 #include "base/checks.h"
-#include "layers/blocks.h"
+#include "base/views.h"
+#include "layers/block.h"
 
 namespace headlens {
 namespace {
@@ -16,11 +17,43 @@ const TransformerLayerConfig& Validated(const TransformerLayerConfig& config) {
   return config;
 }
 
-/// The two halves of a row.
-std::pair<std::span<float>, std::span<float>> Halves(const Tensor& rows, Index row) {
-  const auto width = static_cast<std::size_t>(rows.shape()[1]);
-  const std::span<float> all(rows.view<2>().at(row), width);
-  return {all.first(width / 2), all.last(width / 2)};
+/// From `linear1.*` and `linear2.*`.
+FeedForwardWeights LoadFeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
+                                   const Backend& backend) {
+  const bool gated = activation == Activation::kSwiGlu;
+  const Index rows = gated ? 2 * hidden : hidden;
+  const Tensor offset = bias ? Parameter(state, "linear1.bias", {rows}) : Tensor();
+  const TakenTensor weight = TakeParameter(state, "linear1.weight", {rows, width});
+  const auto part = [&](Index first) {
+    const std::span<const float> all = offset.values();
+    const auto at = static_cast<std::size_t>(first), count = static_cast<std::size_t>(hidden);
+    return PackRows(backend, weight, /*transposed=*/false, first, hidden, bias ? all.subspan(at, count) : all);
+  };
+  FeedForwardWeights weights;
+  if (gated) weights.gate = part(0);
+  weights.up = part(rows - hidden);
+  weights.down = LinearParameter(backend, state, "linear2", width, hidden, bias);
+  return weights;
+}
+
+BlockForm FormOf(const TransformerLayerConfig& config) {
+  return {config.norm, config.layer_norm_eps, config.norm_first, config.activation};
+}
+
+Block LoadBlock(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend) {
+  const MultiheadConfig& attention = config.attention;
+  const Shape width = {attention.embed_dim};
+  const auto norm = [&](const std::string& name) -> Norm {
+    const bool bias = attention.bias && config.norm == NormKind::kLayerNorm;
+    return {Parameter(state, name + ".weight", width), bias ? Parameter(state, name + ".bias", width) : Tensor()};
+  };
+  Block block;
+  block.feed_forward =
+      LoadFeedForward(state, attention.embed_dim, config.dim_feedforward, config.activation, attention.bias, backend);
+  block.attention_norm = norm("norm1");
+  if (config.cross_attention) block.cross_attention_norm = norm("norm2");
+  block.feed_forward_norm = norm(config.cross_attention ? "norm3" : "norm2");
+  return block;
 }
 
 }  // namespace
@@ -29,44 +62,20 @@ FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Acti
                          const Backend& backend)
     : activation_(activation),
       backend_(backend),
-      linear1_(LinearParameter(backend, state, "linear1", activation == Activation::kSwiGlu ? 2 * hidden : hidden,
-                               width, bias)),
-      linear2_(LinearParameter(backend, state, "linear2", width, hidden, bias)) {}
+      weights_(LoadFeedForward(state, width, hidden, activation, bias, backend)) {}
 
 void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
-  const Tensor hidden = backend_.Allocate({x.shape[0], linear1_->out_features()});
-  backend_.Linear(x, *linear1_, hidden.view<2>());
-  View<const float, 2> inner = hidden.view<2>();
-  inner.shape[1] = linear2_->in_features();
-  if (activation_ == Activation::kSwiGlu) {
-    for (Index row = 0; row < inner.shape[0]; ++row) {
-      const auto [gate, up] = Halves(hidden, row);
-      Activate(backend_, activation_, gate, up);
-    }
-  } else {
-    Activate(backend_, activation_, hidden.values(), {});
-  }
-  backend_.Linear(inner, *linear2_, y);
+  RunFeedForward(backend_, activation_, weights_, x, y);
 }
 
 TransformerLayer::TransformerLayer(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend)
     : config_(Validated(config)),
       backend_(backend),
       self_attention_(config.attention, WithPrefix(state, "self_attn."), backend),
-      feed_forward_(state, config.attention.embed_dim, config.dim_feedforward, config.activation, config.attention.bias,
-                    backend) {
-  if (config.cross_attention) {
-    cross_attention_ =
-        std::make_unique<MultiheadAttention>(config.attention, WithPrefix(state, "multihead_attn."), backend);
-  }
-  const Index width = config.attention.embed_dim;
-  for (int i = 1; i <= (config.cross_attention ? 3 : 2); ++i) {
-    const std::string name = "norm" + std::to_string(i);
-    norms_.push_back(
-        {Parameter(state, name + ".weight", {width}), config.attention.bias && config.norm == NormKind::kLayerNorm
-                                                          ? Parameter(state, name + ".bias", {width})
-                                                          : Tensor()});
-  }
+      block_(std::make_shared<const Block>(LoadBlock(config, state, backend))) {
+  if (!config.cross_attention) return;
+  cross_attention_ =
+      std::make_unique<MultiheadAttention>(config.attention, WithPrefix(state, "multihead_attn."), backend);
 }
 
 Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
@@ -79,44 +88,33 @@ Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
          bias * (inner + d) + (blocks + 1) * norm;
 }
 
-void TransformerLayer::Normalize(const Norm& norm, View<const float, 2> x, View<float, 2> y) const {
-  headlens::Normalize(backend_, config_.norm, norm.weight, norm.bias, config_.layer_norm_eps, x, y);
-}
-
 void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
                                const MultiheadResults& self_results, const MultiheadResults& cross_results) const {
   const Index rows = x.shape[0] * x.shape[1], width = config_.attention.embed_dim;
   ExpectSizes("input of the layer", {x.shape[2]}, {width});
   ExpectSizes("output of the layer", SizesOf(self_results.output), SizesOf(x));
 
-  // Batch-first copies: the residual stream, what goes into a block, and what comes out of it.
-  const Tensor stream = backend_.Allocate({rows, width}), input = backend_.Allocate({rows, width}),
-               change = backend_.Allocate({rows, width});
-  const View<float, 3> stream3 = DenseView(stream.data(), x.shape), input3 = DenseView(input.data(), x.shape);
+  // The residual stream, batch-first.
+  const Tensor stream = backend_.Allocate({rows, width});
+  const View<float, 3> stream3 = DenseView(stream.data(), x.shape);
   backend_.Copy(BatchOfOne(x), BatchOfOne(stream3));
 
-  // norm_first: x + block(norm(x)); otherwise norm(x + block(x)).
-  const auto residual = [&](const Norm& norm, const auto& block) {
-    if (config_.norm_first) {
-      Normalize(norm, stream.view<2>(), input.view<2>());
-    } else {
-      backend_.Copy(BatchOfOne<const float>(stream3), BatchOfOne(input3));
-    }
-    block();
-    backend_.Add(stream.values(), change.values());
-    if (!config_.norm_first) Normalize(norm, stream.view<2>(), stream.view<2>());
-  };
-  const auto attend = [&](const MultiheadAttention& attention, MultiheadInputs& inputs, MultiheadResults into) {
-    inputs.query = input3;
+  const auto attend = [&](const MultiheadAttention& attention, const MultiheadInputs& inputs, MultiheadResults into) {
+    Tensor change = backend_.Allocate({rows, width});
     into.output = DenseView(change.data(), x.shape);
     attention.Forward(inputs, into);
+    return change;
   };
-  residual(norms_[0], [&] {
-    self.key = self.value = input3;
-    attend(self_attention_, self, self_results);
-  });
-  if (cross_attention_) residual(norms_[1], [&] { attend(*cross_attention_, cross, cross_results); });
-  residual(norms_.back(), [&] { feed_forward_.Forward(input.view<2>(), change.view<2>()); });
+  const BlockStep self_step = [&](View<const float, 2> from) {
+    self.query = self.key = self.value = DenseView(from.data, x.shape);
+    return attend(self_attention_, self, self_results);
+  };
+  const BlockStep cross_step = [&](View<const float, 2> from) {
+    cross.query = DenseView(from.data, x.shape);
+    return attend(*cross_attention_, cross, cross_results);
+  };
+  RunBlock(backend_, FormOf(config_), *block_, stream.view<2>(), self_step,
+           cross_attention_ ? cross_step : BlockStep());
   backend_.Copy(BatchOfOne<const float>(stream3), BatchOfOne(self_results.output));
 }
 

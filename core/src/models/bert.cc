@@ -20,9 +20,9 @@ Architecture Parse(const Config& config) {
   info.max_positions = config.Size("max_position_embeddings", 512);
   info.segments = config.Size("type_vocab_size", 2);
   a.intermediate_size = config.Size("intermediate_size");
-  a.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
-  a.norm_first = false;
-  a.activation = config.Choice<Activation>(
+  a.block.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
+  a.block.norm_first = false;
+  a.block.activation = config.Choice<Activation>(
       "hidden_act", "gelu",
       {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
   a.attention_scale = DefaultScale(info.head_dim);
@@ -47,8 +47,8 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   layer.v = linear("attention.self.value", width, width);
   layer.o = linear("attention.output.dense", width, width);
   layer.attention_norm = LoadBertNorm(state, "attention.output.LayerNorm", width);
-  layer.up = linear("intermediate.dense", inner, width);
-  layer.down = linear("output.dense", width, inner);
+  layer.feed_forward.up = linear("intermediate.dense", inner, width);
+  layer.feed_forward.down = linear("output.dense", width, inner);
   layer.feed_forward_norm = LoadBertNorm(state, "output.LayerNorm", width);
   return layer;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "headlens/model.h"
-#include "headlens/transformer.h"
+#include "layers/block.h"
 #include "models/config.h"
 #include "models/rope.h"
 
@@ -20,10 +20,7 @@ namespace headlens::models {
 struct Architecture {
   ModelInfo info;
   Index intermediate_size = 0;
-  NormKind norm = NormKind::kLayerNorm;
-  float norm_eps = 1e-5f;
-  bool norm_first = true;  // before each block; else after its residual
-  Activation activation = Activation::kGelu;
+  BlockForm block;
   std::optional<Rope> rope;
   float attention_scale = 1.0f;         // before the softmax
   bool scale_by_inverse_layer = false;  // divided by the layer's number, from 1
@@ -32,15 +29,8 @@ struct Architecture {
   Index labels = 0;  // of a classifier, when the weights have one
 };
 
-struct Norm {
-  Tensor weight, bias;
-  explicit operator bool() const { return weight.size() > 0; }
-};
-
-struct Layer {
-  Norm attention_norm, feed_forward_norm;
+struct Layer : Block {
   std::unique_ptr<LinearWeights> q, k, v, o;
-  std::unique_ptr<LinearWeights> gate, up, down;  // gate with SwiGLU only
 };
 
 /// From the stream to the logits: final norm, then (BERT) a layer of its own, then the decoder.

@@ -16,12 +16,12 @@ Architecture Parse(const Config& config) {
   info.head_dim = HeadDim(config, "n_embd", "n_head");
   info.max_positions = config.Size("n_positions", 1024);
   a.intermediate_size = config.Size("n_inner", 4 * info.hidden_size);
-  a.norm_eps = static_cast<float>(config.Positive("layer_norm_epsilon", 1e-5));
-  a.activation = config.Choice<Activation>("activation_function", "gelu_new",
-                                           {{"gelu_new", Activation::kGeluTanh},
-                                            {"gelu_pytorch_tanh", Activation::kGeluTanh},
-                                            {"gelu", Activation::kGelu},
-                                            {"relu", Activation::kRelu}});
+  a.block.norm_eps = static_cast<float>(config.Positive("layer_norm_epsilon", 1e-5));
+  a.block.activation = config.Choice<Activation>("activation_function", "gelu_new",
+                                                 {{"gelu_new", Activation::kGeluTanh},
+                                                  {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                                  {"gelu", Activation::kGelu},
+                                                  {"relu", Activation::kRelu}});
   a.attention_scale = config.Flag("scale_attn_weights", true) ? DefaultScale(info.head_dim) : 1.0f;
   a.scale_by_inverse_layer = config.Flag("scale_attn_by_inverse_layer_idx", false);
   a.tied = config.Flag("tie_word_embeddings", true);
@@ -52,8 +52,8 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   layer.k = std::move(qkv[1]);
   layer.v = std::move(qkv[2]);
   layer.o = std::move(Columns(backend, state, "attn.c_proj", width, width, 1)[0]);
-  layer.up = std::move(Columns(backend, state, "mlp.c_fc", width, inner, 1)[0]);
-  layer.down = std::move(Columns(backend, state, "mlp.c_proj", inner, width, 1)[0]);
+  layer.feed_forward.up = std::move(Columns(backend, state, "mlp.c_fc", width, inner, 1)[0]);
+  layer.feed_forward.down = std::move(Columns(backend, state, "mlp.c_proj", inner, width, 1)[0]);
   return layer;
 }
 

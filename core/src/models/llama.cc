@@ -26,9 +26,9 @@ Architecture Parse(const Config& config) {
   info.kv_heads = config.Size("num_key_value_heads", type == "mistral" ? 8 : info.heads);
   info.head_dim = config.Size("head_dim", std::max<Index>(info.hidden_size / info.heads, 1));
   info.window = WindowOf(config, type);
-  a.norm = NormKind::kRmsNorm;
-  a.norm_eps = static_cast<float>(config.Positive("rms_norm_eps", 1e-6));
-  a.activation = Activation::kSwiGlu;
+  a.block.norm = NormKind::kRmsNorm;
+  a.block.norm_eps = static_cast<float>(config.Positive("rms_norm_eps", 1e-6));
+  a.block.activation = Activation::kSwiGlu;
   a.rope = ParseRope(config, info.head_dim);
   a.attention_scale = DefaultScale(info.head_dim);
   info.max_positions = a.rope->max_positions;
@@ -56,9 +56,9 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   layer.k = linear("self_attn.k_proj", kv_width, width, a.query_key_value_bias);
   layer.v = linear("self_attn.v_proj", kv_width, width, a.query_key_value_bias);
   layer.o = linear("self_attn.o_proj", width, q_width, a.output_bias);
-  layer.gate = linear("mlp.gate_proj", a.intermediate_size, width, a.feed_forward_bias);
-  layer.up = linear("mlp.up_proj", a.intermediate_size, width, a.feed_forward_bias);
-  layer.down = linear("mlp.down_proj", width, a.intermediate_size, a.feed_forward_bias);
+  layer.feed_forward.gate = linear("mlp.gate_proj", a.intermediate_size, width, a.feed_forward_bias);
+  layer.feed_forward.up = linear("mlp.up_proj", a.intermediate_size, width, a.feed_forward_bias);
+  layer.feed_forward.down = linear("mlp.down_proj", width, a.intermediate_size, a.feed_forward_bias);
   return layer;
 }
 

@@ -95,12 +95,12 @@ std::span<const float> Model::OutputBias(Index layer) const {
 
 const Tensor* Model::AttentionNorm(Index layer) const {
   models::CheckLayer(info(), layer, 0);
-  if (!model_->architecture.norm_first) return nullptr;
+  if (!model_->architecture.block.norm_first) return nullptr;
   return &model_->parameters.layers[static_cast<std::size_t>(layer)].attention_norm.weight;
 }
 
 const Tensor* Model::FinalNorm() const {
-  const models::Norm& norm = model_->parameters.final_norm;
+  const Norm& norm = model_->parameters.final_norm;
   return norm ? &norm.weight : nullptr;
 }
 

@@ -3,17 +3,11 @@
 
 #include <algorithm>
 
-#include "layers/blocks.h"
-
 namespace headlens::models {
 namespace {
 
 View<float, 3> AsPositions(const Tensor& rows, Index heads) {
   return DenseView(rows.data(), std::array<Index, 3>{rows.shape()[0], heads, rows.shape()[1] / heads});
-}
-
-std::span<float> Elements(View<float, 2> dense) {
-  return {dense.data, static_cast<std::size_t>(dense.shape[0] * dense.shape[1])};
 }
 
 void CheckIds(const char* name, std::span<const std::int32_t> ids, Index below) {
@@ -113,21 +107,6 @@ void CheckRows(Index row_begin, Index row_end, Index rows) {
                                      " are not there: there are " + std::to_string(rows) + " rows");
 }
 
-void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y) {
-  const Architecture& a = model.architecture;
-  headlens::Normalize(model.backend, a.norm, norm.weight, norm.bias, a.norm_eps, x, y);
-}
-
-void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up) {
-  headlens::Activate(model.backend, model.architecture.activation, x.values(), up.values());
-}
-
-Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights) {
-  Tensor y = model.backend.Allocate({x.shape[0], weights.out_features()});
-  model.backend.Linear(x, weights, y.view<2>());
-  return y;
-}
-
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding) {
   const Architecture& a = model.architecture;
@@ -149,7 +128,9 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const flo
 Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position) {
   const bool is_image = model.architecture.info.image_size > 0;
   Tensor hidden = is_image ? EmbedImage(model, input) : EmbedTokens(model, input, first_position);
-  if (const Norm& norm = model.parameters.embedding_norm) Normalize(model, norm, hidden.view<2>(), hidden.view<2>());
+  if (const Norm& norm = model.parameters.embedding_norm) {
+    Normalize(model.backend, model.architecture.block, norm, hidden.view<2>(), hidden.view<2>());
+  }
   return hidden;
 }
 
@@ -162,36 +143,31 @@ void RequireLogits(const LoadedModel& model) {
 Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
   RequireLogits(model);
   const Parameters& p = model.parameters;
+  const BlockForm& form = model.architecture.block;
   Tensor changed;
   if (p.final_norm) {
-    changed = model.backend.Allocate({hidden.shape[0], hidden.shape[1]});
-    Normalize(model, p.final_norm, hidden, changed.view<2>());
+    changed = model.backend.Allocate(SizesOf(hidden));
+    Normalize(model.backend, form, p.final_norm, hidden, changed.view<2>());
     hidden = changed.view<2>();
   }
   if (p.head->transform) {
-    changed = Project(model, hidden, *p.head->transform);
-    Activate(model, changed, {});
-    Normalize(model, p.head->transform_norm, changed.view<2>(), changed.view<2>());
+    changed = Project(model.backend, hidden, *p.head->transform);
+    Activate(model.backend, form.activation, changed.values(), {});
+    Normalize(model.backend, form, p.head->transform_norm, changed.view<2>(), changed.view<2>());
     hidden = changed.view<2>();
   }
-  Tensor logits = Project(model, hidden, model.decoder());
+  Tensor logits = Project(model.backend, hidden, model.decoder());
   for (Index row = 0; p.head->bias.size() > 0 && row < logits.shape()[0]; ++row)
     model.backend.Add(Elements(Rows(logits.view<2>(), row, 1)), p.head->bias.values());
   model.backend.Fetch(logits);
   return logits;
 }
 
-void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, Kept& kept) const {
+void Pass::ProjectHeads(Index index, const Layer& layer, View<const float, 2> x, Kept& kept) const {
   const ModelInfo& info = model_.architecture.info;
-  Tensor normal;
-  if (model_.architecture.norm_first) {
-    normal = model_.backend.Allocate(hidden.shape());
-    Normalize(model_, layer.attention_norm, hidden.view<2>(), normal.view<2>());
-  }
-  const View<const float, 2> x = (model_.architecture.norm_first ? normal : hidden).view<2>();
-  kept.q = Project(model_, x, *layer.q);
-  kept.k = Project(model_, x, *layer.k);
-  kept.v = Project(model_, x, *layer.v);
+  kept.q = Project(model_.backend, x, *layer.q);
+  kept.k = Project(model_.backend, x, *layer.k);
+  kept.v = Project(model_.backend, x, *layer.v);
   if (model_.architecture.rope) {
     const View<float, 2> cosine = angles_.cosine.view<2>(), sine = angles_.sine.view<2>();
     model_.backend.Rotary(AsPositions(kept.q, info.heads), cosine, sine, RotaryPairs::kHalf);
@@ -202,30 +178,6 @@ void Pass::ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, K
   model_.backend.Fetch(kept.v);
   std::ranges::fill(Elements(Rows(kept.v.view<2>(), options_.zeroed_token, 1)), 0.0f);
   model_.backend.Send(kept.v);
-}
-
-void Pass::FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) const {
-  {
-    const Tensor change = Project(model_, heads.view<2>(), *layer.o);
-    model_.backend.Add(hidden.values(), change.values());
-  }
-  if (!model_.architecture.norm_first) Normalize(model_, layer.attention_norm, hidden.view<2>(), hidden.view<2>());
-  // In strips: the inner width is the largest there is.
-  const Index rows = hidden.shape()[0], strip = model_.backend.strip_rows();
-  for (Index t = 0; t < rows; t += strip) FeedForward(layer, Rows(hidden.view<2>(), t, std::min(strip, rows - t)));
-}
-
-/// hidden ← hidden + feed_forward(hidden), with its norm before or behind.
-void Pass::FeedForward(const Layer& layer, View<float, 2> hidden) const {
-  const bool norm_first = model_.architecture.norm_first;
-  const Tensor normal = model_.backend.Allocate(norm_first ? Shape{hidden.shape[0], hidden.shape[1]} : Shape{0, 0});
-  if (norm_first) Normalize(model_, layer.feed_forward_norm, hidden, normal.view<2>());
-  const View<const float, 2> x = norm_first ? View<const float, 2>(normal.view<2>()) : View<const float, 2>(hidden);
-  Tensor inner = Project(model_, x, layer.gate ? *layer.gate : *layer.up);
-  Activate(model_, inner, layer.gate ? Project(model_, x, *layer.up) : Tensor());
-  const Tensor change = Project(model_, inner.view<2>(), *layer.down);
-  model_.backend.Add(Elements(hidden), change.values());
-  if (!norm_first) Normalize(model_, layer.feed_forward_norm, hidden, hidden);
 }
 
 }  // namespace headlens::models

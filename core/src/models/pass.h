@@ -22,15 +22,6 @@ inline View<float, 4> AsHeads(const Tensor& rows, Index heads) {
 void CheckLayer(const ModelInfo& info, Index layer, Index head);
 void CheckRows(Index row_begin, Index row_end, Index rows);
 
-/// y = norm(x), row by row; y may be x.
-void Normalize(const LoadedModel& model, const Norm& norm, View<const float, 2> x, View<float, 2> y);
-
-/// Without `up`, which only SwiGLU has.
-void Activate(const LoadedModel& model, const Tensor& x, const Tensor& up);
-
-/// x Wᵀ + b
-Tensor Project(const LoadedModel& model, View<const float, 2> x, const LinearWeights& weights);
-
 /// The attention of layer `layer`, given its queries [1, H, T, d] and keys [1, G, S, d] and where the first of each
 /// stands. `padding` [S] or empty.
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
@@ -59,24 +50,24 @@ class Pass {
 
   /// One layer: hidden ← layer(hidden).
   template <class Memory>
-  void RunLayer(Index index, Tensor& hidden, Kept& kept, const Memory& memory) const {
+  void RunLayer(Index index, const Tensor& hidden, Kept& kept, const Memory& memory) const {
     const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];
-    ProjectHeads(index, layer, hidden, kept);
-    const Tensor heads = model_.backend.Allocate({hidden.shape()[0], layer.o->in_features()});
-    AttentionResults results;
-    results.output = AsHeads(heads, model_.architecture.info.heads);
-    AttentionProblem problem = memory();
-    if (const auto& mask = options_.head_mask) {
-      problem.head_mask = {mask.at(index), {1, mask.shape[1]}, {0, mask.strides[1]}};
-    }
-    model_.backend.Attention(problem, results);
-    FinishLayer(layer, heads, hidden);
+    RunBlock(model_.backend, model_.architecture.block, layer, hidden.view<2>(), [&](View<const float, 2> x) {
+      ProjectHeads(index, layer, x, kept);
+      const Tensor heads = model_.backend.Allocate({x.shape[0], layer.o->in_features()});
+      AttentionResults results;
+      results.output = AsHeads(heads, model_.architecture.info.heads);
+      AttentionProblem problem = memory();
+      if (const auto& mask = options_.head_mask) {
+        problem.head_mask = {mask.at(index), {1, mask.shape[1]}, {0, mask.strides[1]}};
+      }
+      model_.backend.Attention(problem, results);
+      return Project(model_.backend, heads.view<2>(), *layer.o);
+    });
   }
 
  private:
-  void ProjectHeads(Index index, const Layer& layer, const Tensor& hidden, Kept& kept) const;
-  void FinishLayer(const Layer& layer, const Tensor& heads, Tensor& hidden) const;
-  void FeedForward(const Layer& layer, View<float, 2> hidden) const;
+  void ProjectHeads(Index index, const Layer& layer, View<const float, 2> x, Kept& kept) const;
 
   const LoadedModel& model_;
   const AttendOptions& options_;

@@ -23,8 +23,8 @@ Architecture Parse(const Config& config) {
   const Index side = info.image_size / info.patch_size;
   info.max_positions = side * side + 1;
   a.intermediate_size = config.Size("intermediate_size");
-  a.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
-  a.activation = config.Choice<Activation>(
+  a.block.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
+  a.block.activation = config.Choice<Activation>(
       "hidden_act", "gelu",
       {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
   a.attention_scale = DefaultScale(info.head_dim);
@@ -45,8 +45,8 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   layer.k = linear("attention.attention.key", width, width, a.query_key_value_bias);
   layer.v = linear("attention.attention.value", width, width, a.query_key_value_bias);
   layer.o = linear("attention.output.dense", width, width, true);
-  layer.up = linear("intermediate.dense", inner, width, true);
-  layer.down = linear("output.dense", width, inner, true);
+  layer.feed_forward.up = linear("intermediate.dense", inner, width, true);
+  layer.feed_forward.down = linear("output.dense", width, inner, true);
   return layer;
 }
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layers/block.h"
+
+#include <algorithm>
+
+#include "base/views.h"
+
+namespace headlens {
+namespace {
+
+/// One of a block's additions to the stream: x + step(norm(x)), or norm(x + step(x)).
+void AddStep(const Backend& backend, const BlockForm& form, const Norm& norm, View<float, 2> stream,
+             const BlockStep& step) {
+  Tensor normal;
+  View<const float, 2> x = stream;
+  if (form.norm_first) {
+    normal = backend.Allocate(SizesOf(stream));
+    Normalize(backend, form, norm, x, normal.view<2>());
+    x = normal.view<2>();
+  }
+  const Tensor change = step(x);
+  backend.Add(Elements(stream), change.values());
+  if (!form.norm_first) Normalize(backend, form, norm, stream, stream);
+}
+
+}  // namespace
+
+void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, View<const float, 2> x,
+               View<float, 2> y) {
+  if (form.norm == NormKind::kRmsNorm) return backend.RmsNorm(x, norm.weight.values(), form.norm_eps, y);
+  backend.LayerNorm(x, norm.weight.values(), norm.bias.values(), form.norm_eps, y);
+}
+
+void Activate(const Backend& backend, Activation activation, std::span<float> x, std::span<const float> up) {
+  switch (activation) {
+    case Activation::kRelu:
+      return backend.Relu(x);
+    case Activation::kGelu:
+    case Activation::kGeluTanh:
+      return backend.Gelu(x, activation == Activation::kGeluTanh);
+    case Activation::kSwiGlu:
+      return backend.SwiGlu(x, up);
+  }
+}
+
+Tensor Project(const Backend& backend, View<const float, 2> x, const LinearWeights& weights) {
+  Tensor y = backend.Allocate({x.shape[0], weights.out_features()});
+  backend.Linear(x, weights, y.view<2>());
+  return y;
+}
+
+void RunFeedForward(const Backend& backend, Activation activation, const FeedForwardWeights& weights,
+                    View<const float, 2> x, View<float, 2> y) {
+  const Tensor inner = Project(backend, x, weights.gate ? *weights.gate : *weights.up);
+  const Tensor up = weights.gate ? Project(backend, x, *weights.up) : Tensor();
+  Activate(backend, activation, inner.values(), up.values());
+  backend.Linear(inner.view<2>(), *weights.down, y);
+}
+
+void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, View<float, 2> stream,
+              const BlockStep& attention, const BlockStep& cross_attention) {
+  AddStep(backend, form, block.attention_norm, stream, attention);
+  if (cross_attention) AddStep(backend, form, block.cross_attention_norm, stream, cross_attention);
+  const auto feed_forward = [&](View<const float, 2> x) {
+    Tensor change = backend.Allocate(SizesOf(x));
+    RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
+    return change;
+  };
+  // In strips: the inner width is the largest there is.
+  const Index rows = stream.shape[0], strip = backend.strip_rows();
+  for (Index row = 0; row < rows; row += strip) {
+    AddStep(backend, form, block.feed_forward_norm, Rows(stream, row, std::min(strip, rows - row)), feed_forward);
+  }
+}
+
+}  // namespace headlens
