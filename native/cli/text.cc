@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/words.h"
 #include "cli/files.h"
-#include "tokenizer/fields.h"
 
 namespace headlens::cli {
 
@@ -27,7 +27,7 @@ Ids ParseIds(const std::string& place, std::string_view text) {
     std::int32_t id = 0;
     const auto [rest, failed] = std::from_chars(word.begin(), word.end(), id);
     if (failed != std::errc{} || rest != word.end()) {
-      throw InputError(place + ": " + tokenizer::Quoted(word) + " is no id of a token, expected ids as 1,2,3");
+      throw InputError(place + ": " + Quoted(word) + " is no id of a token, expected ids as 1,2,3");
     }
     ids.push_back(id);
     at = skip_space(end);

@@ -25,27 +25,27 @@ bool EndsWithWord(std::string_view text) {
 
 }  // namespace
 
-AddedTokens::AddedTokens(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
+AddedTokens::AddedTokens(const JsonField& field, const Vocabulary& vocabulary, const Normalizer& normalizer) {
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < field.ListSize(); ++i) bytes += field.Element(i).At("content").String().size();
-  Steps steps(bytes);  // one budget for all tokens, which count as one text
+  for (std::size_t i = 0; i < field.ListSize(); ++i) bytes += field.Element(i)["content"].Text().size();
+  Steps steps(bytes);  // all of them are one text
   for (std::size_t i = 0; i < field.ListSize(); ++i) Add(field.Element(i), vocabulary, normalizer, steps);
 }
 
-void AddedTokens::Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer, Steps& steps) {
-  const std::string& content = field.At("content").String();
-  const Id id = field.At("id").ToId();
+void AddedTokens::Add(const JsonField& field, const Vocabulary& vocabulary, const Normalizer& normalizer,
+                      Steps& steps) {
+  const std::string& content = field["content"].Text();
+  const Id id = ToId(field["id"]);
   if (content.empty()) return;
-  if (content.size() > kMaxToken) field.At("content").Refuse("tokens of up to " + std::to_string(kMaxToken) + " bytes");
+  if (content.size() > kMaxToken) field["content"].Refuse("tokens of up to " + std::to_string(kMaxToken) + " bytes");
   if (const auto known = vocabulary.Find(content); known && *known != id) {
-    field.At("id").Fail(std::to_string(*known) + ", which model.vocab gives to " + Quoted(content));
+    field["id"].Fail(std::to_string(*known) + ", which model.vocab gives to " + Quoted(content));
   }
   const auto [place, is_new] = tokens_.try_emplace(id);
-  if (!is_new && place->second.content != content) field.At("id").Fail("an id that no other added token has");
-  place->second = {content, id, field.At("single_word").BoolOr(false), field.At("lstrip").BoolOr(false),
-                   field.At("rstrip").BoolOr(false)};
-  if (!field.At("normalized").BoolOr(!field.At("special").BoolOr(false)))
-    return Insert(written_, content, &place->second);
+  if (!is_new && place->second.content != content) field["id"].Fail("an id that no other added token has");
+  place->second = {content, id, field["single_word"].Flag(false), field["lstrip"].Flag(false),
+                   field["rstrip"].Flag(false)};
+  if (!field["normalized"].Flag(!field["special"].Flag(false))) return Insert(written_, content, &place->second);
   std::string normalized = content;
   normalizer(normalized, steps);
   Insert(normalized_, normalized, &place->second);

@@ -26,7 +26,7 @@ struct Section {
 class AddedTokens {
  public:
   /// Reads "added_tokens" of tokenizer.json, which may be null. Throws Error.
-  AddedTokens(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer);
+  AddedTokens(const JsonField& field, const Vocabulary& vocabulary, const Normalizer& normalizer);
 
   /// Cuts a text at the tokens that it contains. `normalized` chooses the tokens that are searched for in the
   /// normalized text instead of the original.
@@ -47,7 +47,7 @@ class AddedTokens {
   };
   using Trie = std::vector<State>;
 
-  void Add(const Field& field, const Vocabulary& vocabulary, const Normalizer& normalizer, Steps& steps);
+  void Add(const JsonField& field, const Vocabulary& vocabulary, const Normalizer& normalizer, Steps& steps);
   static void Insert(Trie& trie, std::string_view content, const Token* token);
 
   std::map<Id, Token> tokens_;

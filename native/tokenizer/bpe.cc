@@ -38,19 +38,19 @@ struct Candidate {
 
 class Bpe final : public Model {
  public:
-  explicit Bpe(const Field& field)
-      : prefix_(AffixOf(field.At("continuing_subword_prefix"), "")),
-        suffix_(AffixOf(field.At("end_of_word_suffix"), "")),
-        fuse_unknown_(field.At("fuse_unk").BoolOr(false)),
-        byte_fallback_(field.At("byte_fallback").BoolOr(false)),
-        ignore_merges_(field.At("ignore_merges").BoolOr(false)) {
-    vocabulary_ = Vocabulary(field.At("vocab"));
-    const Field unknown = field.At("unk_token");
+  explicit Bpe(const JsonField& field)
+      : prefix_(AffixOf(field["continuing_subword_prefix"], "")),
+        suffix_(AffixOf(field["end_of_word_suffix"], "")),
+        fuse_unknown_(field["fuse_unk"].Flag(false)),
+        byte_fallback_(field["byte_fallback"].Flag(false)),
+        ignore_merges_(field["ignore_merges"].Flag(false)) {
+    vocabulary_ = Vocabulary(field["vocab"]);
+    const JsonField unknown = field["unk_token"];
     if (!unknown.is_null()) {
       has_unknown_ = true;
-      unknown_ = vocabulary_.Find(unknown.String());
+      unknown_ = vocabulary_.Find(unknown.Text());
     }
-    ReadMerges(field.At("merges"));
+    ReadMerges(field["merges"]);
     for (unsigned byte = 0; byte < bytes_.size(); ++byte) {
       std::array<char, 8> name{};
       std::snprintf(name.data(), name.size(), "<0x%02X>", byte);
@@ -66,7 +66,7 @@ class Bpe final : public Model {
   }
 
  private:
-  void ReadMerges(const Field& list) {
+  void ReadMerges(const JsonField& list) {
     if (!list.value().is_array()) list.Fail("a list of pairs of tokens");
     for (std::size_t i = 0; i < list.ListSize(); ++i) merges_.push_back(ReadMerge(list.Element(i), i));
     // A pair that is listed twice has the rank of its last place.
@@ -76,13 +76,13 @@ class Bpe final : public Model {
   }
 
   /// Reads "left right" or ["left", "right"].
-  Merge ReadMerge(const Field& pair, std::size_t rank) const {
+  Merge ReadMerge(const JsonField& pair, std::size_t rank) const {
     std::string left, right;
     if (pair.value().is_array() && pair.ListSize() == 2) {
-      left = pair.Element(0).String();
-      right = pair.Element(1).String();
+      left = pair.Element(0).Text();
+      right = pair.Element(1).Text();
     } else {
-      const std::string& both = pair.String();
+      const std::string& both = pair.Text();
       const std::size_t space = both.find(' ');
       if (space == both.npos || both.find(' ', space + 1) != both.npos)
         pair.Fail("two tokens with a space between them");
@@ -94,7 +94,7 @@ class Bpe final : public Model {
     return {IdIn(pair, left), IdIn(pair, right), static_cast<std::uint32_t>(rank), IdIn(pair, merged)};
   }
 
-  Id IdIn(const Field& pair, const std::string& token) const {
+  Id IdIn(const JsonField& pair, const std::string& token) const {
     if (const auto id = vocabulary_.Find(token)) return *id;
     throw Error(ErrorCode::kFormat, pair.name() + " needs the token " + Quoted(token) + ", which model.vocab lacks");
   }
@@ -183,6 +183,6 @@ class Bpe final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> MakeBpe(const Field& field) { return std::make_unique<Bpe>(field); }
+std::unique_ptr<Model> MakeBpe(const JsonField& field) { return std::make_unique<Bpe>(field); }
 
 }  // namespace headlens::tokenizer

@@ -5,12 +5,12 @@
 
 namespace headlens::tokenizer {
 
-Vocabulary::Vocabulary(const Field& field) {
+Vocabulary::Vocabulary(const JsonField& field) {
   if (!field.value().is_object()) field.Fail("an object of tokens and their ids");
   for (const auto& [token, id] : field.value().items()) {
-    if (!id.is_number_integer())
-      Field(id, field.name() + "[" + Quoted(token) + "]").ToId();  // throws with a description
-    Add(token, Field(id, "an id of " + field.name()).ToId());
+    const std::string name =
+        id.is_number_integer() ? "an id of " + field.name() : field.name() + "[" + Quoted(token) + "]";
+    Add(token, ToId(JsonField(id, name, ErrorCode::kFormat)));
   }
 }
 
@@ -30,21 +30,21 @@ const std::string* Vocabulary::TokenOf(Id id) const {
   return found == tokens_.end() ? nullptr : found->second;
 }
 
-std::string AffixOf(const Field& field, const std::string& otherwise) {
-  std::string affix = field.StringOr(otherwise);
+std::string AffixOf(const JsonField& field, const std::string& otherwise) {
+  std::string affix = field.Text(otherwise);
   if (affix.size() > 16) field.Refuse("up to 16 bytes");
   return affix;
 }
 
-std::unique_ptr<Model> MakeModel(const Field& field) {
-  static const std::map<std::string_view, std::unique_ptr<Model> (*)(const Field&)> kKinds = {
+std::unique_ptr<Model> MakeModel(const JsonField& field) {
+  static const std::map<std::string_view, std::unique_ptr<Model> (*)(const JsonField&)> kKinds = {
       {"BPE", MakeBpe}, {"Unigram", MakeUnigram}, {"WordLevel", MakeWordLevel}, {"WordPiece", MakeWordPiece}};
-  if (!field.At("type").is_null()) return Make(kKinds, field);
+  if (!field["type"].is_null()) return Make(kKinds, field);
   // The first versions of the library do not write a type.
-  if (!field.At("merges").is_null()) return MakeBpe(field);
-  if (field.At("vocab").value().is_array()) return MakeUnigram(field);
-  if (!field.At("continuing_subword_prefix").is_null()) return MakeWordPiece(field);
-  field.At("type").Fail("BPE, Unigram, WordLevel or WordPiece");
+  if (!field["merges"].is_null()) return MakeBpe(field);
+  if (field["vocab"].value().is_array()) return MakeUnigram(field);
+  if (!field["continuing_subword_prefix"].is_null()) return MakeWordPiece(field);
+  field["type"].Fail("BPE, Unigram, WordLevel or WordPiece");
 }
 
 }  // namespace headlens::tokenizer

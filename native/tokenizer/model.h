@@ -19,7 +19,7 @@ class Vocabulary {
  public:
   Vocabulary() = default;
   /// Reads {"token": id, …}. Throws Error(kFormat).
-  explicit Vocabulary(const Field& field);
+  explicit Vocabulary(const JsonField& field);
 
   void Add(const std::string& token, Id id);
   std::optional<Id> Find(std::string_view token) const;
@@ -47,19 +47,19 @@ class Model {
 
 /// The mark of tokens inside or at the end of words. It has at most 16 bytes, since every character of a text may get
 /// it.
-std::string AffixOf(const Field& field, const std::string& otherwise);
+std::string AffixOf(const JsonField& field, const std::string& otherwise);
 
 /// Makes the model of tokenizer.json's "model". Throws Error.
-std::unique_ptr<Model> MakeModel(const Field& field);
+std::unique_ptr<Model> MakeModel(const JsonField& field);
 
 /// Byte-pair encoding (Sennrich et al. 2016): merges pairs in the order of the list.
-std::unique_ptr<Model> MakeBpe(const Field& field);
+std::unique_ptr<Model> MakeBpe(const JsonField& field);
 /// Takes the longest token that fits, from left to right (Schuster & Nakajima 2012, in BERT's version).
-std::unique_ptr<Model> MakeWordPiece(const Field& field);
+std::unique_ptr<Model> MakeWordPiece(const JsonField& field);
 /// Takes whole words.
-std::unique_ptr<Model> MakeWordLevel(const Field& field);
+std::unique_ptr<Model> MakeWordLevel(const JsonField& field);
 /// Takes the most likely sequence of tokens (Kudo 2018).
-std::unique_ptr<Model> MakeUnigram(const Field& field);
+std::unique_ptr<Model> MakeUnigram(const JsonField& field);
 
 }  // namespace headlens::tokenizer
 

@@ -29,39 +29,37 @@ std::string Without(std::string_view text, bool (*drop)(char32_t)) {
 }
 
 template <NormalForm kForm>
-Normalizer MakeForm(const Field&) {
+Normalizer MakeForm(const JsonField&) {
   return [](std::string& text, Steps&) { text = Normalized(text, kForm); };
 }
 
-Normalizer MakeLowercase(const Field&) {
+Normalizer MakeLowercase(const JsonField&) {
   return [](std::string& text, Steps&) { text = Lowercase(text); };
 }
 
-Normalizer MakeStripAccents(const Field&) {
+Normalizer MakeStripAccents(const JsonField&) {
   return [](std::string& text, Steps&) { text = Without(text, IsMark); };
 }
 
-Normalizer MakeByteLevel(const Field&) {
+Normalizer MakeByteLevel(const JsonField&) {
   return [](std::string& text, Steps&) { text = ByteLetters(text); };
 }
 
-Normalizer MakeStrip(const Field& field) {
-  return [left = field.At("strip_left").BoolOr(true), right = field.At("strip_right").BoolOr(true)](std::string& text,
-                                                                                                    Steps&) {
+Normalizer MakeStrip(const JsonField& field) {
+  return [left = field["strip_left"].Flag(true), right = field["strip_right"].Flag(true)](std::string& text, Steps&) {
     if (left) text.erase(0, LeadingWhitespace(text));
     if (right) text.erase(text.size() - TrailingWhitespace(text));
   };
 }
 
-Normalizer MakePrepend(const Field& field) {
-  return [prefix = field.At("prepend").String()](std::string& text, Steps&) {
+Normalizer MakePrepend(const JsonField& field) {
+  return [prefix = field["prepend"].Text()](std::string& text, Steps&) {
     if (!text.empty()) text.insert(0, prefix);
   };
 }
 
-Normalizer MakeReplace(const Field& field) {
-  return [pattern = Pattern(field.At("pattern")), content = field.At("content").String()](std::string& text,
-                                                                                          Steps& steps) {
+Normalizer MakeReplace(const JsonField& field) {
+  return [pattern = Pattern(field["pattern"]), content = field["content"].Text()](std::string& text, Steps& steps) {
     std::string result;
     std::size_t done = 0;
     for (const Match& match : pattern.FindAll(text, steps)) {
@@ -101,11 +99,11 @@ std::string IdeographsApart(std::string_view text) {
   });
 }
 
-Normalizer MakeBert(const Field& field) {
-  const bool clean = field.At("clean_text").BoolOr(true);
-  const bool apart = field.At("handle_chinese_chars").BoolOr(true);
-  const bool lowercase = field.At("lowercase").BoolOr(true);
-  const bool strip_accents = field.At("strip_accents").BoolOr(lowercase);
+Normalizer MakeBert(const JsonField& field) {
+  const bool clean = field["clean_text"].Flag(true);
+  const bool apart = field["handle_chinese_chars"].Flag(true);
+  const bool lowercase = field["lowercase"].Flag(true);
+  const bool strip_accents = field["strip_accents"].Flag(lowercase);
   return [=](std::string& text, Steps&) {
     if (clean) text = Cleaned(text);
     if (apart) text = IdeographsApart(text);
@@ -114,7 +112,7 @@ Normalizer MakeBert(const Field& field) {
   };
 }
 
-const std::map<std::string_view, Normalizer (*)(const Field&)> kKinds = {
+const std::map<std::string_view, Normalizer (*)(const JsonField&)> kKinds = {
     {"BertNormalizer", MakeBert},
     {"ByteLevel", MakeByteLevel},
     {"Lowercase", MakeLowercase},
@@ -130,9 +128,9 @@ const std::map<std::string_view, Normalizer (*)(const Field&)> kKinds = {
 
 }  // namespace
 
-Normalizer MakeNormalizer(const Field& field) {
+Normalizer MakeNormalizer(const JsonField& field) {
   std::vector<Normalizer> all;
-  ForEachStep(field, "normalizers", [&all](const Field& step) { all.push_back(Make(kKinds, step)); });
+  ForEachStep(field, "normalizers", [&all](const JsonField& step) { all.push_back(Make(kKinds, step)); });
   return [all = std::move(all)](std::string& text, Steps& steps) {
     for (const Normalizer& step : all) {
       step(text, steps);

@@ -17,7 +17,7 @@ inline constexpr std::size_t kMaxText = std::size_t{16} << 20;
 using Normalizer = std::function<void(std::string& text, Steps& steps)>;
 
 /// Makes the normalizer of tokenizer.json's "normalizer", which may be null. Throws Error.
-Normalizer MakeNormalizer(const Field& field);
+Normalizer MakeNormalizer(const JsonField& field);
 
 }  // namespace headlens::tokenizer
 

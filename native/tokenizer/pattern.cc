@@ -3,12 +3,12 @@
 
 namespace headlens::tokenizer {
 
-Pattern::Pattern(const Field& field) {
-  if (const Field text = field.At("String"); !text.is_null()) {
-    text_ = text.String();
+Pattern::Pattern(const JsonField& field) {
+  if (const JsonField text = field["String"]; !text.is_null()) {
+    text_ = text.Text();
     if (text_.empty()) text.Fail("at least one character");
-  } else if (const Field regex = field.At("Regex"); !regex.is_null()) {
-    regex_ = std::make_shared<Regex>(PcreFromOniguruma(regex.String()));
+  } else if (const JsonField regex = field["Regex"]; !regex.is_null()) {
+    regex_ = std::make_shared<Regex>(PcreFromOniguruma(regex.Text()));
   } else {
     field.Fail("{\"String\": …} or {\"Regex\": …}");
   }

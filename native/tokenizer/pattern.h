@@ -15,7 +15,7 @@ namespace headlens::tokenizer {
 /// The pattern {"String": …} or {"Regex": …} of tokenizer.json: a text or a regular expression to search for.
 class Pattern {
  public:
-  explicit Pattern(const Field& field);
+  explicit Pattern(const JsonField& field);
   std::vector<Match> FindAll(std::string_view text, Steps& steps) const;
 
  private:

@@ -12,13 +12,13 @@ namespace {
 constexpr std::size_t kMaxTokens = std::size_t{16} << 20;
 
 /// Hugging Face's library trims offsets here. This program has no offsets.
-PostProcessor MakeByteLevel(const Field&) {
+PostProcessor MakeByteLevel(const JsonField&) {
   return [](std::vector<Id>&) {};
 }
 
 /// "cls" and "sep" are [token, id].
-PostProcessor MakeBert(const Field& field) {
-  return [first = field.At("cls").Element(1).ToId(), last = field.At("sep").Element(1).ToId()](std::vector<Id>& ids) {
+PostProcessor MakeBert(const JsonField& field) {
+  return [first = ToId(field["cls"].Element(1)), last = ToId(field["sep"].Element(1))](std::vector<Id>& ids) {
     ids.insert(ids.begin(), first);
     ids.push_back(last);
   };
@@ -30,25 +30,25 @@ struct Place {
   std::vector<Id> ids;
 };
 
-Place PlaceOf(const Field& piece, const Field& special) {
-  if (const Field text = piece.At("Sequence"); !text.is_null()) {
-    if (text.At("id").String() != "A") text.At("id").Fail("\"A\" in the template of a single text");
+Place PlaceOf(const JsonField& piece, const JsonField& special) {
+  if (const JsonField text = piece["Sequence"]; !text.is_null()) {
+    if (text["id"].Text() != "A") text["id"].Fail("\"A\" in the template of a single text");
     return {true, {}};
   }
-  const Field name = piece.At("SpecialToken").At("id");
-  const Field token = special.At(name.String().c_str());
+  const JsonField name = piece["SpecialToken"]["id"];
+  const JsonField token = special[name.Text()];
   if (token.is_null()) name.Fail("one of post_processor.special_tokens");
-  const Field list = token.At("ids");
+  const JsonField list = token["ids"];
   std::vector<Id> ids;
-  for (std::size_t i = 0; i < list.ListSize(); ++i) ids.push_back(list.Element(i).ToId());
+  for (std::size_t i = 0; i < list.ListSize(); ++i) ids.push_back(ToId(list.Element(i)));
   return {false, std::move(ids)};
 }
 
-PostProcessor MakeTemplate(const Field& field) {
-  const Field single = field.At("single");
+PostProcessor MakeTemplate(const JsonField& field) {
+  const JsonField single = field["single"];
   std::vector<Place> places;
   for (std::size_t i = 0; i < single.ListSize(); ++i) {
-    places.push_back(PlaceOf(single.Element(i), field.At("special_tokens")));
+    places.push_back(PlaceOf(single.Element(i), field["special_tokens"]));
   }
   return [places = std::move(places)](std::vector<Id>& ids) {
     std::vector<Id> result;
@@ -63,7 +63,7 @@ PostProcessor MakeTemplate(const Field& field) {
   };
 }
 
-const std::map<std::string_view, PostProcessor (*)(const Field&)> kKinds = {
+const std::map<std::string_view, PostProcessor (*)(const JsonField&)> kKinds = {
     {"BertProcessing", MakeBert},
     {"ByteLevel", MakeByteLevel},
     {"RobertaProcessing", MakeBert},
@@ -72,9 +72,9 @@ const std::map<std::string_view, PostProcessor (*)(const Field&)> kKinds = {
 
 }  // namespace
 
-PostProcessor MakePostProcessor(const Field& field) {
+PostProcessor MakePostProcessor(const JsonField& field) {
   std::vector<PostProcessor> steps;
-  ForEachStep(field, "processors", [&steps](const Field& step) { steps.push_back(Make(kKinds, step)); });
+  ForEachStep(field, "processors", [&steps](const JsonField& step) { steps.push_back(Make(kKinds, step)); });
   return [steps = std::move(steps)](std::vector<Id>& ids) {
     for (const PostProcessor& step : steps) step(ids);
   };

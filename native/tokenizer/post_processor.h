@@ -13,7 +13,7 @@ namespace headlens::tokenizer {
 using PostProcessor = std::function<void(std::vector<Id>& ids)>;
 
 /// Makes the post-processor of tokenizer.json's "post_processor", which may be null. Throws Error.
-PostProcessor MakePostProcessor(const Field& field);
+PostProcessor MakePostProcessor(const JsonField& field);
 
 }  // namespace headlens::tokenizer
 

@@ -17,7 +17,7 @@ namespace {
 /// The treatment of the delimiters between words.
 enum class Behavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
-Behavior BehaviorOf(const Field& field, Behavior otherwise) {
+Behavior BehaviorOf(const JsonField& field, Behavior otherwise) {
   static const std::map<std::string_view, Behavior> kNames = {
       {"Removed", Behavior::kRemoved},
       {"Isolated", Behavior::kIsolated},
@@ -26,7 +26,7 @@ Behavior BehaviorOf(const Field& field, Behavior otherwise) {
       {"Contiguous", Behavior::kContiguous},
   };
   if (field.is_null()) return otherwise;
-  const auto found = kNames.find(field.String());
+  const auto found = kNames.find(field.Text());
   if (found == kNames.end()) field.Refuse("Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous");
   return found->second;
 }
@@ -110,10 +110,10 @@ void SplitBy(std::vector<Word>& words, Steps& steps, const Pattern& pattern, Beh
   Split(words, [&](std::string_view text) { return pattern.FindAll(text, steps); }, behavior, invert);
 }
 
-PreTokenizer MakeByteLevel(const Field& field) {
+PreTokenizer MakeByteLevel(const JsonField& field) {
   static const auto kWords = std::make_shared<const Regex>(
       PcreFromOniguruma(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"));
-  const bool prefix = field.At("add_prefix_space").BoolOr(false), split = field.At("use_regex").BoolOr(true);
+  const bool prefix = field["add_prefix_space"].Flag(false), split = field["use_regex"].Flag(true);
   return [=](std::vector<Word>& words, Steps& steps) {
     for (Word& word : words) {
       if (prefix && !word.text.starts_with(' ')) word.text.insert(0, 1, ' ');
@@ -123,37 +123,37 @@ PreTokenizer MakeByteLevel(const Field& field) {
   };
 }
 
-PreTokenizer MakeWhitespace(const Field&) {
+PreTokenizer MakeWhitespace(const JsonField&) {
   const std::string word(kUnicodeWordClass);
   const auto regex = std::make_shared<const Regex>("[" + word + "]+|[^" + word + R"(\p{White_Space}]+)");
   return [regex](std::vector<Word>& words, Steps& steps) { SplitBy(words, steps, *regex, Behavior::kRemoved, true); };
 }
 
-PreTokenizer MakeWhitespaceSplit(const Field&) {
+PreTokenizer MakeWhitespaceSplit(const JsonField&) {
   return [](std::vector<Word>& words, Steps&) { SplitAt(words, IsWhitespace, Behavior::kRemoved); };
 }
 
-PreTokenizer MakeBert(const Field&) {
+PreTokenizer MakeBert(const JsonField&) {
   return [](std::vector<Word>& words, Steps&) {
     SplitAt(words, IsWhitespace, Behavior::kRemoved);
     SplitAt(words, IsPunctuation, Behavior::kIsolated);
   };
 }
 
-PreTokenizer MakeDigits(const Field& field) {
-  const Behavior behavior = field.At("individual_digits").BoolOr(false) ? Behavior::kIsolated : Behavior::kContiguous;
+PreTokenizer MakeDigits(const JsonField& field) {
+  const Behavior behavior = field["individual_digits"].Flag(false) ? Behavior::kIsolated : Behavior::kContiguous;
   return [behavior](std::vector<Word>& words, Steps&) { SplitAt(words, IsNumber, behavior); };
 }
 
-PreTokenizer MakePunctuation(const Field& field) {
-  return [behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated)](std::vector<Word>& words, Steps&) {
+PreTokenizer MakePunctuation(const JsonField& field) {
+  return [behavior = BehaviorOf(field["behavior"], Behavior::kIsolated)](std::vector<Word>& words, Steps&) {
     SplitAt(words, IsPunctuation, behavior);
   };
 }
 
-PreTokenizer MakeSplit(const Field& field) {
-  return [pattern = Pattern(field.At("pattern")), behavior = BehaviorOf(field.At("behavior"), Behavior::kIsolated),
-          invert = field.At("invert").BoolOr(false)](std::vector<Word>& words, Steps& steps) {
+PreTokenizer MakeSplit(const JsonField& field) {
+  return [pattern = Pattern(field["pattern"]), behavior = BehaviorOf(field["behavior"], Behavior::kIsolated),
+          invert = field["invert"].Flag(false)](std::vector<Word>& words, Steps& steps) {
     SplitBy(words, steps, pattern, behavior, invert);
   };
 }
@@ -161,19 +161,19 @@ PreTokenizer MakeSplit(const Field& field) {
 enum class Prefix { kAlways, kFirst, kNever };
 
 /// Older files have "add_prefix_space" instead of "prepend_scheme".
-Prefix PrefixOf(const Field& field) {
-  const Field scheme = field.At("prepend_scheme");
-  const std::string name = scheme.StringOr(field.At("add_prefix_space").BoolOr(true) ? "always" : "never");
+Prefix PrefixOf(const JsonField& field) {
+  const JsonField scheme = field["prepend_scheme"];
+  const std::string name = scheme.Text(field["add_prefix_space"].Flag(true) ? "always" : "never");
   if (name == "always") return Prefix::kAlways;
   if (name == "first") return Prefix::kFirst;
   if (name != "never") scheme.Refuse("always, first, never");
   return Prefix::kNever;
 }
 
-PreTokenizer MakeMetaspace(const Field& field) {
-  const std::string mark = field.At("replacement").StringOr("▁");
-  if (mark.empty() || CharacterAt(mark, 0).size != mark.size()) field.At("replacement").Fail("one character");
-  return [mark, prefix = PrefixOf(field), split = field.At("split").BoolOr(true)](std::vector<Word>& words, Steps&) {
+PreTokenizer MakeMetaspace(const JsonField& field) {
+  const std::string mark = field["replacement"].Text("▁");
+  if (mark.empty() || CharacterAt(mark, 0).size != mark.size()) field["replacement"].Fail("one character");
+  return [mark, prefix = PrefixOf(field), split = field["split"].Flag(true)](std::vector<Word>& words, Steps&) {
     for (Word& word : words) {
       std::string text;
       for (const char c : word.text) c == ' ' ? text += mark : text += c;
@@ -192,7 +192,7 @@ PreTokenizer MakeMetaspace(const Field& field) {
   };
 }
 
-const std::map<std::string_view, PreTokenizer (*)(const Field&)> kKinds = {
+const std::map<std::string_view, PreTokenizer (*)(const JsonField&)> kKinds = {
     {"BertPreTokenizer", MakeBert},   {"ByteLevel", MakeByteLevel},
     {"Digits", MakeDigits},           {"Metaspace", MakeMetaspace},
     {"Punctuation", MakePunctuation}, {"Split", MakeSplit},
@@ -201,9 +201,9 @@ const std::map<std::string_view, PreTokenizer (*)(const Field&)> kKinds = {
 
 }  // namespace
 
-PreTokenizer MakePreTokenizer(const Field& field) {
+PreTokenizer MakePreTokenizer(const JsonField& field) {
   std::vector<PreTokenizer> all;
-  ForEachStep(field, "pretokenizers", [&all](const Field& step) { all.push_back(Make(kKinds, step)); });
+  ForEachStep(field, "pretokenizers", [&all](const JsonField& step) { all.push_back(Make(kKinds, step)); });
   return [all = std::move(all)](std::vector<Word>& words, Steps& steps) {
     for (const PreTokenizer& step : all) {
       step(words, steps);

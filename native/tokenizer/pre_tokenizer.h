@@ -21,7 +21,7 @@ struct Word {
 using PreTokenizer = std::function<void(std::vector<Word>& words, Steps& steps)>;
 
 /// Makes the pre-tokenizer of tokenizer.json's "pre_tokenizer", which may be null. Throws Error.
-PreTokenizer MakePreTokenizer(const Field& field);
+PreTokenizer MakePreTokenizer(const JsonField& field);
 
 }  // namespace headlens::tokenizer
 

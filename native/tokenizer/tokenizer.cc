@@ -17,11 +17,8 @@
 namespace headlens::tokenizer {
 namespace {
 
-nlohmann::json Parsed(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) throw Error(ErrorCode::kFormat, "the file is not a JSON object");
-  return json;
-}
+/// Nested deeper, a file could exhaust the stack before its own limits are looked at.
+constexpr std::size_t kDeepest = 2048;
 
 std::string Mark(const std::string& inside) { return "⟨" + inside + "⟩"; }
 
@@ -63,13 +60,13 @@ std::string SpacesForMarks(std::string_view token) {
 }  // namespace
 
 struct Tokenizer::Parts {
-  explicit Parts(const Field& root)
-      : normalizer(MakeNormalizer(root.At("normalizer"))),
-        pre_tokenizer(MakePreTokenizer(root.At("pre_tokenizer"))),
-        model(MakeModel(root.At("model"))),
-        post_processor(MakePostProcessor(root.At("post_processor"))),
-        added(root.At("added_tokens"), model->vocabulary(), normalizer) {
-    ForEachStep(root.At("decoder"), "decoders", [this](const Field& step) {
+  explicit Parts(const JsonField& root)
+      : normalizer(MakeNormalizer(root["normalizer"])),
+        pre_tokenizer(MakePreTokenizer(root["pre_tokenizer"])),
+        model(MakeModel(root["model"])),
+        post_processor(MakePostProcessor(root["post_processor"])),
+        added(root["added_tokens"], model->vocabulary(), normalizer) {
+    ForEachStep(root["decoder"], "decoders", [this](const JsonField& step) {
       const std::string& type = TypeOf(step);
       is_byte_level = is_byte_level || type == "ByteLevel";
       strips_first_space = strips_first_space || type == "Strip" || type == "Metaspace";
@@ -110,8 +107,8 @@ struct Tokenizer::Parts {
 };
 
 Tokenizer::Tokenizer(std::string_view json) {
-  const nlohmann::json root = Parsed(json);
-  parts_ = std::make_unique<const Parts>(Field(root, ""));
+  const nlohmann::json root = ParseObject(json, "the file", kDeepest);
+  parts_ = std::make_unique<const Parts>(JsonField(root, "", ErrorCode::kFormat));
 }
 
 Tokenizer::~Tokenizer() = default;

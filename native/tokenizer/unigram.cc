@@ -15,11 +15,11 @@ constexpr double kUnknownPenalty = 10;  // below the least likely token
 
 class Unigram final : public Model {
  public:
-  explicit Unigram(const Field& field) : byte_fallback_(field.At("byte_fallback").BoolOr(false)) {
-    const Field list = field.At("vocab");
+  explicit Unigram(const JsonField& field) : byte_fallback_(field["byte_fallback"].Flag(false)) {
+    const JsonField list = field["vocab"];
     if (list.ListSize() == 0) list.Fail("a list of tokens and their scores");
     for (std::size_t i = 0; i < list.ListSize(); ++i) ReadToken(list.Element(i));
-    const Field unknown = field.At("unk_id");
+    const JsonField unknown = field["unk_id"];
     if (!unknown.is_null()) unknown_ = static_cast<Id>(unknown.Whole(0, static_cast<std::int64_t>(scores_.size()) - 1));
     unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - kUnknownPenalty;
   }
@@ -45,11 +45,11 @@ class Unigram final : public Model {
     std::size_t begin = 0;
   };
 
-  void ReadToken(const Field& token) {
-    const Field name = token.Element(0), score = token.Element(1);
-    if (name.String().size() > kMaxToken) name.Refuse("tokens of up to " + std::to_string(kMaxToken) + " bytes");
+  void ReadToken(const JsonField& token) {
+    const JsonField name = token.Element(0), score = token.Element(1);
+    if (name.Text().size() > kMaxToken) name.Refuse("tokens of up to " + std::to_string(kMaxToken) + " bytes");
     if (!score.value().is_number() || !std::isfinite(score.value().get<double>())) score.Fail("a number");
-    vocabulary_.Add(name.String(), static_cast<Id>(scores_.size()));
+    vocabulary_.Add(name.Text(), static_cast<Id>(scores_.size()));
     scores_.push_back(score.value().get<double>());
   }
 
@@ -110,6 +110,6 @@ class Unigram final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> MakeUnigram(const Field& field) { return std::make_unique<Unigram>(field); }
+std::unique_ptr<Model> MakeUnigram(const JsonField& field) { return std::make_unique<Unigram>(field); }
 
 }  // namespace headlens::tokenizer

@@ -13,8 +13,8 @@ constexpr std::int64_t kMaxCharacters = 1000;  // the longest word, since findin
 /// Models that know some words, and have one token for all others.
 class WordModel : public Model {
  public:
-  explicit WordModel(const Field& field) : unknown_(field.At("unk_token").String()) {
-    vocabulary_ = Vocabulary(field.At("vocab"));
+  explicit WordModel(const JsonField& field) : unknown_(field["unk_token"].Text()) {
+    vocabulary_ = Vocabulary(field["vocab"]);
   }
 
  protected:
@@ -30,9 +30,9 @@ class WordModel : public Model {
 
 class WordPiece final : public WordModel {
  public:
-  explicit WordPiece(const Field& field)
-      : WordModel(field), prefix_(AffixOf(field.At("continuing_subword_prefix"), "##")) {
-    const Field most = field.At("max_input_chars_per_word");
+  explicit WordPiece(const JsonField& field)
+      : WordModel(field), prefix_(AffixOf(field["continuing_subword_prefix"], "##")) {
+    const JsonField most = field["max_input_chars_per_word"];
     if (!most.is_null()) max_characters_ = static_cast<std::size_t>(most.Whole(0, kMaxCharacters));
   }
 
@@ -80,7 +80,7 @@ class WordLevel final : public WordModel {
 
 }  // namespace
 
-std::unique_ptr<Model> MakeWordPiece(const Field& field) { return std::make_unique<WordPiece>(field); }
-std::unique_ptr<Model> MakeWordLevel(const Field& field) { return std::make_unique<WordLevel>(field); }
+std::unique_ptr<Model> MakeWordPiece(const JsonField& field) { return std::make_unique<WordPiece>(field); }
+std::unique_ptr<Model> MakeWordLevel(const JsonField& field) { return std::make_unique<WordLevel>(field); }
 
 }  // namespace headlens::tokenizer

@@ -2,24 +2,15 @@
 #include "by_name/option_reader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "base/words.h"
 
 namespace headlens {
 
-using nlohmann::json;
-
-const json* OptionReader::Find(std::string_view name) {
+JsonField OptionReader::Find(std::string_view name) {
   known_.push_back(name);
-  const auto it = options_.find(name);
-  return it == options_.end() || it->is_null() ? nullptr : &*it;
-}
-
-void OptionReader::Refuse(std::string_view name, const std::string& expected) const {
-  throw Error(ErrorCode::kOption, std::string(name) + " is " + Shown(*options_.find(name)) + ", expected " + expected);
+  return JsonField(options_, "", ErrorCode::kOption)[name];
 }
 
 std::optional<double> OptionReader::Scalar(const AnyField& parameter, std::string_view name) {
@@ -37,65 +28,42 @@ std::optional<double> OptionReader::Scalar(const AnyField& parameter, std::strin
   }
 }
 
-bool OptionReader::Flag(std::string_view name, bool fallback) {
-  const json* value = Find(name);
-  if (!value) return fallback;
-  if (!value->is_boolean()) Refuse(name, "true or false");
-  return value->get<bool>();
-}
-
 std::optional<double> OptionReader::Number(std::string_view name) {
-  const json* value = Find(name);
-  if (!value) return std::nullopt;
-  if (!value->is_number() || !std::isfinite(value->get<double>())) Refuse(name, "a finite number");
-  return value->get<double>();
+  const JsonField value = Find(name);
+  return value.is_null() ? std::nullopt : std::optional(value.Number());
 }
 
 std::optional<float> OptionReader::Single(std::string_view name) {
-  const std::optional<double> value = Number(name);
-  if (!value) return std::nullopt;
-  constexpr double kLargest = std::numeric_limits<float>::max(), kSmallest = std::numeric_limits<float>::min();
-  if (std::abs(*value) > kLargest || (*value != 0.0 && std::abs(*value) < kSmallest)) {
-    Refuse(name, "a number that a 32-bit float can hold");
-  }
-  return static_cast<float>(*value);
+  const JsonField value = Find(name);
+  return value.is_null() ? std::nullopt : std::optional(value.Single());
 }
 
 std::optional<Index> OptionReader::Count(std::string_view name, Index least) {
-  constexpr Index kMost = Index{1} << 53;  // what a JSON number holds exactly
-  const json* value = Find(name);
-  if (!value) return std::nullopt;
-  if (value->is_number_unsigned() && value->get<std::uint64_t>() > std::uint64_t{kMost}) {
-    Refuse(name, "a whole number, at most " + std::to_string(kMost));
-  }
-  if (!value->is_number_integer() || value->get<Index>() < least) {
-    Refuse(name, "a whole number, at least " + std::to_string(least));
-  }
-  return value->get<Index>();
+  const JsonField value = Find(name);
+  return value.is_null() ? std::nullopt : std::optional<Index>(value.Whole(least));
 }
 
 std::optional<int> OptionReader::OneOf(std::string_view name, std::span<const Choice> choices) {
-  const json* value = Find(name);
-  if (!value) return std::nullopt;
+  const JsonField value = Find(name);
+  if (value.is_null()) return std::nullopt;
   for (const Choice& choice : choices)
-    if (*value == choice.name) return choice.value;
-  Refuse(name, "one of " + Joined(choices, [](const Choice& choice) { return Quoted(choice.name); }));
+    if (value.value() == choice.name) return choice.value;
+  value.Fail("one of " + Joined(choices, [](const Choice& choice) { return Quoted(choice.name); }));
 }
 
 std::string OptionReader::Text(std::string_view name, std::string_view fallback) {
-  const json* value = Find(name);
-  if (!value) return std::string(fallback);
-  if (!value->is_string()) Refuse(name, "a name");
-  return value->get<std::string>();
+  const JsonField value = Find(name);
+  if (!value.is_null() && !value.value().is_string()) value.Fail("a name");
+  return value.Text(fallback);
 }
 
 std::vector<std::string> OptionReader::Names(std::string_view name) {
-  const json* value = Find(name);
-  if (!value) return {};
+  const JsonField value = Find(name);
+  if (value.is_null()) return {};
   std::vector<std::string> names;
-  if (!value->is_array()) Refuse(name, "a list of names");
-  for (const json& item : *value) {
-    if (!item.is_string()) Refuse(name, "a list of names");
+  if (!value.value().is_array()) value.Fail("a list of names");
+  for (const nlohmann::json& item : value.value()) {
+    if (!item.is_string()) value.Fail("a list of names");
     names.push_back(item.get<std::string>());
   }
   return names;

@@ -23,12 +23,12 @@ class OptionReader {
   explicit OptionReader(nlohmann::json options, std::span<const headlens::Backend* const> backends = Backends())
       : options_(std::move(options)), backends_(backends) {}
 
-  bool Has(std::string_view name) { return Find(name) != nullptr; }
+  bool Has(std::string_view name) { return !Find(name).is_null(); }
   /// The value of an option as its parameter describes it, under another name perhaps: flags are 0 or 1, choices their
   /// enumerators' numbers. Nothing when it was not given. Throws kOption for a wrong one.
   std::optional<double> Scalar(const AnyField& parameter, std::string_view name);
 
-  bool Flag(std::string_view name, bool fallback);
+  bool Flag(std::string_view name, bool fallback) { return Find(name).Flag(fallback); }
   std::optional<double> Number(std::string_view name);
   double Number(std::string_view name, double fallback) { return Number(name).value_or(fallback); }
   /// A number that is computed with in fp32: one that would become infinite or 0 there is refused.
@@ -47,8 +47,7 @@ class OptionReader {
   void RejectUnknown() const;
 
  private:
-  const nlohmann::json* Find(std::string_view name);
-  [[noreturn]] void Refuse(std::string_view name, const std::string& expected) const;
+  JsonField Find(std::string_view name);
 
   nlohmann::json options_;
   std::span<const headlens::Backend* const> backends_;

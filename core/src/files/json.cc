@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/json.h"
 
-#include <utility>
-#include <vector>
-
-#include "base/words.h"
-#include "headlens/error.h"
+#include <cmath>
+#include <limits>
 
 namespace headlens {
 namespace {
@@ -76,6 +73,8 @@ class Builder {
   json* member_ = nullptr;
 };
 
+const json kNull;
+
 }  // namespace
 
 json ParseObject(std::string_view text, const std::string& what, std::size_t deepest) {
@@ -93,6 +92,76 @@ std::string Shown(const json& value) {
   constexpr std::size_t kMost = 80;
   const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
   return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
+}
+
+JsonField JsonField::operator[](std::string_view key) const {
+  if (!value_->is_object()) Fail("an object");
+  const auto found = value_->find(key);
+  const bool is_root = name_.empty() || name_.ends_with(": ");
+  return {found == value_->end() ? kNull : *found, name_ + (is_root ? "" : ".") + std::string(key), wrong_};
+}
+
+std::size_t JsonField::ListSize() const {
+  if (is_null()) return 0;
+  if (!value_->is_array()) Fail("a list");
+  return value_->size();
+}
+
+JsonField JsonField::Element(std::size_t index) const {
+  return {index < ListSize() ? (*value_)[index] : kNull, name_ + "[" + std::to_string(index) + "]", wrong_};
+}
+
+bool JsonField::Flag() const {
+  if (!value_->is_boolean()) Fail("true or false");
+  return value_->get<bool>();
+}
+
+const std::string& JsonField::Text() const {
+  if (!value_->is_string()) Fail("a string");
+  return value_->get_ref<const std::string&>();
+}
+
+std::int64_t JsonField::Whole(std::int64_t least, std::int64_t most) const {
+  const bool is_whole = value_->is_number_integer();
+  const bool is_large = value_->is_number_unsigned() && value_->get<std::uint64_t>() > static_cast<std::uint64_t>(most);
+  if (is_whole && !is_large && value_->get<std::int64_t>() >= least) return value_->get<std::int64_t>();
+  if (most < kMostWhole) Fail("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  Fail("a whole number, at " + (is_large ? "most " + std::to_string(most) : "least " + std::to_string(least)));
+}
+
+double JsonField::Number() const {
+  if (!value_->is_number() || !std::isfinite(value_->get<double>())) Fail("a finite number");
+  return value_->get<double>();
+}
+
+float JsonField::Single() const {
+  const double number = Number();
+  constexpr double kLargest = std::numeric_limits<float>::max(), kSmallest = std::numeric_limits<float>::min();
+  if (std::abs(number) > kLargest || (number != 0.0 && std::abs(number) < kSmallest)) {
+    Fail("a number that a 32-bit float can hold");
+  }
+  return static_cast<float>(number);
+}
+
+double JsonField::Positive() const {
+  if (!value_->is_number() || !(value_->get<double>() > 0.0) || !std::isfinite(value_->get<double>())) {
+    Fail("a positive number");
+  }
+  return value_->get<double>();
+}
+
+void JsonField::Require(const json& supported) const {
+  if (!is_null() && *value_ != supported) Refuse(Shown(supported));
+}
+
+void JsonField::Fail(const std::string& expected) const {
+  if (!is_null()) throw Error(wrong_, name_ + " is " + Shown(*value_) + ", expected " + expected);
+  throw Error(wrong_ == ErrorCode::kOption ? wrong_ : ErrorCode::kFormat, name_ + " is missing, expected " + expected);
+}
+
+void JsonField::Refuse(const std::string& supported) const {
+  const std::string shown = is_null() ? "missing" : Shown(*value_);
+  throw Error(ErrorCode::kUnsupported, name_ + " is " + shown + ", supported is " + supported);
 }
 
 }  // namespace headlens

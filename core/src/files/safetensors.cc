@@ -18,41 +18,32 @@ constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 
 [[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
 
-DType ParseDType(const std::string& name, const json& entry) {
-  const auto it = entry.find("dtype");
-  if (it == entry.end() || !it->is_string()) Fail("tensor " + Quoted(name) + " has no dtype");
-  const auto& text = it->get_ref<const std::string&>();
+DType ParseDType(const JsonField& field) {
+  const std::string& text = field.Text();
   for (const DType dtype :
        {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kU8, DType::kBool, DType::kI32, DType::kI64}) {
     if (text == ToString(dtype)) return dtype;
   }
-  Fail("tensor " + Quoted(name) + " has the type " + Quoted(text) +
-       ", expected F32, F64, F16, BF16, U8, BOOL, I32 or I64");
+  field.Fail("F32, F64, F16, BF16, U8, BOOL, I32 or I64");
 }
 
-/// Reads a list of non-negative integers.
-std::vector<Index> ParseSizes(const std::string& name, const json& entry, const char* key) {
-  const auto it = entry.find(key);
-  if (it == entry.end() || !it->is_array()) Fail("tensor " + Quoted(name) + " has no " + key);
+std::vector<Index> ParseSizes(const JsonField& list) {
+  if (list.is_null()) list.Fail("a list of sizes");
   std::vector<Index> sizes;
-  for (const json& value : *it) {
-    const auto most = static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
-      Fail("tensor " + Quoted(name) + ": " + key + " holds something that is not a size");
-    }
-    sizes.push_back(value.get<Index>());
-  }
+  for (std::size_t i = 0; i < list.ListSize(); ++i)
+    sizes.push_back(list.Element(i).Whole(0, std::numeric_limits<Index>::max()));
   return sizes;
 }
 
 SafetensorsHeader::Entry ParseTensor(const std::string& name, const json& entry, std::optional<Index> data_size) {
   if (!entry.is_object()) Fail("tensor " + Quoted(name) + " is not described by an object");
-  const std::vector<Index> offsets = ParseSizes(name, entry, "data_offsets");
+  const JsonField fields(entry, "safetensors: tensor " + Quoted(name) + ": ", ErrorCode::kFormat);
+  const std::vector<Index> offsets = ParseSizes(fields["data_offsets"]);
   const Index most = data_size.value_or(std::numeric_limits<Index>::max());
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > most) {
     Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(most) + " bytes of data");
   }
-  SafetensorsHeader::Entry tensor{name, ParseDType(name, entry), ParseSizes(name, entry, "shape"), offsets[0],
+  SafetensorsHeader::Entry tensor{name, ParseDType(fields["dtype"]), ParseSizes(fields["shape"]), offsets[0],
                                   offsets[1]};
   Index count = 0;
   try {

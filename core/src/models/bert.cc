@@ -5,28 +5,27 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const Config& config) {
-  config.Require("position_embedding_type", "absolute");
-  config.Require("is_decoder", false);
-  config.Require("add_cross_attention", false);
+Architecture Parse(const JsonField& config) {
+  config["position_embedding_type"].Require("absolute");
+  config["is_decoder"].Require(false);
+  config["add_cross_attention"].Require(false);
   Architecture a;
   ModelInfo& info = a.info;
   info.causal = false;
-  info.vocab_size = config.Size("vocab_size");
-  info.hidden_size = config.Size("hidden_size");
-  info.layers = config.Size("num_hidden_layers");
-  info.heads = info.kv_heads = config.Size("num_attention_heads");
+  info.vocab_size = Size(config["vocab_size"]);
+  info.hidden_size = Size(config["hidden_size"]);
+  info.layers = Size(config["num_hidden_layers"]);
+  info.heads = info.kv_heads = Size(config["num_attention_heads"]);
   info.head_dim = HeadDim(config, "hidden_size", "num_attention_heads");
-  info.max_positions = config.Size("max_position_embeddings", 512);
-  info.segments = config.Size("type_vocab_size", 2);
-  a.intermediate_size = config.Size("intermediate_size");
-  a.block.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
+  info.max_positions = Size(config["max_position_embeddings"], 512);
+  info.segments = Size(config["type_vocab_size"], 2);
+  a.intermediate_size = Size(config["intermediate_size"]);
+  a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-12));
   a.block.norm_first = false;
-  a.block.activation = config.Choice<Activation>(
-      "hidden_act", "gelu",
-      {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
+  a.block.activation = config["hidden_act"].Choice<Activation>(
+      "gelu", {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
   a.attention_scale = DefaultScale(info.head_dim);
-  a.tied = config.Flag("tie_word_embeddings", true);
+  a.tied = config["tie_word_embeddings"].Flag(true);
   return a;
 }
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "files/json.h"
 #include "headlens/model.h"
 #include "layers/block.h"
-#include "models/config.h"
 #include "models/rope.h"
 
 namespace headlens::models {
@@ -67,7 +67,7 @@ struct LoadedModel {
 struct Family {
   std::string_view name;
   std::vector<std::string_view> model_types;  // as config.json names them
-  Architecture (*parse)(const Config& config);
+  Architecture (*parse)(const JsonField& config);
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
 };
 
@@ -83,8 +83,12 @@ inline Norm LoadNorm(const StateDict& state, const std::string& name, Index widt
   return {Parameter(state, name + ".weight", {width}), bias ? Parameter(state, name + ".bias", {width}) : Tensor()};
 }
 
+/// A size in config.json: a whole number from 1 up. Null stands for the fallback.
+Index Size(const JsonField& field);
+Index Size(const JsonField& field, Index fallback);
+
 /// Checks that num_attention_heads fits hidden_size, and returns the heads' width.
-Index HeadDim(const Config& config, const char* hidden_key, const char* heads_key);
+Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key);
 
 }  // namespace headlens::models
 

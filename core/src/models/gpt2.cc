@@ -5,26 +5,26 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const Config& config) {
-  config.Require("add_cross_attention", false);
+Architecture Parse(const JsonField& config) {
+  config["add_cross_attention"].Require(false);
   Architecture a;
   ModelInfo& info = a.info;
-  info.vocab_size = config.Size("vocab_size");
-  info.hidden_size = config.Size("n_embd");
-  info.layers = config.Size("n_layer");
-  info.heads = info.kv_heads = config.Size("n_head");
+  info.vocab_size = Size(config["vocab_size"]);
+  info.hidden_size = Size(config["n_embd"]);
+  info.layers = Size(config["n_layer"]);
+  info.heads = info.kv_heads = Size(config["n_head"]);
   info.head_dim = HeadDim(config, "n_embd", "n_head");
-  info.max_positions = config.Size("n_positions", 1024);
-  a.intermediate_size = config.Size("n_inner", 4 * info.hidden_size);
-  a.block.norm_eps = static_cast<float>(config.Positive("layer_norm_epsilon", 1e-5));
-  a.block.activation = config.Choice<Activation>("activation_function", "gelu_new",
-                                                 {{"gelu_new", Activation::kGeluTanh},
-                                                  {"gelu_pytorch_tanh", Activation::kGeluTanh},
-                                                  {"gelu", Activation::kGelu},
-                                                  {"relu", Activation::kRelu}});
-  a.attention_scale = config.Flag("scale_attn_weights", true) ? DefaultScale(info.head_dim) : 1.0f;
-  a.scale_by_inverse_layer = config.Flag("scale_attn_by_inverse_layer_idx", false);
-  a.tied = config.Flag("tie_word_embeddings", true);
+  info.max_positions = Size(config["n_positions"], 1024);
+  a.intermediate_size = Size(config["n_inner"], 4 * info.hidden_size);
+  a.block.norm_eps = static_cast<float>(config["layer_norm_epsilon"].Positive(1e-5));
+  a.block.activation =
+      config["activation_function"].Choice<Activation>("gelu_new", {{"gelu_new", Activation::kGeluTanh},
+                                                                    {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                                                    {"gelu", Activation::kGelu},
+                                                                    {"relu", Activation::kRelu}});
+  a.attention_scale = config["scale_attn_weights"].Flag(true) ? DefaultScale(info.head_dim) : 1.0f;
+  a.scale_by_inverse_layer = config["scale_attn_by_inverse_layer_idx"].Flag(false);
+  a.tied = config["tie_word_embeddings"].Flag(true);
   return a;
 }
 

@@ -7,35 +7,35 @@
 namespace headlens::models {
 namespace {
 
-Index WindowOf(const Config& config, const std::string& type) {
-  if (type == "qwen2" && config.Flag("use_sliding_window", false)) config.Require("use_sliding_window", false);
-  return type == "mistral" && config.Has("sliding_window") ? config.Size("sliding_window") : 0;
+Index WindowOf(const JsonField& config, const std::string& type) {
+  if (type == "qwen2" && config["use_sliding_window"].Flag(false)) config["use_sliding_window"].Require(false);
+  return type == "mistral" && !config["sliding_window"].is_null() ? Size(config["sliding_window"]) : 0;
 }
 
-Architecture Parse(const Config& config) {
-  config.Require("hidden_act", "silu");
-  config.Require("partial_rotary_factor", 1.0);
-  const std::string type = config.Text("model_type");
+Architecture Parse(const JsonField& config) {
+  config["hidden_act"].Require("silu");
+  config["partial_rotary_factor"].Require(1.0);
+  const std::string type = config["model_type"].Text();
   Architecture a;
   ModelInfo& info = a.info;
-  info.vocab_size = config.Size("vocab_size");
-  info.hidden_size = config.Size("hidden_size");
-  a.intermediate_size = config.Size("intermediate_size");
-  info.layers = config.Size("num_hidden_layers");
-  info.heads = config.Size("num_attention_heads");
-  info.kv_heads = config.Size("num_key_value_heads", type == "mistral" ? 8 : info.heads);
-  info.head_dim = config.Size("head_dim", std::max<Index>(info.hidden_size / info.heads, 1));
+  info.vocab_size = Size(config["vocab_size"]);
+  info.hidden_size = Size(config["hidden_size"]);
+  a.intermediate_size = Size(config["intermediate_size"]);
+  info.layers = Size(config["num_hidden_layers"]);
+  info.heads = Size(config["num_attention_heads"]);
+  info.kv_heads = Size(config["num_key_value_heads"], type == "mistral" ? 8 : info.heads);
+  info.head_dim = Size(config["head_dim"], std::max<Index>(info.hidden_size / info.heads, 1));
   info.window = WindowOf(config, type);
   a.block.norm = NormKind::kRmsNorm;
-  a.block.norm_eps = static_cast<float>(config.Positive("rms_norm_eps", 1e-6));
+  a.block.norm_eps = static_cast<float>(config["rms_norm_eps"].Positive(1e-6));
   a.block.activation = Activation::kSwiGlu;
   a.rope = ParseRope(config, info.head_dim);
   a.attention_scale = DefaultScale(info.head_dim);
   info.max_positions = a.rope->max_positions;
-  a.tied = config.Flag("tie_word_embeddings", false);
-  a.output_bias = type == "llama" && config.Flag("attention_bias", false);
+  a.tied = config["tie_word_embeddings"].Flag(false);
+  a.output_bias = type == "llama" && config["attention_bias"].Flag(false);
   a.query_key_value_bias = type == "qwen2" || a.output_bias;
-  a.feed_forward_bias = type == "llama" && config.Flag("mlp_bias", false);
+  a.feed_forward_bias = type == "llama" && config["mlp_bias"].Flag(false);
   if (info.heads % info.kv_heads != 0) {
     throw Error(ErrorCode::kValue, "config.json: num_attention_heads " + std::to_string(info.heads) +
                                        " must be a multiple of num_key_value_heads " + std::to_string(info.kv_heads));

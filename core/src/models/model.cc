@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/model.h"
 
+#include "headlens/multihead.h"
 #include "models/pass.h"
 
 namespace headlens {
@@ -16,11 +17,12 @@ struct Parsed {
 };
 
 Parsed Parse(std::string_view text) {
-  const Config config(text);
+  const nlohmann::json parsed = ParseObject(text, "config.json");
+  const JsonField config(parsed, "config.json: ", ErrorCode::kValue);
   std::vector<std::pair<const char*, const Family*>> types;
   for (const Family* family : kFamilies)
     for (const std::string_view type : family->model_types) types.emplace_back(type.data(), family);
-  const Family& family = *config.Choice("model_type", nullptr, types);
+  const Family& family = *config["model_type"].Choice(std::nullopt, types);
   Architecture architecture = family.parse(config);
   architecture.info.family = family.name;
   return {family, std::move(architecture)};
@@ -57,8 +59,12 @@ LoadedModel Load(std::string_view config, const StateDict& state, const Backend&
 
 }  // namespace
 
-Index HeadDim(const Config& config, const char* hidden_key, const char* heads_key) {
-  const Index hidden = config.Size(hidden_key), heads = config.Size(heads_key);
+Index Size(const JsonField& field) { return field.Whole(1, kMaxWidth); }
+
+Index Size(const JsonField& field, Index fallback) { return field.is_null() ? fallback : Size(field); }
+
+Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key) {
+  const Index hidden = Size(config[hidden_key]), heads = Size(config[heads_key]);
   if (hidden % heads == 0) return hidden / heads;
   throw Error(ErrorCode::kValue, std::string("config.json: ") + hidden_key + " " + std::to_string(hidden) +
                                      " must be a multiple of " + heads_key + " " + std::to_string(heads));

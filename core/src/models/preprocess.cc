@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
-#include "models/config.h"
+#include "models/family.h"
 
 namespace headlens {
 namespace {
@@ -66,29 +67,40 @@ void ResizeChannel(const std::uint8_t* rgba, Index width, std::span<const Taps> 
     for (Index x = 0; x < columns; ++x) *to++ = Blend(narrowed.data() + x, columns, rows);
 }
 
-void RequireSquare(const models::Config& config) {
-  const auto size = config.Object("size");
-  if (size && size->Has("shortest_edge")) config.Unsupported("size", "{\"height\": N, \"width\": N}");
-  if (size && size->Size("height") != size->Size("width")) config.Unsupported("size", "equal height and width");
+void RequireSquare(const JsonField& size) {
+  if (!size["shortest_edge"].is_null()) size.Refuse("{\"height\": N, \"width\": N}");
+  if (models::Size(size["height"]) != models::Size(size["width"])) size.Refuse("equal height and width");
+}
+
+/// A number for each channel; a single one stands for all of them.
+std::array<float, kChannels> OfChannels(const JsonField& field, float fallback) {
+  std::array<float, kChannels> numbers;
+  numbers.fill(fallback);
+  if (field.is_null()) return numbers;
+  const bool is_list = field.value().is_array();
+  if (is_list && field.ListSize() != numbers.size()) field.Fail(std::to_string(numbers.size()) + " numbers");
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = is_list ? field.Element(i).Single() : field.Single();
+  return numbers;
 }
 
 }  // namespace
 
 ImageProcessor ReadImageProcessor(std::string_view json) {
-  const models::Config config(json, "preprocessor_config.json");
-  config.Require("do_center_crop", false);
+  const nlohmann::json parsed = ParseObject(json, "preprocessor_config.json");
+  const JsonField config(parsed, "preprocessor_config.json: ", ErrorCode::kValue);
+  config["do_center_crop"].Require(false);
   ImageProcessor processor;
-  processor.resize = config.Flag("do_resize", true);
-  if (processor.resize) config.Require("resample", 2);
-  if (processor.resize && config.IsObject("size")) RequireSquare(config);
+  processor.resize = config["do_resize"].Flag(true);
+  if (processor.resize) config["resample"].Require(2);
+  if (processor.resize && config["size"].value().is_object()) RequireSquare(config["size"]);
   processor.rescale =
-      config.Flag("do_rescale", true) ? static_cast<float>(config.Positive("rescale_factor", 1.0 / 255.0)) : 1.0f;
-  const bool normalize = config.Flag("do_normalize", true);
+      config["do_rescale"].Flag(true) ? static_cast<float>(config["rescale_factor"].Positive(1.0 / 255.0)) : 1.0f;
+  const bool normalize = config["do_normalize"].Flag(true);
   processor.mean = {0.0f, 0.0f, 0.0f};
   processor.deviation = {1.0f, 1.0f, 1.0f};
   if (normalize) {
-    processor.mean = config.Numbers<kChannels>("image_mean", 0.5f);
-    processor.deviation = config.Numbers<kChannels>("image_std", 0.5f);
+    processor.mean = OfChannels(config["image_mean"], 0.5f);
+    processor.deviation = OfChannels(config["image_std"], 0.5f);
   }
   for (const float deviation : processor.deviation) {
     if (!(deviation > 0.0f)) {

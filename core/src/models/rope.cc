@@ -4,41 +4,42 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/family.h"
+
 namespace headlens::models {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-void ParseYarn(const Config& config, Rope& rope, double max_positions) {
-  if (!config.Has("factor")) rope.factor = max_positions / rope.original_positions;
-  rope.beta_fast = config.Positive("beta_fast", 32.0);
-  rope.beta_slow = config.Positive("beta_slow", 1.0);
-  rope.truncate = config.Flag("truncate", true);
+void ParseYarn(const JsonField& config, Rope& rope, double max_positions) {
+  if (config["factor"].is_null()) rope.factor = max_positions / rope.original_positions;
+  rope.beta_fast = config["beta_fast"].Positive(32.0);
+  rope.beta_slow = config["beta_slow"].Positive(1.0);
+  rope.truncate = config["truncate"].Flag(true);
   const auto sharpness = [&](double scale) {
     return rope.factor <= 1.0 ? 1.0 : 0.1 * scale * std::log(rope.factor) + 1.0;
   };
   double fallback = sharpness(1.0);
-  if (config.Has("mscale") && config.Has("mscale_all_dim")) {
-    fallback = sharpness(config.Positive("mscale")) / sharpness(config.Positive("mscale_all_dim"));
+  if (!config["mscale"].is_null() && !config["mscale_all_dim"].is_null()) {
+    fallback = sharpness(config["mscale"].Positive()) / sharpness(config["mscale_all_dim"].Positive());
   }
-  rope.attention_factor = config.Positive("attention_factor", fallback);
+  rope.attention_factor = config["attention_factor"].Positive(fallback);
 }
 
-void ParseScaling(const Config& config, Rope& rope, double max_positions) {
-  const char* key = config.Has("rope_type") || !config.Has("type") ? "rope_type" : "type";
-  rope.scaling = config.Choice<RopeScaling>(key, "default",
-                                            {{"default", RopeScaling::kNone},
-                                             {"linear", RopeScaling::kLinear},
-                                             {"dynamic", RopeScaling::kDynamic},
-                                             {"llama3", RopeScaling::kLlama3},
-                                             {"yarn", RopeScaling::kYarn}});
+void ParseScaling(const JsonField& config, Rope& rope, double max_positions) {
+  const char* key = !config["rope_type"].is_null() || config["type"].is_null() ? "rope_type" : "type";
+  rope.scaling = config[key].Choice<RopeScaling>("default", {{"default", RopeScaling::kNone},
+                                                             {"linear", RopeScaling::kLinear},
+                                                             {"dynamic", RopeScaling::kDynamic},
+                                                             {"llama3", RopeScaling::kLlama3},
+                                                             {"yarn", RopeScaling::kYarn}});
   if (rope.scaling == RopeScaling::kNone) return;
-  rope.original_positions = config.Positive("original_max_position_embeddings", max_positions);
-  const bool needs_factor = rope.scaling != RopeScaling::kYarn;
-  rope.factor = config.Positive("factor", needs_factor ? std::nullopt : std::optional(1.0));
+  rope.original_positions = config["original_max_position_embeddings"].Positive(max_positions);
+  const JsonField factor = config["factor"];
+  rope.factor = rope.scaling == RopeScaling::kYarn ? factor.Positive(1.0) : factor.Positive();
   if (rope.scaling == RopeScaling::kLlama3) {
-    rope.low_frequency_factor = config.Positive("low_freq_factor");
-    rope.high_frequency_factor = config.Positive("high_freq_factor");
+    rope.low_frequency_factor = config["low_freq_factor"].Positive();
+    rope.high_frequency_factor = config["high_freq_factor"].Positive();
     if (rope.high_frequency_factor <= rope.low_frequency_factor) {
       throw Error(ErrorCode::kValue,
                   "config.json: rope_scaling: high_freq_factor must be greater than low_freq_factor");
@@ -91,14 +92,14 @@ double Frequency(const Rope& rope, Index pair, Index length) {
 
 }  // namespace
 
-Rope ParseRope(const Config& config, Index head_dim) {
+Rope ParseRope(const JsonField& config, Index head_dim) {
   Rope rope;
   rope.dim = head_dim;
-  rope.max_positions = config.Size("max_position_embeddings", 2048);
-  const auto parameters = config.Object(config.Has("rope_parameters") ? "rope_parameters" : "rope_scaling");
-  const double theta = config.Positive("rope_theta", 10000.0);
-  rope.theta = parameters ? parameters->Positive("rope_theta", theta) : theta;
-  if (parameters) ParseScaling(*parameters, rope, static_cast<double>(rope.max_positions));
+  rope.max_positions = Size(config["max_position_embeddings"], 2048);
+  const JsonField parameters = config[config["rope_parameters"].is_null() ? "rope_scaling" : "rope_parameters"];
+  const double theta = config["rope_theta"].Positive(10000.0);
+  rope.theta = parameters.is_null() ? theta : parameters["rope_theta"].Positive(theta);
+  if (!parameters.is_null()) ParseScaling(parameters, rope, static_cast<double>(rope.max_positions));
   if (head_dim % 2 != 0 || (rope.scaling == RopeScaling::kDynamic && head_dim < 4)) {
     throw Error(ErrorCode::kValue, "config.json: head_dim is " + std::to_string(head_dim) +
                                        ", but rotary positions need an even one, dynamic ones at least 4");

@@ -3,7 +3,8 @@
 #ifndef HEADLENS_SRC_MODELS_ROPE_H_
 #define HEADLENS_SRC_MODELS_ROPE_H_
 
-#include "models/config.h"
+#include "files/json.h"
+#include "headlens/tensor.h"
 
 namespace headlens::models {
 
@@ -30,7 +31,7 @@ struct Rope {
 };
 
 /// Reads rope_theta and rope_scaling, or rope_parameters, which newer files have instead.
-Rope ParseRope(const Config& config, Index head_dim);
+Rope ParseRope(const JsonField& config, Index head_dim);
 
 struct RopeAngles {
   Tensor cosine, sine;  // [positions, dim/2]

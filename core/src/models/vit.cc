@@ -5,31 +5,36 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const Config& config) {
+Index Labels(const JsonField& names, Index fallback) {
+  if (names.is_null()) return fallback;
+  if (!names.value().is_object() || names.value().empty()) names.Fail("an object with members");
+  return static_cast<Index>(names.value().size());
+}
+
+Architecture Parse(const JsonField& config) {
   Architecture a;
   ModelInfo& info = a.info;
   info.causal = false;
-  info.hidden_size = config.Size("hidden_size");
-  info.layers = config.Size("num_hidden_layers");
-  info.heads = info.kv_heads = config.Size("num_attention_heads");
+  info.hidden_size = Size(config["hidden_size"]);
+  info.layers = Size(config["num_hidden_layers"]);
+  info.heads = info.kv_heads = Size(config["num_attention_heads"]);
   info.head_dim = HeadDim(config, "hidden_size", "num_attention_heads");
-  info.image_size = config.Size("image_size", 224);
-  info.patch_size = config.Size("patch_size", 16);
-  info.channels = config.Size("num_channels", 3);
+  info.image_size = Size(config["image_size"], 224);
+  info.patch_size = Size(config["patch_size"], 16);
+  info.channels = Size(config["num_channels"], 3);
   if (info.image_size % info.patch_size != 0) {
     throw Error(ErrorCode::kValue, "config.json: image_size " + std::to_string(info.image_size) +
                                        " must be a multiple of patch_size " + std::to_string(info.patch_size));
   }
   const Index side = info.image_size / info.patch_size;
   info.max_positions = side * side + 1;
-  a.intermediate_size = config.Size("intermediate_size");
-  a.block.norm_eps = static_cast<float>(config.Positive("layer_norm_eps", 1e-12));
-  a.block.activation = config.Choice<Activation>(
-      "hidden_act", "gelu",
-      {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
+  a.intermediate_size = Size(config["intermediate_size"]);
+  a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-12));
+  a.block.activation = config["hidden_act"].Choice<Activation>(
+      "gelu", {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
   a.attention_scale = DefaultScale(info.head_dim);
-  a.query_key_value_bias = config.Flag("qkv_bias", true);
-  a.labels = config.MemberCount("id2label", config.Size("num_labels", 2));
+  a.query_key_value_bias = config["qkv_bias"].Flag(true);
+  a.labels = Labels(config["id2label"], Size(config["num_labels"], 2));
   return a;
 }
 

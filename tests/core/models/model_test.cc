@@ -360,11 +360,12 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
   refuses((R"({"model_type": )" + std::string(400'000, '[')).c_str(), ErrorCode::kFormat, "nested more than 64 deep");
   refuses(R"({"model_type": "bert", "model_type": "bert"})", ErrorCode::kFormat,
           "config.json names \"model_type\" twice");
-  refuses("{}", ErrorCode::kFormat, "config.json has no model_type");
+  refuses("{}", ErrorCode::kFormat, "config.json: model_type is missing, expected a string");
   refuses(R"({"model_type": 7})", ErrorCode::kValue, "model_type is 7, expected a string");
   refuses(R"({"model_type": "t5"})", ErrorCode::kUnsupported,
           R"(model_type is "t5", supported is "bert", "gpt2", "llama", "mistral", "qwen2", "vit")");
-  refuses(R"({"model_type": "llama"})", ErrorCode::kFormat, "config.json has no vocab_size");
+  refuses(R"({"model_type": "llama"})", ErrorCode::kFormat,
+          "config.json: vocab_size is missing, expected a whole number");
   refuses(R"({"model_type": "llama", "vocab_size": -5})", ErrorCode::kValue, "vocab_size is -5, expected a whole");
   refuses(R"({"model_type": "llama", "vocab_size": 1e30})", ErrorCode::kValue, "vocab_size is 1e+30");
   refuses(R"({"model_type": "llama", "hidden_act": "gelu"})", ErrorCode::kUnsupported,
@@ -383,9 +384,10 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
     const char* words;
   } scalings[] = {
       {R"({"rope_type": "longrope"})", ErrorCode::kUnsupported, R"(rope_type is "longrope", supported is "default", )"},
-      {R"({"type": "linear"})", ErrorCode::kFormat, "config.json: rope_scaling has no factor"},
-      {R"({"type": "linear", "factor": -1})", ErrorCode::kValue, "rope_scaling: factor is -1, expected a positive"},
-      {R"({"rope_type": "llama3", "factor": 2})", ErrorCode::kFormat, "rope_scaling has no low_freq_factor"},
+      {R"({"type": "linear"})", ErrorCode::kFormat,
+       "config.json: rope_scaling.factor is missing, expected a positive number"},
+      {R"({"type": "linear", "factor": -1})", ErrorCode::kValue, "rope_scaling.factor is -1, expected a positive"},
+      {R"({"rope_type": "llama3", "factor": 2})", ErrorCode::kFormat, "rope_scaling.low_freq_factor is missing"},
       {"7", ErrorCode::kValue, "rope_scaling is 7, expected an object"},
   };
   for (const auto& [scaling, code, words] : scalings)
