@@ -13,7 +13,7 @@
 namespace headlens::tokenizer {
 namespace {
 
-/// Outside of classes, \w also contains the digits of Latin-1 that are not decimal digits.
+/// Outside of classes, \w also contains the superscript digits and the fractions of Latin-1.
 const std::string kWord = "[" + std::string(kWordClass) + R"(\xB2\xB3\xB9\xBC-\xBE])";
 const std::string kBoundary = "(?:(?<!" + kWord + ")(?=" + kWord + ")|(?<=" + kWord + ")(?!" + kWord + "))";
 const std::string kNoBoundary = "(?:(?<!" + kWord + ")(?!" + kWord + ")|(?<=" + kWord + ")(?=" + kWord + "))";

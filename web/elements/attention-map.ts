@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `<attention-map text="…">`: what every head of a model looks at, computed here and drawn, or arrays computed elsewhere.
+ * `<attention-map text="…">` draws the attention of every head of a model that reads a text, which it computes in the
+ * page, or arrays that were computed elsewhere.
  *
- * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `view` (grid, map or steps), `layer`, `head` (from 0), `causal`.
+ * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `view` (grid, map or steps),
+ * `layer` and `head` (from 0), `causal`.
  * Properties besides: `weights` ([T,S], [H,T,S] or [L,H,T,S]) with `tokens` and `keyTokens`; `example` for the steps.
- * Events are those of AttentionMapEvents. Parts: grid, map, steps, back, shortened.
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, back and shortened.
  */
 import type { Image, TensorLike } from "headlens";
 import { LitElement, html, nothing } from "lit";
@@ -24,31 +26,34 @@ import { takeTurn } from "./turns.js";
 import { kCatSatOnMat, workExample } from "./worked-example.js";
 import type { WorkedExample } from "./worked-example.js";
 
-/** The events' details. All bubble and cross shadow roots. */
+/** The details of the events. All events bubble and cross shadow roots. */
 export interface AttentionMapEvents {
-  /** New pictures stand. */
+  /** New pictures have been drawn. */
   "attention-draw": {
     view: string;
     /** The text that was read; empty for given arrays. */
     text: string;
     tokens: readonly string[];
     keyTokens: readonly string[];
-    /** Tokens of the whole text: more than `tokens` when the model has no positions for the rest. */
+    /** The number of tokens of the whole text. It exceeds `tokens` when the model has no positions for the rest. */
     tokenCount: number;
     layers: number;
     heads: number;
-    /** From the inputs to the pictures, the canvases painted. */
+    /** The time from the inputs to the painted canvases. */
     milliseconds: number;
   };
-  /** Nothing could be drawn; the message is shown in the element too. */
+  /** Nothing could be drawn. The element also shows the message. */
   "attention-error": { error: Error };
-  /** A head was chosen by click or key. Unless prevented it is opened. */
+  /** A head was chosen by click or key. It opens unless the event is prevented. */
   "head-select": { layer: number; head: number };
   /** The arrow keys moved to a head in the grid. */
   "head-focus": { layer: number; head: number };
-  /** The way back to all heads was asked for. Unless prevented the grid is shown. */
+  /** The reader asked to go back to all heads. The grid is shown unless the event is prevented. */
   "head-close": { layer: number; head: number };
-  /** The highlighted cell of the open head and the colours (RGBA) of its row's cells; nulls for none. */
+  /**
+   * The highlighted cell of the open head, and the colours (RGBA) of the cells in its row; null without a highlighted
+   * cell.
+   */
   "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
 
@@ -56,7 +61,7 @@ const kViews = ["grid", "map", "steps"] as const;
 type View = (typeof kViews)[number];
 type Content = GridContent | HeadContent | StepsContent;
 
-/** Everything a picture depends on, compared field by field. */
+/** Everything that a picture depends on. Two inputs are compared field by field. */
 interface Inputs {
   readonly maps: readonly unknown[];
   readonly picture: readonly unknown[];
@@ -101,10 +106,10 @@ export class AttentionMap extends LitElement {
   #error: Error | undefined;
   #progress: { loaded: number; total: number } | undefined;
   #moveFocus = false;
-  /** Ends the wait for a model that is no longer wanted. */
+  /** Ends the wait for a model that is no longer needed. */
   #giveUp: () => void = () => undefined;
 
-  /** Work starts when the element comes near the part of the page that is seen; what is seen comes first. */
+  /** Work starts when the element comes close to the visible part of the page. Visible elements go first. */
   readonly #nearness = new IntersectionObserver(
     (entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -137,7 +142,7 @@ export class AttentionMap extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#nearness.disconnect();
-    // An element that is only moved is connected again by then.
+    // An element that is only moved is connected again before this runs.
     setTimeout(() => this.isConnected || this.#release());
   }
 
@@ -165,7 +170,7 @@ export class AttentionMap extends LitElement {
     }
   }
 
-  /** Said where the pictures are, since they look complete. */
+  /** Says that only the beginning of the text is shown, since the pictures look complete. */
   #shortened(content: Content): TemplateResult | typeof nothing {
     if (content.view === "steps" || content.maps.tokenCount <= content.maps.tokens.length) return nothing;
     const { tokens, tokenCount } = content.maps;
@@ -187,7 +192,7 @@ export class AttentionMap extends LitElement {
     </div>`;
   }
 
-  /** Focuses the open head's map, or the chosen head in the grid. */
+  /** Focuses the map of the open head, or the chosen head in the grid. */
   override focus(): void {
     if (this.#content) this.#focusView(this.#content.view);
   }
@@ -199,7 +204,7 @@ export class AttentionMap extends LitElement {
     this.requestUpdate();
   };
 
-  // What the views ask for.
+  // The interface that the views use.
 
   openHead(layer: number, head: number): void {
     this.layer = layer;
@@ -243,7 +248,10 @@ export class AttentionMap extends LitElement {
     return { maps, picture: view === "map" ? [view, theme, layer, head] : [view, theme] };
   }
 
-  /** One run at a time, always with the newest inputs: what changes meanwhile is folded into one more run, so the last input wins. */
+  /**
+   * Runs once at a time, always with the newest inputs. All changes during a run lead to one more run, so the last
+   * input wins.
+   */
   async #catchUp(): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
@@ -300,7 +308,7 @@ export class AttentionMap extends LitElement {
     return view;
   }
 
-  /** The maps of these inputs; the same ones while the inputs are the same. */
+  /** Returns the maps of these inputs, which are computed once as long as the inputs stay the same. */
   async #open({ maps: inputs }: Inputs): Promise<Maps> {
     if (this.#maps && isEqual(this.#maps.inputs, inputs)) return this.#maps.maps;
     const maps = await this.#openNew();
@@ -360,7 +368,7 @@ export class AttentionMap extends LitElement {
     this.#emit("attention-error", { error });
   }
 
-  /** False when a listener prevented the default. */
+  /** Returns false when a listener prevented the default. */
   #emit<Name extends keyof AttentionMapEvents>(name: Name, detail: AttentionMapEvents[Name]): boolean {
     const cancelable = name === "head-select" || name === "head-close";
     return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable }));

@@ -29,5 +29,5 @@ function paint(canvas: HTMLCanvasElement, { data, width, height }: Image): void 
   canvas.getContext("2d")?.putImageData(new ImageData(new Uint8ClampedArray(data), width, height), 0, 0);
 }
 
-/** `<canvas ${draw(image)}>`: one pixel a cell, painted only when the image is another one. */
+/** `<canvas ${draw(image)}>` paints one pixel per cell, and only when the image is a different one. */
 export const draw = directive(Draw);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One engine and one copy of each model for all elements of a page; what failed is forgotten, so the next call tries again. */
+/** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
 import type { AsyncEngine, AsyncModel, AsyncModelAttention } from "headlens";
 
-/** Loaded and total bytes; total is 0 when unknown. */
+/** Loaded and total bytes. The total is 0 when it is not known. */
 export type Progress = (loaded: number, total: number) => void;
 
 let engine: Promise<AsyncEngine> | undefined;
 
-/** The page's engine, in its worker. `model` is what will be asked of it first, if that is known. */
+/** The page's engine, which runs in a worker. `model` is the model that will be needed first, when that is known. */
 export function sharedEngine(model?: string): Promise<AsyncEngine> {
   engine ??= start(model).catch((error: unknown) => {
     engine = undefined;
@@ -17,18 +17,21 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
   return engine;
 }
 
-/** What is no URL is left to loadModel, which says so to whoever asked for it. */
+/** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
 async function start(model: string | undefined): Promise<AsyncEngine> {
   const isKnown = model !== undefined && URL.canParse(model, document.baseURI);
   const started = await load({ worker: true, ...(isKnown && { prefetch: model }) });
-  // While a model is waited for. Without it everything is the same, but slower at first.
+  // Warms up while a model is loading. Without it everything works the same, but is slower at first.
   started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
   return started;
 }
 
 const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();
 
-/** The page's copy of a model: a built-in name, or the URL of a Hugging Face folder, relative to the document. */
+/**
+ * The page's copy of a model, which is named by a built-in name or the URL of a Hugging Face folder, relative to the
+ * document.
+ */
 export function sharedModel(source: string, onProgress?: Progress): Promise<AsyncModel> {
   const known = models.get(source);
   if (known) {
@@ -46,7 +49,7 @@ export function sharedModel(source: string, onProgress?: Progress): Promise<Asyn
   return model;
 }
 
-/** A share in the attention of one text: elements that show the same text compute it once. */
+/** A share in the attention of one text. Elements that show the same text compute it only once. */
 export interface Lease {
   readonly attention: AsyncModelAttention;
   release(this: void): void;
@@ -54,7 +57,10 @@ export interface Lease {
 
 const running = new Map<string, { attention: Promise<AsyncModelAttention>; users: number }>();
 
-/** Runs the model on a text, or on the beginning it has positions for, or joins the run another element holds. Release it when done. */
+/**
+ * Runs the model on a text, or on as much of its beginning as the model has positions for. When another element already
+ * holds that run, joins it. The lease has to be released.
+ */
 export async function attend(source: string, text: string): Promise<Lease> {
   const key = `${source}\n${text}`;
   const run = running.get(key) ?? {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** All heads as small maps: layers down, heads across, one canvas each. */
+/** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
 import { HeadlensError } from "headlens";
 import type { Image } from "headlens";
 import { html, nothing } from "lit";
@@ -19,23 +19,23 @@ interface Host extends ReactiveControllerHost {
   readonly renderRoot: HTMLElement | DocumentFragment;
   readonly layer: number;
   readonly head: number;
-  /** A head was chosen. */
+  /** Called when a head was chosen. */
   openHead(layer: number, head: number): void;
-  /** The arrow keys moved to a head. */
+  /** Called when the arrow keys moved to a head. */
   visitHead(layer: number, head: number): void;
 }
 
-/** Maps of more cells than this a side are smoothed: on a small canvas single cells would be skipped. */
+/** Maps with more cells than this on a side are smoothed, since a small canvas would skip single cells. */
 const kCrisp = 40;
 
-/** The head nearest to the given one that there is. */
+/** The head closest to the given one among those that exist. */
 function within({ layers, heads }: Maps, layer: number, head: number): readonly [layer: number, head: number] {
   const clamp = (index: number, count: number): number => Math.max(0, Math.min(Math.trunc(index) || 0, count - 1));
   return [clamp(layer, layers), clamp(head, heads)];
 }
 
 export class GridView {
-  /** The one map that is a tab stop: the chosen head, until the arrow keys move on. */
+  /** The only map that is a tab stop: the chosen head, until the arrow keys move to another. */
   #stop: readonly [layer: number, head: number] = [0, 0];
   #chosen: readonly [layer: number, head: number] = [0, 0];
   #content: GridContent | undefined;
@@ -97,7 +97,10 @@ export class GridView {
     setTimeout(() => void this.#describe(content), 150);
   }
 
-  /** The text alternatives need every number, so they come when the pictures stand, a head at a time, unless newer maps have come. */
+  /**
+   * Writes the text alternatives. They need every number, so they come after the pictures, one head at a time, and stop
+   * when there are newer maps.
+   */
   async #describe(content: GridContent): Promise<void> {
     const links: string[][] = [];
     try {
@@ -105,14 +108,14 @@ export class GridView {
         const words: string[] = [];
         links.push(words);
         for (const [head, image] of row.entries()) {
-          // Between two heads the page has its turn.
+          // Lets the page work between two heads.
           await new Promise((next) => setTimeout(next));
           if (content !== this.#content) return;
           words.push(strongestLink(content.maps, await content.maps.map(layer, head), image));
         }
       }
     } catch (error) {
-      // Released meanwhile: newer maps describe themselves.
+      // The maps were released because newer ones came, which get text alternatives of their own.
       if (error instanceof HeadlensError && error.code === "disposed") return;
       throw error;
     }

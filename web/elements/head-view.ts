@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One head large: labelled rows and columns, the exact value of the cell under the pointer or the keyboard's cursor, a colour bar. */
+/**
+ * The large map of one head, with labelled rows and columns, the exact value of the cell under the pointer or the
+ * keyboard's cursor, and a colour bar.
+ */
 import type { Image } from "headlens";
 import { html, nothing } from "lit";
 import type { ReactiveController, ReactiveControllerHost, TemplateResult } from "lit";
@@ -13,7 +16,7 @@ export interface HeadContent {
   readonly view: "map";
   readonly maps: Maps;
   readonly picture: HeadPicture;
-  /** Its colours from the least to the greatest value, one pixel high. */
+  /** The colours from the smallest to the largest value, one pixel high. */
   readonly colorbar: Image;
 }
 
@@ -26,29 +29,29 @@ interface Host extends ReactiveControllerHost, Element {
   readonly renderRoot: HTMLElement | DocumentFragment;
   showHead(layer: number, head: number): void;
   closeHead(): void;
-  /** The highlighted cell is another one, or none. `colors` are its row's, RGBA. */
+  /** Called when the highlighted cell changed, or there is none. `colors` are those of its row, in RGBA. */
   visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void;
 }
 
-/** Pixels: the widest a cell gets, the whole map within the window, and what labels need. */
+/** Sizes in pixels: the largest cell, the map within the window, and the labels. */
 const kMaxCell = 48;
 const maxSide = (): number => Math.min(Math.max(0.6 * innerHeight, 320), 640);
 const kLabelHeight = 14;
 const kCharWidth = 7.3;
 const kMaxChars = 12;
-/** Column labels lean by 60°: what they take up and to the right, a pixel of length. */
+/** Column labels are tilted by 60°. For each pixel of length they take this much space upwards and to the right. */
 const kLean = { up: 0.87, right: 0.5 };
 
-/** What takes a look at every cell or token, and so is found out once for each map. */
+/** Facts that need a look at every cell or token, and so are computed once for each map. */
 interface Facts {
   strongest: string;
   masked: boolean;
-  /** Pixels along the longest label of the rows and of the columns. */
+  /** The length in pixels of the longest row label and of the longest column label. */
   rowLabel: number;
   colLabel: number;
 }
 
-/** Sizes in pixels: of a cell, and of the labels' column and row. */
+/** Sizes in pixels of a cell, of the column of row labels and of the row of column labels. */
 interface Layout {
   cell: number;
   left: number;
@@ -204,7 +207,7 @@ export class HeadView implements ReactiveController {
     this.announceCell();
   }
 
-  /** Tells the highlighted cell: when it moves, and when the map under it is another one. */
+  /** Reports the highlighted cell, when it moves and when the map under it changes. */
   announceCell(): void {
     const { data, width } = this.#content?.picture.image ?? { data: new Uint8ClampedArray(), width: 0 };
     const row = this.#cell?.row;
@@ -220,7 +223,7 @@ export class HeadView implements ReactiveController {
     if (row >= 0 && row < height && col >= 0 && col < width) this.#moveTo({ row, col });
   };
 
-  /** The pointer's cell goes with the pointer, the keyboard's stays. */
+  /** The pointer's highlight goes when the pointer leaves; the keyboard's stays. */
   readonly #onLeave = (event: PointerEvent): void => {
     if (event.pointerType === "mouse" && !this.host.renderRoot.querySelector(".plot:focus")) this.#moveTo(undefined);
   };
@@ -230,7 +233,7 @@ export class HeadView implements ReactiveController {
   };
 
   readonly #onKey = (event: KeyboardEvent): void => {
-    // Alt with an arrow is the browser's; AltGr with a bracket is how many keyboards type it.
+    // Alt with an arrow belongs to the browser. On many keyboards AltGr types a bracket, which is allowed.
     if (!this.#content || event.metaKey || (event.altKey && event.key.length > 1)) return;
     const { picture, maps } = this.#content;
     const { width, height } = picture.image;
@@ -260,7 +263,10 @@ function sizes({ cell, left, top }: Layout, { width, height }: Image): string {
   return `--cell: ${cell}px; --left: ${left}px; --top: ${top}px; --width: ${cell * width}px; --height: ${cell * height}px`;
 }
 
-/** Where labels would overlap, every second, third, … is shown; the highlighted one always, and its neighbours give way. */
+/**
+ * Shows only every second, third, … label where labels would overlap. The highlighted one is always shown, and its
+ * neighbours are left out.
+ */
 function labels(
   axis: "rows" | "cols",
   tokens: readonly string[],

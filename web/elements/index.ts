@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Importing this registers `<attention-map>`, unless the page already has one. */
+/** Importing this file registers `<attention-map>`, unless the page already has such an element. */
 import { AttentionMap } from "./attention-map.js";
 
 export { AttentionMap };

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Style of a cell in one of a map's colours, RGBA: `--tint` for its background, `--ink-on-tint` black or white, whichever reads better on it. */
+/**
+ * The style of a cell with one of a map's colours (RGBA): `--tint` for the background, and `--ink-on-tint` for black or
+ * white text, whichever is easier to read on it.
+ */
 export function tintStyle([red = 0, green = 0, blue = 0, alpha = 0]: ArrayLike<number> & Iterable<number>): string {
   if (alpha === 0) return "";
   return `--tint: rgb(${red} ${green} ${blue}); --ink-on-tint: ${luminance(red, green, blue) < 0.179 ? "#fff" : "#000"}`;
 }
 
-/** WCAG's relative luminance; at 0.179 black and white contrast alike. */
+/** The relative luminance of WCAG. At 0.179, black and white have the same contrast. */
 function luminance(red: number, green: number, blue: number): number {
   const linear = (byte: number): number => (byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);

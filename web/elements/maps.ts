@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the views draw: the heads of a model reading a text, or arrays computed elsewhere, behind one interface. */
+/**
+ * The maps that the views draw, behind one interface: those of a model that reads a text, or arrays that were computed
+ * elsewhere.
+ */
 import type { AsyncEngine, AsyncModel, ColorOptions, Image, Tensor, TensorLike } from "headlens";
 import type { Lease } from "./engine.js";
 import { formatValue } from "./format.js";
 import { tokenName } from "./tokens.js";
 
-/** The values a picture's colours stand for. */
+/** The range of values that a picture's colours represent. */
 export interface Range {
   readonly colormap: NonNullable<ColorOptions["colormap"]>;
   readonly min: number;
@@ -15,24 +18,24 @@ export interface Range {
 export type Theme = "light" | "dark";
 
 export interface Maps {
-  /** What the rows (queries) and the columns (keys) are. */
+  /** The names of the rows (queries) and of the columns (keys). */
   readonly tokens: readonly string[];
   readonly keyTokens: readonly string[];
-  /** Tokens of the whole text: more than `tokens` when only its beginning was read. */
+  /** The number of tokens of the whole text. It exceeds `tokens` when only the beginning was read. */
   readonly tokenCount: number;
   readonly layers: number;
   readonly heads: number;
   readonly range: Range;
-  /** One head's values [queries, keys]. */
+  /** The values of one head, [queries, keys]. */
   map(layer: number, head: number): Promise<Tensor>;
-  /** The same as colours, one pixel a cell, masked cells transparent. */
+  /** The colours of one head, one pixel per cell. Masked cells are transparent. */
   pixels(layer: number, head: number, theme: Theme): Promise<Image>;
-  /** [layer][head] */
+  /** The colours of all heads, as [layer][head]. */
   allPixels(theme: Theme): Promise<Image[][]>;
   release(): void;
 }
 
-/** The heads of a model reading a text. Takes the lease over. */
+/** The maps of a model that reads a text. Takes over the lease. */
 export function modelMaps(model: AsyncModel, { attention, release }: Lease): Maps {
   const range: Range = { colormap: "sequential", min: 0, max: 1 };
   return {
@@ -43,7 +46,7 @@ export function modelMaps(model: AsyncModel, { attention, release }: Lease): Map
     heads: model.info.heads,
     range,
     map: (layer, head) => attention.map(layer, head),
-    // The models are decoders: no token looks at a later one.
+    // The attention knows whether its model is causal, so it needs no `causal` here.
     pixels: (layer, head, theme) => attention.pixels(layer, head, { ...range, theme }),
     allPixels: (theme) => attention.allPixels({ ...range, theme }),
     release,
@@ -55,11 +58,11 @@ export interface GivenArrays {
   weights: TensorLike;
   tokens: readonly string[] | undefined;
   keyTokens: readonly string[] | undefined;
-  /** Cells above the diagonal are masked. */
+  /** Masks the cells above the diagonal. */
   causal: boolean;
 }
 
-/** Arrays computed elsewhere. Throws an Error that says which shape does not fit. */
+/** The maps of arrays that were computed elsewhere. Throws an Error that says which shape does not fit. */
 export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
   const shape = "shape" in given.weights ? given.weights.shape : given.weights.dims;
   const rank = shape.length;
@@ -102,7 +105,10 @@ function named(what: string, names: readonly string[] | undefined, count: number
   return names ?? Array.from({ length: count }, (_, index) => String(index));
 }
 
-/** Weights share the range 0 to 1; larger values widen it, negative ones make it symmetric around 0. */
+/**
+ * The range for these values. It is 0 to 1 for weights, wider for larger values, and symmetric around 0 when some are
+ * negative.
+ */
 function rangeOf(values: Float32Array): Range {
   let min = 0;
   let max = 0;
@@ -115,7 +121,7 @@ function rangeOf(values: Float32Array): Range {
   return { colormap: "diverging", min: -bound, max: bound };
 }
 
-/** One head, ready to draw. */
+/** One head that is ready to draw. */
 export interface HeadPicture {
   readonly layer: number;
   readonly head: number;
@@ -126,7 +132,7 @@ export interface HeadPicture {
 export const isMasked = (image: Image, row: number, col: number): boolean =>
   image.data[(row * image.width + col) * 4 + 3] === 0;
 
-/** The strongest link among queries that have a choice of keys, in words. */
+/** A sentence about the strongest link among the queries that have a choice of keys. */
 export function strongestLink(maps: Maps, matrix: Tensor, image: Image): string {
   const { width: cols, height: rows } = image;
   let best = { value: -Infinity, row: 0, col: 0 };

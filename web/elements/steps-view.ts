@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The worked example: matrices as tables, and for each number of a result the numbers and the sum that make it. */
+/** The worked example: matrices as tables and, for each number of a result, the numbers and the sum that give it. */
 import { html, nothing } from "lit";
 import type { ReactiveControllerHost, TemplateResult } from "lit";
 import { tintStyle } from "./ink.js";
@@ -135,10 +135,10 @@ function table(
   `;
 }
 
-/** W_q with a low q. */
+/** Shows W_q with a subscript q. */
 const symbols = (text: string): (string | TemplateResult)[] =>
   text.split(/_(\w)/).map((part, index) => (index % 2 === 1 ? html`<sub>${part}</sub>` : part));
 
-/** Whether three matrices of a step are too wide for half of a page. */
+/** Returns true when the matrices of a step are too wide for half a page. */
 const isWide = ({ factors, result }: Step): boolean =>
   [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;

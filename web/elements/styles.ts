@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One grid of 8 px, one accent. light-dark() follows the page's color-scheme, as the maps' colours do (theme.ts). */
+/**
+ * The styles use a grid of 8 px and one accent colour. light-dark() follows the page's color-scheme, as do the colours
+ * of the maps (theme.ts).
+ */
 import { css } from "lit";
 
 const base = css`

@@ -2,7 +2,10 @@
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 import type { Theme } from "./maps.js";
 
-/** Which colour scheme an element is shown in: the page's `color-scheme` decides, so a page that is always light keeps light maps. */
+/**
+ * The colour scheme of an element. The page's `color-scheme` decides, so the maps stay light on a page that is always
+ * light.
+ */
 export class ThemeController implements ReactiveController {
   readonly #dark = matchMedia("(prefers-color-scheme: dark)");
   readonly #changed = (): void => this.host.requestUpdate();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How a token is shown: as text only, on its own direction, with what cannot be seen made visible. */
+/** How a token is shown: as plain text in its own direction, with invisible characters made visible. */
 import { html } from "lit";
 import type { TemplateResult } from "lit";
 
@@ -13,16 +13,19 @@ const kVisible = new Map([
 const kUnseen = /[\p{Cc}\p{Cf}\p{Z}]/u;
 const kPicture = /\p{Extended_Pictographic}/u;
 const kCombining = /^\p{M}/u;
-/** Characters of a token's name in a sentence. */
+/** The longest name of a token in a sentence, in characters. */
 const kLongest = 20;
 
 interface Piece {
   text: string;
-  /** It stands for a character that cannot be seen. */
+  /** True for a character that is invisible. */
   mark: boolean;
 }
 
-/** Spaces, line ends, control and format characters become marks; joiners inside an emoji stay. */
+/**
+ * Cuts a token into visible text and marks. Spaces, line ends, control and format characters become marks, but joiners
+ * inside an emoji stay.
+ */
 function pieces(token: string): Piece[] {
   if (token === "") return [{ text: "∅", mark: true }];
   if (kPicture.test(token) && !token.includes(" ")) return [{ text: token, mark: false }];
@@ -38,15 +41,18 @@ function pieces(token: string): Piece[] {
   return result;
 }
 
-/** A token for the eye: spaces and other unseen characters as faint marks. */
+/** The label of a token, with spaces and other invisible characters as faint marks. */
 export function tokenLabel(token: string): TemplateResult {
-  // A space's mark is drawn by the style sheet: it is no part of the text.
+  // The style sheet draws the mark of a space, so that it is not part of the text.
   const mark = (text: string): TemplateResult =>
     /^·+$/.test(text) ? html`<i data-mark=${text}></i>` : html`<i>${text}</i>`;
   return html`<bdi class="token">${pieces(token).map((piece) => (piece.mark ? mark(piece.text) : piece.text))}</bdi>`;
 }
 
-/** A token inside a sentence, for reading aloud: without the space that begins a word, shortened, isolated from the text's direction. */
+/**
+ * The name of a token in a sentence that is read aloud: without the space that begins a word, shortened, and isolated
+ * from the text's direction.
+ */
 export function tokenName(token: string): string {
   const word = token.trimStart() === "" ? token : token.replace(/^ /, "");
   const text =
@@ -59,7 +65,7 @@ export function tokenName(token: string): string {
   return `‘\u2068${short}\u2069’`;
 }
 
-/** How many columns of a monospaced font the label takes, for layout. */
+/** The number of columns that the label takes in a monospaced font, for layout. */
 export function tokenWidth(token: string): number {
   return pieces(token).reduce((sum, piece) => sum + [...piece.text].length, 0);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Elements that are seen draw first; those that are only near the seen part of the page wait for them, unless they come into sight. */
+/**
+ * Visible elements draw first. Those just outside of the visible part of the page wait for them, unless they become
+ * visible.
+ */
 
 const seenAtWork = new Set<Promise<void>>();
 
@@ -8,7 +11,7 @@ function isSeen(element: Element): boolean {
   return top < innerHeight && bottom > 0;
 }
 
-/** Runs `work`, which reports its failures itself, when it is the element's turn. */
+/** Runs `work` when it is the element's turn. `work` reports its own failures. */
 export async function takeTurn(element: Element, work: () => Promise<void>): Promise<void> {
   if (!isSeen(element)) {
     await untilSeen(element);
@@ -19,7 +22,7 @@ export async function takeTurn(element: Element, work: () => Promise<void>): Pro
   await running.finally(() => seenAtWork.delete(running));
 }
 
-/** Resolves when the element comes into sight, or nothing that is seen is at work. */
+/** Resolves when the element becomes visible, or when no visible element is at work. */
 async function untilSeen(element: Element): Promise<void> {
   let observer: IntersectionObserver | undefined;
   const sighted = new Promise<void>((resolve) => {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attention worked step by step: every matrix, and for every number of a result the sum that makes it. The engine computes, this arranges. */
+/**
+ * Attention worked out step by step: every matrix and, for every number of a result, the sum that gives it. The engine
+ * computes, and this file arranges.
+ */
 import type { AsyncEngine, AttentionResult, Image, Stage, Tensor, TensorLike } from "headlens";
 import type { Theme } from "./maps.js";
 import { formatValue } from "./format.js";
 
-/** Embeddings [T, D] of the tokens and projections [D, D], as in x · W; head h has the columns from h · D / numHeads on. */
+/**
+ * Embeddings [T, D] of the tokens and projections [D, D] for x · W. Head h has the columns from h · D / numHeads on.
+ */
 export interface WorkedExample {
   tokens: readonly string[];
   x: readonly (readonly number[])[];
@@ -16,27 +21,27 @@ export interface WorkedExample {
 }
 
 export interface Matrix {
-  /** `_` before a letter sets it low, as in W_q. */
+  /** `_` makes the next letter a subscript, as in W_q. */
   readonly name: string;
   readonly rows: readonly string[];
   readonly cols: readonly string[];
   readonly values: Float32Array;
-  /** Decimals shown; what is given has two and is exact. */
+  /** The number of decimals shown. Given numbers have two and are exact. */
   readonly digits: number;
   readonly colormap: "sequential" | "diverging";
-  /** One pixel a cell; masked cells are transparent. */
+  /** Colours, one pixel per cell. Masked cells are transparent. */
   tint?: Image;
 }
 
 export interface Step {
   readonly title: string;
   readonly about: string;
-  /** What the result is made of, and the sign before each. */
+  /** The matrices that give the result, each with the sign before it. */
   readonly factors: readonly { sign: string; matrix: Matrix }[];
   readonly result: Matrix;
   /** The sum that gives a cell of the result. */
   explain(row: number, col: number): string;
-  /** Whether a factor's cell goes into a cell of the result. */
+  /** Returns true when a cell of a factor is used for a cell of the result. */
   uses(factor: number, at: { row: number; col: number }, result: { row: number; col: number }): boolean;
 }
 
@@ -46,8 +51,9 @@ export interface Worked {
 }
 
 /**
- * The tutorials' four words; the projections are ours, two decimals each, chosen so that the heads differ: in head 0 the nouns look at
- * the verb and the verb at its nouns, in head 1 each word looks at those most like it.
+ * The four words of the tutorials. The projections are our own, with two decimals, and were chosen so that the heads
+ * differ: in head 0 the nouns look at the verb and the verb at its nouns, and in head 1 each word looks at the words
+ * most like it.
  */
 export const kCatSatOnMat: WorkedExample = {
   tokens: ["cat", "sat", "on", "mat"],
@@ -95,7 +101,7 @@ const kStages = [
   "headOutputs",
 ] as const satisfies readonly Stage[];
 
-/** Runs the layer and arranges what one head does, coloured. Throws when the example's shapes do not fit. */
+/** Runs the layer and arranges the steps of one head, with colours. Throws when the example's shapes do not fit. */
 export async function workExample(
   engine: AsyncEngine,
   example: WorkedExample,
@@ -207,7 +213,7 @@ function arrange(example: WorkedExample, result: AttentionResult, head: number, 
 
 function product(title: string, about: string, left: Matrix, right: Matrix, result: Matrix): Step {
   const inner = right.rows.length;
-  // Given numbers are shown in full; rounded ones make the printed sum an approximation.
+  // Given numbers are shown exactly. Rounded ones make the printed sum an approximation.
   const equals = left.digits === 2 && right.digits === 2 ? "=" : "≈";
   return {
     title,
@@ -276,7 +282,7 @@ function softmax(scores: Matrix, weights: Matrix): Step {
 export const at = (matrix: Matrix, row: number, col: number): number =>
   matrix.values[row * matrix.cols.length + col] ?? NaN;
 
-/** A number as it is printed: masked scores are −∞, masked weights 0. */
+/** A number as it is printed. Masked scores are −∞, and masked weights are 0. */
 export function printed(value: number, digits: number): string {
   if (Number.isNaN(value)) return "0";
   return value === -Infinity ? "−∞" : formatValue(value, digits);
@@ -295,7 +301,7 @@ async function tint(engine: AsyncEngine, { values, rows, cols, colormap }: Matri
   return engine.colorize({ data: finite, shape: [rows.length, cols.length] }, { colormap, theme, ...range });
 }
 
-/** One head's part of a stage [H, T, …] or [1, H, T, …]. */
+/** The part of a stage [H, T, …] or [1, H, T, …] that belongs to one head. */
 function slice(stage: Tensor | undefined, head: number, tokens: number): Float32Array {
   const cols = stage?.shape.at(-1) ?? 0;
   return stage?.data.slice(head * tokens * cols, (head + 1) * tokens * cols) ?? new Float32Array();

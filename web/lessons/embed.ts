@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tokens to vectors, with or without positions. */
+/** Turns tokens into vectors, with or without positions. */
 import type { EmbeddingOptions, Tensor } from "headlens";
 import type { LessonEngine } from "./lesson.js";
 
 export interface EmbeddingTable {
   /** [words, D] */
   readonly weight: Tensor;
-  /** [positions, D], for "learned" ones. */
+  /** [positions, D], for positions "learned". */
   readonly position_embeddings?: Tensor;
 }
 
-/** ids → [T, D]. */
+/** Turns T ids into vectors [T, D]. */
 export async function embed(
   engine: LessonEngine, ids: readonly number[], table: EmbeddingTable, positions: EmbeddingOptions["positions"] = "none",
 ): Promise<Tensor> {

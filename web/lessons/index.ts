@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The tutorials, live: each lesson runs the engine and gives plain data that a page can draw. */
+/** Runnable versions of the tutorials. Each lesson runs the engine and returns plain data that a page can draw. */
 export type { Figure, Lesson, LessonEngine, Matrix, Observation } from "./lesson.js";
 export { kCheckpoints, type Checkpoint, type Control, type Experiment } from "./checkpoints/index.js";
 export { orderBlindness, type OrderOptions } from "./order-blindness.js";

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What every lesson gives: matrices to draw, numbers measured, and what they say. The engine computes, lessons only arrange. */
+/**
+ * The parts of every lesson: matrices to draw, measured numbers, and sentences about them. The engine computes, and the
+ * lessons arrange.
+ */
 import type { AsyncEngine, AsyncMultiheadAttention, Engine, MultiheadAttention } from "headlens";
 import type { MultiheadAttentionOptions, StateDict, Tensor } from "headlens";
 import { formatValue } from "../elements/format.js";
@@ -14,7 +17,10 @@ export interface Figure {
   readonly value: number;
 }
 
-/** A sentence about the numbers; `holds` says whether they are as the lesson expects. Both come from the numbers. */
+/**
+ * A sentence about the numbers. `holds` says whether they are as the lesson expects. Both are determined by the
+ * numbers.
+ */
 export interface Observation {
   readonly text: string;
   readonly holds: boolean;
@@ -33,7 +39,7 @@ export const observe = (holds: boolean, expected: string, otherwise: string): Ob
   text: holds ? expected : otherwise,
 });
 
-/** A number in a sentence: small ones keep their size. */
+/** A number in a sentence. Small numbers keep their magnitude. */
 export function shown(value: number): string {
   if (value === 0) return "0";
   return Math.abs(value) >= 1e-3 ? formatValue(value, 3) : value.toExponential(1).replaceAll("-", "−");
@@ -44,7 +50,7 @@ export const percent = (share: number): string => `${(share * 100).toFixed(1)} %
 export const count = (length: number, name: (index: number) => string = String): string[] =>
   Array.from({ length }, (_, index) => name(index));
 
-/** Values row by row, as many as `rows` and `cols` name. */
+/** A matrix whose values are given row by row; `rows` and `cols` name the rows and columns. */
 export function matrix(
   name: string, rows: readonly string[], cols: readonly string[], values: Iterable<number>,
   colormap: Matrix["colormap"] = "diverging",
@@ -52,7 +58,7 @@ export function matrix(
   return { name, rows, cols, values: Float32Array.from(values), digits: 3, colormap };
 }
 
-/** Attention weights: shares of 1. */
+/** A matrix of attention weights, which are shares of 1. */
 export const map = (
   name: string, queries: readonly string[], keys: readonly string[], values: Iterable<number>,
 ): Matrix => matrix(name, queries, keys, values, "sequential");
@@ -67,7 +73,7 @@ export function rows({ data, shape }: Tensor): number[][] {
   return Array.from({ length: data.length / width }, (_, row) => [...data.subarray(row * width, (row + 1) * width)]);
 }
 
-/** Rows of one head out of [H, T, …] or [1, H, T, …]. */
+/** The rows of one head in a stage [H, T, …] or [1, H, T, …]. */
 export function headRows(stage: Tensor | undefined, head: number): number[][] {
   const part = rows(given(stage));
   const length = stage?.shape.at(-2) ?? 0;
@@ -85,7 +91,7 @@ export const transpose = (matrix: readonly (readonly number[])[]): number[][] =>
 export const permuted = <T>(items: readonly T[], order: readonly number[]): T[] =>
   order.map((index) => given(items[index]));
 
-/** Normally distributed numbers, the same for the same seed everywhere (mulberry32, Box–Muller). */
+/** Normally distributed random numbers, which are the same everywhere for the same seed (mulberry32, Box–Muller). */
 export class Draw {
   #state: number;
 
@@ -116,7 +122,7 @@ export class Draw {
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 export const mean = (values: readonly number[]): number => sum(values) / values.length;
 
-/** −Σ p ln p of a row of weights, in nats. */
+/** The entropy −Σ p ln p of a row of weights, in nats. */
 export const entropy = (weights: readonly number[]): number => -sum(weights.map((p) => (p > 0 ? p * Math.log(p) : 0)));
 
 export function largest(values: Iterable<number>): number {
@@ -127,7 +133,7 @@ export function largest(values: Iterable<number>): number {
 
 export interface Comparison {
   readonly difference: number;
-  /** What rounding to single precision may do to numbers of this size. */
+  /** The largest difference that rounding to single precision may cause in numbers of this size. */
   readonly tolerance: number;
   readonly same: boolean;
 }
@@ -151,7 +157,7 @@ export async function withLayer<T>(
   }
 }
 
-/** Parameters of a layer without biases out of W as in x · W, each [D, D]. */
+/** The state dict of a layer without biases, from matrices W [D, D] that are used as x · W. */
 export const layerState = (...[wq, wk, wv, wo]: [number[][], number[][], number[][], number[][]]): StateDict => ({
   in_proj_weight: tensor([...transpose(wq), ...transpose(wk), ...transpose(wv)]),
   "out_proj.weight": tensor(transpose(wo)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attention does not see order: permuted tokens give permuted outputs, until something tells positions. */
+/** Attention does not see order: permuted tokens give permuted outputs, unless positions are added in some way. */
 import type { AttentionOptions, EmbeddingOptions, Tensor } from "headlens";
 import { embed } from "./embed.js";
 import type { Lesson, LessonEngine, LessonLayer, Observation } from "./lesson.js";
@@ -8,7 +8,7 @@ import { tensor, withLayer } from "./lesson.js";
 
 export interface OrderOptions {
   tokens?: readonly string[];
-  /** Which token of `tokens` comes first, second, … in the other order. */
+  /** The other order: the index in `tokens` of its first token, its second, and so on. */
   order?: readonly number[];
   seed?: number;
 }
@@ -22,7 +22,7 @@ interface Scheme {
 
 const [kWidth, kHeads] = [8, 2];
 
-/** What tells positions, and how: added to embeddings, added to scores, or turned into queries and keys. */
+/** Schemes that add positions: to embeddings, to scores, or by rotating queries and keys. */
 function schemesOf(draw: Draw, tokens: number): Scheme[] {
   const relativeBias = tensor(draw.rows(kHeads, 2 * tokens - 1));
   return [
@@ -80,7 +80,7 @@ interface Read {
   readonly output: number[][];
 }
 
-/** The output, and the weights of head 0. */
+/** Reads the output, and the weights of head 0. */
 async function read(layer: LessonLayer, x: Tensor, options: AttentionOptions = {}): Promise<Read> {
   const { weights, output } = await layer.forward(x, { ...options, averageAttnWeights: false });
   return { weights: headRows(given(weights), 0), output: rows(output) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tokens as rows, as code has them, and tokens as columns, as textbooks do: the same numbers, transposed. */
+/** Tokens as rows, as in programs, and tokens as columns, as in textbooks, give the same numbers, transposed. */
 import type { Lesson, LessonEngine, Matrix } from "./lesson.js";
 import { compare, count, Draw, given, identity, map, matrix, observe, rows, shown, sum, tensor, transpose, withLayer } from "./lesson.js";
 
@@ -18,7 +18,7 @@ interface Notation {
   readonly output: number[][];
 }
 
-/** The engine works in rows; the columns' formula is followed here, letter by letter, in double precision. */
+/** The engine computes with rows. The formula with columns is followed here step by step, in double precision. */
 export async function orientation(engine: LessonEngine, options: OrientationOptions = {}): Promise<Lesson> {
   const { tokens = ["cat", "sat", "on", "mat"], width = 3, seed = 7 } = options;
   const draw = new Draw(seed);
@@ -70,7 +70,7 @@ async function inRows(
   engine: LessonEngine, x: number[][], omega: PerRole<number[][]>, beta: PerRole<number[]>,
 ): Promise<Notation> {
   const width = beta.q.length;
-  // PyTorch stores weights as [out, in]: exactly Ω.
+  // PyTorch stores weights as [out, in], which is exactly Ω.
   const state = {
     in_proj_weight: tensor([...omega.q, ...omega.k, ...omega.v]),
     in_proj_bias: { data: [...beta.q, ...beta.k, ...beta.v], shape: [3 * width] },

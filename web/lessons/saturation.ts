@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Why scores are divided by √d: without it the softmax saturates as heads grow wider, and its gradient vanishes. */
+/** Scores are divided by √d because without it the softmax saturates as heads grow wider, and its gradient vanishes. */
 import type { Lesson, LessonEngine, Matrix } from "./lesson.js";
 import { count, Draw, entropy, given, map, matrix, mean, observe, rows, shown, sum, tensor } from "./lesson.js";
 
 export interface SaturationOptions {
-  /** Head widths d, rising. */
+  /** Head widths d in rising order. */
   widths?: readonly number[];
   queries?: number;
   keys?: number;
@@ -21,7 +21,7 @@ interface Measured {
 
 const kColumns = ["scores’ deviation", "entropy", "largest weight", "gradient"];
 
-/** Random queries and keys of each width, weighed with and without the division. */
+/** Compares the weights of random queries and keys of each width with and without the division. */
 export async function saturation(engine: LessonEngine, options: SaturationOptions = {}): Promise<Lesson> {
   const { widths = [4, 16, 64, 256, 1024], queries = 32, keys = 16, seed = 5 } = options;
   const draw = new Draw(seed);
@@ -63,7 +63,9 @@ async function measure(engine: LessonEngine, q: number[][], k: number[][], scale
   };
 }
 
-/** Frobenius norm of ∂ softmax / ∂ scores = diag(p) − p pᵀ: how much weights answer to a change of scores. */
+/**
+ * The Frobenius norm of ∂ softmax / ∂ scores = diag(p) − p pᵀ, which says how much weights react to a change of scores.
+ */
 function jacobianNorm(p: readonly number[]): number {
   const entry = (i: number, j: number): number => {
     const [a, b] = [p[i] ?? NaN, p[j] ?? NaN];

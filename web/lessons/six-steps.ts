@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Multi-head attention in six steps, every matrix and every operation counted: several heads cost what one wide head does. */
+/**
+ * Multi-head attention in six steps, with every matrix and a count of every operation: several heads cost as much as
+ * one wide head.
+ */
 import { kCatSatOnMat, type WorkedExample } from "../elements/worked-example.js";
 import type { Lesson, LessonEngine, LessonLayer, Matrix } from "./lesson.js";
 import { compare, count, given, headRows, layerState, map, matrix, observe, shown, sum, tensor, withLayer } from "./lesson.js";
 
 export interface Counts {
-  /** Multiplications, each with its addition. */
+  /** The number of multiplications, each of which comes with an addition. */
   readonly projections: number;
   readonly scores: number;
   readonly weightedValues: number;
@@ -14,7 +17,7 @@ export interface Counts {
   readonly parameters: number;
 }
 
-/** Of `heads` heads, each `headWidth` wide, over tokens of `width` numbers; biases aside. */
+/** Counts the operations of `heads` heads of width `headWidth` over tokens of width `width`, without biases. */
 export function countOperations(tokens: number, width: number, heads: number, headWidth = width / heads): Counts {
   const joined = heads * headWidth;
   return {
@@ -33,7 +36,7 @@ export const multiplications = ({ projections, scores, weightedValues, outputPro
 export interface LessonStep {
   readonly title: string;
   readonly matrices: readonly Matrix[];
-  /** Multiplications of this step. */
+  /** The number of multiplications in this step. */
   readonly operations: number;
 }
 
@@ -125,7 +128,7 @@ function arrange(example: WorkedExample, result: Result, counts: Counts): Lesson
   ];
 }
 
-/** What the heads cost, against one head of full width, and against heads that were each of full width. */
+/** The cost of the heads, compared with one head of full width and with several heads of full width each. */
 export function prices(tokens: number, width: number, heads: number): Matrix {
   const narrow = countOperations(tokens, width, heads);
   const all = [narrow, countOperations(tokens, width, 1), countOperations(tokens, width, heads, width)];
@@ -140,7 +143,7 @@ export function prices(tokens: number, width: number, heads: number): Matrix {
   );
 }
 
-/** Each head alone, out of its own queries, keys and values. */
+/** Computes each head on its own, from its own queries, keys and values. */
 async function apart(engine: LessonEngine, result: Result, heads: number): Promise<Lesson["observations"][number]> {
   let difference = 0;
   let same = true;

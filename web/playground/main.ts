@@ -12,7 +12,7 @@ import { tokenLabel } from "../elements/tokens.js";
 const kDefaultText = "The cat sat on the mat because it was tired.";
 /** In the built-in model this head finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
 const kDefaultHead = { layer: "3", head: "2" };
-/** Longer texts stay out of the address. */
+/** Longer texts are not put into the address. */
 const kMaxHashLength = 2000;
 
 function byId<E extends Element>(id: string, type: new () => E): E {
@@ -25,7 +25,7 @@ const text = byId("text", HTMLTextAreaElement);
 const count = byId("count", HTMLElement);
 const tokenList = byId("tokens", HTMLElement);
 const engineLine = byId("engine", HTMLElement);
-/** All heads and the open one stand below each other. */
+/** True when the grid and the open head are below each other. */
 const isNarrow = matchMedia("(max-width: 959px)");
 const grid = byId("grid", HTMLElement) as AttentionMap;
 const map = byId("map", HTMLElement) as AttentionMap;
@@ -38,7 +38,7 @@ function listen<Name extends keyof AttentionMapEvents>(
   target.addEventListener(name, (event) => act((event as CustomEvent<AttentionMapEvents[Name]>).detail, event));
 }
 
-// The address holds the state: text, layer, head.
+// The address holds the state of the page: text, layer and head.
 
 function readHash(): void {
   const state = new URLSearchParams(location.hash.slice(1));
@@ -52,7 +52,7 @@ function readHash(): void {
 
 let hashTimer = 0;
 
-/** Browsers limit how often the address may change, so it follows the typing at a distance. */
+/** Browsers limit how often an address may change, so it follows the typing with a delay. */
 function writeHash(): void {
   clearTimeout(hashTimer);
   hashTimer = window.setTimeout(() => {
@@ -69,7 +69,7 @@ function chooseHead(layer: number, head: number): void {
   }
 }
 
-/** When the text last changed, and which elements still show an older one. */
+/** The time of the last change to the text, and the elements that still show an older text. */
 let changedAt = 0;
 const behind = new Set<AttentionMap>();
 
@@ -85,13 +85,13 @@ function showText(): void {
   showState("drawn");
 }
 
-/** For the tests: what the page is at. */
+/** Shows the state of the page to the tests. */
 function showState(state: "drawing" | "drawn" | "failed"): void {
   document.documentElement.dataset.state = state;
 }
 
 let tokens: readonly string[] = [];
-/** The row of the open head that is pointed at, and its colours. */
+/** The row of the open head under the pointer, and its colours. */
 let query: { row: number | null; colors: Uint8ClampedArray | null } = { row: null, colors: null };
 
 function showTokens(newTokens: readonly string[], total = newTokens.length): void {
@@ -102,7 +102,7 @@ function showTokens(newTokens: readonly string[], total = newTokens.length): voi
   makeReachable();
 }
 
-/** The tokens, in the colours of what the query looks at while a row of the open head is pointed at. */
+/** Draws the tokens. While the pointer is on a row of the open head, each has the colour of its weight in that row. */
 function drawTokens(): void {
   const { row, colors } = query;
   const token = (word: string, index: number): TemplateResult => {
@@ -112,13 +112,13 @@ function drawTokens(): void {
   render(tokens.map(token), tokenList);
 }
 
-/** Many tokens scroll, and what scrolls must be within the keyboard's reach. */
+/** Makes the tokens focusable when they scroll, since the keyboard must be able to scroll them. */
 function makeReachable(): void {
   if (tokenList.scrollHeight > tokenList.clientHeight) tokenList.tabIndex = 0;
   else tokenList.removeAttribute("tabindex");
 }
 
-/** From the last change to the frame that shows it. */
+/** Measures the time from the last change to the frame that shows it. */
 function measureRedraw(since: number, maps: number): void {
   requestAnimationFrame(() => {
     const { duration } = performance.measure("headlens:redraw", { start: since, end: performance.now() });

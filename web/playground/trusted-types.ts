@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The page's policy under `require-trusted-types-for 'script'`: scripts and workers from this origin only, and no way to turn text into HTML.
- * (Lit brings its own policy for its templates, which are constants.)
+ * The page's policy under `require-trusted-types-for 'script'`: scripts and workers only from this origin, and no way
+ * to turn text into HTML.
+ * (Lit has a policy of its own for its templates, which are constants.)
  */
 interface PolicyFactory {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): unknown;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A question about attention, answered by running it. */
+/** A checkpoint is a question about attention that is answered by running it. */
 import type { ScaledDotProductAttentionOptions } from "headlens";
 import type { Lesson, LessonEngine, Observation } from "../lesson.js";
 import { given, rows, tensor } from "../lesson.js";
 
-/** What the reader may turn; the experiment runs at any value between. */
+/** A control that the reader can turn. The experiment runs at any value in its range. */
 export interface Control {
   readonly name: string;
   readonly min: number;
@@ -14,7 +14,7 @@ export interface Control {
 }
 
 export interface Experiment extends Pick<Lesson, "matrices" | "figures"> {
-  /** Whether the prediction came true, in the numbers measured. */
+  /** Says whether the measured numbers confirm the prediction. */
   readonly verdict: Observation;
 }
 
@@ -23,7 +23,7 @@ export interface Checkpoint {
   readonly question: string;
   readonly prediction: string;
   readonly control?: Control;
-  /** `setting` is the control's; its own value when absent. */
+  /** `setting` is the value of the control. When it is absent, the control's own value is used. */
   run(engine: LessonEngine, setting?: number): Promise<Experiment>;
 }
 
@@ -32,7 +32,7 @@ export interface Attended {
   readonly output: number[][];
 }
 
-/** One head over q [T, d], k [S, d] and v [S, dv]. */
+/** Attention of one head over q [T, d], k [S, d] and v [S, dv]. */
 export async function attend(
   engine: LessonEngine, q: number[][], k: number[][], v: number[][], options: ScaledDotProductAttentionOptions = {},
 ): Promise<Attended> {
@@ -41,7 +41,7 @@ export async function attend(
   return { weights: rows(given(result.weights)), output: rows(result.output) };
 }
 
-/** One query that scores each key as given: keys of one number, asked by 1. */
+/** Attention of one query with these scores: each key is its score as a single number, and the query is 1. */
 export const attendWithScores = (
   engine: LessonEngine, scores: readonly number[], values: number[][], options: ScaledDotProductAttentionOptions = {},
 ): Promise<Attended> => attend(engine, [[1]], scores.map((score) => [score]), values, { ...options, scale: 1 });

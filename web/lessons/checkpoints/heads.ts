@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Several heads: checkpoints 8 and 10. */
+/** Checkpoints 8 and 10, about several heads. */
 import type { LessonEngine } from "../lesson.js";
 import { compare, count, Draw, given, headRows, identity, layerState, map, matrix, observe } from "../lesson.js";
 import { percent, shown, tensor, withLayer } from "../lesson.js";
@@ -11,7 +11,7 @@ export const kTwoHeadsOneToken: Checkpoint = {
   prediction: "Yes, and still bring back different things, through their own values.",
   async run(engine) {
     const draw = new Draw(8);
-    // Both heads ask with the same direction, which the second token has most of; their values differ.
+    // The queries of both heads have the same direction, in which the second token is largest. Their values differ.
     const direction = [[4, 0], [0, 0], [0, 0], [0, 0]].map(([a = 0, b = 0]) => [a, b, a, b]);
     const x = [[1, 0.2, -0.5, 0.1], [3, -0.4, 0.3, 0.6], [0.5, 0.8, 0.1, -0.7]];
     const state = layerState(direction, direction, draw.rows(4, 4), identity(4));
@@ -61,7 +61,7 @@ export const kIndivisibleWidth: Checkpoint = {
   },
 };
 
-/** The engine's message when it cannot make such a layer. */
+/** The message of the engine when it refuses to make such a layer. */
 async function refusal(engine: LessonEngine, embedDim: number, numHeads: number): Promise<string | undefined> {
   try {
     (await engine.multiheadAttention({ embedDim, numHeads })).dispose();

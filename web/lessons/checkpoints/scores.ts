@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the scores of a row do to its weights: checkpoints 1, 2, 5, 7 and 11. */
+/** Checkpoints 1, 2, 5, 7 and 11, about how the scores of a row determine its weights. */
 import { compare, count, Draw, entropy, given, largest, map, matrix, mean, observe, percent } from "../lesson.js";
 import { shown, transpose } from "../lesson.js";
 import { attend, attendWithScores, type Checkpoint } from "./checkpoint.js";

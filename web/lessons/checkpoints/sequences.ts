@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Where queries and keys come from, and tokens that are alike: checkpoints 4 and 9. */
+/** Checkpoints 4 and 9, about where queries and keys come from and about equal tokens. */
 import type { StateDict } from "headlens";
 import { embed } from "../embed.js";
 import { compare, count, Draw, given, layerState, map, matrix, observe, rows, shown, tensor, withLayer } from "../lesson.js";

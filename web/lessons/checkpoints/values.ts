@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Where to look and what to bring back are apart: checkpoints 3 and 6. */
+/** Checkpoints 3 and 6: choosing where to look is separate from choosing what to bring back. */
 import { compare, count, Draw, identity, map, matrix, observe, rows, shown, tensor } from "../lesson.js";
 import { attend, type Checkpoint } from "./checkpoint.js";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attention’s variants, each runnable. */
+/** Runnable variants of attention. */
 export { normalizers, type NormalizersOptions } from "./normalizers.js";
 export { padding, type PaddingOptions } from "./padding.js";
 export { patches, kTwoSquares, type PatchesOptions } from "./patches.js";

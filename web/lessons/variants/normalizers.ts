@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same scores under every normaliser: dense or sparse, competing or not. */
+/** The same scores under every normaliser: dense or sparse, and with or without competition between keys. */
 import type { NormalizerOptions } from "headlens";
 import { attendWithScores } from "../checkpoints/checkpoint.js";
 import type { Lesson, LessonEngine } from "../lesson.js";
@@ -10,7 +10,10 @@ const kKinds: readonly Kind[] = ["softmax", "sparsemax", "entmax15", "sigmoid", 
 
 export interface NormalizersOptions {
   scores?: readonly number[];
-  /** Which score is raised to see whether the others answer, and by how much. */
+  /**
+   * The index of the score that is raised, to see whether the other weights change, and the amount by which it is
+   * raised.
+   */
   raised?: number;
   by?: number;
   topK?: number;

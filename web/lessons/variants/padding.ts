@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A short sentence in a batch with a longer one: padding must change nothing. */
+/** A short sentence in a batch with a longer one. Padding must not change its results. */
 import type { Lesson, LessonEngine } from "../lesson.js";
 import { compare, count, Draw, given, headRows, layerState, map, matrix, observe, percent, rows, shown, sum } from "../lesson.js";
 import { tensor, withLayer } from "../lesson.js";
 
 export interface PaddingOptions {
   short?: readonly string[];
-  /** So many positions of padding follow. */
+  /** The number of padding positions. */
   padding?: number;
   seed?: number;
 }
@@ -21,7 +21,7 @@ export async function padding(engine: LessonEngine, options: PaddingOptions = {}
   const square = (): number[][] => draw.rows(kWidth, kWidth, 1 / Math.sqrt(kWidth));
   const state = layerState(square(), square(), square(), square());
   const [own, long] = [draw.rows(n, kWidth), draw.rows(length, kWidth)];
-  // What stands at the padding is arbitrary: here it is large, so that a leak would show.
+  // The contents of the padding are arbitrary. They are large here, so that a leak would show.
   const rest = draw.rows(extra, kWidth, 3);
   const batch = { data: [...long, ...own, ...rest].flat(), shape: [2, length, kWidth] };
   const padded = [...long.map(() => false), ...tokens.map((_, index) => index >= n)];

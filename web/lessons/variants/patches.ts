@@ -8,7 +8,7 @@ import { meanColour, patchify, picture } from "./pictures.js";
 
 export interface PatchesOptions {
   image?: Image;
-  /** Pixels across a patch. */
+  /** The width of a patch in pixels. */
   patch?: number;
   /** The patch whose row is shown as a picture. */
   query?: number;
@@ -19,7 +19,7 @@ export const kTwoSquares = picture(32, [
   { colour: [60, 90, 240], top: 16, left: 18, size: 12 },
 ]);
 
-/** Content alone, no training: patches are compared by their pixels, taken from the mean patch. */
+/** Compares patches by their pixels, relative to the mean patch, without any training. */
 export async function patches(engine: LessonEngine, options: PatchesOptions = {}): Promise<Lesson> {
   const { image = kTwoSquares, patch = 4 } = options;
   const { rows, names, across, down } = patchify(image, patch);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pictures for lessons, and their patches as tokens. */
+/** Pictures for lessons, cut into patches that serve as tokens. */
 import type { Image } from "headlens";
 import { mean } from "../lesson.js";
 
 type Colour = readonly [number, number, number];
 
-/** A shape's colour, and where it is: the square from `top`, `left` that is `size` pixels wide. */
+/** A square of one colour, `size` pixels wide, whose corner is at `top`, `left`. */
 export interface Shape {
   readonly colour: Colour;
   readonly top: number;
@@ -13,7 +13,7 @@ export interface Shape {
   readonly size: number;
 }
 
-/** Squares on black. */
+/** Draws squares on black. */
 export function picture(side: number, shapes: readonly Shape[]): Image {
   const data = new Uint8ClampedArray(side * side * 4);
   for (let pixel = 0; pixel < side * side; pixel++) {
@@ -26,17 +26,17 @@ export function picture(side: number, shapes: readonly Shape[]): Image {
 }
 
 export interface Patches {
-  /** Patches row by row; each one's pixels row by row, red, green and blue from 0 to 1. */
+  /** One row per patch. Each has its pixels row by row, as red, green and blue from 0 to 1. */
   readonly rows: number[][];
   readonly names: readonly string[];
   readonly across: number;
   readonly down: number;
 }
 
-/** All their weights at once are 64 MiB. */
+/** All weights of this many patches together take 64 MiB. */
 const kMostPatches = 4096;
 
-/** Cuts into squares of `size` pixels; throws unless they fit, or when there would be more than 4096. */
+/** Cuts a picture into squares of `size` pixels. Throws unless they fit, or when there would be more than 4096. */
 export function patchify({ data, width, height }: Image, size: number): Patches {
   const [across, down] = [width / size, height / size];
   if (![size, across, down].every((one) => Number.isInteger(one) && one > 0))
@@ -57,10 +57,10 @@ export function patchify({ data, width, height }: Image, size: number): Patches 
   };
 }
 
-/** Mean red, green and blue of a patch. */
+/** The mean red, green and blue of a patch. */
 export const meanColour = (patch: readonly number[]): number[] =>
   [0, 1, 2].map((channel) => mean(patch.filter((_, index) => index % 3 === channel)));
 
-/** Row and column of each cell of a grid. */
+/** The row and column of each cell of a grid. */
 const cells = (length: number, across: number): (readonly [number, number])[] =>
   Array.from({ length }, (_, index) => [Math.floor(index / across), index % across] as const);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Heads taken out by a mask: what each one is worth, and how many can go (Michel et al. 2019). */
+/** Heads are removed with a mask, to see how much each one matters and how many can go (Michel et al. 2019). */
 import type { Lesson, LessonEngine, LessonLayer } from "../lesson.js";
 import { compare, count, Draw, given, headRows, layerState, matrix, observe, percent, shown, tensor, withLayer } from "../lesson.js";
 
 export interface PruningOptions {
   tokens?: number;
   heads?: number;
-  /** Each head's output projection is this many times the one before: below 1, some heads say little. */
+  /**
+   * The output projection of each head is this factor times that of the head before. Below 1, some heads matter little.
+   */
   fading?: number;
   seed?: number;
 }
@@ -98,7 +100,7 @@ async function measureOf(layer: LessonLayer, x: ReturnType<typeof tensor>, heads
   };
 }
 
-/** Greedy: in each step the head whose loss changes the output least (`sign` 1) or most (−1). */
+/** Greedy removal: each step removes the head whose loss changes the output least (`sign` 1) or most (−1). */
 async function curve(change: Change, heads: number, sign: 1 | -1): Promise<PruningStep[]> {
   const steps: PruningStep[] = [];
   while (steps.length < heads) {

@@ -7,7 +7,7 @@ import { compare, count, Draw, given, headRows, map, matrix, observe, rows, show
 export interface SharingOptions {
   tokens?: number;
   heads?: number;
-  /** Numbers of key/value heads to compare, each a divisor of `heads`. */
+  /** The numbers of key/value heads to compare. Each must divide `heads`. */
   groups?: readonly number[];
   seed?: number;
 }
@@ -17,9 +17,9 @@ const kHeadWidth = 4;
 interface Decoded {
   readonly difference: number;
   readonly same: boolean;
-  /** Numbers in the cache after each token. */
+  /** The number of values in the cache after each token. */
   readonly cached: number[];
-  /** Head 0's rows, each computed in its own step. */
+  /** The rows of head 0, each computed in its own step. */
   readonly map: number[][];
 }
 
@@ -60,7 +60,7 @@ export async function sharing(engine: LessonEngine, options: SharingOptions = {}
 const nameOf = (groups: number, heads: number): string =>
   groups === heads ? "multi-head" : groups === 1 ? "multi-query" : `${groups} groups`;
 
-/** Parameters out of weights [out, in]; packed where the layer packs them. */
+/** A state dict of weights [out, in], packed when the layer packs them. */
 function stateOf(q: number[][], k: number[][], v: number[][], out: number[][]): StateDict {
   const parts: StateDict = k.length === q.length
     ? { in_proj_weight: tensor([...q, ...k, ...v]) }
@@ -68,7 +68,7 @@ function stateOf(q: number[][], k: number[][], v: number[][], out: number[][]): 
   return { ...parts, "out_proj.weight": tensor(out) };
 }
 
-/** One causal pass, then each token by itself with the keys and values of those before. */
+/** Runs one causal pass, and then each token on its own with the keys and values of the tokens before it. */
 async function decode(layer: LessonLayer, x: number[][]): Promise<Decoded> {
   const options = { isCausal: true, averageAttnWeights: false } as const;
   const whole = await layer.forward(tensor(x), options);

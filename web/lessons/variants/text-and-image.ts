@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Words ask, patches answer: cross-attention between two kinds of tokens of different width. */
+/** Cross-attention between tokens of different widths: the queries are words and the keys are patches of a picture. */
 import type { Image, StateDict } from "headlens";
 import type { Lesson, LessonEngine } from "../lesson.js";
 import { count, given, headRows, identity, map, matrix, observe, percent, rows, shown, sum, tensor, withLayer } from "../lesson.js";
@@ -8,7 +8,7 @@ import { meanColour, patchify, picture } from "./pictures.js";
 export interface TextAndImageOptions {
   image?: Image;
   patch?: number;
-  /** How clearly words ask: the larger, the steeper their weights. */
+  /** The larger this is, the more the weights of a word concentrate. */
   sharpness?: number;
 }
 
@@ -20,7 +20,7 @@ export const kThreeSquares = picture(24, [
   { colour: [30, 60, 250], top: 16, left: 4, size: 8 },
 ]);
 
-/** Words are three numbers wide, patches 3 · patch². Keys and values are the patches’ mean colours. */
+/** Words are three numbers wide, and patches 3 · patch². Keys and values are the mean colours of the patches. */
 export async function textAndImage(engine: LessonEngine, options: TextAndImageOptions = {}): Promise<Lesson> {
   const { image = kThreeSquares, patch = 4, sharpness = 16 } = options;
   const { rows: pixels, names, across, down } = patchify(image, patch);
@@ -63,7 +63,7 @@ const isMostly = (colour: readonly number[], channel: number): boolean => {
   return own > 0.25 && colour.every((value, index) => index === channel || value < own / 2);
 };
 
-/** Keys and values: the mean of each channel over the patch's pixels. */
+/** Keys and values are the mean of each channel over the patch's pixels. */
 function stateOf(width: number, sharpness: number): StateDict {
   const average = kWords.map((_, channel) => count(width).map((_, index) => (index % 3 === channel ? 3 / width : 0)));
   return {

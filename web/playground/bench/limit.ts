@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What this browser's WebAssembly can do at most: multiply-adds in registers alone, with nothing to load or store. */
+/** The highest speed of this browser's WebAssembly: multiply-adds in registers, without loads or stores. */
 
-/** Chains that do not wait for each other, so that every unit of the processor has work. */
+/** The number of independent chains, enough to keep every unit of the processor busy. */
 const kChains = 12;
 const kLanes = 4;
 const kCount = 1 << 21;
@@ -13,7 +13,10 @@ function unsigned(value: number): number[] {
 
 const section = (id: number, content: readonly number[]): number[] => [id, ...unsigned(content.length), ...content];
 
-/** A module with one function, (count: i32): in a loop, each of 12 vectors becomes itself times a plus b, fused where relaxed SIMD is. */
+/**
+ * A module with one function, (count: i32). Its loop multiplies each of 12 vectors by a and adds b, fused with relaxed
+ * SIMD.
+ */
 function moduleOf(isRelaxed: boolean): Uint8Array<ArrayBuffer> {
   const [a, b] = [1 + kChains, 2 + kChains];
   const splat = (value: number, local: number): number[] =>
@@ -26,7 +29,7 @@ function moduleOf(isRelaxed: boolean): Uint8Array<ArrayBuffer> {
     ...chains.flatMap((local) => splat(local, local)), ...splat(0.999, a), ...splat(0.001, b),
     0x03, 0x40, ...chains.flatMap(step), // loop
     0x20, 0, 0x41, 1, 0x6b, 0x22, 0, 0x0d, 0, 0x0b, // count -= 1, again unless it is 0
-    ...chains.flatMap((local, i) => [0x20, local, ...(i > 0 ? [0xfd, 0xe4, 0x01] : [])]), // the sum: none is left out
+    ...chains.flatMap((local, i) => [0x20, local, ...(i > 0 ? [0xfd, 0xe4, 0x01] : [])]), // their sum: none is left out
     0xfd, 0x1f, 0, 0x0b, // its first lane
   ];
   const body = [1, ...unsigned(kChains + 2), 0x7b, ...code];
@@ -37,7 +40,7 @@ function moduleOf(isRelaxed: boolean): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-/** GFLOP/s; the best of some turns, since a limit is what nothing gets in the way of. */
+/** Measures GFLOP/s. It is the best of several turns, in which the least came in between. */
 export async function measureLimit(isRelaxed: boolean): Promise<number> {
   const { instance } = await WebAssembly.instantiate(moduleOf(isRelaxed));
   const run = instance.exports.f as (count: number) => number;
@@ -47,7 +50,7 @@ export async function measureLimit(isRelaxed: boolean): Promise<number> {
     run(kCount);
     const seconds = (performance.now() - start) / 1000;
     best = Math.max(best, (2 * kLanes * kChains * kCount) / seconds / 1e9);
-    await new Promise((later) => setTimeout(later)); // the optimising compiler's code takes over between two turns
+    await new Promise((later) => setTimeout(later)); // lets the optimising compiler's code take over between two turns
   }
   return best;
 }

@@ -12,7 +12,7 @@ const root = document.getElementById("bench");
 if (!root) throw new Error("#bench is missing");
 const page = root;
 
-/** A run under way. */
+/** A run that has started. */
 interface Run {
   readonly worker: Worker;
   readonly names: readonly string[];
@@ -23,10 +23,10 @@ interface Run {
 const chosen = new Set(kWorkloads.filter(({ isLong }) => !isLong).map(({ name }) => name));
 let run: Run | undefined;
 let result: Result | undefined;
-/** The result came with the address, from whichever browser. */
+/** True when the result came with the address, from any browser. */
 let isOpened = false;
 const failed = new Map<string, string>();
-/** Said aloud too. */
+/** The status, which is also read aloud. */
 let status = "";
 
 function update(): void {
@@ -195,7 +195,7 @@ function download(what: Result): void {
   say("The JSON is being downloaded.");
 }
 
-/** The address becomes the result's own, so that it can be taken from there too. */
+/** Puts the result into the page's address, from where it can be copied, too. */
 function share(what: Result): void {
   history.replaceState(null, "", toHash(what));
   copy(location.href, "A link to this result");

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a run gave, and its forms: numbers for the table, Google Benchmark's JSON, plain text, and the part of an address behind #. */
+/**
+ * The result of a run in its different forms: numbers for the table, Google Benchmark's JSON, plain text, and the part
+ * of an address after #.
+ */
 import { bytes, kWorkloads, operations } from "./workloads.js";
 
-/** Seconds per call: the median of the rounds, the least, the bounds of the middle half. */
+/** Seconds per call: the median of the rounds, the minimum, and the bounds of the middle half. */
 export interface RowResult {
   readonly name: string;
   readonly median: number;
@@ -10,7 +13,7 @@ export interface RowResult {
   readonly lower: number;
   readonly upper: number;
   readonly rounds: number;
-  /** Calls in each round. */
+  /** The number of calls in each round. */
   readonly calls: number;
 }
 
@@ -27,7 +30,7 @@ export interface Result {
   readonly rows: readonly RowResult[];
 }
 
-/** Four digits: a result has no more from the start, so that it reads the same from its address. */
+/** Rounds to four digits. Results are rounded from the start, so that they read the same from an address. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }
@@ -36,12 +39,12 @@ export function roundedRow({ median, min, lower, upper, ...row }: RowResult): Ro
   return { ...row, median: rounded(median), min: rounded(min), lower: rounded(lower), upper: rounded(upper) };
 }
 
-/** What a row says of speed. */
+/** The speed that a row's time means. */
 export interface Speed {
   readonly gflops: number;
-  /** Of keys and values read; undefined where arithmetic rules. */
+  /** GB/s of keys and values that are read; undefined where arithmetic limits the speed. */
   readonly gigabytes: number | undefined;
-  /** Of the limit. */
+  /** The share of the limit. */
   readonly share: number;
 }
 
@@ -54,7 +57,7 @@ export function speedOf({ name, median }: RowResult, limit: number): Speed {
   return { gflops, gigabytes: read > 0 ? read / median / 1e9 : undefined, share: gflops / limit };
 }
 
-/** Google Benchmark's JSON; its times are in milliseconds, its own words for what it has words for. */
+/** Google Benchmark's JSON, with its names where it has any. Times are in milliseconds. */
 export function toJson({ date, browser, cores, version, simd, threads, limit, rows }: Result): string {
   const context = {
     date,
@@ -92,7 +95,7 @@ export function toJson({ date, browser, cores, version, simd, threads, limit, ro
   return `${JSON.stringify({ context, benchmarks }, undefined, 2)}\n`;
 }
 
-/** Three digits that count. */
+/** A number with three significant digits. */
 export function digits(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
@@ -116,7 +119,7 @@ export function toText(result: Result): string {
   return `${[...aboutOf(result), "", ...lines].join("\n")}\n`;
 }
 
-// The address. Whatever stands in it may be written by anyone, so every part is checked and nothing unknown is kept.
+// Anybody can write an address, so every part of it is checked and unknown parts are dropped.
 
 const kPrefix = "#result=";
 const kMaxHash = 12_000;
@@ -155,7 +158,9 @@ function decoded(hash: string): unknown {
   }
 }
 
-/** The result in an address; null when there is none, undefined when it is not one of ours. */
+/**
+ * Reads the result in an address. Returns null when there is none, and undefined when it is not a result of this page.
+ */
 export function fromHash(hash: string): Result | null | undefined {
   if (!hash.startsWith(kPrefix)) return null;
   const value = hash.length <= kMaxHash ? decoded(hash) : undefined;

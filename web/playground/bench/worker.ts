@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Measures in a thread of its own: takes the names of workloads, and tells what it is at and what came out. Ended by `terminate`. */
+/**
+ * Measures in a worker: takes the names of workloads, and reports its progress and results. It is ended by `terminate`.
+ */
 import { load } from "headlens";
 import type { Engine, EngineInfo } from "headlens";
 import { measureLimit } from "./limit.js";
@@ -16,20 +18,20 @@ export type Message =
 const tell = (message: Message): void => postMessage(message);
 
 const kWarmUpSeconds = 0.3;
-/** A turn is at least so long: clocks in browsers are coarse. */
+/** A turn takes at least this long, since clocks in browsers are coarse. */
 const kTurnSeconds = 0.03;
 const kRounds = 15;
 const kRowSeconds = 3;
 const kLeastRounds = 3;
 
-/** Seconds per call of so many. */
+/** Seconds per call, measured over `calls` calls. */
 function turn(call: () => void, calls: number): number {
   const start = performance.now();
   for (let i = 0; i < calls; i++) call();
   return (performance.now() - start) / 1000 / calls;
 }
 
-/** Between two turns the optimising compiler, and the page's messages, have theirs. */
+/** Lets the optimising compiler and the page's messages run between two turns. */
 const pause = (): Promise<void> => new Promise((later) => setTimeout(later));
 
 async function measure(engine: Engine, workload: Workload): Promise<RowResult> {
@@ -73,6 +75,6 @@ async function run(names: readonly string[]): Promise<void> {
 }
 
 addEventListener("message", ({ data }: MessageEvent<readonly string[]>) => {
-  // What goes wrong here is the worker's own error, which the page hears of.
+  // Turns a failure into an error of the worker, which the page receives.
   run(data).catch((error: unknown) => setTimeout(() => { throw error; }));
 });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is measured, under the names that `headlens bench` has, and how many operations or bytes each needs. */
+/**
+ * The workloads that are measured, under the names of `headlens bench`, and the operations or bytes that each needs.
+ */
 import type { Engine, Model, Tensor } from "headlens";
 
 interface Layer {
@@ -23,7 +25,7 @@ interface Core {
   readonly keysAndValues: "f32" | "bf16";
 }
 
-/** One head's map of a model of one layer, pooled to so many rows and columns, or so many rows of it. */
+/** The map of one head of a model with one layer: pooled to this many rows and columns, or this many rows of it. */
 interface MapOfHead {
   readonly kind: "map";
   readonly tokens: number;
@@ -32,7 +34,7 @@ interface MapOfHead {
   readonly rows?: number;
 }
 
-/** The built-in model on so many tokens, with the maps of all its heads. */
+/** The built-in model on this many tokens, with the maps of all its heads. */
 interface WholeModel {
   readonly kind: "model";
   readonly tokens: number;
@@ -41,7 +43,7 @@ interface WholeModel {
 interface Named {
   readonly name: string;
   readonly about: string;
-  /** Takes a minute or more. */
+  /** True when it takes a minute or more. */
   readonly isLong?: boolean;
 }
 
@@ -89,10 +91,16 @@ export const kWorkloads: readonly Workload[] = [
   { name: "tiny", about: "the built-in model on 64 tokens, all maps", kind: "model", tokens: 64 },
 ];
 
-/** The built-in model's: 4 layers of four projections and three of the feed-forward network, no unembedding. */
+/**
+ * The built-in model: 4 layers, each with four projections and the three matrices of the feed-forward network, without
+ * the unembedding.
+ */
 const kTiny = { layers: 4, width: 128, linear: 4 * (4 * 128 * 128 + 3 * 128 * 352) };
 
-/** Floating-point operations that the result needs: 8·B·T·D² for projections, 4·B·H·T·S·d for attention, half of that when causal. */
+/**
+ * The number of floating-point operations that the result needs: 8·B·T·D² for projections, and 4·B·H·T·S·d for
+ * attention, half of that when causal.
+ */
 export function operations(row: Workload): number {
   switch (row.kind) {
     case "layer":
@@ -106,13 +114,15 @@ export function operations(row: Workload): number {
   }
 }
 
-/** Bytes that have to be read at the least where reading rules: keys and values for a single query. 0 elsewhere. */
+/**
+ * The bytes that must at least be read when memory limits the speed: keys and values for a single query. 0 for others.
+ */
 export function bytes(row: Workload): number {
   if (row.kind !== "core" || row.queries !== 1) return 0;
   return (row.keysAndValues === "bf16" ? 2 : 4) * 2 * row.kvHeads * row.keys * row.headDim;
 }
 
-/** Random numbers, normally distributed around 0 (Box & Muller 1958). */
+/** Normally distributed random numbers around 0 (Box & Muller 1958). */
 function normal(deviation: number, ...shape: number[]): Tensor {
   const data = new Float32Array(shape.reduce((size, n) => size * n, 1));
   for (let i = 0; i < data.length; i += 2) {
@@ -124,7 +134,7 @@ function normal(deviation: number, ...shape: number[]): Tensor {
   return { data, shape };
 }
 
-/** One call of a workload, and how to give back what it holds. */
+/** One call of a workload, and a function that frees its memory. */
 export interface Prepared {
   call(this: void): void;
   dispose(this: void): void;
@@ -144,7 +154,7 @@ function prepareLayer(engine: Engine, { batch, tokens, width, heads, causal, map
   return { call: () => void made.forward(x, options), dispose: () => made.dispose() };
 }
 
-/** A step of decoding on keys and values that are kept: each call adds one, and the oldest goes. */
+/** A decoding step with a cache of keys and values. Each call adds one token, and the oldest is dropped. */
 function prepareStep(engine: Engine, { heads, kvHeads, keys, headDim, keysAndValues }: Core): Prepared {
   const cache = engine.cachedAttention({ window: keys, dtype: keysAndValues === "bf16" ? "bfloat16" : "float32" });
   const q = normal(1, 1, heads, 1, headDim);
@@ -162,7 +172,7 @@ function prepareCore(engine: Engine, { heads, kvHeads, queries, keys, headDim, c
   return { call: () => void engine.scaledDotProductAttention(q, k, v, options), dispose: () => undefined };
 }
 
-/** A model of BERT's kind with one layer and one head, whose queries and keys are what its maps are computed from. */
+/** The files of a BERT model with one layer and one head, whose queries and keys give the maps. */
 function oneHead(tokens: number, width: number): File[] {
   const config = {
     model_type: "bert", hidden_size: width, num_hidden_layers: 1, num_attention_heads: 1, intermediate_size: width,
@@ -189,7 +199,7 @@ function oneHead(tokens: number, width: number): File[] {
   ];
 }
 
-/** The parts of such a file. */
+/** The parts of a safetensors file. */
 function safetensors(tensors: readonly (readonly [string, Tensor])[]): BlobPart[] {
   let end = 0;
   const entries = tensors.map(([name, { data, shape }]) =>
@@ -199,7 +209,7 @@ function safetensors(tensors: readonly (readonly [string, Tensor])[]): BlobPart[
   return [new BigUint64Array([BigInt(header.length)]), header, ...values];
 }
 
-/** Tokens from all over the vocabulary. */
+/** Token ids that are spread over the vocabulary. */
 const idsOf = (tokens: number, { info }: Model): number[] =>
   Array.from({ length: tokens }, (_, i) => (i * 7919) % info.vocabSize);
 
