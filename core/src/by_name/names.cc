@@ -175,13 +175,11 @@ json LayerGroups() {
       .Add(TransformerFields());
   Group encoder("encoder_layer_options", "Weights only when `need_weights`.");
   encoder.Extends({"attention_options"}).Renames({EncoderNames()});
-  Group decoder(
-      "decoder_layer_options",
-      "How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fully_masked`, "
-      "`masked_nan`, `conventions`, …) and `causal_alignment` hold for both attentions. Windows, `dilation`, "
-      "`valid_lens`, `prefix_lens`, `global_tokens`, documents, positions (`alibi`, `relative_bias`, `t5_bias`, "
-      "`rotary`), `head_mask` and past keys concern self-attention alone: the memory has its own masks. Weights "
-      "only when `need_weights`.");
+  Group decoder("decoder_layer_options",
+                "How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fully_masked`, "
+                "`masked_nan`, `conventions`, …) and `causal_alignment` hold for both attentions. The memory has masks "
+                "of its own, `memory_mask`, `memory_key_padding_mask` and `memory_is_causal`; all other masks, "
+                "positions, `head_mask` and past keys concern self-attention alone. Weights only when `need_weights`.");
   decoder.Extends({"attention_options"}).Renames({DecoderNames(), MemoryNames()});
   Group embedding("embedding_options", "What an embedding is made with.");
   embedding.Add(EmbeddingFields());

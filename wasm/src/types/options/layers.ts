@@ -55,8 +55,8 @@ export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
 
 /**
  * How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fullyMasked`, `maskedNan`, `conventions`, …) and `causalAlignment`
- * hold for both attentions. Windows, `dilation`, `validLens`, `prefixLens`, `globalTokens`, documents, positions (`alibi`, `relativeBias`, `t5Bias`,
- * `rotary`), `headMask` and past keys concern self-attention alone: the memory has its own masks. Weights only when `needWeights`.
+ * hold for both attentions. The memory has masks of its own, `memoryMask`, `memoryKeyPaddingMask` and `memoryIsCausal`; all other masks, positions,
+ * `headMask` and past keys concern self-attention alone. Weights only when `needWeights`.
  */
 export interface DecoderLayerOptions extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal" | "stages" | "out"> {
   /** As `attnMask`. */
