@@ -58,6 +58,8 @@ typedef struct {
   int64_t own_shift;                  // query t stands where key t + own_shift does
   int64_t window_left, window_right;  // -1 for as far as there is
   int64_t dilation, top_k;
+  int64_t neighborhood_rows, neighborhood_columns;  // -1 for as far as there is
+  int64_t grid_columns, first_patch;                // 0 without a neighborhood; the key of the grid's first patch
   Heads heads;
   Place q, k, v, output;          // rows of q and of the output count from the block's first query
   int64_t width, value_width;     // of a head, and of a value

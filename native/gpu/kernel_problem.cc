@@ -6,7 +6,7 @@ namespace {
 
 // Compilers for devices put no gaps between the members, either.
 static_assert(sizeof(Place) == 5 * 8 && sizeof(Heads) == 3 * 8 && sizeof(CellStrides) == 3 * 8);
-static_assert(sizeof(Problem) == 42 * 8 + 14 * 4);
+static_assert(sizeof(Problem) == 46 * 8 + 14 * 4);
 
 int KernelNumber(FullyMasked fully_masked) {
   switch (fully_masked) {
@@ -27,6 +27,10 @@ void DescribeMask(const AttentionProblem& p, Problem& d) {
   d.window_left = mask.window_left;
   d.window_right = mask.window_right;
   d.dilation = mask.dilation;
+  d.neighborhood_rows = mask.neighborhood_rows;
+  d.neighborhood_columns = mask.neighborhood_columns;
+  d.grid_columns = mask.grid_columns;
+  d.first_patch = mask.grid_tokens - p.key_offset;
   d.boolean_keeps = mask.boolean_keeps;
   d.causal = mask.causal;
   d.spreads = p.masked_nan == MaskedNan::kSpreads;

@@ -85,6 +85,16 @@ RandomProblem PlainProblem(Random& random, const ProblemSizes& n) {
   return r;
 }
 
+void DrawNeighborhood(Random& random, Index places, Mask& mask) {
+  mask.grid_columns = 1 + random.Below(std::min<Index>(places, 7));
+  mask.grid_rows = 1 + random.Below(places / mask.grid_columns);
+  if (random.Chance(0.5)) mask.grid_rows = places / mask.grid_columns;
+  mask.grid_tokens = places - mask.grid_rows * mask.grid_columns;
+  mask.neighborhood_rows = random.Below(mask.grid_rows + 1);
+  if (random.Chance(0.7)) mask.neighborhood_columns = random.Below(mask.grid_columns + 1);
+  if (mask.neighborhood_columns >= 0 && random.Chance(0.2)) mask.neighborhood_rows = -1;
+}
+
 void DrawMasks(Random& random, RandomProblem& r, bool positional) {
   Mask& mask = r.problem.mask;
   const Index batch = r.batch(), heads = r.heads(), queries = r.queries(), keys = r.keys() - mask.appended_keys;
@@ -128,6 +138,9 @@ void DrawMasks(Random& random, RandomProblem& r, bool positional) {
     r.global = DrawFlags(random, batch * keys, 0.2);
     mask.global_tokens = ViewOf(r.global, std::array{batch, keys});
   }
+  const Index places = r.problem.key_offset + keys, first = QueryPosition(r.problem, 0), end = first + queries;
+  const bool fits = first >= 0 && (mask.causal || end <= places);
+  if (fits && drawn()) DrawNeighborhood(random, std::max(places, end) + (mask.causal ? random.Below(9) : 0), mask);
 }
 
 void DrawBiases(Random& random, RandomProblem& r) {
@@ -222,6 +235,13 @@ bool PlainHidden(const AttentionProblem& p, Index b, Index h, Index t, Index s) 
   if (m.key_documents && m.key_documents(b, s) != m.query_documents(b, t)) return true;
   if (m.causal && to > from && !(m.prefix_lens && s < m.prefix_lens(b))) return true;
   bool far = (from - to) % m.dilation != 0;
+  const Index own_patch = from - m.grid_tokens, patch = to - m.grid_tokens;
+  if (m.grid_columns > 0 && own_patch >= 0 && patch >= 0) {
+    const Index down = patch / m.grid_columns - own_patch / m.grid_columns;
+    const Index aside = patch % m.grid_columns - own_patch % m.grid_columns;
+    far |= m.neighborhood_rows >= 0 && std::abs(down) > m.neighborhood_rows;
+    far |= m.neighborhood_columns >= 0 && std::abs(aside) > m.neighborhood_columns;
+  }
   if (m.window_left >= 0) far |= from - to > m.window_left;
   if (m.window_right >= 0) far |= to - from > m.window_right;
   if (far && m.global_tokens) {

@@ -27,6 +27,9 @@ struct RandomProblem {
   Index keys() const { return problem.k.shape[2]; }
 };
 
+/// A neighborhood on a grid that `places` tokens and patches fill.
+void DrawNeighborhood(Random& random, Index places, Mask& mask);
+
 /// Every kind of normaliser there is.
 std::vector<NormalizerKind> NormalizerKinds();
 

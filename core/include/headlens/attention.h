@@ -54,6 +54,11 @@ struct Mask {
   Index window_left = -1, window_right = -1;
   /// A query looks only at positions whose distance from its own is a multiple of `dilation`.
   Index dilation = 1;
+  /// The first `grid_tokens` positions come before a grid of patches, which follow row by row. A patch looks at the
+  /// patches that are at most this many rows and columns away (−1 sets no limit), and at those tokens, which see every
+  /// key. The keys must fill the grid; with `causal` they may be its first ones.
+  Index neighborhood_rows = -1, neighborhood_columns = -1;
+  Index grid_rows = 0, grid_columns = 0, grid_tokens = 0;
   /// [B, S]; nonzero marks a token that every query sees, and whose own query sees every key (Beltagy et al. 2020).
   View<const std::uint8_t, 2> global_tokens;
   /// [B, T] and [B, S]; a query looks only at keys with the number of its own document. Both are given, or neither.

@@ -28,7 +28,7 @@
 // Returns true when all masks of a block leave a range of keys to each row.
 bool HidesRanges(const Problem* p, const Inputs* in) {
   return !in->boolean && !in->additive && !in->padding && !in->prefixes && !in->key_documents && !in->global_tokens &&
-         p->dilation == 1 && p->keys == p->maskable;
+         p->dilation == 1 && p->grid_columns == 0 && p->keys == p->maskable;
 }
 
 Row OwnRow(const Problem* p, const Row* first, const long r) {

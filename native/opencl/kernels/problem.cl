@@ -42,11 +42,21 @@ bool HiddenByOrder(const Problem* p, const Inputs* in, const Row* row, const lon
   return !in->prefixes || s >= in->prefixes[row->b];
 }
 
+// Returns true when the query and the key are patches of a grid that are too far apart.
+bool OutsideNeighborhood(const Problem* p, const Row* row, const long s) {
+  const long from = row->own - p->first_patch, to = s - p->first_patch;
+  if (p->grid_columns == 0 || from < 0 || to < 0) return false;
+  const long rows = abs(from / p->grid_columns - to / p->grid_columns);
+  const long columns = abs(from % p->grid_columns - to % p->grid_columns);
+  return (p->neighborhood_rows >= 0 && rows > p->neighborhood_rows) ||
+         (p->neighborhood_columns >= 0 && columns > p->neighborhood_columns);
+}
+
 bool HiddenByLocality(const Problem* p, const Inputs* in, const Row* row, const long s) {
   const bool far_back = p->window_left >= 0 && s < row->own && row->own - s > p->window_left;
   const bool far_ahead = p->window_right >= 0 && s > row->own && s - row->own > p->window_right;
   const bool off_step = p->dilation != 1 && (row->own - s) % p->dilation != 0;
-  if (!far_back && !far_ahead && !off_step) return false;
+  if (!far_back && !far_ahead && !off_step && !OutsideNeighborhood(p, row, s)) return false;
   return !in->global_tokens || !(IsGlobal(p, in, row->b, s) || IsGlobal(p, in, row->b, row->own));
 }
 

@@ -195,6 +195,8 @@ TEST_CASE("sizes as large as numbers go are allowed where they mean something") 
   for (const char* options :
        {R"({"window_left": 9007199254740992, "window_right": 9007199254740992})",
         R"({"dilation": 9007199254740992, "alibi": true})", R"({"normalizer": "top_k", "top_k": 9007199254740992})",
+        R"({"neighborhood_rows": 9007199254740992, "neighborhood_columns": 9007199254740992, "grid_rows": 1,
+            "grid_columns": 2, "grid_tokens": 1})",
         R"({"seed": 9007199254740992, "dropout_p": 0.5})", R"({"scale": 0, "temperature": 1e30})",
         R"({"rotary": "half", "rotary_base": 1e308, "rotary_scale": 1e308})"}) {
     CAPTURE(options);

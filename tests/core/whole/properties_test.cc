@@ -488,6 +488,28 @@ TEST_CASE("windows as wide as numbers go") {
   });
 }
 
+TEST_CASE("neighborhoods as large as numbers go hide nothing of a causal map") {
+  constexpr Index kMost = std::numeric_limits<Index>::max();
+  ForEachBackend([](const Backend& backend) {
+    CAPTURE(backend.name());
+    Random random(57);
+    RandomProblem r = PlainProblem(random, {1, 2, 2, 9, 12, 4, 3});
+    Mask& mask = r.problem.mask;
+    mask.causal = true;
+    mask.causal_alignment = CausalAlignment::kBottomRight;
+    const AllResults open = Solve(backend, r.problem);
+    for (const Index size : {Index{12}, kMost})
+      for (const Index reach : {Index{11}, kMost})
+        for (const Index tokens : {Index{0}, Index{5}, kMost}) {
+          CAPTURE(size);
+          CAPTURE(tokens);
+          mask.grid_rows = mask.grid_columns = size, mask.grid_tokens = tokens;
+          mask.neighborhood_rows = mask.neighborhood_columns = reach;
+          CheckClose("weights", Solve(backend, r.problem).maps[0].values(), open.maps[0].values(), 0.0);
+        }
+  });
+}
+
 TEST_CASE("NaN and infinities in masked keys and values reach nothing") {
   ForEachBackend([](const Backend& backend) {
     CAPTURE(backend.name());
@@ -694,6 +716,7 @@ void CheckDecoding(const Backend& backend, Random& random, Index chunk, Index ca
   if (random.Chance(0.4)) mask.window_left = random.Below(n.keys);
   if (cache_window > 0)
     mask.window_left = mask.window_left < 0 ? cache_window - 1 : std::min(mask.window_left, cache_window - 1);
+  if (random.Chance(0.3)) DrawNeighborhood(random, n.keys, mask);
   if (random.Chance(0.3)) {
     r.head_mask = random.NormalTensor({n.batch, n.heads});
     r.problem.head_mask = r.head_mask.view<2>();

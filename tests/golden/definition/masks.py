@@ -3,8 +3,10 @@
 
 import collections
 import math
+import sys
 
 import torch
+from torch.nn import functional as F
 
 PRESETS = {
     "torch-mha": {"mask_true": "ignore", "causal_alignment": "top_left", "fully_masked": "nan", "gqa_order": "block"},
@@ -20,7 +22,8 @@ CONVENTION_WORDS = ["conventions", "mask_true", "causal_alignment", "fully_maske
                     "softcap_order"]
 
 # What says who may look at whom in self-attention, beside the masks that every attention of a layer has its own of.
-MASK_OPTIONS = ["window_left", "window_right", "dilation"]
+MASK_OPTIONS = ["window_left", "window_right", "dilation", "neighborhood_rows", "neighborhood_columns", "grid_rows",
+                "grid_columns", "grid_tokens"]
 MASK_TENSORS = ["valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents"]
 
 
@@ -70,19 +73,52 @@ def read_masks(shape, points, given, at_query, at_key):
 
 
 def near(ahead, at_query, given):
-    """Sliding window and dilation, with the tokens that are excepted from both (Beltagy et al. 2020, §3.1)."""
+    """Sliding window, dilation and neighborhood, with the tokens that are excepted from them (Beltagy et al. 2020,
+    §3.1)."""
     seen = torch.ones_like(ahead, dtype=torch.bool)
     if "window_left" in given:
         seen = seen & (ahead >= -given["window_left"])
     if "window_right" in given:
         seen = seen & (ahead <= given["window_right"])
-    seen = (seen & (ahead % given.get("dilation", 1) == 0))[None, None]
+    seen = seen & (ahead % given.get("dilation", 1) == 0)
+    if "grid_columns" in given:
+        seen = seen & in_neighborhood(at_query[:, None], at_query[:, None] + ahead, given)
+    seen = seen[None, None]
     if "global_tokens" in given:
         tokens = torch.atleast_2d(given["global_tokens"].bool())
         on_line = (at_query >= 0) & (at_query < ahead.shape[1])
         of_queries = tokens[:, at_query.clamp(0, ahead.shape[1] - 1)] & on_line
         seen = seen | tokens[:, None, None, :] | of_queries[:, None, :, None]
     return seen
+
+
+def in_neighborhood(at_query, at_key, given):
+    """Patches of a grid that are at most so many rows and columns apart (Ramachandran et al. 2019, §3), and the tokens
+    before the grid, which see all and are seen by all."""
+    columns, tokens = given["grid_columns"], given.get("grid_tokens", 0)
+    from_patch, to_patch = at_query - tokens, at_key - tokens
+    seen = torch.ones_like(to_patch + from_patch, dtype=torch.bool)
+    if "neighborhood_rows" in given:
+        down = to_patch.div(columns, rounding_mode="floor") - from_patch.div(columns, rounding_mode="floor")
+        seen = seen & (down.abs() <= given["neighborhood_rows"])
+    if "neighborhood_columns" in given:
+        seen = seen & ((to_patch % columns - from_patch % columns).abs() <= given["neighborhood_columns"])
+    seen = seen | (from_patch < 0) | (to_patch < 0)
+    check_pooling(from_patch[:, 0], to_patch[0], given, seen)
+    return seen
+
+
+def check_pooling(from_patch, to_patch, given, seen):
+    """The same by max-pooling, which spreads a 1 at the query's place in the grid over its neighborhood."""
+    rows, columns = given["grid_rows"], given["grid_columns"]
+    up, aside = (min(given.get(f"neighborhood_{x}", n), n) for x, n in (("rows", rows), ("columns", columns)))
+    for patch, row in zip(from_patch.tolist(), seen):
+        grid = torch.zeros(1, 1, rows, columns)
+        grid.flatten()[max(patch, 0)] = 1
+        around = F.max_pool2d(grid, (2 * up + 1, 2 * aside + 1), 1, (up, aside)).flatten()
+        pooled = [patch < 0 or to < 0 or around[to] > 0 for to in to_patch.tolist()]
+        if row.tolist() != [bool(x) for x in pooled]:
+            sys.exit("a neighborhood by its coordinates is not the one by max-pooling")
 
 
 def not_ahead(ahead, given):

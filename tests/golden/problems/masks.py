@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks by place: sliding window, dilation, prefix, global tokens, documents."""
+"""Masks by place: sliding window, dilation, neighborhood, prefix, global tokens, documents."""
 
 import math
 
@@ -56,6 +56,61 @@ mha_per_head("dilation_mha", "Dilation in the layer, with an additive mask.",
              lambda d: batch_first(d, attn_mask=d.bias(5, 5, masked=0.1)), dilation=2)
 encoder("dilation_encoder", "Dilated window in a norm-first layer.", lambda d: source(d, 9, 2, 12), dilation=2,
         window_left=4, window_right=4, norm_first=True, need_weights=True)
+
+# Neighborhood: patches of a grid, row by row
+
+
+def around(rows, columns, grid, tokens=None):
+    """The options of a neighborhood on a grid (rows, columns); None: absent."""
+    words = {"neighborhood_rows": rows, "neighborhood_columns": columns, "grid_rows": grid[0],
+             "grid_columns": grid[1], "grid_tokens": tokens}
+    return {x: y for x, y in words.items() if y is not None}
+
+
+sdpa("neighborhood", "A patch sees the 3 by 3 around it, fewer at the border.", lambda d: qkv(d, 2, 2, 20, 20, 4),
+     stages=SEEN, **around(1, 1, (4, 5)))
+sdpa("neighborhood_tokens", "A class token and a register see all and are seen by all.",
+     lambda d: qkv(d, 1, 2, 14, 14, 4), stages=SEEN, **around(1, 1, (3, 4), 2))
+sdpa("neighborhood_long", "A grid of 9 by 11, longer than any vector, with other reaches in rows and columns.",
+     lambda d: qkv(d, 1, 1, 100, 100, 3), **around(2, 3, (9, 11), 1))
+sdpa("neighborhood_rows", "Whole rows of the grid.", lambda d: qkv(d, 1, 2, 15, 15, 4), **around(1, None, (5, 3)))
+sdpa("neighborhood_columns", "Whole columns of the grid.", lambda d: qkv(d, 1, 2, 15, 15, 4),
+     **around(None, 0, (5, 3)))
+sdpa("neighborhood_of_one", "Each patch sees itself and the class token.", lambda d: qkv(d, 1, 2, 7, 7, 4),
+     stages=["lse"], **around(0, 0, (2, 3), 1))
+sdpa("neighborhood_wider_than_all", "A neighborhood wider than the grid changes nothing.",
+     lambda d: qkv(d, 1, 2, 6, 6, 4), **around(1000, 2**40, (2, 3)))
+sdpa("neighborhood_causal", "A picture that is made patch by patch: keys are the first 10 of 16.",
+     lambda d: qkv(d, 1, 2, 10, 10, 4), is_causal=True, stages=SEEN, **around(1, 1, (4, 4)))
+sdpa("neighborhood_past", "The next patches of a picture, with past keys.", lambda d: {
+    **qkv(d, 2, 2, 3, 3, 4), "past_key": d.normal(2, 2, 6, 4), "past_value": d.normal(2, 2, 6, 4)}, is_causal=True,
+     stages=SEEN, **around(1, 2, (3, 4), 1))
+sdpa("neighborhood_first_queries", "T < S: the class token and two patches ask, all patches answer.",
+     lambda d: qkv(d, 1, 2, 3, 13, 4), **around(1, 1, (3, 4), 1))
+sdpa("neighborhood_bottom_right", "T < S: the last patches ask.", lambda d: qkv(d, 1, 2, 5, 12, 4),
+     causal_alignment="bottom_right", stages=SEEN, **around(1, 1, (4, 3)))
+sdpa("neighborhood_global_tokens", "Global tokens see and are seen in spite of it, padding hides, too.", lambda d: {
+    **qkv(d, 2, 2, 12, 12, 4), "global_tokens": places(12, [5], [0, 11]), "key_padding_mask": padding(12, 12, 10)},
+     stages=SEEN, **around(1, 1, (4, 3)))
+sdpa("neighborhood_in_window", "Window, dilation and documents hide some of it.", lambda d: {
+    **qkv(d, 1, 2, 16, 16, 4), "key_documents": lengths([0] * 11 + [1] * 5)}, window_left=5, window_right=4,
+     dilation=2, stages=SEEN, **around(1, 2, (4, 4)))
+sdpa("neighborhood_nan_outside", "A NaN and an infinity reach those around them only.", lambda d: {
+    **(t := qkv(d, 1, 2, 12, 12, 4)), "key": put(t["key"], (0, 0, 11), math.nan),
+    "value": put(t["value"], (0, 1, 0), math.inf)}, **around(1, 1, (3, 4)))
+mha_per_head("neighborhood_mha", "In the layer, with a class token and key padding.", lambda d: from_one(
+    d, 2, 7, 12, key_padding_mask=padding(7, 7, 5)), **around(1, 0, (3, 2), 1))
+mha_per_head("neighborhood_appended_keys", "Appended keys stand in no grid and are seen by all.",
+             lambda d: batch_first(d, params=BIAS_KV), add_bias_kv=True, add_zero_attn=True,
+             **around(0, 0, (2, 2), 1))
+encoder("neighborhood_encoder", "Stand-alone self-attention in a layer, with a class token.",
+        lambda d: source(d, 2, 10, 12), need_weights=True, **PER_HEAD, **around(1, 1, (3, 3), 1))
+encoder("neighborhood_encoder_norm_first", "In a norm-first layer, of rows and columns apart.",
+        lambda d: source(d, 13, 2, 12), norm_first=True, need_weights=True, **around(0, 1, (3, 4), 1))
+decoder("neighborhood_decoder", "The grid is the target's; the memory is seen whole.", lambda d: target(
+    d, T=(2, 7, 12)), need_weights=True, **PER_HEAD, **around(1, 1, (2, 3), 1))
+decoder("neighborhood_decoder_causal", "A picture that is made patch by patch.", lambda d: target(d, T=(2, 5, 12)),
+        tgt_is_causal=True, need_weights=True, **PER_HEAD, **around(1, 1, (3, 3), 1))
 
 # Prefix
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Global tokens: every query sees them, and their own queries see every key, in spite of windows and dilation (Beltagy
-/// et al. 2020, §3.1).
+/// Global tokens: every query sees them, and their own queries see every key, in spite of windows, dilation and
+/// neighborhoods (Beltagy et al. 2020, §3.1).
 #include "attention/masks/mask_rule.h"
 #include "base/checks.h"
 
@@ -10,7 +10,8 @@ namespace {
 constexpr Field<Mask> kFields[] = {
     field::Booleans<&Mask::global_tokens>("global_tokens", "B,S",
                                           "True marks a token that every query sees and whose own query sees every "
-                                          "key, in spite of windows and dilation."),
+                                          "key, in spite of windows, dilation and "
+                                          "neighborhoods."),
 };
 
 }  // namespace

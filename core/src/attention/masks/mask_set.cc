@@ -16,6 +16,7 @@ namespace headlens {
   RULE(kPrefix)              \
   RULE(kWindow)              \
   RULE(kDilation)            \
+  RULE(kNeighborhood)        \
   RULE(kGlobalTokens)
 
 #define HEADLENS_DECLARE(rule) extern const MaskRule rule;

@@ -42,7 +42,23 @@ export interface MaskOptions {
   windowRight?: Maybe<number>;
   /** A query looks only at positions whose distance from its own is a multiple of this number. Default 1. */
   dilation?: Maybe<number>;
-  /** [B,S] booleans. True marks a token that every query sees and whose own query sees every key, in spite of windows and dilation. */
+  /** A patch looks so many rows of the grid up and down (Ramachandran et al. 2019). Absent: as far as there is. */
+  neighborhoodRows?: Maybe<number>;
+  /** A patch looks so many columns of the grid to either side. Absent: as far as there is. */
+  neighborhoodColumns?: Maybe<number>;
+  /**
+   * How many rows the grid of patches has, which neighborhoods need. Keys are its tokens and then its patches, row by row; with `isCausal` they may
+   * be the first of these.
+   */
+  gridRows?: Maybe<number>;
+  /** How many columns that grid has. */
+  gridColumns?: Maybe<number>;
+  /**
+   * So many tokens stand before the patches, such as a class token: they see every key, and every query sees them, in spite of neighborhoods. Default
+   * 0.
+   */
+  gridTokens?: Maybe<number>;
+  /** [B,S] booleans. True marks a token that every query sees and whose own query sees every key, in spite of windows, dilation and neighborhoods. */
   globalTokens?: Maybe<BooleanMask>;
 }
 
