@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same scores under every normaliser: dense or sparse, and with or without competition between keys. */
+/** The same scores under normalisers that are dense or sparse, with and without competition between keys. */
 import type { NormalizerOptions } from "headlens";
 import { attendWithScores } from "../checkpoints/checkpoint.js";
 import type { Lesson, LessonEngine } from "../lesson.js";
