@@ -192,6 +192,14 @@ ${[...options.groups.keys()].map((name) => options.table(name)).join("")}} as co
 `;
 }
 
+function fileNames(files) {
+  const names = ["config", "tokenizer", "processor", "weights", "index"].map((name) => `  ${name}: ${quoted(files[name])},\n`);
+  return `${kHeader}/** The files of a Hugging Face folder have these names. */
+export const kFiles = {
+${names.join("")}} as const;
+`;
+}
+
 const program = process.env.HEADLENS_PROGRAM ?? path.join(root, "build/native/headlens");
 const names = JSON.parse(execFileSync(program, ["names"], { encoding: "utf8", maxBuffer: 1 << 26 }));
 const options = new Options(names.options);
@@ -200,6 +208,7 @@ const files = {
   "wasm/src/types/options/attention.ts": attentionOptions(options),
   "wasm/src/types/options/layers.ts": layerOptions(options),
   "wasm/src/arguments/fields.ts": tables(options),
+  "wasm/src/files/names.ts": fileNames(names.model_files),
 };
 const check = process.argv.includes("--check");
 for (const [name, text] of Object.entries(files)) {

@@ -42,7 +42,7 @@ struct BenchOptions {
 };
 
 /// Throws when the row's model cannot be read, before anything is measured.
-void ExpectModel(const Row& row) try { ReadInfo(row.model.folder); } catch (const InputError& error) {
+void ExpectModel(const Row& row) try { ReadConfig(row.model.folder); } catch (const InputError& error) {
   throw InputError(row.name + ": " + error.what() + " (--model says where it is)");
 }
 
@@ -78,7 +78,9 @@ class Runs {
   Run& Of(const Row& row) {
     if (run_ == nullptr || name_ != row.name) {
       run_.reset();
-      run_ = bench::MakeRun(row, backend_, LoadModelFolder);
+      run_ = bench::MakeRun(row, backend_, [](const std::string& folder, const Backend& backend) {
+        return LoadModelFolder(folder, ReadConfig(folder), backend);
+      });
       name_ = row.name;
     }
     return *run_;

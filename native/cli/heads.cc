@@ -71,8 +71,7 @@ std::vector<Ids> ReadTexts(const HeadsOptions& options) {
 
 /// Reads the pictures for a model that reads pictures. Otherwise throws InputError, before the model's weights are
 /// read.
-std::vector<Tensor> ReadImages(const HeadsOptions& options) {
-  const ModelInfo info = ReadInfo(options.model);
+std::vector<Tensor> ReadImages(const HeadsOptions& options, const ModelInfo& info) {
   if (info.image_size > 0 && options.images.empty()) throw InputError("--image is required: the model reads pictures");
   if (info.image_size == 0 && !options.images.empty()) throw InputError("--image: the model reads tokens");
   std::vector<Tensor> images;
@@ -105,11 +104,12 @@ void CheckRanked(const std::vector<ScoredHead>& heads, const HeadsOptions& optio
   throw InputError("--metric " + metric + " has no value for any head: " + needs);
 }
 
-std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const std::vector<ModelInput>& inputs) {
+std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const ModelConfig& config,
+                                  const std::vector<ModelInput>& inputs) {
   const Progress progress;
   progress.Show("reading " + options.model);
   const BackendSet backends(options.backend);
-  const Model model = LoadModelFolder(options.model, backends.chosen());
+  const Model model = LoadModelFolder(options.model, config, backends.chosen());
   const FinderOptions finder{.metrics = options.metrics, .special_tokens = options.special};
   int percent = -1;
   const auto show = [&](double done) {
@@ -178,14 +178,14 @@ void PrintJson(const std::vector<ScoredHead>& heads, const HeadsOptions& options
 }
 
 void Heads(const HeadsOptions& options) {
-  Blaming("--metric",
-          [&] { HeadFinder({}, {.metrics = options.metrics}); });  // checks names first, since models take long to read
-  const std::vector<Tensor> images = ReadImages(options);
+  Blaming("--metric", [&] { HeadFinder({}, {.metrics = options.metrics}); });  // names first: models take long to read
+  const ModelConfig config = ReadConfig(options.model);
+  const std::vector<Tensor> images = ReadImages(options, config.info());
   const std::vector<Ids> texts = ReadTexts(options);
   std::vector<ModelInput> inputs;
   for (const Ids& ids : texts) inputs.push_back({.ids = ids});
   for (const Tensor& image : images) inputs.push_back({.image = image.view<3>()});
-  const std::vector<ScoredHead> heads = FindHeads(options, inputs);
+  const std::vector<ScoredHead> heads = FindHeads(options, config, inputs);
   if (options.format == "table") PrintTable(heads, options.metrics);
   if (options.format == "csv") PrintCsv(heads, options.metrics);
   if (options.format == "json") PrintJson(heads, options, inputs.size());

@@ -13,6 +13,7 @@
 #include "cli/model_folder.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "headlens/folder.h"
 
 namespace headlens::cli {
 namespace {
@@ -99,16 +100,17 @@ Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
 void ExpectNoInput(const MapOptions& options) {
   if (!options.image.empty()) ExpectOther(options.output, options.image);
   if (!options.text.file.empty()) ExpectOther(options.output, options.text.file);
-  for (const char* file : {"config.json", "tokenizer.json", "preprocessor_config.json", "model.safetensors.index.json"})
+  for (const char* file : {kConfigFile, kTokenizerFile, kProcessorFile, kIndexFile})
     ExpectOther(options.output, options.model + "/" + file);
 }
 
 Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
-  const ModelInfo info = ReadInfo(options.model);
+  const ModelConfig config = ReadConfig(options.model);
+  const ModelInfo& info = config.info();
   Maps maps = PlanMaps(options, info);
   progress.Show("reading " + options.model);
   const BackendSet backends(options.backend);
-  const Model model = LoadModelFolder(options.model, backends.chosen());
+  const Model model = LoadModelFolder(options.model, config, backends.chosen());
   progress.Show("running the model");
   const Tensor image = options.image.empty() ? Tensor() : ReadImage(options.model, options.image, info);
   ModelInput input;

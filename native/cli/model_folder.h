@@ -9,11 +9,11 @@
 namespace headlens::cli {
 
 /// Reads the folder's config.json. Throws InputError, naming the file.
-ModelInfo ReadInfo(const std::string& folder);
+ModelConfig ReadConfig(const std::string& folder);
 
-/// Reads a Hugging Face folder: config.json and model.safetensors, or the shards that model.safetensors.index.json
+/// Reads the weights of a Hugging Face folder: model.safetensors, or the shards that model.safetensors.index.json
 /// names. It reads tensor by tensor, so no file is ever in memory as a whole. Throws InputError, naming the file.
-Model LoadModelFolder(const std::string& folder, const Backend& backend);
+Model LoadModelFolder(const std::string& folder, const ModelConfig& config, const Backend& backend);
 
 /// Reads a PNG picture for the folder's model, prepared as preprocessor_config.json says if there is one: [channels,
 /// image_size, image_size]. Throws InputError, naming the file.

@@ -211,9 +211,9 @@ describe("models of every family", () => {
   });
 
   test.each([
-    ["{}", /index\.json: format error: there is no weight_map/],
-    ['{"weight_map": ["a.safetensors"]}', /index\.json: format error: weight_map is of the type array, expected an object/],
-    ['{"weight_map": {"a": "a\\u001b.safetensors"}}', /weight_map names "a\\u001b\.safetensors", expected names like/],
+    ["{}", /index\.json: format error: .*: weight_map is missing, expected an object/],
+    ['{"weight_map": ["a.safetensors"]}', /index\.json: format error: .*: weight_map is \["a\.safetensors"\], expected an object/],
+    ['{"weight_map": {"a": "a\\u001b.safetensors"}}', /weight_map names "a\?\.safetensors", expected names like/],
     ['{"weight_map": {"a": "a\\\\b.safetensors"}}', /weight_map names/],
     ['{"weight_map": {"a": "a\\u0085b.safetensors"}}', /weight_map names/],
     ['{"weight_map": {"a": ".safetensors"}}', /weight_map names "\.safetensors"/],
@@ -354,7 +354,7 @@ describe("map refuses", () => {
     writeFileSync(inFolder("sharded/config.json"), JSON.stringify(config));
     const index = (names: string): void => { writeFileSync(inFolder("sharded/model.safetensors.index.json"), names); };
     index(`{"weight_map":{"a":${"[".repeat(400_000)}`);
-    refuses(/index\.json: format error: there is no weight_map/, inFolder("sharded"), "--tokens", "1");
+    refuses(/index\.json: format error: .*: weight_map is missing, expected an object/, inFolder("sharded"), "--tokens", "1");
     index('{"weight_map":{"a":["../model.safetensors"]}}');
     refuses(/weight_map names \["\.\.\/model\.safetensors"\], expected names like/, inFolder("sharded"), "--tokens", "1");
   });

@@ -13,6 +13,7 @@
 #include "convert.h"
 #include "handles.h"
 #include "headlens/checkpoint.h"
+#include "headlens/folder.h"
 #include "headlens/preprocess.h"
 #include "model_call.h"
 
@@ -22,7 +23,7 @@ namespace {
 class ModelHandle {
  public:
   ModelHandle(const std::string& config, double max_bytes)
-      : config_(config), info_(ReadModelInfo(config)), checkpoint_(static_cast<Index>(max_bytes)) {}
+      : config_(config), info_(config_.info()), checkpoint_(static_cast<Index>(max_bytes)) {}
 
   val BeginFile(double byte_length) {
     return Guard([&] {
@@ -146,7 +147,7 @@ class ModelHandle {
     return *model_;
   }
 
-  std::string config_;
+  ModelConfig config_;
   ModelInfo info_;
   Checkpoint checkpoint_;
   std::optional<Model> model_;
@@ -156,8 +157,13 @@ val CreateModel(const std::string& config, double max_bytes) {
   return Guard([&] { return val(std::make_unique<ModelHandle>(config, max_bytes)); });
 }
 
+val ShardNames(const std::string& index) {
+  return Guard([&] { return val::array(ReadShardNames(index)); });
+}
+
 EMSCRIPTEN_BINDINGS(model) {
   emscripten::function("createModel", &CreateModel);
+  emscripten::function("shardNames", &ShardNames);
   emscripten::class_<ModelHandle>("Model")
       .function("beginFile", &ModelHandle::BeginFile)
       .function("next", &ModelHandle::Next)

@@ -19,7 +19,8 @@ namespace headlens {
 
 namespace models {
 struct LoadedModel;
-}
+struct ParsedConfig;
+}  // namespace models
 
 /// The sizes and kinds that config.json describes. A size is 0 where the model has none.
 struct ModelInfo {
@@ -38,6 +39,21 @@ struct ModelInfo {
   Index patch_size = 0;
   Index channels = 0;
   Index logits = 0;  ///< width of the logits; 0 when the weights have no output layer
+};
+
+/// A config.json that has been read: parsed once, for its sizes and for the model.
+class ModelConfig {
+ public:
+  /// Reads the text of config.json. Throws kFormat when it is not a model's config, kUnsupported for a kind of model or
+  /// a setting that headlens does not have (naming the key, its value and the known values), and kValue for sizes that
+  /// do not fit.
+  explicit ModelConfig(std::string_view text);
+
+  const ModelInfo& info() const;
+
+ private:
+  friend class Model;
+  std::shared_ptr<const models::ParsedConfig> parsed_;
 };
 
 /// The input of a model: tokens or an image. Borrowed for the call.
@@ -141,11 +157,12 @@ class Decoding {
 
 class Model {
  public:
-  /// Reads the text of config.json, then takes and packs the parameters under their Hugging Face names. `backend` must
-  /// outlive the model. Throws kFormat when `config` is not a model's config, kUnsupported for a kind of model or a
-  /// setting that headlens does not have (naming the key, its value and the known values), kValue for sizes that do not
-  /// fit, and kShape for a parameter that is missing or has another shape.
-  Model(std::string_view config, const StateDict& state, const Backend& backend);
+  /// Takes and packs the parameters under their Hugging Face names. `backend` must outlive the model. Throws kShape for
+  /// a parameter that is missing or has another shape.
+  Model(const ModelConfig& config, const StateDict& state, const Backend& backend);
+  /// The same from the text of config.json. Throws as ModelConfig, too.
+  Model(std::string_view config, const StateDict& state, const Backend& backend)
+      : Model(ModelConfig(config), state, backend) {}
 
   const ModelInfo& info() const;
   const Backend& backend() const;
@@ -176,8 +193,8 @@ class Model {
   std::shared_ptr<const models::LoadedModel> model_;
 };
 
-/// Reads the sizes in a config.json without any weights. Throws as Model does.
-ModelInfo ReadModelInfo(std::string_view config);
+/// Reads the sizes in a config.json without any weights. Throws as ModelConfig does.
+inline ModelInfo ReadModelInfo(std::string_view config) { return ModelConfig(config).info(); }
 
 }  // namespace headlens
 

@@ -19,6 +19,7 @@
 #include "by_name/operations/embedding.h"
 #include "by_name/operations/registry.h"
 #include "headlens/conventions.h"
+#include "headlens/folder.h"
 #include "headlens/head_finder.h"
 #include "headlens/metrics.h"
 #include "layers/fields.h"
@@ -232,7 +233,13 @@ std::string DescribeNames() {
                     {"stages", DescribedStages()},
                     {"metrics", DescribedMetrics(Metrics())},
                     {"model_metrics", DescribedMetrics(ModelMetrics())},
-                    {"error_codes", Codes()}};
+                    {"error_codes", Codes()},
+                    {"model_files",
+                     {{"config", kConfigFile},
+                      {"tokenizer", kTokenizerFile},
+                      {"processor", kProcessorFile},
+                      {"weights", kWeightsFile},
+                      {"index", kIndexFile}}}};
   return all.dump(2);
 }
 

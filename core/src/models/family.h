@@ -71,6 +71,12 @@ struct Family {
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
 };
 
+/// What was read of a config.json.
+struct ParsedConfig {
+  const Family& family;
+  Architecture architecture;
+};
+
 extern const Family kBert, kGpt2, kLlama, kVit;
 
 /// The parameters under `prefix` when `probe` is there, else as they are: base models are saved without their prefix.

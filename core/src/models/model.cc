@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/model.h"
 
+#include "headlens/folder.h"
 #include "headlens/multihead.h"
 #include "models/pass.h"
 
@@ -11,14 +12,9 @@ namespace {
 /// Every family there is.
 const Family* const kFamilies[] = {&kBert, &kGpt2, &kLlama, &kVit};
 
-struct Parsed {
-  const Family& family;
-  Architecture architecture;
-};
-
-Parsed Parse(std::string_view text) {
-  const nlohmann::json parsed = ParseObject(text, "config.json");
-  const JsonField config(parsed, "config.json: ", ErrorCode::kValue);
+ParsedConfig Parse(std::string_view text) {
+  const nlohmann::json parsed = ParseObject(text, kConfigFile);
+  const JsonField config(parsed, std::string(kConfigFile) + ": ", ErrorCode::kValue);
   std::vector<std::pair<const char*, const Family*>> types;
   for (const Family* family : kFamilies)
     for (const std::string_view type : family->model_types) types.emplace_back(type.data(), family);
@@ -48,10 +44,9 @@ void KeepAll(const Backend& backend, Parameters& p) {
   keep(p.head->bias);
 }
 
-LoadedModel Load(std::string_view config, const StateDict& state, const Backend& backend) {
-  auto [family, architecture] = Parse(config);
-  LoadedModel model{std::move(architecture), {}, backend};
-  model.parameters = family.load(model.architecture, state, backend);
+LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backend& backend) {
+  LoadedModel model{config.architecture, {}, backend};
+  model.parameters = config.family.load(model.architecture, state, backend);
   KeepAll(backend, model.parameters);
   if (model.parameters.head) model.architecture.info.logits = model.decoder().out_features();
   return model;
@@ -74,8 +69,13 @@ Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads
 
 using models::LoadedModel;
 
-Model::Model(std::string_view config, const StateDict& state, const Backend& backend)
-    : model_(std::make_shared<const LoadedModel>(models::Load(config, state, backend))) {}
+ModelConfig::ModelConfig(std::string_view text)
+    : parsed_(std::make_shared<const models::ParsedConfig>(models::Parse(text))) {}
+
+const ModelInfo& ModelConfig::info() const { return parsed_->architecture.info; }
+
+Model::Model(const ModelConfig& config, const StateDict& state, const Backend& backend)
+    : model_(std::make_shared<const LoadedModel>(models::Load(*config.parsed_, state, backend))) {}
 
 const ModelInfo& Model::info() const { return model_->architecture.info; }
 const Backend& Model::backend() const { return model_->backend; }
@@ -116,7 +116,5 @@ const LinearWeights* Model::unembedding() const {
   const auto& head = model_->parameters.head;
   return head && !head->transform ? &model_->decoder() : nullptr;
 }
-
-ModelInfo ReadModelInfo(std::string_view config) { return models::Parse(config).architecture.info; }
 
 }  // namespace headlens

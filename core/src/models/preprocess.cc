@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "headlens/folder.h"
 #include "models/family.h"
 
 namespace headlens {
@@ -86,8 +87,8 @@ std::array<float, kChannels> OfChannels(const JsonField& field, float fallback) 
 }  // namespace
 
 ImageProcessor ReadImageProcessor(std::string_view json) {
-  const nlohmann::json parsed = ParseObject(json, "preprocessor_config.json");
-  const JsonField config(parsed, "preprocessor_config.json: ", ErrorCode::kValue);
+  const nlohmann::json parsed = ParseObject(json, kProcessorFile);
+  const JsonField config(parsed, std::string(kProcessorFile) + ": ", ErrorCode::kValue);
   config["do_center_crop"].Require(false);
   ImageProcessor processor;
   processor.resize = config["do_resize"].Flag(true);

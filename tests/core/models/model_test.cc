@@ -394,6 +394,22 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
     refuses(altered("llama", R"("rope_scaling": )" + std::string(scaling)).c_str(), code, words);
 }
 
+TEST_CASE("one config is for several models") {
+  const std::string folder = GoldenFolder("gpt2");
+  const ModelConfig config(ReadText(folder + "/config.json"));
+  const std::vector<std::byte> bytes = ReadFile(folder + "/model.safetensors");
+  const Safetensors file(bytes);
+  const std::vector<std::int32_t> ids = {1, 2, 3};
+  std::vector<Tensor> hidden;
+  for (const Backend* backend : {&ReferenceBackend(), &SimdBackend()}) {
+    const Model model(config, file, *backend);
+    CHECK(model.info().layers == config.info().layers);
+    hidden.push_back(model.Attend(ids).hidden());
+  }
+  CHECK(config.info().logits == 0);  // only weights can say
+  CheckClose("hidden", hidden[1].values(), hidden[0].values(), 256 * kEpsilon * MaxNorm(hidden[0].values()));
+}
+
 TEST_CASE("parameters that are missing or of another shape are named in full") {
   const std::string folder = GoldenFolder("gpt2"), config = ReadText(folder + "/config.json");
   const std::vector<std::byte> bytes = ReadFile(folder + "/model.safetensors");

@@ -3,6 +3,7 @@
 import { checkFollowed, checkOptions, inApiWords, keepsHalves, listOf, type Read, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
+import { kFiles } from "../files/names.js";
 import { asHeadlensError, guarded, reading, show, unwrap } from "../module/failures.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
@@ -53,8 +54,8 @@ type Reader = TextTokenizer | string;
 
 async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boolean): Promise<Reader> {
   if (!isPicture) {
-    const file = await folder.require(files.tokenizer, "tokenizer.json");
-    return new TextTokenizer(parse("tokenizer.json", await folder.readText(file)));
+    const file = await folder.require(files.tokenizer, kFiles.tokenizer);
+    return new TextTokenizer(parse(kFiles.tokenizer, await folder.readText(file)));
   }
   await folder.skip(files.tokenizer);
   const processor = await folder.openProcessor();
@@ -85,11 +86,11 @@ export async function loadModel(
   try {
     const files = await folder.open();
     const config = await folder.readText(files.config);
-    parse("config.json", config);
     const into = module();
     const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), inApiWords));
     const reader = await readReader(folder, files, made.info().imageSize > 0);
-    await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
+    const shardNames = (index: string): string[] => guarded("loadModel", () => unwrap(module().shardNames(index)));
+    await folder.readWeights(files.weights, shardNames, (byteLength) => sinkOf(made, byteLength));
     module();
     guarded("loadModel", () => unwrap(made.build(), inApiWords));
     const model = new WasmModel(made, infoOf(folder.name, made), reader, owner);

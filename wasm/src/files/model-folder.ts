@@ -2,30 +2,24 @@
 /** The files of a Hugging Face folder are read from wherever they are, with progress, limits and a way to stop. */
 import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
-import { asHeadlensError, messageOf, show } from "../module/failures.js";
+import { asHeadlensError, show } from "../module/failures.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { ModelSource } from "../types/index.js";
+import { kFiles } from "./names.js";
 
 /** No file may take more memory than this, whatever its server says. All weights together may take no more than kMaxWeights. */
 const kMaxText = 64 << 20;
 export const kMaxWeights = 2 ** 31;
-const kMaxShards = 1000;
-
-const kConfig = "config.json";
-const kTokenizer = "tokenizer.json";
-const kProcessor = "preprocessor_config.json";
-const kWeights = "model.safetensors";
-const kIndex = "model.safetensors.index.json";
 
 /** Gives a file's bytes and status as a fetch does. The status is 404 where there is no such file. */
 type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
 /** These files are the model in the package. Bundlers look for `new URL` with these very words. */
 const kBuiltIn: Readonly<Record<string, () => URL>> = {
-  [kConfig]: () => new URL("./models/tiny/config.json", import.meta.url),
-  [kTokenizer]: () => new URL("./models/tiny/tokenizer.json", import.meta.url),
-  [kWeights]: () => new URL("./models/tiny/model.safetensors", import.meta.url),
+  [kFiles.config]: () => new URL("./models/tiny/config.json", import.meta.url),
+  [kFiles.tokenizer]: () => new URL("./models/tiny/tokenizer.json", import.meta.url),
+  [kFiles.weights]: () => new URL("./models/tiny/model.safetensors", import.meta.url),
 };
 
 /** Returns the addresses of a source's files, undefined for a file that a built-in model does not have. Messages call the source `option`. */
@@ -45,7 +39,8 @@ function fromUrls(source: string | URL, platform: Platform): Opener {
 
 /** Returns a platform that has asked for a model's files already. The first fetch of each of them gets that answer. */
 export function prefetching(source: string | URL, platform: Platform): Platform {
-  const urls = [kConfig, kTokenizer, kWeights].map(urlsOf("prefetch", source, platform)).filter((url) => url !== undefined);
+  const names = [kFiles.config, kFiles.tokenizer, kFiles.weights];
+  const urls = names.map(urlsOf("prefetch", source, platform)).filter((url) => url !== undefined);
   const asked = new Map(urls.map((url) => {
     const abort = new AbortController();
     const answer = platform.fetch(url, abort.signal);
@@ -72,14 +67,15 @@ function indexOf(names: readonly string[]): Blob {
 function fromFiles(files: readonly File[]): Opener {
   const named = new Map<string, Blob>(files.map((file) => [file.name, file]));
   const shards = [...named.keys()].filter((name) => name.endsWith(".safetensors"));
-  if (!named.has(kWeights) && !named.has(kIndex) && shards.length > 0) named.set(kIndex, indexOf(shards));
+  const hasWeights = named.has(kFiles.weights) || named.has(kFiles.index);
+  if (!hasWeights && shards.length > 0) named.set(kFiles.index, indexOf(shards));
   // A model of texts needs all of these. A model of pictures reads no tokenizer, as config.json will say.
-  const missing = [kConfig, kTokenizer, kWeights].filter((name) => {
-    if (name === kTokenizer) return !named.has(name) && !named.has(kProcessor) && !named.has(kConfig);
-    return !named.has(name) && !(name === kWeights && named.has(kIndex));
+  const missing = [kFiles.config, kFiles.tokenizer, kFiles.weights].filter((name) => {
+    if (name === kFiles.tokenizer) return !named.has(name) && !named.has(kFiles.processor) && !named.has(kFiles.config);
+    return !named.has(name) && !(name === kFiles.weights && named.has(kFiles.index));
   });
   if (missing.length > 0) {
-    throw new HeadlensError("value", `source: ${missing.join(", ")} missing among ${show([...named.keys()])}, expected ${kConfig}, ${kTokenizer}, ${kWeights}`);
+    throw new HeadlensError("value", `source: ${missing.join(", ")} missing among ${show([...named.keys()])}, expected ${kFiles.config}, ${kFiles.tokenizer}, ${kFiles.weights}`);
   }
   return (name) => {
     const file = named.get(name);
@@ -109,6 +105,9 @@ export type Sink = (piece: Bytes) => void;
 
 /** Says where the weights go. It is called once for each file, with the file's length when that is known. */
 export type OpenSink = (byteLength: number | undefined) => Sink;
+
+/** Returns the files that an index names. Each lies beside it, never elsewhere. */
+export type ShardNames = (index: string) => readonly string[];
 
 /** This file has been asked for and not yet read. */
 interface Opened {
@@ -147,21 +146,21 @@ export class ModelFolder {
   /** Asks for the files that every folder may have. Reading starts with `config`. */
   async open(): Promise<OpenFolder> {
     const [config, tokenizer, weights] = await Promise.all([
-      this.#open(kConfig, kMaxText),
-      this.#openOptional(kTokenizer, kMaxText),
-      this.#openOptional(kWeights, kMaxWeights),
+      this.#open(kFiles.config, kMaxText),
+      this.#openOptional(kFiles.tokenizer, kMaxText),
+      this.#openOptional(kFiles.weights, kMaxWeights),
     ]);
     return { config, tokenizer, weights };
   }
 
   /** Opens preprocessor_config.json, when the folder has one. */
   openProcessor(): Promise<Opened | undefined> {
-    return this.#openOptional(kProcessor, kMaxText);
+    return this.#openOptional(kFiles.processor, kMaxText);
   }
 
   /** Reads the weights straight into their sinks: one file, or the shards that the index names, side by side. */
-  async readWeights(single: Opened | undefined, openSink: OpenSink): Promise<void> {
-    const files = single ? [single] : await this.#openShards();
+  async readWeights(single: Opened | undefined, shardNames: ShardNames, openSink: OpenSink): Promise<void> {
+    const files = single ? [single] : await this.#openShards(shardNames);
     this.#allOpened = true;
     await Promise.all(files.map((file) => this.#read(file, kMaxWeights, openSink(file.length))));
   }
@@ -184,10 +183,10 @@ export class ModelFolder {
     return file ?? this.#open(name, kMaxText);
   }
 
-  async #openShards(): Promise<Opened[]> {
+  async #openShards(shardNames: ShardNames): Promise<Opened[]> {
     // Without an index, the file that is missed is the one that most folders have.
-    const index = await this.#openOptional(kIndex, kMaxText) ?? await this.#open(kWeights, kMaxWeights);
-    if (index.name === kWeights) return [index];
+    const index = await this.#openOptional(kFiles.index, kMaxText) ?? await this.#open(kFiles.weights, kMaxWeights);
+    if (index.name === kFiles.weights) return [index];
     const names = shardNames(await this.readText(index));
     return Promise.all(names.map((name) => this.#open(name, kMaxWeights)));
   }
@@ -277,28 +276,4 @@ export interface OpenFolder {
 
 function tooLarge(bytes: number, max: number): Error {
   return new Error(`${bytes} bytes, expected at most ${max}`);
-}
-
-/**
- * Takes a file's name as it is, not as URLs write it. Any name that ends with .safetensors is right, unless it has separators of folders,
- * control characters, or halves of characters, which no URL can have.
- */
-function isShardName(name: string): boolean {
-  return /^[^/\\\p{Cc}\p{Cs}]+\.safetensors$/u.test(name);
-}
-
-/** Returns the files that an index names. Each lies beside it, never elsewhere. */
-function shardNames(text: string): string[] {
-  let map: unknown;
-  try {
-    map = (JSON.parse(text) as { weight_map?: unknown } | null)?.weight_map;
-  } catch (error) {
-    throw new HeadlensError("format", `${kIndex}: ${messageOf(error)}`, { cause: error });
-  }
-  if (typeof map !== "object" || map === null || Array.isArray(map)) throw new HeadlensError("format", `${kIndex}: weight_map is ${show(map)}, expected an object`);
-  const names = [...new Set<unknown>(Object.values(map))];
-  const strange = names.find((name) => typeof name !== "string" || !isShardName(name));
-  if (strange !== undefined) throw new HeadlensError("format", `${kIndex}: weight_map names ${show(strange)}, expected names like model-00001.safetensors`);
-  if (names.length > kMaxShards) throw new HeadlensError("format", `${kIndex}: weight_map names ${names.length} files, expected at most ${kMaxShards}`);
-  return names as string[];
 }

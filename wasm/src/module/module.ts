@@ -230,6 +230,8 @@ export interface HeadlensModule {
   analyze(name: string, inputs: readonly RawInput[], options: string): RawAnalysis | Failure;
   /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */
   createModel(config: string, maxBytes: number): ModelHandle | Failure;
+  /** Gives the files that a model.safetensors.index.json names. */
+  shardNames(index: string): string[] | Failure;
   /**
    * Colours a matrix [rows, cols] given in `data`. `options` is JSON: { colormap: "sequential" | "diverging", theme: "light" | "dark",
    * min?: number, max?: number (absent: from the data), causal?: boolean (cells above the diagonal are masked) }.

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "headlens/folder.h"
+
+#include <set>
+
+#include "files/json.h"
+
+namespace headlens {
+namespace {
+
+[[noreturn]] void Fail(const std::string& what) {
+  throw Error(ErrorCode::kFormat, std::string(kIndexFile) + ": weight_map names " + what);
+}
+
+constexpr std::size_t kMostShards = 1000;
+constexpr std::string_view kEnding = ".safetensors";
+
+/// A file's plain name: nothing that leads elsewhere, and no control characters. Spaces are as good as letters.
+bool IsShardName(std::string_view name) {
+  if (name.size() <= kEnding.size() || !name.ends_with(kEnding)) return false;
+  if (name.find_first_of("/\\\x7F") != name.npos) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(name[i]);
+    // U+0080 to U+009F, in valid UTF-8, are C2 and then 80 to 9F.
+    const bool is_second = i > 0 && static_cast<unsigned char>(name[i - 1]) == 0xC2 && byte < 0xA0;
+    if (byte < ' ' || is_second) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> ReadShardNames(std::string_view index) {
+  const nlohmann::json parsed = ParseObject(index, kIndexFile);
+  const JsonField map = JsonField(parsed, std::string(kIndexFile) + ": ", ErrorCode::kFormat)["weight_map"];
+  if (!map.value().is_object()) map.Fail("an object");
+  std::set<std::string> names;
+  for (const nlohmann::json& name : map.value()) {
+    if (!name.is_string() || !IsShardName(name.get_ref<const std::string&>())) {
+      Fail(Shown(name) + ", expected names like model-00001.safetensors");
+    }
+    names.insert(name.get<std::string>());
+  }
+  if (names.size() > kMostShards) {
+    Fail(std::to_string(names.size()) + " files, expected at most " + std::to_string(kMostShards));
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace headlens
