@@ -158,8 +158,11 @@ ${list("kModelMetrics", names(modelMetrics))}export type ModelMetricName = (type
 
 /** Each stands for what one library does where libraries disagree. */
 ${list("kConventions", conventions)}
-/** The engine's errors have these codes. */
-${list("kEngineCodes", codes)}`;
+/**
+ * The engine's errors have these codes.
+${codes.map(({ name, doc }) => ` * - \`${name}\`: ${doc}\n`).join("")} */
+${list("kEngineCodes", names(codes))}export type EngineCode = (typeof kEngineCodes)[number];
+`;
 }
 
 function attentionOptions(options) {

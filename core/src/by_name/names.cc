@@ -15,6 +15,7 @@
 #include "attention/positions/bias_table.h"
 #include "attention/settings.h"
 #include "attention/stages.h"
+#include "base/error_codes.h"
 #include "by_name/call_options.h"
 #include "by_name/operations/embedding.h"
 #include "by_name/operations/registry.h"
@@ -216,10 +217,9 @@ json DescribedOperations() {
   return all;
 }
 
-json Codes() {
+json DescribedCodes() {
   json all = json::array();
-  for (int code = 0; code <= static_cast<int>(ErrorCode::kUnsupported); ++code)
-    all.push_back(ToString(static_cast<ErrorCode>(code)));
+  for (const Choice& code : ErrorCodes()) all.push_back({{"name", code.name}, {"doc", code.doc.text()}});
   return all;
 }
 
@@ -233,13 +233,7 @@ std::string DescribeNames() {
                     {"stages", DescribedStages()},
                     {"metrics", DescribedMetrics(Metrics())},
                     {"model_metrics", DescribedMetrics(ModelMetrics())},
-                    {"error_codes", Codes()},
-                    {"model_files",
-                     {{"config", kConfigFile},
-                      {"tokenizer", kTokenizerFile},
-                      {"processor", kProcessorFile},
-                      {"weights", kWeightsFile},
-                      {"index", kIndexFile}}}};
+                    {"error_codes", DescribedCodes()}};
   return all.dump(2);
 }
 

@@ -37,7 +37,17 @@ export const kConventions = [
   "torch-mha", "torch-sdpa", "onnx", "keras", "jax", "flash",
 ] as const;
 
-/** The engine's errors have these codes. */
+/**
+ * The engine's errors have these codes.
+ * - `shape`: Sizes that do not fit together.
+ * - `option`: An unknown option, or one that contradicts another.
+ * - `value`: A number out of its range, a NaN where none may be.
+ * - `dtype`: An element type that does not fit.
+ * - `format`: A file that breaks its format.
+ * - `memory`: More memory than there is, or than can be addressed.
+ * - `unsupported`: Right, but not offered here.
+ */
 export const kEngineCodes = [
   "shape", "option", "value", "dtype", "format", "memory", "unsupported",
 ] as const;
+export type EngineCode = (typeof kEngineCodes)[number];
