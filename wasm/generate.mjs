@@ -43,15 +43,23 @@ function comment(text, indent) {
 /** Names in documentation are the engine's; here they are this language's. */
 const inApiWords = (doc) => doc.replace(/`[a-z0-9_.]+`/g, camel);
 
-const kTensors = { booleans: "BooleanMask", integers: "IntegerTensor", lengths: "IntegerTensor", floats: "TensorLike", cells: "AttentionMask" };
-const kElements = { booleans: "booleans", integers: "whole numbers", lengths: "whole numbers", floats: "floats" };
+const kTensors = {
+  booleans: "BooleanMask", integers: "IntegerTensor", lengths: "IntegerTensor", floats: "TensorLike", cells: "AttentionMask",
+  boolean_list: "readonly boolean[]", integer_list: "readonly number[]",
+};
+const kElements = {
+  booleans: "booleans", integers: "whole numbers", lengths: "whole numbers", floats: "floats", boolean_list: "booleans",
+  integer_list: "whole numbers",
+};
+const kScalars = { flag: "boolean", count: "number", number: "number" };
+/** These options' types know more than their names. */
+const kTypes = { conventions: "Conventions", stages: "readonly Stage[]", metrics: "readonly M[]" };
+const kParameters = { head_metrics_options: "<M extends MetricName = MetricName>" };
 
 function typeOf(field) {
-  if (field.name === "conventions") return "Conventions";
-  if (field.name === "stages") return "readonly Stage[]";
-  if (field.choices) return field.choices.map(quoted).join(" | ");
-  if (field.type === "flag") return "boolean";
-  return kTensors[field.type] ?? "number";
+  const type = kTypes[field.name] ?? field.choices?.map(quoted).join(" | ") ?? kTensors[field.type] ?? kScalars[field.type];
+  if (!type) throw new Error(`${field.name} is a ${field.type}, which has no type here`);
+  return type;
 }
 
 /** The documentation of a field with its dimensions, and its default where the words do not say it. */
@@ -80,6 +88,8 @@ const kOwn = {
     ["out", "Places<DecoderLayerResult>", "As for every call; memory stages, too."],
   ],
 };
+
+const travel = ({ type }) => (kTensors[type] ? type : "json");
 
 class Options {
   constructor(groups) {
@@ -121,15 +131,14 @@ class Options {
     const members = [...this.renamed(name), ...fields].map((field) =>
       member(camel(field.name), typeOf(field), docOf(field), field.required));
     const own = (kOwn[name] ?? []).map(([called, type, words]) => member(called, type, words));
-    const head = `export interface ${pascal(name)}`, heritage = this.heritage(name);
+    const head = `export interface ${pascal(name)}${kParameters[name] ?? ""}`, heritage = this.heritage(name);
     const first = (head + heritage).length + 2 <= kWidth ? head + heritage : `${head}\n  ${heritage.trim()}`;
     return `${comment(inApiWords(doc), "")}${first} {\n${[...members, ...own].join("")}}\n`;
   }
 
   /** How each option travels to the engine. */
   table(name) {
-    const travel = (type) => (kTensors[type] ? type : "json");
-    const entries = this.fields(name).map((field) => `${camel(field.name)}: ${quoted(field.made ? "json" : travel(field.type))}`);
+    const entries = this.fields(name).map((field) => `${camel(field.name)}: ${quoted(travel(field))}`);
     return `  ${camel(name)}: {\n${wrapped(entries.map((entry) => `${entry},`), "    ").map((line) => `    ${line}\n`).join("")}  },\n`;
   }
 }
@@ -138,7 +147,7 @@ function list(name, items) {
   return `export const ${name} = [\n${wrapped(items.map((item) => `${quoted(item)},`), "  ").map((line) => `  ${line}\n`).join("")}] as const;\n`;
 }
 
-function vocabulary({ stages, metrics, model_metrics: modelMetrics, error_codes: codes, options }) {
+function vocabulary({ analyses, stages, metrics, model_metrics: modelMetrics, error_codes: codes, options }) {
   const names = (all) => all.map(({ name }) => camel(name));
   const memory = stages.filter((stage) => stage.of_memory).map(({ name }) => camel(`memory_${name}`));
   const conventions = options.flatMap((group) => group.fields).find((field) => field.name === "conventions").choices;
@@ -156,6 +165,9 @@ ${list("kMetrics", names(metrics))}export type MetricName = (typeof kMetrics)[nu
 /** These numbers of a head need more than its map. \`model.rankHeads\` has them. */
 ${list("kModelMetrics", names(modelMetrics))}export type ModelMetricName = (typeof kModelMetrics)[number];
 
+/** Each is a function of the engine that puts heads into numbers. */
+${list("kAnalyses", names(analyses))}export type AnalysisName = (typeof kAnalyses)[number];
+
 /** Each stands for what one library does where libraries disagree. */
 ${list("kConventions", conventions)}
 /**
@@ -165,33 +177,63 @@ ${list("kEngineCodes", names(codes))}export type EngineCode = (typeof kEngineCod
 `;
 }
 
+const kAttentionGroups = [
+  "mask_options", "normalizer_options", "position_options", "attention_options", "scaled_dot_product_attention_options",
+];
+const kLayerGroups = [
+  "multihead_attention_options", "transformer_layer_options", "encoder_layer_options", "decoder_layer_options", "embedding_options",
+  "embedding_call_options",
+];
+
+function interfaces(options, groups) {
+  return groups.map((name) => options.interface(name)).join("\n");
+}
+
 function attentionOptions(options) {
-  const groups = ["mask_options", "normalizer_options", "position_options", "attention_options", "scaled_dot_product_attention_options"];
   return `${kHeader}/** The options of attention. */
 import type { Conventions } from "../conventions.js";
 import type { AttentionResult, Places } from "../results.js";
 import type { AttentionMask, BooleanMask, IntegerTensor, Maybe, TensorLike } from "../tensors.js";
 import type { Stage } from "../vocabulary.js";
 
-${groups.map((name) => options.interface(name)).join("\n")}`;
+${interfaces(options, kAttentionGroups)}`;
 }
 
 function layerOptions(options) {
-  const groups = ["multihead_attention_options", "transformer_layer_options", "encoder_layer_options", "decoder_layer_options",
-    "embedding_options", "embedding_call_options"];
   return `${kHeader}/** The options that layers are made with, and those of their calls. */
 import type { DecoderLayerResult, Places } from "../results.js";
 import type { AttentionMask, BooleanMask, Maybe } from "../tensors.js";
 import type { MemoryStage, Stage } from "../vocabulary.js";
 import type { AttentionOptions } from "./attention.js";
 
-${groups.map((name) => options.interface(name)).join("\n")}`;
+${interfaces(options, kLayerGroups)}`;
 }
 
-function tables(options) {
+function analysisOptions(options) {
+  const groups = [...options.groups.keys()].filter((name) => ![...kAttentionGroups, ...kLayerGroups].includes(name));
+  return `${kHeader}/** The options of the analyses. */
+import type { BooleanMask, Maybe, TensorLike } from "../tensors.js";
+import type { MetricName } from "../vocabulary.js";
+
+${interfaces(options, groups)}`;
+}
+
+/** What the options of an analysis are, and those of its arguments that are no tensors. */
+function analysisTable({ name, arguments: given, options }) {
+  const plain = given.filter((field) => travel(field) === "json").map((field) => `${camel(field.name)}: "json"`);
+  const all = options ? [...plain, `...kFields.${camel(options)}`] : plain;
+  const whole = options && plain.length === 0 ? `kFields.${camel(options)}` : `{ ${all.join(", ")} }`;
+  return `  ${camel(name)}: ${whole.replace("{  }", "{}")},\n`;
+}
+
+function tables(options, analyses) {
   return `${kHeader}/** How options travel to the engine: as JSON, or as a tensor of some kind. */
 export const kFields = {
 ${[...options.groups.keys()].map((name) => options.table(name)).join("")}} as const;
+
+/** Those of each analysis, with what its function takes by place and is no tensor. */
+export const kAnalysisFields = {
+${analyses.map(analysisTable).join("")}} as const;
 `;
 }
 
@@ -210,8 +252,8 @@ const files = {
   "wasm/src/types/vocabulary.ts": vocabulary(names),
   "wasm/src/types/options/attention.ts": attentionOptions(options),
   "wasm/src/types/options/layers.ts": layerOptions(options),
-  "wasm/src/arguments/fields.ts": tables(options),
-  "wasm/src/files/names.ts": fileNames(names.model_files),
+  "wasm/src/types/options/analyses.ts": analysisOptions(options),
+  "wasm/src/arguments/fields.ts": tables(options, names.analyses),
 };
 const check = process.argv.includes("--check");
 for (const [name, text] of Object.entries(files)) {

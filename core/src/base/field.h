@@ -14,8 +14,10 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "headlens/tensor.h"
@@ -50,6 +52,9 @@ enum class FieldType : std::uint8_t {
   kIntegers,  ///< whole numbers of 32 bits
   kLengths,   ///< whole numbers from 0 to the number of keys
   kFloats,
+  kBooleanList,   ///< of one dimension, and not empty
+  kIntegerList,   ///< the same of whole numbers of 32 bits
+  kTextFloats,    ///< floats of one text: leading dimensions of size 1 may be missing, or too many
   kBooleanCells,  ///< booleans of two to four dimensions, one for each query and key
   kFloatCells,    ///< floats of two to four dimensions, one for each query and key
 };
@@ -85,6 +90,8 @@ struct AnyField {
   /// Other dimensions that are accepted. The tensor is broadcast along a dimension that they lack or give as 1.
   std::string_view also = {};
   bool required = false;
+  /// A tensor whose numbers must all be finite. Of others, whoever computes with them looks at what counts.
+  bool finite = false;
   /// Another field that must be given, or this one has no meaning.
   std::string_view needs = {};
   /// Another field that sets the same value. Only one of the two may be given.
@@ -95,12 +102,15 @@ struct AnyField {
 
   void (*set)(void* owner, double value) = nullptr;
   void (*set_tensor)(void* owner, const PlacedTensor& tensor) = nullptr;
-  std::optional<double> (*get)(const void* owner) = nullptr;  ///< reads the default, to print it; not in WebAssembly
+  void (*set_names)(void* owner, std::vector<std::string> names) = nullptr;
+  std::optional<double> (*get)(const void* owner) = nullptr;  ///< for printing defaults; not in WebAssembly
 };
 
 /// A field that sets a member of an Owner.
-template <class Owner>
-struct Field : AnyField {};
+template <class T>
+struct Field : AnyField {
+  using Owner = T;
+};
 
 namespace field {
 
@@ -147,12 +157,21 @@ std::optional<double> Get(const void* owner) {
     return value ? std::optional<double>(number(*value)) : std::nullopt;
 }
 
-template <auto kMember>
-void SetTensor(void* owner, const PlacedTensor& tensor) {
-  auto& view = static_cast<OwnerOf<kMember>*>(owner)->*kMember;
+template <class T>
+void Assign(std::span<const T>& list, const PlacedTensor& tensor) {
+  list = {static_cast<const T*>(tensor.data), static_cast<std::size_t>(tensor.shape[0])};
+}
+
+template <class T, std::size_t kRank>
+void Assign(View<T, kRank>& view, const PlacedTensor& tensor) {
   view.data = static_cast<decltype(view.data)>(tensor.data);
   std::copy(tensor.shape.begin(), tensor.shape.end(), view.shape.begin());
   std::copy(tensor.strides.begin(), tensor.strides.end(), view.strides.begin());
+}
+
+template <auto kMember>
+void SetTensor(void* owner, const PlacedTensor& tensor) {
+  Assign(static_cast<OwnerOf<kMember>*>(owner)->*kMember, tensor);
 }
 
 template <auto kMember>
@@ -232,10 +251,39 @@ constexpr auto FloatCells(std::string_view name, Doc doc) {
   return Tensor<kMember>(name, FieldType::kFloatCells, "B,H,T,S", {}, doc);
 }
 
+/// Booleans in a list, such as one for each key.
+template <auto kMember>
+constexpr auto BooleanList(std::string_view name, std::string_view dim, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kBooleanList, dim, {}, doc);
+}
+
+template <auto kMember>
+constexpr auto IntegerList(std::string_view name, std::string_view dim, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kIntegerList, dim, {}, doc);
+}
+
+/// Floats that have no batch, whatever they come from.
+template <auto kMember>
+constexpr auto TextFloats(std::string_view name, std::string_view dims, Doc doc) {
+  return Tensor<kMember>(name, FieldType::kTextFloats, dims, {}, doc);
+}
+
+/// A list of names, each of which its reader looks up.
+template <auto kMember>
+constexpr auto Names(std::string_view name, Doc doc) {
+  using Owner = OwnerOf<kMember>;
+  Field<Owner> made{{.name = name, .type = FieldType::kNames, .doc = doc}};
+  made.set_names = [](void* owner, std::vector<std::string> names) {
+    static_cast<Owner*>(owner)->*kMember = std::move(names);
+  };
+  return made;
+}
+
 /// A field that its reader handles by itself. It is listed for its documentation only.
 template <class Owner>
-constexpr Field<Owner> Listed(FieldType type, std::string_view name, std::string_view dims, Doc doc) {
-  return {{.name = name, .type = type, .doc = doc, .dims = dims}};
+constexpr Field<Owner> Listed(FieldType type, std::string_view name, std::string_view dims, Doc doc,
+                              std::span<const Choice> choices = {}) {
+  return {{.name = name, .type = type, .doc = doc, .choices = choices, .dims = dims}};
 }
 
 /// An option that stands for a tensor [H], which `make` computes. `tensor` is the field that gives this tensor
@@ -253,6 +301,13 @@ constexpr auto Made(FieldType type, std::string_view name, std::string_view tens
 template <class Owner>
 constexpr Field<Owner> Required(Field<Owner> made) {
   made.required = true;
+  return made;
+}
+
+/// A tensor that must not hold infinities or NaN.
+template <class Owner>
+constexpr Field<Owner> Finite(Field<Owner> made) {
+  made.finite = true;
   return made;
 }
 

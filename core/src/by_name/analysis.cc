@@ -6,76 +6,68 @@
 #include "files/json.h"
 
 namespace headlens {
-namespace {
 
-struct Question {
-  std::string_view name;
-  std::vector<std::string_view> inputs;
-  void (*answer)(AnalysisCall& call);
-};
+// One line per analysis.
+#define HEADLENS_ANALYSES(ANALYSIS)      \
+  ANALYSIS(kMetricsAnalysis)             \
+  ANALYSIS(kHeadMetricsAnalysis)         \
+  ANALYSIS(kHeadMetricCountsAnalysis)    \
+  ANALYSIS(kHeadSimilarityAnalysis)      \
+  ANALYSIS(kHeadImportanceAnalysis)      \
+  ANALYSIS(kPruningCurveAnalysis)        \
+  ANALYSIS(kRolloutAnalysis)             \
+  ANALYSIS(kFlowAnalysis)                \
+  ANALYSIS(kWeightedMapAnalysis)         \
+  ANALYSIS(kLayerNormsAnalysis)          \
+  ANALYSIS(kMixingRatioAnalysis)         \
+  ANALYSIS(kValueZeroingAnalysis)        \
+  ANALYSIS(kCircuitsAnalysis)            \
+  ANALYSIS(kCompositionScoresAnalysis)   \
+  ANALYSIS(kSinusoidalPositionsAnalysis) \
+  ANALYSIS(kAlibiSlopesAnalysis)         \
+  ANALYSIS(kT5BucketAnalysis)
 
-/// One line per question: its name, the tensors it takes, and the function in analyses/ that answers it.
-const std::vector<Question>& Questions() {
-  using Names = std::vector<std::string_view>;
-  const auto with = [](Names names, const Names& more) {
-    names.insert(names.end(), more.begin(), more.end());
-    return names;
-  };
-  static const Names kMasks = {"visible", "padded_queries", "padded_keys"};
-  static const Names kMap = with(kMasks, {"weights", "tokens", "special"});
-  static const Names kSummands = with(kMasks, {"weights", "values", "out_weight"});
-  static const std::vector<Question> kQuestions = {
-      {"metrics", {}, ListMetrics},
-      {"head_metrics", kMap, AnswerHeadMetrics},
-      {"head_metric_counts", kMap, AnswerHeadMetricCounts},
-      {"head_similarity", kMap, AnswerHeadSimilarity},
-      {"head_importance", {"contributions", "output"}, AnswerHeadImportance},
-      {"pruning_curve", {"contributions", "output"}, AnswerPruningCurve},
-      {"weighted_map", kSummands, AnswerWeightedMap},
-      {"layer_norms", kSummands, AnswerLayerNorms},
-      {"mixing_ratio", with(kSummands, {"residual", "layer_norm"}), AnswerMixingRatio},
-      {"value_zeroing", with(kSummands, {"bias", "residual"}), AnswerValueZeroing},
-      {"rollout", with(kMasks, {"weights"}), AnswerRollout},
-      {"flow", with(kMasks, {"weights"}), AnswerFlow},
-      {"circuits",
-       {"in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight", "norm", "embedding",
-        "unembedding"},
-       AnswerCircuits},
-      {"composition_scores",
-       {"earlier.in_proj_weight", "earlier.q_proj_weight", "earlier.k_proj_weight", "earlier.v_proj_weight",
-        "earlier.out_proj.weight", "earlier_norm", "later.in_proj_weight", "later.q_proj_weight", "later.k_proj_weight",
-        "later.v_proj_weight", "later.out_proj.weight", "later_norm"},
-       AnswerComposition},
-      {"sinusoidal_positions", {}, AnswerSinusoidalPositions},
-      {"alibi_slopes", {}, AnswerAlibiSlopes},
-      {"t5_bucket", {}, AnswerT5Bucket},
-  };
-  return kQuestions;
+#define HEADLENS_DECLARE(analysis) extern const AnalysisKind analysis;
+HEADLENS_ANALYSES(HEADLENS_DECLARE)
+#undef HEADLENS_DECLARE
+
+std::span<const AnalysisKind* const> AnalysisKinds() {
+#define HEADLENS_ADDRESS(analysis) &analysis,
+  static constexpr const AnalysisKind* kKinds[] = {HEADLENS_ANALYSES(HEADLENS_ADDRESS)};
+#undef HEADLENS_ADDRESS
+  return kKinds;
 }
 
-const Question& FindQuestion(std::string_view name) {
-  for (const Question& question : Questions())
-    if (question.name == name) return question;
+namespace {
+
+const AnalysisKind& FindAnalysis(std::string_view name) {
+  for (const AnalysisKind* kind : AnalysisKinds())
+    if (kind->name == name) return *kind;
   throw Error(ErrorCode::kOption, "unknown analysis " + Quoted(name));
+}
+
+bool TakesTensor(const AnalysisKind& kind, std::string_view name) {
+  bool takes = false;
+  kind.show(
+      [&](Part, const AnyField& field, const void*) { takes = takes || (IsTensor(field.type) && field.name == name); });
+  return takes;
 }
 
 }  // namespace
 
 struct Analysis::State {
-  const Question& question;
+  const AnalysisKind& kind;
   Inputs inputs;
 };
 
-Analysis::Analysis(std::string_view name) : state_(new State{FindQuestion(name), {}}) {}
+Analysis::Analysis(std::string_view name) : state_(new State{FindAnalysis(name), {}}) {}
 
 Analysis::~Analysis() = default;
 Analysis::Analysis(Analysis&&) noexcept = default;
 Analysis& Analysis::operator=(Analysis&&) noexcept = default;
 
 std::span<std::byte> Analysis::Input(std::string_view name, DType dtype, const Shape& shape) {
-  const auto& known = state_->question.inputs;
-  if (std::find(known.begin(), known.end(), name) == known.end())
-    throw Error(ErrorCode::kOption, "unknown tensor " + Quoted(name));
+  if (!TakesTensor(state_->kind, name)) throw Error(ErrorCode::kOption, "unknown tensor " + Quoted(name));
   Given input{dtype, shape, Buffer<std::byte>(ElementCount(shape) * static_cast<Index>(ByteSize(dtype)))};
   const std::span<std::byte> bytes(input.bytes.data(), static_cast<std::size_t>(input.bytes.size()));
   state_->inputs.insert_or_assign(std::string(name), std::move(input));
@@ -84,7 +76,7 @@ std::span<std::byte> Analysis::Input(std::string_view name, DType dtype, const S
 
 AnalysisResults Analysis::Run(std::string_view options) const {
   AnalysisCall call(state_->inputs, ParseObject(options, "options"));
-  state_->question.answer(call);
+  state_->kind.answer(call);
   return {std::move(call.tensors), call.values.dump()};
 }
 

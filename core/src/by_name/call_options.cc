@@ -93,35 +93,29 @@ std::span<const Field<CallOptions>> CallFields() {
     for (const auto& [name, conventions] : AllConventions()) names.emplace_back(name, static_cast<int>(names.size()));
     return names;
   }();
-  static const auto kFields = [] {
-    std::array fields = {
-        field::Listed<CallOptions>(
-            FieldType::kName, "conventions", "",
-            "Bundles the points on which libraries disagree; the options override it one by one."),
-        field::Number<&CallOptions::scale>("scale", "Factor on q·kᵀ. Default 1/√d."),
-        field::Listed<CallOptions>(FieldType::kFloats, "past_key", "B,G,P,d",
-                                   "Keys that stand before those of this call, as `present_key` gives them."),
-        field::Listed<CallOptions>(FieldType::kFloats, "past_value", "B,G,P,dv", "Their values."),
-        field::Flag<&CallOptions::need_weights>(
-            "need_weights",
-            "Weights in the result. Default: true for multi-head attention, false for all else (as PyTorch)."),
-        field::Flag<&CallOptions::average_weights>("average_attn_weights",
-                                                   "Weights are their mean over the heads [B,T,S] instead of "
-                                                   "[B,H,T,S]. Default as PyTorch: true for layers, false "
-                                                   "for `scaled_dot_product_attention`. The stage \"weights\" is those "
-                                                   "of each head, whatever the default; true "
-                                                   "beside it is an error."),
-        field::Listed<CallOptions>(
-            FieldType::kNames, "stages", "",
-            "Intermediate results to return, under their own names. None costs anything when not asked for."),
-        field::Listed<CallOptions>(FieldType::kName, "backend", "",
-                                   "\"simd\" (default) or \"reference\": the fp64 twin."),
-    };
-    static constexpr Choice kBackends[] = {{"simd", 0}, {"reference", 1}};
-    fields.front().choices = kConventions;
-    fields.back().choices = kBackends;
-    return fields;
-  }();
+  static const std::array kFields = {
+      field::Listed<CallOptions>(FieldType::kName, "conventions", "",
+                                 "Bundles the points on which libraries disagree; the options override it one by one.",
+                                 kConventions),
+      field::Number<&CallOptions::scale>("scale", "Factor on q·kᵀ. Default 1/√d."),
+      field::Listed<CallOptions>(FieldType::kFloats, "past_key", "B,G,P,d",
+                                 "Keys that stand before those of this call, as `present_key` gives them."),
+      field::Listed<CallOptions>(FieldType::kFloats, "past_value", "B,G,P,dv", "Their values."),
+      field::Flag<&CallOptions::need_weights>(
+          "need_weights",
+          "Weights in the result. Default: true for multi-head attention, false for all else (as PyTorch)."),
+      field::Flag<&CallOptions::average_weights>("average_attn_weights",
+                                                 "Weights are their mean over the heads [B,T,S] instead of "
+                                                 "[B,H,T,S]. Default as PyTorch: true for layers, false "
+                                                 "for `scaled_dot_product_attention`. The stage \"weights\" is those "
+                                                 "of each head, whatever the default; true "
+                                                 "beside it is an error."),
+      field::Listed<CallOptions>(
+          FieldType::kNames, "stages", "",
+          "Intermediate results to return, under their own names. None costs anything when not asked for."),
+      field::Listed<CallOptions>(FieldType::kName, "backend", "", "\"simd\" (default) or \"reference\": the fp64 twin.",
+                                 kBackendNames),
+  };
   return kFields;
 }
 

@@ -33,6 +33,9 @@ struct CallOptions {
   bool Wants(std::string_view stage) const { return stages.contains(stage); }
 };
 
+/// The backends that every build has.
+inline constexpr Choice kBackendNames[] = {{"simd", 0}, {"reference", 1}};
+
 /// The options of every call of attention that CallOptions holds, and tensors that calls read by themselves.
 std::span<const Field<CallOptions>> CallFields();
 /// The option of scaled_dot_product_attention alone.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/masks/cells.h"
+#include "base/checks.h"
 #include "base/words.h"
 
 namespace headlens {
@@ -24,8 +25,6 @@ Words Split(std::string_view dims) {
   }
   return words;
 }
-
-constexpr Index kAnySize = -1;
 
 Index SizeOf(std::string_view dimension, const Sizes& n) {
   if (dimension == "B") return n.batch;
@@ -79,7 +78,8 @@ void Place(const AnyField& field, const void* data, const Shape& shape, const Wo
   const Words wanted = Split(field.dims);
   Shape sizes(wanted.size()), strides(wanted.size(), 0);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const std::size_t at = PlaceOf(wanted[i], given);
+    const bool is_same = i < given.size() && given[i] == wanted[i];  // of two dimensions with one name, say
+    const std::size_t at = is_same ? i : PlaceOf(wanted[i], given);
     sizes[i] = at < given.size() ? shape[at] : SizeOf(wanted[i], n);
     if (at == given.size()) continue;
     strides[i] = 1;
@@ -88,12 +88,40 @@ void Place(const AnyField& field, const void* data, const Shape& shape, const Wo
   field.set_tensor(owner, {data, sizes, strides});
 }
 
+/// The shape of a tensor of one text: of `rank` dimensions.
+Shape WithoutBatch(std::string_view name, const Shape& given, std::size_t rank) {
+  Shape shape = given;
+  while (shape.size() > rank && shape.front() == 1) shape.erase(shape.begin());
+  while (shape.size() < rank && shape.size() >= 2) shape.insert(shape.begin(), 1);
+  if (shape.size() == rank) return shape;
+  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(given) + ", expected " +
+                                     std::to_string(rank) + " dimensions, of one batch");
+}
+
+/// An empty list would be as good as none.
+void ExpectList(std::string_view name, const Shape& shape) {
+  if (shape.size() == 1 && shape[0] > 0) return;
+  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected a list");
+}
+
+void ExpectFiniteTensor(std::string_view name, const void* data, const Shape& shape) {
+  const auto check = [&]<std::size_t kRank>(std::array<Index, kRank> sizes) {
+    std::copy_n(shape.begin(), kRank, sizes.begin());
+    ExpectFinite(std::string(name).c_str(), DenseView(static_cast<const float*>(data), sizes));
+  };
+  if (shape.size() == 1) return check(std::array<Index, 1>{});
+  if (shape.size() == 2) return check(std::array<Index, 2>{});
+  check(std::array<Index, 3>{});
+}
+
 const void* DataOf(const AnyField& field, std::string_view name, const Given& input, const Sizes& n, Arguments& args) {
   using Limits = std::numeric_limits<std::int32_t>;
   switch (field.type) {
     case FieldType::kBooleans:
+    case FieldType::kBooleanList:
       return args.Booleans(name, input);
     case FieldType::kIntegers:
+    case FieldType::kIntegerList:
       return args.Integers(name, input, Limits::min(), Limits::max());
     case FieldType::kLengths:
       return args.Integers(name, input, 0, n.keys);
@@ -152,6 +180,7 @@ bool FieldReader::Has(const AnyField& field) {
 void FieldReader::ReadOne(const AnyField& field, void* owner) {
   if (field.make) return ReadMade(field, owner);
   if (field.set_tensor) return ReadTensor(field, owner);
+  if (field.set_names && options_.Has(field.name)) return field.set_names(owner, options_.Names(field.name));
   if (!field.set) return;
   const std::optional<double> value = options_.Scalar(field, NameOf(field));
   if (value) return field.set(owner, *value);
@@ -175,12 +204,18 @@ void FieldReader::ReadMade(const AnyField& field, void* owner) {
 void FieldReader::ReadTensor(const AnyField& field, void* owner) {
   const std::string_view name = NameOf(field);
   const Given* input = args_->Find(name);
+  if (!input && field.required) args_->Need(name);
   if (!input) return;
   if (field.type >= FieldType::kBooleanCells) return ReadCells(field, *input, owner);
   const Words dims = DimensionsOf(field, field.dims, sizes_), also = DimensionsOf(field, field.also, sizes_);
-  const bool is_whole = Fits(input->shape, dims, sizes_);
-  if (!is_whole && !Fits(input->shape, also, sizes_)) RefuseShape(name, input->shape, dims, also, sizes_);
-  Place(field, DataOf(field, name, *input, sizes_, *args_), input->shape, is_whole ? dims : also, sizes_, owner);
+  if (field.type == FieldType::kBooleanList || field.type == FieldType::kIntegerList) ExpectList(name, input->shape);
+  const Shape shape =
+      field.type == FieldType::kTextFloats ? WithoutBatch(name, input->shape, dims.size()) : input->shape;
+  const bool is_whole = Fits(shape, dims, sizes_);
+  if (!is_whole && !Fits(shape, also, sizes_)) RefuseShape(name, shape, dims, also, sizes_);
+  const void* data = DataOf(field, name, *input, sizes_, *args_);
+  if (field.finite) ExpectFiniteTensor(name, data, shape);
+  Place(field, data, shape, is_whole ? dims : also, sizes_, owner);
 }
 
 void FieldReader::ReadCells(const AnyField& field, const Given& input, void* owner) {

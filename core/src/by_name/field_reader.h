@@ -13,9 +13,11 @@
 
 namespace headlens {
 
+inline constexpr Index kAnySize = -1;
+
 /// The sizes that tensors beside queries, keys and values are measured against.
 struct Sizes {
-  Index batch, heads, queries, keys;
+  Index batch = kAnySize, heads = kAnySize, queries = kAnySize, keys = kAnySize;
   bool batched = true;  ///< whether the caller's tensors have a batch dimension
 };
 

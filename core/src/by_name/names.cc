@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Prints what the rules, layers, metrics and operations list of themselves. Nothing is described here that has a place
-/// of its own: this file only says which options go together.
+/// Prints what the rules, layers, metrics, operations and analyses list of themselves. Nothing is described here that
+/// has a place of its own: this file only says which options go together.
 #include "headlens/names.h"
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "attention/settings.h"
 #include "attention/stages.h"
 #include "base/error_codes.h"
+#include "by_name/analyses/call.h"
 #include "by_name/call_options.h"
 #include "by_name/operations/embedding.h"
 #include "by_name/operations/registry.h"
@@ -52,7 +53,12 @@ std::string_view NameOf(FieldType type) {
     case FieldType::kLengths:
       return "lengths";
     case FieldType::kFloats:
+    case FieldType::kTextFloats:
       return "floats";
+    case FieldType::kBooleanList:
+      return "boolean_list";
+    case FieldType::kIntegerList:
+      return "integer_list";
     case FieldType::kBooleanCells:
     case FieldType::kFloatCells:
       return "cells";
@@ -104,13 +110,14 @@ class Group {
   template <class Owner>
   Group& Add(std::span<const Field<Owner>> fields) {
     const Owner owner{};
-    for (const Field<Owner>& field : fields) {
-      // Options of one name but several types of tensors, such as a mask of booleans or floats, are one option.
-      const bool known = std::any_of(described_["fields"].begin(), described_["fields"].end(),
-                                     [&](const json& other) { return other["name"] == field.name; });
-      if (!known) described_["fields"].push_back(Described(field, &owner));
-    }
+    for (const Field<Owner>& field : fields) Add(field, &owner);
     return *this;
+  }
+  /// Options of one name but several types of tensors, such as a mask of booleans or floats, are one option.
+  void Add(const AnyField& field, const void* owner) {
+    const bool known = std::any_of(described_["fields"].begin(), described_["fields"].end(),
+                                   [&](const json& other) { return other["name"] == field.name; });
+    if (!known) described_["fields"].push_back(Described(field, owner));
   }
   /// The group has all options of others, too.
   Group& Extends(std::vector<std::string_view> groups) {
@@ -191,6 +198,49 @@ json LayerGroups() {
           decoder.described(),   embedding.described(),   embedding_call.described()};
 }
 
+/// The options that analyses share, and those of each.
+json AnalysisGroups() {
+  Group masks("map_masks",
+              "These options say which cells of a map [T,S] count. The contents of rows that are padded or fully "
+              "masked, such as NaN, reach nothing.");
+  Group context("map_context",
+                "This is known of a map beside its weights [T,S]. Metrics that need what is not given have no value.");
+  context.Extends({"map_masks"});
+  json own = json::array();
+  for (const AnalysisKind* kind : AnalysisKinds()) {
+    Group options(kind->options, kind->options_doc.text());
+    kind->show([&](Part part, const AnyField& field, const void* owner) {
+      if (part == Part::kMask) masks.Add(field, owner);
+      if (part == Part::kMask) options.Extends({"map_masks"});
+      if (part == Part::kContext) context.Add(field, owner);
+      if (part == Part::kContext) options.Extends({"map_context"});
+      if (part == Part::kOption) options.Add(field, owner);
+    });
+    const auto is_same = [&](const json& other) { return other["name"] == kind->options; };
+    const bool has_own = !kind->options.empty() && kind->options != "map_masks";
+    if (has_own && std::none_of(own.begin(), own.end(), is_same)) own.push_back(options.described());
+  }
+  own.insert(own.begin(), {masks.described(), context.described()});
+  return own;
+}
+
+/// Each with its arguments in their order, and the name of its options.
+json DescribedAnalyses() {
+  json all = json::array();
+  for (const AnalysisKind* kind : AnalysisKinds()) {
+    json arguments = json::array(), parameters = json::array();
+    kind->show([&](Part part, const AnyField& field, const void* owner) {
+      if (part == Part::kArgument) arguments.push_back(Described(field, owner));
+      if (part == Part::kParameter) parameters.push_back(Described(field, owner));
+    });
+    json described = {{"name", kind->name}, {"doc", kind->doc.text()}, {"arguments", arguments}};
+    if (!parameters.empty()) described["parameters"] = parameters;
+    if (!kind->options.empty()) described["options"] = kind->options;
+    all.push_back(std::move(described));
+  }
+  return all;
+}
+
 json DescribedStages() {
   json all = json::array();
   for (const Stage& stage : Stages()) {
@@ -227,8 +277,10 @@ json DescribedCodes() {
 
 std::string DescribeNames() {
   json groups = AttentionGroups();
-  for (const json& group : LayerGroups()) groups.push_back(group);
+  for (const json& more : {LayerGroups(), AnalysisGroups()})
+    for (const json& group : more) groups.push_back(group);
   const json all = {{"operations", DescribedOperations()},
+                    {"analyses", DescribedAnalyses()},
                     {"options", groups},
                     {"stages", DescribedStages()},
                     {"metrics", DescribedMetrics(Metrics())},

@@ -68,4 +68,72 @@ export const kFields = {
   embeddingCallOptions: {
     positionOffset: "json", backend: "json",
   },
+  mapMasks: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+  },
+  mapContext: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    tokens: "integer_list", special: "boolean_list", repeatBegin: "json", repeatLength: "json", patchPrefix: "json", patchColumns: "json",
+    patchSize: "json",
+  },
+  headMetricsOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    tokens: "integer_list", special: "boolean_list", repeatBegin: "json", repeatLength: "json", patchPrefix: "json", patchColumns: "json",
+    patchSize: "json", metrics: "json",
+  },
+  headSimilarityOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    tokens: "integer_list", special: "boolean_list", repeatBegin: "json", repeatLength: "json", patchPrefix: "json", patchColumns: "json",
+    patchSize: "json", smoothing: "json",
+  },
+  rolloutOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    fusion: "json", discardRatio: "json", startLayer: "json",
+  },
+  flowOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    fusion: "json", discardRatio: "json", maxTokens: "json",
+  },
+  weightedMapOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    outWeight: "floats", normalize: "json",
+  },
+  mixingOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    residual: "floats", layerNorm: "floats", layerNormEps: "json",
+  },
+  valueZeroingOptions: {
+    queryOffset: "json", isCausal: "json", window: "json", visible: "booleans", paddedQueries: "boolean_list", paddedKeys: "boolean_list",
+    bias: "floats", residual: "floats",
+  },
+  circuitsOptions: {
+    numHeads: "json", numKvHeads: "json", norm: "floats", embedding: "floats", unembedding: "floats",
+  },
+  compositionOptions: {
+    numHeads: "json", numKvHeads: "json", earlierNorm: "floats", laterNorm: "floats",
+  },
+  t5BucketOptions: {
+    buckets: "json", bidirectional: "json", maxDistance: "json",
+  },
+} as const;
+
+/** Those of each analysis, with what its function takes by place and is no tensor. */
+export const kAnalysisFields = {
+  metrics: {},
+  headMetrics: kFields.headMetricsOptions,
+  headMetricCounts: kFields.headMetricsOptions,
+  headSimilarity: kFields.headSimilarityOptions,
+  headImportance: {},
+  pruningCurve: {},
+  rollout: kFields.rolloutOptions,
+  flow: kFields.flowOptions,
+  weightedMap: kFields.weightedMapOptions,
+  layerNorms: kFields.mapMasks,
+  mixingRatio: kFields.mixingOptions,
+  valueZeroing: kFields.valueZeroingOptions,
+  circuits: kFields.circuitsOptions,
+  compositionScores: kFields.compositionOptions,
+  sinusoidalPositions: { length: "json", width: "json", offset: "json" },
+  alibiSlopes: { heads: "json" },
+  t5Bucket: { distance: "json", ...kFields.t5BucketOptions },
 } as const;

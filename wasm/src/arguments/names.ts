@@ -3,15 +3,12 @@
 import { reading, show } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, CircuitsOptions, ColorbarOptions, ColorOptions,
-  CompositionOptions, DecoderLayerOptions, DecodingOptions, EmbeddingCallOptions, EmbeddingOptions, EncoderLayerOptions,
-  FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapContext,
-  MapMasks, MapOptions, MixingOptions, MultiheadAttentionOptions, PixelsOptions, RankOptions, RolloutOptions,
-  ScaledDotProductAttentionOptions, T5BucketOptions, TensorLike, TransformerLayerOptions, ValueZeroingOptions,
-  WeightedMapOptions,
+  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorbarOptions, ColorOptions, DecoderLayerOptions,
+  DecodingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, PixelsOptions,
+  RankOptions, ScaledDotProductAttentionOptions, TensorLike,
 } from "../types/index.js";
-import { kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
-import { kFields } from "./fields.js";
+import { type AnalysisName, kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
+import { kAnalysisFields, kFields } from "./fields.js";
 import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
 
 /** A copy of an array of such items, each read once, for it may be a proxy; undefined of anything else, and of one with holes. */
@@ -84,10 +81,13 @@ export function toCamel(name: string): string {
 type Travel = "json" | "out" | ((name: string, tensor: TensorLike) => Input);
 type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 
-const kTensorReaders = { booleans, integers, lengths, floats, cells: mask } as const;
+const kTensorReaders = {
+  booleans, integers, lengths, floats, cells: mask, boolean_list: list(booleans), integer_list: list(integers),
+} as const;
 
 /** The options of one of the engine's groups, and how each travels. */
-function travels<T extends Readonly<Record<string, "json" | keyof typeof kTensorReaders>>>(fields: T): { [Name in keyof T]: Travel } {
+type Fields = Readonly<Record<string, "json" | keyof typeof kTensorReaders>>;
+function travels<T extends Fields>(fields: T): { [Name in keyof T]: Travel } {
   const entries = Object.entries(fields).map(([name, how]): [string, Travel] => [name, how === "json" ? how : kTensorReaders[how]]);
   return Object.fromEntries(entries) as { [Name in keyof T]: Travel };
 }
@@ -112,42 +112,18 @@ function list(read: (name: string, tensor: TensorLike) => Input) {
 
 const kAttention: Known<AttentionOptions> = { ...travels(kFields.attentionOptions), out: "out" };
 const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = { ...travels(kFields.scaledDotProductAttentionOptions), out: "out" };
-const kMultihead: Known<MultiheadAttentionOptions> = travels(kFields.multiheadAttentionOptions);
-const kTransformer: Known<TransformerLayerOptions> = travels(kFields.transformerLayerOptions);
+const kTransformer = travels(kFields.transformerLayerOptions);
 const kEncoder: Known<EncoderLayerOptions> = { ...travels(kFields.encoderLayerOptions), out: "out" };
 const kDecoder: Known<DecoderLayerOptions> = { ...travels(kFields.decoderLayerOptions), out: "out" };
-const kEmbedding: Known<EmbeddingOptions> = travels(kFields.embeddingOptions);
-const kEmbeddingCall: Known<EmbeddingCallOptions> = travels(kFields.embeddingCallOptions);
 const kDecoding: Known<DecodingOptions> = { dtype: "json" };
 const kCache: Known<CacheOptions> = { ...kDecoding, window: "json" };
 const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = forCache(kScaledDotProduct);
 const kAttentionCache: Known<CachedOptions<AttentionOptions>> = forCache(kAttention);
 const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = forCache(kDecoder);
 const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = forCache(kEncoder);
-const kMasks: Known<MapMasks> = {
-  queryOffset: "json", isCausal: "json", window: "json", visible: booleans,
-  paddedQueries: list(booleans), paddedKeys: list(booleans),
-};
-const kContext: Known<MapContext> = {
-  ...kMasks, tokens: list(integers), special: list(booleans), repeatBegin: "json", repeatLength: "json",
-  patchPrefix: "json", patchColumns: "json", patchSize: "json",
-};
-const kHeadMetrics: Known<HeadMetricsOptions> = { ...kContext, metrics: "json" };
-const kSimilarity: Known<HeadSimilarityOptions> = { ...kContext, smoothing: "json" };
-const kRollout: Known<RolloutOptions> = { ...kMasks, fusion: "json", discardRatio: "json", startLayer: "json" };
-const kFlow: Known<FlowOptions> = { ...kMasks, fusion: "json", discardRatio: "json", maxTokens: "json" };
-const kWeightedMap: Known<WeightedMapOptions> = { ...kMasks, outWeight: floats, normalize: "json" };
-const kMixing: Known<MixingOptions> = { ...kMasks, residual: floats, layerNorm: floats, layerNormEps: "json" };
-const kZeroing: Known<ValueZeroingOptions> = { ...kMasks, bias: floats, residual: floats };
-const kCircuits: Known<CircuitsOptions> = {
-  numHeads: "json", numKvHeads: "json", norm: floats, embedding: floats, unembedding: floats,
-};
-const kComposition: Known<CompositionOptions> = {
-  numHeads: "json", numKvHeads: "json", earlierNorm: floats, laterNorm: floats,
-};
-const kT5Bucket: Known<T5BucketOptions & { distance: number }> = {
-  distance: "json", buckets: "json", bidirectional: "json", maxDistance: "json",
-};
+const kAnalysisCallers = Object.fromEntries(
+  Object.entries<Fields>(kAnalysisFields).map(([name, fields]) => [name, travels(fields)]),
+) as Record<AnalysisName, Readonly<Record<string, Travel>>>;
 const kColorbar: Known<ColorbarOptions> = { colormap: "json", theme: "json" };
 const kPixels: Known<PixelsOptions> = { ...kColorbar, min: "json", max: "json" };
 const kColor: Known<ColorOptions> = { ...kPixels, causal: "json" };
@@ -165,19 +141,14 @@ const kLogits: Known<LogitsOptions> = { rows: "json" };
 
 const kCallers = {
   "scaledDotProductAttention": kScaledDotProduct,
-  "multiheadAttention": kMultihead, "MultiheadAttention.forward": kAttention,
+  "multiheadAttention": travels(kFields.multiheadAttentionOptions), "MultiheadAttention.forward": kAttention,
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
-  "embedding": kEmbedding, "Embedding.forward": kEmbeddingCall,
+  "embedding": travels(kFields.embeddingOptions), "Embedding.forward": travels(kFields.embeddingCallOptions),
   "startCache": kCache, "startDecoding": kDecoding, "CachedAttention.forward": kCached,
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
-  "metrics": {}, "headMetrics": kHeadMetrics, "headMetricCounts": kHeadMetrics, "headSimilarity": kSimilarity,
-  "headImportance": {}, "pruningCurve": {}, "rollout": kRollout, "flow": kFlow, "weightedMap": kWeightedMap,
-  "layerNorms": kMasks, "mixingRatio": kMixing,
-  "valueZeroing": kZeroing, "circuits": kCircuits, "compositionScores": kComposition,
-  "sinusoidalPositions": { length: "json", width: "json", offset: "json" }, "alibiSlopes": { heads: "json" },
-  "t5Bucket": kT5Bucket,
+  ...kAnalysisCallers,
   "colorize": kColor, "colorbar": kColorbar, "pixels": kPixels, "map": kMap,
   "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits, "rankHeads": kRankHeads,
 } as const;

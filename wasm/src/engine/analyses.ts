@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** These functions put heads into numbers. Each is one question to the module, whose answer is a tensor or JSON. */
-import { type Caller, checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
+import { checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
 import { entriesOf, expectThere, floats, type Input, sizeOf } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
@@ -11,6 +11,7 @@ import type {
   HeadMetricsOptions, HeadSimilarityOptions, MapMasks, Maybe, MetricInfo, MetricName, MixingOptions, PruningStep,
   RolloutOptions, StateDict, T5BucketOptions, Tensor, TensorLike, ValueZeroingOptions, WeightedMapOptions,
 } from "../types/index.js";
+import type { AnalysisName } from "../types/vocabulary.js";
 
 type Tensors = Readonly<Record<string, Maybe<TensorLike>>>;
 
@@ -68,7 +69,7 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     super("engine", () => module);
   }
 
-  #ask(caller: Caller, tensors: Tensors | readonly Input[], options: unknown): Answer {
+  #ask(caller: AnalysisName, tensors: Tensors | readonly Input[], options: unknown): Answer {
     const { json, inputs } = toRequest(caller, options);
     const given = Array.isArray(tensors) ? tensors as readonly Input[]
       : Object.entries(tensors as Tensors).flatMap(([name, tensor]) =>
@@ -80,7 +81,7 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     return { output: answer.tensors.output, values: camelKeys(JSON.parse(answer.values)) };
   }
 
-  #map(caller: Caller, tensors: Tensors | readonly Input[], options: unknown): Tensor {
+  #map(caller: AnalysisName, tensors: Tensors | readonly Input[], options: unknown): Tensor {
     return this.#ask(caller, tensors, options).output as Tensor;
   }
 

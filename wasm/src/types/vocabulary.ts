@@ -32,6 +32,13 @@ export const kModelMetrics = [
 ] as const;
 export type ModelMetricName = (typeof kModelMetrics)[number];
 
+/** Each is a function of the engine that puts heads into numbers. */
+export const kAnalyses = [
+  "metrics", "headMetrics", "headMetricCounts", "headSimilarity", "headImportance", "pruningCurve", "rollout", "flow", "weightedMap", "layerNorms",
+  "mixingRatio", "valueZeroing", "circuits", "compositionScores", "sinusoidalPositions", "alibiSlopes", "t5Bucket",
+] as const;
+export type AnalysisName = (typeof kAnalyses)[number];
+
 /** Each stands for what one library does where libraries disagree. */
 export const kConventions = [
   "torch-mha", "torch-sdpa", "onnx", "keras", "jax", "flash",

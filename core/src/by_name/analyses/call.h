@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an analysis is given and what it answers.
+/// What an analysis is: a question with a name, what it takes, and the function that answers.
 #ifndef HEADLENS_SRC_BY_NAME_ANALYSES_CALL_H_
 #define HEADLENS_SRC_BY_NAME_ANALYSES_CALL_H_
 
-#include <array>
-#include <limits>
-#include <list>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
-#include "base/checks.h"
-#include "by_name/inputs.h"
-#include "by_name/option_reader.h"
-#include "headlens/attribution.h"
+#include "by_name/field_reader.h"
 #include "headlens/matrix.h"
-#include "headlens/metrics.h"
 #include "headlens/problem.h"
 
 namespace headlens {
 
-/// One question under way. Inputs are views that live as long as the call.
+/// One question under way, and its answer.
 class AnalysisCall {
  public:
   AnalysisCall(const Inputs& inputs, nlohmann::json options) : args(inputs), options(std::move(options)) {}
@@ -31,81 +27,66 @@ class AnalysisCall {
   Results tensors;
   nlohmann::json values = nlohmann::json::object();
 
-  bool Has(std::string_view name) const { return args.Find(name) != nullptr; }
-  /// Floats, all finite, of exactly `Rank` dimensions; the leading ones of size 1 may be missing or too many. Throws
-  /// kShape when it was not given.
-  template <std::size_t Rank>
-  View<const float, Rank> Need(const char* name) {
-    const View<const float, Rank> view = NeedMasked<Rank>(name);
-    ExpectFinite(name, view);
-    return view;
-  }
-  /// The same of what may hold anything in places that are masked; whoever computes with it checks the others.
-  template <std::size_t Rank>
-  View<const float, Rank> NeedMasked(const char* name) {
-    const Given& input = args.Need(name);
-    const Shape shape = Fit(name, input.shape, Rank);
-    std::array<Index, Rank> sizes{};
-    std::copy(shape.begin(), shape.end(), sizes.begin());
-    return DenseView(args.Floats(name, input), sizes);
-  }
-  /// Empty when it was not given.
-  template <std::size_t Rank>
-  View<const float, Rank> Find(const char* name) {
-    return Has(name) ? Need<Rank>(name) : View<const float, Rank>();
-  }
-  template <std::size_t Rank>
-  View<const float, Rank> FindMasked(const char* name) {
-    return Has(name) ? NeedMasked<Rank>(name) : View<const float, Rank>();
-  }
-  std::span<const float> Vector(const char* name);
-  /// An option that must be there.
-  Index NeedCount(const char* name, Index least);
-
-  /// Which cells of a map count: options query_offset, is_causal, window; tensors visible [T, S], padded_queries [T],
-  /// padded_keys [S].
-  MapInfo Masks();
-  /// All that is known of a map: also options repeat_begin, repeat_length, patch_prefix, patch_columns, patch_size;
-  /// tensors tokens [S], special [S]. Tokens that form a repeated sequence are one without being told.
-  MapInfo Info();
-  HeadFusion Fusion();
-
   void Answer(const Matrix& matrix);
   void Answer(Tensor tensor) { tensors.insert_or_assign("output", std::move(tensor)); }
-
- private:
-  static Shape Fit(const char* name, Shape shape, std::size_t rank);
-  /// Elements of a list, which must have some.
-  static Index Length(const char* name, const Given& list);
-  std::span<const std::uint8_t> Flags(const char* name);
 };
 
 inline nlohmann::json ToJson(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-// heads.cc
-void ListMetrics(AnalysisCall& call);
-void AnswerHeadMetrics(AnalysisCall& call);
-void AnswerHeadMetricCounts(AnalysisCall& call);
-void AnswerHeadSimilarity(AnalysisCall& call);
-void AnswerHeadImportance(AnalysisCall& call);
-void AnswerPruningCurve(AnalysisCall& call);
-// values.cc
-void AnswerWeightedMap(AnalysisCall& call);
-void AnswerLayerNorms(AnalysisCall& call);
-void AnswerMixingRatio(AnalysisCall& call);
-void AnswerValueZeroing(AnalysisCall& call);
-// layers.cc
-void AnswerRollout(AnalysisCall& call);
-void AnswerFlow(AnalysisCall& call);
-// circuits.cc
-void AnswerCircuits(AnalysisCall& call);
-void AnswerComposition(AnalysisCall& call);
-// positions.cc
-void AnswerSinusoidalPositions(AnalysisCall& call);
-void AnswerAlibiSlopes(AnalysisCall& call);
-void AnswerT5Bucket(AnalysisCall& call);
+/// How other languages give a field to the function of an analysis.
+enum class Part {
+  kArgument,   ///< by its place
+  kParameter,  ///< as one of a layer's parameters
+  kMask,       ///< as one of the options that say which cells of a map count
+  kContext,    ///< as one of the options that say what is known of a map
+  kOption      ///< as an option of this analysis
+};
+
+/// Is shown each field of an analysis, and an object that it would be read into, with what it has by default.
+using FieldViewer = std::function<void(Part part, const AnyField& field, const void* owner)>;
+
+/// One analysis.
+struct AnalysisKind {
+  std::string_view name;
+  Doc doc;
+  /// The name of its options all together: "map_masks" when it has none but these, and none without any.
+  std::string_view options;
+  Doc options_doc;
+  void (*show)(const FieldViewer& viewer);
+  void (*answer)(AnalysisCall& call);
+};
+
+/// The analysis that a `Question` is: an object with places for all that it takes, which has
+///  * a function `Fields(take)`, which calls take(part, fields, owner) with each list of fields and what these are read
+///    into, in the order in which other languages give them;
+///  * a function `Answer(call)`, which is called when all has been read.
+template <class Question>
+constexpr AnalysisKind MakeAnalysis(std::string_view name, Doc doc, std::string_view options = {},
+                                    Doc options_doc = "") {
+  const auto show = [](const FieldViewer& viewer) {
+    Question question;
+    question.Fields([&](Part part, const auto& fields, auto& owner) {
+      using Owner = typename std::decay_t<decltype(*std::begin(fields))>::Owner;
+      for (const AnyField& field : fields) viewer(part, field, static_cast<Owner*>(&owner));
+    });
+  };
+  const auto answer = [](AnalysisCall& call) {
+    Question question;
+    FieldReader reader(call.options, call.args, Sizes());
+    question.Fields([&](Part, const auto& fields, auto& owner) {
+      using Owner = typename std::decay_t<decltype(*std::begin(fields))>::Owner;
+      reader.Read<Owner>(fields, owner);
+    });
+    call.options.RejectUnknown();
+    question.Answer(call);
+  };
+  return {name, doc, options, options_doc, show, answer};
+}
+
+/// Every analysis there is.
+std::span<const AnalysisKind* const> AnalysisKinds();
 
 }  // namespace headlens
 

@@ -10,29 +10,55 @@ namespace {
 
 using nlohmann::json;
 
-/// Options num_heads, num_kv_heads (as num_heads when absent).
-LayerWeights ReadLayer(AnalysisCall& call, const std::string& prefix, const char* norm) {
-  const auto named = [&](const char* name) { return prefix + name; };
-  LayerWeights layer;
-  layer.heads = call.NeedCount("num_heads", 1);
-  layer.kv_heads = call.options.Count("num_kv_heads", layer.heads, 1);
-  layer.o = call.Need<2>(named("out_proj.weight").c_str());
-  layer.norm = call.Vector(norm);
-  if (!call.Has(named("in_proj_weight"))) {
-    layer.q = call.Need<2>(named("q_proj_weight").c_str());
-    layer.k = call.Need<2>(named("k_proj_weight").c_str());
-    layer.v = call.Need<2>(named("v_proj_weight").c_str());
+struct Heads {
+  Index heads = 0;
+  std::optional<Index> kv_heads;
+};
+constexpr Field<Heads> kHeads[] = {
+    field::Required(field::Count<&Heads::heads>("num_heads", 1, "H.")),
+    field::Count<&Heads::kv_heads>("num_kv_heads", 1,
+                                   "G, which must divide `num_heads` (grouped-query attention). Default `num_heads`."),
+};
+
+/// The parameters of a layer that are part of its circuits.
+struct Projections {
+  View<const float, 2> packed, q, k, v, o;
+};
+
+using FiveNames = std::array<std::string_view, 5>;
+constexpr FiveNames kNames = {"in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight"};
+constexpr FiveNames kEarlier = {"earlier.in_proj_weight", "earlier.q_proj_weight", "earlier.k_proj_weight",
+                                "earlier.v_proj_weight", "earlier.out_proj.weight"};
+constexpr FiveNames kLater = {"later.in_proj_weight", "later.q_proj_weight", "later.k_proj_weight",
+                              "later.v_proj_weight", "later.out_proj.weight"};
+
+constexpr std::array<Field<Projections>, 5> ProjectionFields(const FiveNames& names) {
+  using field::Finite, field::Required, field::TextFloats;
+  return {Finite(TextFloats<&Projections::packed>(names[0], "3D,D", "The rows of q, k and v, or each by itself:")),
+          Finite(TextFloats<&Projections::q>(names[1], "H·d,D", "The queries' projection.")),
+          Finite(TextFloats<&Projections::k>(names[2], "G·d,D", "The keys'.")),
+          Finite(TextFloats<&Projections::v>(names[3], "G·dv,D", "The values'.")),
+          Required(Finite(TextFloats<&Projections::o>(names[4], "D,H·dv", "The output's.")))};
+}
+
+/// Throws kShape for what is missing or does not fit together.
+LayerWeights LayerOf(const Projections& given, const FiveNames& names, const Heads& heads,
+                     std::span<const float> norm) {
+  LayerWeights layer{given.q, given.k, given.v, given.o, heads.heads, heads.kv_heads.value_or(heads.heads), norm};
+  if (!given.packed) {
+    for (const auto& [view, name] :
+         {std::pair(given.q, names[1]), std::pair(given.k, names[2]), std::pair(given.v, names[3])})
+      if (!view) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
     return layer;
   }
-  const View<const float, 2> packed = call.Need<2>(named("in_proj_weight").c_str());
-  const Index width = packed.shape[1];
-  if (layer.kv_heads != layer.heads || packed.shape[0] != 3 * width) {
-    throw Error(ErrorCode::kShape, named("in_proj_weight") + " has shape " + ToString(SizesOf(packed)) +
+  const Index width = given.packed.shape[1];
+  if (layer.kv_heads != layer.heads || given.packed.shape[0] != 3 * width) {
+    throw Error(ErrorCode::kShape, std::string(names[0]) + " has shape " + ToString(SizesOf(given.packed)) +
                                        ", expected the rows of q, k and v: " + ToString({3 * width, width}));
   }
-  layer.q = Rows(packed, 0, width);
-  layer.k = Rows(packed, width, width);
-  layer.v = Rows(packed, 2 * width, width);
+  layer.q = Rows(given.packed, 0, width);
+  layer.k = Rows(given.packed, width, width);
+  layer.v = Rows(given.packed, 2 * width, width);
   return layer;
 }
 
@@ -48,49 +74,107 @@ json Circuit(CircuitKind kind, const HeadWeights& head) {
   return circuit;
 }
 
+struct CircuitsOptions {
+  std::span<const float> norm;
+  View<const float, 2> embedding, unembedding;
+};
+constexpr Field<CircuitsOptions> kCircuits[] = {
+    field::Finite(
+        field::TextFloats<&CircuitsOptions::norm>("norm", "D", "This γ of the norm before the layer is folded in.")),
+    field::Finite(field::TextFloats<&CircuitsOptions::embedding>(
+        "embedding", "V,D", "The token embeddings, which the full circuits over the vocabulary need.")),
+    field::Finite(field::TextFloats<&CircuitsOptions::unembedding>(
+        "unembedding", "V,D",
+        "These rows give the logits, the last norm's γ folded in, as `model.unembedding()` has it. Default: the "
+        "embedding.")),
+};
+
+struct CircuitsQuestion {
+  Projections state;
+  Heads heads;
+  CircuitsOptions options;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kParameter, ProjectionFields(kNames), state);
+    take(Part::kOption, kHeads, heads);
+    take(Part::kOption, kCircuits, options);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    const LayerWeights layer = LayerOf(state, kNames, heads, options.norm);
+    const auto &embedding = options.embedding, &unembedding = options.unembedding;
+    if (unembedding && !embedding) throw Error(ErrorCode::kShape, "unembedding needs embedding");
+    Matrix tied, untied;  // EᵀE, EᵀU
+    if (embedding) tied = VocabularyProduct(embedding, embedding);
+    if (unembedding) untied = VocabularyProduct(embedding, unembedding);
+    json all = json::array();
+    for (Index h = 0; h < layer.heads; ++h) {
+      const HeadWeights head = HeadOf(layer, h);
+      json circuits = {{"qk", Circuit(CircuitKind::kQk, head)}, {"ov", Circuit(CircuitKind::kOv, head)}};
+      if (embedding) {
+        circuits["full_qk"] = Spectrum(FullEigenvalues(CircuitKind::kQk, head, tied));
+        circuits["full_ov"] = Spectrum(FullEigenvalues(CircuitKind::kOv, head, unembedding ? untied : tied));
+      }
+      all.push_back(std::move(circuits));
+    }
+    call.values["heads"] = std::move(all);
+  }
+};
+
+struct CompositionOptions {
+  std::span<const float> earlier_norm, later_norm;
+};
+constexpr Field<CompositionOptions> kComposition[] = {
+    field::Finite(field::TextFloats<&CompositionOptions::earlier_norm>("earlier_norm", "D",
+                                                                       "γ of the norm before the earlier layer.")),
+    field::Finite(
+        field::TextFloats<&CompositionOptions::later_norm>("later_norm", "D", "γ of the norm before the later layer.")),
+};
+
+struct CompositionQuestion {
+  Projections earlier, later;
+  Heads heads;
+  CompositionOptions options;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kParameter, ProjectionFields(kEarlier), earlier);
+    take(Part::kParameter, ProjectionFields(kLater), later);
+    take(Part::kOption, kHeads, heads);
+    take(Part::kOption, kComposition, options);
+  }
+
+  /// { query, key, value }, each [later head][earlier head].
+  void Answer(AnalysisCall& call) const {
+    const LayerWeights from_layer = LayerOf(earlier, kEarlier, heads, options.earlier_norm),
+                       to_layer = LayerOf(later, kLater, heads, options.later_norm);
+    for (const auto& [name, kind] : {std::pair("query", Composition::kQuery), std::pair("key", Composition::kKey),
+                                     std::pair("value", Composition::kValue)}) {
+      json rows = json::array();
+      for (Index to = 0; to < to_layer.heads; ++to) {
+        json row = json::array();
+        for (Index from = 0; from < from_layer.heads; ++from)
+          row.push_back(ToJson(CompositionScore(kind, HeadOf(from_layer, from), HeadOf(to_layer, to))));
+        rows.push_back(std::move(row));
+      }
+      call.values[name] = std::move(rows);
+    }
+  }
+};
+
 }  // namespace
 
-/// norm [D], embedding [V, D], unembedding [V, D] (the embedding when absent)
-/// → { heads: [{ qk, ov, full_qk, full_ov }] }, each { singular_values, eigenvalues: [[re, im]], copying_score }; the
-/// full ones, over the vocabulary, with embeddings only and without singular values.
-void AnswerCircuits(AnalysisCall& call) {
-  const LayerWeights layer = ReadLayer(call, "", "norm");
-  const View<const float, 2> embedding = call.Find<2>("embedding");
-  const View<const float, 2> unembedding = call.Find<2>("unembedding");
-  call.options.RejectUnknown();
-  if (unembedding && !embedding) throw Error(ErrorCode::kShape, "unembedding needs embedding");
-  Matrix tied, untied;  // EᵀE, EᵀU
-  if (embedding) tied = VocabularyProduct(embedding, embedding);
-  if (unembedding) untied = VocabularyProduct(embedding, unembedding);
-  json heads = json::array();
-  for (Index h = 0; h < layer.heads; ++h) {
-    const HeadWeights head = HeadOf(layer, h);
-    json circuits = {{"qk", Circuit(CircuitKind::kQk, head)}, {"ov", Circuit(CircuitKind::kOv, head)}};
-    if (embedding) {
-      circuits["full_qk"] = Spectrum(FullEigenvalues(CircuitKind::kQk, head, tied));
-      circuits["full_ov"] = Spectrum(FullEigenvalues(CircuitKind::kOv, head, unembedding ? untied : tied));
-    }
-    heads.push_back(std::move(circuits));
-  }
-  call.values["heads"] = std::move(heads);
-}
+extern const AnalysisKind kCircuitsAnalysis = MakeAnalysis<CircuitsQuestion>(
+    "circuits",
+    "Spectra and copying scores of each head's circuits, out of a layer's parameters alone: { heads: [{ qk, ov, "
+    "full_qk, full_ov }] }, the full ones, over the vocabulary, with embeddings only and without singular values.",
+    "circuits_options");
 
-/// Two layers → { query, key, value }, each [later head][earlier head].
-void AnswerComposition(AnalysisCall& call) {
-  const LayerWeights earlier = ReadLayer(call, "earlier.", "earlier_norm"),
-                     later = ReadLayer(call, "later.", "later_norm");
-  call.options.RejectUnknown();
-  for (const auto& [name, kind] : {std::pair("query", Composition::kQuery), std::pair("key", Composition::kKey),
-                                   std::pair("value", Composition::kValue)}) {
-    json rows = json::array();
-    for (Index to = 0; to < later.heads; ++to) {
-      json row = json::array();
-      for (Index from = 0; from < earlier.heads; ++from)
-        row.push_back(ToJson(CompositionScore(kind, HeadOf(earlier, from), HeadOf(later, to))));
-      rows.push_back(std::move(row));
-    }
-    call.values[name] = std::move(rows);
-  }
-}
+extern const AnalysisKind kCompositionScoresAnalysis = MakeAnalysis<CompositionQuestion>(
+    "composition_scores",
+    "How strongly heads of a later layer read what heads of an earlier one wrote (Elhage et al. 2021): { query, "
+    "key, value }, each [later head][earlier head].",
+    "composition_options");
 
 }  // namespace headlens

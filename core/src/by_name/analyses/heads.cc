@@ -1,95 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Heads one by one, and beside each other.
-#include "by_name/analyses/call.h"
+#include "by_name/analyses/maps.h"
 #include "headlens/attribution.h"
 #include "headlens/head_finder.h"
 
 namespace headlens {
+namespace {
 
 using nlohmann::json;
 
-/// All metrics: { metrics: [{ name, needs, formula, source }] }; those that need a model are for head finders only.
-void ListMetrics(AnalysisCall& call) {
-  call.options.RejectUnknown();
-  json list = json::array();
-  for (const Metric& metric : Metrics()) {
-    json needs = json::array();
-    for (const auto& [flag, name] : {std::pair(kNeedsTokens, "tokens"), std::pair(kNeedsRepeat, "repeat"),
-                                     std::pair(kNeedsSpecial, "special"), std::pair(kNeedsGrid, "patches")}) {
-      if (metric.needs & flag) needs.push_back(name);
+template <class AnyMetric>
+json Described(const AnyMetric& metric, json needs) {
+  return {{"name", metric.name}, {"needs", std::move(needs)}, {"formula", metric.formula}, {"source", metric.source}};
+}
+
+struct MetricsQuestion {
+  template <class Take>
+  void Fields(const Take&) {}
+
+  /// Those that need a model are for head finders only.
+  void Answer(AnalysisCall& call) const {
+    json list = json::array();
+    for (const Metric& metric : Metrics()) {
+      json needs = json::array();
+      for (const auto& [flag, name] : {std::pair(kNeedsTokens, "tokens"), std::pair(kNeedsRepeat, "repeat"),
+                                       std::pair(kNeedsSpecial, "special"), std::pair(kNeedsGrid, "patches")}) {
+        if (metric.needs & flag) needs.push_back(name);
+      }
+      list.push_back(Described(metric, std::move(needs)));
     }
-    list.push_back({{"name", metric.name}, {"needs", needs}, {"formula", metric.formula}, {"source", metric.source}});
+    for (const ModelMetric& metric : ModelMetrics()) list.push_back(Described(metric, {"model"}));
+    call.values["metrics"] = std::move(list);
   }
-  for (const ModelMetric& metric : ModelMetrics()) {
-    list.push_back(
-        {{"name", metric.name}, {"needs", {"model"}}, {"formula", metric.formula}, {"source", metric.source}});
-  }
-  call.values["metrics"] = std::move(list);
-}
+};
 
-namespace {
+struct ChosenMetrics {
+  std::optional<std::vector<std::string>> names;
+};
+constexpr Field<ChosenMetrics> kChosen[] = {
+    field::Names<&ChosenMetrics::names>("metrics", "Only these metrics are computed. When absent, all are."),
+};
 
-/// { heads: [{ name: what `number` gives of a value }] }.
-template <class Number>
-void AnswerMetrics(AnalysisCall& call, const Number& number) {
-  const View<const float, 3> weights = call.NeedMasked<3>("weights");
-  const MapInfo info = call.Info();
-  const bool all = !call.options.Has("metrics");
-  const std::vector<std::string> wanted = call.options.Names("metrics");
-  call.options.RejectUnknown();
-  std::vector<std::string_view> names(wanted.begin(), wanted.end());
-  if (all)
-    for (const Metric& metric : Metrics()) names.push_back(metric.name);
-  json heads = json::array();
-  if (names.empty()) throw Error(ErrorCode::kOption, "metrics is [], expected at least one name");
-  for (const std::vector<MetricValue>& values : HeadMetrics(weights, info, names)) {
-    json head = json::object();
-    for (std::size_t i = 0; i < names.size(); ++i) head[std::string(names[i])] = number(values[i]);
-    heads.push_back(std::move(head));
+/// { heads: [{ name: what `kNumber` gives of a value }] }.
+template <json (*kNumber)(const MetricValue& value)>
+struct HeadMetricsQuestion : KnownMaps {
+  ChosenMetrics chosen;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    KnownMaps::Fields(take);
+    take(Part::kOption, kChosen, chosen);
   }
-  call.values["heads"] = std::move(heads);
-}
+
+  void Answer(AnalysisCall& call) const {
+    std::vector<std::string_view> names;
+    if (chosen.names) {
+      names.assign(chosen.names->begin(), chosen.names->end());
+    } else {
+      for (const Metric& metric : Metrics()) names.push_back(metric.name);
+    }
+    if (names.empty()) throw Error(ErrorCode::kOption, "metrics is [], expected at least one name");
+    json heads = json::array();
+    for (const std::vector<MetricValue>& values : HeadMetrics(weights, Info(), names)) {
+      json head = json::object();
+      for (std::size_t i = 0; i < names.size(); ++i) head[std::string(names[i])] = kNumber(values[i]);
+      heads.push_back(std::move(head));
+    }
+    call.values["heads"] = std::move(heads);
+  }
+};
+
+json NumberOf(const MetricValue& value) { return ToJson(value.value); }
+json CountOf(const MetricValue& value) { return value.n_valid; }
+
+struct Smoothing {
+  double smoothing = 0.001;
+};
+constexpr Field<Smoothing> kSmoothing[] = {
+    field::Number<&Smoothing::smoothing>("smoothing", "Weights become (1 − smoothing)·A + smoothing/S first."),
+};
+
+struct SimilarityQuestion : KnownMaps, Smoothing {
+  template <class Take>
+  void Fields(const Take& take) {
+    KnownMaps::Fields(take);
+    take(Part::kOption, kSmoothing, *this);
+  }
+
+  void Answer(AnalysisCall& call) const { call.Answer(JensenShannon(weights, Info(), smoothing)); }
+};
+
+struct Contributions {
+  View<const float, 3> contributions;
+  View<const float, 2> output;
+};
+constexpr Field<Contributions> kContributions[] = {
+    field::Required(field::Finite(field::TextFloats<&Contributions::contributions>(
+        "contributions", "H,T,D", "What each head adds to the output, as the stage `head_contributions`."))),
+    field::Finite(field::TextFloats<&Contributions::output>("output", "T,D",
+                                                            "The layer's output; by default the contributions' sum.")),
+};
+
+struct ImportanceQuestion : Contributions {
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, kContributions, *this);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    json heads = json::array();
+    for (const HeadImportance& head : ImportanceOfHeads(contributions, output)) {
+      heads.push_back({{"output_change", ToJson(head.output_change)},
+                       {"norm_share", ToJson(head.norm_share)},
+                       {"cosine", ToJson(head.cosine)}});
+    }
+    call.values["heads"] = std::move(heads);
+  }
+};
+
+struct PruningQuestion : Contributions {
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, kContributions, *this);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    json steps = json::array();
+    for (const PruningStep& step : PruningCurve(contributions, output))
+      steps.push_back({{"head", step.head}, {"change", step.change}});
+    call.values["steps"] = std::move(steps);
+  }
+};
 
 }  // namespace
 
-/// weights [H, T, S]; option metrics: names, all when absent → { heads: [{ name: value }] }.
-void AnswerHeadMetrics(AnalysisCall& call) {
-  AnswerMetrics(call, [](const MetricValue& value) { return ToJson(value.value); });
-}
+extern const AnalysisKind kMetricsAnalysis = MakeAnalysis<MetricsQuestion>(
+    "metrics", "All metrics, with formula and source: { metrics: [{ name, needs, formula, source }] }.");
 
-/// The same question: how many rows (or other terms) each value is the mean of, 0 where there is none.
-void AnswerHeadMetricCounts(AnalysisCall& call) {
-  AnswerMetrics(call, [](const MetricValue& value) { return value.n_valid; });
-}
+extern const AnalysisKind kHeadMetricsAnalysis = MakeAnalysis<HeadMetricsQuestion<NumberOf>>(
+    "head_metrics", "Metrics of each head, null where not defined: { heads: [{ name: value }] }.",
+    "head_metrics_options");
 
-/// weights [H, T, S]; option smoothing → [H, H], Jensen–Shannon divergences.
-void AnswerHeadSimilarity(AnalysisCall& call) {
-  const View<const float, 3> weights = call.NeedMasked<3>("weights");
-  const MapInfo info = call.Info();
-  const double smoothing = call.options.Number("smoothing", 0.001);
-  call.options.RejectUnknown();
-  call.Answer(JensenShannon(weights, info, smoothing));
-}
+extern const AnalysisKind kHeadMetricCountsAnalysis = MakeAnalysis<HeadMetricsQuestion<CountOf>>(
+    "head_metric_counts",
+    "How many rows (or other terms) each of those values is the mean of, 0 where there is none: "
+    "{ heads: [{ name: count }] }.",
+    "head_metrics_options");
 
-/// contributions [H, T, D], output [T, D] → { heads: [{ output_change, norm_share, cosine }] }.
-void AnswerHeadImportance(AnalysisCall& call) {
-  call.options.RejectUnknown();
-  json heads = json::array();
-  for (const HeadImportance& head : ImportanceOfHeads(call.Need<3>("contributions"), call.Find<2>("output"))) {
-    heads.push_back({{"output_change", ToJson(head.output_change)},
-                     {"norm_share", ToJson(head.norm_share)},
-                     {"cosine", ToJson(head.cosine)}});
-  }
-  call.values["heads"] = std::move(heads);
-}
+extern const AnalysisKind kHeadSimilarityAnalysis = MakeAnalysis<SimilarityQuestion>(
+    "head_similarity", "Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019) [H,H].",
+    "head_similarity_options");
 
-/// contributions [H, T, D], output [T, D] → { steps: [{ head, change }] }.
-void AnswerPruningCurve(AnalysisCall& call) {
-  call.options.RejectUnknown();
-  json steps = json::array();
-  for (const PruningStep& step : PruningCurve(call.Need<3>("contributions"), call.Find<2>("output")))
-    steps.push_back({{"head", step.head}, {"change", step.change}});
-  call.values["steps"] = std::move(steps);
-}
+extern const AnalysisKind kHeadImportanceAnalysis =
+    MakeAnalysis<ImportanceQuestion>("head_importance",
+                                     "What each head adds to a layer's output (Michel et al. 2019, by exact ablation): "
+                                     "{ heads: [{ output_change, norm_share, cosine }] }.");
+
+extern const AnalysisKind kPruningCurveAnalysis =
+    MakeAnalysis<PruningQuestion>("pruning_curve",
+                                  "Greedy pruning: each step removes the head without which the output changes least: "
+                                  "{ steps: [{ head, change }] }.");
 
 }  // namespace headlens

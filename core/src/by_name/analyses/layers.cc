@@ -1,36 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How layers combine. weights [L, H, T, T], and what AnalysisCall::Masks reads → [T, T].
-#include "by_name/analyses/call.h"
+/// How layers combine: one map [T, T] of the maps of all layers.
+#include "base/views.h"
+#include "by_name/analyses/maps.h"
 #include "headlens/attribution.h"
 
 namespace headlens {
+namespace {
 
-/// Options fusion, discard_ratio, start_layer.
-void AnswerRollout(AnalysisCall& call) {
-  const View<const float, 4> weights = call.NeedMasked<4>("weights");
+constexpr Choice kFusions[] = {{"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}};
+
+/// The options that both have, of the one's object or the other's.
+template <class Options>
+constexpr auto FusionField() {
+  return field::OneOf<&Options::fusion>("fusion", kFusions, "How the heads of a layer become one map.");
+}
+
+template <class Options>
+constexpr auto DiscardField() {
+  return field::Number<&Options::discard_ratio>("discard_ratio",
+                                                "This fraction of each layer's fused weights, the smallest, counts as "
+                                                "0. Masked cells count among the smallest.");
+}
+
+constexpr Field<RolloutOptions> kRollout[] = {
+    FusionField<RolloutOptions>(),
+    DiscardField<RolloutOptions>(),
+    field::Count<&RolloutOptions::start_layer>("start_layer", 0, "Layers before it are left out."),
+};
+constexpr Field<FlowOptions> kFlow[] = {
+    FusionField<FlowOptions>(),
+    DiscardField<FlowOptions>(),
+    field::Count<&FlowOptions::max_tokens>("max_tokens", 1, "More tokens are refused, as T² maximal flows take long."),
+};
+
+struct RolloutQuestion : LayerMaps {
   RolloutOptions options;
-  options.fusion = call.Fusion();
-  options.discard_ratio = call.options.Number("discard_ratio", 0.0);
-  options.start_layer = call.options.Count("start_layer", 0, 0);
-  options.info = call.Masks();
-  call.options.RejectUnknown();
-  Rollout rollout(options);
-  for (Index layer = 0; layer < weights.shape[0]; ++layer) {
-    rollout.Add(Slice(weights, layer));
-  }
-  call.Answer(rollout.result());
-}
 
-/// Options fusion, discard_ratio, max_tokens.
-void AnswerFlow(AnalysisCall& call) {
-  const View<const float, 4> weights = call.NeedMasked<4>("weights");
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, LayerMapsFields(), *this);
+    take(Part::kMask, MapMaskFields(), options.info);
+    take(Part::kOption, kRollout, options);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    Rollout rollout(options);
+    for (Index layer = 0; layer < weights.shape[0]; ++layer) rollout.Add(Slice(weights, layer));
+    call.Answer(rollout.result());
+  }
+};
+
+struct FlowQuestion : LayerMaps {
   FlowOptions options;
-  options.fusion = call.Fusion();
-  options.discard_ratio = call.options.Number("discard_ratio", 0.0);
-  options.max_tokens = call.options.Count("max_tokens", options.max_tokens, 1);
-  options.info = call.Masks();
-  call.options.RejectUnknown();
-  if (const std::optional<Matrix> flow = AttentionFlow(weights, options)) call.Answer(*flow);
-}
+
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, LayerMapsFields(), *this);
+    take(Part::kMask, MapMaskFields(), options.info);
+    take(Part::kOption, kFlow, options);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    if (const std::optional<Matrix> flow = AttentionFlow(weights, options)) call.Answer(*flow);
+  }
+};
+
+constexpr Doc kMasksDoc = "Masks are those of every layer. A token whose row does not count keeps itself alone.";
+
+}  // namespace
+
+extern const AnalysisKind kRolloutAnalysis = MakeAnalysis<RolloutQuestion>(
+    "rollout", "Attention rollout (Abnar & Zuidema 2020): what reaches each token from each input token [T,T].",
+    "rollout_options", kMasksDoc);
+
+extern const AnalysisKind kFlowAnalysis = MakeAnalysis<FlowQuestion>(
+    "flow", "Attention flow (Abnar & Zuidema 2020): the maximal flow from each input token to each token [T,T].",
+    "flow_options", kMasksDoc);
 
 }  // namespace headlens

@@ -4,41 +4,93 @@
 #include "headlens/position_tables.h"
 
 namespace headlens {
+namespace {
 
-/// Options length, width, offset → [length, width].
-void AnswerSinusoidalPositions(AnalysisCall& call) {
-  const Index length = call.NeedCount("length", 0), width = call.NeedCount("width", 1),
-              offset = call.options.Count("offset", 0, 0);
-  call.options.RejectUnknown();
-  call.Answer(SinusoidalPositions(length, width, offset));
-}
+struct PositionRows {
+  Index length = 0, width = 0, offset = 0;
+};
 
-/// Option heads → [heads].
-void AnswerAlibiSlopes(AnalysisCall& call) {
-  const Index heads = call.NeedCount("heads", 1);
-  call.options.RejectUnknown();
-  constexpr Index kMost = 1 << 16;  // far beyond any model, and far below what would be slow
-  if (heads > kMost)
-    throw Error(ErrorCode::kValue, "heads is " + std::to_string(heads) + ", expected 1 to " + std::to_string(kMost));
-  const std::vector<float> slopes = AlibiSlopes(heads);
-  call.Answer(Tensor({heads}, slopes));
-}
+constexpr Field<PositionRows> kSinusoidal[] = {
+    field::Required(field::Count<&PositionRows::length>("length", 0, "So many positions.")),
+    field::Required(field::Count<&PositionRows::width>("width", 1, "The width of each.")),
+    field::Count<&PositionRows::offset>("offset", 0, "Row 0 is this position."),
+};
 
-/// Options distance, buckets, bidirectional, max_distance → { bucket }.
-void AnswerT5Bucket(AnalysisCall& call) {
-  constexpr Index kFar = Index{1} << 31;
-  const Index distance = call.NeedCount("distance", -kFar), buckets = call.options.Count("buckets", 32, 1),
-              max_distance = call.options.Count("max_distance", 128, 1);
-  const bool bidirectional = call.options.Flag("bidirectional", true);
-  call.options.RejectUnknown();
-  const Index least = bidirectional ? 4 : 2, exact = buckets / least;
-  if (buckets < least || max_distance <= exact) {
-    throw Error(ErrorCode::kValue, "buckets is " + std::to_string(buckets) + " and max_distance " +
-                                       std::to_string(max_distance) + ", expected at least " + std::to_string(least) +
-                                       " buckets and a distance above the " + std::to_string(exact) +
-                                       " that have a bucket of their own");
+struct SinusoidalQuestion : PositionRows {
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, kSinusoidal, *this);
   }
-  call.values["bucket"] = T5Bucket(distance, buckets, bidirectional, max_distance);
-}
+
+  void Answer(AnalysisCall& call) const { call.Answer(SinusoidalPositions(length, width, offset)); }
+};
+
+struct SlopesOptions {
+  Index heads = 0;
+};
+
+constexpr Field<SlopesOptions> kSlopes[] = {
+    field::Required(field::Count<&SlopesOptions::heads>("heads", 1, "So many heads.")),
+};
+
+struct SlopesQuestion : SlopesOptions {
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, kSlopes, *this);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    constexpr Index kMost = 1 << 16;  // far beyond any model, and far below what would be slow
+    if (heads > kMost)
+      throw Error(ErrorCode::kValue, "heads is " + std::to_string(heads) + ", expected 1 to " + std::to_string(kMost));
+    const std::vector<float> slopes = AlibiSlopes(heads);
+    call.Answer(Tensor({heads}, slopes));
+  }
+};
+
+struct BucketOptions {
+  Index distance = 0, buckets = 32, max_distance = 128;
+  bool bidirectional = true;
+};
+
+constexpr Field<BucketOptions> kDistance[] = {
+    field::Required(
+        field::Count<&BucketOptions::distance>("distance", -(Index{1} << 31), "Key position − query position.")),
+};
+constexpr Field<BucketOptions> kBuckets[] = {
+    field::Count<&BucketOptions::buckets>("buckets", 1, "There are so many buckets."),
+    field::Flag<&BucketOptions::bidirectional>("bidirectional", "Half of them are for keys ahead."),
+    field::Count<&BucketOptions::max_distance>("max_distance", 1, "From this distance on the last bucket counts."),
+};
+
+struct BucketQuestion : BucketOptions {
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, kDistance, *this);
+    take(Part::kOption, kBuckets, *this);
+  }
+
+  void Answer(AnalysisCall& call) const {
+    const Index least = bidirectional ? 4 : 2, exact = buckets / least;
+    if (buckets < least || max_distance <= exact) {
+      throw Error(ErrorCode::kValue, "buckets is " + std::to_string(buckets) + " and max_distance " +
+                                         std::to_string(max_distance) + ", expected at least " + std::to_string(least) +
+                                         " buckets and a distance above the " + std::to_string(exact) +
+                                         " that have a bucket of their own");
+    }
+    call.values["bucket"] = T5Bucket(distance, buckets, bidirectional, max_distance);
+  }
+};
+
+}  // namespace
+
+extern const AnalysisKind kSinusoidalPositionsAnalysis = MakeAnalysis<SinusoidalQuestion>(
+    "sinusoidal_positions", "Sines and cosines of positions (Vaswani et al. 2017, §3.5) [length,width].");
+
+extern const AnalysisKind kAlibiSlopesAnalysis =
+    MakeAnalysis<SlopesQuestion>("alibi_slopes", "ALiBi's slopes (Press et al. 2022) [heads].");
+
+extern const AnalysisKind kT5BucketAnalysis = MakeAnalysis<BucketQuestion>(
+    "t5_bucket", "T5's bucket of a distance (Raffel et al. 2020): { bucket }.", "t5_bucket_options");
 
 }  // namespace headlens

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What weights carry: maps that count the values, too. weights [H, T, S], values [G, S, dv], out_weight [D, H·dv], and
-/// what AnalysisCall::Masks reads.
+/// What weights carry: maps that count the values, too.
 #include "base/checks.h"
-#include "by_name/analyses/call.h"
+#include "by_name/analyses/maps.h"
 #include "headlens/attribution.h"
 
 namespace headlens {
@@ -22,71 +21,151 @@ View<const float, 3> PerHead(const View<const float, 3>& values, Index heads, Te
   return storage.view<3>();
 }
 
-struct Summands {
-  Tensor storage;
-  AttentionSummands layer;
+struct Values {
+  View<const float, 3> values;
+};
+constexpr Field<Values> kValues[] = {
+    field::Required(field::TextFloats<&Values::values>("values", "G,S,dv", "The heads' values, as the stage `v`.")),
+};
 
-  explicit Summands(AnalysisCall& call) {
-    layer.weights = call.NeedMasked<3>("weights");
-    layer.values = PerHead(call.NeedMasked<3>("values"), layer.weights.shape[0], storage);
-    layer.out_weight = call.Need<2>("out_weight");
-    layer.info = call.Masks();
+struct WeightedOptions {
+  View<const float, 2> out_weight;
+  bool normalize = true;
+};
+constexpr Field<WeightedOptions> kWeighted[] = {
+    field::Finite(field::TextFloats<&WeightedOptions::out_weight>(
+        "out_weight", "D,H·dv", "As out_proj.weight: norms are those of what the heads write instead of the values'.")),
+    field::Flag<&WeightedOptions::normalize>(
+        "normalize",
+        "Norms are divided by the largest (default). Without it they count themselves (Kobayashi et al. "
+        "2020)."),
+};
+
+struct WeightedMapQuestion : HeadMaps, Values {
+  MapInfo info;
+  WeightedOptions options;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, HeadMapsFields(), *this);
+    take(Part::kArgument, kValues, *this);
+    take(Part::kMask, MapMaskFields(), info);
+    take(Part::kOption, kWeighted, options);
   }
+
+  void Answer(AnalysisCall& call) const {
+    Tensor repeated;
+    const View<const float, 3> per_head = PerHead(values, weights.shape[0], repeated);
+    Tensor maps({weights.shape[0], weights.shape[1], weights.shape[2]});
+    float* to = maps.data();
+    for (Index h = 0; h < weights.shape[0]; ++h) {
+      View<const float, 2> carried = Slice(per_head, h);
+      Tensor written;
+      if (options.out_weight) {
+        written = TransformedValues(carried, options.out_weight, h);
+        carried = written.view<2>();
+      }
+      const Matrix map = options.normalize ? ValueWeighted(Slice(weights, h), carried, info)
+                                           : WeightedNorms(Slice(weights, h), carried, info);
+      for (const double value : map.values()) *to++ = static_cast<float>(value);
+    }
+    call.Answer(std::move(maps));
+  }
+};
+
+constexpr Field<AttentionSummands> kOutWeight[] = {
+    field::Required(field::Finite(
+        field::TextFloats<&AttentionSummands::out_weight>("out_weight", "D,H·dv", "As out_proj.weight."))),
+};
+
+/// What all questions about an attention layer's summands take.
+struct Summands : HeadMaps, Values {
+  AttentionSummands layer;
+  Tensor repeated;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    take(Part::kArgument, HeadMapsFields(), *this);
+    take(Part::kArgument, kValues, *this);
+    take(Part::kArgument, kOutWeight, layer);
+    take(Part::kMask, MapMaskFields(), layer.info);
+  }
+
+  /// The layer, whose values are those of each head.
+  const AttentionSummands& Layer() {
+    layer.weights = weights;
+    layer.values = PerHead(values, weights.shape[0], repeated);
+    return layer;
+  }
+};
+
+struct LayerNormsQuestion : Summands {
+  void Answer(AnalysisCall& call) { call.Answer(LayerNorms(Layer())); }
+};
+
+constexpr Field<MixingOptions> kMixing[] = {
+    field::TextFloats<&MixingOptions::residual>("residual", "T,D", "The layer's output is added to this."),
+    field::Finite(field::TextFloats<&MixingOptions::layer_norm>("layer_norm", "D", "γ of the layer norm after that.")),
+    field::Number<&MixingOptions::layer_norm_eps>("layer_norm_eps", "The layer norm adds this under its root."),
+};
+
+struct MixingRatioQuestion : Summands {
+  MixingOptions options;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    Summands::Fields(take);
+    take(Part::kOption, kMixing, options);
+  }
+
+  void Answer(AnalysisCall& call) {
+    nlohmann::json tokens = nlohmann::json::array();
+    for (const std::optional<double>& ratio : MixingRatio(Layer(), options)) tokens.push_back(ToJson(ratio));
+    call.values["tokens"] = std::move(tokens);
+  }
+};
+
+struct ZeroingOptions {
+  std::span<const float> bias;
+  View<const float, 2> residual;
+};
+constexpr Field<ZeroingOptions> kZeroing[] = {
+    field::Finite(field::TextFloats<&ZeroingOptions::bias>("bias", "D", "The bias of the output projection.")),
+    field::TextFloats<&ZeroingOptions::residual>("residual", "T,D", "The layer's output is added to this."),
+};
+
+struct ValueZeroingQuestion : Summands {
+  ZeroingOptions options;
+
+  template <class Take>
+  void Fields(const Take& take) {
+    Summands::Fields(take);
+    take(Part::kOption, kZeroing, options);
+  }
+
+  void Answer(AnalysisCall& call) { call.Answer(ValueZeroing(Layer(), options.bias, options.residual)); }
 };
 
 }  // namespace
 
-/// Option normalize: divided by the largest norm (true, default), or not → [H, T, S]. With out_weight the norms are of
-/// what heads write.
-void AnswerWeightedMap(AnalysisCall& call) {
-  const View<const float, 3> weights = call.NeedMasked<3>("weights");
-  Tensor repeated;
-  const View<const float, 3> values = PerHead(call.NeedMasked<3>("values"), weights.shape[0], repeated);
-  const View<const float, 2> out_weight = call.Find<2>("out_weight");
-  const bool normalize = call.options.Flag("normalize", true);
-  const MapInfo info = call.Masks();
-  call.options.RejectUnknown();
-  Tensor maps({weights.shape[0], weights.shape[1], weights.shape[2]});
-  float* to = maps.data();
-  for (Index h = 0; h < weights.shape[0]; ++h) {
-    View<const float, 2> carried = Slice(values, h);
-    Tensor written;
-    if (out_weight) {
-      written = TransformedValues(carried, out_weight, h);
-      carried = written.view<2>();
-    }
-    const Matrix map =
-        normalize ? ValueWeighted(Slice(weights, h), carried, info) : WeightedNorms(Slice(weights, h), carried, info);
-    for (const double value : map.values()) *to++ = static_cast<float>(value);
-  }
-  call.Answer(std::move(maps));
-}
+extern const AnalysisKind kWeightedMapAnalysis = MakeAnalysis<WeightedMapQuestion>(
+    "weighted_map",
+    "Maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖ of all keys that are not masked "
+    "[H,T,S].",
+    "weighted_map_options");
 
-/// → [T, S].
-void AnswerLayerNorms(AnalysisCall& call) {
-  const Summands summands(call);
-  call.options.RejectUnknown();
-  call.Answer(LayerNorms(summands.layer));
-}
+extern const AnalysisKind kLayerNormsAnalysis = MakeAnalysis<LayerNormsQuestion>(
+    "layer_norms", "The norms of all heads' summands together (Kobayashi et al. 2020, §4.1) [T,S].", "map_masks");
 
-/// residual [T, D], layer_norm [D], option layer_norm_eps → { tokens: [value] }.
-void AnswerMixingRatio(AnalysisCall& call) {
-  const Summands summands(call);
-  MixingOptions options;
-  options.residual = call.FindMasked<2>("residual");
-  options.layer_norm = call.Vector("layer_norm");
-  options.layer_norm_eps = call.options.Number("layer_norm_eps", options.layer_norm_eps);
-  call.options.RejectUnknown();
-  nlohmann::json tokens = nlohmann::json::array();
-  for (const std::optional<double>& ratio : MixingRatio(summands.layer, options)) tokens.push_back(ToJson(ratio));
-  call.values["tokens"] = std::move(tokens);
-}
+extern const AnalysisKind kMixingRatioAnalysis = MakeAnalysis<MixingRatioQuestion>(
+    "mixing_ratio",
+    "How much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021): { tokens: [value] }.",
+    "mixing_options");
 
-/// bias [D], residual [T, D] → [T, S].
-void AnswerValueZeroing(AnalysisCall& call) {
-  const Summands summands(call);
-  call.options.RejectUnknown();
-  call.Answer(ValueZeroing(summands.layer, call.Vector("bias"), call.FindMasked<2>("residual")));
-}
+extern const AnalysisKind kValueZeroingAnalysis = MakeAnalysis<ValueZeroingQuestion>(
+    "value_zeroing",
+    "How much each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. 2023) "
+    "[T,S].",
+    "value_zeroing_options");
 
 }  // namespace headlens

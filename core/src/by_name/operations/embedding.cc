@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "by_name/call_options.h"
 #include "by_name/field_reader.h"
 #include "by_name/operations/operation.h"
 #include "headlens/position_tables.h"
@@ -157,7 +158,7 @@ std::span<const Field<EmbeddingOptions>> EmbeddingCallFields() {
       field::Count<&EmbeddingOptions::offset>("position_offset", 0, "Position of the first token."),
       field::Listed<EmbeddingOptions>(
           FieldType::kName, "backend", "",
-          "\"simd\" (default) or \"reference\": the same numbers, as rows are only looked up."),
+          "\"simd\" (default) or \"reference\": the same numbers, as rows are only looked up.", kBackendNames),
   };
   return kFields;
 }

@@ -90,5 +90,5 @@ export interface EmbeddingCallOptions {
   /** Position of the first token. Default 0. */
   positionOffset?: Maybe<number>;
   /** "simd" (default) or "reference": the same numbers, as rows are only looked up. */
-  backend?: Maybe<number>;
+  backend?: Maybe<"simd" | "reference">;
 }
