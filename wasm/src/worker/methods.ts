@@ -5,6 +5,7 @@ import type {
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
   AsyncTransformerEncoderLayer, AttentionOptions,
 } from "../types/index.js";
+import { kAnalyses } from "../types/vocabulary.js";
 
 /** The public interface of each kind of object. One object stands for whichever layer or cache was made. */
 interface Interfaces {
@@ -20,13 +21,7 @@ export type Kind = keyof Interfaces;
 
 /** These methods give values. */
 export const kValueMethods = {
-  engine: [
-    "scaledDotProductAttention",
-    "metrics", "headMetrics", "headMetricCounts", "headSimilarity", "headImportance", "pruningCurve", "rollout", "flow",
-    "weightedMap", "layerNorms", "mixingRatio", "valueZeroing", "circuits", "compositionScores",
-    "sinusoidalPositions", "alibiSlopes", "t5Bucket",
-    "colorize", "colorbar", "heapBytes",
-  ],
+  engine: ["scaledDotProductAttention", ...kAnalyses, "colorize", "colorbar", "heapBytes"],
   layer: ["loadStateDict", "forward"],
   cache: ["forward", "reset"],
   model: ["layerWeights", "embedding", "unembedding"],
