@@ -147,9 +147,12 @@ function list(name, items) {
   return `export const ${name} = [\n${wrapped(items.map((item) => `${quoted(item)},`), "  ").map((line) => `  ${line}\n`).join("")}] as const;\n`;
 }
 
-function vocabulary({ analyses, stages, metrics, model_metrics: modelMetrics, error_codes: codes, options }) {
+function vocabulary(all) {
+  const { operations, analyses, stages, metrics, model_metrics: modelMetrics, error_codes: codes, options } = all;
   const names = (all) => all.map(({ name }) => camel(name));
   const memory = stages.filter((stage) => stage.of_memory).map(({ name }) => camel(`memory_${name}`));
+  const functions = operations.filter(({ parameters }) => parameters.length === 0);
+  const layers = operations.filter(({ parameters }) => parameters.length > 0);
   const conventions = options.flatMap((group) => group.fields).find((field) => field.name === "conventions").choices;
   return `${kHeader}/** These names are types and lists alike. */
 
@@ -164,6 +167,11 @@ ${list("kMetrics", names(metrics))}export type MetricName = (typeof kMetrics)[nu
 
 /** These numbers of a head need more than its map. \`model.rankHeads\` has them. */
 ${list("kModelMetrics", names(modelMetrics))}export type ModelMetricName = (typeof kModelMetrics)[number];
+
+/** Each is a function of the engine that computes attention. */
+${list("kFunctions", names(functions))}
+/** Each is a function of the engine that makes a layer, which has parameters. */
+${list("kLayers", names(layers))}export type LayerName = (typeof kLayers)[number];
 
 /** Each is a function of the engine that puts heads into numbers. */
 ${list("kAnalyses", names(analyses))}export type AnalysisName = (typeof kAnalyses)[number];

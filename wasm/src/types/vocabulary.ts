@@ -32,6 +32,17 @@ export const kModelMetrics = [
 ] as const;
 export type ModelMetricName = (typeof kModelMetrics)[number];
 
+/** Each is a function of the engine that computes attention. */
+export const kFunctions = [
+  "scaledDotProductAttention",
+] as const;
+
+/** Each is a function of the engine that makes a layer, which has parameters. */
+export const kLayers = [
+  "multiheadAttention", "transformerEncoderLayer", "transformerDecoderLayer", "embedding",
+] as const;
+export type LayerName = (typeof kLayers)[number];
+
 /** Each is a function of the engine that puts heads into numbers. */
 export const kAnalyses = [
   "metrics", "headMetrics", "headMetricCounts", "headSimilarity", "headImportance", "pruningCurve", "rollout", "flow", "weightedMap", "layerNorms",

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** These tables name the methods that objects in a worker are called by. remote.ts makes its classes from them. */
+/**
+ * These tables name the methods that objects in a worker are called by, and remote.ts makes its classes from them. What the engine lists
+ * comes from there; what only this package offers is named here. What the public interface lacks, or has besides, does not compile.
+ */
 import type {
   AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
   AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
   AsyncTransformerEncoderLayer, AttentionOptions,
 } from "../types/index.js";
-import { kAnalyses } from "../types/vocabulary.js";
+import { kAnalyses, kFunctions, kLayers, type LayerName } from "../types/vocabulary.js";
 
 /** The public interface of each kind of object. One object stands for whichever layer or cache was made. */
 interface Interfaces {
@@ -21,7 +24,7 @@ export type Kind = keyof Interfaces;
 
 /** These methods give values. */
 export const kValueMethods = {
-  engine: ["scaledDotProductAttention", ...kAnalyses, "colorize", "colorbar", "heapBytes"],
+  engine: [...kFunctions, ...kAnalyses, "colorize", "colorbar", "heapBytes"],
   layer: ["loadStateDict", "forward"],
   cache: ["forward", "reset"],
   model: ["layerWeights", "embedding", "unembedding"],
@@ -29,12 +32,13 @@ export const kValueMethods = {
   decoding: ["step", "map", "reset"],
 } as const satisfies { readonly [K in Kind]: readonly (keyof Interfaces[K])[] };
 
+const kLayerMakers = Object.fromEntries(
+  (kLayers satisfies readonly (keyof AsyncEngine)[]).map((name) => [name, "layer"]),
+) as Readonly<Record<LayerName, "layer">>;
+
 /** These methods make objects, of the kind that stands beside them. */
 export const kMakers = {
-  engine: {
-    cachedAttention: "cache", multiheadAttention: "layer", transformerEncoderLayer: "layer",
-    transformerDecoderLayer: "layer", embedding: "layer",
-  },
+  engine: { cachedAttention: "cache", ...kLayerMakers },
   layer: { startCache: "cache" },
   cache: {},
   model: { attend: "attention", startDecoding: "decoding" },
