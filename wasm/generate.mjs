@@ -192,6 +192,7 @@ const kLayerGroups = [
   "multihead_attention_options", "transformer_layer_options", "encoder_layer_options", "decoder_layer_options", "embedding_options",
   "embedding_call_options",
 ];
+const kColorGroups = ["colorbar_options", "pixels_options", "color_options"];
 
 function interfaces(options, groups) {
   return groups.map((name) => options.interface(name)).join("\n");
@@ -218,12 +219,20 @@ ${interfaces(options, kLayerGroups)}`;
 }
 
 function analysisOptions(options) {
-  const groups = [...options.groups.keys()].filter((name) => ![...kAttentionGroups, ...kLayerGroups].includes(name));
+  const others = [...kAttentionGroups, ...kLayerGroups, ...kColorGroups];
+  const groups = [...options.groups.keys()].filter((name) => !others.includes(name));
   return `${kHeader}/** The options of the analyses. */
 import type { BooleanMask, Maybe, TensorLike } from "../tensors.js";
 import type { MetricName } from "../vocabulary.js";
 
 ${interfaces(options, groups)}`;
+}
+
+function colorOptions(options) {
+  return `${kHeader}/** The options of pictures. */
+import type { Maybe } from "../tensors.js";
+
+${interfaces(options, kColorGroups)}`;
 }
 
 /** What the options of an analysis are, and those of its arguments that are no tensors. */
@@ -261,6 +270,7 @@ const files = {
   "wasm/src/types/options/attention.ts": attentionOptions(options),
   "wasm/src/types/options/layers.ts": layerOptions(options),
   "wasm/src/types/options/analyses.ts": analysisOptions(options),
+  "wasm/src/types/options/colors.ts": colorOptions(options),
   "wasm/src/arguments/fields.ts": tables(options, names.analyses),
 };
 const check = process.argv.includes("--check");

@@ -352,7 +352,7 @@ describe.each([false, true])("worker: %s", (worker) => {
 
     test.each<[unknown, unknown, string, ...RegExp[]]>([
       [random(1, 4), {}, "shape", /matrix: shape is \[4\], expected \[rows, cols\]/],
-      [random(1, 2, 2), { colormap: "jet" }, "option", /colormap is "jet", expected one of sequential, diverging/],
+      [random(1, 2, 2), { colormap: "jet" }, "option", /colormap is "jet", expected one of "sequential", "diverging"/],
       [random(1, 2, 2), { theme: 1 }, "option", /theme is 1/],
       [random(1, 2, 2), { min: "0" }, "option", /min is "0", expected a finite number/],
       [random(1, 2, 2), { max: Infinity }, "option", /max is Infinity/],

@@ -6,6 +6,7 @@
 
 #include "colors.h"
 #include "handles.h"
+#include "headlens/color_options.h"
 
 namespace headlens {
 namespace {

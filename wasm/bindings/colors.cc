@@ -2,8 +2,9 @@
 #include "colors.h"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
+
+#include "headlens/color_options.h"
 
 namespace headlens {
 namespace {
@@ -21,14 +22,16 @@ val ColorizeMatrix(const val& data, int rows, int cols, const std::string& optio
 }
 
 val Colorbar(const std::string& options, int steps) {
-  const ColorOptions colors = ReadColorOptions(options);
-  std::vector<std::uint8_t> rgba;
-  for (int i = 0; i < steps; ++i) {
-    const Rgba color = ColorAt(colors.colormap, colors.theme,
-                               steps > 1 ? static_cast<float>(i) / static_cast<float>(steps - 1) : 0.0f);
-    rgba.insert(rgba.end(), color.begin(), color.end());
-  }
-  return Clamped(rgba);
+  return Guard([&] {
+    const ColorOptions colors = ReadColorOptions(options);
+    std::vector<std::uint8_t> rgba;
+    for (int i = 0; i < steps; ++i) {
+      const Rgba color = ColorAt(colors.colormap, colors.theme,
+                                 steps > 1 ? static_cast<float>(i) / static_cast<float>(steps - 1) : 0.0f);
+      rgba.insert(rgba.end(), color.begin(), color.end());
+    }
+    return Clamped(rgba);
+  });
 }
 
 EMSCRIPTEN_BINDINGS(colors) {
@@ -37,23 +40,6 @@ EMSCRIPTEN_BINDINGS(colors) {
 }
 
 }  // namespace
-
-ColorOptions ReadColorOptions(const std::string& json) {
-  const val options = ParseJson(json);
-  ColorOptions colors;
-  const auto text = [&](const char* key) {
-    return options[key].isUndefined() ? std::string() : options[key].as<std::string>();
-  };
-  const auto number = [&](const char* key) {
-    return options[key].isUndefined() ? std::nullopt : std::optional<float>(options[key].as<float>());
-  };
-  if (text("colormap") == "diverging") colors.colormap = Colormap::kDiverging;
-  if (text("theme") == "dark") colors.theme = Theme::kDark;
-  colors.min = number("min");
-  colors.max = number("max");
-  colors.causal = !options["causal"].isUndefined() && options["causal"].as<bool>();
-  return colors;
-}
 
 val ImageToJs(View<const float, 2> values, const ColorOptions& colors) {
   std::vector<std::uint8_t> rgba(static_cast<std::size_t>(ElementCount({values.shape[0], values.shape[1], 4})));

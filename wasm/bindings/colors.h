@@ -2,15 +2,10 @@
 #ifndef HEADLENS_WASM_BINDINGS_COLORS_H_
 #define HEADLENS_WASM_BINDINGS_COLORS_H_
 
-#include <string>
-
 #include "convert.h"
 #include "headlens/image.h"
 
 namespace headlens {
-
-/// Reads { colormap?, theme?, min?, max?, causal? }, whose values TypeScript has checked.
-ColorOptions ReadColorOptions(const std::string& json);
 
 /// { data, width, height } with the RGBA bytes of `values`, one pixel a cell.
 val ImageToJs(View<const float, 2> values, const ColorOptions& colors);

@@ -62,8 +62,6 @@ val TensorToJs(const Tensor& tensor) {
   return object;
 }
 
-val ParseJson(const std::string& text) { return val::global("JSON").call<val>("parse", text); }
-
 InputHeader ReadHeader(const val& input) {
   const Keys& keys = TensorKeys();
   const DType dtype = ParseDType(input[keys.dtype].as<std::string>());

@@ -49,8 +49,6 @@ val ShapeToJs(const Shape& shape);
 /// { data, shape }, whose data are a copy.
 val TensorToJs(const Tensor& tensor);
 
-val ParseJson(const std::string& text);
-
 /// What JavaScript says of an input { name, dtype, shape, data } before its data are read. TypeScript has checked that
 /// sizes are whole numbers that doubles hold exactly.
 struct InputHeader {

@@ -18,6 +18,7 @@
 #include "base/error_codes.h"
 #include "by_name/analyses/call.h"
 #include "by_name/call_options.h"
+#include "by_name/color_fields.h"
 #include "by_name/operations/embedding.h"
 #include "by_name/operations/registry.h"
 #include "headlens/conventions.h"
@@ -224,6 +225,16 @@ json AnalysisGroups() {
   return own;
 }
 
+json ColorGroups() {
+  Group colorbar("colorbar_options", "");
+  colorbar.Add(ColorbarFields());
+  Group pixels("pixels_options", "These options are for a model's map. The model itself says whether it is causal.");
+  pixels.Extends({"colorbar_options"}).Add(RangeFields());
+  Group colors("color_options", "");
+  colors.Extends({"pixels_options"}).Add(PictureFields());
+  return {colorbar.described(), pixels.described(), colors.described()};
+}
+
 /// Each with its arguments in their order, and the name of its options.
 json DescribedAnalyses() {
   json all = json::array();
@@ -277,7 +288,7 @@ json DescribedCodes() {
 
 std::string DescribeNames() {
   json groups = AttentionGroups();
-  for (const json& more : {LayerGroups(), AnalysisGroups()})
+  for (const json& more : {LayerGroups(), AnalysisGroups(), ColorGroups()})
     for (const json& group : more) groups.push_back(group);
   const json all = {{"operations", DescribedOperations()},
                     {"analyses", DescribedAnalyses()},

@@ -115,6 +115,15 @@ export const kFields = {
   t5BucketOptions: {
     buckets: "json", bidirectional: "json", maxDistance: "json",
   },
+  colorbarOptions: {
+    colormap: "json", theme: "json",
+  },
+  pixelsOptions: {
+    colormap: "json", theme: "json", min: "json", max: "json",
+  },
+  colorOptions: {
+    colormap: "json", theme: "json", min: "json", max: "json", causal: "json",
+  },
 } as const;
 
 /** Those of each analysis, with what its function takes by place and is no tensor. */

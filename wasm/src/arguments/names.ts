@@ -3,9 +3,9 @@
 import { reading, show } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, ColorbarOptions, ColorOptions, DecoderLayerOptions,
-  DecodingOptions, EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, PixelsOptions,
-  RankOptions, ScaledDotProductAttentionOptions, TensorLike,
+  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, DecoderLayerOptions, DecodingOptions,
+  EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, RankOptions,
+  ScaledDotProductAttentionOptions, TensorLike,
 } from "../types/index.js";
 import { type AnalysisName, kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
 import { kAnalysisFields, kFields } from "./fields.js";
@@ -124,9 +124,6 @@ const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = forCache(kEncod
 const kAnalysisCallers = Object.fromEntries(
   Object.entries<Fields>(kAnalysisFields).map(([name, fields]) => [name, travels(fields)]),
 ) as Record<AnalysisName, Readonly<Record<string, Travel>>>;
-const kColorbar: Known<ColorbarOptions> = { colormap: "json", theme: "json" };
-const kPixels: Known<PixelsOptions> = { ...kColorbar, min: "json", max: "json" };
-const kColor: Known<ColorOptions> = { ...kPixels, causal: "json" };
 const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json", prefetch: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
@@ -149,7 +146,8 @@ const kCallers = {
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
   ...kAnalysisCallers,
-  "colorize": kColor, "colorbar": kColorbar, "pixels": kPixels, "map": kMap,
+  "colorize": travels(kFields.colorOptions), "colorbar": travels(kFields.colorbarOptions),
+  "pixels": travels(kFields.pixelsOptions), "map": kMap,
   "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits, "rankHeads": kRankHeads,
 } as const;
 export type Caller = keyof typeof kCallers;
@@ -230,54 +228,31 @@ export function checkOptions<O = Record<string, unknown>>(caller: Caller, option
   return Object.fromEntries(presentOptions(caller, options)) as Read<O>;
 }
 
-/** What the module takes on trust. */
-const kChoices: Readonly<Record<string, readonly string[]>> = {
-  colormap: ["sequential", "diverging"], theme: ["light", "dark"], dtype: ["float32", "bfloat16"],
-};
 function namesFor(caller: Caller, name: string): readonly string[] | undefined {
   if (name === "metrics") return kMetrics;
   if (name !== "stages") return undefined;
   return caller.startsWith("TransformerDecoderLayer") ? [...kStages, ...kMemoryStages] : kStages;
 }
-const kNumbers = ["min", "max"];
-const kFlags = ["causal"];
 
-/** A value that the module can be given; throws for what it would take on trust. */
+/** A value that the module can be given, with the names in its own words; throws for names that it does not know. */
 function checkJson(caller: Caller, name: string, value: unknown): unknown {
-  const refuse = (expected: string): never => {
-    throw new HeadlensError("option", `${name} is ${show(value)}, expected ${expected}`);
-  };
-  const choices = kChoices[name];
   const known = namesFor(caller, name);
   if (known) {
-    const given = listOf<string>(value, (item) => typeof item === "string") ?? refuse("a list of names");
+    const given = listOf<string>(value, (item) => typeof item === "string");
+    if (!given) throw new HeadlensError("option", `${name} is ${show(value)}, expected a list of names`);
     const unknown = given.find((item) => !known.includes(item));
     if (unknown !== undefined) {
       throw new HeadlensError("option", `${name} names ${show(unknown)}, expected some of: ${known.join(", ")}`);
     }
     return given.map(toSnake);
   }
-  if (choices) {
-    if (!choices.includes(value as string)) refuse(`one of ${choices.join(", ")}`);
-  } else if (kNumbers.includes(name)) {
-    if (!Number.isFinite(value)) refuse("a finite number");
-  } else if (kFlags.includes(name)) {
-    if (typeof value !== "boolean") refuse("true or false");
-  }
   return typeof value === "boolean" || typeof value === "string" || Number.isFinite(value) ? value : unsayable(value);
 }
 
 /** Whether a cache's options ask for bfloat16. */
 export function keepsHalves({ dtype = "float32" }: Read<DecodingOptions>): boolean {
-  checkJson("startCache", "dtype", dtype);
-  return dtype === "bfloat16";
-}
-
-/** Colours run from the one to the other. */
-function checkRange({ min, max }: Readonly<Record<string, unknown>>): void {
-  if (typeof min === "number" && typeof max === "number" && min >= max) {
-    throw new HeadlensError("option", `min is ${min}, expected less than max, ${max}`);
-  }
+  if (dtype === "float32" || dtype === "bfloat16") return dtype === "bfloat16";
+  throw new HeadlensError("option", `dtype is ${show(dtype)}, expected one of float32, bfloat16`);
 }
 
 export interface Request {
@@ -305,7 +280,6 @@ export function toRequest(caller: Caller, options: unknown): Request {
       }
     });
   }
-  checkRange(json);
   return { json: JSON.stringify(json), inputs, out };
 }
 

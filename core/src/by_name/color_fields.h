@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_SRC_BY_NAME_COLOR_FIELDS_H_
+#define HEADLENS_SRC_BY_NAME_COLOR_FIELDS_H_
+
+#include <span>
+
+#include "base/field.h"
+#include "headlens/image.h"
+
+namespace headlens {
+
+/// The options of a scale of colours, those of the range that it stands for, and that of a picture's masked cells.
+std::span<const Field<ColorOptions>> ColorbarFields();
+std::span<const Field<ColorOptions>> RangeFields();
+std::span<const Field<ColorOptions>> PictureFields();
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BY_NAME_COLOR_FIELDS_H_
