@@ -289,7 +289,7 @@ describe("refuses", () => {
     ["an id beyond 31 bits", model({ vocab: { a: 2 ** 31 } }), /is 2147483648, expected a whole number from 0 to 2147483647/],
     ["merges that are no list", model({ merges: {} }), /model\.merges is \{\}, expected a list/],
     ["a merge of three", model({ merges: ["a b c"] }), /model\.merges\[0\] is "a b c", expected two tokens/],
-    ["a merge of one", model({ merges: [["a"]] }), /model\.merges\[0\] is \["a"\], expected two tokens/],
+    ["a merge of one", model({ merges: [["a"]] }), /model\.merges\[0\] is \["a"\], expected a string/],
     ["a merge of numbers", model({ merges: [[1, 2]] }), /model\.merges\[0\]\[0\] is 1, expected a string/],
     ["a merge of what is no token", model({ merges: ["a x"] }), /model\.merges\[0\] needs the token "x", which model\.vocab lacks/],
     ["a merge to what is no token", model({ merges: ["b a"] }), /needs the token "ba"/],
