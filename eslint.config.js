@@ -22,7 +22,7 @@ export default tseslint.config(
     languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly", setInterval: "readonly", clearInterval: "readonly" } },
   },
   {
-    // Run in Node and in pages alike.
+    // These run in Node and in pages.
     files: ["tests/bench/*.mjs"],
     languageOptions: {
       globals: {

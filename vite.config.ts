@@ -5,7 +5,7 @@ import type { Plugin } from "vite";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Nothing from elsewhere, no inline script or style, no eval, and no text that becomes HTML. */
+/** Forbids content from elsewhere, inline scripts and styles, eval, and text that becomes HTML. */
 const kPolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -19,7 +19,7 @@ const kPolicy = [
   "form-action 'none'",
 ].join("; ");
 
-/** The built page carries the policy itself, for servers that send no headers. */
+/** Puts the policy into the built page, for servers that do not send headers. */
 const kPolicyInPage: Plugin = {
   name: "content-security-policy",
   apply: "build",
@@ -28,7 +28,7 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
-/** The script that the page imports when it starts its worker is fetched with the page's own. */
+/** Fetches the script that the page imports when it starts its worker together with the page's own. */
 const kPreload: Plugin = {
   name: "preload",
   apply: "build",
@@ -44,7 +44,10 @@ const kPreload: Plugin = {
   },
 };
 
-/** The benchmark's page is a folder: without the slash its relative addresses would miss. */
+/**
+ * Redirects the address of the benchmark's page to the one with a slash, without which its relative addresses would
+ * fail.
+ */
 const kBenchFolder: Plugin = {
   name: "bench-folder",
   configurePreviewServer({ middlewares }) {
@@ -55,13 +58,13 @@ const kBenchFolder: Plugin = {
   },
 };
 
-/** The page may share memory between threads, as it takes in nothing of others that does not allow it. */
+/** Allows the page to share memory between threads. In return it only accepts content from others that permits it. */
 const kIsolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 
 export default defineConfig({
   root: at("web/playground"),
   base: "./",
-  // The page stands on the package as it is shipped: the .wasm files, the worker and the model lie beside it.
+  // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
   plugins: [kPolicyInPage, kPreload, kBenchFolder],
   worker: { format: "es" },

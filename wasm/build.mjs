@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills dist/, the npm package's content, from the two modules in build/wasm/ and the TypeScript sources: node wasm/build.mjs
+// Fills dist/ with the content of the npm package, from the two modules in build/wasm/ and the TypeScript sources: node
+// wasm/build.mjs
 //
-// ESM only. Every script stands in dist/ itself, shared chunks included, because `new URL("./…", import.meta.url)` is relative to
-// the script it ends up in. Libraries are bundled in, so the package has no dependencies and its scripts work unbundled in a page.
+// The package has ES modules only. Every script is in dist/ itself, also shared chunks, because `new URL("./…",
+// import.meta.url)` is relative to the script that contains it. Libraries are bundled, so the package has no
+// dependencies and a page can use its scripts without a bundler.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -13,12 +15,15 @@ import ts from "typescript";
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
 
-/** This folder takes the place of dist/ when all of it is there. */
+/** This folder replaces dist/ once it is complete. */
 const kOut = "build/package";
 
 const kModules = ["simd", "relaxed"];
 
-/** Returns the code for engines without threads, whose memory is their own. It differs in the one bit that says whether memory is shared. */
+/**
+ * Returns the code for engines without threads, which have memory of their own. It differs in the one bit that says
+ * whether memory is shared.
+ */
 function withOwnMemory(code) {
   let at = 8; // after the magic number and the version
   const number = () => { // LEB128
@@ -34,7 +39,7 @@ function withOwnMemory(code) {
   };
   const kImports = 2, kMemory = 2, kShared = 2;
   while (code[at++] !== kImports) skip();
-  number(); // the section's bytes
+  number(); // the size of the section
   for (let left = number(); left > 0; --left) {
     skip(), skip(); // the two names
     const kind = code[at++];
@@ -45,12 +50,14 @@ function withOwnMemory(code) {
       return own;
     }
     if (kind !== 0) throw new Error(`the modules import something of kind ${kind}`);
-    number(); // the function's type
+    number(); // the type of the function
   }
   throw new Error("the modules import no memory");
 }
 
-/** Reads Emscripten's glue. The two modules differ in their code only. Should that change, it is noticed here. */
+/**
+ * Reads Emscripten's glue code. The two modules differ in their WebAssembly only, and this fails should that change.
+ */
 function readGlue() {
   const [simd, relaxed] = kModules.map((name) => {
     const file = `build/wasm/headlens-${name}.mjs`;
@@ -58,7 +65,7 @@ function readGlue() {
     return readFileSync(file, "utf8").replaceAll(`headlens-${name}.wasm`, "headlens.wasm");
   });
   if (simd !== relaxed) throw new Error("the glue of the two wasm modules differs: one cannot stand for both");
-  // The loader hands the compiled code over, so this default is never used; bundlers would look for the file.
+  // The loader passes in the compiled code, so this default is never used, but bundlers would look for the file.
   return simd.replace(/new URL\(["']headlens\.wasm["'],\s*import\.meta\.url\)\.href/, '"headlens.wasm"');
 }
 
@@ -70,7 +77,7 @@ const gluePlugin = {
   },
 };
 
-/** Bundles `entries` (output name to source) and returns the files they are made of. */
+/** Bundles `entries` (output name to source) and returns the files that went into them. */
 async function bundle(entries, splitting) {
   const { metafile } = await build({
     entryPoints: entries, splitting, outdir: kOut, chunkNames: "[name]-[hash]",
@@ -80,7 +87,10 @@ async function bundle(entries, splitting) {
   return Object.keys(metafile.inputs);
 }
 
-/** The entries share chunks, so that what a page does not use is not loaded. A worker is one file: it uses all of it at once. */
+/**
+ * The entries share chunks, so that a page loads only the code that it uses. A worker is one file, since it uses
+ * everything at once.
+ */
 async function bundleAll() {
   const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts", element: "web/elements/index.ts" };
   const scripts = { worker: ["worker", "worker-node"], start: ["thread", "thread-node"] };
@@ -97,7 +107,7 @@ Emscripten and its C and C++ libraries: copyright the Emscripten authors (MIT or
 and the LLVM Project (Apache-2.0 with LLVM exceptions)
 `;
 
-/** Writes the texts of the licences of everything bundled in. */
+/** Writes the licences of everything that is bundled. */
 function writeNotices(inputs) {
   const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean));
   const notices = [...folders].sort().map((folder) => {
@@ -128,8 +138,8 @@ function copyTypes(from, to, edit = (text) => text) {
 }
 
 /**
- * Returns declarations without Lit. It is bundled in, so whoever uses the package has none: to them its elements are HTML elements.
- * Whatever a class inherits from Lit or shows of it (its templates, its life cycle) is left out.
+ * Returns declarations without Lit. Lit is bundled, so users of the package do not have it, and see the elements as
+ * HTML elements. Members that a class inherits from Lit, and its own templates and life cycle, are left out.
  */
 function withoutLit(text) {
   const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Writes the TypeScript that has the engine's own names in it, from what the program `headlens names` prints: each name, its type and its
- * documentation stand once, beside the rule in C++.
+ * Writes the TypeScript files that contain the engine's names, from the output of the program `headlens names`. Each
+ * name, with its type and its documentation, is defined once, next to the rule in C++.
  *
- *   npm run generate              write the files
- *   npm run generate -- --check   only say which files are stale; exit status 1 if any is
+ *   npm run generate              writes the files
+ *   npm run generate -- --check   only reports outdated files; the exit status is 1 if there are any
  *
- * HEADLENS_PROGRAM names the program; without it the one in build/native is asked.
+ * HEADLENS_PROGRAM is the path of the program; by default it is the one in build/native.
  */
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -21,7 +21,7 @@ const camel = (name) => name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpp
 const pascal = (name) => camel(`_${name}`);
 const quoted = (name) => JSON.stringify(name);
 
-/** Words of `text`, or of a list, in lines that fit behind `indent`. */
+/** Puts the words of `text`, or the items of a list, into lines that fit after `indent`. */
 function wrapped(text, indent) {
   const lines = [""];
   for (const word of Array.isArray(text) ? text : text.split(" ")) {
@@ -32,7 +32,7 @@ function wrapped(text, indent) {
   return lines;
 }
 
-/** A comment of TypeScript, in one line where it fits. */
+/** A TypeScript comment, on one line if it fits. */
 function comment(text, indent) {
   if (text === "") return "";
   const one = `${indent}/** ${text} */\n`;
@@ -40,7 +40,7 @@ function comment(text, indent) {
   return `${indent}/**\n${wrapped(text, `${indent} * `).map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** Names in documentation are the engine's; here they are this language's. */
+/** Converts the engine's names in documentation to those of this language. */
 const inApiWords = (doc) => doc.replace(/`[a-z0-9_.]+`/g, camel);
 
 const kTensors = {
@@ -52,7 +52,7 @@ const kElements = {
   integer_list: "whole numbers",
 };
 const kScalars = { flag: "boolean", count: "number", number: "number" };
-/** These options' types know more than their names. */
+/** Options with a type of their own. */
 const kTypes = { conventions: "Conventions", stages: "readonly Stage[]", metrics: "readonly M[]" };
 const kParameters = { head_metrics_options: "<M extends MetricName = MetricName>" };
 
@@ -62,7 +62,7 @@ function typeOf(field) {
   return type;
 }
 
-/** The documentation of a field with its dimensions, and its default where the words do not say it. */
+/** The documentation of a field with its dimensions, and its default unless the text already says it. */
 function docOf(field) {
   const shapes = [field.also, field.dims].filter(Boolean).map((dims) => `[${dims}]`).join(" or ");
   const elements = shapes && kElements[field.type] ? `${shapes} ${kElements[field.type]}. ` : "";
@@ -76,16 +76,18 @@ function member(name, type, doc, required = false) {
   return `${comment(doc, "  ")}  ${name}${required ? `: ${type}` : `?: Maybe<${type}>`};\n`;
 }
 
-/** What only this language has: where results go, and a decoder layer's stages of its memory. */
-const kOut = "Where results go: arrays of a result's length by its name, such as those of an earlier result that is no longer needed, which are "
-  + "written instead of new ones. New memory is a seventh of the time where maps are large. An array that no result fits is an error. With "
-  + "a worker they move there and back: whether the call succeeds or not, afterwards only its result holds them. A cache is as it was when "
-  + "they are refused.";
+/**
+ * The options that only this language has: where results go, and the stages of a decoder layer's attention over the
+ * memory.
+ */
+const kOut = "Arrays that receive the results: each under its result's name and with its length, such as those of an earlier result that is no "
+  + "longer needed. New memory takes a seventh of the time when maps are large. An array that fits no result is an error, and leaves a cache "
+  + "unchanged. With a worker, the arrays are transferred to it and back: after the call, even one that failed, only its result holds them.";
 const kOwn = {
   attention_options: [["out", "Places<AttentionResult>", kOut]],
   decoder_layer_options: [
-    ["stages", "readonly (Stage | MemoryStage)[]", "Of self-attention, and of the attention over the memory."],
-    ["out", "Places<DecoderLayerResult>", "As for every call; memory stages, too."],
+    ["stages", "readonly (Stage | MemoryStage)[]", "Stages of self-attention, and of the attention over the memory."],
+    ["out", "Places<DecoderLayerResult>", "As for every call, with the memory stages as well."],
   ],
 };
 
@@ -96,7 +98,7 @@ class Options {
     this.groups = new Map(groups.map((group) => [group.name, group]));
   }
 
-  /** All fields of a group, with those of the groups that it extends, under the names that they have here. */
+  /** All fields of a group under their names in this language, with those of the groups that it extends. */
   fields(name) {
     const { fields, extends: bases = [], only, renames = [] } = this.groups.get(name);
     const renamed = new Set(renames.map(([there]) => there));
@@ -136,7 +138,7 @@ class Options {
     return `${comment(inApiWords(doc), "")}${first} {\n${[...members, ...own].join("")}}\n`;
   }
 
-  /** How each option travels to the engine. */
+  /** The way in which each option travels to the engine. */
   table(name) {
     const entries = this.fields(name).map((field) => `${camel(field.name)}: ${quoted(travel(field))}`);
     return `  ${camel(name)}: {\n${wrapped(entries.map((entry) => `${entry},`), "    ").map((line) => `    ${line}\n`).join("")}  },\n`;
@@ -154,32 +156,32 @@ function vocabulary(all) {
   const functions = operations.filter(({ parameters }) => parameters.length === 0);
   const layers = operations.filter(({ parameters }) => parameters.length > 0);
   const conventions = options.flatMap((group) => group.fields).find((field) => field.name === "conventions").choices;
-  return `${kHeader}/** These names are types and lists alike. */
+  return `${kHeader}/** Names, each as a list and as a type. */
 
-/** Each is an intermediate result of attention. */
+/** The intermediate results of attention. */
 ${list("kStages", names(stages))}export type Stage = (typeof kStages)[number];
 
-/** These are stages of a decoder layer's attention over the memory, which has no past. */
+/** The stages of a decoder layer's attention over the memory, which has no past keys. */
 ${list("kMemoryStages", memory)}export type MemoryStage = (typeof kMemoryStages)[number];
 
-/** Each is one number of one head. \`engine.metrics()\` says what it is. */
+/** The metrics: each is one number that describes one head. \`engine.metrics()\` has their formulas. */
 ${list("kMetrics", names(metrics))}export type MetricName = (typeof kMetrics)[number];
 
-/** These numbers of a head need more than its map. \`model.rankHeads\` has them. */
+/** Metrics that need more than the map of a head. \`model.rankHeads\` computes them. */
 ${list("kModelMetrics", names(modelMetrics))}export type ModelMetricName = (typeof kModelMetrics)[number];
 
-/** Each is a function of the engine that computes attention. */
+/** The functions of the engine that compute attention. */
 ${list("kFunctions", names(functions))}
-/** Each is a function of the engine that makes a layer, which has parameters. */
+/** The functions of the engine that make a layer, which has parameters. */
 ${list("kLayers", names(layers))}export type LayerName = (typeof kLayers)[number];
 
-/** Each is a function of the engine that puts heads into numbers. */
+/** The analyses: functions of the engine that describe heads in numbers. */
 ${list("kAnalyses", names(analyses))}export type AnalysisName = (typeof kAnalyses)[number];
 
-/** Each stands for what one library does where libraries disagree. */
+/** The libraries whose choices \`conventions\` can follow where libraries disagree. */
 ${list("kConventions", conventions)}
 /**
- * The engine's errors have these codes.
+ * The codes of the engine's errors.
 ${codes.map(({ name, doc }) => ` * - \`${name}\`: ${doc}\n`).join("")} */
 ${list("kEngineCodes", names(codes))}export type EngineCode = (typeof kEngineCodes)[number];
 `;
@@ -209,7 +211,7 @@ ${interfaces(options, kAttentionGroups)}`;
 }
 
 function layerOptions(options) {
-  return `${kHeader}/** The options that layers are made with, and those of their calls. */
+  return `${kHeader}/** The options of layers and of their calls. */
 import type { DecoderLayerResult, Places } from "../results.js";
 import type { AttentionMask, BooleanMask, Maybe } from "../tensors.js";
 import type { MemoryStage, Stage } from "../vocabulary.js";
@@ -235,7 +237,7 @@ import type { Maybe } from "../tensors.js";
 ${interfaces(options, kColorGroups)}`;
 }
 
-/** What the options of an analysis are, and those of its arguments that are no tensors. */
+/** The options of an analysis, and its arguments other than tensors. */
 function analysisTable({ name, arguments: given, options }) {
   const plain = given.filter((field) => travel(field) === "json").map((field) => `${camel(field.name)}: "json"`);
   const all = options ? [...plain, `...kFields.${camel(options)}`] : plain;
@@ -244,11 +246,11 @@ function analysisTable({ name, arguments: given, options }) {
 }
 
 function tables(options, analyses) {
-  return `${kHeader}/** How options travel to the engine: as JSON, or as a tensor of some kind. */
+  return `${kHeader}/** The way in which each option travels to the engine: as JSON, or as a tensor of some kind. */
 export const kFields = {
 ${[...options.groups.keys()].map((name) => options.table(name)).join("")}} as const;
 
-/** Those of each analysis, with what its function takes by place and is no tensor. */
+/** The options of each analysis, with the positional arguments of its function other than tensors. */
 export const kAnalysisFields = {
 ${analyses.map(analysisTable).join("")}} as const;
 `;
@@ -256,7 +258,7 @@ ${analyses.map(analysisTable).join("")}} as const;
 
 function fileNames(files) {
   const names = ["config", "tokenizer", "processor", "weights", "index"].map((name) => `  ${name}: ${quoted(files[name])},\n`);
-  return `${kHeader}/** The files of a Hugging Face folder have these names. */
+  return `${kHeader}/** The names of the files in a Hugging Face folder. */
 export const kFiles = {
 ${names.join("")}} as const;
 `;

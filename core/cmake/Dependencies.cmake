@@ -1,12 +1,13 @@
-# headlens_dependency(NAME) makes one library's target, and says where it came from:
-#   1. the target, where the enclosing project already has it;
-#   2. an installed package that is new enough (a wasm build looks at none: the system's are for another machine);
+# headlens_dependency(NAME) provides the target of one library, and prints where it came from:
+#   1. the target, when the enclosing project already has it;
+#   2. an installed package that is new enough (not for wasm: the system's packages are for another machine);
 #   3. its source in the project's toolchain folder, where `npm start` and `npm test` put it;
-#   4. its pinned release, downloaded.
+#   4. its pinned release, which is downloaded.
 #
-# The table: PACKAGE, VERSION and TARGET are find_package's words; a C library that is installed without a file for it has
-# LIBRARY and HEADER instead of PACKAGE, and its version is the header's. From source, INCLUDE is the folder of a header-only
-# library; BUILD is the target that the source's own CMake project makes, configured with OPTIONS.
+# In the table below, PACKAGE, VERSION and TARGET are those of find_package. An installed C library without a package
+# file has LIBRARY and HEADER instead of PACKAGE, and its version is read from the header. For a build from source,
+# INCLUDE is the folder of a header-only library, and BUILD is the target of the library's own CMake project, which is
+# configured with OPTIONS.
 include(FetchContent)
 
 set(headlens_toolchain "${CMAKE_CURRENT_LIST_DIR}/../../.toolchain")
@@ -74,7 +75,7 @@ function(headlens_dependency name)
   endif()
 endfunction()
 
-# Makes `target` of an installed C library that is new enough, and sets `version` in the caller.
+# Makes `target` for an installed C library that is new enough, and sets `version` in the caller.
 function(headlens_find_library target library header minimum)
   find_library(headlens_lib${library} ${library})
   find_path(headlens_lib${library}_include ${header})
@@ -106,18 +107,19 @@ function(headlens_source name url sha256)
     return()
   endif()
   message(STATUS "headlens: ${name} is neither installed (or too old) nor in .toolchain: from ${url}")
-  # SOURCE_SUBDIR names no folder: only fetch, since header-only libraries need no build.
+  # SOURCE_SUBDIR names no existing folder, so the source is only downloaded. Header-only libraries need no build.
   FetchContent_Declare(headlens_${name} URL "${url}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP ON
     SOURCE_SUBDIR none)
   FetchContent_MakeAvailable(headlens_${name})
   set(source "${headlens_${name}_SOURCE_DIR}" PARENT_SCOPE)
 endfunction()
 
-# Adds the CMake project in `source` with the options NAME=VALUE, none of its warnings and only what is linked.
+# Adds the CMake project in `source` with the options NAME=VALUE. Its warnings are off, and only linked targets are
+# built.
 function(headlens_build target built source)
-  set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # option() leaves the variables set here alone
+  set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # option() keeps the variables that are set here
   set(CMAKE_POLICY_DEFAULT_CMP0126 NEW)  # and so does set(CACHE)
-  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 refuses projects that ask for less
+  set(CMAKE_POLICY_VERSION_MINIMUM 3.5)  # CMake 4 refuses projects that ask for an older version
   foreach(option ${ARGN})
     string(REPLACE "=" ";" option "${option}")
     list(GET option 0 key)
@@ -127,7 +129,7 @@ function(headlens_build target built source)
   string(APPEND CMAKE_C_FLAGS " -w")
   string(APPEND CMAKE_CXX_FLAGS " -w")
   add_subdirectory("${source}" "${PROJECT_BINARY_DIR}/_deps/${built}" EXCLUDE_FROM_ALL)
-  # As from an installed package, its headers are the system's: no warnings from them.
+  # Its headers count as system headers, as those of an installed package do, so they give no warnings.
   get_target_property(include ${built} INTERFACE_INCLUDE_DIRECTORIES)
   set_target_properties(${built} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${include}")
   if(NOT TARGET ${target})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ examples of the READMEs, from the public headers alone; exits with 0 when the numbers are right.
+// The C++ examples of the READMEs, which use public headers only. Exits with 0 when their numbers are right.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -15,7 +15,8 @@ namespace {
 
 bool IsNear(float got, float expected) { return std::abs(got - expected) < 1e-6f; }
 
-/// One head, two tokens of width two: q = k = v = the unit vectors, so each row's weights are softmax(scale, 0).
+/// One head and two tokens of width two: q = k = v are the unit vectors, so the weights of each row are softmax(scale,
+/// 0).
 bool WeightsOfOwnArrays() {
   const std::array<float, 4> x = {1, 0, 0, 1};  // two tokens of two numbers
   std::array<float, 4> weights{};
@@ -35,8 +36,7 @@ bool WeightsOfOwnArrays() {
          IsNear(weights[3], own);
 }
 
-/// A layer whose projections copy: its output is the mean of the tokens, since all of them are equally like one
-/// another.
+/// A layer whose projections copy. All tokens are equally similar, so its output is their mean.
 bool LayerOfAMap() {
   using headlens::Tensor;
   headlens::TensorMap parameters;
@@ -58,7 +58,7 @@ bool LayerOfAMap() {
   return IsNear(output.data()[0], 2) && IsNear(output.data()[1], 4) && IsNear(output.data()[2], 2);
 }
 
-/// Three tokens one by one: with keys of zeros, each output is the mean of the values so far.
+/// Three tokens one by one. The keys are zeros, so each output is the mean of the values so far.
 bool StepByStep() {
   const std::array<float, 3> values = {3, 5, 10}, expected = {3, 4, 6};
   headlens::KvCache cache;

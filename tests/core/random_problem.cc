@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-/// A multiple of 1/4 between −2 and 2.
+/// A random multiple of 1/4 between −2 and 2.
 float Quarter(Random& random) { return static_cast<float>(random.Below(17) - 8) / 4.0f; }
 
 Tensor DrawTensor(Random& random, Shape shape, bool exact) {
@@ -38,7 +38,7 @@ std::vector<T> DrawIntegers(Random& random, Index count, Index below) {
 
 template <class T, std::size_t Rank>
 View<const T, Rank> ViewOf(std::vector<T>& values, const std::array<Index, Rank>& shape) {
-  values.reserve(1);  // an empty one is there, too
+  values.reserve(1);  // so that an empty view is not null
   return DenseView<const T, Rank>(values.data(), shape);
 }
 
@@ -217,8 +217,8 @@ struct Positions {
     if (p.mask.causal_alignment == CausalAlignment::kBottomRight) query += keys - p.q.shape[2];
     key = p.key_offset;
   }
-  Index keys;        // without appended ones
-  Index query, key;  // of the first
+  Index keys;        // without appended keys
+  Index query, key;  // of the first query and the first key
 };
 
 }  // namespace
@@ -253,7 +253,7 @@ bool PlainHidden(const AttentionProblem& p, Index b, Index h, Index t, Index s) 
 
 namespace {
 
-/// The biases of one cell but the additive mask's.
+/// The biases of one cell, without the additive mask.
 double PlainBias(const AttentionProblem& p, Index h, Index t, Index s) {
   const PositionBias& bias = p.position_bias;
   const Positions at(p);
@@ -265,7 +265,7 @@ double PlainBias(const AttentionProblem& p, Index h, Index t, Index s) {
     sum += double{bias.relative(h, std::clamp(-distance, -reach, reach) + reach)};
   }
   if (bias.t5) {
-    // As transformers' T5Attention._relative_position_bucket reads.
+    // Follows T5Attention._relative_position_bucket of transformers.
     Index buckets = bias.t5.shape[0], bucket = 0, n = -distance;
     if (bias.t5_bidirectional) {
       buckets /= 2;
@@ -289,7 +289,7 @@ double PlainBias(const AttentionProblem& p, Index h, Index t, Index s) {
   return sum;
 }
 
-/// The τ for which Σ f(x − τ) = 1, f rising from 0; between max − 1/slope and max.
+/// The τ for which Σ f(x − τ) = 1, where f rises from 0. It lies between max − 1/slope and max.
 double Bisect(const std::vector<double>& x, double low, double high, const std::function<double(double)>& f) {
   for (int step = 0; step < 200; ++step) {
     const double middle = (low + high) / 2;
@@ -300,7 +300,7 @@ double Bisect(const std::vector<double>& x, double low, double high, const std::
   return (low + high) / 2;
 }
 
-/// The weights of visible scores, already divided by the temperature.
+/// The weights of visible scores that are already divided by the temperature.
 std::vector<double> PlainNormalize(const Normalizer& n, std::vector<double> x, Index h) {
   const double max = *std::max_element(x.begin(), x.end());
   const auto positive = [](double y) { return std::max(y, 0.0); };
@@ -368,7 +368,7 @@ AttentionResults AllResults::views() const {
 
 namespace {
 
-/// One row of PlainAttention, without dropout's mask, which is the backends' own.
+/// Computes one row of PlainAttention, except the mask of dropout, which comes from the backend.
 void PlainRow(const AttentionProblem& p, const AllResults& out, Index b, Index h, Index t) {
   const Index heads = p.q.shape[1], groups = p.k.shape[1], keys = p.k.shape[2];
   const Index g = p.gqa_order == GqaOrder::kBlock ? h * groups / heads : h % groups;
@@ -419,7 +419,7 @@ void PlainRow(const AttentionProblem& p, const AllResults& out, Index b, Index h
 AllResults PlainAttention(const AttentionProblem& p) {
   AllResults out(p);
   const auto& [batch, heads, queries, keys] = out.sizes;
-  // Which cells dropout keeps is taken from the engine (its rate is tested elsewhere), what becomes of them is not.
+  // The engine decides which cells dropout keeps (its rate is tested elsewhere); what follows is computed here.
   AttentionResults kept;
   kept.dropout_mask = out.maps[AllResults::kDropoutMask].view<4>();
   ReferenceBackend().Attention(p, kept);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Random attention problems with every option there is, and the plain attention that they are held against: written
-/// down a second time, cell by cell in fp64, and sharing nothing with the engine but the problem.
+/// Random attention problems with all options, and plain attention to compare with: a second implementation, cell by
+/// cell in fp64, that shares nothing with the engine but the problem.
 #ifndef HEADLENS_TESTS_CORE_RANDOM_PROBLEM_H_
 #define HEADLENS_TESTS_CORE_RANDOM_PROBLEM_H_
 
@@ -12,13 +12,13 @@
 
 namespace headlens::testing {
 
-/// A problem with everything it borrows.
+/// A problem with everything that it borrows.
 struct RandomProblem {
   Tensor q, k, v, additive, head_mask, sinks, slopes, relative, t5;
   std::vector<std::uint8_t> boolean, padding, global;
   std::vector<std::int32_t> lengths, prefix, query_documents, key_documents;
   AttentionProblem problem;
-  /// All scores are exact in fp32, so that ties are ties on every backend.
+  /// True when all scores are exact in fp32, so that equal scores are equal on every backend.
   bool exact = false;
 
   Index batch() const { return problem.q.shape[0]; }
@@ -37,20 +37,20 @@ struct ProblemSizes {
   Index batch, groups, heads, queries, keys, width, value_width;
 };
 
-/// Small sizes, now and then one beyond a block or a panel of the kernels.
+/// Draws small sizes, and sometimes one beyond a block or a panel of the kernels.
 ProblemSizes DrawSizes(Random& random);
 
-/// Inputs of these sizes with heads side by side in their rows, as after a projection; no options yet.
+/// Inputs of these sizes without options. Heads lie next to each other in rows, as after a projection.
 RandomProblem PlainProblem(Random& random, const ProblemSizes& sizes);
 
-/// Adds some of the masks. Those that count in positions are `positional`.
+/// Adds some of the masks, including those that count positions when `positional`.
 void DrawMasks(Random& random, RandomProblem& r, bool positional);
 void DrawBiases(Random& random, RandomProblem& r);
 void DrawNormalizer(Random& random, RandomProblem& r);
-/// Adds some of all options.
+/// A problem with some of all options.
 RandomProblem DrawProblem(Random& random, const ProblemSizes& sizes);
 
-/// Whether a cell is masked, by the definitions of each mask.
+/// Returns true when a cell is masked, by the definition of each mask.
 bool PlainHidden(const AttentionProblem& problem, Index b, Index h, Index t, Index s);
 
 /// Every result of a problem.
@@ -64,20 +64,20 @@ struct AllResults {
   Tensor output, lse, mean;
 };
 
-/// The results as the formulas read, for problems without NaN and infinite scores.
+/// All results by the formulas, for problems without NaN and infinite scores.
 AllResults PlainAttention(const AttentionProblem& problem);
 
-/// How far fp32 may be from fp64: a score is a sum of d rounded terms, and errors of scores become relative errors of
-/// weights.
+/// The tolerances of fp32 results against fp64. A score is a sum of d rounded terms, and errors of scores become
+/// relative errors of weights.
 struct Tolerances {
   Tolerances(const RandomProblem& r, const AllResults& expected);
   double scores, scaled, weights, dropped, output, lse;
 };
 
-/// Compares all results with those expected.
+/// Compares all results with the expected ones.
 void CheckResults(const RandomProblem& r, const AllResults& got, const AllResults& expected);
 
-/// Whether rounding decides which cells a hard or top-k row keeps.
+/// Returns true when rounding may change which cells a hard or top-k row keeps.
 bool RoundingDecides(const RandomProblem& r, const AllResults& expected);
 
 }  // namespace headlens::testing

@@ -89,7 +89,7 @@ void CheckClose(const std::string& what, std::span<const float> got, std::span<c
 }
 
 float Random::Normal() {
-  // Box–Muller from the engine's bits: the standard's own distributions differ between libraries.
+  // Box–Muller on the engine's bits, since the standard's own distributions differ between libraries.
   const double u = (static_cast<double>(engine_() >> 11) + 1.0) * 0x1p-53,
                v = static_cast<double>(engine_() >> 11) * 0x1p-53;
   return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * 3.14159265358979323846 * v));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the tests share: every SIMD target in turn, comparisons with tolerances from norms, files, random numbers.
+/// Helpers that the tests share: all SIMD targets in turn, comparisons with tolerances from norms, files, random
+/// numbers.
 #ifndef HEADLENS_TESTS_CORE_SUPPORT_H_
 #define HEADLENS_TESTS_CORE_SUPPORT_H_
 
@@ -20,32 +21,33 @@ namespace headlens::testing {
 
 inline constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
 
-/// Every backend of this build: the library's, and the OpenCL one, which fails the test when there is no device.
+/// Every backend of this build. Without a device for the OpenCL backend the test fails.
 std::span<const Backend* const> TestBackends();
 
-/// Calls `test` once for each SIMD target that is compiled in and that this machine runs; doctest names it in failures.
+/// Calls `test` once for each SIMD target that is compiled in and that this machine has. Failures name the target.
 void ForEachTarget(const std::function<void()>& test);
 
-/// Calls `test` with each of TestBackends, the SIMD one on every target.
+/// Calls `test` with each of TestBackends, and with every target of the SIMD backend.
 void ForEachBackend(const std::function<void(const Backend&)>& test);
 
 std::vector<std::byte> ReadFile(const std::string& path);
-/// Paths of the golden cases, sorted; fails the test when there are none.
+/// The sorted paths of the golden cases. The test fails when there are none.
 std::vector<std::string> GoldenCases();
 
-/// Largest finite magnitude.
+/// The largest finite absolute value.
 double MaxNorm(std::span<const float> values);
 
-/// Checks that each element is within `tolerance` of the expected one; NaN equals NaN, an infinity itself. Reports the
-/// worst.
+/// Checks that each element is within `tolerance` of the expected one. NaN equals NaN, and an infinity equals itself.
+/// Reports the worst element.
 void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance);
 
-/// The message of the Error that `call` ends with, which must be of this code and one line; "accepted" without one.
+/// The message of the Error that `call` throws, which must have this code and be one line; "accepted" when it throws
+/// none.
 std::string Refusal(ErrorCode code, const std::function<void()>& call);
-/// Checks that `call` ends with an Error of this code, whose message holds `part`.
+/// Checks that `call` throws an Error of this code whose message contains `part`.
 void Refused(ErrorCode code, const std::string& part, const std::function<void()>& call);
 
-/// Normally distributed numbers, the same for the same seed everywhere.
+/// Normally distributed numbers, which are the same everywhere for the same seed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -59,14 +61,14 @@ class Random {
 };
 
 std::string ReadText(const std::string& path);
-/// A Hugging Face folder: config.json and the files that model*.safetensors are.
+/// Loads a Hugging Face folder: config.json and the files model*.safetensors.
 Model LoadFolder(const std::string& folder, const Backend& backend = SimdBackend());
-/// Of tests/golden/models.
+/// The path of a folder in tests/golden/models.
 std::string GoldenFolder(const std::string& name);
-/// web/models/tiny.
+/// The model in web/models/tiny.
 Model BuiltInModel(const Backend& backend = SimdBackend());
 
-/// Attention weights of any rank [.., T, S]: random rows that sum to 1, zeros above the diagonal when `causal`.
+/// Attention weights of any rank [.., T, S]: random rows that sum to 1, with zeros above the diagonal when `causal`.
 Tensor RandomWeights(Random& random, Shape shape, bool causal = false);
 
 }  // namespace headlens::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Backend against backend on random problems, against Eigen, and the properties that hold for any attention.
+/// Compares backends on random problems, compares them with Eigen, and checks properties that hold for any attention.
 #include "headlens/attention.h"
 
 #include <Eigen/Dense>
@@ -18,7 +18,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// A random problem with everything it borrows.
+/// A random problem with everything that it borrows.
 struct RandomProblem {
   Tensor q, k, v, additive;
   std::vector<std::uint8_t> boolean, padding;
@@ -36,7 +36,7 @@ RandomProblem MakeProblem(Random& random) {
   const Index batch = 1 + random.Below(3), groups = 1 + random.Below(3), heads = groups * (1 + random.Below(3));
   const Index queries = 1 + random.Below(40), keys = 1 + random.Below(70), width = 1 + random.Below(40),
               value_width = 1 + random.Below(40);
-  // Heads lie inside rows of the model's width, as after a projection: nothing is dense but the rows.
+  // The heads lie inside rows of the model's width, as after a projection, so only the rows are dense.
   r.q = random.NormalTensor({batch, queries, heads * width});
   r.k = random.NormalTensor({batch, keys, groups * width});
   r.v = random.NormalTensor({batch, keys, groups * value_width});
@@ -85,7 +85,7 @@ RandomProblem MakeProblem(Random& random) {
   return r;
 }
 
-/// Everything that can be asked for.
+/// All results that a caller can ask for.
 struct AllResults {
   explicit AllResults(const AttentionProblem& p)
       : n{p.q.shape[0], p.q.shape[1], p.q.shape[2], p.k.shape[2]},
@@ -109,8 +109,8 @@ struct AllResults {
   Tensor maps[7];  // weights, dropped, scores, scaled, capped, biased, masked
 };
 
-/// How far fp32 may be from fp64: each score is a sum of d rounded terms, and errors of scores become relative errors
-/// of weights.
+/// The tolerance of fp32 results against fp64. Each score is a sum of d rounded terms, and errors of scores become
+/// relative errors of weights.
 struct Tolerance {
   explicit Tolerance(const RandomProblem& r, const AllResults& reference)
       : scores(static_cast<double>(r.problem.q.shape[3] + 4) * kEpsilon * MaxNorm(r.q.values()) *
@@ -142,7 +142,7 @@ TEST_CASE("SIMD agrees with the fp64 reference on random problems, all stages") 
       CheckClose("lse", simd.lse.values(), reference.lse.values(),
                  2 * tolerance.scaled + 8 * kEpsilon * (1 + MaxNorm(reference.lse.values())));
       CheckClose("output", simd.output.values(), reference.output.values(), tolerance.output);
-      // What is not asked for changes nothing, and the columns that may be skipped are.
+      // With only the output, nothing changes, although columns may then be skipped.
       const AllResults alone(r.problem);
       AttentionResults only;
       only.output = alone.output.view<4>();
@@ -181,7 +181,7 @@ TEST_CASE("plain attention against Eigen") {
   }
 }
 
-/// Weights and output of a problem on a backend.
+/// The weights and output of a problem on a backend.
 struct Solved {
   Solved(const Backend& backend, const AttentionProblem& p)
       : weights({p.q.shape[0], p.q.shape[1], p.q.shape[2], p.k.shape[2]}),
@@ -229,7 +229,7 @@ TEST_CASE("a NaN or infinity behind a mask reaches nothing") {
     for (const Backend* backend : TestBackends()) {
       const Solved clean(*backend, r.problem);
       const Tensor k = r.k.Clone(), v = r.v.Clone();
-      // Spoil each key that no query of its heads may look at.
+      // Put NaN into each key that no query of its heads may look at.
       for (Index b = 0; b < r.batch(); ++b)
         for (Index s = 0; s < r.keys(); ++s)
           for (Index g = 0; g < r.problem.k.shape[1]; ++g) {
@@ -269,7 +269,7 @@ TEST_CASE("additive −∞ equals a boolean mask") {
     r.problem.mask = {};
     r.problem.mask.additive = {additive.data(), shape, strides};
     const Solved added(*backend, r.problem);
-    // The scale may be applied to the scores, or with the exponentials.
+    // A backend may apply the scale to the scores or together with the exponentials.
     const double rounding = 8 * kEpsilon *
                             (1 + MaxNorm(r.q.values()) * MaxNorm(r.k.values()) * std::abs(double{r.problem.scale}) *
                                      static_cast<double>(r.problem.q.shape[3]));
@@ -399,8 +399,8 @@ TEST_CASE("a layer takes and gives [B, T, D] and [T, B, D] memory, in any mixtur
     };
     const Tensor expected({batch, length, width}), got({batch, length, width});
     run(0, expected.view<3>());
-    // Rows far apart are multiplied alone, and the OpenCL backend has a kernel for few rows, which sums in another
-    // order.
+    // Rows that lie far apart are multiplied one at a time, for which the OpenCL backend has a kernel that sums in
+    // another order.
     const double tolerance =
         backend->name() == "opencl" ? (width + 4) * (width + 4) * kEpsilon * MaxNorm(expected.values()) : 0.0;
     for (unsigned order = 0; order < 16; ++order) {

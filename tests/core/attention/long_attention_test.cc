@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Problems of several blocks of rows and keys: against the fp64 reference, on every backend, with and without maps,
-/// and with any number of threads.
+/// Problems with several blocks of rows and keys, compared with the fp64 reference on every backend, with and without
+/// maps, and with different numbers of threads.
 #include <cmath>
 #include <utility>
 
@@ -41,21 +41,21 @@ void CheckSame(const Wanted& got, const Wanted& expected, double tolerance) {
   CheckClose("mean weights", got.mean.values(), expected.mean.values(), tolerance);
 }
 
-/// Rounding of the scores becomes relative error of the weights; the values' norm carries it to the output.
+/// Rounding of the scores becomes a relative error of the weights, and the values' norm carries it to the output.
 double ToleranceOf(const RandomProblem& r) {
   const auto width = static_cast<double>(r.problem.q.shape[3]);
   const double scores = width * kEpsilon * MaxNorm(r.q.values()) * MaxNorm(r.k.values());
   return (4 * scores * std::max(1.0, std::abs(double{r.problem.scale})) + 32 * kEpsilon) * (1 + MaxNorm(r.v.values()));
 }
 
-/// Groups and heads, queries and keys around the blocks' sizes, for one, few and many rows.
+/// Numbers of heads, queries and keys around the sizes of blocks, for one, few and many rows.
 std::vector<ProblemSizes> Sizes() {
   return {{1, 1, 1, 300, 300, 16, 16},  {1, 2, 4, 97, 515, 24, 7},  {2, 1, 2, 13, 257, 8, 40},
           {1, 1, 1, 193, 1100, 64, 64}, {1, 2, 6, 1, 700, 32, 33},  {2, 2, 2, 3, 600, 16, 16},
           {1, 1, 8, 1, 300, 20, 20},    {1, 1, 20, 1, 300, 20, 20}, {1, 1, 1, 600, 600, 33, 129}};
 }
 
-/// The kinds of rows that there are: with what makes ranges, marks, biases, sinks and other paths.
+/// Options that lead to every kind of row: ranges, marks, biases, sinks and others.
 std::vector<std::function<void(Random&, RandomProblem&)>> Kinds() {
   return {
       [](Random&, RandomProblem&) {},
@@ -158,8 +158,8 @@ TEST_CASE("long rows: a NaN or an infinity reaches the rows that see it, and no 
   });
 }
 
-/// Three heads; the later queries of the second kind are past all keys that their window leaves, and its first keys are
-/// padded, so that rows are fully masked by a range and by marks.
+/// Problems with three heads. In the second, the later queries are beyond all keys that their window leaves and the
+/// first keys are padding, so rows are fully masked both by a range and by marks.
 std::vector<RandomProblem> PresetProblems() {
   std::vector<RandomProblem> problems;
   Random random(37);

@@ -9,7 +9,7 @@
 namespace headlens::testing {
 namespace {
 
-/// Calls `call` and gives the Error that it must throw.
+/// Calls `call` and returns the Error that it must throw.
 template <class F>
 Error ErrorOf(const F& call) {
   try {
@@ -54,7 +54,7 @@ TEST_CASE("large tensors, around the size of huge pages, are as small ones; one 
     for (Index i = 0; i < n; ++i) tensor.data()[i] = static_cast<float>(i % 1000);
     CHECK(tensor.data()[n - 1] == static_cast<float>((n - 1) % 1000));
   }
-  if constexpr (sizeof(void*) == 8) {  // WebAssembly has room for the largest that can be addressed
+  if constexpr (sizeof(void*) == 8) {  // WebAssembly has enough memory for the largest size
     CHECK(ErrorOf([] { Tensor({Index{1} << 60}); }).code() == ErrorCode::kMemory);
   }
 }

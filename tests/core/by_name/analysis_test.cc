@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every question by name: its answer on numbers that are worked out by hand, and what it refuses.
+/// Every analysis by name: its result on numbers that are computed by hand, and the inputs that it refuses.
 #include "headlens/analysis.h"
 
 #include <cmath>
@@ -21,10 +21,10 @@ struct NamedTensor {
   std::string name;
   Shape shape;
   std::vector<float> values;
-  DType dtype = DType::kF32;  // or kU8 or kI32, which the values are then turned into
+  DType dtype = DType::kF32;  // or kU8 or kI32, to which the values are converted
 };
 
-/// Integers wrap around, as in a typed array of JavaScript.
+/// Integers wrap around, as in JavaScript's typed arrays.
 template <class T>
 void Fill(std::span<std::byte> to, const std::vector<float>& values) {
   using Between = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
@@ -62,7 +62,7 @@ void CheckMap(const std::string& question, const std::vector<NamedTensor>& tenso
   CheckClose(question, output.values(), expected, 1e-6);
 }
 
-/// JSON numbers within 1e-6; all else equal.
+/// Compares JSON numbers within 1e-6 and everything else exactly.
 void CheckJson(const json& got, const json& expected) {
   if (expected.is_number_float() || expected.is_number_integer()) {
     REQUIRE_MESSAGE(got.is_number(), got.dump());
@@ -88,12 +88,12 @@ void Refused(ErrorCode code, const std::string& part, const std::string& questio
   }
 }
 
-// One head of two tokens, the second of which looks half at each.
+// One head and two tokens. The second looks at both with weight one half.
 const NamedTensor kWeights{"weights", {1, 2, 2}, {1, 0, 0.5f, 0.5f}};
 const NamedTensor kValues{"values", {1, 2, 2}, {3, 4, 0, 1}};
 const NamedTensor kOutWeight{"out_weight", {2, 2}, {2, 0, 0, 2}};
 const NamedTensor kLayers{"weights", {2, 1, 2, 2}, {1, 0, 0.5f, 0.5f, 1, 0, 0.5f, 0.5f}};
-// The same after a padded token, all of whose numbers are NaN.
+// The same after a padded token whose numbers are all NaN.
 const NamedTensor kPaddedWeights{"weights", {1, 3, 3}, {kNan, kNan, kNan, 0, 1, 0, 0, 0.5f, 0.5f}};
 const NamedTensor kPaddedValues{"values", {1, 3, 2}, {kNan, kNan, 3, 4, 0, 1}};
 const NamedTensor kPaddedQueries{"padded_queries", {3}, {1, 0, 0}, DType::kU8};
@@ -131,16 +131,16 @@ TEST_CASE("head_metrics and head_metric_counts: values, of how many rows, and wh
   const std::vector<NamedTensor> padded = {kPaddedWeights, kPaddedQueries, kPaddedKeys};
   CheckJson(Values("head_metrics", padded, two), json::parse(R"({"heads": [{"self": 0.75, "previous": 0.5}]})"));
   CheckJson(Values("head_metric_counts", padded, two), json::parse(R"({"heads": [{"self": 2, "previous": 1}]})"));
-  // By a mask: token 1 may not look at itself.
+  // With a mask: token 1 may not look at itself.
   const NamedTensor visible{"visible", {2, 2}, {1, 0, 1, 0}, DType::kU8}, first{"weights", {2, 2}, {1, 0, 1, 0}};
   CheckJson(Values("head_metrics", {first, visible}, two), json::parse(R"({"heads": [{"self": 1, "previous": 1}]})"));
-  // Tokens that repeat, special ones, patches.
+  // With repeated tokens, special tokens and patches.
   const NamedTensor four{"weights", {4, 4}, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0.6f, 0.4f, 0, 0, 0, 0.7f, 0.3f}};
   const NamedTensor tokens{"tokens", {4}, {8, 9, 8, 9}, DType::kI32}, special{"special", {4}, {0, 1, 0, 0}, DType::kU8};
   const std::string more =
       R"({"metrics": ["induction", "duplicate_text", "special", "patch_distance"], "patch_columns": 2, "patch_size": 8})";
-  // Induction: A[2,1] = 0.6 and A[3,2] = 0.7. No token looks at its own earlier self. Special: 1 + 0.6 of 4 rows.
-  // Patches: patch 2 is √2 from patch 1, patch 3 is 1 from patch 2.
+  // Induction: A[2,1] = 0.6 and A[3,2] = 0.7. No token looks at an earlier copy of itself. Special: 1 + 0.6 over 4
+  // rows. Patches: patch 2 is √2 away from patch 1, and patch 3 is 1 away from patch 2.
   CheckJson(Values("head_metrics", {four, tokens, special}, more),
             {{"heads",
               {{{"induction", 0.65},
@@ -149,7 +149,7 @@ TEST_CASE("head_metrics and head_metric_counts: values, of how many rows, and wh
                 {"patch_distance", 8 * (0.6 * std::sqrt(2.0) + 0.7) / 4}}}}});
   CheckJson(Values("head_metrics", {four}, R"({"metrics": ["duplicate"], "repeat_begin": 1, "repeat_length": 1})"),
             json::parse(R"({"heads": [{"duplicate": 0.6}]})"));
-  // A window, and queries that stand before and after the keys' beginning.
+  // With a window, and queries before and after the first key.
   const std::string window = R"({"metrics": ["sink", "entropy_uniform"], "is_causal": true, "window": 2})";
   const NamedTensor near{"weights", {3, 3}, {1, 0, 0, 0.5f, 0.5f, 0, 0, 0.5f, 0.5f}};
   CheckJson(Values("head_metrics", {near}, window),
@@ -197,7 +197,7 @@ TEST_CASE("weighted_map and layer_norms") {
   CheckMap("layer_norms", {kWeights, kValues, kOutWeight}, "{}", {2, 2}, {10, 0, 5, 1});
   CheckMap("layer_norms", {kPaddedWeights, kPaddedValues, kOutWeight, kPaddedQueries, kPaddedKeys}, "{}", {3, 3},
            {0, 0, 0, 0, 10, 0, 0, 5, 1});
-  // Two heads of one group: both carry the same values, of which the second writes the opposite.
+  // Two heads of one group. They share the same values, of which the second writes the opposite.
   const NamedTensor two{"weights", {2, 2, 2}, {1, 0, 0.5f, 0.5f, 1, 0, 0, 1}};
   const NamedTensor opposite{"out_weight", {2, 4}, {1, 0, -1, 0, 0, 1, 0, -1}};
   CheckMap("layer_norms", {two, kValues, opposite}, "{}", {2, 2}, {0, 0, 2.5f, 0.5f});
@@ -209,10 +209,10 @@ TEST_CASE("weighted_map and layer_norms") {
 TEST_CASE("mixing_ratio: of itself and of others, with residual and layer norm") {
   const NamedTensor values{"values", {1, 2, 1}, {1, 1}}, one{"out_weight", {1, 1}, {1}};
   CheckJson(Values("mixing_ratio", {kWeights, values, one}), json::parse(R"({"tokens": [0, 0.5]})"));
-  // 0.5 from the other; 0.5 + 2 stay.
+  // 0.5 comes from the other token, and 0.5 + 2 is its own.
   const NamedTensor residual{"residual", {2, 1}, {0, 2}};
   CheckJson(Values("mixing_ratio", {kWeights, values, one, residual}), {{"tokens", {0.0, 0.5 / 3}}});
-  // Two dimensions, centred: the other's (1.5, 2) and the own (0, 0.5) become ±0.25 each.
+  // In two dimensions, centred: the other token's (1.5, 2) and its own (0, 0.5) become ±0.25 each.
   const NamedTensor identity{"out_weight", {2, 2}, {1, 0, 0, 1}}, gamma{"layer_norm", {2}, {1, 1}};
   CheckJson(Values("mixing_ratio", {kWeights, kValues, identity, gamma}, R"({"layer_norm_eps": 0.1})"),
             {{"tokens", {0.0, 0.5}}});
@@ -226,8 +226,8 @@ TEST_CASE("mixing_ratio: of itself and of others, with residual and layer norm")
 TEST_CASE("value_zeroing: how far each output turns") {
   const NamedTensor values{"values", {1, 2, 2}, {1, 0, 0, 1}}, identity{"out_weight", {2, 2}, {1, 0, 0, 1}};
   CheckMap("value_zeroing", {kWeights, values, identity}, "{}", {2, 2}, {1, 0, 0.5f, 0.5f});
-  // With a bias of (0.5, 0) the second output is (1, 0.5), without the first value (0.5, 0.5), without the second (1,
-  // 0).
+  // With a bias of (0.5, 0) the second output is (1, 0.5). It is (0.5, 0.5) without the first value, and (1, 0) without
+  // the second.
   const NamedTensor bias{"bias", {2}, {0.5f, 0}};
   const double first = 1 - 0.75 / std::sqrt(1.25 * 0.5), second = 1 - 1 / std::sqrt(1.25);
   CheckMap("value_zeroing", {kWeights, values, identity, bias}, "{}", {2, 2},
@@ -243,7 +243,7 @@ TEST_CASE("value_zeroing: how far each output turns") {
 TEST_CASE("rollout and flow: two layers of one head") {
   CheckMap("rollout", {kLayers}, "{}", {2, 2}, {1, 0, 0.4375f, 0.5625f});
   CheckMap("rollout", {kLayers}, R"({"start_layer": 1})", {2, 2}, {1, 0, 0.25f, 0.75f});
-  // Through token 0: 0.25; through itself: 0.25, of which 0.75 could come.
+  // To token 0, 0.25 flows through token 0 and 0.25 through token 1. To token 1, 0.75 flows through token 1.
   CheckMap("flow", {kLayers}, "{}", {2, 2}, {1, 0, 0.4f, 0.6f});
   const NamedTensor heads{"weights", {1, 2, 2, 2}, {1, 0, 1, 0, 1, 0, 0, 1}};
   CheckMap("rollout", {heads}, R"({"fusion": "max"})", {2, 2}, {1, 0, 1.0f / 3, 2.0f / 3});
@@ -276,7 +276,7 @@ TEST_CASE("circuits: singular values, eigenvalues and copying scores; over the v
   CheckJson(
       Values("circuits", {{"in_proj_weight", {6, 2}, {2, 0, 0, 1, 3, 0, 0, 1, 4, 0, 0, 1}}, Projections()[3]}, options),
       expected);
-  // γ = (1, 2): W_QK by 1 and 4, W_OV by 1 and 2. Eᵀ E = diag(1, 2); Eᵀ U = diag(1, 4).
+  // With γ = (1, 2), W_QK is multiplied by 1 and 4, and W_OV by 1 and 2. Eᵀ E = diag(1, 2) and Eᵀ U = diag(1, 4).
   std::vector<NamedTensor> full = Projections();
   full.push_back({"norm", {2}, {1, 2}});
   full.push_back({"embedding", {3, 2}, {1, 0, 0, 1, 0, 1}});
@@ -335,7 +335,7 @@ TEST_CASE("the tables behind positions") {
   Refused(ErrorCode::kValue, "max_distance 8", "t5_bucket", {}, R"({"distance": 1, "max_distance": 8})");
 }
 
-/// Every question that takes tensors, with what it needs.
+/// Every analysis that takes tensors, with the ones that it needs.
 struct Complete {
   std::string question;
   std::vector<NamedTensor> tensors;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The table of refusals (tests/refusals), as C++ sees it: every option and every tensor of every operation, wrong in
-/// each way it can be, has its own error, which names it, what it was and what was expected; and afterwards the same
-/// Problem runs as before. And what cannot be said in a table.
+/// Runs the table of refusals (tests/refusals) in C++. Every option and tensor of every operation is wrong in every
+/// possible way, and each has its own error, which names it, its value and what was expected. Afterwards the same
+/// Problem runs as before. Some cases that do not fit the table are tested here as well.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -58,7 +58,7 @@ Filled Floats(const char* name, Shape shape, double value = 0.5) {
 }
 Filled Ints(const char* name, Shape shape, double value) { return {name, DType::kI32, std::move(shape), value}; }
 
-/// What `all` has that is called `name`.
+/// Returns the item of `all` with the name `name`.
 template <class T>
 T Called(const std::string& name, std::initializer_list<T> all) {
   return *std::find_if(all.begin(), all.end(), [&](T item) { return ToString(item) == name; });
@@ -70,7 +70,7 @@ double NumberOf(const json& value) {
   return value.get<double>();
 }
 
-/// { name: [dtype, shape, value], … }; floats are 0.5 and all others 0 where no value is given.
+/// { name: [dtype, shape, value], … }. Without a value, floats are 0.5 and all others 0.
 std::vector<Filled> ReadTensors(const json& tensors) {
   std::vector<Filled> all;
   for (const auto& [name, tensor] : tensors.items()) {
@@ -84,11 +84,11 @@ std::vector<Filled> ReadTensors(const json& tensors) {
 
 json ReadTable(const std::filesystem::path& path) { return json::parse(std::ifstream(path)); }
 
-/// An operation with right options and inputs.
+/// An operation with valid options and inputs.
 struct RightCase {
   std::string op, options;
   std::vector<Filled> parameters, inputs;
-  json names;  // what the marks in wrong cases ($mask, …) stand for
+  json names;  // replacements for the marks in wrong cases ($mask, …)
 };
 
 RightCase ReadRight(const std::string& op) {
@@ -102,7 +102,7 @@ std::vector<RightCase> Attentions() {
           ReadRight("transformer_encoder_layer"), ReadRight("transformer_decoder_layer")};
 }
 
-/// A wrong case with the operation's own names.
+/// A wrong case with the names that the operation uses.
 json Named(const json& wrong, const RightCase& right) {
   std::string text = wrong.dump();
   for (const auto& [mark, name] : right.names.items()) {
@@ -112,7 +112,7 @@ json Named(const json& wrong, const RightCase& right) {
   return json::parse(text);
 }
 
-/// What a call refuses, or "accepted".
+/// The message with which a call is refused, or "accepted".
 std::string Refusal(const std::function<void()>& call, ErrorCode code) {
   try {
     call();
@@ -131,7 +131,8 @@ Results RunRight(Problem& problem, const RightCase& right) {
   return problem.Run();
 }
 
-/// `wrong` has { options, tensors, code, says }: what is given beside the right case, and the message's beginning.
+/// Each item of `wrong` is { options, tensors, code, says }: what is added to the right case, the error's code, and the
+/// beginning of its message.
 void CheckWrong(const RightCase& right, const std::vector<json>& all) {
   CAPTURE(right.op);
   Problem problem(right.op, right.options);
@@ -244,7 +245,7 @@ TEST_CASE("JSON that means harm") {
   CHECK(refused("{} {}") == "options is not a JSON object");
   CHECK_THROWS_AS(Problem("embedding", repeat("[", 1'000'000)), Error);
 
-  // A long name or value is shown from its beginning.
+  // Only the beginning of a long name or value is shown.
   const std::string long_text(100'000, 'x');
   for (const std::string& options : {"{\"" + long_text + "\": 1}", R"({"normalizer": ")" + long_text + "\"}",
                                      R"({"stages": [")" + long_text + "\"]}", R"({"backend": ")" + long_text + "\"}"}) {

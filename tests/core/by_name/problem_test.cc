@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Problems by name: options and tensors that are wrong each get their own message; layers are reused as they should.
+/// Problems by name: each wrong option and tensor gets its own message, and layers are reused when they should be.
 #include "headlens/problem.h"
 
 #include <algorithm>
@@ -138,7 +138,7 @@ TEST_CASE("tensors that are wrong") {
   const std::int32_t too_long = 4;
   std::memcpy(problem.Input("valid_lens", DType::kI32, {1}).data(), &too_long, sizeof too_long);
   CHECK(Refusal(ErrorCode::kValue, [&] { problem.Run(); }) == "valid_lens holds 4, expected 0 to 3");
-  // The inputs of a run that failed are gone.
+  // The inputs of a failed run are dropped.
   CHECK(Refusal(ErrorCode::kShape, [&] { problem.Run(); }) == "query is missing");
 }
 
@@ -339,7 +339,7 @@ TEST_CASE("T1.2: averaged weights are the mean of the heads', whatever else is a
       }
 }
 
-/// Parameters of a grouped layer: 4 heads of width 4, 2 of them for keys and values.
+/// Parameters of a grouped layer: 4 heads of width 4, and 2 key/value heads.
 void GiveGroupedLayer(Problem& problem, const std::string& prefix, Random& random) {
   GiveTensor(problem, prefix + "q_proj_weight", random.NormalTensor({16, 16}, 0.3f));
   GiveTensor(problem, prefix + "k_proj_weight", random.NormalTensor({8, 16}, 0.3f));
@@ -349,7 +349,7 @@ void GiveGroupedLayer(Problem& problem, const std::string& prefix, Random& rando
   GiveTensor(problem, prefix + "out_proj.bias", random.NormalTensor({16}));
 }
 
-/// Tokens [first, first + count) of x, whose last dimensions are tokens and width.
+/// Tokens [first, first + count) of x, whose last two dimensions are tokens and width.
 Tensor Tokens(const Tensor& x, Index first, Index count) {
   Shape shape = x.shape();
   const Index length = shape[shape.size() - 2], width = shape.back();
@@ -442,7 +442,7 @@ TEST_CASE("a grouped layer is the layer whose keys' and values' weights are repe
                out = random.NormalTensor({16, 16}), x = random.NormalTensor({2, 5, 16});
   Tensor packed({48, 16});
   std::copy_n(q.data(), q.size(), packed.data());
-  for (Index h = 0; h < 4; ++h) {  // head h reads group h / 2; 4 rows of 16 each
+  for (Index h = 0; h < 4; ++h) {  // head h reads group h / 2; 4 rows of 16 for each
     std::copy_n(k.data() + h / 2 * 64, 64, packed.data() + 256 + h * 64);
     std::copy_n(v.data() + h / 2 * 64, 64, packed.data() + 512 + h * 64);
   }
@@ -466,7 +466,7 @@ TEST_CASE("a grouped layer is the layer whose keys' and values' weights are repe
   }
 }
 
-/// A tensor of a call, filled with zeros.
+/// A tensor of a call that is filled with zeros.
 struct Zeros {
   const char* name;
   DType dtype;
@@ -498,7 +498,7 @@ TEST_CASE("tensors without elements, however large their other sizes: at once, o
             "a tensor of shape " + ToString(shape) + " has no elements, but its other sizes multiply to more than ",
             [&] { RunZeros(attention, R"({"rotary": "half"})", same(shape)); });
   }
-  // Each of these took minutes, or gigabytes, when loops went over sizes.
+  // With loops over all sizes, each of these would take minutes or gigabytes.
   for (const Shape& shape : {Shape{kMost, 0, 1}, Shape{1, kMost, 0, 1}, Shape{kMost, 1, 0, 1}, Shape{1, 0, kMost},
                              Shape{0, 1 << 12, 1 << 12}})
     for (const char* options : {"{}", R"({"need_weights": true, "average_attn_weights": true})",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reading files that mean harm: every one is refused with a message, none is believed.
+/// Hostile files: every one is refused with a message.
 #include "headlens/safetensors.h"
 
 #include <cstring>
@@ -114,7 +114,7 @@ TEST_CASE("cut off or damaged anywhere: refused or harmless") {
     }
     try {
       ReadCase(bytes).Run();
-      ++survived;  // the damage hit a number
+      ++survived;  // the damage changed only a number
     } catch (const Error&) {
     }
   }
@@ -137,7 +137,7 @@ TEST_CASE("shards that come in piece by piece hold what whole files hold, and ha
       Checkpoint checkpoint(10000);
       std::size_t at[] = {0, 0};
       for (const auto& file : files) checkpoint.Begin(known ? std::optional<Index>(file.size()) : std::nullopt);
-      while (at[0] < files[0].size() || at[1] < files[1].size())  // in turns
+      while (at[0] < files[0].size() || at[1] < files[1].size())  // alternates between the files
         for (const int i : {0, 1}) {
           const std::size_t count = std::min(piece, files[i].size() - at[i]);
           checkpoint.Append(i, std::span(files[i]).subspan(at[i], count));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// [layers, heads, T, T] in which every token looks at itself.
+/// Weights [layers, heads, T, T] with which every token looks at itself.
 Tensor Identity(Index layers, Index heads, Index length) {
   Tensor weights({layers, heads, length, length},
                  std::vector<float>(static_cast<std::size_t>(layers * heads * length * length), 0.0f));
@@ -72,7 +72,7 @@ TEST_CASE("Jensen-Shannon: 0 for equal heads, ln 2 a row for heads that share no
   Refused(ErrorCode::kShape, "empty", [&] { JensenShannon({}); });
 }
 
-/// A random attention layer, its summands u_ij [T, S, D] written out.
+/// A random attention layer with its summands u_ij [T, S, D].
 struct RandomLayer {
   Index heads = 3, length = 5, value_width = 4, width = 7;
   Tensor weights, values, out_weight;
@@ -117,7 +117,7 @@ TEST_CASE("norms of summands: a head's, and the layer's by Gram matrices") {
   for (Index i = 0; i < 5; ++i)
     for (Index j = 0; j < 5; ++j) expected(i, j) = NormOf(layer.Summand(i, j));
   CheckMatrix("layer", LayerNorms(layer.summands()), expected, 1e-12);
-  // Nobody looks at the last key but its own query; without that row, NaN in its values reaches nothing.
+  // Only its own query looks at the last key. Without that row, NaN in its values has no effect.
   const std::vector<std::uint8_t> padded = {0, 0, 0, 0, 1};
   AttentionSummands padding = layer.summands();
   padding.info.padded_queries = padded;
@@ -149,7 +149,7 @@ TEST_CASE("value-weighted maps: the largest value counts 1") {
 TEST_CASE("value-weighted maps: the largest of all keys that may be looked at, and of no other") {
   const Tensor weights({2, 3}, std::vector<float>{1, 0, 0, 0.5f, 0.5f, 0});
   const Tensor values({3, 2}, std::vector<float>{3, 4, 0, 1, 6, 8});
-  // Nobody looks at key 2, but anybody may.
+  // No query looks at key 2, but all of them may.
   CHECK(ValueWeighted(weights.view<2>(), values.view<2>())(0, 0) == About(0.5));
   values.data()[4] = kNan;
   Refused(ErrorCode::kValue, "the norm of a key's vector is nan",
@@ -161,7 +161,7 @@ TEST_CASE("value-weighted maps: the largest of all keys that may be looked at, a
     CHECK(weighted(1, 1) == About(0.5 / 5));
     CHECK(WeightedNorms(weights.view<2>(), values.view<2>(), info)(1, 0) == About(2.5));
   }
-  // Without the second query nobody may look at key 1, either; its row stays zeros, whatever it holds.
+  // Without the second query no query may look at key 1, and its row stays zeros whatever it holds.
   values.data()[3] = kNan;
   weights.data()[4] = kNan;
   const Matrix first = ValueWeighted(weights.view<2>(), values.view<2>(),
@@ -177,7 +177,7 @@ TEST_CASE("padded tokens mix nothing and lose nothing, whatever they hold") {
   const MixingOptions options{.residual = residual.view<2>()};
   const auto whole = MixingRatio(layer.summands(), options);
   const Matrix zeroing = ValueZeroing(layer.summands(), {}, residual.view<2>());
-  // Causal: the tokens before the last do not know of it.
+  // With a causal mask, earlier tokens do not see the last one.
   const std::vector<std::uint8_t> padded = {0, 0, 0, 0, 1};
   for (Index j = 0; j < 5; ++j) layer.weights.view<3>()(1, 4, j) = kNan;
   residual.view<2>()(4, 0) = layer.values.view<3>()(2, 4, 0) = kNan;
@@ -203,7 +203,7 @@ TEST_CASE("mixing ratio: by definition, with residual and layer norm; 0 for a he
       for (std::size_t e = 0; j != i && e < 7; ++e) others[e] += layer.Summand(i, j)[e];
     CHECK(*plain[static_cast<std::size_t>(i)] == About(NormOf(others) / (NormOf(others) + NormOf(own))));
     for (std::size_t e = 0; e < 7; ++e) own[e] += double{residual.view<2>()(i, static_cast<Index>(e))};
-    // The layer norm of each part by itself: the shared scale cancels in the ratio.
+    // The layer norm is applied to each part alone, since the common scale cancels in the ratio.
     for (std::vector<double>* u : {&own, &others}) {
       double mean = 0.0;
       for (const double x : *u) mean += x / 7;
@@ -211,7 +211,7 @@ TEST_CASE("mixing ratio: by definition, with residual and layer norm; 0 for a he
     }
     CHECK(*full[static_cast<std::size_t>(i)] == About(NormOf(others) / (NormOf(others) + NormOf(own))));
   }
-  CHECK(*plain[0] == 0.0);  // causal: the first token has only itself
+  CHECK(*plain[0] == 0.0);  // causal: the first token sees only itself
   const Tensor nothing({3, 5, 5}, std::vector<float>(75, 0.0f));
   AttentionSummands none = layer.summands();
   none.weights = nothing.view<3>();
@@ -322,7 +322,7 @@ TEST_CASE("rollout and flow: a padded token keeps itself alone, and reaches no o
   expected(2, 1) = 0.25 + 0.75 * 0.25;
   expected(2, 2) = 0.75 * 0.75;
   CheckMatrix("rollout", RolloutOf(weights, {.info = info}), expected, 1e-12);
-  // From token 2: 0.75 to itself; 0.25 and, by itself in between, 0.25 to token 1.
+  // From token 2: 0.75 goes to itself, and 0.25 to token 1, once directly and once through itself.
   expected(2, 1) = 0.5 / 1.25;
   expected(2, 2) = 0.75 / 1.25;
   CheckMatrix("flow", AttentionFlow(weights.view<4>(), {.info = info}).value(), expected, 1e-12);
@@ -346,7 +346,7 @@ TEST_CASE("rollout refuses what it cannot roll out") {
   Refused(ErrorCode::kShape, "expected (1, 2, 2)", [] { FuseHeads(Tensor({1, 2, 3}).view<3>()); });
 }
 
-/// The least capacity of a cut between the two, over all sets of nodes: what a maximal flow is.
+/// The smallest capacity of a cut between the two nodes, over all sets of nodes. It equals the maximal flow.
 double LeastCut(const Tensor& weights, Index source, Index sink) {
   const Index layers = weights.shape()[0], length = weights.shape()[2], nodes = (layers + 1) * length;
   std::vector<Matrix> fused;
@@ -394,7 +394,7 @@ TEST_CASE("flow: too many tokens are refused, and it can be stopped") {
 }
 
 TEST_CASE("importance: what the output loses without each head, its share, its direction; the pruning curve") {
-  // Head 0 carries the output, head 1 a little at right angles, head 2 opposes.
+  // Head 0 gives the output, head 1 adds a little at a right angle, and head 2 opposes.
   const Tensor contributions({3, 1, 2}, std::vector<float>{4, 0, 0, 1, -1, 0});
   const auto importance = ImportanceOfHeads(contributions.view<3>());
   const double norm = std::sqrt(10.0);  // (3, 1)
@@ -411,7 +411,7 @@ TEST_CASE("importance: what the output loses without each head, its share, its d
   CHECK(curve[1].head == 2);
   CHECK(curve[1].change == About(std::sqrt(2.0) / norm));
   CHECK(curve[2].change == About(1.0));
-  // With a bias the output is given: less of it is the heads'.
+  // With a bias the output is given, and the heads have a smaller part of it.
   const Tensor output({1, 2}, std::vector<float>{30, 40});
   CHECK(*ImportanceOfHeads(contributions.view<3>(), output.view<2>())[0].output_change == About(4.0 / 50));
 

@@ -13,7 +13,7 @@ namespace {
 
 using Dense = Eigen::MatrixXd;
 
-/// A random head, d wide in a stream of width D.
+/// A random head of width d in a stream of width D.
 struct RandomHead {
   Tensor q, k, v, o;
   RandomHead(Random& random, Index width, Index d, Index dv)
@@ -30,11 +30,11 @@ Dense ToDense(const Tensor& x) {
     for (Index j = 0; j < x.shape()[1]; ++j) dense(i, j) = double{x.view<2>()(i, j)};
   return dense;
 }
-/// The circuits in their full size.
+/// The circuits as full matrices.
 Dense FullQk(const RandomHead& head) { return ToDense(head.q).transpose() * ToDense(head.k); }
 Dense FullOv(const RandomHead& head) { return ToDense(head.o) * ToDense(head.v); }
 
-/// The eigenvalues of a small core must be the largest of the full matrix's; the others are zeros.
+/// The eigenvalues of the small matrix must be the largest of the full one, whose others are zeros.
 void CheckEigenvalues(const std::vector<std::complex<double>>& got, const Dense& full) {
   const Eigen::EigenSolver<Dense> solver(full, false);
   std::vector<std::complex<double>> expected(solver.eigenvalues().begin(), solver.eigenvalues().end());
@@ -48,7 +48,7 @@ void CheckEigenvalues(const std::vector<std::complex<double>>& got, const Dense&
     CHECK(std::abs(*nearest - value) < tolerance);
     expected.erase(nearest);
   }
-  // Multiple zero eigenvalues of a non-symmetric matrix are found only to about the square root of the precision.
+  // Multiple zero eigenvalues of a non-symmetric matrix are only accurate to about the square root of the precision.
   for (const std::complex<double>& value : expected) CHECK(std::abs(value) < 1e-6 * full.norm());
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("a head wider than the stream") {
 
 TEST_CASE("full circuits over the vocabulary") {
   Random random(23);
-  const Index vocab = 300;  // more than a block of rows
+  const Index vocab = 300;  // more than one block of rows
   const RandomHead head(random, 8, 3, 4);
   const Tensor embedding = random.NormalTensor({vocab, 8}), unembedding = random.NormalTensor({vocab, 8});
   const Dense e = ToDense(embedding), u = ToDense(unembedding);
@@ -109,7 +109,7 @@ TEST_CASE("copying scores: 1 for a head that copies, -1 for one that inverts, 0 
   CHECK(score({1, 0, 0, 0, 1, 0}, {-2, 0, 0, -3, 0, 0}).value() == doctest::Approx(-1.0));
   CHECK(std::abs(score({1, 0, 0, 0, 1, 0}, {0, -1, 1, 0, 0, 0}).value()) < 1e-12);
   CHECK(score({1, 0, 0, 0, 1, 0}, {3, 0, 0, -1, 0, 0}).value() == doctest::Approx(0.5));
-  CHECK(!score({1, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 5, 5}));  // writes only where it does not read
+  CHECK(!score({1, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 5, 5}));  // it writes only where it does not read
   CHECK(!CopyingScore({}));
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("composition scores are the ratios of full Frobenius norms") {
   expect(Composition::kKey, qk);
   expect(Composition::kValue, reads);
 
-  // A head that reads just what the earlier one wrote, and one that cannot see it.
+  // One head reads exactly what the earlier head wrote, and another cannot see it.
   const Tensor first({1, 3}, std::vector<float>{1, 0, 0}), second({1, 3}, std::vector<float>{0, 1, 0});
   const auto column = [](const Tensor& row) { return View<const float, 2>{row.data(), {3, 1}, {1, 1}}; };
   const HeadWeights writer{first.view<2>(), first.view<2>(), first.view<2>(), column(second)};
@@ -192,7 +192,7 @@ TEST_CASE("weights that are no head's are refused") {
   Refused(ErrorCode::kValue, "not finite", [&] { VocabularyProduct(head.q.view<2>(), head.q.view<2>()); });
 }
 
-/// A layer's projections, and views of them.
+/// The projections of a layer with views of them.
 struct LayerOfModel {
   Tensor q, k, v, o;
   LayerWeights weights;
@@ -211,7 +211,7 @@ TEST_CASE("the built-in model: its induction heads copy, and read their keys fro
   for (Index head = 0; head < 8; ++head) {
     const HeadWeights induction = HeadOf(second.weights, head);
     CHECK(CopyingScore(FullEigenvalues(CircuitKind::kOv, induction, vocabulary)).value() > 0.97);
-    // Layer 0, head 2 is the previous-token head: of all heads before, its output reaches the keys most.
+    // Head 2 of layer 0 is the previous-token head. Of all earlier heads, its output reaches the keys most.
     const double previous = CompositionScore(Composition::kKey, HeadOf(first.weights, 2), induction).value();
     for (Index other = 0; other < 8; ++other)
       CHECK(CompositionScore(Composition::kKey, HeadOf(first.weights, other), induction).value() <= previous);

@@ -14,7 +14,8 @@ namespace {
 
 using Texts = std::vector<std::vector<std::int32_t>>;
 
-/// Two layers of two heads: in layer l, head 0 looks l tokens back (or at the first), head 1 everywhere alike.
+/// Two layers of two heads. In layer l, head 0 looks l tokens back (or at the first token), and head 1 has equal
+/// weights.
 HeadSource Constructed(const Texts& texts, int* maps = nullptr) {
   HeadSource source{
       .layers = 2,
@@ -56,7 +57,7 @@ TEST_CASE("heads are scored over texts and ranked") {
   REQUIRE(heads.size() == 4);
   CHECK(heads[2].layer == 1);
   CHECK(heads[2].head == 0);
-  // One token has no previous one: the mean is over two texts, which count alike however long they are.
+  // A text of one token has no previous one, so the mean is over two texts, which count the same regardless of length.
   CHECK(heads[2].scores[0].mean.value() == 1.0);
   CHECK(heads[2].scores[0].texts == 2);
   CHECK(heads[2].scores[0].n_valid == 3 + 5);
@@ -85,8 +86,8 @@ TEST_CASE("repeated sequences and special tokens are found in the texts") {
   const std::vector<ScoredHead> heads =
       ScoreHeads(Constructed(texts), {.metrics = {"induction", "special", "confidence"}, .special_tokens = {9}})
           .value();
-  // In the first text n = 2: layer 1's head 0, which looks one back, does induction perfectly; the second repeats
-  // nothing.
+  // In the first text n = 2, so head 0 of layer 1, which looks one token back, is a perfect induction head. The second
+  // text repeats nothing.
   CHECK(heads[2].scores[0].mean.value() == 1.0);
   CHECK(heads[2].scores[0].texts == 1);
   CHECK(heads[2].scores[0].n_valid == 2);
@@ -148,7 +149,7 @@ TEST_CASE("the built-in model's heads have PyTorch's scores, and those of its ca
       CHECK(head.scores[m].texts == 16);
     }
     const Tensor expected = golden.Expected(names[m]);
-    // Weights differ by at most 2e-5; a mean of as many, weighted by distances up to 64.
+    // Weights differ by at most 2e-5; so do means over them, multiplied by distances of up to 64.
     CheckClose(names[m], got, expected.values(), 2e-5 * std::max(MaxNorm(expected.values()), 1.0));
   }
   CHECK(heads[0].scores[0].n_valid == 16 * 64);
@@ -157,7 +158,7 @@ TEST_CASE("the built-in model's heads have PyTorch's scores, and those of its ca
     RankHeads(heads, metric);
     return std::tuple(heads[0].layer, heads[0].head, heads[0].scores[metric].mean.value());
   };
-  // web/models/tiny/README.md: 0.99 and 0.92, 0.024 between seeds at most.
+  // web/models/tiny/README.md says 0.99 and 0.92, with at most 0.024 between seeds.
   const auto [layer, head, previous] = best(0);
   CHECK(layer == 0);
   CHECK(head == 2);
@@ -198,7 +199,7 @@ TEST_CASE("what a model's heads add to their layer, and what is lost without the
     for (std::size_t h = 0; h < 8; ++h) share += heads[static_cast<std::size_t>(layer) * 8 + h].scores[1].mean.value();
     CHECK(share == doctest::Approx(1.0));
   }
-  // The same by hand for one head: the model is run with a mask, and the loss taken from all logits.
+  // The same computed by hand for one head: the model runs with a mask, and all logits give the loss.
   const ScoredHead& found = heads[0 * 8 + 2];
   const Tensor mask({4, 8}, std::vector<float>(32, 1.0f));
   mask.view<2>()(0, 2) = 0.0f;
@@ -227,12 +228,12 @@ TEST_CASE("what a model's heads add to their layer, and what is lost without the
   CHECK(found.scores[4].mean.value() == doctest::Approx(loss_change).epsilon(1e-5));
   CHECK(found.scores[4].n_valid == 2 * 64);
   CHECK(found.scores[3].mean.value() == doctest::Approx(output_change).epsilon(1e-6));
-  // Induction rests on the previous-token head: on repeated sequences the model loses most without it.
+  // Induction needs the previous-token head: on repeated sequences the model loses most without it.
   for (const ScoredHead& head : heads) CHECK(head.scores[4].mean.value() <= found.scores[4].mean.value());
   CHECK(found.scores[4].mean.value() > 1.0);
 }
 
-/// A model of the golden files, its parameters, and PyTorch's numbers of one text.
+/// A model of the golden files with its parameters and PyTorch's numbers for one text.
 struct GoldenModel {
   explicit GoldenModel(const std::string& name)
       : parameter_bytes(ReadFile(GoldenFolder(name) + "/model.safetensors")),
@@ -245,7 +246,7 @@ struct GoldenModel {
     Read("padding", padding);
     input = {.ids = ids, .segments = segments, .padding = padding};
   }
-  /// Nothing when there is none.
+  /// Leaves `values` empty when there is no such tensor.
   template <class T>
   void Read(const char* name, std::vector<T>& values) const {
     const std::optional<RawTensor> raw = expected.Find(name);
@@ -263,7 +264,7 @@ struct GoldenModel {
   ModelInput input;
 };
 
-/// Importance of layer 1's heads: from PyTorch's weights [H, T, T], v [T][D] and the output projection [out][in].
+/// Importance of the heads of layer 1, from PyTorch's weights [H, T, T], v [T][D] and the output projection [out][in].
 std::vector<HeadImportance> ImportanceByHand(const GoldenModel& golden, const std::vector<std::vector<double>>& v,
                                              const std::function<double(Index out, Index in)>& projection,
                                              const Tensor& bias) {
@@ -301,7 +302,7 @@ std::vector<HeadImportance> ImportanceByHand(const GoldenModel& golden, const st
   return importance;
 }
 
-/// x W + b of every row of `x` [T, in], with W by `weight(in, out)`.
+/// x W + b for every row of `x` [T, in], where `weight(in, out)` gives W.
 std::vector<std::vector<double>> Projected(const Tensor& x, const std::function<double(Index in, Index out)>& weight,
                                            std::span<const float> bias) {
   std::vector<std::vector<double>> y;
@@ -314,7 +315,7 @@ std::vector<std::vector<double>> Projected(const Tensor& x, const std::function<
   return y;
 }
 
-/// The stream before layer 1, by PyTorch.
+/// The residual stream before layer 1, from PyTorch.
 Tensor HiddenOf(const GoldenModel& golden) {
   const Tensor hidden = ToFloat(golden.expected.Find("hidden").value());
   const Index size = hidden.shape()[1] * hidden.shape()[2];
@@ -354,7 +355,7 @@ TEST_CASE("a head's share of its layer's output: the output's bias is part of th
                                                       double{gamma.data()[e]} +
                                                   double{beta.data()[e]});
   }
-  // [in, 3 · out]: q, k and v beside each other; and [in, out].
+  // The first is [in, 3 · out] with q, k and v next to each other, the second [in, out].
   const Tensor qkv = golden.Parameter("transformer.h.1.attn.c_attn.weight"),
                qkv_bias = golden.Parameter("transformer.h.1.attn.c_attn.bias"),
                projection = golden.Parameter("transformer.h.1.attn.c_proj.weight"),
@@ -384,7 +385,7 @@ TEST_CASE("a head's share of its layer's output: padding is no part of it, by Py
       golden,
       ImportanceByHand(golden, v, [&](Index out, Index in) { return double{projection.view<2>()(out, in)}; }, bias));
 
-  // What is lost without a head: the rows of padding, which nobody reads, do not count.
+  // Without a head: rows of padding, which nobody reads, do not count.
   const auto heads =
       ScoreHeads(HeadsOf(golden.model, std::span(&golden.input, 1)), {.metrics = {"ablation_output"}}).value();
   const Tensor mask({3, 4}, std::vector<float>(12, 1.0f));
@@ -407,8 +408,8 @@ TEST_CASE("copying: of the whole vocabulary, the norms folded in, once for all t
   const std::vector<std::int32_t> other = {5, 6, 7};
   const std::vector<ModelInput> inputs = {golden.input, {.ids = other}};
   const auto heads = ScoreHeads(HeadsOf(golden.model, inputs), {.metrics = {"copying", "self"}}).value();
-  // Folded by hand: the first norm's scale into the embeddings that layer 1 reads, the last one's into those it writes
-  // to. GPT-2's are the same table.
+  // Folded by hand: the first norm's scale into the embeddings that layer 1 reads, and the last norm's scale into those
+  // that it writes to. In GPT-2 both are the same table.
   const Tensor table = golden.Parameter("transformer.wte.weight"),
                first = golden.Parameter("transformer.h.1.ln_1.weight"),
                last = golden.Parameter("transformer.ln_f.weight");
@@ -428,7 +429,7 @@ TEST_CASE("copying: of the whole vocabulary, the norms folded in, once for all t
     CHECK(score.texts == 1);
     CHECK(heads[static_cast<std::size_t>(3 + head)].scores[1].texts == 2);
   }
-  // BERT reads its logits through a layer of its own, and norms only what it has added.
+  // BERT has an extra layer before the logits, and its norms follow the residual sums.
   const GoldenModel bert("bert");
   CHECK(
       !ScoreHeads(HeadsOf(bert.model, std::span(&bert.input, 1)), {.metrics = {"copying"}}).value()[0].scores[0].mean);
@@ -445,7 +446,7 @@ TEST_CASE("every metric of both tables can be ranked on a model") {
   for (const ModelMetric& metric : ModelMetrics()) names.emplace_back(metric.name);
   const auto heads = ScoreHeads(HeadsOf(model, inputs), {.metrics = names, .special_tokens = {0}}).value();
   for (std::size_t m = 0; m < names.size(); ++m) {
-    // Not for text: what looks ahead, and what is for images.
+    // Metrics that look ahead or are for images have no value for a text.
     const bool defined = names[m] != "next" && names[m] != "patch_distance";
     for (const ScoredHead& head : heads) {
       CHECK_MESSAGE(head.scores[m].mean.has_value() == defined, names[m]);

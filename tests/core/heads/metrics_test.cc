@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// A square map in which query i looks at key target(i) only; targets that are not there leave the row to key 0.
+/// A square map in which query i looks only at key target(i), or at key 0 when there is no such key.
 template <class Target>
 Tensor Pointing(Index length, const Target& target) {
   Tensor weights({length, length}, std::vector<float>(static_cast<std::size_t>(length * length), 0.0f));
@@ -33,7 +33,7 @@ MetricValue Compute(std::string_view name, const Tensor& weights, const MapInfo&
   return FindMetric(name).function(HeadMap(weights.view<2>(), info));
 }
 
-/// The value, which must be there.
+/// The value of a metric, which must exist.
 double Value(std::string_view name, const Tensor& weights, const MapInfo& info = {}) {
   const MetricValue result = Compute(name, weights, info);
   REQUIRE_MESSAGE(result.value.has_value(), name);
@@ -64,7 +64,7 @@ TEST_CASE("perfect heads score 1, and are found by no other pattern") {
   CHECK(Value("induction_text", induction, info) == 1.0);
   CHECK(Value("induction_text_loose", induction, info) == 1.0);
   CHECK(Value("induction_match", induction, info) == About(5.0 / 11));
-  CHECK(Value("induction_diagonal", induction, info) == About(6.0 / 7));  // row 4 finds BOS there, row 5 nothing
+  CHECK(Value("induction_diagonal", induction, info) == About(6.0 / 7));  // row 4 finds BOS there, and row 5 nothing
   CHECK(Value("previous", induction, info) == About(1.0 / 10));           // row 1 looks at BOS, its neighbour
   CHECK(Value("induction", previous, info) == 0.0);
   CHECK(Value("self", previous, info) == About(1.0 / 11));
@@ -77,11 +77,11 @@ TEST_CASE("looking ahead is defined only where a query may") {
   CHECK(Value("next", next) == 1.0);
   CHECK(Compute("next", next).n_valid == 5);
   CHECK(!Compute("next", CausalUniform(6), {.causal = true}).value);
-  CHECK(Value("offset", next) == About((5.0 * 1 - 5) / 6));  // five look ahead by 1, the last back by 5
+  CHECK(Value("offset", next) == About((5.0 * 1 - 5) / 6));  // five look ahead by 1, and the last back by 5
 }
 
 TEST_CASE("induction in any text: sums over prior occurrences, the threshold, and the query itself") {
-  // a b a a b: query 2 has a at 0; query 3 has a at 0 and 2; query 4 has b at 1.
+  // The tokens are a b a a b: query 2 finds a at 0, query 3 finds a at 0 and 2, and query 4 finds b at 1.
   const std::vector<std::int32_t> tokens = {1, 2, 1, 1, 2};
   const Tensor weights({5, 5}, std::vector<float>{1.0f, 0,     0,      0,     0,  //
                                                   0.5f, 0.5f,  0,      0,     0,  //
@@ -89,14 +89,14 @@ TEST_CASE("induction in any text: sums over prior occurrences, the threshold, an
                                                   0.1f, 0.25f, 0.3f,   0.35f, 0,  //
                                                   0.5f, 0.4f,  0.009f, 0.05f, 0.041f});
   const MapInfo info{.causal = true, .tokens = tokens};
-  // Strict: query 2 at 1; query 3 at 1 (3 is itself); query 4 at 2, below 0.01.
+  // Strict: query 2 at 1, query 3 at 1 (3 is itself), and query 4 at 2 with a weight below 0.01.
   CHECK(Value("induction_text", weights, info) == About((0.5 + 0.25 + 0.0) / 3));
   CHECK(Value("induction_text_loose", weights, info) == About((0.5 + 0.25 + 0.35 + 0.0) / 3));
   CHECK(Compute("induction_text", weights, info).n_valid == 3);
   CHECK(Value("duplicate_text", weights, info) == About((0.3 + 0.1 + 0.3 + 0.4) / 5));
   const std::vector<std::int32_t> distinct = {1, 2, 3, 4, 5};
   CHECK(!Compute("induction_text", weights, {.causal = true, .tokens = distinct}).value);
-  // An adjacent pair alone gives no strict candidate.
+  // Two equal neighbours alone give no strict candidate.
   const std::vector<std::int32_t> pair = {1, 2, 3, 4, 4};
   CHECK(!Compute("induction_text", weights, {.causal = true, .tokens = pair}).value);
   CHECK(Value("induction_text_loose", weights, {.causal = true, .tokens = pair}) == About(0.041));
@@ -136,7 +136,7 @@ TEST_CASE("how well a map fits a pattern: both measures, without the first colum
     }
   }
   CHECK(Value("previous_match", weights, map.info()) == About(1.5 / 4));
-  // A cell that is left out is no miss: the second of two equal tokens has its pattern on the diagonal.
+  // A cell that is left out does not count as a miss: the second of two equal tokens has its pattern on the diagonal.
   const std::vector<std::int32_t> pair = {1, 1};
   const Tensor two({2, 2}, std::vector<float>{1, 0, 0.25f, 0.75f});
   const HeadMap equal(two.view<2>(), {.causal = true, .tokens = pair});
@@ -161,7 +161,7 @@ TEST_CASE("uniform attention has entropy ln n, a pointing head none") {
   CHECK(Value("entropy", pointing) == 0.0);
   CHECK(Value("perplexity", pointing) == 1.0);
   CHECK(Value("sharpness", pointing) == 1.0);
-  // Causal: row i of ln(i + 1), of which row 0 is left out of the normalised one.
+  // Causal: row i has entropy ln(i + 1), and the normalised metric leaves row 0 out.
   double mean = 0.0;
   for (int i = 0; i < 9; ++i) mean += std::log(i + 1.0) / 9;
   CHECK(Value("entropy", CausalUniform(9), {.causal = true}) == About(mean));
@@ -197,7 +197,7 @@ TEST_CASE("distances, their variance and sign, and bands around the diagonal") {
   CHECK(Value("locality_0", back) == About(1.0 / 8));
   CHECK(Value("locality_2", back) == About(3.0 / 8));
   CHECK(Value("locality_4", back) == 1.0);
-  // Row 4999 looks back by 0, 1, 2, 4, … 4096: each band has one of these 14 more than the one before.
+  // Row 4999 looks back by 0, 1, 2, 4, … 4096, so each band has one of these 14 more than the one before.
   Tensor far({1, 5000}, std::vector<float>(5000, 0.0f));
   far.data()[4999] = 1.0f / 14;
   for (Index distance = 1; distance <= 4096; distance *= 2) far.data()[4999 - distance] = 1.0f / 14;
@@ -208,7 +208,7 @@ TEST_CASE("distances, their variance and sign, and bands around the diagonal") {
   const HeadMap map(back.view<2>(), {});
   CHECK(*Locality(map, 3).value == 1.0);
   CHECK_THROWS_AS(Locality(map, -1), Error);
-  // A strip of a larger map: query t stands at t + 5.
+  // A part of a larger map, in which query t is at t + 5.
   const Tensor strip({3, 8}, std::vector<float>(24, 1.0f / 8));
   double expected = 0.0;
   for (int t = 5; t < 8; ++t)
@@ -218,7 +218,8 @@ TEST_CASE("distances, their variance and sign, and bands around the diagonal") {
 }
 
 TEST_CASE("patch distance: pixels, CLS neither as a row nor as a column, rows not renormalised") {
-  // CLS and 2 × 3 patches of 16 pixels. Patch 0 looks half at CLS and half at the far corner, the others at themselves.
+  // CLS and 2 × 3 patches of 16 pixels. Patch 0 looks half at CLS and half at the opposite corner, and the others at
+  // themselves.
   Tensor weights = Pointing(7, [](Index i) { return i; });
   weights.view<2>()(1, 1) = 0.0f;
   weights.view<2>()(1, 0) = weights.view<2>()(1, 6) = 0.5f;
@@ -251,7 +252,7 @@ TEST_CASE("position: how many rows look most at one same key, and at which") {
   const Tensor weights({4, 4}, std::vector<float>{0.4f, 0.6f, 0, 0,          //
                                                   0, 1, 0, 0,                //
                                                   0.1f, 0.2f, 0.7f, 0,       //
-                                                  0.1f, 0.4f, 0.4f, 0.1f});  // two are equal: the first counts
+                                                  0.1f, 0.4f, 0.4f, 0.1f});  // two are equal, and the first counts
   CHECK(Value("position", weights) == About(3.0 / 4));
   CHECK(Value("position_key", weights) == 1.0);
   CHECK(Compute("position", weights).n_valid == 4);
@@ -265,7 +266,7 @@ TEST_CASE("position: how many rows look most at one same key, and at which") {
 }
 
 TEST_CASE("padded and fully masked rows are left out, whatever they hold") {
-  // Left padding of two tokens; rows 0 and 1 hold NaN, row 4 is fully masked.
+  // Left padding of two tokens. Rows 0 and 1 hold NaN, and row 4 is fully masked.
   Tensor weights({5, 5}, std::vector<float>(25, 0.0f));
   for (Index j = 0; j < 5; ++j) weights.view<2>()(0, j) = weights.view<2>()(1, j) = kNan;
   weights.view<2>()(2, 2) = 1.0f;
@@ -274,11 +275,11 @@ TEST_CASE("padded and fully masked rows are left out, whatever they hold") {
   const std::vector<std::uint8_t> padding = {1, 1, 0, 0, 0};
   const MapInfo info{.causal = true, .padded_queries = padding, .padded_keys = padding};
   CHECK(Value("self", weights, info) == About(1.25 / 2));
-  CHECK(Value("previous", weights, info) == About(0.75));  // row 2 has no neighbour but padding
+  CHECK(Value("previous", weights, info) == About(0.75));  // row 2 has only padding before it
   CHECK(Compute("previous", weights, info).n_valid == 1);
-  CHECK(Value("sink", weights, info) == About(1.75 / 2));  // the first key that is there
+  CHECK(Value("sink", weights, info) == About(1.75 / 2));  // the first key that is not padded
   CHECK(Value("entropy_uniform", weights, info) == About(std::log(2.0) / 2));
-  // The same by a mask that hides everything from those rows; their NaN is not read.
+  // The same with a mask that hides everything from those rows, whose NaN is not read.
   std::vector<std::uint8_t> visible(25, 0);
   for (const std::size_t cell : {12u, 17u, 18u}) visible[cell] = 1;
   const MapInfo masked{.visible = DenseView(visible.data(), std::array<Index, 2>{5, 5})};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Decoding with a cache, as a user of the C++ interface writes it.
+/// Decoding with a cache through the C++ interface.
 #include "headlens/cache.h"
 
 #include "support.h"
@@ -22,7 +22,8 @@ struct Sequence {
         k(random.NormalTensor({1, kHeads, kTokens, kWidth})),
         v(random.NormalTensor({1, kHeads, kTokens, kWidth})) {}
 
-  /// Of tokens [first, first + count), whose keys and values are in `cache`, or, without one, before them.
+  /// The outputs of tokens [first, first + count). Their keys and values are in `cache`, or without one come from k and
+  /// v.
   Tensor Outputs(const Backend& backend, Index first, Index count, CausalAlignment alignment, Index window,
                  const KvCache* cache) const {
     AttentionProblem problem;
@@ -82,7 +83,7 @@ TEST_CASE("a cache places fewer queries than tokens were appended, and those tha
   problem.mask.causal = true;
   problem.mask.window_left = 100;
   cache.Place(problem, 5);
-  CHECK(problem.mask.window_left == 100);  // the cache keeps all
+  CHECK(problem.mask.window_left == 100);  // the cache keeps everything
   const Tensor middle({1, kHeads, 2, kWidth});
   AttentionResults results;
   results.output = middle.view<4>();

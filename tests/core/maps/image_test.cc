@@ -18,7 +18,7 @@ struct Lab {
   double l, a, b;
 };
 
-/// Ottosson 2020: linear sRGB → OKLab.
+/// Converts linear sRGB to OKLab (Ottosson 2020).
 Lab ToOklab(double red, double green, double blue) {
   const double l = std::cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue);
   const double m = std::cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue);
@@ -53,7 +53,7 @@ TEST_CASE("sequential maps are even steps of perceived colour, ordered by lightn
   }
 }
 
-/// Viénot, Brettel & Mollon 1999: what someone without red (or green) cones sees, as linear sRGB.
+/// The colour that a person without red (or green) cones sees, as linear sRGB (Viénot, Brettel & Mollon 1999).
 Lab Dichromat(const Rgba& color, bool protan) {
   const double r = Linear(color[0]), g = Linear(color[1]), b = Linear(color[2]);
   const double shared = protan ? 0.11238 * r + 0.88762 * g : 0.29275 * r + 0.70725 * g;
@@ -97,14 +97,14 @@ TEST_CASE("colorize: range, clamping, and what is masked is transparent") {
   CHECK(pixel(1)[3] == 0);
   CHECK(pixel(2)[3] == 0);
   CHECK(pixel(4)[3] == 255);
-  // A diverging map without a range is symmetric: 0 is in the middle.
+  // A diverging map without a given range is symmetric, so 0 is in the middle.
   options = {Colormap::kDiverging, Theme::kDark, {}, {}, false};
   const Tensor signed_values({1, 3}, std::vector<float>{-1.0f, 0.0f, 4.0f});
   rgba.resize(12);
   Colorize(signed_values.view<2>(), options, rgba);
   CHECK(pixel(1) == ColorAt(Colormap::kDiverging, Theme::kDark, 0.5f));
   CHECK(pixel(2) == ColorAt(Colormap::kDiverging, Theme::kDark, 1.0f));
-  // All equal, and nothing at all.
+  // All values equal, and no values.
   const Tensor equal({1, 3}, std::vector<float>{3.0f, 3.0f, 3.0f});
   Colorize(equal.view<2>(), {}, rgba);
   CHECK(pixel(0) == pixel(2));

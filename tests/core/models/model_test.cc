@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Models of every family against PyTorch's numbers (tests/golden/make_models.py), on both backends and every SIMD
-/// target; what is read out of them later; and everything that can be wrong with their files.
+/// Models of every family, compared with PyTorch's numbers (tests/golden/make_models.py) on both backends and every
+/// SIMD target; results that are computed later; and all errors in their files.
 #include "headlens/model.h"
 
 #include <algorithm>
@@ -31,14 +31,14 @@ std::vector<T> Integers(const Safetensors& file, std::string_view name) {
   if (!raw) return {};
   std::vector<T> values;
   for (Index i = 0; i < ElementCount(raw->shape); ++i) {
-    std::int64_t value = 0;  // little-endian, and not negative
+    std::int64_t value = 0;  // little-endian and not negative
     std::memcpy(&value, raw->data + static_cast<std::size_t>(i) * ByteSize(raw->dtype), ByteSize(raw->dtype));
     values.push_back(static_cast<T>(value));
   }
   return values;
 }
 
-/// What a model is given, and what PyTorch made of it.
+/// The input of a model and PyTorch's results.
 struct Golden {
   explicit Golden(const std::string& path)
       : bytes(ReadFile(path)),
@@ -74,7 +74,8 @@ std::span<const float> Part(const Tensor& tensor, Index part, Index parts) {
   return {tensor.data() + part * size, static_cast<std::size_t>(size)};
 }
 
-/// Every map, every layer's stream and the logits; each layer rounds a stream anew, so errors are as large as it is.
+/// Compares every map, the residual stream of every layer, and the logits. Each layer rounds the stream again, so
+/// errors are in proportion to its size.
 void CheckAgainst(const Golden& golden, const Model& model) {
   const ModelInfo& info = model.info();
   AttendOptions options;
@@ -176,7 +177,7 @@ TEST_CASE("strips and pooled maps come from the whole map") {
   }
 }
 
-/// One layer of one head, whose numbers are all random.
+/// A model of one layer and one head with random parameters.
 Model LongModel(Index positions, const Backend& backend) {
   const std::string sizes =
       R"({"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1,
@@ -222,7 +223,7 @@ TEST_CASE("blocks that are taller than a strip are pooled like all others") {
   }
 }
 
-/// Runs the golden's tokens in steps of these sizes; the last repeats.
+/// Runs the golden's tokens in steps of these sizes, the last of which repeats.
 void CheckDecoding(const Golden& golden, const Model& model, const std::vector<std::size_t>& steps) {
   const Tensor weights = golden.Expected("weights"), logits = golden.Expected("logits");
   const double tolerance = 64 * kEpsilon * MaxNorm(golden.Expected("hidden").values());
@@ -261,7 +262,7 @@ TEST_CASE("step by step gives the numbers of one pass, however the text is cut")
     CAPTURE(name);
     const Golden golden(GoldenFolder(name) + "/expected.safetensors");
     const Model model = LoadFolder(GoldenFolder(name), SimdBackend());
-    if (!model.info().causal || name == "llama_dynamic") continue;  // refused, see below
+    if (!model.info().causal || name == "llama_dynamic") continue;  // llama_dynamic is refused, see below
     for (const std::vector<std::size_t>& steps : {std::vector<std::size_t>{1}, {7, 1}, {3}, {100}})
       CheckDecoding(golden, model, steps);
     for (const Backend* backend : TestBackends())
@@ -282,7 +283,7 @@ TEST_CASE("step by step with keys and values in BF16: nearly the numbers, on eve
       decoding.Step(std::span(golden.ids).first(4));
       for (std::size_t i = 4; i < length; ++i) decoding.Step(std::span(golden.ids).subspan(i, 1));
       const Tensor logits = decoding.Logits(0, 1);
-      // Each element is off by 2⁻⁹ of itself at most, which the few layers make a little of.
+      // Each element is rounded by a factor of at most 2⁻⁹, which the few layers increase a little.
       CheckClose("logits", logits.values(), last, 0x1p-6 * MaxNorm(last));
       double off = 0.0;
       for (std::size_t i = 0; i < width; ++i)
@@ -440,7 +441,7 @@ TEST_CASE("pictures become what PyTorch makes of them") {
   const Tensor got = Preprocess(rgba, width, height, 12, processor);
   REQUIRE(got.shape() == expected.shape());
   CheckClose("pixels", got.values(), expected.values(), 8 * kEpsilon * MaxNorm(expected.values()));
-  // Of the right size already, it stays as it is.
+  // A picture that already has the right size stays as it is.
   const ImageProcessor plain{false, 1.0f, {0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}};
   const Tensor same = Preprocess(rgba.first(400), 10, 10, 10, plain);
   for (Index c = 0; c < 3; ++c)
@@ -478,7 +479,7 @@ TEST_CASE("weights can be read back") {
 }
 
 TEST_CASE("the built-in model gives PyTorch's numbers") {
-  // Made from the same weights in fp64 by web/models/train/golden.py.
+  // web/models/train/golden.py computed these numbers from the same weights in fp64.
   const Golden golden(HEADLENS_GOLDEN_DIR "/model/tiny.safetensors");
   CheckAgainst(golden, LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", SimdBackend()));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every golden case, made by PyTorch (tests/golden/make.py), on every backend and SIMD target.
+/// Every golden case, which PyTorch computed (tests/golden/make.py), on every backend and SIMD target.
 #include <algorithm>
 #include <cmath>
 
@@ -12,11 +12,11 @@ namespace {
 
 constexpr std::string_view kExpected = "expected.";
 
-/// Scores beyond this are exact in every case that has them (make.py sees to it), so they bring no error.
+/// Scores beyond this are exact in every case that has them, which make.py ensures, so they add no error.
 constexpr double kExactBeyond = 1e6;
 
-/// The largest score of the case that may be inexact: errors of weights and of what they blend grow with it, since
-/// exp(x + δ) = exp(x)(1 + δ).
+/// The largest score of the case that may be inexact. Errors of weights and outputs grow with it, since exp(x + δ) ≈
+/// exp(x)(1 + δ).
 double ScoreNorm(const std::vector<std::byte>& file) {
   if (Safetensors(file).metadata().at("op") == "embedding") return 0.0;
   Problem problem = ReadCase(file);
@@ -48,7 +48,7 @@ void CheckCase(const std::string& path, const char* run_options, double factor) 
     ++compared;
   }
   CHECK(compared > 0);
-  // Nothing comes back that was not asked for.
+  // The results are only those that were asked for.
   CHECK(static_cast<std::size_t>(compared) == results.size());
 }
 
@@ -83,7 +83,7 @@ std::vector<std::byte> BytesOf(const Results& results) {
   return all;
 }
 
-/// Turns the signs of the floats that are attended with.
+/// Changes the sign of all floats in the inputs.
 void Negate(std::span<const Problem::Call::Input> inputs) {
   for (const auto& [name, dtype, bytes] : inputs) {
     if (dtype != DType::kF32 || (name != "query" && name != "key" && name != "src" && name != "tgt")) continue;
@@ -91,7 +91,7 @@ void Negate(std::span<const Problem::Call::Input> inputs) {
   }
 }
 
-/// Whether the case can be repeated.
+/// Returns true when the call can be repeated.
 bool CheckRepeats(const std::string& path) {
   CAPTURE(path);
   const std::vector<std::byte> file = ReadFile(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The rows of the tutorials that are lessons: what each claims, measured on both backends.
+/// The rows of the tutorials that are lessons: each claim is measured on both backends.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kSdpa = "scaled_dot_product_attention";
 constexpr const char* kLayer = "multihead_attention";
 
-/// Tensors of a call by name; the pointers are borrowed.
+/// Tensors of a call by name. The pointers are borrowed.
 using Given = std::map<std::string_view, const Tensor*>;
 
 void Give(Problem& problem, std::string_view name, const Tensor& tensor) {
@@ -46,7 +46,7 @@ void ForEachBackend(const std::function<void(const std::string& backend)>& test)
   }
 }
 
-// Small matrices in double, to hold results against.
+// Small matrices in double precision, to compare results with.
 
 using Rows = std::vector<std::vector<double>>;
 
@@ -133,7 +133,7 @@ Tensor Identity(Index n) {
   return out;
 }
 
-/// Rows of `x` in another order.
+/// The rows of `x` in another order.
 Tensor Permuted(const Tensor& x, std::span<const Index> order) {
   Tensor out(x.shape());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -145,7 +145,7 @@ Tensor Permuted(const Tensor& x, std::span<const Index> order) {
 
 // T0.5
 
-/// Frobenius norm of diag(p) − p pᵀ, the softmax's Jacobian.
+/// The Frobenius norm of diag(p) − p pᵀ, which is the Jacobian of the softmax.
 double JacobianNorm(std::span<const float> p) {
   double sum = 0.0;
   for (std::size_t i = 0; i < p.size(); ++i)
@@ -224,7 +224,8 @@ TEST_CASE("T2.1: eight heads at D = 512 multiply and hold as much as one full-wi
         R"(, "average_attn_weights": false, "stages": ["q", "k", "v", "scores", "head_outputs"]})";
     const Results r = Run(kLayer, options, {{"query", &x}, {"in_proj_weight", &in}, {"out_proj.weight", &out}}, "simd");
     CHECK(r.at("q").shape() == Shape{heads, 3, 512 / heads});
-    // Each number of a result is a dot product: so many numbers, of such a length.
+    // Each number of a result is a dot product, so the count is the numbers of results times the length of the
+    // products.
     const Index projections = 512 * (r.at("q").size() + r.at("k").size() + r.at("v").size()),
                 scores = 512 / heads * r.at("scores").size(), values = 3 * r.at("head_outputs").size(),
                 output = 512 * r.at("output").size();
@@ -252,7 +253,7 @@ TEST_CASE("T3.5: tokens as columns, the textbook's notation: the same numbers, t
                               {"out_proj.weight", &identity},
                               {"out_proj.bias", &zeros}},
                              backend);
-    // Sa[X] = V[X] · Softmax(K[X]ᵀ Q[X] / √d) with V[X] = β_v 1ᵀ + Ω_v X and so on, the softmax over columns.
+    // Sa[X] = V[X] · Softmax(K[X]ᵀ Q[X] / √d) with V[X] = β_v 1ᵀ + Ω_v X and so on, with the softmax over columns.
     const auto project = [&](Index part) {
       Rows out = Times(RowsOf(omega.data() + part * 9, 3, 3), Turned(RowsOf(x)));
       for (std::size_t i = 0; i < 3; ++i)
@@ -320,7 +321,7 @@ TEST_CASE("T3.6: permuted tokens give permuted outputs, until positions are told
 
 // T3.7: the eleven checkpoints
 
-/// One query that scores each key as given: keys of one number, asked by 1.
+/// One query with these scores: each key is its score as a single number, and the query is 1.
 Results WithScores(const Rows& scores, const Rows& values, const std::string& backend,
                    const std::vector<std::uint8_t>& keep = {}) {
   const Tensor q({1, 1}, std::vector<float>{1.0f}), k = AsTensor(Turned(scores)), v = AsTensor(values);
@@ -426,7 +427,7 @@ TEST_CASE("T3.7: 8, two heads look at the same token and bring back different th
   Random random(378);
   const Tensor x = AsTensor({{1, 0.2, -0.5, 0.1}, {3, -0.4, 0.3, 0.6}, {0.5, 0.8, 0.1, -0.7}}), identity = Identity(4);
   Tensor in = random.NormalTensor({12, 4});
-  for (Index row = 0; row < 8; ++row)  // both heads' q and k: four times the first feature
+  for (Index row = 0; row < 8; ++row)  // q and k of both heads: four times the first feature
     for (Index i = 0; i < 4; ++i) in.view<2>()(row, i) = row % 2 == 0 && i == 0 ? 4.0f : 0.0f;
   ForEachBackend([&](const std::string& backend) {
     const Results r = Run(
@@ -516,7 +517,7 @@ TEST_CASE("T3.8: softmax, sparsemax and sigmoid of the same scores") {
           .Clone();
     };
     CheckRows("softmax", weights("softmax").values(), Softmax(scores));
-    // The nearest point of the simplex: two scores stay, τ = (1.2 + 1.0 − 1) / 2.
+    // The nearest point of the simplex: two scores stay, and τ = (1.2 + 1.0 − 1) / 2.
     CheckRows("sparsemax", weights("sparsemax").values(), {{0.6, 0.4, 0.0, 0.0}});
     CHECK(weights("sparsemax").data()[2] == 0.0f);
     Rows gates = scores;
@@ -589,13 +590,13 @@ TEST_CASE("T3.8: grouped and multi-query attention: token by token from a cache 
                      Row(whole.at("weights"), h * kTokens + t).first(static_cast<std::size_t>(t + 1)), 64 * kEpsilon);
         CHECK(cache.k().shape == std::array<Index, 4>{1, groups, t + 1, kHeadWidth});
       }
-      // 2 · G · d numbers a token.
+      // A token takes 2 · G · d numbers.
       CHECK(ElementCount({1, groups, cache.length(), kHeadWidth}) * 2 == 2 * kTokens * groups * kHeadWidth);
     }
   });
 }
 
-/// An image [side, side, 3], black but for a square of one colour; pixel (y, x) is row y · side + x.
+/// A black image [side, side, 3] with a square of one colour. Pixel (y, x) is row y · side + x.
 Tensor Picture(Index side, Index top, Index left, Index size, Index channel) {
   Tensor image({side * side, 3});
   for (Index i = 0; i < side * side; ++i) {
@@ -606,7 +607,7 @@ Tensor Picture(Index side, Index top, Index left, Index size, Index channel) {
   return image;
 }
 
-/// [patches, patch² · 3]: the patches row by row, each one's pixels row by row.
+/// The patches row by row, [patches, patch² · 3]. Each has its pixels row by row.
 Tensor Patches(const Tensor& image, Index side, Index patch) {
   const Index across = side / patch;
   Tensor out({across * across, patch * patch * 3});
@@ -626,7 +627,7 @@ TEST_CASE("T3.8: patches of an image attend to patches like themselves") {
   ForEachBackend([&](const std::string& backend) {
     const Results r =
         Run(kSdpa, R"({"need_weights": true})", {{"query", &patches}, {"key", &patches}, {"value", &patches}}, backend);
-    // Scores 16 / √48 within the square, 0 elsewhere.
+    // Scores are 16 / √48 within the square and 0 elsewhere.
     const double e = std::exp(16.0 / std::sqrt(48.0));
     for (Index t = 0; t < 16; ++t)
       for (Index s = 0; s < 16; ++s) {
@@ -637,7 +638,7 @@ TEST_CASE("T3.8: patches of an image attend to patches like themselves") {
 }
 
 TEST_CASE("T3.8: text looks at an image: each colour's word at the patches of that colour") {
-  // Words are their colours, patches 48 wide; keys are mean colours.
+  // Words are colours, and patches are 48 numbers wide. Keys are mean colours.
   const Tensor red = Patches(Picture(16, 0, 0, 8, 0), 16, 4), blue = Patches(Picture(16, 8, 8, 8, 2), 16, 4);
   Tensor memory = red.Clone(), words = AsTensor({{12, 0, 0}, {0, 0, 12}});
   for (Index i = 0; i < memory.size(); ++i) memory.data()[i] += blue.data()[i];
@@ -669,7 +670,7 @@ TEST_CASE("T3.8: pruning: a head that is masked out takes exactly its own part a
   Random random(386);
   const Tensor x = random.NormalTensor({5, 16}), in = random.NormalTensor({48, 16}, 0.3f);
   Tensor out = random.NormalTensor({16, 16}, 0.3f);
-  for (Index row = 0; row < 16; ++row)  // later heads say less
+  for (Index row = 0; row < 16; ++row)  // later heads matter less
     for (Index col = 0; col < 16; ++col) out.view<2>()(row, col) /= static_cast<float>(1 << (2 * (col / 4)));
   const char* options = R"({"embed_dim": 16, "num_heads": 4, "bias": false, "stages": ["head_contributions"]})";
   ForEachBackend([&](const std::string& backend) {
@@ -693,7 +694,7 @@ TEST_CASE("T3.8: pruning: a head that is masked out takes exactly its own part a
         CHECK(std::abs(full.at("output").data()[i] - without.data()[i] -
                        parts.data()[static_cast<Index>(h) * 80 + i]) <= 64 * kEpsilon * MaxNorm(parts.values()));
     }
-    // The curve: heads taken out one by one, the least important first, as the masks measure it.
+    // The curve removes heads one by one, the least important first. Masks must measure the same.
     std::vector<float> mask(4, 1.0f);
     double last = 0.0;
     for (const PruningStep& step : PruningCurve(parts.view<3>(), full.at("output").view<2>())) {

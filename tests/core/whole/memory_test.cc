@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Tensors that live where a backend computes, and what moves elements without computing: for every backend.
+/// Tensors in a backend's own memory, and the functions that move elements without computing, on every backend.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -13,7 +13,7 @@
 namespace headlens::testing {
 namespace {
 
-/// The same values, on the host and where the backend computes.
+/// The same values on the host and in the backend's memory.
 struct Twins {
   Twins(const Backend& backend, Tensor values) : host(values.Clone()), kept(backend.Keep(std::move(values))) {}
   Tensor host, kept;
@@ -61,7 +61,7 @@ TEST_CASE("operations on a backend's own tensors, and on views of them, give wha
     backend.Finish();
     CheckEqual("linear", backend, own_y, y);
     CheckEqual("all", backend, own_z, z);
-    own_z.data()[5] = 7.0f;  // the host writes, the backend computes with it
+    own_z.data()[5] = 7.0f;  // the host writes it, and the backend computes with it
     z.data()[5] = 7.0f;
     backend.Send(own_z);
     backend.Add(own_z.values(), added.kept.values());
@@ -199,15 +199,15 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
     const auto refuse = [&](const Backend::Pooling& pooling) {
       Refused(ErrorCode::kValue, "cannot pool", [&] { backend.Pool(x.view<2>(), pooling, y.view<2>()); });
     };
-    refuse({4, 1, 0, 0});  // more blocks than there are
+    refuse({4, 1, 0, 0});  // more blocks than cells
     refuse({4, 5, 0, 0});  // empty blocks
-    refuse({8, 2, 0, 0});  // x ends before
-    refuse({4, 2, 1, 0});  // x begins behind
+    refuse({8, 2, 0, 0});  // x ends too early
+    refuse({4, 2, 1, 0});  // x begins too late
     refuse({4, 2, 0, -1});
   });
 }
 
-// In WebAssembly the allocator keeps all memory there is.
+// In WebAssembly the allocator never gives memory back.
 #ifndef __EMSCRIPTEN__
 constexpr Index kLarge = Index{3} << 19;  // 6 MiB
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What holds for any attention, on random problems with any of the options: every backend against plain attention,
-/// and problems against others that must have the same answer.
+/// Properties of any attention, checked on random problems with all options: every backend is compared with plain
+/// attention, and problems are compared with others that must have the same result.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -137,7 +137,7 @@ TEST_CASE("what is not asked for changes nothing in what is") {
   });
 }
 
-/// Sum of a row of weights.
+/// The sum of a row of weights.
 double RowSum(const AllResults& results, Index b, Index h, Index t) {
   double sum = 0.0;
   for (Index s = 0; s < results.sizes[3]; ++s) sum += double{results.maps[AllResults::kWeights].view<4>()(b, h, t, s)};
@@ -203,7 +203,8 @@ TEST_CASE("sparsemax and entmax: the conditions of their optima, also far from t
             p.normalizer.kind = kind;
             const AllResults got = Solve(backend, p);
             const float* w = got.maps[AllResults::kWeights].data();
-            // Sparsemax: w = x − τ; entmax: √w = x/2 − τ, where w > 0; x at most there elsewhere. One τ for all.
+            // Sparsemax: w = x − τ. Entmax: √w = x/2 − τ. Both hold where w > 0 with the same τ, and x is not larger
+            // elsewhere.
             const double step = kind == NormalizerKind::kSparsemax ? 1.0 : 0.5;
             double low = -1e30, high = 1e30, outside = -1e30;
             for (Index s = 0; s < keys; ++s) {
@@ -215,7 +216,8 @@ TEST_CASE("sparsemax and entmax: the conditions of their optima, also far from t
                 outside = std::max(outside, x);
               }
             }
-            // Scores of this size are apart by an ulp of it; √ of a small weight doubles its digits' loss.
+            // Scores of this size differ by an ulp of it, and the square root of a small weight doubles the loss of
+            // digits.
             const double slack = 8 * kEpsilon * (2.0 + std::abs(double{shift}) + 4 * double{spread});
             CHECK(low - high <= slack);
             CHECK(outside <= high + slack);
@@ -266,7 +268,7 @@ TEST_CASE("without positions: permuting queries permutes rows, permuting keys wi
       CAPTURE(round);
       RandomProblem r = PlainProblem(random, DrawSizes(random));
       DrawNormalizer(random, r);
-      if (r.problem.normalizer.kind == NormalizerKind::kHard) continue;  // takes the first of equals
+      if (r.problem.normalizer.kind == NormalizerKind::kHard) continue;  // it depends on the order of equal scores
       r.padding.assign(static_cast<std::size_t>(r.batch() * r.keys()), 0);
       for (std::uint8_t& flag : r.padding) flag = random.Chance(0.2);
       r.problem.mask.key_padding = DenseView<const std::uint8_t, 2>(r.padding.data(), {r.batch(), r.keys()});
@@ -303,7 +305,7 @@ TEST_CASE("without positions: permuting queries permutes rows, permuting keys wi
   });
 }
 
-/// Rows [first, first + count) of a problem, as a strip of the whole map.
+/// Rows [first, first + count) of a problem, as a part of the whole map.
 AttentionProblem Strip(const AttentionProblem& p, Index first, Index count) {
   AttentionProblem strip = p;
   const auto cut = [&](auto& view, std::size_t dim) {
@@ -317,12 +319,12 @@ AttentionProblem Strip(const AttentionProblem& p, Index first, Index count) {
   cut(strip.mask.valid_lens, 1);
   cut(strip.mask.query_documents, 1);
   strip.query_offset += first;
-  // From the end, positions count from the last query of the call.
+  // With bottom-right alignment, positions count from the last query of the call.
   if (p.mask.causal_alignment == CausalAlignment::kBottomRight) strip.query_offset -= p.q.shape[2] - count;
   return strip;
 }
 
-/// Checks that `strip` has the rows from `first` on, and the columns from `left` on, of `whole`.
+/// Checks that `strip` equals the rows of `whole` from `first` on and its columns from `left` on.
 void CheckRows(const AllResults& strip, const AllResults& whole, Index first, Index left, const Tolerances& tolerance) {
   const auto& [batch, heads, queries, keys] = strip.sizes;
   Tensor weights({batch, heads, queries, keys}), output(strip.output.shape()), lse({batch, heads, queries});
@@ -349,7 +351,7 @@ TEST_CASE("a strip is the same rows of the whole map, for every mask and positio
     for (int round = 0; round < 120; ++round) {
       CAPTURE(round);
       RandomProblem r = DrawProblem(random, DrawSizes(random));
-      r.problem.dropout_p = 0.0;  // counts the cells of the call
+      r.problem.dropout_p = 0.0;  // it counts the cells of the call
       const AllResults whole = Solve(backend, r.problem);
       if (RoundingDecides(r, whole)) continue;
       const Index first = random.Below(r.queries()), count = 1 + random.Below(r.queries() - first);
@@ -478,7 +480,7 @@ TEST_CASE("windows as wide as numbers go") {
         r.problem.query_offset = r.problem.key_offset = offset;
         CheckClose("weights", Solve(backend, r.problem).maps[0].values(), open.maps[0].values(), 0.0);
       }
-    // Queries far behind or ahead of every key see none in a finite window.
+    // Queries far before or after every key see none of them in a finite window.
     for (const Index offset : {-(Index{1} << 40), Index{1} << 40}) {
       r.problem.query_offset = offset, r.problem.key_offset = 0;
       r.problem.mask.window_left = r.problem.mask.window_right = 100;
@@ -555,7 +557,7 @@ TEST_CASE("a NaN in a visible key reaches the rows that see it, all their visibl
       const bool by_cell = !SumsToOne(r.problem.normalizer.kind);
       const AllResults clean = Solve(backend, r.problem);
       const Index bad = random.Below(r.keys()), groups = r.problem.k.shape[1], group = random.Below(groups);
-      // Every key of the row may be a NaN, too.
+      // Every key of the row may be NaN, too.
       for (Index s = 0; s < r.keys(); ++s)
         if (s == bad || round % 5 == 0) SplitHeads(r.k.view<3>(), groups)(0, group, s, 0) = kNan;
       const AllResults dirty = Solve(backend, r.problem);
@@ -581,7 +583,7 @@ TEST_CASE("a NaN in a visible key reaches the rows that see it, all their visibl
   });
 }
 
-/// Weights of one row of scores.
+/// The weights of one row of scores.
 std::vector<float> RowWeights(const Backend& backend, const std::vector<float>& scores, const Normalizer& normalizer,
                               float* lse = nullptr) {
   const auto n = static_cast<Index>(scores.size());
@@ -669,7 +671,7 @@ TEST_CASE("scores of ±1e30, under any temperature") {
           }
           for (const float weight : w) CHECK(std::isfinite(weight));
         }
-        // The gap decides, not the size.
+        // The gap between the scores matters, not their size.
         if (n.kind == NormalizerKind::kSoftmax && temperature < 1e-5f) {
           CHECK(RowWeights(backend, {100.0f, 50.0f}, n) == std::vector<float>{1.0f, 0.0f});
         }
@@ -698,7 +700,7 @@ TEST_CASE("dropout drops the same cells on every backend, whatever else is asked
   }
 }
 
-/// Self-attention over a whole sequence, and the same by way of a cache in chunks of at most `chunk` tokens.
+/// Compares self-attention over a whole sequence with the same through a cache, in chunks of at most `chunk` tokens.
 void CheckDecoding(const Backend& backend, Random& random, Index chunk, Index cache_window) {
   ProblemSizes n = DrawSizes(random);
   n.keys = n.queries = 4 + random.Below(28);
@@ -709,7 +711,7 @@ void CheckDecoding(const Backend& backend, Random& random, Index chunk, Index ca
   DrawMasks(random, r, /*positional=*/false);
   r.problem.gqa_order = random.Chance(0.5) ? GqaOrder::kBlock : GqaOrder::kInterleaved;
   Mask& mask = r.problem.mask;
-  mask.valid_lens = {};  // counts kept keys
+  mask.valid_lens = {};  // they count kept keys
   mask.causal = true;
   mask.causal_alignment = random.Chance(0.5) ? CausalAlignment::kTopLeft : CausalAlignment::kBottomRight;
   if (random.Chance(0.3)) mask.dilation = 1 + random.Below(3);
@@ -756,7 +758,7 @@ void CheckDecoding(const Backend& backend, Random& random, Index chunk, Index ca
     const View<float, 4> new_k = part(step_k, n.groups);
     RotateAndCache(backend, rotary, part(step_q, n.heads), new_k, &cache, step);
     CHECK(cache.length() == first + count);
-    // Masks speak of the kept keys.
+    // Masks cover the kept keys.
     const auto keep = [&](auto& view, std::size_t dim) {
       if (!view) return;
       view.data += cache.first() * view.strides[dim];
@@ -782,7 +784,7 @@ TEST_CASE("decoding step by step and in chunks gives the rows of one causal pass
   });
 }
 
-/// BF16 with the strides of `view`, of elements in `storage`, which become what BF16 has.
+/// BF16 values with the strides of `view`, whose elements in `storage` are rounded to BF16.
 KeyValueView Halved(Tensor& storage, const KeyValueView& view, std::vector<std::uint16_t>& halves) {
   for (float& x : storage.values()) {
     halves.push_back(RoundToBf16(x));
@@ -810,7 +812,7 @@ TEST_CASE("keys and values in BF16 give what the same numbers in F32 give, with 
       for (std::size_t i = 0; i < AllResults::kMaps; ++i)
         CheckClose("map", got.maps[i].values(), expected.maps[i].values(), 0.0);
       CheckClose("output", got.output.values(), expected.output.values(), 0.0);
-      AllResults alone(r.problem), alone_halved(halved);  // without maps, by other ways
+      AllResults alone(r.problem), alone_halved(halved);  // without maps, which takes other code
       AttentionResults results;
       results.output = alone.output.view<4>();
       backend.Attention(r.problem, results);

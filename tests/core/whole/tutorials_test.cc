@@ -29,7 +29,7 @@ float At(const Tensor& tensor, std::initializer_list<Index> index) {
   return tensor.data()[offset];
 }
 
-/// Softmax of a row of scores: attention with one-wide keys that are the scores and a query of 1.
+/// The softmax of a row of scores, as attention of a query of 1 with keys of one number, which are the scores.
 std::vector<float> Softmax(const Backend& backend, const std::vector<float>& scores) {
   const auto n = static_cast<Index>(scores.size());
   const Tensor q({1, 1, 1, 1}, std::vector<float>{1.0f}), k({1, 1, n, 1}, scores);
@@ -43,7 +43,7 @@ std::vector<float> Softmax(const Backend& backend, const std::vector<float>& sco
   return {weights.data(), weights.data() + n};
 }
 
-/// weights · values, by looking through attention with scores ln(weight).
+/// weights · values, as attention with scores ln(weight).
 std::vector<float> Blend(const Backend& backend, const std::vector<float>& weights, const std::vector<float>& values,
                          Index width) {
   const auto n = static_cast<Index>(weights.size());
@@ -74,7 +74,7 @@ TEST_CASE("T0.1: cat sat on mat, every matrix from the embeddings to what they b
     const Results results = ReadCase(file).Run(backend);
     for (const char* stage : {"q", "k", "v", "scores", "weights", "head_outputs", "output"})
       CHECK(results.contains(stage));
-    // By hand from the q and k given back: one score, and one row of weights.
+    // Computed by hand from the q and k that are returned: one score, and one row of weights.
     const Tensor &q = results.at("q"), &k = results.at("k"), &weights = results.at("weights");
     double score = 0.0;
     for (Index i = 0; i < 4; ++i) score += double{At(q, {0, 0, i})} * double{At(k, {0, 1, i})};
@@ -90,7 +90,7 @@ TEST_CASE("T0.2: the shapes' walk, (2,4,8) to (2,4,2,4) to (2,2,4,4) and back") 
   const std::vector<std::byte> file = Case("t0_3_per_head_weights");
   const Tensor x = ToFloat(Safetensors(file).Find("query").value());
   CHECK(x.shape() == Shape{2, 4, 8});
-  // Splitting is arithmetic on strides: element (b, h, t, i) is x(b, t, h · 4 + i), the very same number.
+  // Splitting is arithmetic on strides: element (b, h, t, i) is x(b, t, h · 4 + i), exactly the same number.
   const View<float, 4> split = SplitHeads(x.view<3>(), 2);
   CHECK(split.shape == std::array<Index, 4>{2, 2, 4, 4});
   for (Index b = 0; b < 2; ++b)
@@ -182,7 +182,7 @@ TEST_CASE("T1.5: a row with nothing to look at gives zeros, never NaN") {
       for (const float cell : cells) CHECK_FALSE(std::isnan(cell));
       zero_rows += std::all_of(cells.begin(), cells.end(), [](float cell) { return cell == 0.0f; });
     }
-    // Row 2 of batch 0 and all four of batch 1, in both heads.
+    // Row 2 of batch 0 and all four rows of batch 1, in both heads.
     CHECK(zero_rows == 10);
     for (const float value : masked.at("output").values()) CHECK(std::isfinite(value));
   }
@@ -210,7 +210,7 @@ TEST_CASE("T1.5: dropout on the weights is seeded and off by default") {
   CHECK_FALSE(std::equal(other.values().begin(), other.values().end(), dropped.values().begin()));
 }
 
-/// Means over `texts` of some metrics of one of a model's heads.
+/// The means over `texts` of some metrics of one head of a model.
 std::vector<double> Scores(const Model& model, const std::vector<std::vector<std::int32_t>>& texts, Index layer,
                            Index head, std::initializer_list<std::string_view> names) {
   std::vector<double> means(names.size());
@@ -236,7 +236,7 @@ TEST_CASE(
   const Safetensors tensors(weights);
   const StateDict state = tensors;
   const std::string_view text(reinterpret_cast<const char*>(config.data()), config.size());
-  // <s> and 32 tokens drawn at random, twice.
+  // <s> and 32 random tokens, twice.
   const RawTensor ids = Safetensors(golden).Find("ids").value();
   std::vector<std::vector<std::int32_t>> repeated(4, std::vector<std::int32_t>(static_cast<std::size_t>(ids.shape[1])));
   for (std::size_t i = 0; i < repeated.size(); ++i)
@@ -269,7 +269,7 @@ TEST_CASE("T3.1: PyTorch's seed 123, the printed weights") {
                                 {0.2094, 0.3100, 0.2795, 0.2011},
                                 {0.3360, 0.2504, 0.2338, 0.1797},
                                 {0.3234, 0.2881, 0.2501, 0.1385}};
-  // The first and the last four of the embeddings that it prints.
+  // The first and the last four of the embeddings that the tutorial prints.
   const std::vector<std::byte> file = Case("t3_1_from_embeddings");
   const Tensor x = ToFloat(Safetensors(file).Find("query").value());
   const double first[] = {0.3374, -0.1778, -0.3035, -0.5880}, last[] = {-0.6596, -0.7979, 0.1838, 0.2293};
@@ -320,7 +320,7 @@ TEST_CASE("T3.3: multi-head by hand: heads (4, 4, 4), joined (4, 16)") {
     for (const char* stage : {"q", "k", "v", "scores", "weights", "head_outputs"})
       CHECK(results.at(stage).shape() == Shape{4, 4, 4});
     CHECK(results.at("output").shape() == Shape{4, 16});
-    // The output is the sum of what each head contributes (there is no bias).
+    // The output is the sum of the heads' contributions, since there is no bias.
     const Tensor& parts = results.at("head_contributions");
     CHECK(parts.shape() == Shape{4, 4, 16});
     for (Index t = 0; t < 4; ++t)
@@ -344,7 +344,7 @@ TEST_CASE("T3.4: the heatmap, a row for each query, a column for each key, and i
     return 0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2];
   };
   double previous = 256.0;
-  for (int step = 0; step <= 8; ++step) {  // the bar: the larger, the darker
+  for (int step = 0; step <= 8; ++step) {  // the larger the value, the darker the bar
     const double now = lightness(ColorAt(options.colormap, options.theme, static_cast<float>(step) / 8));
     CHECK(now < previous);
     previous = now;
@@ -354,7 +354,7 @@ TEST_CASE("T3.4: the heatmap, a row for each query, a column for each key, and i
       const Rgba expected = ColorAt(options.colormap, options.theme, At(weights, {t, s}));
       CHECK(std::equal(expected.begin(), expected.end(), pixels.begin() + (t * 4 + s) * 4));
     }
-  // Not its mirror image: token 0 looks at token 3 more than 3 looks at itself.
+  // The map is not its mirror image: token 0 looks at token 3 more than token 3 looks at itself.
   CHECK(At(weights, {0, 3}) > At(weights, {3, 3}));
 }
 
@@ -362,7 +362,7 @@ TEST_CASE("T4.2: splitting and merging heads by strides gives the numbers of the
   const std::vector<std::byte> file = Case("t4_2_split_and_merge");
   for (const Backend* backend : TestBackends()) {
     const Results results = ReadCase(file).Run();
-    // [B, T, D] as a from-scratch layer has them before the split: heads side by side.
+    // [B, T, D] before the split into heads, which lie next to each other.
     const auto joined = [&](const char* name) {
       Tensor out({2, 6, 20});
       const View<float, 4> from = results.at(name).view<4>(), to = SplitHeads(out.view<3>(), 5);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Analyses put heads into numbers: what kind of head made a map, what its weights carry, what it does by its parameters. They are of one
- * text: where results of attention have a batch dimension, it must be 1. Values that are not defined are null, never NaN.
+ * Analyses describe heads in numbers, from their maps, from the values that their weights carry, or from their parameters. They look at one text at a
+ * time, so a batch dimension must be 1. Values that are not defined are null, never NaN.
  */
 import type {
   CircuitsOptions, CompositionOptions, FlowOptions, HeadMetricsOptions, HeadSimilarityOptions, MapMasks, MixingOptions,
@@ -13,43 +13,43 @@ import type { MetricName, ModelMetricName } from "./vocabulary.js";
 
 export interface MetricInfo {
   name: MetricName | ModelMetricName;
-  /** This must be known of the map for it to have a value, or the model must be there. */
+  /** Facts about the map that the metric needs in order to have a value, or the model. */
   needs: ("tokens" | "repeat" | "special" | "patches" | "model")[];
   formula: string;
-  /** The work that defined it. */
+  /** The publication or program that defined it. */
   source: string;
 }
 
-/** This is lost without a head. */
+/** The importance of a head for its layer's output. */
 export interface HeadImportance {
-  /** This is ‖out − out without the head‖ / ‖out‖, an exact ablation. */
+  /** ‖out − out without the head‖ / ‖out‖, by exact ablation. */
   outputChange: number | null;
-  /** The norm of what the head adds, as a part of all heads' together. */
+  /** The norm of the head's contribution, divided by the sum of all heads' norms. */
   normShare: number | null;
-  /** The cosine of what the head adds with the layer's output. */
+  /** The cosine of the angle between the head's contribution and the layer's output. */
   cosine: number | null;
 }
 
 export interface PruningStep {
-  /** This head is removed in this step. */
+  /** The head that this step removes. */
   head: number;
-  /** This is ‖out − out without all heads removed so far‖ / ‖out‖. */
+  /** ‖out − out without all heads removed so far‖ / ‖out‖. */
   change: number;
 }
 
 export interface Spectrum {
-  /** [real, imaginary] of d eigenvalues, the largest modulus first. Of a full circuit at most min(d, V) are not 0, but for rounding. */
+  /** [real, imaginary] of d eigenvalues, the largest modulus first. In a full circuit at most min(d, V) of them are not 0, except for rounding. */
   eigenvalues: [number, number][];
-  /** Σλ / Σ|λ|, −1 to 1; of the full OV circuit, 1 says that the head copies. Null when all are 0. */
+  /** Σλ / Σ|λ|, from −1 to 1. For the full OV circuit, 1 means that the head copies. Null when all are 0. */
   copyingScore: number | null;
 }
 
 export interface Circuit extends Spectrum {
-  /** Those that can be above 0, the largest first. */
+  /** The singular values that can be above 0, the largest first. */
   singularValues: number[];
 }
 
-/** A head's circuits (Elhage et al. 2021) are W_QK = W_Qᵀ W_K and W_OV = W_O W_V. The full ones are there with `embedding` only. */
+/** The circuits of a head (Elhage et al. 2021): W_QK = W_Qᵀ W_K and W_OV = W_O W_V. The full circuits need `embedding`. */
 export interface HeadCircuits {
   qk: Circuit;
   ov: Circuit;
@@ -57,7 +57,7 @@ export interface HeadCircuits {
   fullOv?: Spectrum;
 }
 
-/** Every pair of heads has its scores, [later head][earlier head], 0 to 1, and null where a circuit is 0. */
+/** The scores of every pair of heads, as [later head][earlier head], from 0 to 1; null where a circuit is 0. */
 export interface CompositionScores {
   query: (number | null)[][];
   key: (number | null)[][];
@@ -66,15 +66,15 @@ export interface CompositionScores {
 
 export interface Analyses {
   /**
-   * Lists all metrics, with formula and source.
+   * Lists all metrics with their formulas and sources.
    * @example
    * engine.metrics().find(({ name }) => name === "sharpness")?.formula // → "mean_i max_j A[i,j]"
    */
   metrics(): MetricInfo[];
 
   /**
-   * Computes metrics of each head, null where not defined: those made of its entropy are null where any row does not sum to 1 (sinks, "sigmoid").
-   * `weights` are [H,T,S] or [T,S], computed here or from anywhere.
+   * Computes metrics of each head, with null for those that are not defined. Metrics that use entropy are null when some row does not sum to 1 (with
+   * sinks, or "sigmoid"). `weights` is [H,T,S] or [T,S], and need not come from this engine.
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] }; // each token looks at the one before
    * const [head] = engine.headMetrics(weights, { isCausal: true, metrics: ["previous", "sharpness", "duplicateText"] });
@@ -85,7 +85,7 @@ export interface Analyses {
   ): Record<M, number | null>[];
 
   /**
-   * Counts how many rows (or other terms) each of those values is the mean of, 0 where there is none.
+   * Returns the number of rows (or other terms) over which each of those values is the mean; 0 where there is no value.
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 0, 0, 1, 0], shape: [3, 3] };
    * engine.headMetricCounts(weights, { isCausal: true, metrics: ["self", "previous"] }) // → [{ self: 3, previous: 2 }]
@@ -95,7 +95,7 @@ export interface Analyses {
   ): Record<M, number>[];
 
   /**
-   * Computes Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019). weights [H,T,S] → [H,H].
+   * Computes the Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019). Takes weights [H,T,S], returns [H,H].
    * @example
    * const weights = { data: [1, 0, 0, 1, 0, 1, 1, 0], shape: [2, 2, 2] }; // two heads that share nothing
    * const { data } = engine.headSimilarity(weights, { smoothing: 0 });
@@ -104,8 +104,8 @@ export interface Analyses {
   headSimilarity(weights: TensorLike, options?: Maybe<HeadSimilarityOptions>): Tensor;
 
   /**
-   * Measures what each head adds to a layer's output (Michel et al. 2019, by exact ablation). contributions [H,T,D], as the stage
-   * headContributions; output [T,D], by default their sum.
+   * Measures the importance of each head for a layer's output (Michel et al. 2019, by exact ablation). `contributions` is [H,T,D], as in the stage
+   * headContributions; `output` is [T,D], by default their sum.
    * @example
    * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
    * const [first] = engine.headImportance(contributions);
@@ -114,7 +114,7 @@ export interface Analyses {
   headImportance(contributions: TensorLike, output?: Maybe<TensorLike>): HeadImportance[];
 
   /**
-   * Prunes greedily: each step removes the head without which the output changes least. It takes the same, and gives H steps.
+   * Prunes greedily: each step removes the head whose loss changes the output least. Takes the same arguments, and returns H steps.
    * @example
    * const contributions = { data: [3, 0, 0, 4], shape: [2, 1, 2] };
    * engine.pruningCurve(contributions) // → [{ head: 0, change: 0.6 }, { head: 1, change: 1 }]
@@ -122,8 +122,8 @@ export interface Analyses {
   pruningCurve(contributions: TensorLike, output?: Maybe<TensorLike>): PruningStep[];
 
   /**
-   * Computes attention rollout (Abnar & Zuidema 2020), which is what reaches each token from each input token. It takes the weights
-   * [H,T,T] of each layer and gives [T,T].
+   * Computes attention rollout (Abnar & Zuidema 2020): how much each input token contributes to each token after all layers. Takes the weights
+   * [H,T,T] of each layer, returns [T,T].
    * @example
    * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * engine.rollout([layer, layer]).data // → [1, 0, 0.4375, 0.5625]
@@ -131,7 +131,7 @@ export interface Analyses {
   rollout(weights: readonly TensorLike[], options?: Maybe<RolloutOptions>): Tensor;
 
   /**
-   * Computes attention flow (Abnar & Zuidema 2020), the maximal flow from each input token to each token. It takes and gives the same.
+   * Computes attention flow (Abnar & Zuidema 2020), the maximal flow from each input token to each token. Arguments and result are as for `rollout`.
    * @example
    * const layer = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * engine.flow([layer]).data // → [1, 0, 0.25, 0.75]
@@ -139,8 +139,8 @@ export interface Analyses {
   flow(weights: readonly TensorLike[], options?: Maybe<FlowOptions>): Tensor;
 
   /**
-   * Computes maps that count the values, too: A[i,j]·‖v_j‖, by default over max ‖v_j‖ of all keys that are not masked.
-   * weights [H,T,S], values [G,S,dv] (the stage v) → [H,T,S].
+   * Computes maps that are weighted by the values' norms: A[i,j]·‖v_j‖, by default divided by the largest ‖v_j‖ of all keys that are not masked.
+   * Takes weights [H,T,S] and values [G,S,dv] (the stage v), returns [H,T,S].
    * @example
    * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
    * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
@@ -149,7 +149,8 @@ export interface Analyses {
   weightedMap(weights: TensorLike, values: TensorLike, options?: Maybe<WeightedMapOptions>): Tensor;
 
   /**
-   * Computes the norms of all heads' summands together (Kobayashi et al. 2020, §4.1). outWeight [D,H·dv] as out_proj.weight → [T,S].
+   * Computes the norms of the layer's summands over all heads (Kobayashi et al. 2020, §4.1). `outWeight` is [D,H·dv], as out_proj.weight. Returns
+   * [T,S].
    * @example
    * const weights = { data: [0.5, 0.5], shape: [1, 1, 2] };
    * const values = { data: [3, 4, 0, 1], shape: [1, 2, 2] };
@@ -159,7 +160,7 @@ export interface Analyses {
   layerNorms(weights: TensorLike, values: TensorLike, outWeight: TensorLike, options?: Maybe<MapMasks>): Tensor;
 
   /**
-   * Measures how much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021). T = S.
+   * Measures how much of each token's vector comes from other tokens, from 0 to 1 (Kobayashi et al. 2021). Needs T = S.
    * @example
    * const weights = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * const values = { data: [1, 1], shape: [1, 2, 1] };
@@ -171,7 +172,8 @@ export interface Analyses {
   ): (number | null)[];
 
   /**
-   * Measures how much each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. 2023) → [T,S].
+   * Measures how much the direction of each token's output changes when the value of another token is set to 0 (Mohebbi et al. 2023). Returns [T,S],
+   * whose rows sum to 1.
    * @example
    * const weights = { data: [1, 0, 0.5, 0.5], shape: [1, 2, 2] };
    * const values = { data: [1, 0, 0, 1], shape: [1, 2, 2] };
@@ -183,7 +185,7 @@ export interface Analyses {
   ): Tensor;
 
   /**
-   * Computes spectra and copying scores of each head's circuits, out of a layer's parameters alone. Biases are no part of them.
+   * Computes the spectra and copying scores of each head's circuits from a layer's parameters alone. Biases do not belong to a circuit.
    * @example
    * const identity = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const state = { q_proj_weight: identity, k_proj_weight: identity, v_proj_weight: identity, "out_proj.weight": identity };
@@ -193,7 +195,7 @@ export interface Analyses {
   circuits(state: StateDict, options: CircuitsOptions): HeadCircuits[];
 
   /**
-   * Measures how strongly heads of a later layer read what heads of an earlier one wrote (Elhage et al. 2021).
+   * Measures how strongly the heads of a later layer read the output of the heads of an earlier one (Elhage et al. 2021).
    * @example
    * const identity = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const state = { q_proj_weight: identity, k_proj_weight: identity, v_proj_weight: identity, "out_proj.weight": identity };
@@ -202,21 +204,21 @@ export interface Analyses {
   compositionScores(earlier: StateDict, later: StateDict, options: CompositionOptions): CompositionScores;
 
   /**
-   * Gives sines and cosines of positions (Vaswani et al. 2017, §3.5): [length,width], where row 0 is position `offset`.
+   * Returns the sines and cosines of positions (Vaswani et al. 2017, §3.5), [length,width]. Row 0 is position `offset`.
    * @example
    * engine.sinusoidalPositions(2, 2).data // → [0, 1, 0.8415, 0.5403]
    */
   sinusoidalPositions(length: number, width: number, offset?: Maybe<number>): Tensor;
 
   /**
-   * Gives ALiBi's slopes (Press et al. 2022): [heads].
+   * Returns ALiBi's slopes (Press et al. 2022), [heads].
    * @example
    * engine.alibiSlopes(4).data // → [0.25, 0.0625, 0.0156, 0.0039]
    */
   alibiSlopes(heads: number): Tensor;
 
   /**
-   * Gives T5's bucket of a distance, key position − query position (Raffel et al. 2020).
+   * Returns T5's bucket for a distance, which is key position − query position (Raffel et al. 2020).
    * @example
    * engine.t5Bucket(-3) // → 3
    * engine.t5Bucket(200, { buckets: 32, bidirectional: true, maxDistance: 128 }) // → 31

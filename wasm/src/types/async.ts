@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Through a worker, the same objects have methods that return promises. */
+/** The same objects in a worker, whose methods return promises. */
 import type { AttentionCache, CachedOptions } from "./caches.js";
 import type { Engine } from "./engine.js";
 import type { Embedding, Layer } from "./layers.js";
@@ -20,12 +20,12 @@ type Promised<T> = T extends (...args: infer A) => infer R ? (...args: A) => Pro
 type AsyncMembers<T, Except = never> = { [K in keyof T as K extends Except | symbol | "dispose" ? never : K]: Promised<T[K]> }
   & Disposable & { dispose(): void };
 
-/** Seen through a worker, an object's methods return promises, and its properties stay values. */
+/** The type of an object in a worker: its methods return promises, and its properties stay values. */
 export type AsyncOf<T> = T extends Disposable ? AsyncMembers<T> : T;
 
-// The types below have methods whose results depend on their options, to which such a type would not do justice.
+// The types below are written out, since the results of their methods depend on the options, which AsyncOf would lose.
 
-/** This is `CachedAttention` with promises. */
+/** `CachedAttention` with promises. */
 export interface AsyncCachedAttention extends AsyncMembers<AttentionCache> {
   forward<W extends boolean = false, const S extends readonly Stage[] = []>(
     q: TensorLike, k: TensorLike, v: TensorLike,
@@ -33,23 +33,23 @@ export interface AsyncCachedAttention extends AsyncMembers<AttentionCache> {
   ): Promise<AttentionResult<W, S>>;
 }
 
-/** This is `LayerCache` with promises. */
+/** `LayerCache` with promises. */
 export interface AsyncLayerCache<O, N extends boolean = false> extends AsyncMembers<AttentionCache> {
   forward<W extends boolean = N, const S extends readonly Stage[] = []>(
     x: TensorLike, options?: Maybe<CachedOptions<O> & Asked<W, S>>,
   ): Promise<AttentionResult<W, S>>;
 }
 
-/** This is `DecoderLayerCache` with promises. */
+/** `DecoderLayerCache` with promises. */
 export interface AsyncDecoderLayerCache extends AsyncMembers<AttentionCache> {
   forward<W extends boolean = false, const S extends readonly (Stage | MemoryStage)[] = []>(
     tgt: TensorLike, memory: TensorLike, options?: Maybe<CachedOptions<DecoderLayerOptions> & Asked<W, S>>,
   ): Promise<DecoderLayerResult<W, S>>;
 }
 
-/** This is `MultiheadAttention` with promises. */
+/** `MultiheadAttention` with promises. */
 export interface AsyncMultiheadAttention extends AsyncMembers<Layer> {
-  /** There is one signature, so that it can be called on what is either this or a `MultiheadAttention`. */
+  /** It has a single signature, so that it can be called on an object that is either this or a `MultiheadAttention`. */
   forward<W extends boolean = true, const S extends readonly Stage[] = []>(
     query: TensorLike, key?: Maybe<TensorLike | (AttentionOptions & Asked<W, S>)>,
     value?: Maybe<TensorLike | (AttentionOptions & Asked<W, S>)>, options?: Maybe<AttentionOptions & Asked<W, S>>,
@@ -57,7 +57,7 @@ export interface AsyncMultiheadAttention extends AsyncMembers<Layer> {
   startCache(options?: Maybe<CacheOptions>): Promise<AsyncLayerCache<AttentionOptions, true>>;
 }
 
-/** This is `TransformerEncoderLayer` with promises. */
+/** `TransformerEncoderLayer` with promises. */
 export interface AsyncTransformerEncoderLayer extends AsyncMembers<Layer> {
   forward<W extends boolean = false, const S extends readonly Stage[] = []>(
     src: TensorLike, options?: Maybe<EncoderLayerOptions & Asked<W, S>>,
@@ -65,7 +65,7 @@ export interface AsyncTransformerEncoderLayer extends AsyncMembers<Layer> {
   startCache(options?: Maybe<CacheOptions>): Promise<AsyncLayerCache<EncoderLayerOptions>>;
 }
 
-/** This is `TransformerDecoderLayer` with promises. */
+/** `TransformerDecoderLayer` with promises. */
 export interface AsyncTransformerDecoderLayer extends AsyncMembers<Layer> {
   forward<W extends boolean = false, const S extends readonly (Stage | MemoryStage)[] = []>(
     tgt: TensorLike, memory: TensorLike, options?: Maybe<DecoderLayerOptions & Asked<W, S>>,
@@ -77,7 +77,7 @@ export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;
 export type AsyncDecoding = AsyncOf<Decoding>;
 
-/** This is `Model` with promises. */
+/** `Model` with promises. */
 export interface AsyncModel extends AsyncMembers<Model, "rankHeads"> {
   rankHeads: Model["rankHeads"];
 }
@@ -85,7 +85,7 @@ export interface AsyncModel extends AsyncMembers<Model, "rankHeads"> {
 type OwnTypes = "scaledDotProductAttention" | "headMetrics" | "headMetricCounts" | "cachedAttention" | "multiheadAttention"
   | "transformerEncoderLayer" | "transformerDecoderLayer" | "loadModel";
 
-/** This is `Engine` with promises. */
+/** `Engine` with promises. */
 export interface AsyncEngine extends AsyncMembers<Engine, OwnTypes> {
   scaledDotProductAttention<W extends boolean = false, const S extends readonly Stage[] = []>(
     q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions & Asked<W, S>>,

@@ -6,9 +6,9 @@ import type { Asked, AttentionResult, DecoderLayerResult } from "./results.js";
 import type { Maybe, TensorLike } from "./tensors.js";
 import type { MemoryStage, Stage } from "./vocabulary.js";
 
-/** A cache holds the keys and values of the tokens so far. A call that fails leaves it as it was. */
+/** A cache of the keys and values of earlier tokens. A call that fails leaves it unchanged. */
 export interface AttentionCache extends Disposable {
-  /** So many tokens were seen so far. */
+  /** The number of tokens so far. */
   readonly length: number;
   /**
    * Forgets all tokens.
@@ -23,13 +23,13 @@ export interface AttentionCache extends Disposable {
   dispose(): void;
 }
 
-/** In the options of a cache's call, masks and S count the kept keys, too. `isCausal` is true unless said otherwise. */
+/** The options of a cache's call. Masks and S include the kept keys, and `isCausal` is true by default. */
 export type CachedOptions<O> = Omit<O, "pastKey" | "pastValue">;
 
 export interface CachedAttention extends AttentionCache {
   /**
-   * Appends k and v and attends to all that are kept. The shapes are those of scaledDotProductAttention. A q of no rows (T = 0) only appends: that is
-   * how keys and values from elsewhere get here.
+   * Appends k and v, and attends to all keys that are kept. Shapes are those of scaledDotProductAttention. With a q of no rows (T = 0) it only
+   * appends, which is the way to fill a cache with keys and values from elsewhere.
    * @example
    * const cache = engine.cachedAttention();
    * const token = (data) => ({ data, shape: [1, 2] });
@@ -42,10 +42,10 @@ export interface CachedAttention extends AttentionCache {
   ): AttentionResult<W, S>;
 }
 
-/** This cache is of a layer whose `forward` takes the options O, and gives weights by default (N) or not. */
+/** The cache of a layer whose `forward` takes the options O. N says whether it returns weights by default. */
 export interface LayerCache<O, N extends boolean = false> extends AttentionCache {
   /**
-   * Computes the layer's self-attention of the next tokens x, which are [T,B,D], [B,T,D] with batchFirst, or [T,D].
+   * Computes the layer's self-attention for the next tokens x, which are [T,B,D], [B,T,D] with batchFirst, or [T,D].
    * @example
    * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
    * mha.loadStateDict({
@@ -63,7 +63,7 @@ export interface LayerCache<O, N extends boolean = false> extends AttentionCache
 
 export interface DecoderLayerCache extends AttentionCache {
   /**
-   * Computes the layer's output for the next tokens tgt, with the whole memory. Shapes are as the layer's `forward` has them.
+   * Computes the layer's output for the next tokens tgt, with the whole memory. Shapes are those of the layer's `forward`.
    * @example
    * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1, dimFeedforward: 1, bias: false });
    * const zeros = (...shape) => ({ data: new Float32Array(shape[0] * (shape[1] ?? 1)), shape });

@@ -2,9 +2,9 @@
 import type { kConventions } from "./vocabulary.js";
 
 /**
- * Libraries disagree on some points, and each of these names stands for the choices of one. `maskTrue` says whether a true in a boolean mask
- * keeps a key or has it ignored, `causalAlignment` which corner the diagonal starts from when T ≠ S, `fullyMasked` what a row gets that
- * sees no key, and `maskedNan` whether a NaN behind a mask stays there.
+ * The names of libraries, each of which stands for the choices of that library where libraries disagree. `maskTrue` says whether true in a boolean
+ * mask keeps or ignores a key, `causalAlignment` how queries and keys are aligned when T ≠ S, `fullyMasked` the result of a row that sees no key, and
+ * `maskedNan` whether a NaN in a masked key or value has an effect.
  *
  * |                  | maskTrue | causalAlignment | fullyMasked                       | maskedNan |
  * |------------------|----------|-----------------|-----------------------------------|-----------|
@@ -14,7 +14,7 @@ import type { kConventions } from "./vocabulary.js";
  * | "keras"          | keep     | top_left        | zero                              | blocked   |
  * | "jax"            | keep     | top_left        | uniform: the mean of all values   | blocked   |
  *
- * Without any, layers have the maskTrue and causalAlignment of "torch-mha", scaledDotProductAttention those of "torch-sdpa", and both
- * fullyMasked zero and maskedNan blocked.
+ * Without conventions, layers have the maskTrue and causalAlignment of "torch-mha", and scaledDotProductAttention has those of "torch-sdpa". Both
+ * have fullyMasked "zero" and maskedNan "blocked".
  */
 export type Conventions = (typeof kConventions)[number];

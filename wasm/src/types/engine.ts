@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** All else is made from the engine. */
+/** The engine, from which everything else is made. */
 import type { Analyses } from "./analyses.js";
 import type { CachedAttention } from "./caches.js";
 import type { Embedding, MultiheadAttention, TransformerDecoderLayer, TransformerEncoderLayer } from "./layers.js";
@@ -16,18 +16,18 @@ import type { Stage } from "./vocabulary.js";
 
 export interface EngineInfo {
   version: string;
-  /** This build runs. */
+  /** The build that is running. */
   simd: "baseline" | "relaxed";
   threads: number;
-  /** The kernels have this SIMD target. */
+  /** The SIMD target of the kernels. */
   target: string;
 }
 
 export interface Engine extends Analyses, Disposable {
   readonly info: EngineInfo;
   /**
-   * Computes softmax(q kᵀ · scale + mask) v of q [B,H,T,d], k [B,G,S,d], v [B,G,S,dv] → output [B,H,T,dv]. Of 3 dimensions they are
-   * [B,T,d] with one head, of 2 [T,d] with one head and no batch, and results lose the same dimensions.
+   * Computes softmax(q kᵀ · scale + mask) v for q [B,H,T,d], k [B,G,S,d] and v [B,G,S,dv], with the output [B,H,T,dv]. Inputs of 3 dimensions are
+   * [B,T,d] with one head, and inputs of 2 are [T,d] with one head and no batch. Results then lack the same dimensions.
    * @example
    * const x = { data: [1, 0, 0, 1], shape: [2, 2] };
    * const { weights, maskedScores } = engine.scaledDotProductAttention(x, x, x, { isCausal: true, needWeights: true, stages: ["maskedScores"] });
@@ -38,7 +38,7 @@ export interface Engine extends Analyses, Disposable {
     q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions & Asked<W, S>>,
   ): AttentionResult<W, S>;
   /**
-   * Makes step-by-step attention that keeps the keys and values so far.
+   * Makes a cache for attention step by step, which keeps the keys and values of earlier tokens.
    * @example
    * const cache = engine.cachedAttention({ window: 2 });
    * const token = { data: [1, 0], shape: [1, 2] };
@@ -80,9 +80,9 @@ export interface Engine extends Analyses, Disposable {
    */
   embedding(options?: Maybe<EmbeddingOptions>): Embedding;
   /**
-   * Loads a model in Hugging Face form. Weights keep the 16 bit that their file has. Whatever its files hold does no more harm than an
-   * error, but for one thing: a regular expression in tokenizer.json may take for ever on some text, which JavaScript cannot end from
-   * inside. Load a tokenizer.json from strangers with `worker: true`, where `dispose()` of the engine ends it.
+   * Loads a model in Hugging Face's format. Weights of 16 bits stay 16-bit. Bad files cause errors and no other harm, with one exception: a regular
+   * expression in tokenizer.json may take forever on some text, and JavaScript cannot stop it from inside. Load a tokenizer.json that you do not
+   * trust with `worker: true`, where the engine's `dispose()` stops it.
    * @example
    * const model = await engine.loadModel("tiny", { onProgress: (loaded, total) => console.assert(loaded <= total || total === 0) });
    * [model.info.layers, model.info.heads] // → [4, 8]
@@ -96,23 +96,22 @@ export interface Engine extends Analyses, Disposable {
    */
   colorize(matrix: TensorLike, options?: Maybe<ColorOptions>): Image;
   /**
-   * Gives `steps` colours from min to max, RGBA.
+   * Returns `steps` colours from min to max, in RGBA.
    * @example
    * engine.colorbar(256, { theme: "dark" }).length // → 1024
    */
   colorbar(steps: number, options?: Maybe<ColorbarOptions>): Uint8ClampedArray;
   /**
-   * Runs what pages compute first on made-up numbers, in short turns, so that the optimising compiler has seen it before it counts: the
-   * first calls after `load` take several times as long as later ones. Takes about a sixth of a second, so it is for the time while
-   * something else is waited for, such as a model's files. Results are the same with it and without. Rejects when the engine is disposed
-   * meanwhile.
+   * Runs typical computations on made-up numbers, in short turns, so that the browser has optimised the code before it is needed. Without it, the
+   * first calls after `load` take several times as long as later ones. It takes about a sixth of a second, so call it while something else is
+   * awaited, such as a model's files. It does not change any result. Rejects when the engine is disposed meanwhile.
    * @example
    * const [model] = await Promise.all([engine.loadModel("tiny"), engine.warmUp()]);
    * model.attend("The cat").tokens.length // → 3
    */
   warmUp(): Promise<void>;
   /**
-   * Counts the bytes in use on this engine's wasm heap.
+   * Returns the number of bytes in use on this engine's wasm heap.
    * @example
    * engine.heapBytes() > 0 // → true
    */

@@ -2,7 +2,7 @@
 import type { EngineCode } from "./vocabulary.js";
 
 /**
- * The code says what went wrong, and is stable across versions:
+ * The code of an error, which is stable across versions:
  * - `shape`, `option`, `value`, `dtype`: an argument; the message names it, what it was and what was expected
  * - `format`: the bytes of a file; `memory`: more memory than there is; `unsupported`: valid, but not offered here
  * - `disposed`: used after `dispose()`; `wasm-load`, `model-load`: a file could not be fetched or read; `aborted`: by the caller's signal
@@ -10,7 +10,7 @@ import type { EngineCode } from "./vocabulary.js";
  */
 export type ErrorCode = EngineCode | "disposed" | "wasm-load" | "model-load" | "aborted" | "internal";
 
-/** This package throws no other class of error. What a callback of yours throws comes back as it is. */
+/** The only class of error that this package throws. An error that one of your callbacks throws is passed on unchanged. */
 export class HeadlensError extends Error {
   override readonly name = "HeadlensError";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The public vocabulary has PyTorch's words in camelCase. In shapes, B stands for the batch, H for heads, G for key/value heads, T for
- * queries, S for keys, d for the width of a head, and D for the width of the model.
+ * The public types. Names are PyTorch's in camelCase. In shapes, B stands for the batch, H for heads, G for key/value heads, T for queries, S for
+ * keys, d for the width of a head, dv for that of a value, and D for the width of the model.
  */
 export type * from "./options/analyses.js";
 export type * from "./options/attention.js";

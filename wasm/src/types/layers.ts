@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** These are the layers with parameters. */
+/** Layers with parameters. */
 import type { DecoderLayerCache, LayerCache } from "./caches.js";
 import type { AttentionOptions } from "./options/attention.js";
 import type { CacheOptions } from "./options/caches.js";
@@ -12,7 +12,8 @@ import type { MemoryStage, Stage } from "./vocabulary.js";
 /** A layer has parameters, which have to be loaded before the first `forward`. */
 export interface Parametrized extends Disposable {
   /**
-   * Takes all parameters at once. A name that is missing or unexpected, or a shape that does not fit, is an error, and leaves those before.
+   * Loads all parameters at once. A missing or unexpected name, or a shape that does not fit, is an error, and leaves the earlier parameters in
+   * place.
    * @example
    * const embedding = engine.embedding();
    * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });
@@ -23,7 +24,7 @@ export interface Parametrized extends Disposable {
 }
 
 export interface Layer extends Parametrized {
-  /** Parameters are counted as PyTorch does: 4·D² + 4·D for multi-head attention with biases. */
+  /** The number of parameters as PyTorch counts them: 4·D² + 4·D for multi-head attention with biases. */
   readonly parameterCount: number;
 }
 
@@ -44,7 +45,7 @@ export interface MultiheadAttention extends Layer {
    */
   startCache(options?: Maybe<CacheOptions>): LayerCache<AttentionOptions, true>;
   /**
-   * Computes the layer's output. key defaults to query, value to key. Shapes are as PyTorch has them: [T,B,D], [B,T,D] with batchFirst, or [T,D].
+   * Computes the layer's output. key defaults to query, and value to key. Shapes are PyTorch's: [T,B,D], [B,T,D] with batchFirst, or [T,D].
    * @example
    * const mha = engine.multiheadAttention({ embedDim: 2, numHeads: 1, bias: false });
    * mha.loadStateDict({
@@ -121,7 +122,7 @@ export interface TransformerDecoderLayer extends Layer {
     tgt: TensorLike, memory: TensorLike, options?: Maybe<DecoderLayerOptions & Asked<W, S>>,
   ): DecoderLayerResult<W, S>;
   /**
-   * Starts step-by-step decoding with this layer. The memory's keys and values are computed anew in each step.
+   * Starts step-by-step decoding with this layer. The keys and values of the memory are computed again in each step.
    * @example
    * const layer = engine.transformerDecoderLayer({ embedDim: 2, numHeads: 1 });
    * layer.startCache().length // → 0
@@ -129,10 +130,10 @@ export interface TransformerDecoderLayer extends Layer {
   startCache(options?: Maybe<CacheOptions>): DecoderLayerCache;
 }
 
-/** Token embeddings have the parameters `weight` [V,D], and `position_embeddings` [L,D] when positions are "learned". */
+/** Token embeddings. Their parameters are `weight` [V,D] and, when positions are "learned", `position_embeddings` [L,D]. */
 export interface Embedding extends Parametrized {
   /**
-   * Looks up ids [T] or [B,T], whole numbers below V (no array of floats), and gives output [T,D] or [B,T,D].
+   * Looks up ids [T] or [B,T], which are whole numbers below V and not in an array of floats. The output is [T,D] or [B,T,D].
    * @example
    * const embedding = engine.embedding({ positions: "sinusoidal" });
    * embedding.loadStateDict({ weight: { data: [1, 2, 3, 4], shape: [2, 2] } });

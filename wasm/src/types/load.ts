@@ -7,7 +7,7 @@ import type { Maybe } from "./tensors.js";
 /** Starts an engine: fetches and compiles the wasm build that this browser or Node runs best. Rejects with a HeadlensError. */
 export interface Load {
   /**
-   * Starts it in a worker of its own, where the same methods return promises.
+   * Starts the engine in its own worker, where the same methods return promises.
    * @example
    * import { load } from "headlens";
    * const inWorker = await load({ worker: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Models are loaded, run on texts or pictures, and looked into. */
+/** Models, which are run on texts or pictures and whose attention can be looked at. */
 import type { DecodingOptions } from "./options/caches.js";
 import type { PixelsOptions } from "./options/colors.js";
 import type { AttendOptions, LogitsOptions, MapOptions, RankOptions } from "./options/models.js";
@@ -10,44 +10,49 @@ import type { File, URL } from "./web.js";
 
 export interface ModelInfo {
   name: string;
+  /** The family "llama" also includes Mistral and Qwen2. */
   family: "bert" | "gpt2" | "llama" | "vit";
-  /** Each token looks only at itself and at what came before. */
+  /** True when each token looks only at itself and at earlier tokens. */
   causal: boolean;
   layers: number;
   heads: number;
   kvHeads: number;
   headDim: number;
   embedDim: number;
-  /** The number of tokens is 0 for a model that reads pictures. */
+  /** The number of tokens in the vocabulary; 0 for a model that reads pictures. */
   vocabSize: number;
-  /** A text has at most so many tokens, or a picture patches and CLS together. */
+  /** The most tokens that a text may have, or the patches and CLS of a picture together. */
   maxPositions: number;
-  /** There are so many kinds of segments (token types), 0 when the model has none. */
+  /** The number of kinds of segments (token types); 0 when the model has none. */
   segments: number;
-  /** A token looks at the last `window` ones only, and at all when it is 0. */
+  /** A token looks only at the last `window` tokens, itself included; 0 means that there is no window. */
   window: number;
-  /** The width of the logits is 0 when the model has none. */
+  /** The width of the logits; 0 when the model has none. */
   logits: number;
-  /** Models that read pictures have the pixels of a side, the pixels of a patch's side, and channels. */
+  /** For models that read pictures: the width of a picture and of a patch in pixels, and the number of channels. */
   image?: { size: number; patchSize: number; channels: number };
 }
 
 /**
- * A model comes from a built-in model's name, the URL of a Hugging Face folder, or its files: config.json, model.safetensors (or its shards,
- * with or without model.safetensors.index.json), and tokenizer.json (a model of pictures: preprocessor_config.json if there is one).
+ * The source of a model: the name of a built-in model, the URL of a Hugging Face folder, or its files. The files are config.json, model.safetensors
+ * (or its shards, with or without model.safetensors.index.json) and tokenizer.json, or for a model of pictures preprocessor_config.json if there is
+ * one.
  */
 export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
 
-/** A model reads a text or its token ids; or a picture, which is resized and normalised, or a tensor [channels, size, size] that is. */
+/**
+ * The input of a model: a text or its token ids, a picture, which is resized and normalised, or a tensor [channels, size, size], which is used as it
+ * is.
+ */
 export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
 
-/** This is a metric of one head over all texts. */
+/** One metric of one head over all texts. */
 export interface HeadScore {
-  /** The mean is over the texts where it has a value, each counting alike. It is null without any. */
+  /** The mean over the texts where the metric has a value, each with the same weight; null when there are none. */
   mean: number | null;
-  /** There are so many of those texts. */
+  /** The number of those texts. */
   texts: number;
-  /** All of them together have so many rows (or other terms). */
+  /** The number of rows (or other terms) in all of them together. */
   nValid: number;
 }
 
@@ -57,18 +62,19 @@ export interface RankedHead<M extends MetricName | ModelMetricName = MetricName 
   scores: Record<M, HeadScore>;
 }
 
-/** A layer's heads are made of these weights. */
+/** The weights of a layer's attention. */
 export interface LayerWeights {
   /** q_proj_weight [H·d,D], k_proj_weight and v_proj_weight [G·d,D], out_proj.weight [D,H·d], as `engine.circuits` takes them. */
   state: Record<"q_proj_weight" | "k_proj_weight" | "v_proj_weight" | "out_proj.weight", Tensor>;
-  /** This is γ [D] of the norm that the layer's attention reads through. It is absent where attention reads the stream itself (BERT). */
+  /** The scale γ [D] of the norm before the layer's attention. It is absent when there is no such norm (BERT). */
   norm?: Tensor;
 }
 
 export interface Model extends Disposable {
   readonly info: ModelInfo;
   /**
-   * Runs the model. Maps are computed when asked for, never all held. A text is split by the patterns in tokenizer.json: see `loadModel`.
+   * Runs the model. Maps are computed when they are asked for, so they are never all in memory. A text is split by the patterns in tokenizer.json;
+   * see `loadModel`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -76,7 +82,7 @@ export interface Model extends Disposable {
    */
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
   /**
-   * Starts a text that grows token by token, with earlier keys and values kept. Only causal models can do that.
+   * Starts a text that is read step by step, with the keys and values of earlier tokens kept. Needs a causal model.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -84,7 +90,7 @@ export interface Model extends Disposable {
    */
   startDecoding(options?: Maybe<DecodingOptions>): Decoding;
   /**
-   * Gives a layer's weights, as floats.
+   * Returns the weights of a layer's attention as floats.
    * @example
    * const model = await engine.loadModel("tiny");
    * const { state, norm } = model.layerWeights(1);
@@ -94,23 +100,23 @@ export interface Model extends Disposable {
    */
   layerWeights(layer: number): LayerWeights;
   /**
-   * Gives the table of tokens [V,D], and undefined for a model of pictures.
+   * Returns the table of token embeddings [V,D], or undefined for a model of pictures.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.embedding().shape // → [2048, 128]
    */
   embedding(): Tensor | undefined;
   /**
-   * Gives U·diag(γ) [V,D], which makes the logits of the last stream, with the γ of the last norm folded in (only its centring and its division
-   * by the stream's size are left out). With it `engine.circuits` has the copying scores of `rankHeads`. It is undefined where there are
-   * no logits or more lies between (BERT).
+   * Returns U·diag(γ) [V,D], the matrix that makes the logits, with the scale γ of the last norm folded in; the norm's centring and division are left
+   * out. With it `engine.circuits` gives the copying scores of `rankHeads`. Undefined when the model has no logits, or has another layer before them
+   * (BERT).
    * @example
    * const model = await engine.loadModel("tiny");
    * model.unembedding().shape // → [2048, 128]
    */
   unembedding(): Tensor | undefined;
   /**
-   * Scores every head over texts, or pictures, and ranks them; one map at a time is in memory. The page stays alive meanwhile.
+   * Scores every head over texts or pictures, and ranks the heads. Only one map is in memory at a time, and the page stays responsive.
    * @example
    * const model = await engine.loadModel("tiny");
    * const texts = ["The cat sat on the mat. The cat sat on the mat.", "One two three, one two three."];
@@ -124,21 +130,21 @@ export interface Model extends Disposable {
   dispose(): void;
 }
 
-/** One step of decoding read this. */
+/** The result of one step of decoding. */
 export interface DecodingStep {
   ids: number[];
   tokens: string[];
-  /** There are so many tokens so far, these included. */
+  /** The number of tokens so far, with those of this step. */
   length: number;
-  /** This is the first token that is still kept: columns of the step's maps are the tokens [firstKey, length). */
+  /** The first token that is still kept. The columns of the step's maps are the tokens [firstKey, length). */
   firstKey: number;
-  /** These are the scores [vocabSize] of the token that comes next. */
+  /** The logits [vocabSize] of the next token. */
   logits: Tensor;
 }
 
 export interface Decoding extends Disposable {
   /**
-   * Reads what comes next, one token or many at once. A text is tokenized by itself, and special tokens only go before the first.
+   * Reads the next tokens, one or several. A text is tokenized on its own, and special tokens are added before the first text only.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -149,7 +155,7 @@ export interface Decoding extends Disposable {
    */
   step(input: string | readonly number[]): DecodingStep;
   /**
-   * Gives one head's weights in the last step: [its tokens, tokens kept].
+   * Returns the attention weights of one head in the last step: [tokens of the step, kept tokens].
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -173,18 +179,18 @@ export interface Decoding extends Disposable {
 
 export interface ModelAttention extends Disposable {
   /**
-   * Each position shows its piece of the text, or a special token's name. The pieces join to the text, but for a character that
-   * is split over several tokens: each of those shows its bytes as ⟨E2⟩. Those of a picture are "[CLS]", then "row,column" of each patch.
+   * The piece of the text at each position, or the name of a special token. The pieces together give the text, except that a character which is split
+   * over several tokens shows its bytes in each of them, as ⟨E2⟩. For a picture they are "[CLS]" and then "row,column" of each patch.
    */
   readonly tokens: readonly string[];
-  /** The ids are empty for a picture. */
+  /** The token ids; empty for a picture. */
   readonly ids: readonly number[];
-  /** A picture has so many rows and columns of patches. */
+  /** The rows and columns of patches of a picture. */
   readonly patches?: readonly [number, number];
-  /** The whole text has so many tokens, more than `tokens` holds when it was truncated. */
+  /** The number of tokens of the whole text, which exceeds that of `tokens` when the text was truncated. */
   readonly tokenCount: number;
   /**
-   * Gives one head's weights [rows, T].
+   * Returns the attention weights of one head, [rows, T].
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -193,7 +199,7 @@ export interface ModelAttention extends Disposable {
    */
   map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor;
   /**
-   * Gives one head's whole map, one pixel a cell, masked cells transparent.
+   * Returns the whole map of one head as a picture with one pixel per cell. Masked cells are transparent.
    * @example
    * const model = await engine.loadModel("tiny");
    * const { width, height, data } = model.attend("The cat sat on the mat.").pixels(1, 3);
@@ -201,7 +207,7 @@ export interface ModelAttention extends Disposable {
    */
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image;
   /**
-   * Gives the same of all heads, [layer][head]. A page that draws them all makes one call, which matters when it goes to a worker.
+   * Returns the pictures of all heads, as [layer][head]. One call is faster than many when the engine runs in a worker.
    * @example
    * const model = await engine.loadModel("tiny");
    * const images = model.attend("The cat sat on the mat.").allPixels();
@@ -209,7 +215,7 @@ export interface ModelAttention extends Disposable {
    */
   allPixels(options?: Maybe<PixelsOptions>): Image[][];
   /**
-   * Computes logits [T, vocabSize], or the one row [1, labels] of a classifier. It is an error where the model has none.
+   * Computes the logits [T, vocabSize], or the single row [1, labels] of a classifier. Throws when the model has none.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
@@ -217,7 +223,7 @@ export interface ModelAttention extends Disposable {
    */
   logits(options?: Maybe<LogitsOptions>): Tensor;
   /**
-   * Gives the residual stream [T,D] before a layer, when `keepHidden: true` was asked for. With the number of layers it is after the last.
+   * Returns the residual stream [T,D] before a layer; with `layer` equal to the number of layers, after the last one. Needs `keepHidden: true`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.", { keepHidden: true });
@@ -226,21 +232,21 @@ export interface ModelAttention extends Disposable {
    */
   hidden(layer: number): Tensor;
   /**
-   * Gives a layer's queries [H,T,d], rotated where the model rotates.
+   * Returns a layer's queries [H,T,d], after rotation in models with rotary positions.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.").queries(0).shape // → [8, 8, 16]
    */
   queries(layer: number): Tensor;
   /**
-   * Gives a layer's keys [G,T,d], rotated where the model rotates.
+   * Returns a layer's keys [G,T,d], after rotation in models with rotary positions.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.").keys(0).shape // → [8, 8, 16]
    */
   keys(layer: number): Tensor;
   /**
-   * Gives a layer's values [G,T,d], when `keepValues: true` was asked for.
+   * Returns a layer's values [G,T,d]. Needs `keepValues: true`.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.", { keepValues: true }).values(0).shape // → [8, 8, 16]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Models read pictures, and maps become pictures. */
+/** Pictures that models read, and pictures of maps. */
 
 export interface Image {
   data: Uint8ClampedArray;
@@ -7,7 +7,7 @@ export interface Image {
   height: number;
 }
 
-/** A picture's pixels are as a canvas gives them: RGBA bytes, row by row. */
+/** A picture as a canvas returns it: RGBA bytes, row by row. */
 export interface ImageLike {
   readonly data: Uint8ClampedArray | Uint8Array;
   readonly width: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The package's types name these classes of the web. They are the real ones where a library declares them (the DOM's, or Node's), and
- * elsewhere as much of each as a program without such a library sees of it.
+ * Classes of the web that the package's types name. Where a library declares them (the DOM's or Node's), they are those; elsewhere they have only the
+ * members that a program without such a library can use.
  */
 
 /** The address of something. */

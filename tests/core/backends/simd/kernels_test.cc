@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every vector kernel against a scalar twin in fp64, on every target, for all lengths around the vector width and odd
-/// addresses.
+/// Compares every vector kernel with scalar code in fp64, on every target, for all lengths around the vector width and
+/// for odd addresses.
 #include "backends/simd/kernels/kernels.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ using simd::HeadRows;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Calls `check(x, n)` with rows of every length up to a few vectors of the widest target, at three misalignments,
-/// filled at random. What lies behind the row must stay untouched.
+/// Calls `check(x, n)` with random rows of every length up to a few vectors of the widest target, at three
+/// misalignments. The memory after the row must not change.
 template <class F>
 void ForEachRow(float scale, const F& check) {
   Random random(7);
@@ -41,7 +41,7 @@ void ForEachRow(float scale, const F& check) {
     }
 }
 
-/// Checks an in-place kernel of one row against `twin`, an fp64 function of each element and its index.
+/// Compares an in-place kernel of one row with `twin`, an fp64 function of each element and its index.
 template <class Kernel, class Twin>
 void CheckElementwise(float scale, double relative, double absolute, const Kernel& kernel, const Twin& twin) {
   ForEachRow(scale, [&](float* x, Index n) {
@@ -55,7 +55,7 @@ void CheckElementwise(float scale, double relative, double absolute, const Kerne
   });
 }
 
-/// Rows of keys that BF16 has exactly, in both types, and nothing behind the last one.
+/// Rows of keys that BF16 represents exactly, in both types, with no memory after the last one.
 struct Rows {
   Rows(Random& random, Index rows, Index width, Index row_stride)
       : floats(random.NormalTensor({std::max<Index>(rows * row_stride - (row_stride - width), 0)})),
@@ -82,7 +82,7 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
     for (const Index m : {1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 25})
       for (const Index n : {1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65})
         for (const Index k : {0, 1, 2, 5, 255, 256, 257, 600, 768, 769, 1600}) {
-          if (k > 5 && (m > 13 || n > 33)) continue;  // the deep ones on the small ones
+          if (k > 5 && (m > 13 || n > 33)) continue;  // combines large depths with small sizes only
           CAPTURE(m);
           CAPTURE(n);
           CAPTURE(k);
@@ -117,8 +117,8 @@ TEST_CASE("gemm: all edges of the tile, against fp64") {
                 sum += term;
                 norm += std::abs(term);
               }
-              // Each of the k additions rounds once or twice; γ_k of Higham 2002, §3.1, with room for the unfused
-              // multiply-add.
+              // Each of the k additions rounds once or twice: γ_k of Higham 2002, §3.1, with room for multiply-adds
+              // that are not fused.
               good &= std::abs(c.data()[i * ldc + j] - sum) <= (static_cast<double>(k) + 2) * kEpsilon * norm;
             }
           CHECK(good);
@@ -130,7 +130,7 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
   ForEachTarget([] {
     const auto& kernels = BestKernels();
     Random random(13);
-    // In WebAssembly, A is packed where B is wide; elsewhere where rows lie 4 KiB apart.
+    // A is packed in WebAssembly when B is wide, and elsewhere when its rows lie 4 KiB apart.
     for (const auto& sizes : {std::array<Index, 3>{1, 3, 2},
                               {1, 256, 2},
                               {1, 700, 2},
@@ -158,7 +158,8 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
       const Tensor b = random.NormalTensor({k, n}), before = random.NormalTensor({m, n});
       Tensor packed({(n + width - 1) / width * width, k}), whole = before.Clone(), some = before.Clone();
       kernels.pack_columns({DType::kF32, b.data(), n, k, n}, packed.data());
-      // Each tile has its own part of the depth (one has none), and A is zero elsewhere: or, unread, anything.
+      // Each tile has its own part of the depth, and one has none. A is zero elsewhere, or anything where it is not
+      // read.
       std::vector<KeyRange> depths, columns;
       for (Index i = 0; i < m; i += kernels.tile_rows) {
         const Index from = random.Below(k), to = depths.size() == 1 ? from : from + random.Below(k - from + 1);
@@ -201,8 +202,8 @@ TEST_CASE("gemm: accumulates, and leaves out what no row of a tile needs") {
       args.depths = depths.data();
       kernels.gemm(args);
       CHECK(std::equal(some.values().begin(), some.values().end(), whole.values().begin()));
-      // Without accumulation, a tile without depth is zero; panels that a tile does not need stay, and what is behind
-      // the columns that it needs may.
+      // Without accumulation, a tile without depth becomes zero. Panels that a tile does not need stay as they are, and
+      // columns after those that it needs may do so.
       std::copy_n(before.data(), before.size(), some.data());
       args.accumulate = false;
       args.columns = columns.data();
@@ -280,7 +281,7 @@ TEST_CASE("dots and blend: one row with a matrix where it lies") {
         from_halves.assign(sum.size(), 7.0f);
         kernels.blend(x.data(), given.bf16(), false, from_halves.data());
         CHECK(from_halves == sum);
-        HeadRows part = given.bf16();  // some rows, and then the others
+        HeadRows part = given.bf16();  // first some rows, then the others
         part.count = count / 3;
         from_halves.assign(sum.size(), 7.0f);
         kernels.blend(x.data(), part, false, from_halves.data());
@@ -317,7 +318,7 @@ TEST_CASE("exponentials: relative error over every step of the range, exact zero
     double worst = 0.0;
     for (Index i = 0; i < kSteps; ++i) {
       const double expected = std::exp(double{before.data()[i]});
-      // x · log₂e is rounded: the error grows with |x|.
+      // x · log₂e is rounded, so the error grows with |x|.
       worst = std::max(worst, std::abs(x.data()[i] - expected) / expected / (2.0 + std::abs(double{before.data()[i]})));
     }
     CHECK(worst <= kEpsilon);
@@ -530,7 +531,7 @@ TEST_CASE("hinges, their sums, and sigmoids") {
   });
 }
 
-/// Rows full of ties, zeros of both signs and −∞, beside random ones.
+/// Rows full of ties, zeros of both signs and −∞, and random rows.
 void FillTied(Random& random, float* x, Index n) {
   const float few[] = {-kInf, -0.0f, 0.0f, 2.5f, -1e-40f, -3.0f, std::numeric_limits<float>::max()};
   for (Index i = 0; i < n; ++i) x[i] = few[random.Below(std::size(few))];
@@ -561,7 +562,7 @@ TEST_CASE("the first of the largest, and whether there is a NaN") {
   });
 }
 
-/// What is below the k-th largest, by a whole sort.
+/// Computes the expected result by sorting the whole row.
 std::vector<float> LargestBySort(const std::vector<float>& x, Index k) {
   std::vector<float> sorted = x, kept = x;
   std::sort(sorted.begin(), sorted.end(), std::greater<>());
@@ -600,7 +601,7 @@ TEST_CASE("the k largest, and what ties with the k-th") {
     });
     Tensor row = random.NormalTensor({5000});
     for (const Index k : {1, 8, 64, 2500, 4999}) check(row.data(), row.size(), k);
-    // Neighbours in the floats' order, all of one sign or of both.
+    // Neighbouring floats, of one sign or of both.
     for (const float start : {1.0f, -1.0f, 0.0f}) {
       float value = start;
       for (Index i = 0; i < row.size(); ++i, value = std::nextafter(value, kInf)) row.data()[(i * 1237) % 5000] = value;
@@ -612,7 +613,8 @@ TEST_CASE("the k largest, and what ties with the k-th") {
 TEST_CASE("dropout: the very numbers of Philox, wherever a row begins") {
   ForEachTarget([] {
     const auto& kernels = BestKernels();
-    constexpr std::uint64_t kCarry = (std::uint64_t{1} << 34) - 70;  // the counter's lower word overflows within a row
+    constexpr std::uint64_t kCarry =
+        (std::uint64_t{1} << 34) - 70;  // the low word of the counter overflows within a row
     for (const double p : {0x1p-40, 0.1, 0.5, 0.999999, 1.0})
       for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1} << 63 | 12345})
         for (const std::uint64_t first :
@@ -633,7 +635,7 @@ TEST_CASE("dropout: the very numbers of Philox, wherever a row begins") {
             CHECK(same);
           });
         }
-    // The bound itself: a number that is drawn is dropped by its own p, and kept by the next smaller.
+    // At the bound itself, a number that is drawn is dropped with its own p and kept with the next smaller one.
     for (std::uint64_t i = 0; i < 100; ++i) {
       const double drawn = static_cast<double>(Philox(5, i / 4)[i % 4]) * 0x1p-32;
       for (const double p : {drawn, std::nextafter(drawn, 1.0)}) {
@@ -646,7 +648,7 @@ TEST_CASE("dropout: the very numbers of Philox, wherever a row begins") {
   });
 }
 
-/// Checks a kernel of marks against `twin`, which says of each index whether it is marked; those that are there stay.
+/// Compares a kernel of marks with `twin`, which returns true for each index to be marked. Earlier marks must stay.
 template <class Kernel, class Twin>
 void CheckMarks(Random& random, Index n, const Kernel& kernel, const Twin& twin) {
   std::vector<std::uint8_t> marks(static_cast<std::size_t>(n + 1)), before;
@@ -737,7 +739,7 @@ TEST_CASE("marks of a row: kernels mark what the reference marks") {
         for (const Index own : {Index{0}, Index{6}, Index{-5}, Index{1} << 51, -(Index{1} << 51)})
           check(keys, [&](RowMarks& marks) { marks.OffStep(own, step); });
     }
-    // More keys than the kernel counts at once.
+    // More keys than the kernel counts in one piece.
     const Index many = (Index{5} << 18) + 3;
     for (const Index step : {Index{3}, Index{1} << 19, (Index{1} << 20) + 5})
       check({1, many}, [&](RowMarks& marks) { marks.OffStep(many - 7, step); });
@@ -770,7 +772,7 @@ TEST_CASE("rotation of neighbours") {
     const Tensor cosine = random.NormalTensor({40}), sine = random.NormalTensor({40});
     ForEachRow(2.0f, [&](float* x, Index n) {
       const std::vector<float> before(x, x + n);
-      // Angles at odd addresses, too.
+      // The angles also lie at odd addresses.
       const float *c = cosine.data() + 1, *s = sine.data() + 3;
       kernels.rotate_interleaved(x, n / 2, c, s);
       for (Index i = 0; i < n / 2; ++i) {
@@ -806,7 +808,7 @@ TEST_CASE("16-bit weights: every value there is, expanded exactly") {
           same_rows &= got == expected || (std::isnan(got) && std::isnan(expected));
         }
       }
-      // Only rows without NaN and infinity: those times the zeros of the identity are NaN.
+      // Rows with NaN or infinity are left out, since those times the zeros of the identity are NaN.
       SimdBackend().Linear(one.view<2>(), *weights, out.view<2>());
       for (Index o = 0; o < count / width; ++o) {
         const auto value = [&](Index i) { return LoadFloat(type, bytes + 2 * (o * width + i)); };
@@ -816,7 +818,7 @@ TEST_CASE("16-bit weights: every value there is, expanded exactly") {
       }
       CHECK(same_rows);
       CHECK(same_products);
-      // 1 times each, by one row and by several.
+      // Multiplies each number by 1, with one row and with several.
       const auto column = SimdBackend().PackLinear({type, bytes, count, 1, 1, 1}, {});
       const std::vector<float> ones(2, 1.0f);
       for (const Index rows : {1, 2}) {
@@ -843,7 +845,7 @@ TEST_CASE("16-bit weights: all edges of the tile, transposed and unaligned") {
           for (const Index in : {1, 7, 256, 300, 800})
             for (const bool transposed : {false, true}) {
               std::vector<std::byte> bytes(static_cast<std::size_t>(2 * out * in + 1));
-              for (std::size_t i = 1; i + 1 < bytes.size(); i += 2) {  // magnitudes from 1 to 2, either sign
+              for (std::size_t i = 1; i + 1 < bytes.size(); i += 2) {  // magnitudes from 1 to 2, of either sign
                 bytes[i] = static_cast<std::byte>(random.Below(256));
                 const int high = type == DType::kF16 ? 0x3C + static_cast<int>(random.Below(4)) : 0x3F;
                 if (type == DType::kBF16) bytes[i] |= std::byte{0x80};

@@ -153,9 +153,9 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
   /** [H] or [B,H] floats. Each head's weights are multiplied by this factor after dropout; 0 removes the head. */
   headMask?: Maybe<TensorLike>;
   /**
-   * Where results go: arrays of a result's length by its name, such as those of an earlier result that is no longer needed, which are written instead
-   * of new ones. New memory is a seventh of the time where maps are large. An array that no result fits is an error. With a worker they move there
-   * and back: whether the call succeeds or not, afterwards only its result holds them. A cache is as it was when they are refused.
+   * Arrays that receive the results: each under its result's name and with its length, such as those of an earlier result that is no longer needed.
+   * New memory takes a seventh of the time when maps are large. An array that fits no result is an error, and leaves a cache unchanged. With a
+   * worker, the arrays are transferred to it and back: after the call, even one that failed, only its result holds them.
    */
   out?: Maybe<Places<AttentionResult>>;
 }

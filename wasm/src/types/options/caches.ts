@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** These are the options of caches and decodings, which keep keys and values from step to step. */
+/** The options of caches and decodings, which keep keys and values from step to step. */
 import type { Maybe } from "../tensors.js";
 
 export interface DecodingOptions {
@@ -8,6 +8,6 @@ export interface DecodingOptions {
 }
 
 export interface CacheOptions extends DecodingOptions {
-  /** A query looks at so many of the latest tokens, itself included, and no more are kept (a rolling window). The default is 0: all. */
+  /** The number of latest tokens that a query looks at, its own included. Only these are kept (a rolling window). The default is 0: all. */
   window?: Maybe<number>;
 }
