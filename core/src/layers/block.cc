@@ -8,7 +8,7 @@
 namespace headlens {
 namespace {
 
-/// One of a block's additions to the stream: x + step(norm(x)), or norm(x + step(x)).
+/// Adds one of a block's two or three steps to the stream: x + step(norm(x)), or norm(x + step(x)).
 void AddStep(const Backend& backend, const BlockForm& form, const Norm& norm, View<float, 2> stream,
              const BlockStep& step) {
   Tensor normal;
@@ -66,7 +66,7 @@ void RunBlock(const Backend& backend, const BlockForm& form, const Block& block,
     RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
     return change;
   };
-  // In strips: the inner width is the largest there is.
+  // Runs in strips of rows, since the inner width is the largest of all.
   const Index rows = stream.shape[0], strip = backend.strip_rows();
   for (Index row = 0; row < rows; row += strip) {
     AddStep(backend, form, block.feed_forward_norm, Rows(stream, row, std::min(strip, rows - row)), feed_forward);

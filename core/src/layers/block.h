@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The transformer block, of which the layers of torch.nn and the models are made: it adds to the stream what attention
-/// and then a feed-forward network make of it, with a norm before or behind each addition.
+/// The transformer block from which torch.nn's layers and the models are built. It adds the results of attention and
+/// then of a feed-forward network to the residual stream, with a norm before or after each sum.
 #ifndef HEADLENS_SRC_LAYERS_BLOCK_H_
 #define HEADLENS_SRC_LAYERS_BLOCK_H_
 
@@ -10,21 +10,21 @@
 
 namespace headlens {
 
-/// The form of a block, which all blocks of a model share.
+/// The form that all blocks of a model share.
 struct BlockForm {
   NormKind norm = NormKind::kLayerNorm;
   float norm_eps = 1e-5f;
-  bool norm_first = true;  ///< x + f(norm(x)); otherwise norm(x + f(x))
+  bool norm_first = true;  ///< x + f(norm(x)) instead of norm(x + f(x))
   Activation activation = Activation::kGelu;
 };
 
-/// γ and β [D] of a norm, of which β may be empty.
+/// The parameters γ and β [D] of a norm. β may be empty.
 struct Norm {
   Tensor weight, bias;
   explicit operator bool() const { return weight.size() > 0; }
 };
 
-/// The parameters of a block beside those of its attention.
+/// The parameters of a block other than those of its attention.
 struct Block {
   Norm attention_norm, cross_attention_norm, feed_forward_norm;
   FeedForwardWeights feed_forward;
@@ -34,7 +34,7 @@ struct Block {
 void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, View<const float, 2> x,
                View<float, 2> y);
 
-/// x ← act(x), with SwiGLU silu(x) · up; `up` is for that only.
+/// x ← act(x), or with SwiGLU x ← silu(x) · up. Other activations do not use `up`.
 void Activate(const Backend& backend, Activation activation, std::span<float> x, std::span<const float> up);
 
 /// x Wᵀ + b
@@ -44,10 +44,11 @@ Tensor Project(const Backend& backend, View<const float, 2> x, const LinearWeigh
 void RunFeedForward(const Backend& backend, Activation activation, const FeedForwardWeights& weights,
                     View<const float, 2> x, View<float, 2> y);
 
-/// Returns what a step of the block, such as its attention, makes of the rows x [rows, D] and adds to the stream.
+/// A step of the block, such as its attention. Returns the rows that it adds to the stream, computed from rows x [rows,
+/// D].
 using BlockStep = std::function<Tensor(View<const float, 2> x)>;
 
-/// stream ← block(stream), for a stream whose rows [rows, D] lie one after the other. Only the blocks of decoders have
+/// stream ← block(stream), for a stream [rows, D] of contiguous rows. Only the blocks of decoders have
 /// `cross_attention`.
 void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, View<float, 2> stream,
               const BlockStep& attention, const BlockStep& cross_attention = {});

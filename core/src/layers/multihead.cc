@@ -8,14 +8,13 @@
 namespace headlens {
 namespace {
 
-/// Whether the batches of a step lie beside each other, [T, B, D] memory, instead of the steps of a batch.
+/// Returns true when the tensor is [T, B, D] in memory, so that the batches of each step are next to each other.
 template <class T>
 bool IsStepFirst(const View<T, 3>& x) {
   return x.shape[0] > 1 && x.strides[0] < x.strides[1];
 }
 
-/// The same memory as rows: [B, T, D] whose batches or whose steps lie one after the other ([B, T, D] or [T, B, D]
-/// memory).
+/// The same memory as rows. `x` [B, T, D] must be contiguous as [B, T, D] or as [T, B, D].
 template <class T>
 View<T, 2> AsRows(const View<T, 3>& x) {
   const Index stride = x.shape[1] > 1 && !IsStepFirst(x) ? x.strides[1] : x.strides[0];
@@ -23,7 +22,7 @@ View<T, 2> AsRows(const View<T, 3>& x) {
   return {x.data, {rows, x.shape[2]}, {rows > 1 ? stride : x.shape[2], x.strides[2]}};
 }
 
-/// Batches one after the other when the memory of `like` is so, steps otherwise, with `extra` rows more in each batch.
+/// A tensor with the memory order of `like`, batches first or steps first, and `extra` more rows in each batch.
 View<float, 3> LaidOutLike(const View<const float, 3>& like, float* data, Index width, Index extra) {
   const Index batch = like.shape[0], length = like.shape[1] + extra;
   if (IsStepFirst(like)) return {data, {batch, length, width}, {width, batch * width, 1}};
@@ -35,7 +34,7 @@ View<float, 3> Leading(View<float, 3> x, Index length) {
   return x;
 }
 
-/// Whether AsRows may address `x`: nothing lies between its rows that it would step on.
+/// Returns true when AsRows can address `x`: there is no other memory between its rows.
 template <class T>
 bool IsContiguousRows(const View<T, 3>& x) {
   const auto& [batch, length, width] = x.shape;
@@ -186,7 +185,7 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   const Index length = inputs.key.shape[1], keys = length + config_.appended_keys();
   if (results.output) ExpectSizes("output", SizesOf(results.output), {batch, queries, d});
 
-  // Projections keep the memory order of their inputs, so that each is one product over all rows.
+  // Projections keep the memory order of their inputs, so that each is a single product over all rows.
   const Index q_size = ElementCount({batch, queries, d}), k_size = ElementCount({batch, keys, kv});
   // A cache reads keys and values on the host.
   const Shape block_shape = {2, q_size + k_size};

@@ -17,7 +17,7 @@ const TransformerLayerConfig& Validated(const TransformerLayerConfig& config) {
   return config;
 }
 
-/// From `linear1.*` and `linear2.*`.
+/// Loads `linear1.*` and `linear2.*`.
 FeedForwardWeights LoadFeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
                                    const Backend& backend) {
   const bool gated = activation == Activation::kSwiGlu;

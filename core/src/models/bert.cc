@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BERT (Devlin et al. 2019): every token looks at every other; norms behind the residuals.
+/// BERT (Devlin et al. 2019): every token looks at every other, and norms follow the residual sums.
 #include "models/family.h"
 
 namespace headlens::models {
@@ -52,7 +52,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-/// The masked language model's head; the other heads there are say nothing of single tokens.
+/// Loads the head of the masked language model. Other heads that such files may have give no logits of single tokens.
 std::optional<Head> LoadHead(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict predictions = WithPrefix(state, "cls.predictions.");
   if (!predictions.Has("transform.dense.weight")) return std::nullopt;

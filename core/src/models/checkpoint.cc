@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
 
-/// One file: which part of it is being filled, and how far.
+/// One file: the part that is being filled, and how much of it is filled.
 class Shard {
  public:
   explicit Shard(std::optional<Index> byte_length) : byte_length_(byte_length) {}
@@ -28,7 +28,7 @@ class Shard {
     return whole.subspan(static_cast<std::size_t>(filled_));
   }
 
-  /// `announce` is told of a header's size and of all the data's size before they are allocated, `keep` gets each
+  /// Calls `announce` with the size of a header, and of all data, before they are allocated, and `keep` with each
   /// tensor when it is complete.
   template <class Announce, class Keep>
   void Advance(Index count, const Announce& announce, const Keep& keep) {
@@ -50,7 +50,7 @@ class Shard {
 
   std::span<std::byte> Part() {
     if (stage_ == Stage::kLength) return length_;
-    if (complete() || !bytes_) return {};  // without bytes after an error
+    if (complete() || !bytes_) return {};  // after an error there are no bytes
     return {bytes_->data(), static_cast<std::size_t>(bytes_->size())};
   }
 
@@ -74,7 +74,7 @@ class Shard {
     stage_ = Stage::kTensors;
   }
 
-  /// Makes room for the next tensor; empty ones are complete at once.
+  /// Makes room for the next tensor. Empty tensors are complete at once.
   template <class Keep>
   void StartTensor(const Keep& keep) {
     if (stage_ != Stage::kTensors) return;
@@ -86,7 +86,7 @@ class Shard {
     }
   }
 
-  /// How many bytes follow after the first `from`, when the length is known.
+  /// The number of bytes after the first `from`, when the length is known.
   std::optional<Index> Rest(Index from) const {
     if (!byte_length_) return std::nullopt;
     return *byte_length_ - from;
@@ -94,9 +94,9 @@ class Shard {
 
   std::optional<Index> byte_length_;
   Stage stage_ = Stage::kLength;
-  Index filled_ = 0;  // of the part that comes in now
+  Index filled_ = 0;  // of the part that is coming in now
   std::array<std::byte, kSafetensorsLengthBytes> length_{};
-  std::shared_ptr<Buffer<std::byte>> bytes_;  // the header, then each tensor in turn
+  std::shared_ptr<Buffer<std::byte>> bytes_;  // the header, and then each tensor in turn
   SafetensorsHeader header_;
   std::size_t entry_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Step by step, on keys and values that are kept.
+/// Decoding step by step, with the keys and values of earlier tokens.
 #include "headlens/cache.h"
 #include "models/pass.h"
 
@@ -13,8 +13,8 @@ using models::LoadedModel;
 
 struct Decoding::State {
   std::shared_ptr<const LoadedModel> model;
-  std::vector<KvCache> caches;  // of each layer
-  std::vector<Tensor> queries;  // of each layer, of the last step
+  std::vector<KvCache> caches;  // one for each layer
+  std::vector<Tensor> queries;  // of the last step, for each layer
   Tensor hidden;                // of the last step
   Index length = 0;
 };
@@ -38,7 +38,7 @@ void Decoding::Step(std::span<const std::int32_t> ids) {
   try {
     RunLayers(hidden);
   } catch (...) {
-    Reset();  // some layers have the new keys and some have not
+    Reset();  // only some layers have the new keys
     throw;
   }
   state_->hidden = std::move(hidden);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a family of models has to say of itself: one description for all, filled in from its config.json, and where its
-/// parameters go. A new family is one file, which defines a Family, and its name below and in model.cc's table.
+/// The description that every family of models fills in from its config.json, and the places of its parameters. A new
+/// family needs a file that defines a Family, its declaration below, and a place in the table of model.cc.
 #ifndef HEADLENS_SRC_MODELS_FAMILY_H_
 #define HEADLENS_SRC_MODELS_FAMILY_H_
 
@@ -22,24 +22,24 @@ struct Architecture {
   Index intermediate_size = 0;
   BlockForm block;
   std::optional<Rope> rope;
-  float attention_scale = 1.0f;         // before the softmax
-  bool scale_by_inverse_layer = false;  // divided by the layer's number, from 1
-  bool tied = false;                    // logits by the table of tokens
+  float attention_scale = 1.0f;         // multiplies the scores before the softmax
+  bool scale_by_inverse_layer = false;  // the scale is divided by the layer's number, from 1
+  bool tied = false;                    // the table of tokens also gives the logits
   bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
-  Index labels = 0;  // of a classifier, when the weights have one
+  Index labels = 0;  // of a classifier, when the weights contain one
 };
 
 struct Layer : Block {
   std::unique_ptr<LinearWeights> q, k, v, o;
 };
 
-/// From the stream to the logits: final norm, then (BERT) a layer of its own, then the decoder.
+/// The steps from the residual stream to the logits: the final norm, another layer (BERT only), and the decoder.
 struct Head {
   std::unique_ptr<LinearWeights> transform;
   Norm transform_norm;
   std::unique_ptr<LinearWeights> decoder;  // absent: the table of tokens
-  Tensor bias;                             // of the decoder, when the table of tokens is it
-  bool first_row_only = false;             // a classifier reads CLS
+  Tensor bias;                             // of the decoder, when that is the table of tokens
+  bool first_row_only = false;             // true for a classifier, which reads CLS
 };
 
 struct Parameters {
@@ -58,7 +58,7 @@ struct LoadedModel {
   Parameters parameters;
   const Backend& backend;
 
-  /// The weights that make the logits of normalised rows.
+  /// The weights that turn normalised rows into logits.
   const LinearWeights& decoder() const {
     return parameters.head->decoder ? *parameters.head->decoder : *parameters.tokens;
   }
@@ -66,7 +66,7 @@ struct LoadedModel {
 
 struct Family {
   std::string_view name;
-  std::vector<std::string_view> model_types;  // as config.json names them
+  std::vector<std::string_view> model_types;  // as in config.json
   Architecture (*parse)(const JsonField& config);
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
 };
@@ -79,17 +79,18 @@ struct ParsedConfig {
 
 extern const Family kBert, kGpt2, kLlama, kVit;
 
-/// The parameters under `prefix` when `probe` is there, else as they are: base models are saved without their prefix.
+/// The parameters under `prefix` when `probe` exists there, otherwise without it: base models are saved without the
+/// prefix.
 inline StateDict UnderPrefix(const StateDict& state, const std::string& prefix, const std::string& probe) {
   return state.Has(prefix + probe) ? WithPrefix(state, prefix) : state;
 }
 
-/// "<name>.weight" and, with `bias`, "<name>.bias".
+/// Loads "<name>.weight" and, with `bias`, "<name>.bias".
 inline Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool bias) {
   return {Parameter(state, name + ".weight", {width}), bias ? Parameter(state, name + ".bias", {width}) : Tensor()};
 }
 
-/// A size in config.json: a whole number from 1 up. Null stands for the fallback.
+/// A size in config.json: a whole number of at least 1.
 Index Size(const JsonField& field);
 Index Size(const JsonField& field, Index fallback);
 

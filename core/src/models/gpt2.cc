@@ -28,7 +28,7 @@ Architecture Parse(const JsonField& config) {
   return a;
 }
 
-/// Columns [part · out, (part + 1) · out) of "<name>.weight" [in, parts · out], and of its bias, for each part.
+/// Loads, for each part, columns [part · out, (part + 1) · out) of "<name>.weight" [in, parts · out] and of its bias.
 std::vector<std::unique_ptr<LinearWeights>> Columns(const Backend& backend, const StateDict& state,
                                                     const std::string& name, Index in, Index out, Index parts) {
   const Tensor bias = Parameter(state, name + ".bias", {parts * out});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Llama (Touvron et al. 2023) and those built like it: Mistral (a sliding window), Qwen 2 (biases of q, k and v).
+/// Llama (Touvron et al. 2023) and models of the same structure: Mistral (with a sliding window) and Qwen2 (with biases
+/// of q, k and v).
 #include <algorithm>
 
 #include "models/family.h"
@@ -64,7 +65,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
 
 Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size;
-  // A base model is saved without the prefix, and then without the head.
+  // A base model is saved without the prefix and without the head.
   const bool is_base = state.Has("embed_tokens.weight");
   const StateDict base = is_base ? state : WithPrefix(state, "model.");
   Parameters p;

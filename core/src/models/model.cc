@@ -9,7 +9,7 @@ namespace headlens {
 namespace models {
 namespace {
 
-/// Every family there is.
+/// All families.
 const Family* const kFamilies[] = {&kBert, &kGpt2, &kLlama, &kVit};
 
 ParsedConfig Parse(std::string_view text) {
@@ -24,7 +24,7 @@ ParsedConfig Parse(std::string_view text) {
   return {family, std::move(architecture)};
 }
 
-/// Parameters that are no weights of a product go where the backend computes.
+/// Moves all parameters other than matrices into the backend's memory.
 void KeepAll(const Backend& backend, Parameters& p) {
   const auto keep = [&](Tensor& tensor) { tensor = backend.Keep(std::move(tensor)); };
   const auto keep_norm = [&](Norm& norm) {

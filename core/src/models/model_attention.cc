@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// One pass over a whole input, and the maps that are computed from what it leaves behind.
+/// The result of a pass over a whole input, and the maps that are computed from it.
 #include <algorithm>
 
 #include "models/pass.h"
@@ -14,10 +14,11 @@ using models::LoadedModel;
 
 namespace {
 
-// Floats of the strip of rows that a pooled map is computed in: 2 MiB, which are read again while they are near.
+// The size of the strip of rows in which a pooled map is computed: 2 MiB, so that it is read again while it is in the
+// cache.
 constexpr Index kStripFloats = Index{1} << 19;
 
-/// The mean of rows [begin, end), which do not fit a strip, as that of several strips' means.
+/// The mean of rows [begin, end), which do not fit a strip, as the mean of several strips' means.
 template <class Pool>
 void PoolTall(Index begin, Index end, Index most, View<float, 2> mean, const Pool& pool) {
   std::vector<double> sums(static_cast<std::size_t>(mean.shape[1]), 0.0);
@@ -60,7 +61,7 @@ struct ModelAttention::State {
     return layers[static_cast<std::size_t>(layer)];
   }
 
-  /// With its elements on the host.
+  /// The tensor with its elements copied to the host.
   const Tensor& Fetched(const Tensor& tensor) const {
     model->backend.Fetch(tensor);
     return tensor;

@@ -58,7 +58,7 @@ Tensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index firs
   return hidden;
 }
 
-/// Patches as rows [side², channels · patch²], each in the order of the projection's weights.
+/// The patches as rows [side², channels · patch²], each in the order of the projection's weights.
 Tensor CutPatches(const ModelInfo& info, View<const float, 3> image) {
   const Index patch = info.patch_size, side = info.image_size / patch;
   Tensor patches({side * side, info.channels * patch * patch});

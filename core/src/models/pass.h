@@ -8,36 +8,36 @@
 
 namespace headlens::models {
 
-/// What a layer leaves behind; rows [T, H·d] or [T, G·d].
+/// The queries, keys and values of a layer, as rows [T, H·d] or [T, G·d].
 struct Kept {
   Tensor q, k, v;
 };
 
-/// [T, H·d] rows as [1, H, T, d].
+/// Rows [T, H·d] as [1, H, T, d].
 inline View<float, 4> AsHeads(const Tensor& rows, Index heads) {
   return SplitHeads(DenseView(rows.data(), std::array<Index, 3>{1, rows.shape()[0], rows.shape()[1]}), heads);
 }
 
-/// Throws kValue for a layer or head, or for rows, that are not there.
+/// Throw kValue when the model has no such layer, head or rows.
 void CheckLayer(const ModelInfo& info, Index layer, Index head);
 void CheckRows(Index row_begin, Index row_end, Index rows);
 
-/// The attention of layer `layer`, given its queries [1, H, T, d] and keys [1, G, S, d] and where the first of each
-/// stands. `padding` [S] or empty.
+/// The attention problem of layer `layer` for queries [1, H, T, d] and keys [1, G, S, d], and the positions of the
+/// first of each. `padding` is [S] or empty.
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding);
 
-/// Rows of the stream for tokens at positions from `first_position` on. Throws as Model::Attend.
+/// The rows of the residual stream for tokens at positions from `first_position` on. Throws as Model::Attend does.
 Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
 
-/// Logits of rows of the stream, on the host.
+/// The logits of rows of the residual stream, on the host.
 Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden);
 
 /// Throws kUnsupported when the model has no logits.
 void RequireLogits(const LoadedModel& model);
 
-/// Takes a stream through the layers. What a layer's attention looks at is up to `Memory`, a function of the layer and
-/// of what it kept now, which returns the problem with its q, k and v.
+/// Takes a residual stream through the layers. `Memory` decides what a layer's attention looks at: a function that is
+/// called once the layer's queries, keys and values are in Kept, and returns the problem with its q, k and v.
 class Pass {
  public:
   Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, Index count)
@@ -48,7 +48,7 @@ class Pass {
     angles_ = {model.backend.Keep(std::move(angles.cosine)), model.backend.Keep(std::move(angles.sine))};
   }
 
-  /// One layer: hidden ← layer(hidden).
+  /// Runs one layer: hidden ← layer(hidden).
   template <class Memory>
   void RunLayer(Index index, const Tensor& hidden, Kept& kept, const Memory& memory) const {
     const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];

@@ -16,13 +16,13 @@ constexpr Index kChannels = 3;
 
 constexpr int kWeightBits = 22;
 
-/// Which inputs make an output, and with what weights, which sum to 2^kWeightBits but for their rounding.
+/// The inputs that make an output, with their weights, which sum to 2^kWeightBits except for rounding.
 struct Taps {
   Index first;
   std::vector<std::int32_t> weights;
 };
 
-/// Triangles around each output's centre, one input wide, or as wide as an output when it covers several inputs.
+/// Triangles around the centre of each output, as wide as an input, or as an output when that covers several inputs.
 std::vector<Taps> TriangleTaps(Index from, Index to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to), support = std::max(scale, 1.0);
   std::vector<Taps> taps;
@@ -44,7 +44,7 @@ std::vector<Taps> TriangleTaps(Index from, Index to) {
   return taps;
 }
 
-/// The weighted sum of bytes that lie `stride` apart, rounded.
+/// The rounded weighted sum of bytes that lie `stride` apart.
 std::uint8_t Blend(const std::uint8_t* from, Index stride, const Taps& taps) {
   std::int64_t sum = 1 << (kWeightBits - 1);
   from += taps.first * stride;
@@ -55,8 +55,8 @@ std::uint8_t Blend(const std::uint8_t* from, Index stride, const Taps& taps) {
   return static_cast<std::uint8_t>(std::min<std::int64_t>(sum >> kWeightBits, 255));
 }
 
-/// One channel of the picture, resized to [across, down] as Pillow does it, on which the published models were trained:
-/// columns first, rounded to bytes, then rows.
+/// Resizes one channel of the picture to [across, down] as Pillow does, with which the published models were trained:
+/// first the columns, rounded to bytes, then the rows.
 void ResizeChannel(const std::uint8_t* rgba, Index width, std::span<const Taps> across, std::span<const Taps> down,
                    std::span<std::uint8_t> narrowed, float* to) {
   const auto columns = static_cast<Index>(across.size()), height = static_cast<Index>(narrowed.size()) / columns;
@@ -73,7 +73,7 @@ void RequireSquare(const JsonField& size) {
   if (models::Size(size["height"]) != models::Size(size["width"])) size.Refuse("equal height and width");
 }
 
-/// A number for each channel; a single one stands for all of them.
+/// A number for each channel. A single number is used for all of them.
 std::array<float, kChannels> OfChannels(const JsonField& field, float fallback) {
   std::array<float, kChannels> numbers;
   numbers.fill(fallback);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Rotary positions as Hugging Face's configurations describe them.
+/// Rotary positions as Hugging Face's config.json describes them.
 #ifndef HEADLENS_SRC_MODELS_ROPE_H_
 #define HEADLENS_SRC_MODELS_ROPE_H_
 
@@ -8,17 +8,17 @@
 
 namespace headlens::models {
 
-/// How angles are stretched for contexts longer than those of the training.
+/// The ways to stretch the angles for texts longer than those of the training.
 enum class RopeScaling {
   kNone,
   kLinear,   // positions divided by the factor (Chen et al. 2023)
-  kDynamic,  // the base grows with the length (NTK-aware, "dynamic")
-  kLlama3,   // low frequencies divided, high ones kept, smooth in between (Llama 3.1)
+  kDynamic,  // low frequencies divided, high ones kept, with a smooth transition (Llama 3.1)
+  kLlama3,   // by the number of turns, with sharper attention (Peng et al. 2023)
   kYarn,     // by the number of turns, and attention sharpened (Peng et al. 2023)
 };
 
 struct Rope {
-  Index dim = 0;  // of a head
+  Index dim = 0;  // the width of a head
   double theta = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;
@@ -27,7 +27,7 @@ struct Rope {
   double beta_fast = 32.0, beta_slow = 1.0;                        // yarn
   bool truncate = true;                                            // yarn
   double attention_factor = 1.0;                                   // yarn: multiplies cosine and sine
-  Index max_positions = 0;                                         // with the stretch
+  Index max_positions = 0;                                         // after the stretch
 };
 
 /// Reads rope_theta and rope_scaling, or rope_parameters, which newer files have instead.
@@ -37,10 +37,10 @@ struct RopeAngles {
   Tensor cosine, sine;  // [positions, dim/2]
 };
 
-/// Of positions [first, first + count) in a text of `length` tokens.
+/// The angles of positions [first, first + count) in a text of `length` tokens.
 RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length);
 
-/// Throws kUnsupported when a text of this length has other angles than shorter ones.
+/// Throws kUnsupported when a text of this length has other angles than a shorter one.
 void RequireFixedAngles(const Rope& rope, Index length);
 
 }  // namespace headlens::models

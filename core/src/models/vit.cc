@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The Vision Transformer (Dosovitskiy et al. 2021): an image's patches and CLS before them.
+/// The Vision Transformer (Dosovitskiy et al. 2021): CLS followed by the patches of an image.
 #include "models/family.h"
 
 namespace headlens::models {
@@ -55,7 +55,8 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-/// A convolution with as large steps as its kernel is a linear layer over patches: [D, C, P, P] is [D, C·P·P].
+/// A convolution whose stride equals its kernel is a linear layer over patches: its weights [D, C, P, P] are [D,
+/// C·P·P].
 std::unique_ptr<LinearWeights> LoadPatches(const ModelInfo& info, const StateDict& state, const Backend& backend) {
   const std::string name = "patch_embeddings.projection";
   const Index side = info.patch_size;
