@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Words in messages.
+/// Helpers for the text of error messages.
 #ifndef HEADLENS_SRC_BASE_WORDS_H_
 #define HEADLENS_SRC_BASE_WORDS_H_
 
@@ -9,10 +9,10 @@
 
 namespace headlens {
 
-/// Text from outside, fit for one line of a message: in quotes, at most 80 bytes of it, control characters as "?".
+/// A text from outside that is safe to show in a message: in quotes, at most 80 bytes, with control characters as "?".
 std::string Quoted(std::string_view text);
 
-/// "a, b, c": the name of each of `items`.
+/// The names of all items, as "a, b, c".
 template <class Items, class Name = std::identity>
 std::string Joined(const Items& items, const Name& name = {}) {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The options of a call of attention, and what attention is told by them.
+/// The options of attention calls.
 #ifndef HEADLENS_SRC_BY_NAME_CALL_OPTIONS_H_
 #define HEADLENS_SRC_BY_NAME_CALL_OPTIONS_H_
 
@@ -16,48 +16,48 @@
 
 namespace headlens {
 
-/// The options that all calls share, whatever their tensors.
+/// The options that all calls share.
 struct CallOptions {
   const Backend* backend = nullptr;
-  /// The conventions and numbers; masks, normalisers and positions need the sizes: ReadSettings.
+  /// Only conventions and numbers are set here. Masks, normalisers and positions need the sizes; see ReadSettings.
   AttentionSettings settings;
   std::optional<float> scale;
   bool need_weights = false;
   bool average_weights = true;
-  bool enable_gqa = false;   ///< of scaled_dot_product_attention: fewer key/value heads than query heads are allowed
-  bool batch_first = false;  ///< of layers: tensors are [B, T, D] instead of [T, B, D]
+  bool enable_gqa = false;   ///< for scaled_dot_product_attention: allows fewer key/value heads than query heads
+  bool batch_first = false;  ///< for layers: tensors are [B, T, D] instead of [T, B, D]
   std::optional<Rotary> rotary;
   std::set<std::string, std::less<>> stages;
-  std::set<std::string, std::less<>> memory_stages;  ///< of a decoder layer's attention over the memory
+  std::set<std::string, std::less<>> memory_stages;  ///< those of a decoder layer's attention over the memory
 
   bool Wants(std::string_view stage) const { return stages.contains(stage); }
 };
 
-/// The backends that every build has.
+/// The backends of every build.
 inline constexpr Choice kBackendNames[] = {{"simd", 0}, {"reference", 1}};
 
-/// The options of every call of attention that CallOptions holds, and tensors that calls read by themselves.
+/// The options in CallOptions that every call of attention has, and the tensors that calls read by themselves.
 std::span<const Field<CallOptions>> CallFields();
-/// The option of scaled_dot_product_attention alone.
+/// The options of scaled_dot_product_attention only.
 std::span<const Field<CallOptions>> FunctionFields();
-/// The option of layers alone.
+/// The options of layers only.
 std::span<const Field<CallOptions>> LayerFields();
 
-/// What a kind of call does where no option says otherwise.
+/// The defaults of one kind of call.
 struct CallDefaults {
-  std::string_view conventions;  ///< mask_true, causal_alignment and the orders are those of this library
+  std::string_view conventions;  ///< the library whose mask_true, causal_alignment and orders are the default
   bool need_weights, average_weights;
-  std::span<const Field<CallOptions>> (*own_fields)();  ///< options that other kinds of call do not know
+  std::span<const Field<CallOptions>> (*own_fields)();  ///< options that other kinds of calls do not have
 };
 inline constexpr CallDefaults kFunctionDefaults{"torch-sdpa", false, false, FunctionFields};
 inline constexpr CallDefaults kMultiheadDefaults{"torch-mha", true, true, LayerFields};
 inline constexpr CallDefaults kTransformerDefaults{"torch-mha", false, true, LayerFields};
 
-/// `with_memory`: stages may be of the attention over the memory, as "memory_scores".
+/// `with_memory` allows stages of the attention over the memory, such as "memory_scores".
 CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory = false);
 
-/// Everything about an attention but its q, k and v. `n.keys` counts past keys. `over_memory`: a decoder layer's
-/// attention over its memory, which has masks of its own, and no positions.
+/// Reads everything about an attention except its q, k and v. `n.keys` includes past keys. `over_memory` is for a
+/// decoder layer's attention over its memory, which has its own masks and no positions.
 AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const CallOptions& options, const Sizes& n,
                                Renames renames = {}, bool over_memory = false);
 

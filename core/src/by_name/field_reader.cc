@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-/// "B,T" as its names.
+/// Splits "B,T" into its names.
 Words Split(std::string_view dims) {
   Words words;
   while (!dims.empty()) {
@@ -34,7 +34,7 @@ Index SizeOf(std::string_view dimension, const Sizes& n) {
   return dimension == "1" ? 1 : kAnySize;
 }
 
-/// The dimensions of `field` that a tensor without a batch has. One that may have the batch alone always has it.
+/// The dimensions of `field` for a tensor without a batch dimension. A field that can be [B] alone always has B.
 Words DimensionsOf(const AnyField& field, std::string_view dims, const Sizes& n) {
   Words words = Split(dims);
   const bool keeps_batch = field.dims == "B" || field.also == "B";
@@ -51,7 +51,7 @@ bool Fits(const Shape& shape, const Words& words, const Sizes& n) {
   return true;
 }
 
-/// "[2,7]", with a dimension of any size by its name.
+/// For example "[2,7]", with names for dimensions of any size.
 std::string ShownShape(const Words& words, const Sizes& n) {
   std::string text;
   for (const std::string_view word : words) {
@@ -67,12 +67,12 @@ std::string ShownShape(const Words& words, const Sizes& n) {
                                      (also.empty() ? "" : ShownShape(also, n) + " or ") + ShownShape(expected, n));
 }
 
-/// Where `name` stands among the words; their number when it does not.
+/// The index of `name` among the words, or their number when it is not among them.
 std::size_t PlaceOf(std::string_view name, const Words& words) {
   return static_cast<std::size_t>(std::find(words.begin(), words.end(), name) - words.begin());
 }
 
-/// The view of `field` of a tensor whose dimensions are `given`: what those lack is the same all along.
+/// Sets the view of `field` to a tensor whose dimensions are `given`, and broadcasts it along the others.
 void Place(const AnyField& field, const void* data, const Shape& shape, const Words& given, const Sizes& n,
            void* owner) {
   const Words wanted = Split(field.dims);
@@ -221,7 +221,7 @@ void FieldReader::ReadTensor(const AnyField& field, void* owner) {
 void FieldReader::ReadCells(const AnyField& field, const Given& input, void* owner) {
   const std::string_view name = NameOf(field);
   const bool booleans = field.type == FieldType::kBooleanCells;
-  if (IsBoolean(input.dtype) != booleans) return;  // there is a field of the other type under the same name
+  if (IsBoolean(input.dtype) != booleans) return;  // the other type has its own field with the same name
   const auto place = [&](const auto& view) { field.set_tensor(owner, {view.data, view.shape, view.strides}); };
   if (booleans) return place(BroadcastCells(name, args_->Booleans(name, input), input.shape, sizes_));
   const View<const float, 4> floats = BroadcastCells(name, args_->Floats(name, input), input.shape, sizes_);

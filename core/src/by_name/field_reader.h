@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Reads what a list of fields describes from options and tensors that callers give by name.
+/// Reads the values of a list of fields from options and tensors that callers give by name.
 #ifndef HEADLENS_SRC_BY_NAME_FIELD_READER_H_
 #define HEADLENS_SRC_BY_NAME_FIELD_READER_H_
 
@@ -15,22 +15,22 @@ namespace headlens {
 
 inline constexpr Index kAnySize = -1;
 
-/// The sizes that tensors beside queries, keys and values are measured against.
+/// The sizes of a call, which its other tensors must fit.
 struct Sizes {
   Index batch = kAnySize, heads = kAnySize, queries = kAnySize, keys = kAnySize;
-  bool batched = true;  ///< whether the caller's tensors have a batch dimension
+  bool batched = true;  ///< the caller's tensors have a batch dimension
 };
 
-/// The names under which an operation knows some fields: pairs of the field's own name and the operation's.
+/// The names that an operation has for some fields: pairs of the field's own name and the operation's.
 using Rename = std::pair<std::string_view, std::string_view>;
 using Renames = std::span<const Rename>;
 
-/// Reads the values of the fields that are given into an object; what is absent stays as it is.
+/// Reads the fields that are given into the members of an object. Members of absent fields do not change.
 class FieldReader {
  public:
-  /// For options alone. Borrows them.
+  /// Reads options only. Borrows them.
   explicit FieldReader(OptionReader& options) : options_(options) {}
-  /// For tensors, too. Borrows `args`, which keeps what has to be converted, and `renames`.
+  /// Reads tensors, too. Borrows `renames` and `args`, which keeps converted tensors.
   FieldReader(OptionReader& options, Arguments& args, const Sizes& sizes, Renames renames = {})
       : options_(options), args_(&args), sizes_(sizes), renames_(renames) {}
 

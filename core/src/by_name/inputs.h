@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Named inputs of a problem as the views that the engine takes: types, ranks and layouts.
+/// Converts the named inputs of a problem to the views that the engine takes, and checks their types, ranks and
+/// layouts.
 #ifndef HEADLENS_SRC_BY_NAME_INPUTS_H_
 #define HEADLENS_SRC_BY_NAME_INPUTS_H_
 
@@ -16,7 +17,7 @@
 
 namespace headlens {
 
-/// One input as it was given, owned.
+/// One input, with its memory.
 struct Given {
   DType dtype = DType::kF32;
   Shape shape;
@@ -32,14 +33,14 @@ inline bool IsFloat(DType dtype) {
 
 using Inputs = std::map<std::string, Given, std::less<>>;
 
-/// The inputs of one run, as views; keeps what had to be converted or looked at. Errors name the input.
+/// The inputs of one run as views. Keeps the inputs that had to be converted or checked. Errors name the input.
 class Arguments {
  public:
   explicit Arguments(const Inputs& inputs) : inputs_(inputs) {}
 
-  /// Null when it was not given.
+  /// Returns null when the input was not given.
   const Given* Find(std::string_view name) const;
-  /// Throws kShape when it was not given.
+  /// Throws kShape when the input was not given.
   const Given& Need(std::string_view name) const;
 
   const float* Floats(std::string_view name, const Given& input);
@@ -47,10 +48,10 @@ class Arguments {
   /// Integers as 32 bits, each from `least` to `most`.
   const std::int32_t* Integers(std::string_view name, const Given& input, Index least, Index most);
 
-  /// Keeps values made of options alone.
+  /// Keeps values that were made from options.
   const float* Keep(std::span<const float> values);
 
-  /// Whether all that was asked for is views of the inputs, so that it follows what they hold.
+  /// True when only views of the inputs were asked for, so that they follow a change of the inputs.
   bool only_views() const { return converted_.empty() && integers_.empty(); }
 
  private:
@@ -59,7 +60,7 @@ class Arguments {
   std::list<std::vector<std::int32_t>> integers_;
 };
 
-/// What query, key and value have in common when key and value may be left out.
+/// The query, key and value of a call, of which key and value may be absent.
 struct Qkv {
   const Given &query, &key, &value;
   std::string_view key_name, value_name;
@@ -72,7 +73,7 @@ struct Qkv {
         value_name(args.Find("value") ? "value" : key_name) {}
 };
 
-/// [B, T, D] as the caller laid it out: batch first, step first, or without a batch.
+/// A view [B, T, D] of a tensor that is batch-first, step-first, or without a batch.
 template <class T>
 View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool batch_first) {
   if (shape.size() == 2) return DenseView(data, std::array<Index, 3>{1, shape[0], shape[1]});
@@ -85,7 +86,7 @@ View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool ba
   return {data, {shape[1], shape[0], shape[2]}, {shape[2], shape[1] * shape[2], 1}};
 }
 
-/// [B, H, T, d] of 2 to 4 dimensions, `rank` of them; three are (H, T, d) or (B, T, d).
+/// A view [B, H, T, d] of a tensor with `rank` dimensions, 2 to 4. Three dimensions are (H, T, d) or (B, T, d).
 View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,
                              bool heads_in_three);
 

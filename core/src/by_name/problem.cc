@@ -26,7 +26,7 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 
 struct Problem::State {
   OptionReader Reader() const { return OptionReader(options, backends); }
-  /// Of a run with further options.
+  /// The options of the problem, overridden by further ones.
   OptionReader Reader(std::string_view more) const {
     nlohmann::json merged = options;
     merged.update(ParseObject(more, "options"));
@@ -93,7 +93,7 @@ const Results& Problem::Call::Run() {
   try {
     state_->work->Compute();
   } catch (...) {
-    if (cache) cache->Truncate(length);  // what failed leaves no tokens there
+    if (cache) cache->Truncate(length);  // a failed call leaves no tokens in the cache
     throw;
   }
   return state_->work->results;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Named results of a problem, allocated as they are asked for.
+/// Allocates the results of a problem that are asked for, by name.
 #ifndef HEADLENS_SRC_BY_NAME_RESULTS_H_
 #define HEADLENS_SRC_BY_NAME_RESULTS_H_
 
@@ -17,8 +17,8 @@
 
 namespace headlens {
 
-/// The results of one attention, allocated in `results` as they are asked for, under names with `prefix` before them.
-/// `lead` are the caller's dimensions before queries: (B, H), (H), ….
+/// The results of one attention, which are allocated in `results` when they are wanted, with `prefix` before their
+/// names. `lead` are the caller's dimensions before that of queries: (B, H), (H), ….
 class ResultSet {
  public:
   ResultSet(Results& results, const char* prefix, const CallOptions& options, const Sizes& n, Index key_columns,
@@ -56,7 +56,7 @@ class ResultSet {
     return PerHead(name, n_.heads, rows, columns);
   }
 
-  /// For `heads` heads, in the caller's dimensions otherwise.
+  /// A result with `heads` heads, in the caller's dimensions otherwise.
   View<float, 4> PerHead(std::string_view name, Index heads, Index rows, Index columns) {
     Shape shape = lead_;
     if (heads != n_.heads) shape.back() = heads;
@@ -64,7 +64,7 @@ class ResultSet {
     return DenseView(Make(name, shape), std::array<Index, 4>{n_.batch, heads, rows, columns});
   }
 
-  /// `from` [B, heads, rows, columns], whose rows are dense, under this name.
+  /// Copies `from` [B, heads, rows, columns], whose rows are dense, to the result of this name when it is wanted.
   void CopyIfWanted(std::string_view name, const KeyValueView& from) {
     if (!options_.Wants(name)) return;
     const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
@@ -72,7 +72,7 @@ class ResultSet {
     Copy<float>(ToFloat(from).view<4>(), to);
   }
 
-  /// What was made before stays where it is.
+  /// Results that were made before stay at their addresses.
   float* Make(std::string_view name, Shape shape) {
     Tensor& tensor = results_[prefix_ + std::string(name)];
     if (!tensor.data() || tensor.shape() != shape) tensor = Tensor(std::move(shape));

@@ -9,15 +9,15 @@ namespace {
 
 using nlohmann::json;
 
-/// Builds what is parsed, and stops at what is too deep or named twice. (json::parse could be told to by a callback,
-/// but then carries two parsers.)
+/// Builds the parsed value, and stops at an object that is too deep or names a member twice. (json::parse with a
+/// callback could do the same, but brings in a second parser.)
 class Builder {
  public:
   Builder(const std::string& what, std::size_t deepest) : what_(what), deepest_(deepest) {}
 
   json& root() { return root_; }
 
-  // The parser's events; false ends it.
+  // The events of the parser. Returning false stops it.
   bool null() { return Add(nullptr); }
   bool boolean(bool x) { return Add(x); }
   bool number_integer(json::number_integer_t x) { return Add(x); }
@@ -60,7 +60,7 @@ class Builder {
     return true;
   }
 
-  /// Where the next value goes.
+  /// The place for the next value.
   json& Place() {
     if (open_.empty()) return root_;
     return open_.back()->is_array() ? open_.back()->emplace_back() : *member_;
@@ -79,7 +79,7 @@ const json kNull;
 
 json ParseObject(std::string_view text, const std::string& what, std::size_t deepest) {
   Builder builder(what, deepest);
-  // To the parser, a zero byte is the end.
+  // The parser would take a zero byte for the end of the text.
   const bool whole = text.find('\0') == std::string_view::npos;
   if (!whole || !json::sax_parse(text, &builder) || !builder.root().is_object()) {
     throw Error(ErrorCode::kFormat, what + " is not a JSON object");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// JSON from outside: parsed, and read field by field with one set of messages.
+/// Parses JSON from outside, and reads its fields with one set of error messages.
 #ifndef HEADLENS_SRC_FILES_JSON_H_
 #define HEADLENS_SRC_FILES_JSON_H_
 
@@ -17,22 +17,22 @@
 
 namespace headlens {
 
-/// Parses an object, at most `deepest` deep, since values are copied and shown by functions that recurse. Throws
-/// kFormat, calling it `what`, for anything else, and for a name that stands in it twice.
+/// Parses an object that is nested at most `deepest` deep, since functions that copy and print values recurse. Throws
+/// kFormat, with the name `what`, for anything else and for a name that occurs twice.
 nlohmann::json ParseObject(std::string_view text, const std::string& what, std::size_t deepest = 64);
 
-/// A value in a message: short, and on one line.
+/// A value as error messages show it: short, and on one line.
 std::string Shown(const nlohmann::json& value);
 
-/// A value and its place in a document, which messages name: "config.json: rope_scaling.factor". Refers to the
-/// document. A field that is absent is null.
+/// A value and its place in a document, such as "config.json: rope_scaling.factor", for error messages. Refers to the
+/// document. An absent field is null.
 class JsonField {
  public:
-  /// The largest whole number that every reader of JSON takes as it is written.
+  /// The largest whole number that every JSON reader reads exactly.
   static constexpr std::int64_t kMostWhole = std::int64_t{1} << 53;
 
-  /// `name` begins the name of whatever is inside: "config.json: ", or nothing. A value that is not as it should be
-  /// throws `wrong`; one that is missing throws kFormat, or kOption where that is what all errors are.
+  /// `name` comes before the names of all fields inside: "config.json: ", or nothing. A wrong value throws `wrong`. A
+  /// missing value throws kFormat, or kOption when `wrong` is kOption.
   JsonField(const nlohmann::json& value, std::string name, ErrorCode wrong)
       : value_(&value), name_(std::move(name)), wrong_(wrong) {}
 
@@ -42,11 +42,11 @@ class JsonField {
 
   /// The member of an object.
   JsonField operator[](std::string_view key) const;
-  /// The size of a list, and what stands in it. Null is an empty list.
+  /// The number of items of a list; 0 for null.
   std::size_t ListSize() const;
   JsonField Element(std::size_t index) const;
 
-  // Each of these throws for a value of another kind. Those with a fallback take null for it.
+  // Each of these throws for a value of another kind. Those with a fallback return it for null.
 
   bool Flag() const;
   bool Flag(bool fallback) const { return is_null() ? fallback : Flag(); }
@@ -56,12 +56,12 @@ class JsonField {
   std::int64_t Whole(std::int64_t least, std::int64_t most = kMostWhole) const;
   /// A finite number.
   double Number() const;
-  /// A number that is computed with in fp32: one that would become infinite or 0 there is refused.
+  /// A number that is computed with in fp32. Throws when it would become infinite or 0 there.
   float Single() const;
   /// A finite number greater than 0.
   double Positive() const;
   double Positive(double fallback) const { return is_null() ? fallback : Positive(); }
-  /// The value that a text stands for. Throws kUnsupported, naming all the choices there are.
+  /// The value that a text stands for. Throws kUnsupported, listing all choices, for another text.
   template <class T>
   T Choice(std::optional<std::string_view> fallback, const std::vector<std::pair<const char*, T>>& choices) const {
     const std::string_view text = fallback && is_null() ? *fallback : std::string_view(Text());
@@ -70,12 +70,12 @@ class JsonField {
     Refuse(Joined(choices, [](const auto& choice) { return Quoted(choice.first); }));
   }
 
-  /// Throws kUnsupported for any other value than null and `supported`.
+  /// Throws kUnsupported for any value but null and `supported`.
   void Require(const nlohmann::json& supported) const;
 
-  /// "NAME is VALUE, expected WHAT".
+  /// Throws "NAME is VALUE, expected WHAT".
   [[noreturn]] void Fail(const std::string& expected) const;
-  /// kUnsupported, for what is right but not offered: "NAME is VALUE, supported is WHAT".
+  /// Throws kUnsupported for a valid value that headlens does not support: "NAME is VALUE, supported is WHAT".
   [[noreturn]] void Refuse(const std::string& supported) const;
 
  private:

@@ -61,8 +61,8 @@ double Llama3(const Rope& rope, double frequency) {
   return frequency * ((1.0 - kept) / rope.factor + kept);
 }
 
-/// YaRN: pairs that make at least `beta_fast` turns within the training's length keep their frequency, pairs that make at
-/// most `beta_slow` turns are slower by `factor`, and those in between are blended.
+/// YaRN: pairs that make at least `beta_fast` turns within the training's length keep their frequency, pairs that make
+/// at most `beta_slow` turns are slower by `factor`, and those in between are blended.
 double Yarn(const Rope& rope, double i, double frequency) {
   const auto dim = static_cast<double>(rope.dim);
   const auto pair_with = [&](double turns) {

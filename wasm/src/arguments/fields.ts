@@ -126,7 +126,7 @@ export const kFields = {
   },
 } as const;
 
-/** Those of each analysis, with what its function takes by place and is no tensor. */
+/** The options of each analysis, with the positional arguments of its function other than tensors. */
 export const kAnalysisFields = {
   metrics: {},
   headMetrics: kFields.headMetricsOptions,

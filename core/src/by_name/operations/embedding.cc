@@ -17,12 +17,12 @@ EmbeddingOptions ReadOptions(OptionReader& reader) {
   FieldReader fields(reader);
   fields.Read(EmbeddingFields(), options);
   fields.Read(EmbeddingCallFields(), options);
-  reader.Backend();  // a lookup is the same on all
+  reader.Backend();  // unused, since a lookup is the same on all backends
   reader.RejectUnknown();
   return options;
 }
 
-/// A parameter of two dimensions, whatever their sizes.
+/// A parameter of two dimensions of any size.
 RawTensor MatrixParameter(const Parameters& parameters, const char* name) {
   const Given* matrix = parameters.Find(name);
   if (!matrix) throw Error(ErrorCode::kShape, std::string("parameter ") + name + " is missing");
@@ -37,7 +37,7 @@ RawTensor MatrixParameter(const Parameters& parameters, const char* name) {
   return matrix->raw();
 }
 
-/// Reads rows of a matrix as floats, one at a time: F32 where it stands, since a vocabulary is large.
+/// Reads rows of a matrix as floats, one at a time. F32 rows are used in place, since a vocabulary is large.
 class RowReader {
  public:
   explicit RowReader(RawTensor matrix) : matrix_(std::move(matrix)) {}
@@ -45,7 +45,7 @@ class RowReader {
   Index rows() const { return matrix_.shape[0]; }
   Index width() const { return matrix_.shape[1]; }
 
-  /// Valid until the next one.
+  /// Valid until the next call.
   const float* Row(Index row) {
     const std::size_t bytes = ByteSize(matrix_.dtype);
     const std::byte* from = matrix_.data + row * width() * static_cast<Index>(bytes);
@@ -77,7 +77,7 @@ class PositionRows {
                                        std::to_string(first_) + " on, a width of " + std::to_string(width) + ")");
   }
 
-  /// Null where nothing is added.
+  /// Returns null when no positions are added.
   const float* Row(Index position) { return rows_ ? rows_->Row(first_ + position) : nullptr; }
 
  private:
@@ -114,7 +114,7 @@ class EmbeddingWork : public Work {
     results.insert_or_assign("output", std::move(output));
   }
 
-  /// The ids are looked at each time.
+  /// Not repeatable, since the ids are checked in each call.
   bool repeatable() const override { return false; }
 
  private:
@@ -126,7 +126,7 @@ class Embedding : public Operation {
  public:
   std::unique_ptr<Work> Prepare(OperationRun& run) override { return std::make_unique<EmbeddingWork>(run); }
 
-  /// There is nothing to build; the tables must be there and fit.
+  /// Nothing has to be built, but the tables must be given and fit.
   void Build(OptionReader& reader, const Parameters& parameters) override {
     const RawTensor weight = MatrixParameter(parameters, "weight");
     PositionRows(ReadOptions(reader), parameters, 0, weight.shape[1]);

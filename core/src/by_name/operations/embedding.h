@@ -16,7 +16,7 @@ struct EmbeddingOptions {
   bool scaled = false;
 };
 
-/// What an embedding is made with, and what its calls are told.
+/// The options of an embedding, and those of its calls.
 std::span<const Field<EmbeddingOptions>> EmbeddingFields();
 std::span<const Field<EmbeddingOptions>> EmbeddingCallFields();
 

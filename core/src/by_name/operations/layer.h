@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What runs of layers have in common: one of a layer's attentions, as its options and results are named.
+/// Helpers that the operations of layers share: one of a layer's attentions, with its named options and results.
 #ifndef HEADLENS_SRC_BY_NAME_OPERATIONS_LAYER_H_
 #define HEADLENS_SRC_BY_NAME_OPERATIONS_LAYER_H_
 
@@ -8,17 +8,17 @@
 
 namespace headlens {
 
-/// How a layer calls the parameters of one of its attentions.
+/// The parameter names of one of a layer's attentions.
 struct AttentionNames {
   Renames renames;
-  bool over_memory = false;  ///< It is a decoder layer's attention over its memory.
+  bool over_memory = false;  ///< true for a decoder layer's attention over its memory
 };
 
-/// One attention of a layer under way: what it is told, and where its results go. `results` and `options` must outlive
-/// it.
+/// One attention of a layer during a run: its inputs and the places of its results. `results` and `options` must
+/// outlive it.
 struct LayerAttention {
-  /// `prefix` stands before the names of results. `n` are the sizes of the call, past keys included; `new_keys` are the
-  /// rows of the stages k and v, and keys that the layer appends are in `columns` and there.
+  /// `prefix` goes before the names of results. `n` are the sizes of the call, with past keys. `new_keys` is the number
+  /// of rows of the stages k and v. `columns` and `new_keys` include keys that the layer appends.
   LayerAttention(OperationRun& run, Results& all, const char* prefix, const CallOptions& options,
                  const MultiheadConfig& config, const Sizes& n, const AttentionNames& names, Index columns,
                  Index new_keys);
@@ -28,7 +28,7 @@ struct LayerAttention {
   MultiheadResults results;
 };
 
-/// `past_key` and `past_value` of a layer: [B, G, P, d], without B when its input has none.
+/// The tensors `past_key` and `past_value` of a layer: [B, G, P, d], without B when its input has none.
 PastKeys::ReadHeads LayerHeads(Arguments& args, bool batched);
 
 }  // namespace headlens

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an operation is given and what it keeps between runs.
+/// The interface of operations: their inputs, and the state that they keep between runs.
 #ifndef HEADLENS_SRC_BY_NAME_OPERATIONS_OPERATION_H_
 #define HEADLENS_SRC_BY_NAME_OPERATIONS_OPERATION_H_
 
@@ -17,17 +17,17 @@
 
 namespace headlens {
 
-/// Parameters under their state-dict names; they stay between runs.
+/// Parameters under their state-dict names. They stay between runs.
 struct Parameters {
   Inputs tensors;
-  std::uint64_t version = 0;  ///< counts changes
+  std::uint64_t version = 0;  ///< increases with every change
 
   const Given* Find(std::string_view name) const {
     const auto it = tensors.find(name);
     return it == tensors.end() ? nullptr : &it->second;
   }
 
-  /// The same as layers read them, borrowed.
+  /// The parameters as layers read them. Borrowed.
   StateDict state() const {
     return [this](std::string_view name) -> std::optional<RawTensor> {
       const Given* parameter = Find(name);
@@ -36,7 +36,7 @@ struct Parameters {
   }
 };
 
-/// What a run is given: inputs, options, and the caller's cache or none.
+/// The inputs and options of a run, and the caller's cache if there is one.
 struct OperationRun {
   OperationRun(Inputs given, OptionReader options, const Parameters& all, KvCache* given_cache)
       : inputs(std::move(given)), args(inputs), reader(std::move(options)), parameters(all), cache(given_cache) {}
@@ -48,7 +48,7 @@ struct OperationRun {
   KvCache* cache;
 };
 
-/// A run made ready: its options read, its inputs checked, its results allocated. Borrows the OperationRun and the
+/// A prepared run: its options are read, its inputs checked and its results allocated. Borrows the OperationRun and the
 /// Operation.
 class Work {
  public:
@@ -57,15 +57,15 @@ class Work {
   Work& operator=(const Work&) = delete;
   virtual ~Work() = default;
 
-  /// Fills `results` out of what the inputs hold now.
+  /// Fills `results` from the current contents of the inputs.
   virtual void Compute() = 0;
-  /// Whether Compute may be called again when the inputs hold something else.
+  /// True when Compute may be called again after the contents of the inputs changed.
   virtual bool repeatable() const = 0;
 
   Results results;
 };
 
-/// One operation, with what it built of its parameters.
+/// One operation, with the layer that it built from its parameters.
 class Operation {
  public:
   Operation() = default;
@@ -74,20 +74,21 @@ class Operation {
   virtual ~Operation() = default;
 
   virtual std::unique_ptr<Work> Prepare(OperationRun& run) = 0;
-  /// Builds what runs need of the parameters; throws what is wrong with them.
+  /// Builds the layer from the parameters. Throws an Error when they are wrong.
   virtual void Build(OptionReader& reader, const Parameters& parameters) = 0;
-  /// As PyTorch counts them; 0 where an operation is no layer. Throws when the options that describe it are wrong.
+  /// The number of parameters as PyTorch counts them; 0 for an operation without a layer. Throws when the options that
+  /// describe the layer are wrong.
   virtual Index ParameterCount(OptionReader& reader) const = 0;
 };
 
-/// A layer as it was last built. It is built anew when its parameters, its configuration or its backend are others.
+/// A layer that is kept between runs. It is built again when its parameters, configuration or backend change.
 template <class Layer>
 class BuiltLayer {
  public:
   template <class Config>
   const Layer& Get(const Config& config, const Parameters& parameters, const Backend& backend) {
     if (layer_ && version_ == parameters.version && backend_ == &backend && layer_->config() == config) return *layer_;
-    layer_.emplace(config, parameters.state(), backend);  // empty when the constructor throws
+    layer_.emplace(config, parameters.state(), backend);  // stays empty when the constructor throws
     version_ = parameters.version;
     backend_ = &backend;
     return *layer_;
@@ -99,7 +100,7 @@ class BuiltLayer {
   const Backend* backend_ = nullptr;
 };
 
-// One file each.
+// Each of these is defined in a file of its own.
 std::unique_ptr<Operation> MakeScaledDotProduct();
 std::unique_ptr<Operation> MakeMultihead();
 std::unique_ptr<Operation> MakeEncoderLayer();

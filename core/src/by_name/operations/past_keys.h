@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The keys and values that stand before those of a run.
+/// The keys and values that come before those of a run.
 #ifndef HEADLENS_SRC_BY_NAME_OPERATIONS_PAST_KEYS_H_
 #define HEADLENS_SRC_BY_NAME_OPERATIONS_PAST_KEYS_H_
 
@@ -16,18 +16,18 @@
 
 namespace headlens {
 
-/// The cache of a run: the caller's, one made of `past_key` and `past_value`, or none.
+/// The cache of a run: the caller's, one made from `past_key` and `past_value`, or none.
 class PastKeys {
  public:
-  /// A tensor as [B, G, P, d].
+  /// Views a tensor as [B, G, P, d].
   using ReadHeads = std::function<View<const float, 4>(std::string_view name, const Given& input)>;
 
-  /// The keys of this run are [B, G, S, d], its values `value_width` wide.
+  /// The keys of this run are [B, G, S, d], and its values have the width `value_width`.
   PastKeys(OperationRun& run, const CallOptions& options, const ReadHeads& as_heads,
            const std::array<Index, 4>& key_sizes, Index value_width);
 
   KvCache* cache() const { return cache_; }
-  /// Keys that stand before those of this run.
+  /// The number of keys that come before those of this run.
   Index count() const { return cache_ ? cache_->reachable() : 0; }
 
   void Store(ResultSet& set) const;

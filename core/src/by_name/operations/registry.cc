@@ -17,7 +17,7 @@ Names Join(Names names, const Names& more) {
   return names;
 }
 
-/// `names`, and the tensors that every attention takes.
+/// Adds the tensors that every attention takes to `names`.
 Names AttentionInputs(Names names) {
   const auto add = [&names](const auto& fields) {
     for (const AnyField& field : fields) {
@@ -53,7 +53,7 @@ Names ModuleParameters(const Names& modules) {
 
 }  // namespace
 
-/// One line per operation: its name, the tensors of a run, its parameters, and what makes it.
+/// One line for each operation: its name, the tensors of a run, its parameters, and the function that makes it.
 const std::vector<OperationKind>& OperationKinds() {
   static const Names kModules = {"linear1", "linear2", "norm1", "norm2"};
   static const Names kQkv = AttentionInputs({"query", "key", "value", "attn_mask", "key_padding_mask"});

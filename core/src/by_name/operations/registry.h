@@ -19,15 +19,15 @@ struct OperationKind {
   std::unique_ptr<Operation> (*make)();
 };
 
-/// Every operation there is.
+/// Every operation.
 const std::vector<OperationKind>& OperationKinds();
 
-/// The names under which encoder layers, decoder layers and their attention over the memory know fields of attention.
+/// The names that encoder layers, decoder layers and their attention over the memory have for some fields of attention.
 Renames EncoderNames();
 Renames DecoderNames();
 Renames MemoryNames();
 
-/// Throws kOption, naming them all, for a name that there is not.
+/// Throws kOption, listing all names, when there is no operation of that name.
 const OperationKind& FindOperation(std::string_view name);
 
 }  // namespace headlens

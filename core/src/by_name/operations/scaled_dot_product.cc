@@ -6,7 +6,7 @@
 namespace headlens {
 namespace {
 
-/// A copy in which heads can be turned.
+/// A copy of a tensor of heads that can be rotated in place.
 View<float, 4> Turnable(Tensor& storage, const View<const float, 4>& from) {
   storage = Tensor(Shape(from.shape.begin(), from.shape.end()));
   const View<float, 4> to = storage.view<4>();
@@ -32,7 +32,7 @@ CallOptions ReadOptions(OptionReader& reader) {
   return options;
 }
 
-/// The sizes of a call, and where its tensors are.
+/// The attention problem of a call, and the shape of its query.
 struct HeadsCall {
   HeadsCall(OperationRun& run, const CallOptions& options, const Qkv& in)
       : shape(in.query.shape),
@@ -53,7 +53,7 @@ struct HeadsCall {
   Shape Lead() const { return {shape.begin(), shape.end() - 2}; }
   Shape MeanLead() const { return shape.size() == 4 ? Shape{shape[0]} : Lead(); }
 
-  const Shape& shape;  ///< of the query, as the caller has it
+  const Shape& shape;  ///< of the query, as the caller gave it
   PastKeys::ReadHeads as_heads;
   AttentionProblem problem;
 };
@@ -103,7 +103,7 @@ class ScaledDotProductWork : public Work {
   PastKeys past_;
   Sizes n_;
   ResultSet set_;
-  AttentionResults wanted_;  ///< its output: the stage of the heads' outputs
+  AttentionResults wanted_;  ///< its output is the stage of the heads' outputs
   View<float, 4> output_;
 };
 

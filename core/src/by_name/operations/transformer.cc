@@ -8,7 +8,7 @@
 namespace headlens {
 namespace {
 
-/// What an encoder layer, or a decoder layer, which also attends to the memory, is told.
+/// The options of a call of an encoder layer, or of a decoder layer, which also attends to the memory.
 struct LayerCall {
   LayerCall(OperationRun& run, bool decoder)
       : input(decoder ? "tgt" : "src"),
@@ -85,7 +85,7 @@ class TransformerWork : public Work {
     const Sizes n{batch, heads().num_heads, call_.x.shape[1], keys, call_.batched()};
     LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, {MemoryNames(), /*over_memory=*/true},
                          keys, keys);
-    ++cross.inputs.seed;  // or both attentions would drop the same cells
+    ++cross.inputs.seed;  // otherwise both attentions would drop the same cells
     cross.inputs.key = cross.inputs.value = memory;
     return cross;
   }
