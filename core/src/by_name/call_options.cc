@@ -94,41 +94,41 @@ std::span<const Field<CallOptions>> CallFields() {
     return names;
   }();
   static const std::array kFields = {
-      field::Listed<CallOptions>(FieldType::kName, "conventions", "",
-                                 "Bundles the points on which libraries disagree; the options override it one by one.",
-                                 kConventions),
-      field::Number<&CallOptions::scale>("scale", "Factor on q·kᵀ. Default 1/√d."),
+      field::Listed<CallOptions>(
+          FieldType::kName, "conventions", "",
+          "The library whose choices are the defaults where libraries disagree. Single options override them.",
+          kConventions),
+      field::Number<&CallOptions::scale>("scale", "The factor on q·kᵀ. Default 1/√d."),
       field::Listed<CallOptions>(FieldType::kFloats, "past_key", "B,G,P,d",
-                                 "Keys that stand before those of this call, as `present_key` gives them."),
-      field::Listed<CallOptions>(FieldType::kFloats, "past_value", "B,G,P,dv", "Their values."),
+                                 "Keys that come before those of this call, as the stage `present_key` returns them."),
+      field::Listed<CallOptions>(FieldType::kFloats, "past_value", "B,G,P,dv", "The values of `past_key`."),
       field::Flag<&CallOptions::need_weights>(
           "need_weights",
-          "Weights in the result. Default: true for multi-head attention, false for all else (as PyTorch)."),
-      field::Flag<&CallOptions::average_weights>("average_attn_weights",
-                                                 "Weights are their mean over the heads [B,T,S] instead of "
-                                                 "[B,H,T,S]. Default as PyTorch: true for layers, false "
-                                                 "for `scaled_dot_product_attention`. The stage \"weights\" is those "
-                                                 "of each head, whatever the default; true "
-                                                 "beside it is an error."),
+          "Returns the weights. Default as in PyTorch: true for multi-head attention, false for everything else."),
+      field::Flag<&CallOptions::average_weights>(
+          "average_attn_weights",
+          "Returns the mean of the weights over the heads, [B,T,S], instead of [B,H,T,S]. Default as in PyTorch: true "
+          "for layers, false for `scaled_dot_product_attention`. The stage \"weights\" always has those of each head, "
+          "and cannot be combined with true."),
       field::Listed<CallOptions>(
           FieldType::kNames, "stages", "",
-          "Intermediate results to return, under their own names. None costs anything when not asked for."),
-      field::Listed<CallOptions>(FieldType::kName, "backend", "", "\"simd\" (default) or \"reference\": the fp64 twin.",
-                                 kBackendNames),
+          "Intermediate results to return, under their own names. Stages that are not named here cost nothing."),
+      field::Listed<CallOptions>(FieldType::kName, "backend", "",
+                                 "\"simd\" (default), or \"reference\", which computes in fp64.", kBackendNames),
   };
   return kFields;
 }
 
 std::span<const Field<CallOptions>> FunctionFields() {
   static constexpr Field<CallOptions> kFields[] = {
-      field::Flag<&CallOptions::enable_gqa>("enable_gqa", "Allow fewer key/value heads than query heads."),
+      field::Flag<&CallOptions::enable_gqa>("enable_gqa", "Allows fewer key/value heads than query heads."),
   };
   return kFields;
 }
 
 std::span<const Field<CallOptions>> LayerFields() {
   static constexpr Field<CallOptions> kFields[] = {
-      field::Flag<&CallOptions::batch_first>("batch_first", "Tensors are [B,T,D]; without it [T,B,D], as PyTorch."),
+      field::Flag<&CallOptions::batch_first>("batch_first", "Tensors are [B,T,D] instead of [T,B,D], as in PyTorch."),
   };
   return kFields;
 }

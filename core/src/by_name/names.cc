@@ -151,19 +151,19 @@ Group& AddRules(Group& group, const Rules& rules) {
 }
 
 json AttentionGroups() {
-  Group masks(
-      "mask_options",
-      "Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past "
-      "keys, too. Of inputs without a batch, B is 1: layers then take what is [B,S] or [B,T] here (but for "
-      "`valid_lens`) as [S] and [T] alone, `scaled_dot_product_attention` as [1,S] and [1,T] alone; what is [B] "
-      "is [1] in both.");
+  Group masks("mask_options",
+              "Masks, which say what keys a query may look at. A key is hidden when any mask hides it, with the "
+              "exceptions that are named below. S includes past keys. When inputs have no batch, B is 1: layers then "
+              "take tensors that are [B,S] or [B,T] here as [S] and [T] (except `valid_lens`), "
+              "`scaled_dot_product_attention` takes them as [1,S] and [1,T], and both take [B] as [1].");
   AddRules(masks, MaskRules());
-  Group normalizers("normalizer_options", "How the masked scores of a row become its weights.");
+  Group normalizers("normalizer_options",
+                    "Options of the normaliser, the function that turns the masked scores of a row into its weights.");
   AddRules(normalizers.Add(NormalizerFields()), NormalizerRules()).Add(MaskedRowFields());
-  Group positions("position_options", "Positions: biases on the scores, which add up, and rotated queries and keys.");
+  Group positions("position_options",
+                  "Options for positions: biases that are added to the scores, and rotation of queries and keys.");
   AddRules(positions, BiasRules()).Add(RotaryFields());
-  Group attention("attention_options",
-                  "Options that every attention call shares. Absent options have PyTorch's default.");
+  Group attention("attention_options", "Options of every attention call. Absent options have PyTorch's defaults.");
   attention.Extends({"mask_options", "normalizer_options", "position_options"})
       .Add(CallFields())
       .Add(AttentionFields())
@@ -175,25 +175,27 @@ json AttentionGroups() {
 }
 
 json LayerGroups() {
-  Group multihead("multihead_attention_options", "What a layer of multi-head attention is made with.");
+  Group multihead("multihead_attention_options", "The options of a multi-head attention layer.");
   multihead.Add(HeadsFields()).Add(MultiheadFields()).Add(LayerFields()).Add(DropoutFields());
   Group transformer("transformer_layer_options",
-                    "As nn.TransformerEncoderLayer and nn.TransformerDecoderLayer; dropout is on the attention weights "
-                    "only.");
+                    "The options of layers like nn.TransformerEncoderLayer and nn.TransformerDecoderLayer. Their "
+                    "dropout is only that on the attention weights.");
   transformer.Extends({"multihead_attention_options"})
       .Only({"embed_dim", "num_heads", "num_kv_heads", "bias", "batch_first", "dropout_p"})
       .Add(TransformerFields());
-  Group encoder("encoder_layer_options", "Weights only when `need_weights`.");
+  Group encoder("encoder_layer_options",
+                "The options of a call of an encoder layer. It returns weights only with `need_weights`.");
   encoder.Extends({"attention_options"}).Renames({EncoderNames()});
   Group decoder("decoder_layer_options",
-                "How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fully_masked`, "
-                "`masked_nan`, `conventions`, …) and `causal_alignment` hold for both attentions. The memory has masks "
-                "of its own, `memory_mask`, `memory_key_padding_mask` and `memory_is_causal`; all other masks, "
-                "positions, `head_mask` and past keys concern self-attention alone. Weights only when `need_weights`.");
+                "The options of a call of a decoder layer. Those that turn scores into weights (`normalizer` with its "
+                "options, `scale`, `softcap`, `fully_masked`, `masked_nan`, `conventions`, …) and `causal_alignment` "
+                "apply to both attentions. The memory has its own masks `memory_mask`, `memory_key_padding_mask` and "
+                "`memory_is_causal`; all other masks, positions, `head_mask` and past keys apply to self-attention "
+                "only. It returns weights only with `need_weights`.");
   decoder.Extends({"attention_options"}).Renames({DecoderNames(), MemoryNames()});
-  Group embedding("embedding_options", "What an embedding is made with.");
+  Group embedding("embedding_options", "The options of an embedding.");
   embedding.Add(EmbeddingFields());
-  Group embedding_call("embedding_call_options", "What a call of an embedding is told.");
+  Group embedding_call("embedding_call_options", "The options of a call of an embedding.");
   embedding_call.Add(EmbeddingCallFields());
   return {multihead.described(), transformer.described(), encoder.described(),
           decoder.described(),   embedding.described(),   embedding_call.described()};

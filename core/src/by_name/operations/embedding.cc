@@ -144,21 +144,22 @@ std::span<const Field<EmbeddingOptions>> EmbeddingFields() {
   static constexpr Choice kPositions[] = {
       {"none", Positions::kNone}, {"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}};
   static constexpr Field<EmbeddingOptions> kFields[] = {
-      field::OneOf<&EmbeddingOptions::positions>(
-          "positions", kPositions,
-          "What is added to the rows: nothing, sines and cosines (Vaswani et al. 2017), or the parameter "
-          "`position_embeddings`."),
-      field::Flag<&EmbeddingOptions::scaled>("scale_embeddings", "Multiply the rows by √D before positions are added."),
+      field::OneOf<&EmbeddingOptions::positions>("positions", kPositions,
+                                                 "The vectors that are added to the rows: none, sines and cosines "
+                                                 "(Vaswani et al. 2017), or the parameter `position_embeddings`."),
+      field::Flag<&EmbeddingOptions::scaled>("scale_embeddings",
+                                             "Multiplies the rows by √D before positions are added."),
   };
   return kFields;
 }
 
 std::span<const Field<EmbeddingOptions>> EmbeddingCallFields() {
   static constexpr Field<EmbeddingOptions> kFields[] = {
-      field::Count<&EmbeddingOptions::offset>("position_offset", 0, "Position of the first token."),
+      field::Count<&EmbeddingOptions::offset>("position_offset", 0, "The position of the first token."),
       field::Listed<EmbeddingOptions>(
           FieldType::kName, "backend", "",
-          "\"simd\" (default) or \"reference\": the same numbers, as rows are only looked up.", kBackendNames),
+          "\"simd\" (default) or \"reference\". Both give the same numbers, since rows are only looked up.",
+          kBackendNames),
   };
   return kFields;
 }

@@ -7,9 +7,9 @@ import type { AttentionMask, BooleanMask, IntegerTensor, Maybe, TensorLike } fro
 import type { Stage } from "../vocabulary.js";
 
 /**
- * Which keys a query may look at: a key is hidden when any of these hides it, except as said. S counts past keys, too. Of inputs without a batch, B
- * is 1: layers then take what is [B,S] or [B,T] here (but for `validLens`) as [S] and [T] alone, `scaledDotProductAttention` as [1,S] and [1,T]
- * alone; what is [B] is [1] in both.
+ * Masks, which say what keys a query may look at. A key is hidden when any mask hides it, with the exceptions that are named below. S includes past
+ * keys. When inputs have no batch, B is 1: layers then take tensors that are [B,S] or [B,T] here as [S] and [T] (except `validLens`),
+ * `scaledDotProductAttention` takes them as [1,S] and [1,T], and both take [B] as [1].
  */
 export interface MaskOptions {
   /**
@@ -62,7 +62,7 @@ export interface MaskOptions {
   globalTokens?: Maybe<BooleanMask>;
 }
 
-/** How the masked scores of a row become its weights. */
+/** Options of the normaliser, the function that turns the masked scores of a row into its weights. */
 export interface NormalizerOptions {
   /**
    * The function that turns the masked scores of a row into its weights. "softmax": exp(x) / Σ exp(x). "sparsemax": the nearest point of the
@@ -91,7 +91,7 @@ export interface NormalizerOptions {
   maskedNan?: Maybe<"blocked" | "spreads">;
 }
 
-/** Positions: biases on the scores, which add up, and rotated queries and keys. */
+/** Options for positions: biases that are added to the scores, and rotation of queries and keys. */
 export interface PositionOptions {
   /** Adds −slope · distance with the slopes of Press et al. 2022; see `engine.alibiSlopes`. */
   alibi?: Maybe<boolean>;
@@ -118,26 +118,26 @@ export interface PositionOptions {
   rotaryScale?: Maybe<number>;
 }
 
-/** Options that every attention call shares. Absent options have PyTorch's default. */
+/** Options of every attention call. Absent options have PyTorch's defaults. */
 export interface AttentionOptions extends MaskOptions, NormalizerOptions, PositionOptions {
-  /** Bundles the points on which libraries disagree; the options override it one by one. */
+  /** The library whose choices are the defaults where libraries disagree. Single options override them. */
   conventions?: Maybe<Conventions>;
-  /** Factor on q·kᵀ. Default 1/√d. */
+  /** The factor on q·kᵀ. Default 1/√d. */
   scale?: Maybe<number>;
-  /** [B,G,P,d] floats. Keys that stand before those of this call, as `presentKey` gives them. */
+  /** [B,G,P,d] floats. Keys that come before those of this call, as the stage `presentKey` returns them. */
   pastKey?: Maybe<TensorLike>;
-  /** [B,G,P,dv] floats. Their values. */
+  /** [B,G,P,dv] floats. The values of `pastKey`. */
   pastValue?: Maybe<TensorLike>;
-  /** Weights in the result. Default: true for multi-head attention, false for all else (as PyTorch). */
+  /** Returns the weights. Default as in PyTorch: true for multi-head attention, false for everything else. */
   needWeights?: Maybe<boolean>;
   /**
-   * Weights are their mean over the heads [B,T,S] instead of [B,H,T,S]. Default as PyTorch: true for layers, false for `scaledDotProductAttention`.
-   * The stage "weights" is those of each head, whatever the default; true beside it is an error.
+   * Returns the mean of the weights over the heads, [B,T,S], instead of [B,H,T,S]. Default as in PyTorch: true for layers, false for
+   * `scaledDotProductAttention`. The stage "weights" always has those of each head, and cannot be combined with true.
    */
   averageAttnWeights?: Maybe<boolean>;
-  /** Intermediate results to return, under their own names. None costs anything when not asked for. */
+  /** Intermediate results to return, under their own names. Stages that are not named here cost nothing. */
   stages?: Maybe<readonly Stage[]>;
-  /** "simd" (default) or "reference": the fp64 twin. */
+  /** "simd" (default), or "reference", which computes in fp64. */
   backend?: Maybe<"simd" | "reference">;
   /** The key/value head that query head h reads: ⌊h·G/H⌋ ("block") or h mod G ("interleaved"). The default depends on `conventions`. */
   gqaOrder?: Maybe<"block" | "interleaved">;
@@ -163,6 +163,6 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
 export interface ScaledDotProductAttentionOptions extends AttentionOptions {
   /** Each weight is dropped with this probability; the others are divided by 1 − p. Default 0. */
   dropoutP?: Maybe<number>;
-  /** Allow fewer key/value heads than query heads. */
+  /** Allows fewer key/value heads than query heads. */
   enableGqa?: Maybe<boolean>;
 }

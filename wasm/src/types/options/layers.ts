@@ -6,7 +6,7 @@ import type { AttentionMask, BooleanMask, Maybe } from "../tensors.js";
 import type { MemoryStage, Stage } from "../vocabulary.js";
 import type { AttentionOptions } from "./attention.js";
 
-/** What a layer of multi-head attention is made with. */
+/** The options of a multi-head attention layer. */
 export interface MultiheadAttentionOptions {
   /** D, the model width; a multiple of `numHeads`. */
   embedDim: number;
@@ -24,13 +24,13 @@ export interface MultiheadAttentionOptions {
   addBiasKv?: Maybe<boolean>;
   /** Appends one key and value of zeros. */
   addZeroAttn?: Maybe<boolean>;
-  /** Tensors are [B,T,D]; without it [T,B,D], as PyTorch. */
+  /** Tensors are [B,T,D] instead of [T,B,D], as in PyTorch. */
   batchFirst?: Maybe<boolean>;
   /** Each weight is dropped with this probability; the others are divided by 1 − p. Default 0. */
   dropoutP?: Maybe<number>;
 }
 
-/** As nn.TransformerEncoderLayer and nn.TransformerDecoderLayer; dropout is on the attention weights only. */
+/** The options of layers like nn.TransformerEncoderLayer and nn.TransformerDecoderLayer. Their dropout is only that on the attention weights. */
 export interface TransformerLayerOptions
   extends Pick<MultiheadAttentionOptions, "embedDim" | "numHeads" | "numKvHeads" | "bias" | "batchFirst" | "dropoutP"> {
   /** F, the width between the two linear layers. Default 2048. */
@@ -45,7 +45,7 @@ export interface TransformerLayerOptions
   normFirst?: Maybe<boolean>;
 }
 
-/** Weights only when `needWeights`. */
+/** The options of a call of an encoder layer. It returns weights only with `needWeights`. */
 export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask"> {
   /** As `attnMask`. */
   srcMask?: Maybe<AttentionMask>;
@@ -54,9 +54,10 @@ export interface EncoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
 }
 
 /**
- * How scores become weights (`normalizer` with its options, `scale`, `softcap`, `fullyMasked`, `maskedNan`, `conventions`, …) and `causalAlignment`
- * hold for both attentions. The memory has masks of its own, `memoryMask`, `memoryKeyPaddingMask` and `memoryIsCausal`; all other masks, positions,
- * `headMask` and past keys concern self-attention alone. Weights only when `needWeights`.
+ * The options of a call of a decoder layer. Those that turn scores into weights (`normalizer` with its options, `scale`, `softcap`, `fullyMasked`,
+ * `maskedNan`, `conventions`, …) and `causalAlignment` apply to both attentions. The memory has its own masks `memoryMask`, `memoryKeyPaddingMask`
+ * and `memoryIsCausal`; all other masks, positions, `headMask` and past keys apply to self-attention only. It returns weights only with
+ * `needWeights`.
  */
 export interface DecoderLayerOptions extends Omit<AttentionOptions, "attnMask" | "keyPaddingMask" | "isCausal" | "stages" | "out"> {
   /** As `attnMask`. */
@@ -77,18 +78,18 @@ export interface DecoderLayerOptions extends Omit<AttentionOptions, "attnMask" |
   out?: Maybe<Places<DecoderLayerResult>>;
 }
 
-/** What an embedding is made with. */
+/** The options of an embedding. */
 export interface EmbeddingOptions {
-  /** What is added to the rows: nothing, sines and cosines (Vaswani et al. 2017), or the parameter `positionEmbeddings`. Default "none". */
+  /** The vectors that are added to the rows: none, sines and cosines (Vaswani et al. 2017), or the parameter `positionEmbeddings`. Default "none". */
   positions?: Maybe<"none" | "sinusoidal" | "learned">;
-  /** Multiply the rows by √D before positions are added. */
+  /** Multiplies the rows by √D before positions are added. */
   scaleEmbeddings?: Maybe<boolean>;
 }
 
-/** What a call of an embedding is told. */
+/** The options of a call of an embedding. */
 export interface EmbeddingCallOptions {
-  /** Position of the first token. Default 0. */
+  /** The position of the first token. Default 0. */
   positionOffset?: Maybe<number>;
-  /** "simd" (default) or "reference": the same numbers, as rows are only looked up. */
+  /** "simd" (default) or "reference". Both give the same numbers, since rows are only looked up. */
   backend?: Maybe<"simd" | "reference">;
 }
