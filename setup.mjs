@@ -1,17 +1,17 @@
-// Sets up, builds, serves and tests headlens, with nothing but Node itself. The scripts of package.json call it:
+// Sets up, builds, serves and tests headlens with Node alone. The scripts of package.json call it:
 //
-//   npm start        set up, build, and serve the playground on http://localhost:5173 (or PORT; 0: any that is free)
+//   npm start        set up, build, and serve the playground on http://localhost:5173 (or PORT; 0 takes any free port)
 //   npm test         set up, build, and run every test; `npm test -- native js` runs only those stages, and
-//                    `npm test -- --quick` what takes little of each layer: format, types, lint, C++ natively without the
-//                    OpenCL kernels and the random problems, and the npm package's and the program's tests without browsers
+//                    `npm test -- --quick` a fast selection: format, types, lint, native C++ tests without the OpenCL
+//                    kernels and the random problems, and the tests of the npm package and the program without browsers
 //   npm run build    set up, and fill dist/
 //   npm run setup    set up only
 //   npm run format   format the C++ sources
 //
-// `node setup.mjs serve` serves what is built already.
+// `node setup.mjs serve` serves what has already been built.
 //
-// Every step is skipped when nothing that it depends on has changed. What the steps print goes to build/logs.
-// The syntax is ES2019 on purpose: an old Node must get as far as saying that it is too old.
+// Every step is skipped when nothing that it depends on has changed. The output of the steps goes to build/logs. The
+// syntax is limited to ES2019, so that an old Node can still report that it is too old.
 import { spawn, spawnSync } from "child_process";
 import crypto from "crypto";
 import fs from "fs";
@@ -25,27 +25,27 @@ const logs = at("build", "logs");
 const cores = os.availableParallelism ? os.availableParallelism() : os.cpus().length;
 const isRoot = Boolean(process.getuid) && process.getuid() === 0;
 
-/** An error whose message is all that the user needs. */
+/** An error whose message is all that the user needs to see. */
 class Failure extends Error {}
 
 // ---------------------------------------------------------------------------------------------- running and reporting
 
 const bold = (text) => (process.stdout.isTTY ? `\x1b[1m${text}\x1b[0m` : text);
 
-/** The steps under way, each with its title and when it started. */
+/** The steps that are running, each with its title and start time. */
 const underWay = new Set();
 const tty = process.stdout.isTTY;
 const clearLine = tty ? "\r\x1b[K" : "";
 const secondsOf = ({ started }) => `${((Date.now() - started) / 1000).toFixed(1)} s`;
 
-/** Says what is under way: in a terminal always on the last line. */
+/** Shows the running steps. In a terminal they are always on the last line. */
 function showUnderWay() {
   if (underWay.size === 0) return;
   const text = `  ${[...underWay].map((one) => `${one.title} … ${secondsOf(one)}`).join(" · ")}`;
   process.stdout.write(tty ? clearLine + text.slice(0, (process.stdout.columns || 80) - 1) : `${text}\n`);
 }
 
-/** Does one piece of work under a title, and says how long it took and what `work` returns. */
+/** Runs one piece of work under a title, and reports its time and the result of `work`. */
 async function step(title, work) {
   const one = { title, started: Date.now() };
   underWay.add(one);
@@ -62,8 +62,8 @@ async function step(title, work) {
 }
 
 /**
- * Runs a command with its output in build/logs/`log`.log, and gives {code, output}. With `check` a failure throws; what runs
- * with `yields` leaves the processor to whatever else wants it.
+ * Runs a command with its output in build/logs/`log`.log, and returns {code, output}. With `check` a failure throws.
+ * With `yields` the command runs at low priority.
  */
 function run(log, command, args, { env = {}, check = true, yields = false } = {}) {
   fs.mkdirSync(logs, { recursive: true });
@@ -85,7 +85,7 @@ function run(log, command, args, { env = {}, check = true, yields = false } = {}
   });
 }
 
-/** Output of a short command, or null when it is not there or fails. */
+/** The output of a short command, or null when the command does not exist or fails. */
 function ask(command, ...args) {
   const result = spawnSync(command, args, { cwd: root, encoding: "utf8", env: { ...process.env, LC_ALL: "C" } });
   return result.status === 0 ? result.stdout.trim() : null;
@@ -96,7 +96,7 @@ const isAtLeast = (version, minimum) => version.localeCompare(minimum, "en", { n
 
 const hash = (...texts) => crypto.createHash("sha256").update(texts.join("\0")).digest("hex");
 
-/** Hash of every file in the given files and folders; a missing one counts as empty. */
+/** A hash of every file in the given files and folders. A missing one counts as empty. */
 function hashOf(...names) {
   const sum = crypto.createHash("sha256");
   const add = (name) => {
@@ -123,20 +123,20 @@ function checkNode() {
   if (!ask("npm", "--version")) throw new Failure("npm is missing: install it beside node (on Debian: apt-get install npm).");
 }
 
-/** The Debian packages that `goal` needs and this machine lacks. A tool that is already on PATH needs no package. */
+/** The Debian packages that `goal` needs and this machine lacks. A tool that is on PATH needs no package. */
 function missingPackages(goal, ownEmscripten) {
   const without = (command, name) => (ask(command, "--version") ? [] : [name]);
   const wanted = without("cmake", "cmake");
-  if (isRoot || !ask("make", "--version")) wanted.push(...without("ninja", "ninja-build"));  // make would do, slower
+  if (isRoot || !ask("make", "--version")) wanted.push(...without("ninja", "ninja-build"));  // make would also work, but is slower
   if (ownEmscripten) wanted.push("clang-19", "lld-19", "llvm-19", "python3", "xz-utils");
   if (goal === "test") {
     wanted.push(...without(process.env.CXX || "c++", "g++"), "libpng-dev", "libbenchmark-dev", "libcli11-dev",
       "libpcre2-dev", "libutf8proc-dev");
-    wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL: the machine's processor as a device
+    wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL makes the processor an OpenCL device
     wanted.push("oclgrind");
     wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
-  // dpkg-query fails when it does not know one of the names, and lists the others all the same.
+  // dpkg-query fails when it does not know one of the names, but still lists the others.
   const format = "${Package} ${db:Status-Status}\\n";
   const known = spawnSync("dpkg-query", ["-W", "-f", format, ...wanted], { encoding: "utf8" });
   const lines = (known.stdout || "").split("\n");
@@ -144,7 +144,7 @@ function missingPackages(goal, ownEmscripten) {
 }
 
 async function installPackages(goal, ownEmscripten) {
-  if (!ask("apt-get", "--version")) return;  // not Debian: the checks and CMake say what is missing
+  if (!ask("apt-get", "--version")) return;  // on systems other than Debian, the checks and CMake report what is missing
   const missing = missingPackages(goal, ownEmscripten);
   if (missing.length === 0) return;
   if (!isRoot) throw new Failure(`Debian packages are missing: sudo apt-get install ${missing.join(" ")}`);
@@ -152,7 +152,7 @@ async function installPackages(goal, ownEmscripten) {
   const install = (check) => run("apt", "apt-get", [...options, "--no-install-recommends", "install", ...missing],
     { check, env: { DEBIAN_FRONTEND: "noninteractive" } });
   await step(`Debian packages: ${missing.join(" ")}`, async () => {
-    // Lists that are too old know no candidate, or one that the mirror no longer has.
+    // Outdated package lists know no candidate, or one that the mirror no longer has.
     if ((await install(false)).code === 0) return;
     await run("apt-update", "apt-get", [...options, "update"]);
     await install(true);
@@ -171,7 +171,9 @@ function checkTools(goal) {
   }
 }
 
-/** {root, version} of the Emscripten that CMake would take, or null. wasm/toolchain/find-emscripten.cmake decides. */
+/**
+ * The {root, version} of the Emscripten that CMake would use, or null. wasm/toolchain/find-emscripten.cmake decides.
+ */
 function findEmscripten() {
   const [folder, version] = (ask("cmake", "-P", at("wasm/toolchain/find-emscripten.cmake")) || "").split("\t");
   return folder ? { root: folder, version, own: folder.startsWith(at(".toolchain")) } : null;
@@ -179,7 +181,7 @@ function findEmscripten() {
 
 const recipe = "wasm/toolchain/from-debian.sh";
 
-/** Makes .toolchain/`folder` with the recipe, unless this very recipe made it. */
+/** Makes .toolchain/`folder` with the recipe, unless it was made with exactly this recipe. */
 async function fromDebian(title, what, folder) {
   if (read(".toolchain", folder, "stamp") === hash(fs.readFileSync(at(recipe), "utf8"))) return;
   await step(title, () => run(what, "bash", [at(recipe), what]).then(() => `.toolchain/${folder}`));
@@ -195,10 +197,10 @@ async function installNodeModules() {
   });
 }
 
-/** Everything that has to be there before a build for `goal`. Returns the Emscripten to use. */
+/** Sets up everything that a build for `goal` needs. Returns the Emscripten to use. */
 async function setUp(goal) {
   checkNode();
-  // Without CMake nothing can be looked for yet; what an own Emscripten needs is then asked for in a second round.
+  // Nothing can be looked for before CMake is there. The needs of our own Emscripten are then found in a second round.
   let emscripten = findEmscripten();
   await installPackages(goal, !emscripten || emscripten.own);
   checkTools(goal);
@@ -218,7 +220,9 @@ async function setUp(goal) {
 
 // -------------------------------------------------------------------------------------------------------------- build
 
-/** Configures and builds one CMake preset. A first configuration, or another compiler, starts afresh. */
+/**
+ * Configures and builds one CMake preset. The first configuration, or another compiler, starts with an empty folder.
+ */
 async function buildPreset(preset, { compiler, cxx, werror, targets = [] }) {
   const stamp = at("build", preset, ".headlens-stamp");
   const [compilerBefore, settingsBefore] = (fs.existsSync(stamp) ? fs.readFileSync(stamp, "utf8") : "").split("\n");
@@ -238,7 +242,10 @@ async function buildPreset(preset, { compiler, cxx, werror, targets = [] }) {
   return /Building|Linking/.test(output) ? "" : "up to date";
 }
 
-/** Builds both modules, and their tests if wanted. Warnings are errors for the compiler that the project pins, and for every one in the tests. */
+/**
+ * Builds both modules, and their tests if wanted. Warnings are errors with the pinned compiler, and with every compiler
+ * in the tests.
+ */
 async function buildWasm(emscripten, tests) {
   await step(`build wasm with Emscripten ${emscripten.version}`, () => buildPreset("wasm", {
     compiler: `${emscripten.root} ${emscripten.version}`,
@@ -268,7 +275,7 @@ async function buildPackage() {
 
 // -------------------------------------------------------------------------------------------------------------- serve
 
-/** PORT, or where it is empty or not set 5173. 0 stands for any port that is free. */
+/** PORT, or 5173 when it is empty or not set. 0 means any free port. */
 function chosenPort() {
   const text = process.env.PORT || "5173";
   if (/^\d{1,5}$/.test(text) && Number(text) < 65536) return Number(text);
@@ -299,7 +306,7 @@ async function whole(log, command, args) {
   return { ...counts(code === 0 ? 1 : 0, code === 0 ? 0 : 1), output };
 }
 
-/** doctest's cases in the output of its programs. */
+/** Counts doctest's cases in the output of its programs. */
 function countCases(output) {
   const total = counts(0, 0);
   for (const [, passed, failed] of output.matchAll(/test cases: .*\| +(\d+) passed \| +(\d+) failed/g)) {
@@ -309,24 +316,26 @@ function countCases(output) {
   return total;
 }
 
-/** ctest in one preset: doctest's cases, and each of the other tests, count. */
+/** Runs ctest in one preset. Every case of doctest counts, and every other test. */
 async function ctest(preset, ...selection) {
   const args = ["--preset", preset, "--parallel", String(cores), ...selection];
   const { code, output } = await run(`${preset}-ctest`, "ctest", args, { check: false });
-  const all = read("build", preset, "Testing/Temporary/LastTest.log");  // what passed is not in ctest's own output
+  const all = read("build", preset, "Testing/Temporary/LastTest.log");  // ctest's own output leaves out tests that pass
   const total = countCases(all);
   total.passed += [...output.matchAll(/Test +#\d+: (?!core[ .]).* Passed/g)].length;
   if (code !== 0 && total.failed === 0) total.failed = 1;
   return { ...total, output };
 }
 
-/** The C++ cases that `filter` names on Oclgrind's simulated device, and what it reports on their kernels. */
+/**
+ * Runs the C++ cases that `filter` selects on Oclgrind's simulated device, and returns its reports on their kernels.
+ */
 async function onOclgrind(log, filter, device = []) {
   const report = path.join("build", "logs", `${log}-report.log`);
   fs.rmSync(at(report), { force: true });
   const { code, output } = await run(log, "oclgrind", [
     "--data-races", "--uninitialized", "--check-api", "--max-errors", "20", "--num-threads", "1", ...device,
-    "--build-options", "-cl-opt-disable",  // reports name lines, and its loads are those of the source
+    "--build-options", "-cl-opt-disable",  // reports then name lines, and loads are those of the source
     "--log", at(report), at("build/native/headlens_tests"), "--no-colors", "--no-skip", `--test-case=${filter}`,
   ], { check: false, env: { XDG_CACHE_HOME: at("build/oclgrind"), HEADLENS_OPENCL_DEVICE: "" } });
   const total = countCases(output);
@@ -334,7 +343,10 @@ async function onOclgrind(log, filter, device = []) {
   return { ...total, output, report: read(report) };
 }
 
-/** Every kernel under Oclgrind, as it runs on a GPU and on a device with little; and three kernels that it has to report. */
+/**
+ * Runs every kernel under Oclgrind, as on a GPU and as on a small device, and three kernels with faults that it must
+ * report.
+ */
 async function oclgrind() {
   const total = { ...counts(0, 0), output: "" };
   const add = (passed, failed, output) => {
@@ -343,7 +355,7 @@ async function oclgrind() {
     if (failed) total.output += `${output.trimEnd()}\n`;
   };
   const devices = {
-    gpu: ["--max-wgsize", "256", "--compute-units", "2"],  // two: a product of two large tiles is worth these
+    gpu: ["--max-wgsize", "256", "--compute-units", "2"],  // two, for which a product of two large tiles is worthwhile
     small: ["--max-wgsize", "32", "--local-mem-size", "16384"],
   };
   for (const [name, device] of Object.entries(devices)) {
@@ -359,10 +371,10 @@ async function oclgrind() {
   return total;
 }
 
-/** Clang that comes with the sanitizers' libraries, wherever it has no number to its name. */
+/** The name of the Clang that has the sanitizers' libraries, with or without a number. */
 const clang = () => (ask("clang++-19", "--version") ? "clang++-19" : "clang++");
 
-/** Runs the program under the sanitizers: it starts, computes, and refuses a file that is no case. */
+/** Runs the program under the sanitizers: it must start, compute, and refuse a file that is not a case. */
 async function sanitizedProgram() {
   const total = { ...counts(0, 0), output: "" };
   const expected = [
@@ -392,7 +404,7 @@ async function vitest(...selection) {
   return { ...total, output };
 }
 
-/** C++ sources of the project itself. */
+/** The project's own C++ sources. */
 function sources(folder) {
   const entries = fs.readdirSync(at(folder), { withFileTypes: true }).filter(({ name }) => name !== "node_modules");
   return [].concat(...entries.map((entry) => {
@@ -401,13 +413,13 @@ function sources(folder) {
   }));
 }
 
-/** The formatter with its arguments. Its version is pinned, since each formats a little differently. */
+/** The formatter and its arguments. Its version is pinned, since each version formats a little differently. */
 function clangFormat(...mode) {
   const command = ask("clang-format-19", "--version") ? "clang-format-19" : "clang-format";
   return [command, [...mode, ...[].concat(...["core", "wasm", "native", "tests"].map(sources))]];
 }
 
-/** What the tests need built, in the order in which it is built: the names of what goes first, and the work. */
+/** The builds that the tests need, in their order: the names of those that come before, and the work. */
 function builds(emscripten) {
   return {
     wasm: { after: [], build: () => buildWasm(emscripten, true) },
@@ -418,8 +430,8 @@ function builds(emscripten) {
 }
 
 /**
- * What `npm test` does, by name: what has to be built, on how many cores it runs, and the work. The order is that of their
- * starts, once what they need is built: those on one core run beside the builds of the others.
+ * The stages of `npm test` by name: the builds that each needs, the number of cores that it uses, and the work. They
+ * start in this order, as soon as their builds are done; stages on one core run beside the builds of others.
  */
 function stages(quick) {
   const one = (needs, work) => ({ needs, cores: 1, test: work });
@@ -446,7 +458,7 @@ function stages(quick) {
   };
 }
 
-/** Starts the builds of those names, one after the other, and gives a promise for each. */
+/** Starts these builds one after the other, and returns a promise for each. */
 function startBuilds(all, names) {
   const started = {};
   let before = Promise.resolve();
@@ -454,12 +466,12 @@ function startBuilds(all, names) {
     if (!names.has(name)) continue;
     const ready = [...after.map((other) => started[other]), before.catch(() => {})];
     before = started[name] = Promise.all(ready).then(build);
-    before.catch(() => {});  // those that wait for it are told
+    before.catch(() => {});  // stages that wait for it get the error
   }
   return started;
 }
 
-/** Cores to take and to give back; those who ask first are served first. */
+/** Lends cores to stages, in the order in which they ask. */
 function lend(free) {
   const waiting = [];
   const serve = () => {
@@ -474,7 +486,9 @@ function lend(free) {
   };
 }
 
-/** Runs one stage, and gives its result. A build that failed is a failed test, so that the other stages still run. */
+/**
+ * Runs one stage and returns its result. A failed build counts as a failed test, so that the other stages still run.
+ */
 async function runStage(name, stage, built, lent) {
   let result;
   try {
@@ -517,7 +531,7 @@ async function main([goal, ...rest]) {
   if (!["setup", "build", "start"].includes(goal)) {
     throw new Failure("usage: node setup.mjs start | test [--quick] [STAGE…] | build | setup | format | serve");
   }
-  const port = goal === "start" ? chosenPort() : undefined;  // a wrong one is refused before the work
+  const port = goal === "start" ? chosenPort() : undefined;  // refuses a wrong port before any work
   const emscripten = await setUp(goal);
   if (goal === "setup") return;
   await buildWasm(emscripten, false);

@@ -19,7 +19,7 @@ from tokenizer import Tokenizer
 from train import SHARES, plausible
 
 FOLDER = Path(__file__).resolve().parents[1] / "tiny"
-LIMIT, DOCUMENTS = 128, 400  # tokens of a document that are read, held-out documents of each source
+LIMIT, DOCUMENTS = 128, 400  # tokens read of each document, and held-out documents of each source
 SEEDS, HALF, TEXT = range(5), 32, 32
 LENGTHS = (8, 16, 32, 64, 96, 120)
 

@@ -39,7 +39,7 @@ COLOURS = "red blue green yellow black white brown grey orange pink".split()
 SIZES = "big small old new little young tall heavy quiet strange".split()
 TIRED = "tired hungry happy sad afraid cold sleepy lonely angry thirsty ill warm curious excited".split()
 SOFT = "soft warm dry clean wide flat comfortable near low quiet empty".split()
-BROKEN = "broken heavy empty old dirty wet too_small too_big lost useless".split()  # sentence() puts the space
+BROKEN = "broken heavy empty old dirty wet too_small too_big lost useless".split()  # sentence() replaces _ by a space
 GOOD = "beautiful useful new light pretty strong cheap rare".split()
 SIT = forms("""
     sit/sits/sat sleep/sleeps/slept lie/lies/lay stand/stands/stood jump/jumps/jumped rest/rests/rested

@@ -177,7 +177,7 @@ def text_scores(model, ids):
     maps = torch.stack(model.trace(ids)[1]).double()
     rows = torch.arange(2, maps.shape[-1] + 1, dtype=torch.float64).log()
     entropy = (-torch.special.xlogy(maps, maps).sum(-1)[..., 1:] / rows).mean((1, 3))
-    inner = maps[..., 2:, 1:]  # row 1 has but one key besides bos
+    inner = maps[..., 2:, 1:]  # row 1 has only one key besides bos
     inner = inner / inner.sum(-1, keepdim=True)
     distance = (inner - inner.mean(1, keepdim=True)).abs().sum(-1) / 2
     return entropy, 1 - distance.mean((1, 3))

@@ -26,7 +26,7 @@ CONFIG = {
 }
 BUILD = Path(__file__).resolve().parents[3] / "build" / "model"
 SHARES = {"generated": 0.3, "wordnet": 0.4, "austen": 0.3}
-LENGTH, ROWS, REPEATS = 128, 16, 3  # tokens of a row, rows of a step, how many of them are repeated sequences
+LENGTH, ROWS, REPEATS = 128, 16, 3  # tokens in a row, rows in a step, and how many of the rows are repeated sequences
 FEW, FIRST_STEPS, TEXT_STEPS = 256, 3000, 4000
 MATRIX_RATE, OTHER_RATE = 0.01, 3e-3
 IGNORE = -100
