@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Comparisons with tolerances from the norms of the data, and the golden cases that every door is held against. */
+/**
+ * Comparisons with tolerances that come from the norms of the data, and the golden cases that every interface is tested
+ * with.
+ */
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
@@ -13,7 +16,7 @@ export function goldenCases(): string[] {
   return names;
 }
 
-/** Largest finite magnitude. */
+/** The largest finite absolute value. */
 export function maxNorm(values: Iterable<number>): number {
   let norm = 0;
   for (const value of values) {
@@ -23,17 +26,18 @@ export function maxNorm(values: Iterable<number>): number {
   return norm;
 }
 
-/** Scores beyond this are exact in every golden case that has them (make.py sees to it), so they bring no error. */
+/** Scores beyond this are exact in every golden case that has them, which make.py ensures, so they add no error. */
 const kExactBeyond = 1e6;
 
 /**
- * Largest magnitude among scores that may be inexact. Errors of weights, and of what they blend, grow with it: exp(x + δ) = exp(x)(1 + δ).
+ * The largest absolute value among scores that may be inexact. Errors of weights and outputs grow with it: exp(x + δ) ≈
+ * exp(x)(1 + δ).
  */
 export function scoreNorm(...scores: readonly (Iterable<number> | undefined)[]): number {
   return Math.max(...scores.map((values) => maxNorm([...(values ?? [])].filter((x) => Math.abs(x) <= kExactBeyond))));
 }
 
-/** Distance between 1 and the next float32. */
+/** The distance between 1 and the next float32. */
 export const kEpsilon = 2 ** -23;
 
 interface Values {
@@ -41,7 +45,10 @@ interface Values {
   readonly shape: readonly number[];
 }
 
-/** Same shape, and each element within `tolerance`; NaN equals NaN, an infinity itself. Names the worst element. */
+/**
+ * Checks that the shapes are equal and each element is within `tolerance`. NaN equals NaN, and an infinity equals
+ * itself. Names the worst element.
+ */
 export function expectClose(what: string, got: Values | undefined, expected: Values, tolerance: number): void {
   if (!got) throw new Error(`${what} is missing`);
   expect(got.shape, `${what}: shape`).toEqual(expected.shape);

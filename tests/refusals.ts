@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The table of refusals (tests/refusals), which C++, the program and the npm package all run. Knows nothing of the code under test. */
+/**
+ * The table of refusals (tests/refusals), which C++, the program and the npm package all run. It does not use the code
+ * under test.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { kRoot } from "./compare.js";
 import type { GivenTensor } from "./safetensors.js";
 
 export type Options = Readonly<Record<string, unknown>>;
-/** A tensor filled with one number; floats are 0.5 and all others 0 where it is not given. */
+/** A tensor filled with one number. Without a value, floats are 0.5 and all others 0. */
 export type Filled = readonly [dtype: Dtype, shape: readonly number[], value?: number | "nan" | "inf"];
 export type Tensors = Readonly<Record<string, Filled>>;
 type Dtype = "F32" | "BOOL" | "U8" | "I32" | "I64";
 
-/** An operation with right options and inputs: B = 2, H = 2, T = S = 3, d = 4. */
+/** An operation with valid options and inputs: B = 2, H = 2, T = S = 3, d = 4. */
 export interface RightCase {
   readonly options: Options;
   readonly parameters: Tensors;
   readonly inputs: Tensors;
-  /** What the marks in wrong cases ($mask, …) stand for. */
+  /** Replacements for the marks in wrong cases ($mask, …). */
   readonly names: Readonly<Record<string, string>>;
 }
 
@@ -25,12 +28,12 @@ interface Refusal {
   readonly says: string;
 }
 
-/** What is given beside a right case, and how it is refused. */
+/** The changes to a right case, and the error that they cause. */
 export interface WrongCase extends Refusal {
-  /** As text where JavaScript's numbers cannot say it. */
+  /** Options are text when JavaScript's numbers cannot express them. */
   readonly options: Options | string;
   readonly tensors: Tensors;
-  /** Where the npm package, which sees some things earlier, says something else; and why. */
+  /** The error of the npm package where it differs, since it checks some things earlier, and the reason. */
   readonly npm?: Refusal & { readonly why: string };
 }
 
@@ -50,13 +53,13 @@ const kFolder = `${kRoot}tests/refusals/`;
 const readJson = (name: string): unknown => JSON.parse(readFileSync(kFolder + name, "utf8"));
 export const kRight = readJson("right.json") as Readonly<Record<string, RightCase>>;
 
-/** With the operation's own names for what the marks stand for. */
+/** Replaces the marks by the operation's own names. */
 function named(wrong: Partial<WrongCase>, { names }: RightCase): WrongCase {
   const text = Object.entries(names).reduce((all, [mark, name]) => all.replaceAll(mark, name), JSON.stringify(wrong));
   return { options: {}, tensors: {}, ...JSON.parse(text) as Refusal };
 }
 
-/** The whole table, for each operation. */
+/** The whole table, by operation. */
 export const kThemes: readonly Theme[] = readdirSync(kFolder).filter((name) => name !== "right.json").flatMap((name) => {
   const page = readJson(name) as Page;
   return page.ops.flatMap((op) => Object.entries(page.wrong).map(([theme, wrong]) => {
@@ -76,7 +79,7 @@ export function sizeOf([, shape]: Filled): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** As a case file has it. */
+/** The tensor as a case file has it. */
 export function filled(tensor: Filled): GivenTensor {
   const [dtype, shape] = tensor;
   const data = new kArrays[dtype](sizeOf(tensor));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Case files (safetensors) as the tests of every door read and make them. Knows nothing of the code under test. */
+/** Reads and writes case files (safetensors) for the tests of every interface. It does not use the code under test. */
 import { readFileSync } from "node:fs";
 
 type Data = Float32Array | Float64Array | Int32Array | Uint8Array;
@@ -59,7 +59,7 @@ export function tensorOf(file: Safetensors, name: string): FileTensor {
   return tensor;
 }
 
-/** The file with this header, right or wrong, before these bytes. */
+/** A file with this header, right or wrong, followed by these bytes. */
 export function withHeader(header: string, body: Uint8Array): Uint8Array {
   const text = new TextEncoder().encode(header);
   const file = new Uint8Array(8 + text.length + body.length);
@@ -72,7 +72,7 @@ export function withHeader(header: string, body: Uint8Array): Uint8Array {
 export interface GivenTensor {
   readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array;
   readonly shape: readonly number[];
-  /** Absent: as the array says. */
+  /** By default, the type of the array. */
   readonly writtenAs?: "BOOL";
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * npm run bench: the workloads in Node, in Chromium and natively, against other engines. run.mjs installs the peers and starts this.
+ * npm run bench: measures the workloads in Node, in Chromium and natively, and compares them with other engines.
+ * run.mjs installs the peers and starts this file.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,7 +20,7 @@ import { bytes, operations, sweeps, workloads } from "./workloads.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Where rows are measured: each { measure(row, peers), version?, close?() }. */
+/** The places where rows are measured: each is { measure(row, peers), version?, close?() }. */
 const places = {
   async node(options) {
     const host = nodeHost(options.threads);
@@ -37,7 +38,7 @@ const places = {
   },
 };
 
-/** In a process where nothing else is; natively ours is in one already. */
+/** Measures the peak memory in a process of its own; the native engine is in one already. */
 function peakOf({ workload, in: place, threads, name, variant = "" }) {
   if (place === "chromium" || name === "headlens native") return undefined;
   const peak = fileURLToPath(new URL("peak.mjs", import.meta.url));
@@ -45,7 +46,7 @@ function peakOf({ workload, in: place, threads, name, variant = "" }) {
   return status === 0 ? Number(stdout) : undefined;
 }
 
-/** Of each round's own, as the ratios are. */
+/** The limit of each round, as ratios are those of each round. */
 function limitOf(limits, threads, gflops) {
   if (limits.length === 0) return {};
   const each = gflops.map((speed, round) => speed / (limits[round] * threads));
@@ -122,7 +123,7 @@ async function main() {
         rows.push({ ...completed(row, place, result, options), tried });
         print(rows.at(-1));
       }
-      // After each row: what is measured is not lost when a later one fails.
+      // Written after each row, so that results are not lost when a later row fails.
       write(options.out, `${JSON.stringify({ context: about, benchmarks: benchmarks(rows) }, null, 2)}\n`);
       if (options.report) write(options.report, reportOf(about, rows));
     }
@@ -132,7 +133,7 @@ async function main() {
 
 try {
   await main();
-  process.exit(0);  // whatever threads a peer keeps
+  process.exit(0);  // ends the threads that a peer keeps
 } catch (error) {
   console.error(error instanceof UsageError ? `npm run bench: ${error.message}` : error);
   process.exit(error instanceof UsageError ? 2 : 1);

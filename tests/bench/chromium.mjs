@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same rows in a page of Chromium without a window; what it needs is served from here. */
+/** Measures rows in a page of headless Chromium. The files of the page are served from here. */
 import { fileURLToPath } from "node:url";
 import { serve } from "../wasm/server.ts";
 import { launchChromium } from "../web/browser.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Isolated, for the finest clock there is. */
+/** Isolates the page, which gives it the most precise clock. */
 function isolate(path, response) {
   response.setHeader("cross-origin-opener-policy", "same-origin");
   response.setHeader("cross-origin-embedder-policy", "require-corp");
@@ -16,7 +16,7 @@ function isolate(path, response) {
   return true;
 }
 
-/** { version, measure(row name, options), close() }. Each row has a page of its own. */
+/** Returns { version, measure(row name, options), close() }. Each row gets its own page. */
 export async function openChromium() {
   const server = await serve(root, isolate);
   const browser = await launchChromium({ protocolTimeout: 3_600_000 });
@@ -24,7 +24,7 @@ export async function openChromium() {
     version: await browser.version(),
     async measure(name, options) {
       const page = await browser.newPage();
-      // A peer that fails in a way of its own tells nobody else.
+      // Some failures of a peer are reported nowhere else.
       page.on("pageerror", (error) => console.error(`${name} in chromium: ${String(error)}`));
       page.on("console", (message) => {
         if (message.type() === "error") console.error(`${name} in chromium: ${message.text()}`);

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who takes part, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows) → Promise of
- * { output?, maps? } for those queries, limit?() → Promise of one thread's GFLOP/s at most, peakBytes?(), close() }; makers are given a job { row, data } and
- * `host`: { load, threads, peer(name) → module, tokenizer() → text }, what differs between Node and a page.
+ * The contestants, in Node and in pages. A contestant is { name, variant?, round(calls) → seconds per call, look(rows)
+ * → Promise of { output?, maps? } for those queries, limit?() → Promise of one thread's highest GFLOP/s, peakBytes?(),
+ * close() }. Its maker gets a job { row, data } and `host`: { load, threads, peer(name) → module, tokenizer() → text },
+ * which differs between Node and pages.
  */
 import { wasmLimit } from "./limit.mjs";
 import { modelOf, scoreBytes, variantsOf } from "./onnx.mjs";
 import { tensorflow } from "./tensorflow.mjs";
 import { idsOf, modelSource, pickRows } from "./workloads.mjs";
 
-/** Scores that take more are left alone: a WebAssembly memory ends at 4 GiB, and this machine is not to be filled either. */
+/**
+ * Rows whose scores take more bytes are skipped: a WebAssembly memory ends at 4 GiB, and this machine must not be
+ * filled.
+ */
 const kMostScoreBytes = { "onnxruntime-web": 2 ** 31, "tfjs-wasm": 2 ** 31, "onnxruntime-node": 2 ** 32 };
 
-/** In WebAssembly GroupQueryAttention takes 8 s and more for more than that, where other graphs take one. */
+/** In WebAssembly GroupQueryAttention takes 8 s and more for larger rows, for which other graphs take one second. */
 const kMostGroupQueryScores = 2 ** 23;
 
 async function timed(calls, call) {
@@ -21,7 +25,10 @@ async function timed(calls, call) {
   return (performance.now() - start) / 1000 / calls;
 }
 
-/** V8 swaps optimised WebAssembly in between calls, once its background compile is done: so call, and give it time. */
+/**
+ * V8 replaces WebAssembly by optimised code between calls, once its background compiler is done. So this calls and
+ * waits.
+ */
 export async function warmUp(contestant) {
   const end = performance.now() + 600;
   let calls = 1;
@@ -34,8 +41,8 @@ export async function warmUp(contestant) {
 }
 
 /**
- * One query on keys and values that are in the engine's cache already, as they are while one decodes. Each call adds another of the same keys
- * and drops the oldest, so that the window always holds all of them.
+ * One query on keys and values that are already in the engine's cache, as in decoding. Each call adds another copy of
+ * these keys and drops the oldest, so that the window always holds all of them.
  */
 function decodingStep(engine, row, q, k, v) {
   const cache = engine.cachedAttention({ window: row.keys, dtype: row.keys_and_values === "bf16" ? "bfloat16" : "float32" });
@@ -49,7 +56,7 @@ function decodingStep(engine, row, q, k, v) {
   return () => cache.forward(...steps[call++ % row.keys], options);
 }
 
-/** Calls in a row, each of which writes over the results of the one before. */
+/** Repeats a call, each time into the results of the call before. */
 function again(options, call) {
   return () => {
     options.out = call();
@@ -57,7 +64,10 @@ function again(options, call) {
   };
 }
 
-/** What a call of each kind is to a user of the npm package: a function without arguments that returns { output?, maps? }. */
+/**
+ * A call of each kind, as a user of the npm package makes it: a function without arguments that returns { output?,
+ * maps? }.
+ */
 const calls = {
   layer(engine, { row, data }) {
     const layer = engine.multiheadAttention({ embedDim: row.width, numHeads: row.heads, batchFirst: true });
@@ -101,7 +111,7 @@ const calls = {
   },
 };
 
-/** The npm package, as its users call it. */
+/** The npm package, called as its users call it. */
 export async function ours(simd, job, host) {
   const engine = await host.load({ simd, threads: host.threads });
   const call = await calls[job.row.kind](engine, job, host);
@@ -109,7 +119,7 @@ export async function ours(simd, job, host) {
   let last;
   return warmUp({
     name: `headlens wasm ${simd}`,
-    // Not awaited call by call: ours returns at once what onnxruntime promises.
+    // Calls are not awaited one by one: ours return at once, where onnxruntime's return promises.
     async round(count) {
       const start = performance.now();
       for (let i = 0; i < count; ++i) {
@@ -128,7 +138,7 @@ function lookAt({ output, maps }, rows) {
   return { output: output && pickRows(output, rows), maps: maps && pickRows(maps, rows) };
 }
 
-/** A peer with one of its graphs. Throws what it throws. */
+/** A peer with one of its graphs. Passes on the peer's errors. */
 export async function peer(name, variant, job, host) {
   if (name !== "tfjs-wasm") return onnxruntime(name, variant, job, host);
   const contestant = await tensorflow(name, variant, job, host);
@@ -160,7 +170,7 @@ async function onnxruntime(name, variant, { row, data }, host) {
   };
 }
 
-/** The graphs that the peer can be given for this row, and why not others: { variants, skipped }. */
+/** The graphs that the peer can run for this row, and the reasons against others: { variants, skipped }. */
 export function graphsFor(name, row) {
   const isSlow = (variant) => name === "onnxruntime-web" && variant === "GroupQueryAttention" &&
     row.heads * row.queries * row.keys > kMostGroupQueryScores;

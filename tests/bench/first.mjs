@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * npm run bench -- first [PROFILES]: how soon the playground shows something. Each time in a Chromium with a profile of its own: from the
- * navigation to the first paint and to the first maps of the built-in model; the first reading of a text that a page makes, with the
- * engine warmed up and not, against the hundredth. Prints medians, and the span from least to most.
+ * npm run bench -- first [PROFILES]: measures how soon the playground shows something. Each time in a Chromium with a
+ * new profile, it measures the time from the navigation to the first paint and to the first maps of the built-in model,
+ * and compares the first reading of a text in a page, with and without warming up the engine, with the hundredth.
+ * Prints medians, and the range from least to most.
  */
 import { loadavg } from "node:os";
 import { launchChromium, servePackage, servePlayground } from "../web/browser.ts";
@@ -16,7 +17,7 @@ async function withPage(url, work) {
   const browser = await launchChromium();
   try {
     const page = await browser.newPage();
-    await new Promise((resolve) => setTimeout(resolve, 1000)); // the browser's own start is not the page's
+    await new Promise((resolve) => setTimeout(resolve, 1000)); // the browser's own start does not count
     await page.setViewport({ width: 1440, height: 900 });
     await page.goto(url, { waitUntil: "domcontentloaded" });
     return await work(page);
@@ -25,7 +26,7 @@ async function withPage(url, work) {
   }
 }
 
-/** Milliseconds from the navigation. */
+/** Milliseconds since the navigation. */
 async function opening(page) {
   await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined, { polling: 50 });
   return page.evaluate(() => {
@@ -35,7 +36,10 @@ async function opening(page) {
   });
 }
 
-/** Milliseconds of each reading of the text: the model runs, and the maps of all its heads are there as pixels. Runs in the page. */
+/**
+ * Runs in the page. Returns the milliseconds of each reading of the text, which runs the model and makes pixels of the
+ * maps of all heads.
+ */
 async function read({ text, calls, warm }) {
   const { load } = await import("/dist/index.js");
   const engine = await load({ worker: true, prefetch: "tiny" });
@@ -71,7 +75,7 @@ try {
     rows.maps.push(maps);
     for (const warm of [false, true]) {
       const times = await withPage(dist.url, (page) => page.evaluate(read, { text: kText, calls: kCalls, warm }));
-      const steady = median(times.slice(-20)); // the hundredth, without what the machine did just then
+      const steady = median(times.slice(-20)); // the hundredth, without outliers
       rows[warm ? "warm" : "cold"].push(times[0]);
       rows[warm ? "warmRatio" : "coldRatio"].push(times[0] / steady);
       rows.steady.push(steady);

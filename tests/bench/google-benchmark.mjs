@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Results in the JSON of Google Benchmark, which its compare.py and others read. */
+/** Writes results in the JSON of Google Benchmark, which its compare.py and other programs read. */
 import { hostname, cpus, loadavg } from "node:os";
 
 const kMilliseconds = 1000;
 
-/** What Google Benchmark says of a machine, and `more`. */
+/** The facts about a machine that Google Benchmark reports, and `more`. */
 export function context(more) {
   return {
     date: new Date().toISOString(), host_name: hostname(), executable: "npm run bench", num_cpus: cpus().length,
@@ -24,7 +24,10 @@ function counters(row) {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-/** Each round as a repetition, and their median, least and spread with the counters. CPU time is not told apart: it is the real time. */
+/**
+ * Each round as a repetition, and the median, minimum and spread with the counters. CPU time is not measured, so it is
+ * given as the real time.
+ */
 export function benchmarks(rows) {
   return rows.flatMap((row) => {
     const shared = { name: nameOf(row), run_name: nameOf(row), repetitions: row.times.length, threads: row.threads };

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dataOf, idsOf, modelSource } from "./workloads.mjs";
 
-/** Adds to what differs between Node and a page what does not: the rows' numbers, and an engine to check with. */
+/**
+ * Adds the parts of a host that are the same in Node and in pages: the rows' numbers, and an engine that checks
+ * results.
+ */
 export function makeHost({ load, threads, peer, tokenizer }) {
   return {
     load, threads, peer, tokenizer,
-    /** Queries and keys of a map row are what its model makes of them. */
+    /** The queries and keys of a map row are those that its model computes. */
     async dataOf(row) {
       if (row.kind !== "map") return dataOf(row);
       return this.withReference(async (engine) => {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What one thread of WebAssembly can do at most here and now: multiply-adds on registers alone, twelve independent sums of four floats.
- * "baseline" multiplies and then adds, which is all that the simd128 instructions have; "relaxed" fuses both.
+ * The highest speed of one thread of WebAssembly at this moment: multiply-adds on registers alone, with twelve
+ * independent sums of four floats. "baseline" multiplies and then adds, since the simd128 instructions have nothing
+ * else; "relaxed" fuses both.
  */
 const kSums = 12;
 const kOperations = 2 * 4 * kSums;  // in each step
@@ -43,7 +44,7 @@ function moduleOf(isFused) {
   ]);
 }
 
-/** A function that measures it, in GFLOP/s and some 2 ms. Optimised code is in place before. */
+/** Returns a function that measures GFLOP/s in about 2 ms. The optimised code is ready before it returns. */
 export async function wasmLimit(simdKind) {
   const { instance } = await WebAssembly.instantiate(moduleOf(simdKind === "relaxed"));
   const kSteps = 1_000_000;

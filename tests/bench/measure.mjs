@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How contestants are compared, in Node and in pages. Every contestant's results are checked first. Then rounds: in each, all contestants
- * of a row take their turn, so what the machine does meanwhile meets them all; a ratio is the median of the rounds' own ratios.
+ * Compares contestants, in Node and in pages. The results of every contestant are checked first. Then come rounds, in
+ * each of which all contestants of a row take a turn, so that other work of the machine affects them all. A ratio is
+ * the median of the rounds' ratios.
  */
 import { graphsFor, peer as makePeer, warmUp } from "./contestants.mjs";
 import { pickRows, sampled } from "./workloads.mjs";
 
 const kEpsilon = 2 ** -23;
 const kTurnSeconds = 0.03;
-/** Turns by which a peer's fastest graph is found. */
+/** The number of turns that find a peer's fastest graph. */
 const kProbes = 5;
-/** A peer's graph that takes so many times as long as its fastest so far is not tried any further. */
+/** A graph of a peer that takes this many times as long as the fastest so far is not tried any further. */
 const kHopeless = 4;
 
 const sorted = (values) => [...values].sort((a, b) => a - b);
@@ -19,7 +20,7 @@ export const median = (values) => quantile(values, 0.5);
 const quartiles = (values) => [quantile(values, 0.25), quantile(values, 0.75)];
 const maxNorm = (values) => values.reduce((norm, value) => Math.max(norm, Math.abs(value)), 0);
 
-/** True where query `rows[i]` may not look, as a mask [rows, keys]. */
+/** A mask [rows, keys] that is true where query `rows[i]` may not look. */
 const causalRows = (rows, keys) => ({
   data: Uint8Array.from({ length: rows.length * keys }, (_, i) => Number(i % keys > rows[Math.floor(i / keys)])),
   shape: [rows.length, keys],
@@ -27,7 +28,7 @@ const causalRows = (rows, keys) => ({
 
 const kReference = { backend: "reference", maskTrue: "ignore", averageAttnWeights: false };
 
-/** Rows of a pooled map out of as many whole rows of the map as they cover. */
+/** Pools whole rows of a map into the rows of the pooled map that they cover. */
 function pooled({ data, shape: [, , rows, columns] }, block) {
   const [outRows, outColumns] = [rows / block, columns / block];
   return Float64Array.from({ length: outRows * outColumns }, (_, at) => {
@@ -39,7 +40,10 @@ function pooled({ data, shape: [, , rows, columns] }, block) {
   });
 }
 
-/** The same queries in double precision, { rows, output?, maps? } with `terms`: how many products each number sums. */
+/**
+ * The results of the same queries in double precision, { rows, output?, maps?, terms }, where `terms` is the number of
+ * products in each sum.
+ */
 const references = {
   layer(engine, { row, data }) {
     const rows = sampled(row.tokens);
@@ -67,7 +71,10 @@ const references = {
   },
 };
 
-/** What all are held against; whole models are held against each other here, and against PyTorch in the tests. */
+/**
+ * The results that all contestants must have. Whole models are compared with each other here, and with PyTorch in the
+ * tests.
+ */
 function expectedOf(engine, job) {
   const reference = references[job.row.kind];
   if (reference) return reference(engine, job);
@@ -75,7 +82,7 @@ function expectedOf(engine, job) {
   return { rows: sampled(kind === "decode" ? model.vocabulary : tokens), terms: 16 * model.width };
 }
 
-/** Each result is a sum of so many products, each rounded: within that many times ε of the largest. */
+/** Each result is a sum of `terms` rounded products, so it must be within that many times ε of the largest. */
 async function check(contestant, expected) {
   const got = await contestant.look(expected.rows);
   for (const key of ["output", "maps"]) {
@@ -92,10 +99,13 @@ async function check(contestant, expected) {
   }
 }
 
-/** How many calls make a turn. */
+/** The number of calls in a turn. */
 const callsIn = (seconds) => Math.max(1, Math.ceil(kTurnSeconds / seconds));
 
-/** A peer's graphs one after the other: { best, skipped }, where `best` is the fastest that is right, and `skipped` says what the others lack. */
+/**
+ * Tries a peer's graphs one after the other. Returns { best, skipped }: the fastest graph with right results, and the
+ * reasons against the others.
+ */
 async function fastest(name, job, expected, host) {
   const { variants, skipped } = graphsFor(name, job.row);
   let best, bestSeconds = Infinity;
@@ -108,7 +118,7 @@ async function fastest(name, job, expected, host) {
       if (first > kHopeless * bestSeconds && first > 0.5) throw new Error(`a call takes ${first.toFixed(2)} s`);
       if (first < 1) await warmUp(peer);
       const calls = callsIn(await peer.round(1));
-      // The least: they do not take turns here, and what else the machine does must not choose.
+      // Takes the minimum: graphs do not take turns here, and other work of the machine must not decide.
       let seconds = Infinity;
       for (let turn = 0; turn < kProbes; ++turn) seconds = Math.min(seconds, await peer.round(calls));
       skipped.push(`${name} ${variant}: ${(1000 * seconds).toPrecision(3)} ms`);
@@ -126,8 +136,8 @@ async function fastest(name, job, expected, host) {
 }
 
 /**
- * `rounds` of turns, fewer when they take longer than `seconds`. In each, seconds per call of each contestant, and after the turns of ours
- * the limit: a processor's clock changes.
+ * Runs `rounds` rounds of turns, or fewer when they take longer than `seconds`. Each round has the seconds per call of
+ * each contestant and, after our own turns, the limit, since a processor's clock rate changes.
  */
 async function takeTurns(contestants, rounds, seconds) {
   const calls = [];
@@ -135,7 +145,7 @@ async function takeTurns(contestants, rounds, seconds) {
   const times = contestants.map(() => []), limits = contestants.map(() => []);
   const end = performance.now() + 1000 * seconds;
   for (let round = 0; round < rounds && (round < 3 || performance.now() < end); ++round) {
-    // Every round in the other direction: nobody always comes after the same one.
+    // Every second round runs in the other direction, so that nobody always comes after the same contestant.
     const order = [...contestants.keys()];
     if (round % 2) order.reverse();
     for (const i of order) {
@@ -160,8 +170,9 @@ function result(contestant, own, peers) {
 }
 
 /**
- * One row: `makers` make the contestants of our own, `peers` are names. Returns { results, tried }: a line for each contestant, with its
- * speed against each peer's and the limit measured beside it, and what became of each of the peers' graphs.
+ * Compares the contestants of one row: `makers` make our own, and `peers` are names. Returns { results, tried }: a line
+ * for each contestant with its speed relative to each peer and the limit measured with it, and the outcome of each of
+ * the peers' graphs.
  */
 export async function compare(row, makers, peers, { rounds, seconds }, host) {
   const job = { row, data: await host.dataOf(row) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The native library: a process of its own, which makes calls when told to. */
+/** The native library, in a process that makes calls on command. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { warmUp } from "./contestants.mjs";
 
 export const kProgram = fileURLToPath(new URL("../../build/native/headlens", import.meta.url));
 
-/** `options`: more of the program's. */
+/** `options` are further options of the program. */
 export async function native({ row }, options = []) {
   const which = ["--filter", `^${row.name}$`, ...(row.name.startsWith("sweep/") ? ["--sweep"] : [])];
   const child = spawn(kProgram, ["bench", "--paced", ...which, ...options], { stdio: ["pipe", "pipe", "inherit"] });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What contestants need of Node; page-host.mjs is its twin. */
+/** The host for contestants in Node; page-host.mjs is that for pages. */
 import { readFile } from "node:fs/promises";
 import { load } from "../../dist/node.js";
 import { makeHost } from "./host.mjs";

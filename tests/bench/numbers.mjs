@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Random numbers that are the same in every program: each depends on a seed and its place alone. Those of native/bench/numbers.cc. */
+/**
+ * Random numbers that are the same in every program, because each depends only on a seed and its index. They are those
+ * of native/bench/numbers.cc.
+ */
 
-/** A number from 0 to 2³² - 1. */
+/** A whole number from 0 to 2³² - 1. */
 function mix(seed, i) {
   const a = (seed + Math.imul(i + 1, 0x6d2b79f5)) | 0;
   let t = Math.imul(a ^ (a >>> 15), 1 | a);
@@ -9,7 +12,7 @@ function mix(seed, i) {
   return (t ^ (t >>> 14)) >>> 0;
 }
 
-/** Normally distributed around 0 (Box & Muller 1958). */
+/** Numbers from a normal distribution around 0 (Box & Muller 1958). */
 export function normal(count, seed, deviation = 1) {
   const values = new Float32Array(count);
   for (let i = 0; i < count; ++i) {
@@ -20,7 +23,7 @@ export function normal(count, seed, deviation = 1) {
   return values;
 }
 
-/** Evenly distributed in [-bound, bound). */
+/** Numbers from a uniform distribution over [-bound, bound). */
 export function uniform(count, seed, bound) {
   const values = new Float32Array(count);
   const single = Math.fround(bound);
@@ -28,7 +31,7 @@ export function uniform(count, seed, bound) {
   return values;
 }
 
-/** A seed out of a name (FNV-1a). */
+/** Makes a seed from a name (FNV-1a). */
 export function seedOf(name) {
   let hash = 2166136261;
   for (let i = 0; i < name.length; ++i) hash = Math.imul(hash ^ name.charCodeAt(i), 16777619);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same workloads as ONNX graphs, so that onnxruntime can be given the one it runs fastest. Written as protocol buffers by hand. */
+/**
+ * The same workloads as ONNX graphs in several variants, so that onnxruntime gets the one that it runs fastest. The
+ * files are written here as protocol buffers.
+ */
 
-// Fields of onnx.proto are numbered; a wire type of 0 is a varint, 2 a length-delimited field, 5 four bytes.
+// Fields of onnx.proto are numbered. Wire type 0 is a varint, 2 is a length-delimited field, and 5 is four bytes.
 const varint = (value) => {
   const bytes = [];
   let rest = BigInt.asUintN(64, BigInt(value));
@@ -55,7 +58,7 @@ class Graph {
   }
   sizes(name, shape) { return this.constant(name, [shape.length], BigInt64Array.from(shape.map(BigInt))); }
 
-  /** Adds a node and returns its first output's name. An output that is not wanted is "". */
+  /** Adds a node and returns the name of its first output. An output that is not wanted is "". */
   node(op, inputs, outputs, attributes = {}, domain = "") {
     const names = [].concat(outputs);
     this.#nodes.push(join([
@@ -75,14 +78,14 @@ class Graph {
   }
 }
 
-/** 0 where a query may look, the lowest float where not. */
+/** 0 where a query may look, and the lowest float elsewhere. */
 function causalMask(size) {
   const mask = new Float32Array(size * size);
   for (let t = 0; t < size; ++t) mask.fill(-3.4028234663852886e38, t * size + t + 1, (t + 1) * size);
   return mask;
 }
 
-/** softmax(scale · q kᵀ + mask), q and k as head-wise matrices. */
+/** softmax(scale · q kᵀ + mask) for q and k as one matrix per head. */
 function weightsOf(graph, q, transposedK, { head_dim: d, queries, causal }) {
   const scale = graph.constant("scale", [], Float32Array.of(1 / Math.sqrt(d)));
   let scores = graph.node("Mul", [graph.node("MatMul", [q, transposedK], "qk"), scale], "scaled");
@@ -92,7 +95,10 @@ function weightsOf(graph, q, transposedK, { head_dim: d, queries, causal }) {
 
 const kContrib = "com.microsoft";
 
-/** GroupQueryAttention, always causal: the keys and values before those of this call, their number, and that of all. */
+/**
+ * GroupQueryAttention, which is always causal. Its further inputs are earlier keys and values, their number, and the
+ * number of all keys.
+ */
 function groupQuery(graph, [q, k, v], row, past, output) {
   const { batch, kv_heads: groups, keys, head_dim: d } = row;
   const lengths = graph.constant("lengths", [batch], new Int32Array(batch).fill(keys - 1));
@@ -103,7 +109,7 @@ function groupQuery(graph, [q, k, v], row, past, output) {
   return output;
 }
 
-/** What stands between the projections and the output's, in each variant: q, k, v [B, T, D] → [B, T, D]. */
+/** The part between the input projections and the output projection in each variant: q, k, v [B, T, D] → [B, T, D]. */
 const layerVariants = {
   operators(graph, row, project) {
     const { batch, tokens, width, heads } = row;
@@ -114,14 +120,14 @@ const layerVariants = {
     const joined = graph.node("Transpose", [blend], "joined", { perm: [0, 2, 1, 3] });
     return graph.node("Reshape", [joined, graph.sizes("join", [batch, tokens, width])], "heads");
   },
-  /** ai.onnx Attention of opset 23, which can hand its weights out (qk_matmul_output_mode 3). */
+  /** ai.onnx Attention of opset 23, which can return its weights (qk_matmul_output_mode 3). */
   Attention(graph, { heads, causal, maps }, project) {
     const attributes = { q_num_heads: heads, kv_num_heads: heads, is_causal: Number(causal) };
     if (maps) attributes.qk_matmul_output_mode = 3;
     const outputs = maps ? ["heads", "", "", "maps"] : "heads";
     return graph.node("Attention", [project("q"), project("k"), project("v")], outputs, attributes);
   },
-  /** com.microsoft MultiHeadAttention, which adds the biases itself and hands no weights out. */
+  /** com.microsoft MultiHeadAttention, which adds the biases itself and cannot return its weights. */
   MultiHeadAttention(graph, { width, heads, causal }, project, { biases }) {
     const bias = new Float32Array(3 * width);
     ["q", "k", "v"].forEach((name, i) => bias.set(biases[name], i * width));
@@ -148,7 +154,7 @@ function layerModel(row, variant, data) {
   return { graph, feeds: { x: data.x } };
 }
 
-/** [1, X, Y, d] → [1, Y, X, d]: the contrib operators have their heads side by side. */
+/** [1, X, Y, d] → [1, Y, X, d], since the contrib operators have their heads next to each other. */
 export function swapHeads({ data, shape: [batch, x, y, d] }) {
   const swapped = new Float32Array(data.length);
   for (let i = 0; i < x; ++i)
@@ -161,7 +167,7 @@ const sideBySide = (tensor) => {
   return { data, shape: [batch, length, heads * d] };
 };
 
-/** Keys or values [1, G, S, d], cut behind the first `count`. */
+/** The first `count` rows of keys or values [1, G, S, d]. */
 function cut({ data, shape: [batch, groups, length, d] }, count) {
   const [past, rest] = [new Float32Array(groups * count * d), new Float32Array(groups * (length - count) * d)];
   for (let g = 0; g < groups; ++g) {
@@ -176,7 +182,7 @@ const coreVariants = {
   operators(graph, row, { q, k, v }) {
     const { heads, kv_heads: groups, keys, head_dim: d } = row;
     let names = ["q", "k", "v"];
-    if (heads !== groups) {  // a dimension more, which broadcasts
+    if (heads !== groups) {  // another dimension, which broadcasts
       const many = graph.sizes("many", [1, groups, heads / groups, row.queries, d]);
       const one = graph.sizes("one", [1, groups, 1, keys, d]);
       names = [["q", many], ["k", one], ["v", one]].map(([name, shape]) => graph.node("Reshape", [name, shape], `${name}_r`));
@@ -215,7 +221,7 @@ function coreModel(row, variant, data) {
   return { graph, feeds, result: isContrib ? apart : undefined };
 }
 
-/** One head's map, averaged over blocks of it for the picture. */
+/** One head's map, averaged over blocks for the picture. */
 function mapModel(row, _, { q, k }) {
   const { tokens, pool, rows } = row;
   const d = q.shape[3];
@@ -231,7 +237,7 @@ function mapModel(row, _, { q, k }) {
   return { graph, feeds, maps: name };
 }
 
-/** The variants that can give what the row asks for. */
+/** The variants that can return what the row asks for. */
 export function variantsOf({ kind, maps, causal, heads, kv_heads: groups, queries }) {
   if (kind === "map") return ["operators"];
   if (kind !== "layer" && kind !== "core") return [];
@@ -241,12 +247,15 @@ export function variantsOf({ kind, maps, causal, heads, kv_heads: groups, querie
   return variants;
 }
 
-/** Bytes of all scores before and after a softmax, and of a mask: what a graph has in memory at once. */
+/** The bytes of all scores before and after a softmax, and of a mask, which a graph has in memory at once. */
 export function scoreBytes({ batch, heads, queries, keys, causal }) {
   return 4 * queries * keys * (2 * batch * heads + Number(causal));
 }
 
-/** The row as an ONNX model with its inputs: → "output", and "maps" (or what `maps` names) when asked for. `result` puts an output in order. */
+/**
+ * The row as an ONNX model with its inputs. Its results are "output" and, when wanted, "maps" (or the name in `maps`),
+ * which `result` puts in order.
+ */
 export function modelOf(row, variant, data) {
   const make = { layer: layerModel, core: coreModel, map: mapModel }[row.kind];
   const { graph, ...rest } = make(row, variant, data);

@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 
 export class UsageError extends Error {}
 
-/** What we are measured against, and the npm module that tells its version. */
+/** The peers, and the npm module that has the version of each. */
 export const kPeers = {
   "onnxruntime-web": "onnxruntime-web", "onnxruntime-node": "onnxruntime-node", "tfjs-wasm": "@tensorflow/tfjs-backend-wasm",
 };
@@ -54,7 +54,7 @@ function parse(args) {
   const flag = { type: "boolean", default: false };
   try {
     return parseArgs({
-      // A bare --report has a default of its own, which parseArgs cannot say.
+      // A bare --report has its own default, which parseArgs cannot express.
       args: args.map((arg) => arg === "--report" ? "--report=build/bench/report.html" : arg),
       options: {
         in: text("node,native"), filter: text(""), peers: text("all"), simd: text(kSimd.join(",")), target: { type: "string" },

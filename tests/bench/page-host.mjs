@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What contestants need of a page; node-host.mjs is its twin. */
+/** The host for contestants in a page; node-host.mjs is that for Node. */
 /* global document, fetch -- of the page */
 import { load } from "../../dist/index.js";
 import { ours } from "./contestants.mjs";
@@ -9,7 +9,7 @@ import { everyRow } from "./workloads.mjs";
 
 const kModules = "/tests/bench/node_modules";
 
-/** A script that knows no modules: it leaves what it has in the page's globals. */
+/** Loads a script that is not a module and leaves its exports in the page's globals. */
 const script = (src) => new Promise((resolve, reject) => {
   const element = document.createElement("script");
   element.src = src;
@@ -43,7 +43,7 @@ const hostOf = (threads) => makeHost({
   tokenizer: async () => (await fetch("/web/models/tiny/tokenizer.json")).text(),
 });
 
-/** One row by its name, in this page: as measure.mjs's compare. */
+/** Measures one row, given by its name, in this page, as measure.mjs's `compare` does. */
 export function measureRow(name, { simd, threads, peers: names, ...effort }) {
   const host = hostOf(threads);
   const row = everyRow.find((candidate) => candidate.name === name);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** node peak.mjs THREADS ROW NAME [VARIANT]: the most memory that a process ever has in which this contestant alone makes one call; in bytes. */
+/**
+ * node peak.mjs THREADS ROW NAME [VARIANT]: prints the peak memory, in bytes, of a process in which only this
+ * contestant makes one call.
+ */
 import { readFileSync } from "node:fs";
 import { ours, peer } from "./contestants.mjs";
 import { nodeHost } from "./node-host.mjs";
@@ -12,6 +15,6 @@ const job = { row, data: await host.dataOf(row) };
 const simd = /^headlens wasm (\w+)$/.exec(name)?.[1];
 const contestant = simd ? await ours(simd, job, host) : await peer(name, variant, job, host);
 await contestant.round(1);
-// Not resourceUsage().maxRSS: that has what the parent had when it started this.
+// resourceUsage().maxRSS would include the parent's memory at the start of this process.
 console.log(Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024);
-process.exit(0);  // whatever threads a peer keeps
+process.exit(0);  // ends the threads that a peer keeps

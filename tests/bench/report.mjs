@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** All results as one HTML page that needs nothing else: tables, and plots as SVG. */
+/** All results as one HTML page that needs no other files: tables, and plots as SVG. */
 
 const kEscapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
-/** A piece of HTML that needs no escaping any more. */
+/** A piece of HTML that is already escaped. */
 class Html {
   constructor(text) { this.text = text; }
   toString() { return this.text; }
@@ -15,7 +15,7 @@ function inserted(value) {
   return value === undefined || value === false ? "" : String(value).replace(/[&<>"']/g, (character) => kEscapes[character]);
 }
 
-/** HTML in which whatever is put in is escaped, unless it is HTML itself. */
+/** HTML in which inserted values are escaped, unless they are HTML themselves. */
 export const html = (strings, ...values) =>
   new Html(strings.map((part, i) => i < values.length ? part + inserted(values[i]) : part).join(""));
 
@@ -31,7 +31,7 @@ const mebibytes = (bytes) => bytes && `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 
 const byWorkload = (rows) => [...new Set(rows.map(({ workload }) => workload))]
   .map((workload) => [workload, rows.filter((row) => row.workload === workload)]);
 
-/** A bar for each contestant, under its name: as long as it is fast, with a line where the limit is. */
+/** A bar for each contestant under its name, whose length is the speed, with a line at the limit. */
 function bars(rows) {
   const [width, height] = [420, 34];
   const limit = Math.max(...rows.map(({ limit_gflops }) => limit_gflops ?? 0));
@@ -66,13 +66,13 @@ function workloadSection([workload, rows]) {
 ${tried.length > 0 && html`<details><summary>the peers' graphs</summary><ul>${tried.map((line) => html`<li>${line}</li>`)}</ul></details>`}</section>`;
 }
 
-/** Ticks at powers of two for the sizes, at round numbers for the speeds. */
+/** Ticks at powers of two for sizes, and at round numbers for speeds. */
 function ticks(most) {
   const step = [1, 2, 5, 10, 20, 50, 100, 200].find((candidate) => most / candidate <= 6) ?? most / 5;
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
 }
 
-/** GFLOP/s over the varied size, one line for each contestant, and dashed the limit of each. */
+/** GFLOP/s over the size that varies, with one line for each contestant and a dashed line for its limit. */
 function sweepPlot(title, axis, rows) {
   const [width, height, left, bottom] = [440, 270, 34, 36];
   const sizes = rows.map(({ size }) => size);
@@ -110,7 +110,7 @@ function sweepSection(rows) {
   return html`<h2 id="sweeps">Sweeps</h2><p>GFLOP/s, counted as above. Dashed: the limit.</p>${plots}`;
 }
 
-/** The figures that are asked for first: how many times as fast as each peer, all workloads of one place in one table. */
+/** The most important figures: the speed relative to each peer, for all workloads of one place in one table. */
 function overview(rows) {
   const own = rows.filter((row) => isOurs(row) && Object.keys(row.ratios).length > 0);
   if (own.length === 0) return undefined;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * npm run bench -- tab [TOKENS]: a model of GPT-2's size, with random weights, in a tab of Chromium; all its maps one after the other.
- * Prints what each step took, and the most memory that the tab's process ever had.
+ * npm run bench -- tab [TOKENS]: computes all maps of a model of GPT-2's size, with random weights, one after the other
+ * in a tab of Chromium. Prints the time of each step, and the peak memory of the tab's process.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -31,7 +31,7 @@ function parameters() {
 
 const sizeOf = (shape) => shape.reduce((product, n) => product * n, 1);
 
-/** Small numbers, the same in every run; scales of norms are 1. */
+/** Small numbers that are the same in every run. The scales of norms are 1. */
 function* numbers(named) {
   let state = 1;
   for (const [name, shape] of named) {
@@ -61,14 +61,14 @@ function writeModel(folder) {
   closeSync(file);
 }
 
-/** The most memory of any process that draws pages (VmHWM), in MiB. */
+/** The peak memory in MiB (VmHWM) of all processes that draw pages. */
 function peakOfRenderers() {
   const peaks = readdirSync("/proc").filter((id) => /^\d+$/.test(id)).map((id) => {
     try {
       if (!readFileSync(`/proc/${id}/cmdline`, "utf8").includes("--type=renderer")) return 0;
       return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1] ?? 0) / 1024;
     } catch {
-      return 0;  // it ended meanwhile
+      return 0;  // the process has ended
     }
   });
   return Math.max(...peaks);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same workloads for TensorFlow.js with its WebAssembly backend, in the operators it has. */
+/** The same workloads for TensorFlow.js with its WebAssembly backend, written with the operators that it has. */
 
 const scaleOf = (d) => 1 / Math.sqrt(d);
 
-/** 0 where a query may look, a very low number where not. */
+/** 0 where a query may look, and a very low number elsewhere. */
 function causalMask(tf, size) {
   const mask = new Float32Array(size * size);
   for (let t = 0; t < size; ++t) mask.fill(-1e30, t * size + t + 1, (t + 1) * size);
   return tf.tensor(mask, [size, size]);
 }
 
-/** Of q and k [..., T, d]. */
+/** The weights for q and k [..., T, d]. */
 function weightsOf(tf, q, k, mask, d) {
   const scores = tf.mul(tf.matMul(q, k, false, true), scaleOf(d));
   return tf.softmax(mask ? tf.add(scores, mask) : scores);
 }
 
-/** Each: a function that computes { output?, maps? } as tensors of theirs. */
+/** Each function computes { output?, maps? } as tensors of TensorFlow.js. */
 const graphs = {
   layer(tf, { batch, tokens, width, heads, causal, maps }, data) {
     const d = width / heads;
@@ -41,7 +41,7 @@ const graphs = {
   core(tf, { heads, kv_heads: groups, queries, head_dim: d, causal }, data) {
     const mask = causal ? causalMask(tf, queries) : undefined;
     const tensor = ({ data: values, shape: [, count, length] }) => tf.tensor(values, [count, length, d]);
-    // Keys and values of a group, once for each of its heads.
+    // Repeats the keys and values of a group for each of its heads.
     const repeated = (x, length) => heads === groups
       ? x : tf.reshape(tf.tile(tf.expandDims(x, 1), [1, heads / groups, 1, 1]), [heads, length, d]);
     return () => {
@@ -63,7 +63,7 @@ const graphs = {
   },
 };
 
-/** A contestant; results are read back as they are with the others. */
+/** A contestant. Its results are read back like those of the others. */
 export async function tensorflow(name, variant, { row, data }, host) {
   const tf = await host.peer(name);
   const engineState = tf.engine();

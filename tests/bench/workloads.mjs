@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is measured, out of the table that `headlens bench` has too; its operation counts, and its numbers. Runs in Node and in pages. */
+/**
+ * The workloads of the table that `headlens bench` also uses, with their operation counts and numbers. Runs in Node and
+ * in pages.
+ */
 import table from "../../native/bench/workloads.json" with { type: "json" };
 import { normal, seedOf, uniform } from "./numbers.mjs";
 
-/** Sizes that a kind of row does not state follow from others; models are put in. */
+/** Completes a row: sizes that its kind leaves out follow from others, and models are looked up. */
 function complete(row) {
   return {
     batch: 1, causal: false, queries: row.tokens, keys: row.tokens, kv_heads: row.heads, rows: row.tokens,
@@ -11,16 +14,16 @@ function complete(row) {
   };
 }
 
-/** All workloads in order; layers have a row with the maps of every head and one without. */
+/** All workloads in order. Layers have one row with the maps of all heads and one without. */
 export const workloads = table.workloads.map(complete).flatMap((row) => row.kind === "layer"
   ? [{ ...row, name: `${row.name}/maps`, maps: true }, { ...row, name: `${row.name}/no_maps`, maps: false }]
   : [row]);
 
-/** The same core problem at many lengths and head widths, and with the conventions of libraries. */
+/** The same attention problem with many lengths, head widths and conventions. */
 export const sweeps = Object.entries(table.sweeps).flatMap(([varied, { values, ...sizes }]) =>
   values.map((value) => complete({ ...sizes, [varied]: value, name: `sweep/${varied}/${value}`, kind: "core" })));
 
-/** Floating-point operations that the result needs, as native/bench/workloads.h counts them. */
+/** The number of floating-point operations that the result needs, counted as in native/bench/workloads.h. */
 export function operations({ kind, batch, tokens, width, heads, queries, keys, head_dim: d, causal, rows, model }) {
   const half = causal ? 0.5 : 1;
   switch (kind) {
@@ -35,7 +38,10 @@ export function operations({ kind, batch, tokens, width, heads, queries, keys, h
   }
 }
 
-/** What a decoding step has to read at the least: keys and values, or a model's weights. 0 where arithmetic rules. */
+/**
+ * The bytes that a decoding step must at least read: keys and values, or a model's weights. 0 when arithmetic limits
+ * the speed.
+ */
 export function bytes(row) {
   const { kind, tokens, kv_heads: heads, queries, keys, keys_and_values: kept, head_dim: d, model, weights } = row;
   if (kind === "decode") return (weights === "bf16" ? 2 : 4) * tokens * (model.linear_parameters + model.vocabulary * model.width);
@@ -59,8 +65,8 @@ function transposed(matrix, n) {
 }
 
 /**
- * An input of deviation 1, weights of 1/√D and biases of 0.1, in both conventions: ONNX's y = x W + b with a matrix for each projection,
- * and PyTorch's state dict.
+ * An input with deviation 1, weights with 1/√D and biases with 0.1, in two forms: ONNX's y = x W + b with one matrix
+ * for each projection, and PyTorch's state dict.
  */
 function layerData({ batch, tokens, width }) {
   const [q, k, v, o] = [2, 3, 4, 5].map((seed) => normal(width * width, seed, 1 / Math.sqrt(width)));
@@ -78,7 +84,7 @@ function layerData({ batch, tokens, width }) {
   };
 }
 
-/** What BF16 has of keys and values that are kept in it. */
+/** With BF16, the keys and values are those that BF16 represents exactly. */
 function coreData({ heads, kv_heads: groups, queries, keys, head_dim: d, keys_and_values: type }) {
   const kept = (seed) => {
     const data = normal(groups * keys * d, seed);
@@ -88,7 +94,7 @@ function coreData({ heads, kv_heads: groups, queries, keys, head_dim: d, keys_an
   return { q: { data: normal(heads * queries * d, 11), shape: [1, heads, queries, d] }, k: kept(12), v: kept(13) };
 }
 
-/** Tokens from all over the vocabulary. */
+/** Token ids that are spread over the vocabulary. */
 export const idsOf = ({ tokens, model }) => Array.from({ length: tokens }, (_, i) => (i * 7919) % model.vocabulary);
 
 /** Floats cut to BF16. */
@@ -98,7 +104,10 @@ function upperHalves(floats) {
   return result;
 }
 
-/** What `engine.loadModel` takes: the built-in model's name, or the files of one with random weights. `tokenizer`: the text of any tokenizer.json. */
+/**
+ * The source for `engine.loadModel`: the name of the built-in model, or the files of a model with random weights.
+ * `tokenizer` is the text of any tokenizer.json.
+ */
 export function modelSource({ model, weights = "f32" }, tokenizer) {
   if (!model.config) return model.name;
   const parameters = Object.entries(model.parameters).flatMap(([pattern, shape]) => pattern.includes("#")
@@ -125,13 +134,13 @@ export function modelSource({ model, weights = "f32" }, tokenizer) {
 /** The inputs and parameters of a layer or a core row. */
 export const dataOf = (row) => row.kind === "layer" ? layerData(row) : row.kind === "core" ? coreData(row) : {};
 
-/** The queries whose results are compared: all where they are few. */
+/** The queries whose results are compared; all of them when there are few. */
 export function sampled(count, most = 16) {
   if (count <= 128) return Array.from({ length: count }, (_, i) => i);
   return Array.from({ length: most }, (_, i) => Math.round((i * (count - 1)) / (most - 1)));
 }
 
-/** Rows of the last but one dimension, in every block before it. */
+/** Picks rows of the last but one dimension, in every block of the dimensions before it. */
 export function pickRows({ data, shape }, rows) {
   const [length, width] = shape.slice(-2);
   const blocks = data.length / (length * width);
