@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** npm run bench: its command line, its formats, and that it measures what `headlens bench` measures. No peer, no time. */
+/**
+ * npm run bench: its command line, its formats, and that it runs the same workloads as `headlens bench`. No peer is
+ * run, and no time is checked.
+ */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { kRoot } from "../compare.js";
@@ -26,7 +29,7 @@ interface Result {
   limit_gflops?: number; limit_percent?: number; peak_bytes?: number; tried: string[];
 }
 
-// Plain JavaScript, so that pages can import it as it stands.
+// These files are plain JavaScript, so that pages can import them unchanged.
 const module = async <T>(name: string): Promise<T> => await import(`${kRoot}tests/bench/${name}.mjs`) as T;
 interface Tensor {
   data: Float32Array;
@@ -90,8 +93,8 @@ test("on a device: what moves is counted apart, and the limits are its own", () 
   expect(rows.map(({ name }) => name)).toEqual(["tutorial/maps", "decode", "tiny"].map((name) => `${name}/opencl/manual_time`));
   expect(Number(context.multiply_add_limit_gflops)).toBeGreaterThan(0);
   expect(Number(context.copy_limit_gbps)).toBeGreaterThan(0);
-  // Results come back, inputs and parameters are there already, and what a model's layers hand on stays there; beside
-  // them a few numbers that steer the kernels.
+  // Only results are copied back. Inputs and parameters are on the device already, and values between a model's layers
+  // stay there. A few numbers that control the kernels are added.
   const results = [4 * (16 * 64 + 4 * 16 * 16), 4 * 12 * 64, 4 * 4 * 8 * 64 * 64];
   for (const [i, row] of rows.entries()) {
     expect(row.transfer_bytes).toBeGreaterThanOrEqual(results[i] ?? NaN);
@@ -108,7 +111,7 @@ test("large rows are those of the table", () => {
   expect(names).toEqual(large.map(({ name }) => name));
 });
 
-/** softmax(q kᵀ / √d) v of one query, in double precision. */
+/** softmax(q kᵀ / √d) v for one query, in double precision. */
 function attend(q: Float32Array, k: Float32Array, v: Float32Array): number[] {
   const d = q.length;
   const scores = Array.from({ length: k.length / d }, (_, s) =>
@@ -138,7 +141,7 @@ test("both programs have the same numbers: the native result is that of the numb
 
 const inFolder = temporaryFolder();
 
-// Every kernel that competes is compiled.
+// All competing kernels are compiled.
 test("a device is tuned once, for every later run on it", { timeout: 300_000 }, () => {
   const how = { env: { XDG_CACHE_HOME: inFolder("cache"), HEADLENS_OPENCL_DEVICE: "0" }, timeout: 290_000 };
   const tuned = (): boolean | undefined =>

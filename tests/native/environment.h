@@ -8,7 +8,7 @@
 
 namespace headlens::testing {
 
-/// Sets an environment variable while it lives.
+/// Sets an environment variable during its lifetime.
 class Variable {
  public:
   Variable(const char* name, const std::string& value) : name_(name) {

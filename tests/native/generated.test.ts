@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The names in TypeScript are those of the engine: what `npm run generate` writes is what is committed. */
+/** The committed TypeScript files are those that `npm run generate` writes from the engine's names. */
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { kRoot } from "../compare.js";

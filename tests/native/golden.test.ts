@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Every golden case of PyTorch's (tests/golden/make.py) through `headlens attend`, on every backend. */
+/** Every golden case, which PyTorch computed (tests/golden/make.py), run by `headlens attend` on every backend. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
@@ -18,7 +18,10 @@ function attend(path: string, ...more: string[]): ReadonlyMap<string, FileTensor
   return tensors;
 }
 
-/** The same problem, asked for its scores. Types that the writer does not know become floats, which hold all their values. */
+/**
+ * The same problem with its scores as results. Types that the writer does not have become floats, which hold all their
+ * values.
+ */
 function scoresOf({ metadata, tensors }: Safetensors): number {
   if (metadata.op === "embedding") return 0;
   const given: Record<string, GivenTensor> = {};
@@ -33,8 +36,9 @@ function scoresOf({ metadata, tensors }: Safetensors): number {
 }
 
 /**
- * Roundings of the largest result that a backend may be away, times 1 + the largest score: a score s is known to within ε·|s|, and its
- * exponential to within exp(ε·|s|) − 1 of itself; what is made of weights inherits that.
+ * The allowed distance of a backend's results, in roundings of the largest result, multiplied by 1 + the largest score:
+ * a score s has an error of ε·|s|, its exponential a relative error of exp(ε·|s|) − 1, and everything computed from
+ * weights inherits that.
  */
 const kFactors = { reference: 4, simd: 16, opencl: 16 } as const;
 
@@ -47,7 +51,7 @@ describe("golden cases", () => {
     const norm = scoresOf(file);
     for (const [backend, factor] of Object.entries(kFactors)) {
       const results = attend(path, "--backend", backend);
-      // Nothing comes back that was not asked for.
+      // The results are only those that were asked for.
       expect([...results.keys()].sort()).toEqual(expected.map(([key]) => key.slice("expected.".length)).sort());
       for (const [key, tensor] of expected) {
         const tolerance = factor * kEpsilon * (1 + norm) * Math.max(maxNorm(tensor.data), 1e-3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What backends for GPUs share, without any device: the plan of an attention call, ranges of keys, and packed tensors.
+/// The code that all GPU backends share, without any device: the plan of an attention call, ranges of keys, and packed
+/// tensors.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -25,7 +26,7 @@ struct OutputAlone {
   AttentionResults views;
 };
 
-/// As Begin in places.cl.
+/// Computes the same as Begin in places.cl.
 Index Begin(const gpu::Place& p, const gpu::Heads& heads, Index z) {
   const Index group = heads.first + z / heads.members;
   return p.base + group / heads.groups * p.batch + group % heads.groups * p.group + z % heads.members * p.member;
@@ -132,7 +133,7 @@ TEST_CASE("GPU: ranges of keys hide what masks hide, row by row and tile by tile
         const auto* range = of_rows.data() + (b * rows.count + i) * 2;
         const auto* tile = of_tiles.data() + (b * tiles + row / tile_rows) * 4;
         for (Index s = 0; s < plan.keys(); ++s) {
-          bool sees = false, hides = false;  // of any head, as a mask may have one of its own for each
+          bool sees = false, hides = false;  // for any head, since a mask may differ between heads
           for (Index h = 0; h < r.heads(); ++h) (IsMasked(r.problem, b, h, rows.first + i, s) ? hides : sees) = true;
           const bool inside = range[0] <= s && s < range[1];
           if (sees) CHECK(inside);

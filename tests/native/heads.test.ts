@@ -16,7 +16,7 @@ const ids = tensorOf(golden, "ids");
 const [rows = 0, length = 0] = ids.shape;
 const [, heads = 0] = tensorOf(golden, "previous").shape;
 
-/** The golden's first rows as a file, with an empty line and another line end, which do not count. */
+/** A file with the golden's first rows, and with an empty line and another line end, which must not matter. */
 function tokensFile(count = rows): string {
   const lines = [...Array(count).keys()].map((row) => [...ids.data.slice(row * length, (row + 1) * length)]);
   const path = inFolder("rows.txt");
@@ -99,15 +99,15 @@ describe("scores", () => {
       (JSON.parse(succeeds(["tokens", "--model", kModel, "--text", text])) as { tokens: number[] }).tokens;
     writeFileSync(inFolder("ids.txt"), texts.map((text) => tokensOf(text).join()).join("\n"));
     expect(json("--tokens-file", inFolder("ids.txt"))).toEqual(found);
-    // " cat" comes twice in the first text: a head of layer 1 finds what came after. Nothing comes twice in the second
-    // ("Anna" and " Anna" are two tokens), so it does not count.
+    // " cat" occurs twice in the first text, and a head of layer 1 finds the token after it. Nothing occurs twice in
+    // the second text ("Anna" and " Anna" are two tokens), so it does not count.
     const [best] = found.heads;
     expect(best).toMatchObject({ layer: 1, scores: { induction_text: { texts: 1 }, previous: { texts: 2 } } });
   });
 
   test("special tokens are those that are named", () => {
     const [first] = json("--tokens", "0,300,301", "--metric", "special,sink", "--special", "0").heads;
-    // <s> is the only one, and the first.
+    // <s> is the only special token, and the first.
     expect(first?.scores.special?.mean).toBeCloseTo(first?.scores.sink?.mean ?? NaN, 12);
   });
 
@@ -146,7 +146,7 @@ describe("images", () => {
     expect(found.heads).toHaveLength(8);
     succeeds(["map", "--model", model, "--image", file, "--out", inFolder("maps.json")]);
     const { maps } = JSON.parse(readFileSync(inFolder("maps.json"), "utf8")) as { maps: number[][][][] };
-    // CLS, then 3 × 3 patches of 4 pixels.
+    // CLS, and then 3 × 3 patches of 4 pixels.
     for (const { layer, head, scores } of found.heads) {
       let sum = 0;
       for (let i = 0; i < 9; ++i) {

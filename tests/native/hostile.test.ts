@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is wrong with a case is said in one line, with exit status 2, and leaves no file behind. */
+/** Errors in a case are reported in one line with exit status 2, and leave no file behind. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -22,7 +22,7 @@ const kLayer = {
 const sdpa = (options: unknown, tensors: Record<string, GivenTensor> = kQuery): Uint8Array =>
   writeSafetensors(tensors, { ...kSdpa, options: typeof options === "string" ? options : JSON.stringify(options) });
 
-/** A file with one tensor described so, and `bytes` bytes of data. */
+/** A file with one tensor that is described by `entry`, and `bytes` bytes of data. */
 const described = (entry: unknown, bytes = 96): Uint8Array =>
   withHeader(JSON.stringify({ __metadata__: kSdpa, query: entry }), new Uint8Array(bytes));
 const f32 = (shape: unknown, ...offsets: unknown[]): unknown => ({ dtype: "F32", shape, data_offsets: offsets });
@@ -42,7 +42,7 @@ const lengthOnly = (length: bigint, bytes = 0): Uint8Array => {
 const good = (): Uint8Array => writeSafetensors(kQuery, kSdpa);
 const without = (tensors: Record<string, GivenTensor>, name: string): Record<string, GivenTensor> =>
   Object.fromEntries(Object.entries(tensors).filter(([key]) => key !== name));
-/** A header in which one byte is none of UTF-8. */
+/** A header with a byte that is not UTF-8. */
 const notUtf8 = (): Uint8Array => withHeader('{"a~":1}', new Uint8Array(0)).map((byte) => (byte === 0x7e ? 0xff : byte));
 
 const kFiles: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
@@ -120,7 +120,7 @@ describe("attend refuses", () => {
     const secret = inFolder("secret.safetensors");
     writeFileSync(secret, good());
     chmodSync(secret, 0);
-    // Root may read everything, so another user tries.
+    // Root may read everything, so this runs as another user.
     chmodSync(inFolder(""), 0o755);
     copyFileSync(kProgram, inFolder("program"));
     const another = process.getuid?.() === 0 ? { uid: 65534, program: inFolder("program") } : {};
@@ -141,7 +141,7 @@ describe("attend refuses", () => {
     const start = described(f32([1, 1, 1, size], 0, 4 * size), 0);
     writeFileSync(path, start);
     truncateSync(path, start.length + 4 * size);
-    for (const kibibytes of [400_000, 700_000]) {  // too few for the file, and for what is made of it
+    for (const kibibytes of [400_000, 700_000]) {  // too little for the file, and for what is made of it
       const { status, stderr } = spawnSync("sh", ["-c", `ulimit -v ${kibibytes}; exec "$0" attend "$1" --out "$2"`, kProgram, path, out()], { encoding: "utf8" });
       expect(stderr).toMatch(/^headlens: .*large\.safetensors: memory error: [^\n]+\n$/);
       expect(status).toBe(2);

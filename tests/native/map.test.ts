@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `headlens map` on the built-in model: its numbers are PyTorch's, and its pictures show those numbers. */
+/** `headlens map` on the built-in model: its numbers are PyTorch's, and its pictures show these numbers. */
 import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { PNG } from "pngjs";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -32,12 +32,12 @@ function map(name: string, ...more: string[]): Buffer {
 
 const json = (...more: string[]): MapsJson => JSON.parse(map("maps.json", ...more).toString()) as MapsJson;
 
-/** Weight of query `t` for key `s`, by PyTorch. */
+/** The weight of query `t` for key `s`, from PyTorch. */
 const goldenWeight = (layer: number, head: number, t: number, s: number): number =>
   weights.data[((layer * heads + head) * length + t) * length + s] ?? NaN;
 
 describe("weights", () => {
-  // Each layer rounds the residual stream anew; what it rounds is as large as the stream.
+  // Each layer rounds the residual stream again, and the error is in proportion to the stream.
   const kTolerance = 4 * kEpsilon * maxNorm(tensorOf(golden, "hidden").data);
 
   test.each(["simd", "reference", "opencl"])("as JSON, they are PyTorch's (%s)", (backend) => {
@@ -67,7 +67,7 @@ describe("weights", () => {
   });
 });
 
-/** Lightness in OKLab (Ottosson 2020) of an sRGB colour. */
+/** The lightness in OKLab (Ottosson 2020) of an sRGB colour. */
 function lightness(red: number, green: number, blue: number): number {
   const linear = (byte: number): number =>
     (byte <= 10.31475 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
@@ -77,7 +77,7 @@ function lightness(red: number, green: number, blue: number): number {
     0.0040720468 * Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);
 }
 
-/** Lightness of weight 0 and of weight 1: it runs evenly from one to the other. */
+/** The lightness of weight 0 and of weight 1. It changes evenly from one to the other. */
 const kLightness = { light: [0.975, 0.27], dark: [0.21, 0.94] } as const;
 const kLine = 2;
 
@@ -133,7 +133,7 @@ describe.each(["light", "dark"] as const)("the %s picture", (theme) => {
       const pixels = pixelsOf(picture, cell, place);
       const [red = 0, green = 0, blue = 0] = pixels[0] ?? [];
       const shown = (lightness(red, green, blue) - zero) / (one - zero);
-      // 256 steps of colour, each channel rounded to a byte.
+      // There are 256 steps of colour, and each channel is rounded to a byte.
       const weight = goldenWeight(place.layer, place.head, place.t, place.s);
       if (!(Math.abs(shown - weight) < 0.01)) throw new Error(`${JSON.stringify(place)} shows ${shown}, is ${weight}`);
       if (pixels.some((pixel) => pixel.join() !== [red, green, blue, 255].join())) throw new Error(`${JSON.stringify(place)} is not even`);
@@ -154,7 +154,7 @@ const kClaims = "iVBORw0KGgoAAAANSUhEUgAAIAAAACAACAYAAAByqspZAAAACElEQVR4nAMAAAA
 describe("models of every family", () => {
   const folderOf = (name: string): string => `${kGolden}/models/${name}`;
 
-  /** The maps of a golden model, which must be PyTorch's. */
+  /** Checks that the maps of a golden model are PyTorch's. */
   function expectGolden(name: string, ...input: string[]): Omit<MapsJson, "maps"> & { patches?: number[] } {
     const expected = readSafetensors(`${folderOf(name)}/expected.safetensors`);
     succeeds(["map", "--model", folderOf(name), "--out", inFolder("family.json"), ...input]);
@@ -201,10 +201,10 @@ describe("models of every family", () => {
 
   test("a picture takes memory by what its file holds, not by what it claims", () => {
     const args = ["map", "--model", folderOf("vit"), "--image", inFolder("claims.png"), "--out", inFolder("claims.json")];
-    // 8192 x 8192 pixels of four bytes, and no byte of them.
+    // The header claims 8192 x 8192 pixels of four bytes, but there are no pixels.
     writeFileSync(inFolder("claims.png"), Buffer.from(kClaims, "base64"));
     fails(args, 2, /claims\.png: has 65 bytes, too few for 8192 x 8192 pixels/);
-    // As much as compression can save.
+    // The strongest compression that is possible.
     writeFileSync(inFolder("claims.png"), PNG.sync.write(new PNG({ width: 2048, height: 2048 }), { deflateLevel: 9 }));
     expect(statSync(inFolder("claims.png")).size).toBeLessThan(2048 * 2048 * 4 / 900);
     succeeds(args);
@@ -248,7 +248,7 @@ test("as SVG, each map is there once, with its name and its pixels", () => {
     expect([Number(layer), Number(head)]).toEqual([Math.floor(i / heads), i % heads]);
     const image = PNG.sync.read(Buffer.from(data, "base64"));
     expect([image.width, image.height]).toEqual([length, length]);
-    // Above the diagonal the hatch behind shows through.
+    // Above the diagonal the hatched background is visible.
     const masked = [...image.data].filter((value, at) => at % 4 === 3 && value === 0).length;
     expect(masked).toBe(length * (length - 1) / 2);
     expect(image.data[3]).toBe(255);

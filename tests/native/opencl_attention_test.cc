@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention without cells in memory on a device: every tile that a device may be given, and all that depends on sizes,
-/// held against plain attention in fp64.
+/// Attention without cells in memory on a device: every tile that a device may use, and everything that depends on
+/// sizes, compared with plain attention in fp64.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,8 +18,8 @@ namespace {
 using opencl::OnlineTile;
 using opencl::Precision;
 
-/// Some of the options that need no cells in memory: masks of every kind and what else changes scores, or at most a
-/// causal mask. The two are computed by different programs.
+/// Draws some of the options that need no cells in memory: all kinds of masks and everything else that changes scores,
+/// or else at most a causal mask. Different programs compute the two.
 RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes, bool changes_scores) {
   RandomProblem r = PlainProblem(random, sizes);
   AttentionProblem& p = r.problem;
@@ -43,7 +43,7 @@ RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes, bool 
   if (random.Chance(0.5)) p.softcap_order = SoftcapOrder::kAfterBias;
   DrawMasks(random, r, /*positional=*/true);
   DrawBiases(random, r);
-  // Plain attention has exponentials as they are: far keys must not be beyond them.
+  // Plain attention computes exponentials directly, so biases of far keys must not be too large for them.
   for (float& slope : r.slopes.values()) slope /= static_cast<float>(sizes.keys);
   return r;
 }
@@ -52,7 +52,7 @@ RandomProblem DrawOnlineProblem(Random& random, const ProblemSizes& sizes) {
   return DrawOnlineProblem(random, sizes, random.Chance(0.5));
 }
 
-/// What is computed without cells, with everything around it as it was before: nothing else may be written.
+/// Results for attention without cells, each surrounded by other memory, which must not be written.
 struct OnlineResults {
   explicit OnlineResults(const AttentionProblem& p) : all(p) {
     views.output = all.output.view<4>(), views.lse = all.lse.view<3>();
@@ -88,7 +88,7 @@ TEST_CASE("OpenCL: attention by every tile, of lengths around it") {
       const Index groups = 1 + random.Below(2), members = 1 + random.Below(3);
       const Index queries = std::max<Index>(tile.rows * random.Below(3) / members + random.Below(3) - 1, 1);
       const Index keys = std::max<Index>(tile.keys * (1 + random.Below(3)) + random.Below(3) - 1, 1);
-      // Of widths that programs of other cases have, too: what is not a multiple of four is tried below.
+      // Widths that programs of other cases have as well. Widths that are not a multiple of four are tested below.
       const Index head = width - 4 * random.Below(width / 8), value = width - 4 * random.Below(7);
       CheckTile(Opened(),
                 DrawOnlineProblem(random, {1 + random.Below(2), groups, groups * members, queries, keys, head, value}),
@@ -129,14 +129,14 @@ TEST_CASE("OpenCL: decoding, with keys that several work-groups share") {
   }
 }
 
-/// For heads and values of up to 32, and so many rows that share keys.
+/// The tile for heads and values of width up to 32, and for this many rows that share keys.
 OnlineTile ChosenTile(const opencl::Session& session, Index rows) {
   const std::optional<OnlineTile> tile = opencl::ChooseOnlineTile(session, 32, rows);
   REQUIRE(tile);
   return *tile;
 }
 
-/// The nearest number of that many bits behind the point, even where two are; halves have none below 2^-24.
+/// The nearest number with this many bits after the point, ties to even. Halves have no bits below 2^-24.
 float Rounded(float x, Precision precision) {
   const bool half = precision == Precision::kFp16;
   int exponent = 0;
@@ -170,7 +170,7 @@ TEST_CASE("OpenCL: attention from numbers of 16 bits is that of the rounded numb
       Round(r, precision);
       CheckOnline(r, got, PlainAttention(r.problem));
     }
-    // Too large for a half, and a bfloat that rounding makes infinite: fp32 it is.
+    // The numbers are too large for a half, and rounding makes a bfloat infinite, so fp32 is used.
     RandomProblem r = PlainProblem(random, {1, 1, 1, 150, 5, 4, 4});
     r.v.values()[2] = precision == Precision::kFp16 ? 70000.0f : 3.4e38f;
     const OnlineResults got(r.problem);
@@ -201,7 +201,7 @@ TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, howe
       if (rounds) Round(r, precision);
       CheckOnline(r, got, PlainAttention(r.problem));
     };
-    Round(r, precision);  // so that queries stay as they are
+    Round(r, precision);  // so that queries do not change
     check("kept", true);
     check("kept before", true);
     const Tensor fresh = random.NormalTensor({2, 2, kFresh, kWidth});
@@ -214,7 +214,7 @@ TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, howe
     backend->Send(k);
     check("sent", true);
     if (precision == Precision::kBf16) continue;
-    v.values()[7] = 1e5f;  // is more than fp16 has
+    v.values()[7] = 1e5f;  // more than fp16 can hold
     backend->Send(v);
     check("too large", false);
   }
@@ -259,7 +259,7 @@ TEST_CASE("OpenCL: attention on devices with little local memory, and with small
   };
   check(16 * 1024, 256, 32, true);
   check(4 * 1024, 1, 32, true);
-  check(1024, 16, 32, false);  // cells in memory
+  check(1024, 16, 32, false);  // with cells in memory
   CHECK_FALSE(gpu::OnlineWidth(257));
 }
 

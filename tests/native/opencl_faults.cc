@@ -25,7 +25,7 @@ struct Injection {
   bool pending = false, happened = false;
 };
 
-std::mutex mutex;  // of all that follows, but for the counts
+std::mutex mutex;  // for everything below except the counts
 bool is_active = false;
 Injection active;
 
@@ -46,11 +46,11 @@ Outcome Decide(std::string_view call, bool waits) {
   return Outcome::kFails;
 }
 
-/// References by the type of what they refer to.
+/// The number of references to objects of one type.
 template <class T>
 std::atomic<long> held = 0;
 
-/// Buffers that are kept, where they are.
+/// The buffers that are kept, when they are kept.
 std::optional<std::vector<cl_mem>> kept;
 
 void Keep(cl_mem memory) {
@@ -62,12 +62,13 @@ void Keep(cl_mem memory) {
   clRetainMemObject(memory);
 }
 
-/// Runs a call, unless it is to fail, and counts what it creates, retains or releases: always its only argument.
+/// Runs a call unless it has to fail, and counts the object that it creates, retains or releases. A call that retains or
+/// releases an object has no other argument.
 template <class Result, class... Parameters>
 Result Through(std::string_view call, Result (*real)(Parameters...), Parameters... arguments) {
   const auto last = std::get<sizeof...(arguments) - 1>(std::tuple(arguments...));
   const Outcome outcome = Decide(call, StartsWith(call, "clEnqueueRead") || call == "clFinish");
-  if constexpr (std::is_pointer_v<Result>) {  // what creates an object says in its last argument how that went
+  if constexpr (std::is_pointer_v<Result>) {  // the last argument of a call that creates an object receives the status
     if (outcome == Outcome::kFails && last) *last = active.status;
     const Result result = outcome == Outcome::kFails ? nullptr : real(arguments...);
     if (result) ++held<Result>;
@@ -153,8 +154,8 @@ std::string HeldReferences() {
   return all;
 }
 
-// The linker's --wrap sends calls of clFinish to __wrap_clFinish, and __real_clFinish is the loader's. CMakeLists.txt
-// reads from the lines WRAP(number of parameters, call) which calls these are.
+// The linker's --wrap sends calls of clFinish to __wrap_clFinish, and __real_clFinish is the loader's function.
+// CMakeLists.txt reads the names of these calls from the lines WRAP(number of parameters, call).
 
 #define PARAMETER(i, call) Signature<decltype(call)>::Parameter<i> a##i
 #define PARAMETERS1(call) PARAMETER(0, call)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The OpenCL calls of this program pass through here (the linker's --wrap): any of them can be made to fail, and what
-/// they create is counted.
+/// All OpenCL calls of this program go through here (the linker's --wrap). Any of them can be made to fail, and the
+/// objects that they create are counted.
 #ifndef HEADLENS_TESTS_NATIVE_OPENCL_FAULTS_H_
 #define HEADLENS_TESTS_NATIVE_OPENCL_FAULTS_H_
 
@@ -16,11 +16,12 @@ std::vector<std::string> FallibleCalls();
 
 enum class FaultKind {
   kOnce,  ///< the call does nothing and fails
-  kLost,  ///< and so does every later one: the device is gone
-  kLate,  ///< the call does nothing and succeeds; the next that waits for the device fails
+  kLost,  ///< the same, and all later calls fail, too: the device is lost
+  kLate,  ///< the call does nothing and succeeds, and the next call that waits for the device fails
 };
 
-/// While it lives, call number `number` of `call`, counted from 1, goes wrong with `status`. One at a time.
+/// During its lifetime, call number `number` of `call`, counted from 1, fails with `status`. Only one may exist at a
+/// time.
 class Fault {
  public:
   Fault(std::string call, int number, cl_int status, FaultKind kind = FaultKind::kOnce);
@@ -28,18 +29,18 @@ class Fault {
   Fault(const Fault&) = delete;
   Fault& operator=(const Fault&) = delete;
 
-  /// Whether there was such a call, and, for one that fails late, such a wait.
+  /// Returns true when there was such a call and, for one that fails late, a later call that waited.
   bool happened() const;
 };
 
-/// References to OpenCL objects that this program has and not yet released, by kind: "memory 3, kernels 0, …".
+/// The references to OpenCL objects that this program holds, by kind: "memory 3, kernels 0, …".
 std::string HeldReferences();
 
-/// Those to memory.
+/// The references to memory.
 long HeldMemory();
 
-/// While it lives, the memory of no buffer is given back: each has addresses of its own. Oclgrind 21.10 does not notice
-/// that memory is given back: what a kernel writes into a new buffer where a smaller one was counts as never written.
+/// During its lifetime no buffer's memory is released, so each has its own addresses. Oclgrind 21.10 does not notice a
+/// release: what a kernel writes into a new buffer in place of a smaller one counts as never written.
 class KeptMemory {
  public:
   KeptMemory();

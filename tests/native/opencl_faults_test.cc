@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the OpenCL backend does when a call of OpenCL fails: an error that says which, then right results again; and
-/// nothing is left behind. Every call is made to fail, each time that an operation makes it.
+/// Failing OpenCL calls: the backend reports an error that names the call, gives right results afterwards, and leaks
+/// nothing. Every call is made to fail, each time that an operation makes it.
 #include "opencl_faults.h"
 
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 
 using Numbers = std::vector<float>;
 
-/// A cache of programs that only the test has, while it lives.
+/// A cache of programs for the test only, which is removed at the end.
 class TemporaryCache {
  public:
   TemporaryCache() { Clear(); }
@@ -39,7 +39,7 @@ class TemporaryCache {
   Variable variable_{"XDG_CACHE_HOME", folder_.string()};
 };
 
-/// Something that can be run again and again: with what it needs on the backend already, where it keeps anything there.
+/// An operation that can be repeated. Its data are already in the backend's memory, if it has any.
 struct Operation {
   const char* name;
   bool keeps_weights;
@@ -67,7 +67,7 @@ std::function<Numbers()> PreparePacking(const Backend& backend) {
   return [&backend] { return PrepareLinear(backend)(); };
 }
 
-/// With every map, or with the output alone, which takes another way.
+/// Attention with every map, or with the output alone, which other code computes.
 std::function<Numbers()> PrepareAttention(const Backend& backend, bool maps) {
   Random random(22);
   const auto r = std::make_shared<RandomProblem>(PlainProblem(random, {1, 2, 4, 5, 7, 6, 3}));
@@ -105,7 +105,7 @@ std::function<Numbers()> PrepareLayers(const Backend& backend) {
   };
 }
 
-/// A step of a model, and its logits.
+/// One step of a model, with its logits.
 std::function<Numbers()> PrepareDecoding(const Backend& backend) {
   const auto model = std::make_shared<Model>(LoadFolder(GoldenFolder("llama_bf16_biases"), backend));
   return [=] {
@@ -143,8 +143,8 @@ constexpr Status kStatuses[] = {
     {CL_INVALID_COMMAND_QUEUE, ErrorCode::kUnsupported, "(CL_INVALID_COMMAND_QUEUE)"},
 };
 
-/// Runs with a fault. Returns whether that ended with an error, which must name the call and the status; otherwise the
-/// results must be right all the same.
+/// Runs with a fault. Returns true when the run ended with an error, which must name the call and the status. Otherwise
+/// the results must be right.
 bool Fails(const std::string& call, const Status& status, const Numbers& expected,
            const std::function<Numbers()>& run) {
   try {
@@ -164,7 +164,7 @@ bool Fails(const std::string& call, const Status& status, const Numbers& expecte
 
 const Status& StatusOf(int number) { return kStatuses[static_cast<std::size_t>(number) % std::size(kStatuses)]; }
 
-/// An operation that is ready to run on a backend of its own.
+/// An operation that is ready to run on its own backend.
 class Ready {
  public:
   explicit Ready(const Operation& operation, const opencl::Settings& settings = {})
@@ -172,7 +172,7 @@ class Ready {
 
   Numbers Run() const { return run_(); }
 
-  /// After a fault: weights that were lost with the device are refused, and packed anew.
+  /// Runs after a fault. Weights that were lost with the device must be refused, and are packed again.
   Numbers RunAgain() {
     if (operation_.keeps_weights) {
       try {
@@ -187,7 +187,7 @@ class Ready {
     return run_();
   }
 
-  /// How often weights were lost.
+  /// The number of times that weights were lost.
   int losses() const { return losses_; }
 
  private:
@@ -197,8 +197,9 @@ class Ready {
   int losses_ = 0;
 };
 
-/// Runs with a fault at the first, second, … call of that name until there is no such call any more, and without one
-/// after each. `reports` names the call that has to report it. Returns how many runs ended with an error.
+/// Runs with a fault at the first, second, … call of that name until there are no more such calls, and once without a
+/// fault after each. `reports` is the call that must report the fault. Returns the number of runs that ended with an
+/// error.
 int FailEach(const std::string& call, FaultKind kind, const std::string& reports, const Numbers& expected,
              Ready& ready) {
   const std::string held = HeldReferences();
@@ -222,7 +223,7 @@ constexpr const char* kOperationCalls[] = {
     "clCreateBuffer",      "clCreateKernel",          "clSetKernelArg",        "clFinish",
     "clEnqueueReadBuffer", "clEnqueueReadBufferRect", "clEnqueueNDRangeKernel"};
 
-/// Where launched work is waited for, its failure may be what is reported: nothing on the device counts any more.
+/// A call that waits for the device may report a failure of earlier work, whose results are then worthless.
 bool Waits(const std::string& call) {
   return call == "clFinish" || call.substr(0, 13) == "clEnqueueRead" || call == "clEnqueueWriteBuffer";
 }
@@ -256,7 +257,7 @@ TEST_CASE("OpenCL: a kernel whose failure is reported late is no result") {
   }
 }
 
-/// A backend that is made, used and gone: all calls from the first on.
+/// Makes, uses and destroys a backend, with all calls from the first on.
 Numbers Open() {
   Numbers x = {-1.0f, 2.0f};
   opencl::MakeBackend({})->Relu(x);
@@ -286,7 +287,7 @@ TEST_CASE("OpenCL: after a device that did not open or a program that did not bu
       CAPTURE(call);
       CHECK(failed[call] > 0);
     }
-    // What the cache has is only tried.
+    // A program in the cache is only tried.
     CHECK((failed["clBuildProgram"] > 0) == !cached);
     CHECK((failed["clCreateProgramWithSource"] > 0) == !cached);
     CHECK(failed["clCreateProgramWithBinary"] == 0);
@@ -306,7 +307,7 @@ TEST_CASE("OpenCL: a device that was lost is opened again, and what was on it is
         const Fault fault(call, 1, status.status, FaultKind::kLost);
         const auto run = [&] { return ready.Run(); };
         if (!Fails(call, status, expected, run)) continue;  // it does not make this call
-        CHECK(Fails("", status, expected, run));            // and neither is it there the next time
+        CHECK(Fails("", status, expected, run));            // nor does it the next time
       }
       const Numbers again = ready.RunAgain();
       CHECK(again == expected);
@@ -319,7 +320,7 @@ TEST_CASE("OpenCL: tensors that only a lost device had are refused; those that t
   const auto backend = opencl::MakeBackend({});
   const std::vector<float> ones(6, 1.0f);
   Tensor kept = backend->Keep(Tensor({2, 3}, ones)), computed = backend->Keep(Tensor({2, 3}, ones));
-  backend->Add(computed.values(), kept.values());  // 2, on the device alone
+  backend->Add(computed.values(), kept.values());  // 2, on the device only
   {
     const Fault fault("clFinish", 1, -9999, FaultKind::kLost);
     Refused(ErrorCode::kUnsupported, "(-9999)", [&] { backend->Finish(); });
@@ -363,7 +364,7 @@ TEST_CASE("OpenCL: what does not compile is named, with its options, the device 
   CHECK(session.IsAlive());
 }
 
-/// Bytes of this process that are in memory.
+/// The resident memory of this process in bytes.
 double ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
   double pages = 0.0, resident = 0.0;
@@ -382,13 +383,13 @@ double ResidentBytes() {
 
 #if defined(HEADLENS_HAS_ADDRESS_SANITIZER)
 constexpr int kRuns = 100;
-constexpr double kMostGrowth = 1e9;  // it keeps what was freed, and finds leaks by itself
+constexpr double kMostGrowth = 1e9;  // it keeps freed memory, and finds leaks by itself
 #else
 constexpr int kRuns = 1000;
 constexpr double kMostGrowth = 4e6;
 #endif
 
-/// `idle_memory`: with it there may be other buffers after each run, but never more.
+/// With `idle_memory` there may be different buffers after each run, but their number must not grow.
 void CheckLeaks(const Operation& operation, Index idle_memory) {
   Ready ready(operation, {.idle_memory = idle_memory});
   const Numbers expected = ready.Run();

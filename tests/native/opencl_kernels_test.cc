@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every kernel over sizes that an interpreter can do: `npm test -- oclgrind` runs the cases "OpenCL kernels: …" under
-/// Oclgrind, which reports races, accesses out of bounds and reads of what was never written. A new kernel needs a case
-/// here that launches it. They run with all other tests too, on whatever device there is.
+/// Every kernel, with sizes that an interpreter can handle: `npm test -- oclgrind` runs the cases "OpenCL kernels: …"
+/// under Oclgrind, which reports races, accesses out of bounds and reads of memory that was never written. A new kernel
+/// needs a case here that launches it. The cases also run with all other tests, on any device.
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -16,20 +16,20 @@
 namespace headlens::testing {
 namespace {
 
-/// A backend that all cases have for themselves, with memory that is never used twice.
+/// A backend that each case makes for itself, with memory that is never used twice.
 struct Fresh {
   KeptMemory kept;
   std::unique_ptr<const Backend> backend = opencl::MakeBackend({.idle_memory = 0});
 };
 
-/// y = x Wᵀ + b of these sizes, with W of the type.
+/// y = x Wᵀ + b with these sizes, and W of this type.
 void CheckProduct(Index rows, Index in, Index out, DType type) {
   CAPTURE(rows);
   CAPTURE(ToString(type));
   const Fresh fresh;
   Random random(31);
   const Tensor x = random.NormalTensor({rows, in}), b = random.NormalTensor({out}), w = random.NormalTensor({out, in});
-  std::vector<std::uint16_t> halves;  // any numbers from 1 to 2 in both types of 16 bits
+  std::vector<std::uint16_t> halves;  // any numbers from 1 to 2, in both 16-bit types
   for (Index i = 0; i < out * in; ++i)
     halves.push_back(static_cast<std::uint16_t>((type == DType::kF16 ? 0x3c00 : 0x3f80) + i));
   const std::byte* bytes =
@@ -53,7 +53,7 @@ TEST_CASE("OpenCL kernels: products whose depth is cut into parts") {
 
 TEST_CASE("OpenCL kernels: a product of two of the largest tiles") { CheckProduct(129, 3, 2, DType::kF32); }
 
-/// What `choose` takes of all results.
+/// Checks the results that `choose` picks from all of them.
 void CheckAttention(const RandomProblem& r, const std::function<AttentionResults(const AllResults&)>& choose) {
   const Fresh fresh;
   const AllResults got(r.problem), expected = PlainAttention(r.problem);
@@ -130,7 +130,7 @@ TEST_CASE("OpenCL kernels: attention of numbers of 16 bits") {
   Random random(37);
   const RandomProblem r = PlainProblem(random, {1, 1, 2, 100, 9, 3, 5});
   for (const Tensor* tensor : {&r.q, &r.k, &r.v})
-    for (float& x : tensor->values()) x = std::nearbyint(16 * x) / 16;  // what fits in 16 bits
+    for (float& x : tensor->values()) x = std::nearbyint(16 * x) / 16;  // numbers that fit into 16 bits
   const AllResults got(r.problem), expected = PlainAttention(r.problem);
   AttentionResults wanted;
   wanted.output = got.output.view<4>();
@@ -147,7 +147,8 @@ TEST_CASE("OpenCL kernels: attention past values that are no numbers") {
   r.problem.mask.causal = true;
   const AllResults expected = PlainAttention(r.problem);
   const Tolerances tolerances(r, expected);
-  r.v.values()[r.v.size() - 1] = std::numeric_limits<float>::quiet_NaN();  // of the last key, which causal rows hide
+  r.v.values()[r.v.size() - 1] =
+      std::numeric_limits<float>::quiet_NaN();  // in the last key, which causal rows do not see
   const AllResults got(r.problem);
   AttentionResults wanted;
   wanted.output = got.output.view<4>();
@@ -204,7 +205,7 @@ TEST_CASE("OpenCL kernels: what matrix units compute, emulated") {
   const opencl::Settings settings{
       .idle_memory = 0, .precision = opencl::Precision::kTf32x3, .emulate_matrix_units = true};
   opencl::Session session(settings);
-  CHECK(HasMatrixUnits(session));  // without them the ordinary kernels would give the right numbers
+  CHECK(HasMatrixUnits(session));  // without them the ordinary kernels would give the right numbers, too
   const auto backend = opencl::MakeBackend(settings);
   const AllResults got(r.problem), expected = PlainAttention(r.problem);
   AttentionResults only;
@@ -232,7 +233,7 @@ TEST_CASE("OpenCL kernels: what a device can do at most") {
   CHECK(copied == ones);
 }
 
-/// Kernels with what Oclgrind has to find: the stage that runs it runs these too, and fails where one is not reported.
+/// Kernels with faults that Oclgrind must find. Its stage also runs these, and fails when one is not reported.
 constexpr char kWrong[] = R"cl(
 __kernel void Race(__global float* x, __global float* y) { y[0] += x[get_global_id(0)]; }
 __kernel void OutOfBounds(__global float* x, __global float* y) { y[get_global_id(0)] = x[get_global_id(0) + 1]; }

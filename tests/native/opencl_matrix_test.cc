@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Every kernel for products against sums in fp64, the choice among them, and how results of tuning are kept.
+/// Every kernel for products, compared with sums in fp64; the choice among them; and how results of tuning are stored.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,13 +27,13 @@ namespace {
 using gpu::Place;
 using opencl::Product;
 
-/// How operands are read. An aligned one has sizes and strides of four elements.
+/// The ways to read operands. An aligned operand has sizes and strides of multiples of four elements.
 struct Reading {
   DType type;
   bool b_columns, aligned;
 };
 
-/// All there are, the commonest first.
+/// All ways, the most common first.
 std::vector<Reading> Readings() {
   std::vector<Reading> all;
   for (const bool aligned : {true, false})
@@ -42,16 +42,16 @@ std::vector<Reading> Readings() {
   return all;
 }
 
-/// The commonest, and one that differs from candidate to candidate: compiling all takes minutes.
+/// The most common way, and another one that differs between candidates. Compiling all of them takes minutes.
 std::vector<Reading> SomeReadings(std::size_t candidate) {
   const auto all = Readings();
   return {all[0], all[1 + candidate * 4 % (all.size() - 1)]};
 }
 
-/// Heads of two batches, of two groups with two members each, of which a launch does the middle two groups.
+/// The heads of two batches, with two groups of two members each. A launch computes the two groups in the middle.
 constexpr gpu::Heads kHeads{1, 2, 2};
 constexpr Index kHeadCount = 4;
-/// A device has nothing to do but for parts of the depth.
+/// With one head, a device is only busy when it works on several parts of the depth.
 constexpr Index kOneHead = 1;
 
 Place SpacedPlace(Index rows, Index width, bool aligned) {
@@ -59,13 +59,13 @@ Place SpacedPlace(Index rows, Index width, bool aligned) {
   return {aligned ? 4 : 1, 4 * member, 2 * member, member, row};
 }
 
-/// The same as Begin in places.cl.
+/// Computes the same as Begin in places.cl.
 Index Begin(const Place& p, Index z) {
   const Index group = kHeads.first + z / kHeads.members;
   return p.base + group / kHeads.groups * p.batch + group % kHeads.groups * p.group + z % kHeads.members * p.member;
 }
 
-/// Four heads of two batches with NaN in between, which no kernel may take for numbers.
+/// Four heads of two batches, with NaN between them, which no kernel may read.
 std::vector<float> Spaced(Random& random, const Place& p, Index rows, Index width) {
   std::vector<float> all(static_cast<std::size_t>(p.base + 2 * p.batch), std::nanf(""));
   for (Index z = 0; z < kHeadCount; ++z)
@@ -74,7 +74,7 @@ std::vector<float> Spaced(Random& random, const Place& p, Index rows, Index widt
   return all;
 }
 
-/// The nearest bits that do not exceed it, of a number that is not too small for them.
+/// The nearest bits that do not exceed a number that is not too small for the type.
 std::uint16_t BitsOf(DType type, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if (type == DType::kBF16) return static_cast<std::uint16_t>(bits >> 16);
@@ -83,7 +83,7 @@ std::uint16_t BitsOf(DType type, float value) {
   return static_cast<std::uint16_t>(sign | (magnitude < least ? 0 : (magnitude - (std::uint32_t{112} << 23)) >> 13));
 }
 
-/// `values` in that type, and what they have become in it.
+/// `values` in that type, after which they hold the converted numbers.
 std::vector<std::byte> InType(DType type, std::vector<float>& values) {
   const std::size_t size = ByteSize(type);
   std::vector<std::byte> bytes(values.size() * size);
@@ -95,7 +95,7 @@ std::vector<std::byte> InType(DType type, std::vector<float>& values) {
   return bytes;
 }
 
-/// A product of these sizes by multiply(session, product), over heads that are spread in memory.
+/// Checks a product of these sizes by multiply(session, product), over heads that are spread in memory.
 template <class F>
 void CheckProduct(Random& random, Index m, Index n, Index k, const Reading& reading, const F& multiply,
                   Index head_count = kHeadCount) {
@@ -197,7 +197,7 @@ TEST_CASE("OpenCL: products of every kind") {
     }
 }
 
-/// A cache folder of its own, while it lives.
+/// A cache folder of its own during its lifetime.
 class TemporaryCache {
  public:
   TemporaryCache()

@@ -63,7 +63,7 @@ test("info says what is there, as text and as JSON", () => {
       largest_allocation: expect.any(Number) as number, work_group_size: expect.any(Number) as number,
     });
   }
-  // The best that the machine has is the one that is used.
+  // The best target that the machine has is the one in use.
   expect(info.simd_targets.find(({ available }) => available)?.name).toBe(info.simd_target);
   expect(new Set(info.simd_targets.map(({ name }) => name)).size).toBe(info.simd_targets.length);
   const text = succeeds(["info"]);
@@ -139,7 +139,7 @@ test("bench gives the median, the least and the spread of its repetitions", () =
   const repetitions = benchmarks.filter(({ run_type }) => run_type === "iteration");
   const times = repetitions.map(({ real_time }) => real_time);
   expect(times).toHaveLength(3);
-  // One for the row, measured after it.
+  // There is one limit for the row, measured after it.
   expect(new Set(repetitions.map(({ limit_FLOPS }) => limit_FLOPS)).size).toBe(1);
   const aggregate = (name: string): number | undefined =>
     benchmarks.find(({ aggregate_name }) => aggregate_name === name)?.real_time;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The C++ examples of the READMEs are those that the consumer project builds and runs, and their commands do what they say. */
+/**
+ * The C++ examples of the READMEs are those that the consumer project builds and runs, and the READMEs' commands do
+ * what they say.
+ */
 import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname } from "node:path";
@@ -29,7 +32,7 @@ describe.each(["README.md", "native/README.md"])("%s", (readme) => {
   });
 
   test("its commands work", () => {
-    // A folder where they may write, with those of the checkout that they read.
+    // A writable folder, with links to the folders of the checkout that the commands read.
     for (const folder of ["tests", "web"]) symlinkSync(`${kRoot}${folder}`, file(folder));
     const env = { ...process.env, PATH: `${dirname(kProgram)}${delimiter}${process.env.PATH}` };
     for (const command of commands) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The table of refusals (tests/refusals) through `headlens attend`: each is one line and exit status 2, and nothing is written. */
+/**
+ * The table of refusals (tests/refusals), run by `headlens attend`: each gives one line and exit status 2, and writes
+ * nothing.
+ */
 import { existsSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { filled, kThemes, type Options, type RightCase, type Tensors, type WrongCase } from "../refusals.js";
@@ -9,7 +12,7 @@ import { fails, headlens, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 
-/** Both as one JSON object; the second may be text that JavaScript's numbers cannot say. */
+/** Both as one JSON object. The second may be text that JavaScript's numbers cannot express. */
 function merged(right: Options, wrong: Options | string): string {
   if (typeof wrong !== "string") return JSON.stringify({ ...right, ...wrong });
   const before = JSON.stringify(right).slice(0, -1);
@@ -32,7 +35,7 @@ function isRefused(path: string, { code, says }: WrongCase, ...more: readonly st
   expect(existsSync(out)).toBe(false);
 }
 
-/** --set's NAME=VALUE for each option. */
+/** The argument NAME=VALUE of --set for each option. */
 function assignments(options: Options | string): string[] {
   const given = typeof options === "string"
     ? [/^\{"(\w+)": (.*)\}$/.exec(options)?.slice(1) ?? []]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** PORT, as `npm start` reads it. */
+/** The environment variable PORT, as `npm start` reads it. */
 import { spawn, spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { kRoot } from "../compare.js";
@@ -12,7 +12,7 @@ test.each(["abc", "70000", "-1", "1.5", "1e3", "0x50", " 80", "65536"])("PORT=%s
   }
 });
 
-/** The address that is printed, and what is there. */
+/** The printed address, and the page that is served there. */
 async function served(port: string): Promise<{ address: string; page: string; error: string }> {
   const child = spawn(process.execPath, [`${kRoot}setup.mjs`, "serve"], { env: { ...process.env, PORT: port } });
   try {
@@ -40,7 +40,7 @@ test("PORT=0 is a port that is free, and the address says which", async () => {
 });
 
 test("PORT= is as if there were none", async () => {
-  const { address, error } = await served("");  // unless somebody else has that one
+  const { address, error } = await served("");  // unless another program uses that port
   if (address) expect(address).toBe("http://localhost:5173");
   else expect(error).toMatch(/port 5173 is in use: choose another with PORT=/);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the tests of the command-line program share: running it, and a folder for its files. */
+/** Helpers for the tests of the command-line program: running it, and a folder for its files. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import { kRoot } from "../compare.js";
 
-/** Another build's program (the sanitizers' say) can be named in the environment. */
+/** The environment can name the program of another build, for example that with sanitizers. */
 export const kProgram = process.env.HEADLENS_PROGRAM ?? `${kRoot}build/native/headlens`;
 
 export interface Ended {
@@ -19,11 +19,11 @@ export interface Ended {
 interface How {
   readonly input?: string;
   readonly uid?: number;
-  /** Variables of its environment, beside this one's. */
+  /** Variables that are added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** A copy of the program, for a user who may not enter the checkout. */
   readonly program?: string;
-  /** Milliseconds that it may take. */
+  /** The time limit in milliseconds. */
   readonly timeout?: number;
 }
 
@@ -31,7 +31,8 @@ interface How {
 export function headlens(args: readonly string[], { input = "", uid, env = {}, program = kProgram, timeout = 50_000 }: How = {}): Ended {
   if (!existsSync(kProgram)) throw new Error(`${kProgram} is not there: cmake --preset native && cmake --build --preset native`);
   const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
-    // Under AddressSanitizer, too, an allocation that is too large shall fail as any other; it still says so in a line.
+    // With AddressSanitizer, too, an allocation that is too large must fail like any other. It is still reported in a
+    // line.
     env: { ...process.env, ASAN_OPTIONS: "allocator_may_return_null=1", ...env },
     input, uid, encoding: "utf8", maxBuffer: 2 ** 28, timeout,
   });
@@ -39,14 +40,14 @@ export function headlens(args: readonly string[], { input = "", uid, env = {}, p
   return { status, stdout, stderr: stderr.replace(/^==\d+==WARNING: AddressSanitizer failed to allocate .*\n/m, "") };
 }
 
-/** The program must succeed and have nothing to say on the standard error. Returns its output. */
+/** Checks that the program succeeds and writes nothing to the standard error. Returns its output. */
 export function succeeds(args: readonly string[], how?: How): string {
   const ended = headlens(args, how);
   expect(ended, args.join(" ")).toMatchObject({ status: 0, stderr: "" });
   return ended.stdout;
 }
 
-/** The program must end with `status` after one line on the standard error, which matches `message`. */
+/** Checks that the program ends with `status` after one line on the standard error, which matches `message`. */
 export function fails(args: readonly string[], status: 1 | 2, message: RegExp, how?: How): void {
   const ended = headlens(args, how);
   expect(ended.stderr).toMatch(/^headlens: [^\n]+\n$/);
@@ -54,7 +55,7 @@ export function fails(args: readonly string[], status: 1 | 2, message: RegExp, h
   expect(ended).toMatchObject({ status, stdout: "" });
 }
 
-/** A folder that is there while the tests of a file run. */
+/** A folder that exists while the tests of a file run. */
 export function temporaryFolder(): (name: string) => string {
   let folder = "";
   beforeAll(() => { folder = mkdtempSync(join(tmpdir(), "headlens-")); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Text from outside does nothing to a terminal or a spreadsheet, and an output that cannot be written is an error. */
+/** Text from outside cannot affect a terminal or a spreadsheet, and an output that cannot be written is an error. */
 import { spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -9,12 +9,15 @@ import { headlens, kProgram, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 
-/** Controls of C0 and C1, what turns the direction of text, what cannot be seen, ends of lines, and what no letter has. */
+/**
+ * Control characters of C0 and C1, characters that change the direction of text or are invisible, line ends, and
+ * unassigned characters.
+ */
 const kHostile = [
   "\u0007", "\u001B[31m", "\u007F", "\u0085", "\u009B31m", "\u009D0;title\u009C", "\u061C", "\u200B", "\u200E", "\u200F", "\u2028", "\u2029",
   ..."\u202A\u202B\u202C\u202D\u202E\u2066\u2067\u2068\u2069", "\uFEFF", "\uFFFE", "\u{E0001}", "\u{100000}",
 ];
-/** All but the ends of our own lines. */
+/** All unsafe characters except our own line ends. */
 const kUnsafe = /(?!\n)[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
 
 describe("messages", () => {

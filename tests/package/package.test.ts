@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The tarball: what is in it, how large it is, and that it works installed in Node, with Vite and in plain pages. */
+/**
+ * The package's tarball: its files, its size, and that it works when it is installed in Node, with Vite and in plain
+ * pages.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -112,7 +115,7 @@ describe("the tarball", () => {
       analysis: { problems: { resolutionKind?: string }[]; types: unknown };
     };
     expect(analysis.types).toBeTruthy();
-    // The profile sets aside what cannot load an ES module anyway.
+    // The profile ignores resolvers that cannot load ES modules.
     const cjsOnly = ["node10", "node16-cjs"];
     expect(analysis.problems.filter(({ resolutionKind }) => !cjsOnly.includes(resolutionKind ?? ""))).toEqual([]);
     expect(status).toBe(0);
@@ -123,7 +126,7 @@ describe("the scripts", () => {
   test("have no top-level await", async () => {
     for (const name of scripts())
       await transform(read(name), { format: "esm", supported: { "top-level-await": false }, logLevel: "silent" });
-    // The check itself sees one.
+    // The check itself detects one.
     await expect(
       transform("await 0", { format: "esm", supported: { "top-level-await": false }, logLevel: "silent" }),
     ).rejects.toThrow();
@@ -132,7 +135,7 @@ describe("the scripts", () => {
   test("have no eval, no new Function, and no address of a server", () => {
     for (const name of scripts()) {
       expect(read(name).match(/\beval\s*\(|new\s+Function\b|\bFunction\s*\(/g) ?? [], name).toEqual([]);
-      // Names of XML's vocabularies look like addresses and are none.
+      // Names of XML vocabularies look like addresses, but are not.
       expect(
         (read(name).match(/https?:\/\/[^\s"'`)]*/g) ?? []).filter((url) => !url.startsWith("http://www.w3.org/")),
         name,
@@ -148,7 +151,7 @@ describe("the scripts", () => {
         );
       }
     }
-    // Bundled for a browser without any exception, a node: import would fail.
+    // The bundle for browsers has no exceptions, so an import of node: would fail.
     await bundle({
       entryPoints: ["index.js", "element.js", "worker.js", "thread.js"].map((name) => join(dist, name)),
       bundle: true,
@@ -204,7 +207,7 @@ interface Report {
   readonly worker: Use;
 }
 
-/** The page's script, run by Node in the project with a stand-in for the page. */
+/** Runs the page's script in Node, in the project, with a substitute for the page. */
 function reportOfNode(): Report {
   const main = pathToFileURL(join(project.folder, "main.js")).href;
   const script = `
@@ -283,7 +286,7 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
     await server.close();
   });
 
-  /** Opens a page and collects what must not happen in it. */
+  /** Opens a page and collects everything that must not happen in it. */
   async function open(url: string): Promise<{ page: Page; faults: string[] }> {
     const page = await browser.newPage();
     const faults: string[] = [];
@@ -312,12 +315,12 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
   test("a plain page: <script type=module>, no bundler", async () => {
     const report = await reportOf(server.url);
     expectSame(report, expected);
-    // Relaxed SIMD came with Chromium 114 and Firefox 145; Debian 12's own release had 140.
+    // Relaxed SIMD came with Chromium 114 and Firefox 145; Debian 12 was released with 140.
     const [, product, major] = /^(\w+)\/(\d+)/.exec(await browser.version()) ?? [];
     const hasRelaxed = Number(major) >= (product?.toLowerCase() === "firefox" ? 145 : 114);
     expect(report.page.info).toMatchObject({ simd: hasRelaxed ? "relaxed" : "baseline", target: "WASM" });
     expect(report.page.info).toMatchObject({ threads: 1 });
-    // Only what is used is fetched: the page's engine and the worker each take one build.
+    // Only the files that are used are fetched: the page's engine and the worker each load one build.
     const wasm = `/headlens-${hasRelaxed ? "relaxed" : "simd"}.wasm`;
     expect(server.requests.filter((path) => path.endsWith(".wasm") && !path.endsWith(wasm))).toEqual([]);
   });
@@ -358,7 +361,7 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
   });
 
   test("vite's development server", async () => {
-    // Its client in the page must know the port from the start.
+    // The client in the page must know the port from the start.
     const free = await serve(project.folder);
     await free.close();
     const dev: ViteDevServer = await createServer({
@@ -391,7 +394,7 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
 
   test("files that are missing are errors, never silence", async () => {
     const { page } = await open(`${server.url}empty.html`);
-    // As text, for the test runner rewrites an import() that it sees.
+    // It is passed as text, since the test runner rewrites an import() that it sees.
     const codeOf = (options: object): Promise<unknown> =>
       page.evaluate(`
       import("/node_modules/headlens/dist/index.js").then(({ load }) => load(${JSON.stringify(options)}))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The packed tarball, installed into an empty project as a user does. */
+/** The packed tarball, installed into an empty project as a user would. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const kFixtures = fileURLToPath(new URL("fixtures", import.meta.url));
 export interface Project {
   readonly folder: string;
   readonly tarball: string;
-  /** Files in the tarball with their sizes. */
+  /** The files in the tarball with their sizes. */
   readonly files: ReadonlyMap<string, number>;
   readonly packedSize: number;
   remove(): void;
@@ -24,13 +24,13 @@ interface PackReport {
   readonly files: readonly { readonly path: string; readonly size: number }[];
 }
 
-/** npm without the settings of the run that started us. */
+/** npm without the settings of the run that started the tests. */
 function npm(folder: string, ...args: string[]): string {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
   return execFileSync("npm", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], env });
 }
 
-/** Packs dist/ and installs it offline: there is nothing else to fetch. */
+/** Packs dist/ and installs it offline, since there is nothing else to fetch. */
 export function installPackage(): Project {
   const folder = mkdtempSync(join(tmpdir(), "headlens-package-"));
   const [report] = JSON.parse(
@@ -42,7 +42,7 @@ export function installPackage(): Project {
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), '{ "name": "user", "private": true, "type": "module" }\n');
   npm(project, "install", "--ignore-scripts", "--offline", "--no-audit", "--no-fund", tarball);
-  // Browsers ask for an icon by themselves: not having one is no fault of a page.
+  // Browsers request an icon by themselves, and a page without one is not at fault.
   mkdirSync(join(project, "public"));
   for (const icon of ["favicon.ico", "public/favicon.ico"]) writeFileSync(join(project, icon), "");
   for (const name of readdirSync(kFixtures)) cpSync(join(kFixtures, name), join(project, name));

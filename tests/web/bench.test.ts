@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The page that measures: short rows for real, what it says of them, and that nothing in an address gets further than it should. */
+/** The page of the benchmark: it measures short rows, shows their results, and an address cannot do any harm. */
 import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

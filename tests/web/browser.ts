@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Real browsers on the built page, and everything in it that must not happen. */
+/** Real browsers that open the built page and report everything that must not happen in it. */
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -11,13 +11,13 @@ import { preview } from "vite";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** An address, and how to stop serving there. */
+/** An address, and a function that stops serving it. */
 export interface Served {
   url: string;
   close(this: void): Promise<void>;
 }
 
-/** The playground as `vite preview` serves it: dist/playground with the policy in its headers. */
+/** Serves the playground as `vite preview` does: dist/playground with the policy in its headers. */
 export async function servePlayground(): Promise<Served> {
   if (!existsSync(join(root, "dist/playground/index.html")))
     throw new Error("dist/playground is missing: npm run build");
@@ -34,7 +34,10 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 };
 
-/** dist/ under /dist/, at / the given page, and no answer ever under /never/; all under a policy without eval, inline scripts or inline styles. */
+/**
+ * Serves dist/ under /dist/ and the given page at /, and never answers under /never/. All have a policy without eval,
+ * inline scripts or inline styles.
+ */
 export async function servePackage(html: string): Promise<Served> {
   const policy =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; connect-src 'self'";
@@ -66,7 +69,7 @@ export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const firefoxPath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
 export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
-  // Without its sandbox, since tests also run as root in containers.
+  // The sandbox is off, since tests also run as root in containers.
   return launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-dev-shm-usage"], ...options });
 }
 
@@ -74,7 +77,7 @@ export function launchFirefox(): Promise<Browser> {
   return launch({ browser: "firefox", executablePath: firefoxPath });
 }
 
-/** A page, and what went wrong in it: console errors, exceptions, failed requests, breaches of the policy. */
+/** A page and its faults: console errors, exceptions, failed requests and breaches of the policy. */
 export interface Opened {
   page: Page;
   faults: string[];
@@ -90,7 +93,7 @@ export interface View {
 export const desktop: View = { width: 1440, height: 900 };
 export const phone: View = { width: 360, height: 740, scale: 2 };
 
-/** Opens a page with clean storage. `ready` false: does not wait for the first maps. */
+/** Opens a page with clean storage. With `ready` false it does not wait for the first maps. */
 export async function open(browser: Browser, url: string, view: View = desktop, ready = true): Promise<Opened> {
   const page = await browser.newPage();
   const faults: string[] = [];
@@ -104,7 +107,7 @@ export async function open(browser: Browser, url: string, view: View = desktop, 
     void dialog.dismiss();
   });
   await page.setViewport({ width: view.width, height: view.height, deviceScaleFactor: view.scale ?? 1 });
-  // Without smooth scrolling, or what is pointed at would still be on its way.
+  // Smooth scrolling is off, or elements would still move while the pointer goes to them.
   await page.emulateMediaFeatures([
     { name: "prefers-color-scheme", value: view.scheme ?? "light" },
     { name: "prefers-reduced-motion", value: "reduce" },
@@ -119,9 +122,12 @@ export async function open(browser: Browser, url: string, view: View = desktop, 
   return { page, faults };
 }
 
-/** Waits until `condition` holds in the page. Asked from outside: in some Firefox a strict policy blocks Puppeteer's own waiting. */
+/**
+ * Waits until `condition` holds in the page. It asks from outside, since in some versions of Firefox a strict policy
+ * blocks Puppeteer's own waiting.
+ */
 export async function holds(page: Page, condition: () => boolean, seconds = 90): Promise<void> {
-  const end = Date.now() + seconds * 1000;  // long, as other tests may have the processor
+  const end = Date.now() + seconds * 1000;  // long, since other tests may use the processor
   while (!(await page.evaluate(condition))) {
     if (Date.now() > end) throw new Error(`waited ${seconds} s for ${String(condition)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -129,9 +135,9 @@ export async function holds(page: Page, condition: () => boolean, seconds = 90):
 }
 
 /**
- * Opens a page of Firefox and waits until `condition` holds in it; a page that does not get there is opened anew, twice at most. Under
- * automation, about one page in forty whose worker starts a worker waits for ever, and a page of ten lines without headlens does so, too
- * (Firefox 153 ESR). Without automation, none of 400 did.
+ * Opens a page of Firefox and waits until `condition` holds in it. If it does not, opens the page again, at most twice.
+ * Under automation, about one page in forty whose worker starts a worker never becomes ready, also with a page of ten
+ * lines without headlens (Firefox 153 ESR). Without automation, none of 400 failed.
  */
 export async function firefoxPage<T extends { page: Page }>(
   open: () => Promise<T>, condition: () => boolean,
@@ -148,22 +154,25 @@ export async function firefoxPage<T extends { page: Page }>(
   }
 }
 
-/** To be asked in the page: whether the maps of the last input stand. */
+/** A condition in the page: the maps of the last input have been drawn. */
 export const isDrawn = (): boolean => document.documentElement.dataset.state === "drawn";
 
-/** Waits until the maps of the last input stand. */
+/** Waits until the maps of the last input have been drawn. */
 export async function drawn(page: Page): Promise<void> {
   await holds(page, isDrawn);
 }
 
-/** Waits until a selector finds something that is seen. (Asked every frame: what changes in a shadow root is not reported.) */
+/**
+ * Waits until a selector finds a visible element. It asks in every frame, since changes in a shadow root are not
+ * reported.
+ */
 export async function seen(page: Page, selector: string): Promise<ElementHandle> {
   const found = await page.waitForSelector(selector, { visible: true });
   if (!found) throw new Error(`${selector} is not there`);
   return found;
 }
 
-/** Replaces the playground's text, as a paste does, and waits for its maps. */
+/** Replaces the playground's text, as pasting does, and waits for its maps. */
 export async function setText(page: Page, text: string): Promise<void> {
   await page.$eval(
     "#text",
@@ -176,15 +185,15 @@ export async function setText(page: Page, text: string): Promise<void> {
   await drawn(page);
 }
 
-/** Everything in the page, shadow roots included, that a selector finds; its text without the space around it. */
+/** The text of everything that a selector finds in the page and its shadow roots, without space around it. */
 export function texts(page: Page, selector: string): Promise<string[]> {
   return page.$$eval(`>>> ${selector}`, (found) => found.map((element) => (element.textContent ?? "").trim()));
 }
 
-/** Runs axe on the whole page, shadow roots included, and gives its findings in words. */
+/** Runs axe on the whole page with its shadow roots, and returns its findings in words. */
 export async function axe(page: Page): Promise<string[]> {
   const script = await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
-  // Through the debugger, which the page's policy does not bind.
+  // The debugger is used because the page's policy does not apply to it.
   await page.evaluate(script);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };

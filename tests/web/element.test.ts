@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `<attention-map>` by itself: given arrays, its own navigation, what it says when something is wrong; and the shipped bundle. */
+/**
+ * `<attention-map>` on its own: given arrays, its own navigation, its error messages, and the bundle that is published.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
@@ -147,7 +149,7 @@ test("a model that is not there is said, and the next one is drawn", async () =>
   const page = await openElement({ text: "Anna saw Ben.", model: "models/none" });
   const alert = await seen(page, "#map >>> [role=alert] p");
   expect(await alert.evaluate(({ textContent }) => textContent)).toMatch(/config\.json.*404/);
-  // The browser reports every failed request, as it should.
+  // The browser rightly reports every failed request.
   faults = faults.filter((fault) => !/404|models\/none/.test(fault));
   await page.$eval("#map", (element) => void ((element as AttentionMap).model = "tiny"));
   await logged(page, "attention-draw");
@@ -247,7 +249,7 @@ test("what is seen draws first: an element that is only near waits, until it com
     gap.style.height = "600px";
     make({ id: "near", view: "steps" });
   });
-  // The engine has been asked for by the one that is seen, and answers; the model's files never come.
+  // The visible element has asked for the engine, which answers, but the model's files never arrive.
   await page.waitForFunction(() => {
     const answers = performance.getEntriesByType("resource").map(({ name }) => name);
     return answers.some((name) => name.endsWith(".wasm"));

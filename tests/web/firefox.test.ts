@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The same page in Firefox: it draws, answers the keyboard, and breaks no policy. */
+/** The same page in Firefox: it draws, reacts to the keyboard, and breaks no policy. */
 import { load } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";

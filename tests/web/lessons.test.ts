@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Each lesson on the real engine: its numbers against small computations in double precision, and what it says of them. */
+/**
+ * Each lesson on the real engine: its numbers are compared with small computations in double precision, and its
+ * sentences are checked.
+ */
 import { load, type AsyncEngine, type Engine } from "headlens";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -72,7 +75,7 @@ describe("T0.5: saturation", () => {
       for (const [name, scale] of [["scores as they are", 1], ["scores ÷ √d", 1 / Math.sqrt(width)]] as const) {
         const scores = times(q, turned(k)).map((row) => row.map((x) => x * scale));
         const weights = scores.map(softmax);
-        // Scores of this size are rounded by as much as width · ε of them; so are the weights.
+        // Scores of this size have rounding errors of up to width · ε, and so do the weights.
         const rounding = 1e-6 + 4 * kEpsilon * maxNorm(scores.flat());
         expectMatrix(lesson, `weights, d = ${width}, ${name}`, weights, rounding);
         const mean = (of: (row: number[]) => number): number => weights.reduce((sum, row) => sum + of(row), 0) / 32;
@@ -152,7 +155,7 @@ describe("T3.5: rows and columns", () => {
     for (let t = 0; t < 4; ++t)
       for (let i = 0; i < 3; ++i)
         expect(Math.abs((rows.values[t * 3 + i] ?? NaN) - (cols.values[i * 4 + t] ?? NaN))).toBeLessThan(1e-5);
-    // The column form by hand, out of the matrices shown.
+    // The form with columns, computed from the matrices that are shown.
     const [q, k, v] = ["Q = X Ω_qᵀ + 1 β_qᵀ", "K = X Ω_kᵀ + 1 β_kᵀ", "V = X Ω_vᵀ + 1 β_vᵀ"].map((name) => {
       const { values } = find(lesson, name);
       return Array.from({ length: 4 }, (_, t) => [...values.subarray(3 * t, 3 * t + 3)]);
@@ -211,7 +214,7 @@ describe("T3.7: the eleven checkpoints", () => {
       const share = 1 / (1 + 3 * Math.exp(-lead));
       expect(Math.abs(figure(result, "largest weight") - share)).toBeLessThan(1e-6);
       expect(result.verdict.holds).toBe(share > 0.99);
-      // The others pull by [0, 1] + [−1, 0] + [0, −1], an equal share each.
+      // The others pull by [0, 1] + [−1, 0] + [0, −1], with equal shares.
       const away = 1 - share + (1 - share) / 3;
       expect(Math.abs(figure(result, "output’s distance from that value") - away)).toBeLessThan(1e-5);
     }
@@ -317,7 +320,7 @@ describe("T3.6: order", () => {
       const angle = t / 10000 ** (Math.floor(i / 2) / 4);
       return i % 2 ? Math.cos(angle) : Math.sin(angle);
     }));
-    // Head 0 has columns 0 to 3; "half" turns its pairs (0, 2) and (1, 3) by t and t / 100.
+    // Head 0 has columns 0 to 3. "half" rotates its pairs (0, 2) and (1, 3) by t and t / 100.
     const turn = (a: Rows): number[][] => a.map(([a0 = NaN, a1 = NaN, a2 = NaN, a3 = NaN], t) => {
       const [c, s, c2, s2] = [Math.cos(t), Math.sin(t), Math.cos(t / 100), Math.sin(t / 100)];
       return [a0 * c - a2 * s, a1 * c2 - a3 * s2, a2 * c + a0 * s, a3 * c2 + a1 * s2];
@@ -349,7 +352,7 @@ describe("T3.8: variants", () => {
     const lesson = await variants.normalizers(engine);
     expectHolds(lesson);
     const scores = [1.2, 1, 0.1, -0.5, -2];
-    // entmax: max(x/2 − τ, 0)², the τ found by halving.
+    // entmax: max(x/2 − τ, 0)², with τ found by bisection.
     const entmax = (tau: number): number[] => scores.map((x) => Math.max(x / 2 - tau, 0) ** 2);
     let [low, high] = [-2, 0.6];
     for (let i = 0; i < 60; ++i) {
@@ -392,7 +395,7 @@ describe("T3.8: variants", () => {
       const weights = scores.map((row, t) => softmax(row.map((score, s) => (s > t ? -Infinity : score))));
       const name = ["multi-head", "2 groups", "multi-query"][index] ?? "";
       expectMatrix(lesson, `${name}: head 0, a row each step`, weights, 256 * kEpsilon);
-      // 2 · G · d numbers a token.
+      // A token takes 2 · G · d numbers.
       const cached = find(lesson, "numbers in the cache").values.subarray(index * tokens, (index + 1) * tokens);
       expect([...cached]).toEqual([1, 2, 3, 4, 5, 6].map((length) => 2 * group * 4 * length));
     }
@@ -403,7 +406,7 @@ describe("T3.8: variants", () => {
     expectHolds(lesson);
     const { rows, across } = variants.patchify(variants.kTwoSquares, 4);
     expect([rows.length, rows[0]?.length, across]).toEqual([64, 48, 8]);
-    // Pixel (y, x) of the image stands in patch (y/4, x/4) at (y mod 4, x mod 4).
+    // Pixel (y, x) of the image is in patch (y/4, x/4) at (y mod 4, x mod 4).
     const { data } = variants.kTwoSquares;
     const red = (y: number, x: number): number => (data[(y * 32 + x) * 4] ?? NaN) / 255;
     for (let y = 0; y < 32; ++y)
@@ -488,8 +491,8 @@ test("lessons leave nothing behind", async () => {
     for (const one of kCheckpoints) await one.run(engine);
   };
   await run();
-  // A block that comes again may lie in a hole that is a few bytes larger, and these count as its own. That comes to an
-  // end; leaving the smallest block behind in each round does not.
+  // A block that is allocated again may use a hole that is a few bytes larger, which then counts as its own. That
+  // growth comes to an end, while a leak of the smallest block in each round does not.
   const before = engine.heapBytes(), rounds = 8, smallestBlock = 16;
   for (let round = 0; round < rounds; ++round) await run();
   expect(engine.heapBytes()).toBeLessThan(before + rounds * smallestBlock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How the page looks, for all: axe's findings, and pictures under build/screenshots for the eye. */
+/** The looks of the page: axe's findings, and pictures in build/screenshots to look at. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const shoot = (page: Page, name: string): Promise<unknown> => page.screenshot({ path: join(kFolder, `${name}.png`) });
 
-/** Brings an element to the middle of the screen and the pointer onto a point of it. */
+/** Scrolls an element to the middle of the screen and moves the pointer to a point in it. */
 async function point(page: Page, selector: string, across: number, down: number): Promise<void> {
   const element = await seen(page, selector);
   await element?.evaluate((target) => target.scrollIntoView({ block: "center" }));

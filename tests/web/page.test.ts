@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The playground in Chromium: what is drawn, what is said, and that it equals what the engine computes in Node. */
+/** The playground in Chromium: its pictures and texts, which must equal what the engine computes in Node. */
 import { availableParallelism } from "node:os";
 import { load } from "headlens";
 import type { Engine, Model } from "headlens";
@@ -29,7 +29,7 @@ afterAll(async () => {
 
 let faults: string[] = [];
 
-/** Opens the page; after each test nothing may have gone wrong in it. */
+/** Opens the page. After each test, nothing may have gone wrong in it. */
 async function openPage(hash = "", view: View = desktop): Promise<Page> {
   const opened = await open(browser, server.url + hash, view);
   faults = opened.faults;
@@ -41,7 +41,7 @@ afterEach(async () => {
   expect(faults.splice(0)).toEqual([]);
 });
 
-/** RGBA of every canvas a selector finds. */
+/** The RGBA pixels of every canvas that a selector finds. */
 function pixelsOf(page: Page, selector: string): Promise<{ width: number; height: number; data: number[] }[]> {
   return page.$$eval(`>>> ${selector}`, (found) =>
     found.map((canvas) => {
@@ -82,7 +82,7 @@ test("every head has a map, painted with the engine's own colours", async () => 
     const options = { theme: "light", min: 0, max: 1 } as const;
     const expected = attention.pixels(layer, head, options);
     expect([canvas.width, canvas.height]).toEqual([size, size]);
-    // The page may run another SIMD build than Node: a weight's last bit may round to the neighbouring colour.
+    // The page may run another SIMD build than Node, so the last bit of a weight may round to the neighbouring colour.
     const worst = canvas.data.reduce(
       (most, byte, at) => Math.max(most, Math.abs(byte - (expected.data[at] ?? NaN))),
       0,
@@ -186,7 +186,7 @@ test("keys go through all of it: grid, one head, its cells, the next head, and b
   await page.keyboard.press("Enter");
 
   await page.focus("#map >>> .plot");
-  // It is called what it shows: the worker may still be at it.
+  // Its name says what it shows. The worker may still be computing it.
   await expect.poll(() => focused(page)).toMatch(/^Layer 0, head 0: strongest link ‘.+’ to ‘.+’ \d+ %/);
   for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"] as const) await page.keyboard.press(key);
   const { data } = model.attend(kSentence).map(0, 0);
@@ -213,7 +213,7 @@ test("the grid's maps have their strongest link as text", async () => {
   for (const [index, label] of labels.entries()) {
     const [layer, head] = [Math.floor(index / model.info.heads), index % model.info.heads];
     const { data } = attention.map(layer, head);
-    // The first row has one key only: its 100 % says nothing.
+    // The first row has only one key, whose 100 % says nothing.
     const best = data.slice(size).reduce((most, weight) => Math.max(most, weight), 0);
     expect(label).toMatch(
       new RegExp(`^Layer ${layer}, head ${head}: strongest link ‘.+’ to ‘.+’ ${(best * 100).toFixed(0)} %$`),
@@ -308,7 +308,7 @@ test("the policy is strict, in the headers and in the page, and it is kept to", 
     document.createElement("div").innerHTML = "<b>text as HTML</b>";
   });
   await expect(parse).rejects.toThrow(/TrustedHTML/);
-  // Once for the header, once for the page's own.
+  // One report is for the header, and one for the page's own policy.
   await expect.poll(() => faults.filter((fault) => fault.includes("trusted-types-sink")).length).toBe(2);
   faults = faults.filter((fault) => !/trusted-types-sink|TrustedHTML/.test(fault));
 });
@@ -330,7 +330,7 @@ test.each(Object.entries(kHostile))("hostile text stays text: %s", async (_, tex
     const items = await page.$$eval("#tokens li", (found) => found.map((item) => item.textContent ?? ""));
     expect(items).toHaveLength(tokens.length);
     for (const [index, token] of tokens.entries()) {
-      // Unseen characters are shown as marks; all others as they are.
+      // Invisible characters are shown as marks, and all others as they are.
       const seen = token.replaceAll(/[\p{Cc}\p{Cf}\p{Z}]/gu, "");
       expect(items[index]?.replaceAll(/U\+[\dA-F]{4,}|[\p{Cc}\p{Cf}\p{Z}◌↵⇥]/gu, "")).toContain(seen);
     }
@@ -375,7 +375,7 @@ test("every number of the worked example is the engine's", async () => {
   }
 });
 
-/** The results of the steps for one head, by the reference backend, from the example the page holds. */
+/** The results of the steps for one head, from the reference backend, for the example in the page. */
 async function workInNode(page: Page, head: number, isCausal: boolean): Promise<number[][]> {
   const example = await page.$eval("#steps", (steps) => (steps as AttentionMap).example);
   const transposed = (matrix: readonly (readonly number[])[]): number[][] =>

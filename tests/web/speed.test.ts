@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How soon the page opens and how soon typing shows: measured and kept in build/web-timings.json. The bounds here are several times
- * what an idle machine needs, for test machines are shared; the file is what to read.
+ * The time until the page has opened and until typing shows. It is measured and written to build/web-timings.json,
+ * which is the file to read. The limits here are several times what an idle machine needs, since test machines are
+ * shared.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { drawn, launchChromium, open, root, servePlayground, setText } from "./browser.js";
 import type { Served } from "./browser.js";
 
-/** 64 tokens and somewhat more while it is typed on. */
+/** 64 tokens, and a few more while the test types. */
 const kText =
   "The old man and the sea were quiet when night came down over the small town where no one had seen a ship for years and the " +
   "children told each other stories about the day the last one left with all the men on board and never came home again to us";
