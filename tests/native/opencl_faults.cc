@@ -62,8 +62,8 @@ void Keep(cl_mem memory) {
   clRetainMemObject(memory);
 }
 
-/// Runs a call unless it has to fail, and counts the object that it creates, retains or releases. A call that retains or
-/// releases an object has no other argument.
+/// Runs a call unless it has to fail, and counts the object that it creates, retains or releases. A call that retains
+/// or releases an object has no other argument.
 template <class Result, class... Parameters>
 Result Through(std::string_view call, Result (*real)(Parameters...), Parameters... arguments) {
   const auto last = std::get<sizeof...(arguments) - 1>(std::tuple(arguments...));
