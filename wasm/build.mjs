@@ -82,6 +82,8 @@ async function bundle(entries, splitting) {
   const { metafile } = await build({
     entryPoints: entries, splitting, outdir: kOut, chunkNames: "[name]-[hash]",
     bundle: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
+    // Traces lead to the sources, which are in the repository.
+    sourcemap: "linked", sourcesContent: false,
     minify: true, legalComments: "none", metafile: true, plugins: [gluePlugin], logLevel: "warning",
   });
   return Object.keys(metafile.inputs);

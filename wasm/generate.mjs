@@ -274,6 +274,7 @@ const files = {
   "wasm/src/types/options/analyses.ts": analysisOptions(options),
   "wasm/src/types/options/colors.ts": colorOptions(options),
   "wasm/src/arguments/fields.ts": tables(options, names.analyses),
+  "wasm/src/files/names.ts": fileNames(names.model_files),
 };
 const check = process.argv.includes("--check");
 for (const [name, text] of Object.entries(files)) {

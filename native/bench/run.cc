@@ -27,7 +27,7 @@ void Provide(const Backend& backend, Tensor& tensor, const Shape& shape) {
 void ExpectBelow(std::span<const Index> rows, Index end) {
   for (const Index row : rows) {
     if (row >= 0 && row < end) continue;
-    throw Error(ErrorCode::kValue, "row " + std::to_string(row) + ", expected 0 to " + std::to_string(end - 1));
+    throw ValueError("a row", row, {"0 to ", end - 1});
   }
 }
 

@@ -96,7 +96,7 @@ class Bpe final : public Model {
 
   Id IdIn(const JsonField& pair, const std::string& token) const {
     if (const auto id = vocabulary_.Find(token)) return *id;
-    throw Error(ErrorCode::kFormat, pair.name() + " needs the token " + Quoted(token) + ", which model.vocab lacks");
+    throw Error(ErrorCode::kFormat, {pair.name(), " needs the token ", Quoted(token), ", which model.vocab lacks"});
   }
 
   const Merge* FindMerge(Id left, Id right) const {

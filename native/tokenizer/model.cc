@@ -8,8 +8,8 @@ namespace headlens::tokenizer {
 Vocabulary::Vocabulary(const JsonField& field) {
   if (!field.value().is_object()) field.Fail("an object of tokens and their ids");
   for (const auto& [token, id] : field.value().items()) {
-    const std::string name =
-        id.is_number_integer() ? "an id of " + field.name() : field.name() + "[" + Quoted(token) + "]";
+    const Phrase name =
+        id.is_number_integer() ? Phrase{"an id of ", field.name()} : Phrase{field.name(), "[", Quoted(token), "]"};
     Add(token, ToId(JsonField(id, name, ErrorCode::kFormat)));
   }
 }

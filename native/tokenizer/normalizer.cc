@@ -136,7 +136,7 @@ Normalizer MakeNormalizer(const JsonField& field) {
       step(text, steps);
       steps.TakePass(text.size(), 1);
       if (text.size() > kMaxText) {
-        throw Error(ErrorCode::kMemory, "the text grows beyond " + std::to_string(kMaxText) + " bytes when normalized");
+        throw Error(ErrorCode::kMemory, {"the text grows beyond ", kMaxText, " bytes when normalized"});
       }
     }
   };

@@ -55,7 +55,7 @@ PostProcessor MakeTemplate(const JsonField& field) {
     for (const Place& place : places) {
       const std::vector<Id>& more = place.is_text ? ids : place.ids;
       if (result.size() + more.size() > kMaxTokens) {
-        throw Error(ErrorCode::kMemory, "the template makes more than " + std::to_string(kMaxTokens) + " tokens");
+        throw Error(ErrorCode::kMemory, {"the template makes more than ", kMaxTokens, " tokens"});
       }
       result.insert(result.end(), more.begin(), more.end());
     }

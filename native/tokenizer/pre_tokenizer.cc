@@ -211,8 +211,7 @@ PreTokenizer MakePreTokenizer(const JsonField& field) {
       for (const Word& word : words) bytes += word.text.size();
       steps.TakePass(bytes, words.size());
       if (bytes > kMaxText) {
-        throw Error(ErrorCode::kMemory,
-                    "the text grows beyond " + std::to_string(kMaxText) + " bytes when it is split");
+        throw Error(ErrorCode::kMemory, {"the text grows beyond ", kMaxText, " bytes when it is split"});
       }
     }
   };

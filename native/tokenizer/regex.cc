@@ -62,8 +62,8 @@ void Regex::Free::operator()(pcre2_real_code_8* code) const { pcre2_code_free(co
 
 Regex::Regex(const std::string& pattern) : pattern_(pattern) {
   if (pattern.size() > kMaxPattern) {
-    throw Error(ErrorCode::kUnsupported, "the regular expression " + Quoted(pattern) + " has more than " +
-                                             std::to_string(kMaxPattern) + " bytes");
+    throw Error(ErrorCode::kUnsupported,
+                {"the regular expression ", Quoted(pattern), " has more than ", kMaxPattern, " bytes"});
   }
   const Handle<pcre2_compile_context, pcre2_compile_context_free> context(
       Allocated(pcre2_compile_context_create(nullptr)));

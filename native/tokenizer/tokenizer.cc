@@ -117,8 +117,7 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 std::vector<Id> Tokenizer::Encode(std::string_view text) const {
   if (text.size() > kMaxText) {
-    throw Error(ErrorCode::kMemory,
-                "the text has " + std::to_string(text.size()) + " bytes, more than " + std::to_string(kMaxText));
+    throw Wrong(ErrorCode::kMemory, "the text", "has", {text.size(), " bytes"}, {"at most ", kMaxText});
   }
   Steps steps(text.size());
   std::vector<Id> ids;

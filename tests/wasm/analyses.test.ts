@@ -157,7 +157,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       .toEqual([0, 0, 0, 0, 1, 0, 0, 0.5, 0.1]);
     expect(rounded((await engine.layerNorms(paddedWeights, paddedValues, outWeight, padding)).data))
       .toEqual([0, 0, 0, 0, 10, 0, 0, 5, 1]);
-    await expectError(() => engine.layerNorms(paddedWeights, paddedValues, outWeight), "value", /weights\[0, 0\] is nan/);
+    await expectError(() => engine.layerNorms(paddedWeights, paddedValues, outWeight), "value", /weights\[0, 0\] is NaN/);
   });
 
   test("mixingRatio and valueZeroing", async () => {

@@ -26,20 +26,20 @@ describe.each([false, true])("worker: %s", (worker) => {
       ["nothing", undefined, "dtype", /^q is undefined, expected a tensor/],
       ["an array", [1, 2], "dtype", /^q is \[1,2\], expected a tensor/],
       ["no data", { shape: [1] }, "dtype", /^q is Object/],
-      ["booleans", of([true, false], 1, 2), "dtype", /^q: data is array of boolean, expected Float32Array/],
-      ["bytes", of(new Uint8Array(4), 2, 2), "dtype", /^q: data is Uint8Array/],
-      ["strings", of(["1", "2"], 1, 2), "dtype", /^q: data is array of string/],
-      ["a stray string", of([1, "2"], 1, 2), "dtype", /^q: data\[1\] is "2", expected a number/],
-      ["big integers", of(new BigInt64Array(2), 1, 2), "dtype", /^q: data is BigInt64Array/],
-      ["a buffer", of(new ArrayBuffer(8), 1, 2), "dtype", /^q: data is/],
-      ["too little data", of(new Float32Array(7), 2, 4), "shape", /^q: data has 7 values, but shape \[2,4\] has 8/],
-      ["too much data", of(new Float32Array(9), 2, 4), "shape", /^q: data has 9 values/],
-      ["a negative size", of(new Float32Array(2), -1, -2), "shape", /^q: shape \[-1,-2\] holds -1/],
-      ["a fraction", of(new Float32Array(2), 0.5, 4), "shape", /^q: shape .* holds 0.5/],
-      ["a size that is no number", of(new Float32Array(2), "2"), "shape", /^q: shape .* holds "2"/],
-      ["NaN for a size", of(new Float32Array(0), NaN), "shape", /holds NaN/],
+      ["booleans", of([true, false], 1, 2), "dtype", /^q\.data is array of boolean, expected Float32Array/],
+      ["bytes", of(new Uint8Array(4), 2, 2), "dtype", /^q\.data is Uint8Array/],
+      ["strings", of(["1", "2"], 1, 2), "dtype", /^q\.data is array of string/],
+      ["a stray string", of([1, "2"], 1, 2), "dtype", /^q\.data\[1\] is "2", expected a number/],
+      ["big integers", of(new BigInt64Array(2), 1, 2), "dtype", /^q\.data is BigInt64Array/],
+      ["a buffer", of(new ArrayBuffer(8), 1, 2), "dtype", /^q\.data is/],
+      ["too little data", of(new Float32Array(7), 2, 4), "shape", /^q\.data has 7 values, expected 8 for shape \(2, 4\)/],
+      ["too much data", of(new Float32Array(9), 2, 4), "shape", /^q\.data has 9 values/],
+      ["a negative size", of(new Float32Array(2), -1, -2), "shape", /^q\.shape is \(-1, -2\), expected whole numbers/],
+      ["a fraction", of(new Float32Array(2), 0.5, 4), "shape", /^q\.shape is \(0.5, 4\)/],
+      ["a size that is no number", of(new Float32Array(2), "2"), "shape", /^q\.shape is \("2",\)/],
+      ["NaN for a size", of(new Float32Array(0), NaN), "shape", /^q\.shape is \(NaN,\)/],
       ["a shape that overflows", of(new Float32Array(0), 2 ** 52, 2 ** 52, 0, 8), "memory", /4503599627370496/],
-      ["no shape", { data: new Float32Array(2), shape: 2 }, "shape", /^q: shape is 2, expected an array/],
+      ["no shape", { data: new Float32Array(2), shape: 2 }, "shape", /^q\.shape is 2, expected an array/],
       ["one dimension", of(new Float32Array(8), 8), "shape", /\(8,\)/],
       ["another width", random(1, 2, 2, 4, 7), "shape", /7/, /8/],
       ["another batch", random(1, 3, 2, 4, 8), "shape", /3/, /2/],
@@ -164,7 +164,7 @@ describe.each([false, true])("worker: %s", (worker) => {
 
     test.each<[unknown, string, ...RegExp[]]>([
       [{ isCasual: true }, "option", /unknown option "isCasual"/, /isCausal/],
-      [{ is_causal: true }, "option", /unknown option "is_causal"/],
+      [{ is_causal: true }, "option", /unknown option "is_causal"; did you mean isCausal\? Expected one of /],
       ["fast", "option", /options are "fast", expected an object/],
       [[], "option", /options are \[\]/],
       [{ isCausal: "yes" }, "option", /isCausal is "yes", expected true or false/],
@@ -187,17 +187,17 @@ describe.each([false, true])("worker: %s", (worker) => {
       [{ dropoutP: 1.5 }, "value", /1.5/],
       [{ attnMask: zeros(3, 3) }, "shape", /attnMask/, /3/],
       [{ attnMask: { data: new Float32Array(20).fill(NaN), shape: [4, 5] } }, "value", /NaN/],
-      [{ attnMask: { data: new Int32Array(20), shape: [4, 5] } }, "dtype", /attnMask: data is Int32Array/],
+      [{ attnMask: { data: new Int32Array(20), shape: [4, 5] } }, "dtype", /attnMask\.data is Int32Array/],
       [{ attnMask: true }, "dtype", /attnMask is true/],
       [
         { keyPaddingMask: zeros(2, 5) },
         "dtype",
-        /keyPaddingMask: data is Float32Array, expected Uint8Array, array of boolean/,
+        /keyPaddingMask\.data is Float32Array, expected Uint8Array, array of boolean/,
       ],
       [{ keyPaddingMask: { data: new Uint8Array(8), shape: [2, 4] } }, "shape", /keyPaddingMask/],
-      [{ validLens: zeros(2) }, "dtype", /validLens: data is Float32Array, expected Int32Array, array of number/],
-      [{ validLens: { data: [1.5, 2], shape: [2] } }, "value", /validLens: data\[0\] is 1.5/],
-      [{ validLens: { data: [-1, 2], shape: [2] } }, "value", /validLens: data\[0\] is -1/],
+      [{ validLens: zeros(2) }, "dtype", /validLens\.data is Float32Array, expected Int32Array, array of number/],
+      [{ validLens: { data: [1.5, 2], shape: [2] } }, "value", /validLens\.data\[0\] is 1.5/],
+      [{ validLens: { data: [-1, 2], shape: [2] } }, "value", /validLens\.data\[0\] is -1/],
       [{ validLens: { data: [6, 2], shape: [2] } }, "value", /validLens/, /6/],
       [{ validLens: { data: [1], shape: [1] } }, "shape", /validLens/],
     ])("%o", (options, code, ...words) => expectError(() => sdpa(q, options), code as "option", ...words));
@@ -239,7 +239,7 @@ describe.each([false, true])("worker: %s", (worker) => {
 
   describe("layers", () => {
     test.each<[unknown, string, ...RegExp[]]>([
-      [{ embedDim: 10, numHeads: 3 }, "shape", /embedDim 10/, /numHeads 3/],
+      [{ embedDim: 10, numHeads: 3 }, "shape", /embedDim is 10, expected a multiple of numHeads, 3/],
       [{ embedDim: 8 }, "option", /numHeads is missing/],
       [{ embedDim: 0, numHeads: 1 }, "option", /embedDim is 0/],
       [{ embedDim: 8.5, numHeads: 1 }, "option", /embedDim is 8.5/],
@@ -263,7 +263,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       const mha = await engine.multiheadAttention({ embedDim: 8, numHeads: 2, batchFirst: true });
       const state = layerState(1, 8);
       const { in_proj_bias, ...rest } = state;
-      await expectError(() => mha.forward(zeros(1, 2, 8)), "shape", /parameter in_proj_\w+ is missing/);
+      await expectError(() => mha.forward(zeros(1, 2, 8)), "shape", /^nothing was loaded yet: call loadStateDict first$/);
       await expectError(() => mha.loadStateDict(undefined as never), "dtype", /state is undefined/);
       await expectError(() => mha.loadStateDict(rest), "value", /in_proj_bias missing/);
       await expectError(() => mha.loadStateDict({ ...state, query: zeros(1) }), "value", /query unexpected/);
@@ -280,7 +280,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       const refused = (): Promise<void> =>
         expectError(() => mha.loadStateDict(misshapen), "shape", /parameter out_proj\.bias has shape \(7,\), expected \(8,\)/);
       await refused();
-      await expectError(() => mha.forward(x), "shape", /parameter in_proj_\w+ is missing/);
+      await expectError(() => mha.forward(x), "shape", /^nothing was loaded yet: call loadStateDict first$/);
       await mha.loadStateDict(layerState(1, 8));
       const before = await mha.forward(x);
       await refused();
@@ -351,7 +351,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     });
 
     test.each<[unknown, unknown, string, ...RegExp[]]>([
-      [random(1, 4), {}, "shape", /matrix: shape is \[4\], expected \[rows, cols\]/],
+      [random(1, 4), {}, "shape", /matrix has shape \(4,\), expected \(rows, cols\)/],
       [random(1, 2, 2), { colormap: "jet" }, "option", /colormap is "jet", expected one of "sequential", "diverging"/],
       [random(1, 2, 2), { theme: 1 }, "option", /theme is 1/],
       [random(1, 2, 2), { min: "0" }, "option", /min is "0", expected a finite number/],
@@ -365,7 +365,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     );
 
     test.each(["min", "max", "causal"])("colorbar refuses the option %s, which it has no use for", (name) =>
-      expectError(() => engine.colorbar(3, { [name]: 0 }), "option", `unknown option "${name}"`, /one of colormap, theme$/),
+      expectError(() => engine.colorbar(3, { [name]: 0 }), "option", `unknown option "${name}"`, /ne of colormap, theme$/),
     );
 
     test.each([0, -1, 1.5, NaN, 1e9, "8"])("colorbar refuses %j steps", (steps) =>

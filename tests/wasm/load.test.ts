@@ -65,7 +65,7 @@ describe.each([false, true])("options of load, worker: %s", (worker) => {
     [{ threads: 1.5 }, "option", /threads is 1.5/],
     [{ threads: "2" }, "option", /threads is "2"/],
     [{ wasmUrl: 7 }, "option", /wasmUrl is 7/],
-    [{ wasmURL: "x" }, "option", /unknown option "wasmURL", expected one of .*wasmUrl/],
+    [{ wasmURL: "x" }, "option", /unknown option "wasmURL"; did you mean wasmUrl\? Expected one of /],
     [{ wasmUrl: "http://[" }, "value", /wasmUrl .* no URL/],
   ] as const)("%j", (options, code, message) =>
     expectError(() => load({ ...options, worker } as never), code, message),

@@ -278,9 +278,9 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     expect(model.info.image).toEqual({ size: 12, patchSize: 4, channels: 3 });
     await expectError(() => model.attend("a cat"), "dtype", /image is "a cat"/);
     const turned = { data: new Float32Array(432), shape: [12, 12, 3] };
-    await expectError(() => model.attend(turned), "shape", /image has shape \[12,12,3\], expected \[3,12,12\]/);
+    await expectError(() => model.attend(turned), "shape", /image has shape \(12, 12, 3\), expected \(3, 12, 12\)/);
     const spoilt = { data: Float32Array.from(tensor.data, (x, i) => i === 5 ? NaN : x), shape: tensor.shape };
-    await expectError(() => model.attend(spoilt), "value", /image: data\[5\] is NaN, expected a finite number/);
+    await expectError(() => model.attend(spoilt), "value", /image\.data\[5\] is NaN, expected a finite number/);
     await expectError(() => model.attend({ data: new Uint8Array(7), width: 2, height: 1 }), "shape", /7 bytes/);
     await expectError(() => model.attend({ data: new Uint8Array(0), width: 0, height: 1 }), "value", /width is 0/);
     await expectError(() => model.startDecoding(), "unsupported", /step by step/);
@@ -733,7 +733,7 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
       "option",
       /onProgress is 1, expected a function/,
     );
-    await expectError(() => engine.loadModel("http://["), "value", /source .* no URL/);
+    await expectError(() => engine.loadModel("http://["), "value", /source .* expected a URL/);
     await expectError(() => engine.loadModel("nowhere"), "model-load", /nowhere/, /404/);
   });
 });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The rule between the API's names and the module's, and what becomes of the module's messages. */
 import { expect, test } from "vitest";
-import { inApiWords, toCamel, toRequest, toSnake } from "../../wasm/src/arguments/names.js";
+import { apiName, namesIn, nearest, optionNames, toCamel, toRequest, toSnake } from "../../wasm/src/arguments/names.js";
+import { unwrap } from "../../wasm/src/module/failures.js";
 
 test.each([
   ["attnMask", "attn_mask"],
@@ -16,19 +17,32 @@ test.each([
   expect(toCamel(snake)).toBe(camel);
 });
 
-test("messages speak of options, inputs and stages as the API does, and leave other words alone", () => {
-  expect(inApiWords("embed_dim must be a multiple of num_heads, got 10")).toBe(
-    "embedDim must be a multiple of numHeads, got 10",
-  );
-  expect(inApiWords("attn_mask has shape (2,), expected scaled_scores")).toBe(
-    "attnMask has shape (2,), expected scaledScores",
-  );
-  expect(inApiWords('causal_alignment is "left", expected "top_left"')).toBe(
-    'causalAlignment is "left", expected "top_left"',
-  );
-  expect(inApiWords("parameter in_proj_weight of self_attn.in_proj_bias")).toBe(
-    "parameter in_proj_weight of self_attn.in_proj_bias",
-  );
+test("names of options, inputs and stages are the API's, and those of parameters PyTorch's", () => {
+  expect(["embed_dim", "attn_mask", "scaled_scores", "in_proj_weight", "window"].map(apiName))
+    .toEqual(["embedDim", "attnMask", "scaledScores", "in_proj_weight", "window"]);
+});
+
+test("a call's inputs have the call's own names", () => {
+  const spell = namesIn([{ name: "query", label: "q", dtype: "f32", shape: [], data: new Float32Array(1), length: 1 }]);
+  expect(["query", "key", "attn_mask"].map(spell)).toEqual(["q", "key", "attnMask"]);
+});
+
+test.each([
+  ["is_causal", "isCausal"], ["iscausal", "isCausal"], ["causal", "isCausal"], ["windowleft", "windowLeft"], ["attnMsk", "attnMask"],
+  ["positions", undefined], ["x", undefined], ["", undefined], ["a".repeat(100_000), undefined],
+])("nearest to %s is %s", (name, near) => {
+  expect(nearest(name, optionNames("scaledDotProductAttention"))).toBe(near);
+});
+
+test("names in a failure are spelled as the surface has them, and all other words stay", () => {
+  const mark = "\u001f";
+  const error = {
+    code: "shape", message: `${mark}attn_mask${mark} has shape (2, 3), expected attn_mask`, argument: `${mark}attn_mask${mark}`,
+    got: "(2, 3)", expected: "attn_mask",
+  };
+  expect(() => unwrap({ error }, apiName)).toThrow(expect.objectContaining({
+    code: "shape", message: "attnMask has shape (2, 3), expected attn_mask", argument: "attnMask", got: "(2, 3)", expected: "attn_mask",
+  }) as Error);
 });
 
 test("options travel as JSON, tensors beside them", () => {

@@ -2,7 +2,7 @@
 /** The table of refusals (tests/refusals) through the API, here and in a worker. What only JavaScript can do wrong is in nonsense.test.ts. */
 import { HeadlensError, load } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inApiWords, optionNames, toCamel } from "../../wasm/src/arguments/names.js";
+import { apiName, optionNames, toCamel } from "../../wasm/src/arguments/names.js";
 import { type Filled, kThemes, numberOf, type RightCase, sizeOf, type Tensors, type Theme, type WrongCase } from "../refusals.js";
 import { type AnyEngine, type AnyLayer, type AnyTensor, type Case, caseOf, forward, makeLayer, type Options } from "./cases.js";
 
@@ -27,20 +27,27 @@ function inApi(op: string, right: RightCase, more: Options = {}, tensors: Tensor
 
 const kPlaces: Readonly<Record<string, string>> = { query: "q", key: "k", value: "v" };
 
+/** What the table says in the names of a call: options in camelCase, and q, k and v where it is a function's. What is quoted stays. */
+function inNamesOf({ maker }: Case, says: string): string {
+  const nameOf = (word: string): string => (maker ? undefined : kPlaces[word]) ?? apiName(word);
+  return says.replace(/"[^"]*"|\w+/g, (word) => word.startsWith('"') ? word : nameOf(word));
+}
+
 /**
  * The code and the beginning of the message that the API has for a row of the table: the same in its own words, but for
  * - names that the API's call does not know: tensors among options like all others, and what PyTorch's layers do not have either;
  * - tensors whose data are of another kind, or no 32-bit integers from the least on: they are named by what JavaScript calls them.
  */
-function expectedOf({ code, says, npm }: WrongCase, { call, maker, options }: Case): string {
+function expectedOf({ code, says, npm }: WrongCase, wrong: Case): string {
+  const { call, maker, options } = wrong;
   const unknown = Object.keys(options).find((name) => !optionNames(call).includes(name));
-  if (unknown !== undefined) return `option: ${call}: unknown option "${unknown}", expected one of `;
+  if (unknown !== undefined) return `option: ${call}: unknown option "${unknown}"`;
   if (npm) return `${npm.code}: ${npm.says}`;
-  const [, name = "", other] = /^(\w+) (?:has the type|holds (-?\d+), )/.exec(says) ?? [];
+  const [, name = "", other] = /^(\w+) (?:has the type|holds (-?\d+) at )/.exec(says) ?? [];
   const camel = (maker ? undefined : kPlaces[name]) ?? toCamel(name);
-  if (code === "dtype") return `dtype: ${camel}: data is `;
+  if (code === "dtype") return `dtype: ${camel}.data is `;
   const isWhole32 = other === undefined || (Number(other) >= 0 && Number(other) < 2 ** 31);
-  return isWhole32 ? `${code}: ${inApiWords(says)}` : `value: ${camel}: data[0] is ${other}, expected `;
+  return isWhole32 ? `${code}: ${inNamesOf(wrong, says)}` : `value: ${camel}.data[0] is ${other}, expected `;
 }
 
 /** "code: message" of what a call refuses. */

@@ -18,14 +18,14 @@ test("info is a plain value", () => {
   expect(engine.info).toEqual({ version: "0.1.0", simd: "relaxed", threads: 1, target: "WASM" });
 });
 
-test("errors keep class, code, message and the place they come from", async () => {
+test("errors keep class, code, message and data, and lead to the call", async () => {
   const error: unknown = await engine
     .scaledDotProductAttention(x, random(2, 1, 2, 6, 9), x)
     .catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(HeadlensError);
-  expect(error).toMatchObject({ name: "HeadlensError", code: "shape" });
+  expect(error).toMatchObject({ name: "HeadlensError", code: "shape", argument: "k", got: "(1, 2, 6, 9)" });
   expect((error as Error).message).toMatch(/8.*9|9.*8/);
-  expect((error as Error).stack).toContain("worker-node.js");
+  expect((error as Error).stack).toContain("worker.test.ts");
 });
 
 test("what cannot be sent is refused, and the worker lives on", async () => {

@@ -131,7 +131,7 @@ const kMistakes: [string, Properties, RegExp][] = [
   [
     "a shape that does not fit",
     { weights: { data: [1, 2, 3], shape: [2, 2] } },
-    /3 values do not fill the shape \[2, 2\]/,
+    /3 values do not fill the shape \(2, 2\)/,
   ],
   ["too few tokens", { weights: { data: [1, 0, 0, 1], shape: [2, 2] }, tokens: ["a"] }, /tokens: 1 names for 2 rows/],
   ["an example's head that is not there", { view: "steps", head: 5 }, /head 5: this example has heads 0 to 1/],

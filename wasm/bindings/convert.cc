@@ -17,11 +17,21 @@ val Failure(std::string_view code, const std::string& message) {
   return failure;
 }
 
+/// What is wrong as data, in which JavaScript spells the marked names.
+val Failure(const Error& error) {
+  const val failure = Failure(ToString(error.code()), error.message().marked());
+  val data = failure["error"];
+  data.set("argument", error.argument().marked());
+  data.set("got", error.got().marked());
+  data.set("expected", error.expected().marked());
+  return failure;
+}
+
 DType ParseDType(const std::string& name) {
   if (name == "f32") return DType::kF32;
   if (name == "i32") return DType::kI32;
   if (name == "u8") return DType::kU8;
-  throw Error(ErrorCode::kDtype, "the type is \"" + name + "\", expected f32, i32 or u8");
+  throw DtypeError("an input", name, "f32, i32 or u8");
 }
 
 Shape ShapeFromJs(const val& array) {
@@ -36,7 +46,7 @@ val Guarded(val (*call)(const void* closure), const void* closure) {
   try {
     return call(closure);
   } catch (const Error& error) {
-    return Failure(ToString(error.code()), error.what());
+    return Failure(error);
   } catch (const std::bad_alloc&) {
     return Failure("memory", "out of memory");
   } catch (const std::exception& error) {

@@ -9,8 +9,7 @@ namespace {
 
 void ExpectCount(const char* name, std::size_t count, const Shape& shape) {
   if (static_cast<Index>(count) == ElementCount(shape)) return;
-  throw Error(ErrorCode::kShape,
-              std::string(name) + " has " + std::to_string(count) + " values, expected shape " + ToString(shape));
+  throw Wrong(ErrorCode::kShape, Phrase::Name(name), "has", {count, " values"}, {"shape ", shape});
 }
 
 }  // namespace

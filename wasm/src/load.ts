@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import { checkOptions, type Read } from "./arguments/names.js";
-import { show } from "./module/failures.js";
+import { show, within, wrong } from "./module/failures.js";
 import type { Platform } from "./platform/platform.js";
 import { loadCode } from "./start/code.js";
-import { HeadlensError } from "./types/errors.js";
 import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types/index.js";
 
 function checkLoadOptions(options: unknown): Read<LoadOptions> {
   const checked = checkOptions<LoadOptions>("load", options);
   const { simd = "auto", threads = 1, worker = false, wasmUrl = "", prefetch = "" } = checked;
   if (!["auto", "baseline", "relaxed"].includes(simd)) {
-    throw new HeadlensError("option", `load: simd is ${show(simd)}, expected "auto", "baseline" or "relaxed"`);
+    throw within("load", wrong("option", "simd", show(simd), '"auto", "baseline" or "relaxed"'));
   }
   if (!Number.isInteger(threads) || threads < 1 || threads > 64) {
-    throw new HeadlensError("option", `load: threads is ${show(threads)}, expected a whole number from 1 to 64`);
+    throw within("load", wrong("option", "threads", show(threads), "a whole number from 1 to 64"));
   }
-  if (typeof worker !== "boolean") throw new HeadlensError("option", `load: worker is ${show(worker)}, expected a boolean`);
+  if (typeof worker !== "boolean") throw within("load", wrong("option", "worker", show(worker), "a boolean"));
   if (typeof wasmUrl !== "string" && !(wasmUrl instanceof URL)) {
-    throw new HeadlensError("option", `load: wasmUrl is ${show(wasmUrl)}, expected a string or a URL`);
+    throw within("load", wrong("option", "wasmUrl", show(wasmUrl), "a string or a URL"));
   }
   if (typeof prefetch !== "string" && !(prefetch instanceof URL)) {
-    throw new HeadlensError("option", `load: prefetch is ${show(prefetch)}, expected a built-in model's name or a URL`);
+    throw within("load", wrong("option", "prefetch", show(prefetch), "a built-in model's name or a URL"));
   }
   return checked;
 }

@@ -62,18 +62,20 @@ export interface GivenArrays {
   causal: boolean;
 }
 
+const showShape = (shape: readonly number[]): string => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+
 /** The maps of arrays that were computed elsewhere. Throws an Error that says which shape does not fit. */
 export function arrayMaps(engine: AsyncEngine, given: GivenArrays): Maps {
   const shape = "shape" in given.weights ? given.weights.shape : given.weights.dims;
   const rank = shape.length;
   if (rank < 2 || rank > 4)
-    throw new Error(`weights: shape [${shape.join(", ")}] is not [T, S], [H, T, S] or [L, H, T, S]`);
+    throw new Error(`weights has shape ${showShape(shape)}, expected (T, S), (H, T, S) or (L, H, T, S)`);
   const [layers = 1, heads = 1, rows = 0, cols = 0] = [...Array<number>(4 - rank).fill(1), ...shape];
   const { data } = given.weights;
   const values = ArrayBuffer.isView(data) ? new Float32Array(data) : Float32Array.from(data, Number);
   if (values.length !== layers * heads * rows * cols)
-    throw new Error(`weights: ${values.length} values do not fill the shape [${shape.join(", ")}]`);
-  if (values.length === 0) throw new Error(`weights: the shape [${shape.join(", ")}] is empty`);
+    throw new Error(`weights: ${values.length} values do not fill the shape ${showShape(shape)}`);
+  if (values.length === 0) throw new Error(`weights has shape ${showShape(shape)}, expected at least one element`);
   const tokens = named("tokens", given.tokens, rows);
   const keyTokens = named("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols);
   const range = rangeOf(values);

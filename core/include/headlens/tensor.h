@@ -90,8 +90,7 @@ View<T, Rank> DenseView(T* data, const std::array<Index, Rank>& shape) {
 template <class T>
 View<T, 4> SplitHeads(const View<T, 3>& x, Index heads) {
   if (heads <= 0 || x.shape[2] % heads != 0) {
-    throw Error(ErrorCode::kShape, "cannot split a width of " + std::to_string(x.shape[2]) + " into " +
-                                       std::to_string(heads) + " heads: the width must be a multiple of the heads");
+    throw Error(ErrorCode::kShape, {"a width of ", x.shape[2], " cannot be split into ", heads, " heads"});
   }
   const Index head_dim = x.shape[2] / heads;
   return {x.data,
@@ -158,7 +157,7 @@ class Tensor {
   template <std::size_t Rank>
   View<float, Rank> view() const {
     if (shape_.size() != Rank) {
-      throw Error(ErrorCode::kShape, "expected " + std::to_string(Rank) + " dimensions, got " + ToString(shape_));
+      throw ShapeError("a tensor", shape_, {Rank, " dimensions"});
     }
     std::array<Index, Rank> shape{};
     for (std::size_t i = 0; i < Rank; ++i) shape[i] = shape_[i];

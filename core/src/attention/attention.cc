@@ -13,51 +13,43 @@ namespace headlens {
 namespace {
 
 template <class AnyView>
-void ExpectShape(const char* name, const AnyView& view, const decltype(view.shape)& expected, const char* why) {
+void ExpectShape(const char* name, const AnyView& view, const decltype(view.shape)& expected, const char* why = "") {
   if (!view || view.shape == expected) return;
-  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(view)) + ", expected " +
-                                     ToString(Shape(expected.begin(), expected.end())) + why);
+  throw ShapeError(Phrase::Name(name), SizesOf(view), {Shape(expected.begin(), expected.end()), why});
 }
 
 template <class AnyView>
 void ExpectDenseRows(const char* name, const AnyView& view) {
   if (view && view.strides.back() != 1 && view.shape.back() > 1) {
-    throw Error(ErrorCode::kShape, std::string(name) + " must have dense rows (last stride 1)");
+    throw Wrong(ErrorCode::kShape, Phrase::Name(name), "has the last stride", view.strides.back(), "dense rows");
   }
 }
 
 void ExpectKeyValueType(const char* name, const KeyValueView& view) {
   if (view.dtype == DType::kF32 || view.dtype == DType::kBF16) return;
-  throw Error(ErrorCode::kDtype,
-              std::string(name) + " is " + std::string(ToString(view.dtype)) + ", expected F32 or BF16");
+  throw DtypeError(Phrase::Name(name), ToString(view.dtype), "F32 or BF16");
 }
 
 void ValidateQkv(const AttentionProblem& p) {
-  if (!p.q || !p.k) throw Error(ErrorCode::kShape, "query and key must be given");
-  ExpectKeyValueType("key", p.k);
-  ExpectKeyValueType("value", p.v);
+  if (!p.q || !p.k) throw MissingError(ErrorCode::kShape, p.q ? "`k`" : "`q`");
+  ExpectKeyValueType("k", p.k);
+  ExpectKeyValueType("v", p.v);
   const auto& [batch, heads, queries, width] = p.q.shape;
-  const std::string both = "query " + ToString(SizesOf(p.q)) + " and key " + ToString(SizesOf(p.k));
-  if (p.k.shape[0] != batch) throw Error(ErrorCode::kShape, both + " differ in batch size");
-  if (p.k.shape[3] != width) throw Error(ErrorCode::kShape, both + " differ in head width (the last size)");
   const Index kv_heads = p.k.shape[1];
+  ExpectShape("k", p.k, {batch, kv_heads, p.k.shape[2], width}, ": the batch and head width of q");
   if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0) {
-    throw Error(ErrorCode::kShape, both + ": the number of query heads, " + std::to_string(heads) +
-                                       ", must be a multiple of the key/value heads, " + std::to_string(kv_heads));
+    throw ShapeError("`k`", SizesOf(p.k), {"a number of heads that divides the ", heads, " of `q`"});
   }
-  if (width < 1)
-    throw Error(ErrorCode::kShape, "the head width must be at least 1, query has " + ToString(SizesOf(p.q)));
-  if (p.v) {
-    ExpectShape("value", p.v, {batch, kv_heads, p.k.shape[2], p.v.shape[3]}, " (batch, heads and length of the key)");
-  }
-  ExpectDenseRows("query", p.q);
-  ExpectDenseRows("key", p.k);
-  ExpectDenseRows("value", p.v);
+  if (width < 1) throw ShapeError("`q`", SizesOf(p.q), "a head width of at least 1");
+  ExpectShape("v", p.v, {batch, kv_heads, p.k.shape[2], p.v.shape[3]}, ": the batch, heads and length of k");
+  ExpectDenseRows("q", p.q);
+  ExpectDenseRows("k", p.k);
+  ExpectDenseRows("v", p.v);
 }
 
 void ValidateMask(const AttentionProblem& p) {
   if (p.mask.appended_keys < 0 || MaskableKeys(p) < 0) {
-    throw Error(ErrorCode::kShape, "more keys are appended than there are");
+    throw Wrong(ErrorCode::kShape, "`appended_keys`", "is", p.mask.appended_keys, {"0 to the ", p.k.shape[2], " keys"});
   }
   for (const MaskRule* rule : MaskRules())
     if (rule->validate && rule->present(p.mask)) rule->validate(p);
@@ -65,15 +57,15 @@ void ValidateMask(const AttentionProblem& p) {
 
 void ValidateNumbers(const AttentionProblem& p) {
   if (!(p.dropout_p >= 0.0 && p.dropout_p <= 1.0)) {
-    throw Error(ErrorCode::kValue, "dropout_p must be between 0 and 1, got " + std::to_string(p.dropout_p));
+    throw ValueError("`dropout_p`", p.dropout_p, "0 to 1");
   }
   if (!(p.softcap >= 0.0f) || !std::isfinite(p.softcap) || (p.softcap > 0.0f && !std::isfinite(1.0f / p.softcap))) {
-    throw Error(ErrorCode::kValue, "softcap must be positive, or 0 for none, got " + std::to_string(p.softcap));
+    throw ValueError("`softcap`", double{p.softcap}, "a positive number, or 0 for none");
   }
-  if (!std::isfinite(p.scale)) throw Error(ErrorCode::kValue, "scale must be a finite number");
+  if (!std::isfinite(p.scale)) throw ValueError("`scale`", double{p.scale}, "a finite number");
   if (p.head_mask) {
-    ExpectShape("head_mask", p.head_mask, {p.q.shape[0], p.q.shape[1]}, " (batch, heads)");
-    ExpectFinite("head_mask", p.head_mask);
+    ExpectShape("head_mask", p.head_mask, {p.q.shape[0], p.q.shape[1]}, ": (batch, heads)");
+    ExpectFinite("`head_mask`", p.head_mask);
   }
 }
 
@@ -92,15 +84,15 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
               {"biased_scores", r.biased_scores},
               {"masked_scores", r.masked_scores}};
   for (const auto& [name, view] : maps) {
-    ExpectShape(name, view, map, "");
+    ExpectShape(name, view, map);
     ExpectDenseRows(name, view);
   }
-  ExpectShape("mean_weights", r.mean_weights, {batch, queries, keys}, "");
+  ExpectShape("mean_weights", r.mean_weights, {batch, queries, keys});
   ExpectDenseRows("mean_weights", r.mean_weights);
-  ExpectShape("lse", r.lse, {batch, heads, queries}, "");
+  ExpectShape("lse", r.lse, {batch, heads, queries});
   if (r.output) {
-    if (!p.v) throw Error(ErrorCode::kShape, "an output needs a value");
-    ExpectShape("output", r.output, {batch, heads, queries, p.v.shape[3]}, "");
+    if (!p.v) throw NeedsError(ErrorCode::kShape, "`output`", "`v`");
+    ExpectShape("output", r.output, {batch, heads, queries, p.v.shape[3]});
     ExpectDenseRows("output", r.output);
   }
 }
@@ -109,7 +101,7 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
 
 View<const float, 4> KeyValueView::floats() const {
   if (dtype != DType::kF32) {
-    throw Error(ErrorCode::kDtype, "keys and values are " + std::string(ToString(dtype)) + ", expected F32 here");
+    throw DtypeError("a view of keys or values", ToString(dtype), "F32");
   }
   return {reinterpret_cast<const float*>(data), shape, strides};
 }

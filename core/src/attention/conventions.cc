@@ -22,8 +22,8 @@ std::span<const std::pair<std::string_view, Conventions>> AllConventions() {
 const Conventions& FindConventions(std::string_view name) {
   for (const auto& named : AllConventions())
     if (named.first == name) return named.second;
-  throw Error(ErrorCode::kOption, "conventions is " + Quoted(name) + ", expected one of " +
-                                      Joined(AllConventions(), [](const auto& named) { return Quoted(named.first); }));
+  throw OptionError("`conventions`", Quoted(name),
+                    {"one of ", Joined(AllConventions(), [](const auto& named) { return Quoted(named.first); })});
 }
 
 void Choose(const Conventions& conventions, AttentionSettings& settings) {

@@ -56,9 +56,9 @@ std::span<const Field<AttentionSettings>> DropoutFields() {
 
 std::span<const Field<AttentionSettings>> HeadMaskFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
-      field::Floats<&AttentionSettings::head_mask>(
+      field::Finite(field::Floats<&AttentionSettings::head_mask>(
           "head_mask", "B,H", "H",
-          "Each head's weights are multiplied by this factor after dropout; 0 removes the head."),
+          "Each head's weights are multiplied by this factor after dropout; 0 removes the head.")),
   };
   return kFields;
 }

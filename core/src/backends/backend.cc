@@ -19,7 +19,7 @@ std::span<const Backend* const> Backends() {
 const Backend& FindBackend(std::string_view name, std::span<const Backend* const> among) {
   for (const Backend* backend : among)
     if (backend->name() == name) return *backend;
-  throw Error(ErrorCode::kOption, "backend is " + Quoted(name) + ", expected one of: " + Joined(among, &Backend::name));
+  throw OptionError("`backend`", Quoted(name), {"one of: ", Joined(among, &Backend::name)});
 }
 
 void Backend::Copy(View<const float, 4> from, View<float, 4> to) const {

@@ -18,25 +18,23 @@ inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, Vi
 inline void CheckPack(const WeightMatrix& weight, std::span<const float> bias) {
   if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {weight.out});
   if (weight.dtype != DType::kF32 && weight.dtype != DType::kF16 && weight.dtype != DType::kBF16) {
-    throw Error(ErrorCode::kDtype, "weights are F32, F16 or BF16, got " + std::string(ToString(weight.dtype)));
+    throw DtypeError("weights", ToString(weight.dtype), "F32, F16 or BF16");
   }
+}
+
+inline void ExpectRow(const LinearWeights& weights, Index row) {
+  if (row >= 0 && row < weights.out_features()) return;
+  throw ValueError("a row of weights", row, {"0 to ", weights.out_features() - 1});
 }
 
 inline void CheckRow(const LinearWeights& weights, Index out, std::span<float> to) {
   ExpectSizes("a row of weights", {static_cast<Index>(to.size())}, {weights.in_features()});
-  if (out < 0 || out >= weights.out_features()) {
-    throw Error(ErrorCode::kValue, "row " + std::to_string(out) + " is not there: the weights have " +
-                                       std::to_string(weights.out_features()));
-  }
+  ExpectRow(weights, out);
 }
 
 inline void CheckCopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) {
   ExpectSizes("rows of weights", SizesOf(y), {static_cast<Index>(rows.size()), weights.in_features()});
-  for (const std::int32_t row : rows) {
-    if (row >= 0 && row < weights.out_features()) continue;
-    throw Error(ErrorCode::kValue, "row " + std::to_string(row) + " is not there: the weights have " +
-                                       std::to_string(weights.out_features()));
-  }
+  for (const std::int32_t row : rows) ExpectRow(weights, row);
 }
 
 /// Throws when a block would be empty, or when x does not hold all rows that y needs.
@@ -48,7 +46,7 @@ inline void CheckPool(View<const float, 2> x, const Backend::Pooling& pooling, V
                     BlockBegin(end, pooling.rows, pooling.row_blocks) <= pooling.first_row + x.shape[0];
   if (good) return;
   throw Error(ErrorCode::kValue,
-              "cannot pool " + ToString(SizesOf(x)) + " weights to " + ToString({pooling.row_blocks, y.shape[1]}));
+              {"weights of shape ", SizesOf(x), " cannot be pooled to ", Shape{pooling.row_blocks, y.shape[1]}});
 }
 
 inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias,
@@ -60,7 +58,7 @@ inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std
 
 inline void CheckRotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) {
   if (x.shape[2] % 2 != 0) {
-    throw Error(ErrorCode::kShape, "rotary positions need an even head width, got " + std::to_string(x.shape[2]));
+    throw Wrong(ErrorCode::kShape, "the head width", "is", x.shape[2], "an even number, for rotary positions");
   }
   ExpectSizes("cosines", SizesOf(cosine), {x.shape[0], x.shape[2] / 2});
   ExpectSizes("sines", SizesOf(sine), {x.shape[0], x.shape[2] / 2});

@@ -5,24 +5,25 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <string>
+#include <string_view>
 
 #include "base/views.h"
 #include "headlens/tensor.h"
 
 namespace headlens {
 
-inline void ExpectSizes(const char* what, const Shape& got, const Shape& expected) {
-  if (got != expected) {
-    throw Error(ErrorCode::kShape,
-                std::string(what) + " has shape " + ToString(got) + ", expected " + ToString(expected));
-  }
+inline void ExpectSizes(std::string_view what, const Shape& got, const Shape& expected) {
+  if (got != expected) throw ShapeError(Phrase::OfLibrary(what), got, expected);
+}
+
+/// "`what` holds NaN at (0, 2), expected `expected`"
+inline Error HoldsError(const Phrase& what, const Phrase& value, const Shape& at, const Phrase& expected) {
+  return Wrong(ErrorCode::kValue, what, "holds", {value, " at ", at}, expected);
 }
 
 /// Throws kValue when a tensor other than query, key or value holds a NaN or an infinity.
 template <std::size_t Rank>
-void ExpectFinite(const char* what, const View<const float, Rank>& view) {
+void ExpectFinite(std::string_view what, const View<const float, Rank>& view) {
   std::array<Index, Rank> at{};
   Index count = 1;
   for (const Index size : view.shape) count *= size;
@@ -33,17 +34,14 @@ void ExpectFinite(const char* what, const View<const float, Rank>& view) {
       offset += at[dim] * view.strides[dim];
     }
     if (std::isfinite(view.data[offset])) continue;
-    throw Error(ErrorCode::kValue, std::string(what) + " holds " + std::to_string(view.data[offset]) + " at " +
-                                       ToString(Shape(at.begin(), at.end())) + "; expected finite numbers");
+    throw HoldsError(Phrase::OfLibrary(what), double{view.data[offset]}, Shape(at.begin(), at.end()), "finite numbers");
   }
 }
 
 /// Throws kValue unless `value` is positive and can be divided by: its reciprocal must be finite, too.
-inline void ExpectPositive(const char* what, float value) {
+inline void ExpectPositive(std::string_view what, float value) {
   if (value > 0.0f && std::isfinite(value) && std::isfinite(1.0f / value)) return;
-  char got[32];
-  std::snprintf(got, sizeof got, "%g", double{value});  // streams would bring 100 KB of locales into the wasm module
-  throw Error(ErrorCode::kValue, std::string(what) + " is " + got + ", expected a positive number");
+  throw ValueError(Phrase::OfLibrary(what), double{value}, "a positive number");
 }
 
 }  // namespace headlens

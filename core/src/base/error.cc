@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/error.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
 #include "base/error_codes.h"
 
 namespace headlens {
+namespace {
+
+std::string Shown(double number) {
+  if (std::isnan(number)) return "NaN";
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);  // streams would bring 100 KB of locales into the wasm module
+  return text;
+}
+
+std::string Shown(const std::vector<std::int64_t>& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text.append(i ? ", " : "").append(std::to_string(shape[i]));
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+}  // namespace
 
 std::span<const Choice> ErrorCodes() {
   static constexpr Choice kCodes[] = {
@@ -22,6 +42,93 @@ std::string_view ToString(ErrorCode code) {
   for (const Choice& choice : ErrorCodes())
     if (choice.value == static_cast<int>(code)) return choice.name;
   return "internal";
+}
+
+Phrase::Phrase(std::string_view words) : marked_(words) {
+  std::replace(marked_.begin(), marked_.end(), kNameMark, '?');
+}
+Phrase::Phrase(double number) : marked_(Shown(number)) {}
+Phrase::Phrase(const std::vector<std::int64_t>& shape) : marked_(Shown(shape)) {}
+
+Phrase::Phrase(std::initializer_list<Phrase> parts) {
+  for (const Phrase& part : parts) marked_ += part.marked_;
+}
+
+Phrase Phrase::OfLibrary(std::string_view words) {
+  Phrase text;
+  text.marked_ = words;
+  std::replace(text.marked_.begin(), text.marked_.end(), '`', kNameMark);
+  return text;
+}
+
+Phrase Phrase::Name(std::string_view name) {
+  Phrase text(name);
+  text.marked_.insert(text.marked_.begin(), kNameMark);
+  text.marked_ += kNameMark;
+  return text;
+}
+
+std::string Phrase::plain() const {
+  std::string words = marked_;
+  words.erase(std::remove(words.begin(), words.end(), kNameMark), words.end());
+  return words;
+}
+
+Phrase Phrase::Renamed(std::span<const std::pair<std::string_view, std::string_view>> names) const {
+  Phrase renamed;
+  std::string_view rest = marked_;
+  for (bool is_name = false; !rest.empty(); is_name = !is_name) {
+    const std::size_t end = std::min(rest.find(kNameMark), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    const auto other = std::find_if(names.begin(), names.end(), [&](const auto& pair) { return pair.first == part; });
+    const std::string_view word = is_name && other != names.end() ? other->second : part;
+    renamed.marked_ += is_name ? Name(word).marked_ : std::string(word);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return renamed;
+}
+
+Error::Error(ErrorCode code, const Phrase& message) : Error(code, {}, {}, {}, message) {}
+
+Error::Error(ErrorCode code, const Phrase& argument, const Phrase& got, const Phrase& expected, const Phrase& message)
+    : std::runtime_error(message.plain()),
+      code_(code),
+      fault_(std::make_shared<const Fault>(Fault{argument, got, expected, message})) {}
+
+Error Error::In(const Phrase& place) const { return {code_, argument(), got(), expected(), {place, ": ", message()}}; }
+
+Error Error::Renamed(std::span<const std::pair<std::string_view, std::string_view>> names) const {
+  const auto renamed = [&](const Phrase& text) { return text.Renamed(names); };
+  return {code_, renamed(argument()), renamed(got()), renamed(expected()), renamed(message())};
+}
+
+Error Wrong(ErrorCode code, const Phrase& argument, const Phrase& verb, const Phrase& got, const Phrase& expected) {
+  return {code, argument, got, expected, {argument, " ", verb, " ", got, ", expected ", expected}};
+}
+
+Error OptionError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+  return Wrong(ErrorCode::kOption, argument, "is", got, expected);
+}
+
+Error ValueError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+  return Wrong(ErrorCode::kValue, argument, "is", got, expected);
+}
+
+Error ShapeError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+  return Wrong(ErrorCode::kShape, argument, "has shape", got, expected);
+}
+
+Error DtypeError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+  return Wrong(ErrorCode::kDtype, argument, "has the type", got, expected);
+}
+
+Error MissingError(ErrorCode code, const Phrase& argument, const Phrase& expected) {
+  const Phrase more = expected.empty() ? Phrase() : Phrase{", expected ", expected};
+  return {code, argument, {}, expected, {argument, " is missing", more}};
+}
+
+Error NeedsError(ErrorCode code, const Phrase& argument, const Phrase& needed) {
+  return {code, argument, {}, needed, {argument, " needs ", needed}};
 }
 
 }  // namespace headlens

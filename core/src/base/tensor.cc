@@ -59,11 +59,7 @@ void* Allocate(std::size_t bytes) {
 
 }  // namespace
 
-std::string ToString(const Shape& shape) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + (shape.size() == 1 ? ",)" : ")");
-}
+std::string ToString(const Shape& shape) { return Phrase(shape).plain(); }
 
 Index ElementCount(const Shape& shape) {
   // Half of the address space, so that the size of 8-byte elements in bytes still fits size_t.
@@ -72,15 +68,13 @@ Index ElementCount(const Shape& shape) {
   const Index most = empty ? kMostEmpty : kMaxElements;
   Index count = 1;
   for (const Index size : shape) {
-    if (size < 0) throw Error(ErrorCode::kShape, "a shape has a negative size: " + ToString(shape));
+    if (size < 0) throw ShapeError("a tensor", shape, "sizes from 0 up");
     if (size == 0 || count <= most / size) {
       count *= std::max<Index>(size, 1);
       continue;
     }
-    const std::string what = "a tensor of shape " + ToString(shape);
-    if (!empty) throw Error(ErrorCode::kMemory, what + " is too large to be addressed");
-    throw Error(ErrorCode::kShape,
-                what + " has no elements, but its other sizes multiply to more than " + std::to_string(kMostEmpty));
+    if (!empty) throw Error(ErrorCode::kMemory, {"a tensor of shape ", shape, " is too large to be addressed"});
+    throw ShapeError("a tensor", shape, {"sizes beside 0 that multiply to at most ", kMostEmpty});
   }
   return empty ? 0 : count;
 }
@@ -101,7 +95,7 @@ void AlignedDelete::operator()(void* p) const { std::free(p); }
 
 void* AllocateAligned(std::size_t bytes) {
   void* p = Allocate(bytes);
-  if (!p) throw Error(ErrorCode::kMemory, "out of memory: could not allocate " + std::to_string(bytes) + " bytes");
+  if (!p) throw Error(ErrorCode::kMemory, {"out of memory: could not allocate ", bytes, " bytes"});
   return p;
 }
 
@@ -109,7 +103,7 @@ void* AllocateAligned(std::size_t bytes) {
 
 Tensor::Tensor(Shape shape, std::span<const float> values) : Tensor(std::move(shape)) {
   if (static_cast<Index>(values.size()) != size()) {
-    throw Error(ErrorCode::kShape, std::to_string(values.size()) + " values do not fill the shape " + ToString(shape_));
+    throw Error(ErrorCode::kShape, {values.size(), " values do not fill the shape ", shape_});
   }
   std::copy(values.begin(), values.end(), data());
 }
@@ -119,7 +113,7 @@ Tensor::Tensor(Shape shape, std::shared_ptr<float> elements)
 
 Tensor Tensor::Reshaped(Shape shape) && {
   if (ElementCount(shape) != size()) {
-    throw Error(ErrorCode::kShape, "cannot reshape " + ToString(shape_) + " to " + ToString(shape));
+    throw Error(ErrorCode::kShape, {"a tensor of shape ", shape_, " cannot become ", shape});
   }
   shape_ = std::move(shape);
   return std::move(*this);
@@ -140,7 +134,7 @@ float LoadFloat(DType dtype, const std::byte* p) {
     case DType::kBF16:
       return std::bit_cast<float>(std::uint32_t{Load<std::uint16_t>(p)} << 16);
     default:
-      throw Error(ErrorCode::kDtype, "expected floats (F32, F64, F16 or BF16), got " + std::string(ToString(dtype)));
+      throw DtypeError("a tensor", ToString(dtype), "floats (F32, F64, F16 or BF16)");
   }
 }
 

@@ -4,8 +4,11 @@
 #define HEADLENS_SRC_BASE_WORDS_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "headlens/error.h"
 
 namespace headlens {
 
@@ -19,6 +22,23 @@ std::string Joined(const Items& items, const Name& name = {}) {
   for (const auto& item : items) text.append(text.empty() ? "" : ", ").append(std::invoke(name, item));
   return text;
 }
+
+/// The same of names of the API.
+template <class Items, class Name = std::identity>
+Phrase JoinedNames(const Items& items, const Name& name = {}) {
+  Phrase text;
+  for (const auto& item : items) text = {text, text.empty() ? "" : ", ", Phrase::Name(std::invoke(name, item))};
+  return text;
+}
+
+/// The one of `known` that is nearest to a name that there is not: the same letters, perhaps with one or two that were
+/// forgotten, added or mistaken. Empty when none is near, or more than one.
+std::string_view Nearest(std::string_view name, std::span<const std::string_view> known);
+
+/// The kOption error of a name that is none of `known`: "unknown option "isCausal"; did you mean `is_causal`? Known
+/// here: …". `kind` is what it would be a name of, and `more` follows the known ones.
+Error UnknownName(const Phrase& kind, std::string_view name, std::span<const std::string_view> known,
+                  const Phrase& more = {});
 
 }  // namespace headlens
 

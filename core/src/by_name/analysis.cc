@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/analysis.h"
 
+#include <algorithm>
+
 #include "base/words.h"
 #include "by_name/analyses/call.h"
 #include "files/json.h"
@@ -43,14 +45,15 @@ namespace {
 const AnalysisKind& FindAnalysis(std::string_view name) {
   for (const AnalysisKind* kind : AnalysisKinds())
     if (kind->name == name) return *kind;
-  throw Error(ErrorCode::kOption, "unknown analysis " + Quoted(name));
+  throw Error(ErrorCode::kOption, {"unknown analysis ", Quoted(name)});
 }
 
-bool TakesTensor(const AnalysisKind& kind, std::string_view name) {
-  bool takes = false;
-  kind.show(
-      [&](Part, const AnyField& field, const void*) { takes = takes || (IsTensor(field.type) && field.name == name); });
-  return takes;
+std::vector<std::string_view> TensorsOf(const AnalysisKind& kind) {
+  std::vector<std::string_view> names;
+  kind.show([&](Part, const AnyField& field, const void*) {
+    if (IsTensor(field.type)) names.push_back(field.name);
+  });
+  return names;
 }
 
 }  // namespace
@@ -67,7 +70,8 @@ Analysis::Analysis(Analysis&&) noexcept = default;
 Analysis& Analysis::operator=(Analysis&&) noexcept = default;
 
 std::span<std::byte> Analysis::Input(std::string_view name, DType dtype, const Shape& shape) {
-  if (!TakesTensor(state_->kind, name)) throw Error(ErrorCode::kOption, "unknown tensor " + Quoted(name));
+  const std::vector<std::string_view> known = TensorsOf(state_->kind);
+  if (std::find(known.begin(), known.end(), name) == known.end()) throw UnknownName("tensor", name, known);
   Given input{dtype, shape, Buffer<std::byte>(ElementCount(shape) * static_cast<Index>(ByteSize(dtype)))};
   const std::span<std::byte> bytes(input.bytes.data(), static_cast<std::size_t>(input.bytes.size()));
   state_->inputs.insert_or_assign(std::string(name), std::move(input));

@@ -27,9 +27,9 @@ void ReadStages(OptionReader& reader, bool with_memory, CallOptions& options) {
     const bool of_memory = with_memory && stage.starts_with(kMemory);
     const std::string name = of_memory ? stage.substr(kMemory.size()) : stage;
     if (!IsStage(name, of_memory)) {
-      throw Error(ErrorCode::kOption,
-                  "stages names " + Quoted(stage) + ", expected some of: " + Joined(Stages(), &Stage::name) +
-                      (with_memory ? "; but for the present_ ones also with memory_ before them" : ""));
+      const std::string_view more = with_memory ? "; but for the present_ ones also with memory_ before them" : "";
+      throw Wrong(ErrorCode::kOption, "`stages`", "names", Quoted(stage),
+                  {"some of: ", JoinedNames(Stages(), &Stage::name), more});
     }
     (of_memory ? options.memory_stages : options.stages).insert(name);
   }
@@ -39,9 +39,9 @@ void ReadStages(OptionReader& reader, bool with_memory, CallOptions& options) {
 void ExpectNoHeadsWeights(const CallOptions& options) {
   const bool of_memory = options.memory_stages.contains("weights");
   if (!of_memory && !options.Wants("weights")) return;
-  throw Error(ErrorCode::kOption, std::string("average_attn_weights is true, but stages names ") +
-                                      (of_memory ? "memory_weights" : "weights") +
-                                      ", which are those of each head: leave one out");
+  throw Error(ErrorCode::kOption,
+              {"`average_attn_weights` is true, but `stages` names ", of_memory ? "`memory_weights`" : "`weights`",
+               ", which are those of each head: leave one out"});
 }
 
 /// The conventions that were named; without any, those of the call, but rows with no key get zeros, and no masked NaN
@@ -72,8 +72,7 @@ Normalizer ReadNormalizer(FieldReader& reader) {
     reader.Read(rule->fields, normalizer);
     for (const Field<Normalizer>& field : rule->fields) {
       if (rule->kind == normalizer.kind || !reader.Has(field)) continue;
-      throw Error(ErrorCode::kOption,
-                  std::string(field.name) + " goes with normalizer " + Quoted(rule->name) + " only");
+      throw NeedsError(ErrorCode::kOption, Phrase::Name(field.name), {"`normalizer` ", Quoted(rule->name)});
     }
   }
   return normalizer;
@@ -181,8 +180,7 @@ TransformerLayerConfig ReadTransformerLayer(OptionReader& reader, bool cross_att
   Validate(config.attention);
   fields.Read(TransformerFields(), config);
   if (config.layer_norm_eps < 0.0f) {
-    throw Error(ErrorCode::kValue,
-                "layer_norm_eps is " + std::to_string(config.layer_norm_eps) + ", expected 0 or a positive number");
+    throw ValueError("`layer_norm_eps`", double{config.layer_norm_eps}, "0 or a positive number");
   }
   config.cross_attention = cross_attention;
   return config;

@@ -45,8 +45,7 @@ ColorOptions ReadColorOptions(std::string_view options) {
   const std::optional<double> min = reader.Number("min"), max = reader.Number("max");
   reader.RejectUnknown();
   if (min && max && *min >= *max) {
-    throw Error(ErrorCode::kOption,
-                "min is " + Shown(given["min"]) + ", expected less than max, " + Shown(given["max"]));
+    throw OptionError("`min`", Shown(given["min"]), {"less than `max`, ", Shown(given["max"])});
   }
   return colors;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -51,24 +52,24 @@ bool Fits(const Shape& shape, const Words& words, const Sizes& n) {
   return true;
 }
 
-/// For example "[2,7]", with names for dimensions of any size.
-std::string ShownShape(const Words& words, const Sizes& n) {
-  std::string text;
-  for (const std::string_view word : words) {
+/// "(2, S, 7)", with a dimension of any size by its name.
+Phrase ShownShape(const Words& words, const Sizes& n) {
+  Phrase text = "(";
+  for (const std::string_view& word : words) {
     const Index size = SizeOf(word, n);
-    text.append(text.empty() ? "(" : ", ").append(size == kAnySize ? std::string(word) : std::to_string(size));
+    text = {text, &word == words.data() ? "" : ", ", size == kAnySize ? Phrase(word) : Phrase(size)};
   }
-  return text + (words.size() == 1 ? ",)" : ")");
+  return {text, words.size() == 1 ? ",)" : ")"};
 }
 
 [[noreturn]] void RefuseShape(std::string_view name, const Shape& shape, const Words& expected, const Words& also,
                               const Sizes& n) {
-  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected " +
-                                     (also.empty() ? "" : ShownShape(also, n) + " or ") + ShownShape(expected, n));
+  const Phrase other = also.empty() ? Phrase() : Phrase{ShownShape(also, n), " or "};
+  throw ShapeError(Phrase::Name(name), shape, {other, ShownShape(expected, n)});
 }
 
 /// The index of `name` among the words, or their number when it is not among them.
-std::size_t PlaceOf(std::string_view name, const Words& words) {
+std::size_t IndexOf(std::string_view name, const Words& words) {
   return static_cast<std::size_t>(std::find(words.begin(), words.end(), name) - words.begin());
 }
 
@@ -79,7 +80,7 @@ void Place(const AnyField& field, const void* data, const Shape& shape, const Wo
   Shape sizes(wanted.size()), strides(wanted.size(), 0);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const bool is_same = i < given.size() && given[i] == wanted[i];  // of two dimensions with one name, say
-    const std::size_t at = is_same ? i : PlaceOf(wanted[i], given);
+    const std::size_t at = is_same ? i : IndexOf(wanted[i], given);
     sizes[i] = at < given.size() ? shape[at] : SizeOf(wanted[i], n);
     if (at == given.size()) continue;
     strides[i] = 1;
@@ -94,24 +95,13 @@ Shape WithoutBatch(std::string_view name, const Shape& given, std::size_t rank) 
   while (shape.size() > rank && shape.front() == 1) shape.erase(shape.begin());
   while (shape.size() < rank && shape.size() >= 2) shape.insert(shape.begin(), 1);
   if (shape.size() == rank) return shape;
-  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(given) + ", expected " +
-                                     std::to_string(rank) + " dimensions, of one batch");
+  throw ShapeError(Phrase::Name(name), given, {rank, " dimensions, of one batch"});
 }
 
 /// An empty list would be as good as none.
 void ExpectList(std::string_view name, const Shape& shape) {
   if (shape.size() == 1 && shape[0] > 0) return;
-  throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(shape) + ", expected a list");
-}
-
-void ExpectFiniteTensor(std::string_view name, const void* data, const Shape& shape) {
-  const auto check = [&]<std::size_t kRank>(std::array<Index, kRank> sizes) {
-    std::copy_n(shape.begin(), kRank, sizes.begin());
-    ExpectFinite(std::string(name).c_str(), DenseView(static_cast<const float*>(data), sizes));
-  };
-  if (shape.size() == 1) return check(std::array<Index, 1>{});
-  if (shape.size() == 2) return check(std::array<Index, 2>{});
-  check(std::array<Index, 3>{});
+  throw ShapeError(Phrase::Name(name), shape, "a list");
 }
 
 const void* DataOf(const AnyField& field, std::string_view name, const Given& input, const Sizes& n, Arguments& args) {
@@ -130,16 +120,26 @@ const void* DataOf(const AnyField& field, std::string_view name, const Given& in
   }
 }
 
+[[noreturn]] void RefuseCells(std::string_view name, const Shape& shape, const Sizes& n) {
+  const auto& [batch, heads, queries, keys, batched] = n;
+  throw ShapeError(Phrase::Name(name), shape,
+                   {Shape{queries, keys}, ", ", Shape{heads, queries, keys}, ", ", Shape{batch * heads, queries, keys},
+                    " or ", Shape{batch, heads, queries, keys},
+                    ": queries and keys, after the heads, batch * heads, or the batch and the heads"});
+}
+
+/// Throws kValue, naming the place in the caller's own tensor, where it holds a number that `is_right` does not take.
+template <class Right>
+void ExpectEach(std::string_view name, const float* data, const Shape& shape, const Right& is_right,
+                const Phrase& expected) {
+  const Index count = ElementCount(shape);
+  const float* const wrong = std::find_if_not(data, data + count, is_right);
+  if (wrong != data + count)
+    throw HoldsError(Phrase::Name(name), double{*wrong}, PlaceOf(wrong - data, shape), expected);
+}
+
 template <class T>
 View<const T, 4> BroadcastCells(std::string_view name, const T* data, const Shape& shape, const Sizes& n) {
-  const auto fail = [&]() -> View<const T, 4> {
-    throw Error(ErrorCode::kShape,
-                std::string(name) + " has shape " + ToString(shape) +
-                    ", expected (queries, keys) = " + ToString({n.queries, n.keys}) +
-                    ", (heads, queries, keys) = " + ToString({n.heads, n.queries, n.keys}) +
-                    ", (batch * heads, queries, keys) = " + ToString({n.batch * n.heads, n.queries, n.keys}) +
-                    " or (batch, heads, queries, keys) = " + ToString({n.batch, n.heads, n.queries, n.keys}));
-  };
   Shape full = shape;  // as [B, H, T, S], with 1 where it is broadcast
   if (shape.size() == 2) full.insert(full.begin(), {1, 1});
   if (shape.size() == 3) {
@@ -151,12 +151,12 @@ View<const T, 4> BroadcastCells(std::string_view name, const T* data, const Shap
       full = {1, by_head ? n.heads : lead, shape[1], shape[2]};
     }
   }
-  if (full.size() != 4) return fail();
+  if (full.size() != 4) RefuseCells(name, shape, n);
   const std::array<Index, 4> wanted = {n.batch, n.heads, n.queries, n.keys};
   View<const T, 4> view{data, wanted, {}};
   Index stride = 1;
   for (std::size_t i = 4; i-- > 0;) {
-    if (full[i] != wanted[i] && full[i] != 1) return fail();
+    if (full[i] != wanted[i] && full[i] != 1) RefuseCells(name, shape, n);
     view.strides[i] = full[i] == wanted[i] && wanted[i] != 1 ? stride : 0;
     if (i == 3) view.strides[i] = full[i] == 1 && wanted[i] != 1 ? 0 : 1;
     stride *= full[i];
@@ -185,8 +185,7 @@ void FieldReader::ReadOne(const AnyField& field, void* owner) {
   const std::optional<double> value = options_.Scalar(field, NameOf(field));
   if (value) return field.set(owner, *value);
   if (!field.required) return;
-  throw Error(ErrorCode::kOption, std::string(field.name) + " is missing, expected a whole number, at least " +
-                                      std::to_string(field.least));
+  throw MissingError(ErrorCode::kOption, Phrase::Name(NameOf(field)), {"a whole number, at least ", field.least});
 }
 
 void FieldReader::ReadMade(const AnyField& field, void* owner) {
@@ -194,8 +193,8 @@ void FieldReader::ReadMade(const AnyField& field, void* owner) {
   const std::vector<float> made = value ? field.make(*value, sizes_.heads) : std::vector<float>();
   if (made.empty()) return;
   if (args_->Find(field.instead_of)) {
-    throw Error(ErrorCode::kOption, std::string(field.name) + " and " + std::string(field.instead_of) +
-                                        " say the same, for all heads and for each: leave one out");
+    throw Error(ErrorCode::kOption, {Phrase::Name(field.name), " and ", Phrase::Name(field.instead_of),
+                                     " say the same, for all heads and for each: leave one out"});
   }
   const std::array<Index, 1> shape = {sizes_.heads}, strides = {made.size() == 1 ? 0 : 1};
   field.set_tensor(owner, {args_->Keep(made), shape, strides});
@@ -214,7 +213,10 @@ void FieldReader::ReadTensor(const AnyField& field, void* owner) {
   const bool is_whole = Fits(shape, dims, sizes_);
   if (!is_whole && !Fits(shape, also, sizes_)) RefuseShape(name, shape, dims, also, sizes_);
   const void* data = DataOf(field, name, *input, sizes_, *args_);
-  if (field.finite) ExpectFiniteTensor(name, data, shape);
+  if (field.finite) {
+    const auto is_finite = [](float value) { return std::isfinite(value); };
+    ExpectEach(name, static_cast<const float*>(data), input->shape, is_finite, "finite numbers");
+  }
   Place(field, data, shape, is_whole ? dims : also, sizes_, owner);
 }
 
@@ -225,7 +227,7 @@ void FieldReader::ReadCells(const AnyField& field, const Given& input, void* own
   const auto place = [&](const auto& view) { field.set_tensor(owner, {view.data, view.shape, view.strides}); };
   if (booleans) return place(BroadcastCells(name, args_->Booleans(name, input), input.shape, sizes_));
   const View<const float, 4> floats = BroadcastCells(name, args_->Floats(name, input), input.shape, sizes_);
-  ExpectAddable(std::string(name), floats);
+  ExpectEach(name, floats.data, input.shape, IsAddable, kAddable);
   place(floats);
 }
 
@@ -233,8 +235,8 @@ void FieldReader::CheckNeeds(const AnyField& field, const AnyField& needed) {
   if (!Has(field) || Has(needed)) return;
   std::string choices;
   for (const Choice& choice : needed.choices) choices += (choices.empty() ? ", " : " or ") + Quoted(choice.name);
-  throw Error(ErrorCode::kOption, std::string(field.name) + " needs " + (needed.set ? "" : "the tensor ") +
-                                      std::string(needed.name) + choices);
+  throw NeedsError(ErrorCode::kOption, Phrase::Name(NameOf(field)),
+                   {needed.set ? "" : "the tensor ", Phrase::Name(NameOf(needed)), choices});
 }
 
 }  // namespace headlens

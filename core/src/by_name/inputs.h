@@ -33,6 +33,9 @@ inline bool IsFloat(DType dtype) {
 
 using Inputs = std::map<std::string, Given, std::less<>>;
 
+/// Where an element of a dense tensor stands.
+Shape PlaceOf(Index element, const Shape& shape);
+
 /// The inputs of one run as views. Keeps the inputs that had to be converted or checked. Errors name the input.
 class Arguments {
  public:
@@ -73,18 +76,22 @@ struct Qkv {
         value_name(args.Find("value") ? "value" : key_name) {}
 };
 
+[[noreturn]] void RefuseBatches(std::string_view name, const Shape& shape, bool batch_first);
+
 /// A view [B, T, D] of a tensor that is batch-first, step-first, or without a batch.
 template <class T>
 View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool batch_first) {
   if (shape.size() == 2) return DenseView(data, std::array<Index, 3>{1, shape[0], shape[1]});
   if (shape.size() != 3) {
-    throw Error(ErrorCode::kShape,
-                std::string(name) + " has shape " + ToString(shape) + ", expected 2 or 3 dimensions: " +
-                    (batch_first ? "(batch, length, width)" : "(length, batch, width)") + " or (length, width)");
+    RefuseBatches(name, shape, batch_first);
   }
   if (batch_first) return DenseView(data, std::array<Index, 3>{shape[0], shape[1], shape[2]});
   return {data, {shape[1], shape[0], shape[2]}, {shape[2], shape[1] * shape[2], 1}};
 }
+
+/// Throws kShape unless `given` has the sizes `expected`, [B, T, D], as the caller lays them out.
+void ExpectBatches(std::string_view name, const Shape& given, const std::array<Index, 3>& expected, bool batch_first,
+                   const Phrase& why);
 
 /// A view [B, H, T, d] of a tensor with `rank` dimensions, 2 to 4. Three dimensions are (H, T, d) or (B, T, d).
 View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,

@@ -298,7 +298,13 @@ std::string DescribeNames() {
                     {"stages", DescribedStages()},
                     {"metrics", DescribedMetrics(Metrics())},
                     {"model_metrics", DescribedMetrics(ModelMetrics())},
-                    {"error_codes", DescribedCodes()}};
+                    {"error_codes", DescribedCodes()},
+                    {"model_files",
+                     {{"config", kConfigFile},
+                      {"tokenizer", kTokenizerFile},
+                      {"processor", kProcessorFile},
+                      {"weights", kWeightsFile},
+                      {"index", kIndexFile}}}};
   return all.dump(2);
 }
 

@@ -48,7 +48,7 @@ std::optional<int> OptionReader::OneOf(std::string_view name, std::span<const Ch
   if (value.is_null()) return std::nullopt;
   for (const Choice& choice : choices)
     if (value.value() == choice.name) return choice.value;
-  value.Fail("one of " + Joined(choices, [](const Choice& choice) { return Quoted(choice.name); }));
+  value.Fail({"one of ", Joined(choices, [](const Choice& choice) { return Quoted(choice.name); })});
 }
 
 std::string OptionReader::Text(std::string_view name, std::string_view fallback) {
@@ -72,8 +72,9 @@ std::vector<std::string> OptionReader::Names(std::string_view name) {
 void OptionReader::RejectUnknown() const {
   for (const auto& [name, value] : options_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    const std::set<std::string_view> known(known_.begin(), known_.end());
-    throw Error(ErrorCode::kOption, "unknown option " + Quoted(name) + "; known here: " + Joined(known));
+    const std::set<std::string_view> names(known_.begin(), known_.end());
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    throw UnknownName("option", name, known);
   }
 }
 

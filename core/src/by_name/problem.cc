@@ -17,9 +17,10 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 [[noreturn]] void RefuseTensor(const OperationKind& kind, std::string_view name) {
-  std::string known = Joined(kind.inputs);
-  if (!kind.parameters.empty()) known += ", and parameters such as " + kind.parameters.front();
-  throw Error(ErrorCode::kOption, "unknown tensor " + Quoted(name) + "; known here: " + known);
+  const std::vector<std::string_view> known(kind.inputs.begin(), kind.inputs.end());
+  const bool has_parameters = !kind.parameters.empty();
+  throw UnknownName("tensor", name, known,
+                    has_parameters ? Phrase{", and parameters such as ", kind.parameters.front()} : Phrase());
 }
 
 }  // namespace
@@ -125,8 +126,7 @@ Problem ReadCase(std::span<const std::byte> file, std::span<const Backend* const
   const auto& metadata = tensors.metadata();
   const auto text = [&](std::string_view key) {
     const auto it = metadata.find(key);
-    if (it == metadata.end())
-      throw Error(ErrorCode::kFormat, "the case has no \"" + std::string(key) + "\" in its __metadata__");
+    if (it == metadata.end()) throw Error(ErrorCode::kFormat, {"the case has no \"", key, "\" in its __metadata__"});
     return it->second;
   };
   Problem problem(text("op"), metadata.contains("options") ? text("options") : "{}", backends);

@@ -32,7 +32,7 @@ class Builder {
   bool key(std::string& name) {
     json& object = *open_.back();
     if (open_.size() == 1 && object.contains(name)) {
-      throw Error(ErrorCode::kFormat, what_ + " names " + Quoted(name) + " twice");
+      throw Error(ErrorCode::kFormat, {what_, " names ", Quoted(name), " twice"});
     }
     member_ = &object[name];
     return true;
@@ -47,7 +47,7 @@ class Builder {
 
   bool Open(json value) {
     if (open_.size() == deepest_) {
-      throw Error(ErrorCode::kFormat, what_ + " is nested more than " + std::to_string(deepest_) + " deep");
+      throw Error(ErrorCode::kFormat, {what_, " is nested more than ", deepest_, " deep"});
     }
     json& place = Place();
     place = std::move(value);
@@ -75,6 +75,10 @@ class Builder {
 
 const json kNull;
 
+/// An option's value that JSON cannot express, such as a function, comes as an object with this one member, which shows
+/// it. No option takes an object.
+constexpr char kNotJson[] = "not JSON";
+
 }  // namespace
 
 json ParseObject(std::string_view text, const std::string& what, std::size_t deepest) {
@@ -82,7 +86,7 @@ json ParseObject(std::string_view text, const std::string& what, std::size_t dee
   // The parser would take a zero byte for the end of the text.
   const bool whole = text.find('\0') == std::string_view::npos;
   if (!whole || !json::sax_parse(text, &builder) || !builder.root().is_object()) {
-    throw Error(ErrorCode::kFormat, what + " is not a JSON object");
+    throw Error(ErrorCode::kFormat, {what, " is not a JSON object"});
   }
   return std::move(builder.root());
 }
@@ -97,8 +101,9 @@ std::string Shown(const json& value) {
 JsonField JsonField::operator[](std::string_view key) const {
   if (!value_->is_object()) Fail("an object");
   const auto found = value_->find(key);
-  const bool is_root = name_.empty() || name_.ends_with(": ");
-  return {found == value_->end() ? kNull : *found, name_ + (is_root ? "" : ".") + std::string(key), wrong_};
+  const bool is_root = name_.empty() || name_.marked().ends_with(": ");
+  const Phrase member = name_.empty() && wrong_ == ErrorCode::kOption ? Phrase::Name(key) : Phrase(key);
+  return {found == value_->end() ? kNull : *found, {name_, is_root ? "" : ".", member}, wrong_};
 }
 
 std::size_t JsonField::ListSize() const {
@@ -108,7 +113,7 @@ std::size_t JsonField::ListSize() const {
 }
 
 JsonField JsonField::Element(std::size_t index) const {
-  return {index < ListSize() ? (*value_)[index] : kNull, name_ + "[" + std::to_string(index) + "]", wrong_};
+  return {index < ListSize() ? (*value_)[index] : kNull, {name_, "[", index, "]"}, wrong_};
 }
 
 bool JsonField::Flag() const {
@@ -125,8 +130,9 @@ std::int64_t JsonField::Whole(std::int64_t least, std::int64_t most) const {
   const bool is_whole = value_->is_number_integer();
   const bool is_large = value_->is_number_unsigned() && value_->get<std::uint64_t>() > static_cast<std::uint64_t>(most);
   if (is_whole && !is_large && value_->get<std::int64_t>() >= least) return value_->get<std::int64_t>();
-  if (most < kMostWhole) Fail("a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-  Fail("a whole number, at " + (is_large ? "most " + std::to_string(most) : "least " + std::to_string(least)));
+  if (most < kMostWhole) Fail({"a whole number from ", least, " to ", most});
+  if (is_large) Fail({"a whole number, at most ", most});
+  Fail({"a whole number, at least ", least});
 }
 
 double JsonField::Number() const {
@@ -154,14 +160,17 @@ void JsonField::Require(const json& supported) const {
   if (!is_null() && *value_ != supported) Refuse(Shown(supported));
 }
 
-void JsonField::Fail(const std::string& expected) const {
-  if (!is_null()) throw Error(wrong_, name_ + " is " + Shown(*value_) + ", expected " + expected);
-  throw Error(wrong_ == ErrorCode::kOption ? wrong_ : ErrorCode::kFormat, name_ + " is missing, expected " + expected);
+void JsonField::Fail(const Phrase& expected) const {
+  if (is_null()) throw MissingError(wrong_ == ErrorCode::kOption ? wrong_ : ErrorCode::kFormat, name_, expected);
+  const bool is_other = wrong_ == ErrorCode::kOption && value_->is_object() && value_->size() == 1;
+  const auto other = is_other ? value_->find(kNotJson) : value_->end();
+  const bool is_shown = is_other && other != value_->end() && other->is_string();
+  throw Wrong(wrong_, name_, "is", is_shown ? other->get<std::string>() : Shown(*value_), expected);
 }
 
-void JsonField::Refuse(const std::string& supported) const {
-  const std::string shown = is_null() ? "missing" : Shown(*value_);
-  throw Error(ErrorCode::kUnsupported, name_ + " is " + shown + ", supported is " + supported);
+void JsonField::Refuse(const Phrase& supported) const {
+  const Phrase shown = is_null() ? Phrase("missing") : Phrase(Shown(*value_));
+  throw Error(ErrorCode::kUnsupported, name_, shown, supported, {name_, " is ", shown, ", supported is ", supported});
 }
 
 }  // namespace headlens

@@ -33,10 +33,10 @@ class JsonField {
 
   /// `name` comes before the names of all fields inside: "config.json: ", or nothing. A wrong value throws `wrong`. A
   /// missing value throws kFormat, or kOption when `wrong` is kOption.
-  JsonField(const nlohmann::json& value, std::string name, ErrorCode wrong)
+  JsonField(const nlohmann::json& value, Phrase name, ErrorCode wrong)
       : value_(&value), name_(std::move(name)), wrong_(wrong) {}
 
-  const std::string& name() const { return name_; }
+  const Phrase& name() const { return name_; }
   const nlohmann::json& value() const { return *value_; }
   bool is_null() const { return value_->is_null(); }
 
@@ -74,13 +74,13 @@ class JsonField {
   void Require(const nlohmann::json& supported) const;
 
   /// Throws "NAME is VALUE, expected WHAT".
-  [[noreturn]] void Fail(const std::string& expected) const;
+  [[noreturn]] void Fail(const Phrase& expected) const;
   /// Throws kUnsupported for a valid value that headlens does not support: "NAME is VALUE, supported is WHAT".
-  [[noreturn]] void Refuse(const std::string& supported) const;
+  [[noreturn]] void Refuse(const Phrase& supported) const;
 
  private:
   const nlohmann::json* value_;
-  std::string name_;
+  Phrase name_;
   ErrorCode wrong_;
 };
 

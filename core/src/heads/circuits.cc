@@ -18,16 +18,14 @@ namespace {
 /// Converts the matrix to fp64 and multiplies its columns by `factors` when there are any. Throws kValue for numbers
 /// that are not finite.
 Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
-  if (ElementCount(SizesOf(x)) == 0 || !x) {
-    throw Error(ErrorCode::kShape, std::string(name) + " of shape " + ToString(SizesOf(x)) + " is empty");
-  }
+  if (ElementCount(SizesOf(x)) == 0 || !x) throw ShapeError(Phrase::Name(name), SizesOf(x), "at least one element");
   Dense dense = ToDense(x);
   if (!factors.empty()) {
-    ExpectSizes("norm", {static_cast<Index>(factors.size())}, {x.shape[1]});
+    ExpectSizes("`norm`", {static_cast<Index>(factors.size())}, {x.shape[1]});
     const Eigen::Map<const Eigen::RowVectorXf> row(factors.data(), dense.cols());
     dense.array().rowwise() *= row.cast<double>().array();
   }
-  if (!dense.allFinite()) throw Error(ErrorCode::kValue, std::string(name) + " has values that are not finite");
+  if (!dense.allFinite()) throw Error(ErrorCode::kValue, {Phrase::Name(name), " has values that are not finite"});
   return dense;
 }
 
@@ -89,8 +87,8 @@ Matrix ProductOfRows(Index rows, Index width, const CopyRow& embedding, const Co
 }
 
 void CheckVocabulary(const Shape& embedding, const Shape& unembedding) {
-  if (embedding[0] < 1 || embedding[1] < 1) throw Error(ErrorCode::kShape, "the embeddings are empty");
-  ExpectSizes("unembedding", unembedding, embedding);
+  if (embedding[0] < 1 || embedding[1] < 1) throw ShapeError("`embedding`", embedding, "at least one element");
+  ExpectSizes("`unembedding`", unembedding, embedding);
 }
 
 /// ‖left · core · right‖², computed from the Gram matrices of left and right.
@@ -114,14 +112,12 @@ Factors Reader(Composition kind, const HeadWeights& later) {
 
 HeadWeights HeadOf(const LayerWeights& layer, Index head) {
   if (layer.heads < 1 || layer.kv_heads < 1 || layer.heads % layer.kv_heads != 0 || head < 0 || head >= layer.heads) {
-    throw Error(ErrorCode::kValue, "head " + std::to_string(head) + " is not there: the layer has " +
-                                       std::to_string(layer.heads) + " heads, " + std::to_string(layer.kv_heads) +
-                                       " of keys and values");
+    throw ValueError("the head", head,
+                     {"one of ", layer.heads, ", a multiple of the ", layer.kv_heads, " of keys and values"});
   }
   if (layer.q.shape[0] % layer.heads != 0 || layer.o.shape[1] % layer.heads != 0) {
-    throw Error(ErrorCode::kShape, "q_proj has " + std::to_string(layer.q.shape[0]) + " rows and o_proj " +
-                                       std::to_string(layer.o.shape[1]) +
-                                       " columns, expected multiples of num_heads, " + std::to_string(layer.heads));
+    throw Error(ErrorCode::kShape, {"q_proj has ", layer.q.shape[0], " rows and o_proj ", layer.o.shape[1],
+                                    " columns, expected multiples of `num_heads`, ", layer.heads});
   }
   const Index width = layer.q.shape[1], d = layer.q.shape[0] / layer.heads, dv = layer.o.shape[1] / layer.heads,
               group = head / (layer.heads / layer.kv_heads);

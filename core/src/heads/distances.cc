@@ -52,7 +52,7 @@ MetricValue PatchDistance(const HeadMap& map) {
 }  // namespace metrics
 
 MetricValue Locality(const HeadMap& map, Index width) {
-  if (width < 0) throw Error(ErrorCode::kValue, "width is " + std::to_string(width) + ", expected 0 or more");
+  if (width < 0) throw ValueError("`width`", width, "0 or more");
   return metrics::MeanMass(map, [&](Index t, Index s) { return std::abs(s - map.Position(t)) <= width; });
 }
 

@@ -111,12 +111,11 @@ class Network {
 
 void CheckFlow(const View<const float, 4>& weights, const FlowOptions& options) {
   const Index length = weights.shape[2];
-  ExpectSizes("weights", SizesOf(weights), {weights.shape[0], weights.shape[1], length, length});
-  metrics::ExpectElements("weights", weights);
+  ExpectSizes("`weights`", SizesOf(weights), {weights.shape[0], weights.shape[1], length, length});
+  metrics::ExpectElements("`weights`", weights);
   if (length > options.max_tokens) {
-    throw Error(ErrorCode::kUnsupported, "attention flow of " + std::to_string(length) + " tokens takes " +
-                                             std::to_string(length) + " x " + std::to_string(length) +
-                                             " maximal flows; max_tokens is " + std::to_string(options.max_tokens));
+    throw Error(ErrorCode::kUnsupported, {"attention flow of ", length, " tokens takes ", length, " x ", length,
+                                          " maximal flows; `max_tokens` is ", options.max_tokens});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/sorting.h"
+#include "base/words.h"
 #include "heads/head_probe.h"
 
 namespace headlens {
@@ -17,20 +18,17 @@ struct NamedMetric {
 };
 
 NamedMetric FindAnyMetric(std::string_view name) {
-  std::string more;
-  for (const ModelMetric& metric : ModelMetrics()) {
+  for (const ModelMetric& metric : ModelMetrics())
     if (metric.name == name) return {nullptr, &metric};
-    more += ", " + std::string(metric.name);
-  }
-  try {
-    return {&FindMetric(name), nullptr};
-  } catch (const Error& error) {
-    throw Error(error.code(), error.what() + more);
-  }
+  for (const Metric& metric : Metrics())
+    if (metric.name == name) return {&metric, nullptr};
+  const Phrase known = {JoinedNames(Metrics(), &Metric::name), ", ", JoinedNames(ModelMetrics(), &ModelMetric::name)};
+  throw Error(ErrorCode::kOption, "`metrics`", Quoted(name), known,
+              {"no metric is called ", Quoted(name), "; there are ", known});
 }
 
 std::vector<NamedMetric> FindMetrics(std::span<const std::string> names) {
-  if (names.empty()) throw Error(ErrorCode::kOption, "no metric is asked for");
+  if (names.empty()) throw OptionError("`metrics`", "[]", "at least one name");
   std::vector<NamedMetric> metrics;
   for (const std::string& name : names) metrics.push_back(FindAnyMetric(name));
   return metrics;
@@ -156,7 +154,7 @@ std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, cons
       while (finder.Next())
         if (!report(text)) return std::nullopt;
     } catch (const Error& error) {
-      throw Error(error.code(), "text " + std::to_string(text + 1) + ": " + error.what());
+      throw error.In({"text ", text + 1});
     }
   }
   return finder.Heads();
@@ -165,8 +163,7 @@ std::optional<std::vector<ScoredHead>> ScoreHeads(const HeadSource& source, cons
 void RankHeads(std::span<ScoredHead> heads, std::size_t metric, bool ascending) {
   for (const ScoredHead& head : heads) {
     if (metric >= head.scores.size()) {
-      throw Error(ErrorCode::kValue, "metric " + std::to_string(metric) + " was not asked for: there are " +
-                                         std::to_string(head.scores.size()));
+      throw ValueError("the metric to rank by", metric, {"one of the ", head.scores.size(), " that were asked for"});
     }
   }
   Permute(heads, Order(heads.size(), [&](std::size_t i, std::size_t j) {

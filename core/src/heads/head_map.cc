@@ -14,10 +14,10 @@ constexpr double kSumTolerance = 0.005;
 // Rounding may make a weight slightly larger than 1.
 constexpr float kLargestWeight = 1.0f + 1e-3f;
 
-std::string Cell(Index t, Index s) { return "weights[" + std::to_string(t) + ", " + std::to_string(s) + "]"; }
+Phrase Cell(Index t, Index s) { return {"`weights`[", t, ", ", s, "]"}; }
 
 template <class T>
-void ExpectLength(const char* what, std::span<const T> given, Index expected) {
+void ExpectLength(std::string_view what, std::span<const T> given, Index expected) {
   if (!given.empty()) ExpectSizes(what, {static_cast<Index>(given.size())}, {expected});
 }
 
@@ -31,30 +31,28 @@ HeadMap::HeadMap(View<const float, 2> weights, const MapInfo& info) : weights_(w
 
 void HeadMap::CheckInfo() const {
   if (ElementCount(SizesOf(weights_)) == 0 || !weights_) {
-    throw Error(ErrorCode::kShape, "weights of shape " + ToString(SizesOf(weights_)) + " are empty, expected [T, S]");
+    throw ShapeError("`weights`", SizesOf(weights_), "(T, S) with at least one query and key");
   }
-  if (info_.visible) ExpectSizes("visible", SizesOf(info_.visible), SizesOf(weights_));
-  ExpectLength("padded_queries", info_.padded_queries, queries());
-  ExpectLength("padded_keys", info_.padded_keys, keys());
-  ExpectLength("tokens", info_.tokens, keys());
-  ExpectLength("special", info_.special, keys());
+  if (info_.visible) ExpectSizes("`visible`", SizesOf(info_.visible), SizesOf(weights_));
+  ExpectLength("`padded_queries`", info_.padded_queries, queries());
+  ExpectLength("`padded_keys`", info_.padded_keys, keys());
+  ExpectLength("`tokens`", info_.tokens, keys());
+  ExpectLength("`special`", info_.special, keys());
   // These bounds keep sums of positions far from overflow.
   constexpr Index kFar = Index{1} << 40;
   if (info_.query_offset < -kFar || info_.query_offset > kFar) {
-    throw Error(ErrorCode::kValue, "query_offset is " + std::to_string(info_.query_offset) + ", out of any range");
+    throw ValueError("`query_offset`", info_.query_offset, {-kFar, " to ", kFar});
   }
   const auto [begin, length] = info_.repeat;
   if (begin < 0 || length < 0 || begin > keys() || length > (keys() - begin) / 2) {
-    throw Error(ErrorCode::kValue, "repeat: twice " + std::to_string(length) + " tokens from " + std::to_string(begin) +
-                                       " on are not there, there are " + std::to_string(keys()));
+    throw ValueError("`repeat_length`", length, {"twice as many tokens from ", begin, " on; there are ", keys()});
   }
   const PatchGrid& grid = info_.grid;
   if (grid.columns == 0) return;
   if (grid.columns < 0 || grid.prefix < 0 || grid.prefix > keys() || (keys() - grid.prefix) % grid.columns != 0 ||
       !(grid.patch_size > 0.0) || !std::isfinite(grid.patch_size)) {
-    throw Error(ErrorCode::kValue, "grid: " + std::to_string(keys()) + " keys are not " + std::to_string(grid.prefix) +
-                                       " tokens and rows of " + std::to_string(grid.columns) +
-                                       " patches of a positive size");
+    throw Error(ErrorCode::kValue, {keys(), " keys are not `patch_prefix`, ", grid.prefix, ", tokens and rows of ",
+                                    "`patch_columns`, ", grid.columns, ", patches of a positive `patch_size`"});
   }
 }
 
@@ -74,10 +72,10 @@ void HeadMap::CheckRow(Index t) {
   for (Index s = 0; s < keys(); ++s) {
     const float weight = weights_(t, s);
     if (!(weight >= 0.0f && weight <= kLargestWeight)) {
-      throw Error(ErrorCode::kValue, Cell(t, s) + " is " + std::to_string(weight) + ", expected 0 to 1");
+      throw ValueError(Cell(t, s), double{weight}, "0 to 1");
     }
     if (weight > 0.0f && !Sees(t, s)) {
-      throw Error(ErrorCode::kValue, Cell(t, s) + " is " + std::to_string(weight) + ", but that cell is masked");
+      throw ValueError(Cell(t, s), double{weight}, "0, since that cell is masked");
     }
     sum += double{weight};
   }

@@ -25,9 +25,9 @@ struct Products {
 };
 
 Products ProductsOf(const View<const float, 3>& contributions, const View<const float, 2>& output) {
-  metrics::ExpectElements("contributions", contributions);
+  metrics::ExpectElements("`contributions`", contributions);
   const Index heads = contributions.shape[0];
-  if (output) ExpectSizes("output", SizesOf(output), {contributions.shape[1], contributions.shape[2]});
+  if (output) ExpectSizes("`output`", SizesOf(output), {contributions.shape[1], contributions.shape[2]});
   Products products{Matrix(heads, heads), {}, output ? Dot(output, output) : 0.0};
   for (Index a = 0; a < heads; ++a) {
     const View<const float, 2> c = Slice(contributions, a);
@@ -78,10 +78,10 @@ std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> contributions
 std::vector<HeadImportance> ImportanceOfHeads(View<const float, 3> heads, View<const float, 2> out_weight,
                                               std::span<const float> bias) {
   metrics::ExpectElements("heads", heads);
-  metrics::ExpectElements("out_weight", out_weight);
+  metrics::ExpectElements("`out_weight`", out_weight);
   const Index count = heads.shape[0], length = heads.shape[1], d = heads.shape[2], width = out_weight.shape[0];
-  ExpectSizes("out_weight", SizesOf(out_weight), {width, count * d});
-  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {width});
+  ExpectSizes("`out_weight`", SizesOf(out_weight), {width, count * d});
+  if (!bias.empty()) ExpectSizes("`bias`", {static_cast<Index>(bias.size())}, {width});
   const Dense weight = ToDense(out_weight);
   std::vector<Dense> z;
   Dense output = Dense::Zero(EigenIndex(length), EigenIndex(width));

@@ -15,10 +15,9 @@ namespace headlens::metrics {
 
 /// Throws kShape when there are no elements.
 template <class T, std::size_t Rank>
-void ExpectElements(const char* what, const View<T, Rank>& x) {
-  if (ElementCount(SizesOf(x)) == 0 || !x) {
-    throw Error(ErrorCode::kShape, std::string(what) + " of shape " + ToString(SizesOf(x)) + " are empty");
-  }
+void ExpectElements(std::string_view what, const View<T, Rank>& x) {
+  if (ElementCount(SizesOf(x)) == 0 || !x)
+    throw ShapeError(Phrase::OfLibrary(what), SizesOf(x), "at least one element");
 }
 
 /// The contribution −p ln p of one probability to the entropy, in nats.
@@ -26,7 +25,7 @@ inline double Surprise(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
 
 /// Each head of weights [H, T, S] as a checked HeadMap.
 inline std::vector<HeadMap> CheckedMaps(const View<const float, 3>& weights, const MapInfo& info) {
-  ExpectElements("weights", weights);
+  ExpectElements("`weights`", weights);
   std::vector<HeadMap> maps;
   for (Index h = 0; h < weights.shape[0]; ++h) maps.emplace_back(Slice(weights, h), info);
   return maps;
@@ -34,9 +33,9 @@ inline std::vector<HeadMap> CheckedMaps(const View<const float, 3>& weights, con
 
 /// Throws kValue, naming `what`, when one of the values is not finite.
 template <class T>
-void ExpectFinite(const std::string& what, std::span<T> values) {
+void ExpectFinite(const Phrase& what, std::span<T> values) {
   for (const T value : values) {
-    if (!std::isfinite(value)) throw Error(ErrorCode::kValue, what + " is " + std::to_string(value));
+    if (!std::isfinite(value)) throw ValueError(what, double{value}, "a finite number");
   }
 }
 

@@ -32,7 +32,7 @@ Matrix ScaledColumns(const HeadMap& map, std::span<const double> factors) {
   return result;
 }
 
-std::vector<double> CheckedNorms(const char* what, const HeadMap& map, const View<const float, 2>& vectors) {
+std::vector<double> CheckedNorms(std::string_view what, const HeadMap& map, const View<const float, 2>& vectors) {
   metrics::ExpectElements(what, vectors);
   ExpectSizes(what, SizesOf(vectors), {map.keys(), vectors.shape[1]});
   return NormsOfKeys(map, vectors);
@@ -61,16 +61,15 @@ void Linearise(std::span<double> u, std::span<double> v, const MixingOptions& op
 
 void CheckOptions(const Summands& layer, const MixingOptions& options) {
   if (layer.queries() != layer.keys()) {
-    throw Error(ErrorCode::kShape, "a mixing ratio needs as many queries as keys, got " +
-                                       std::to_string(layer.queries()) + " and " + std::to_string(layer.keys()));
+    throw Error(ErrorCode::kShape, {"`weights` have ", layer.queries(), " queries and ", layer.keys(),
+                                    " keys, expected as many of both for a mixing ratio"});
   }
-  if (options.residual) ExpectSizes("residual", SizesOf(options.residual), {layer.queries(), layer.width()});
+  if (options.residual) ExpectSizes("`residual`", SizesOf(options.residual), {layer.queries(), layer.width()});
   if (!options.layer_norm.empty())
-    ExpectSizes("layer_norm", {static_cast<Index>(options.layer_norm.size())}, {layer.width()});
-  metrics::ExpectFinite("layer_norm", options.layer_norm);
+    ExpectSizes("`layer_norm`", {static_cast<Index>(options.layer_norm.size())}, {layer.width()});
+  metrics::ExpectFinite("`layer_norm`", options.layer_norm);
   if (!(options.layer_norm_eps >= 0.0) || !std::isfinite(options.layer_norm_eps)) {
-    throw Error(ErrorCode::kValue,
-                "layer_norm_eps is " + std::to_string(options.layer_norm_eps) + ", expected 0 or more");
+    throw ValueError("`layer_norm_eps`", options.layer_norm_eps, "0 or more");
   }
 }
 
@@ -78,19 +77,18 @@ void CheckOptions(const Summands& layer, const MixingOptions& options) {
 
 Matrix ValueWeighted(View<const float, 2> weights, View<const float, 2> values, const MapInfo& info) {
   const HeadMap map(weights, info);
-  std::vector<double> norms = CheckedNorms("values", map, values);
+  std::vector<double> norms = CheckedNorms("`values`", map, values);
   const double largest = *std::max_element(norms.begin(), norms.end());
   for (double& norm : norms) norm = largest > 0.0 ? norm / largest : 0.0;
   return ScaledColumns(map, norms);
 }
 
 Tensor TransformedValues(View<const float, 2> values, View<const float, 2> out_weight, Index head) {
-  metrics::ExpectElements("values", values);
-  metrics::ExpectElements("out_weight", out_weight);
+  metrics::ExpectElements("`values`", values);
+  metrics::ExpectElements("`out_weight`", out_weight);
   const Index width = values.shape[1], heads = out_weight.shape[1] / width;
   if (out_weight.shape[1] % width != 0 || head < 0 || head >= heads) {
-    throw Error(ErrorCode::kShape, "out_weight of shape " + ToString(SizesOf(out_weight)) + " has no head " +
-                                       std::to_string(head) + " of width " + std::to_string(width));
+    throw ShapeError("`out_weight`", SizesOf(out_weight), {"a head ", head, " of width ", width});
   }
   Tensor transformed({values.shape[0], out_weight.shape[0]});
   for (Index j = 0; j < values.shape[0]; ++j) {
@@ -105,7 +103,7 @@ Tensor TransformedValues(View<const float, 2> values, View<const float, 2> out_w
 
 Matrix WeightedNorms(View<const float, 2> weights, View<const float, 2> transformed, const MapInfo& info) {
   const HeadMap map(weights, info);
-  return ScaledColumns(map, CheckedNorms("transformed", map, transformed));
+  return ScaledColumns(map, CheckedNorms("`transformed`", map, transformed));
 }
 
 Matrix LayerNorms(const AttentionSummands& layer) {
@@ -145,7 +143,7 @@ std::vector<std::optional<double>> MixingRatio(const AttentionSummands& layer, c
     for (Index e = 0; options.residual && e < width; ++e) own(i, e) += double{options.residual(i, e)};
     if (!options.layer_norm.empty()) Linearise(own.row(i), others.row(i), options);
     const double kept = metrics::Norm(own.row(i)), mixed = metrics::Norm(others.row(i));
-    if (!std::isfinite(kept)) throw Error(ErrorCode::kValue, "residual: row " + std::to_string(i) + " is not finite");
+    if (!std::isfinite(kept)) throw Error(ErrorCode::kValue, {"row ", i, " of `residual` is not finite"});
     ratios.push_back(kept + mixed > 0.0 ? std::optional(mixed / (mixed + kept)) : std::nullopt);
   }
   return ratios;

@@ -108,13 +108,14 @@ std::span<const Metric> Metrics() { return kMetrics; }
 const Metric& FindMetric(std::string_view name) {
   for (const Metric& metric : kMetrics)
     if (metric.name == name) return metric;
-  throw Error(ErrorCode::kOption,
-              "no metric is called " + Quoted(name) + "; there are " + Joined(kMetrics, &Metric::name));
+  const Phrase known = JoinedNames(kMetrics, &Metric::name);
+  throw Error(ErrorCode::kOption, "`metrics`", Quoted(name), known,
+              {"no metric is called ", Quoted(name), "; there are ", known});
 }
 
 std::vector<std::vector<MetricValue>> HeadMetrics(View<const float, 3> weights, const MapInfo& info,
                                                   std::span<const std::string_view> names) {
-  metrics::ExpectElements("weights", weights);
+  metrics::ExpectElements("`weights`", weights);
   std::vector<const Metric*> chosen;
   for (const std::string_view name : names) chosen.push_back(&FindMetric(name));
   if (names.empty())

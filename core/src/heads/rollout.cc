@@ -13,7 +13,7 @@ namespace {
 
 void CheckDiscardRatio(double ratio) {
   if (!(ratio >= 0.0 && ratio < 1.0)) {
-    throw Error(ErrorCode::kValue, "discard_ratio is " + std::to_string(ratio) + ", expected 0 to less than 1");
+    throw ValueError("`discard_ratio`", ratio, "0 to less than 1");
   }
 }
 
@@ -46,8 +46,8 @@ void DiscardSmallest(std::span<double> values, double ratio) {
 Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion, double discard_ratio, const MapInfo& info) {
   CheckDiscardRatio(discard_ratio);
   const Index heads = weights.shape[0], length = weights.shape[1];
-  ExpectSizes("weights", SizesOf(weights), {heads, length, length});
-  metrics::ExpectElements("weights", weights);
+  ExpectSizes("`weights`", SizesOf(weights), {heads, length, length});
+  metrics::ExpectElements("`weights`", weights);
   Matrix fused(length, length);
   if (fusion == HeadFusion::kMin) std::fill(fused.values().begin(), fused.values().end(), 1.0);
   for (Index h = 0; h < heads; ++h) {
@@ -74,7 +74,7 @@ Matrix FuseHeads(View<const float, 3> weights, HeadFusion fusion, double discard
 Rollout::Rollout(const RolloutOptions& options) : options_(options) {
   CheckDiscardRatio(options.discard_ratio);
   if (options.start_layer < 0) {
-    throw Error(ErrorCode::kValue, "start_layer is " + std::to_string(options.start_layer) + ", expected 0 or more");
+    throw ValueError("`start_layer`", options.start_layer, "0 or more");
   }
 }
 
@@ -93,8 +93,7 @@ void Rollout::Add(View<const float, 3> weights) {
 
 const Matrix& Rollout::result() const {
   if (product_.rows() == 0) {
-    throw Error(ErrorCode::kValue, "start_layer is " + std::to_string(options_.start_layer) + ", but there are " +
-                                       std::to_string(layers_) + " layers");
+    throw ValueError("`start_layer`", options_.start_layer, {"less than the ", layers_, " layers"});
   }
   return product_;
 }

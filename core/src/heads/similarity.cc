@@ -51,12 +51,12 @@ class SmoothedHeads {
 
 Matrix JensenShannon(View<const float, 3> weights, const MapInfo& info, double smoothing) {
   if (!(smoothing >= 0.0 && smoothing <= 1.0)) {
-    throw Error(ErrorCode::kValue, "smoothing is " + std::to_string(smoothing) + ", expected 0 to 1");
+    throw ValueError("`smoothing`", smoothing, "0 to 1");
   }
   const std::vector<HeadMap> maps = metrics::CheckedMaps(weights, info);
   for (std::size_t h = 0; h < maps.size(); ++h) {
     if (!maps[h].stochastic()) {
-      throw Error(ErrorCode::kValue, "weights of head " + std::to_string(h) + " have rows that do not sum to 1");
+      throw Error(ErrorCode::kValue, {"`weights` of head ", h, " have rows that do not sum to 1"});
     }
   }
   const SmoothedHeads heads(maps, smoothing);

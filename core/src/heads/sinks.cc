@@ -73,7 +73,7 @@ MetricValue SinkRate(const HeadMap& map) {
 }  // namespace metrics
 
 MetricValue SinkScore(const HeadMap& map, Index k) {
-  if (k < 1) throw Error(ErrorCode::kValue, "k is " + std::to_string(k) + ", expected 1 or more");
+  if (k < 1) throw ValueError("`k`", k, "1 or more");
   Index column = 0;
   for (; column < map.keys(); ++column) {
     const auto& padded = map.info().padded_keys;

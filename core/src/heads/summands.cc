@@ -6,10 +6,10 @@
 namespace headlens::metrics {
 
 Summands::Summands(const AttentionSummands& layer) : layer_(layer), maps_(CheckedMaps(layer.weights, layer.info)) {
-  ExpectElements("values", layer.values);
-  ExpectElements("out_weight", layer.out_weight);
-  ExpectSizes("values", SizesOf(layer.values), {heads(), keys(), layer.values.shape[2]});
-  ExpectSizes("out_weight", SizesOf(layer.out_weight), {width(), heads() * layer.values.shape[2]});
+  ExpectElements("`values`", layer.values);
+  ExpectElements("`out_weight`", layer.out_weight);
+  ExpectSizes("`values`", SizesOf(layer.values), {heads(), keys(), layer.values.shape[2]});
+  ExpectSizes("`out_weight`", SizesOf(layer.out_weight), {width(), heads() * layer.values.shape[2]});
   valid_.assign(static_cast<std::size_t>(queries()), false);
   for (const HeadMap& map : maps_)
     for (const Index i : map.rows()) valid_[static_cast<std::size_t>(i)] = true;
@@ -35,7 +35,7 @@ bool Summands::SeekKey(Index j) {
         sum += double{layer_.values(h, j, c)} * double{layer_.out_weight(e, h * value_width + c)};
       vectors_(h, e) = sum;
     }
-    ExpectFinite("what head " + std::to_string(h) + " makes of key " + std::to_string(j), vectors_.row(h));
+    ExpectFinite({"what head ", h, " makes of key ", j}, vectors_.row(h));
   }
   return true;
 }

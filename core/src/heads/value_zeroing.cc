@@ -27,7 +27,7 @@ void NormalizeRows(const Matrix& matrix) {
 void Run(const ZeroedForward& forward, Index zeroed, const Tensor& output, const Matrix& result) {
   forward(zeroed, output.view<2>());
   for (Index i = 0; i < output.size(); ++i) result.values()[static_cast<std::size_t>(i)] = double{output.data()[i]};
-  metrics::ExpectFinite("output without token " + std::to_string(zeroed), output.values());
+  metrics::ExpectFinite({"output without token ", zeroed}, output.values());
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ Matrix ValueZeroing(Index queries, Index keys, Index width, const ZeroedForward&
 Matrix ValueZeroing(const AttentionSummands& layer, std::span<const float> bias, View<const float, 2> residual) {
   metrics::Summands summands(layer);
   const Index queries = summands.queries(), width = summands.width();
-  if (!bias.empty()) ExpectSizes("bias", {static_cast<Index>(bias.size())}, {width});
-  if (residual) ExpectSizes("residual", SizesOf(residual), {queries, width});
+  if (!bias.empty()) ExpectSizes("`bias`", {static_cast<Index>(bias.size())}, {width});
+  if (residual) ExpectSizes("`residual`", SizesOf(residual), {queries, width});
   Matrix output(queries, width), without(1, width), context(queries, summands.keys());
   for (Index i = 0; i < queries; ++i) {
     for (Index e = 0; summands.IsValid(i) && e < width; ++e) {

@@ -21,20 +21,18 @@ View<float, 4> Part(const Tensor& store, Index first, Index count) {
 
 KvCache::KvCache(Index window, const Backend& backend, DType dtype)
     : window_(window), backend_(&backend), dtype_(dtype) {
-  if (window < 0)
-    throw Error(ErrorCode::kValue, "the window of a cache is " + std::to_string(window) + ", expected 0 or more");
-  if (dtype != DType::kF32 && dtype != DType::kBF16)
-    throw Error(ErrorCode::kDtype, "a cache keeps F32 or BF16, got " + std::string(ToString(dtype)));
+  if (window < 0) throw ValueError("`window`", window, "0 or more");
+  if (dtype != DType::kF32 && dtype != DType::kBF16) throw DtypeError("a cache", ToString(dtype), "F32 or BF16");
 }
 
 void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
-  if (!k || !v) throw Error(ErrorCode::kShape, "a cache needs both keys and values");
+  if (!k || !v) throw MissingError(ErrorCode::kShape, k ? "`v`" : "`k`");
   if (length() == 0 && !k_.data()) {
     batch_ = k.shape[0], heads_ = k.shape[1], k_width_ = k.shape[3], v_width_ = v.shape[3];
   }
   const Index tokens = k.shape[2];
-  ExpectSizes("k", SizesOf(k), {batch_, heads_, tokens, k_width_});
-  ExpectSizes("v", SizesOf(v), {batch_, heads_, tokens, v_width_});
+  ExpectSizes("`k`", SizesOf(k), {batch_, heads_, tokens, k_width_});
+  ExpectSizes("`v`", SizesOf(v), {batch_, heads_, tokens, v_width_});
   // The first new query looks back at window − 1 keys besides its own.
   const Index left = reachable();
   begin_ += kept_ - left;
@@ -96,8 +94,8 @@ void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query)
   const Index queries = problem.q.shape[2];
   if (!k_.data()) throw Error(ErrorCode::kShape, "the cache holds no keys yet: append those of the queries first");
   if (!first_query && queries > length()) {
-    throw Error(ErrorCode::kShape, std::to_string(queries) + " queries cannot be the latest of the " +
-                                       std::to_string(length()) + " tokens in the cache");
+    throw Error(ErrorCode::kShape,
+                {queries, " queries cannot be the latest of the ", length(), " tokens in the cache"});
   }
   problem.k = k();
   problem.v = v();
@@ -112,8 +110,7 @@ void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query)
 
 void KvCache::Truncate(Index length) {
   if (length < first_ || length > this->length()) {
-    throw Error(ErrorCode::kValue, "a cache of the tokens " + std::to_string(first_) + " to " +
-                                       std::to_string(this->length()) + " cannot be cut to " + std::to_string(length));
+    throw ValueError("`length`", length, {first_, " to ", this->length(), ", of the tokens in the cache"});
   }
   if (length == 0) return Reset();
   kept_ = length - first_;

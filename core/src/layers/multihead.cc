@@ -64,26 +64,22 @@ void CopyHeads(const Backend& backend, const View<const float, 4>& from, const V
 
 void Validate(const MultiheadConfig& config) {
   if (config.embed_dim < 1 || config.num_heads < 1 || config.kdim < 0 || config.vdim < 0) {
-    throw Error(ErrorCode::kShape, "embed_dim and num_heads must be positive, got embed_dim " +
-                                       std::to_string(config.embed_dim) + " and num_heads " +
-                                       std::to_string(config.num_heads));
+    throw Error(ErrorCode::kShape, {"`embed_dim` is ", config.embed_dim, " and `num_heads` ", config.num_heads,
+                                    ", expected positive numbers, and widths that are not negative"});
   }
   for (const auto& [name, width] :
        {std::pair("embed_dim", config.embed_dim), std::pair("kdim", config.kdim), std::pair("vdim", config.vdim)}) {
     if (width > kMaxWidth) {
-      throw Error(ErrorCode::kShape, std::string(name) + " is " + std::to_string(width) + ", expected at most " +
-                                         std::to_string(kMaxWidth));
+      throw Wrong(ErrorCode::kShape, Phrase::Name(name), "is", width, {"at most ", kMaxWidth});
     }
   }
   if (config.embed_dim % config.num_heads != 0) {
-    throw Error(ErrorCode::kShape, "embed_dim must be a multiple of num_heads, got embed_dim " +
-                                       std::to_string(config.embed_dim) + " and num_heads " +
-                                       std::to_string(config.num_heads));
+    throw Wrong(ErrorCode::kShape, "`embed_dim`", "is", config.embed_dim,
+                {"a multiple of `num_heads`, ", config.num_heads});
   }
   if (config.num_kv_heads < 0 || config.num_heads % config.kv_heads() != 0) {
-    throw Error(ErrorCode::kShape, "num_heads must be a multiple of num_kv_heads, got num_heads " +
-                                       std::to_string(config.num_heads) + " and num_kv_heads " +
-                                       std::to_string(config.num_kv_heads));
+    throw Wrong(ErrorCode::kShape, "`num_heads`", "is", config.num_heads,
+                {"a multiple of `num_kv_heads`, ", config.num_kv_heads});
   }
 }
 
@@ -127,21 +123,20 @@ Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
 
 void MultiheadAttention::CheckInputs(const MultiheadInputs& in) const {
   const auto expect = [](const char* name, const View<const float, 3>& x, const Shape& expected, const char* why) {
-    if (!x) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
+    if (!x) throw MissingError(ErrorCode::kShape, Phrase::Name(name));
     if (SizesOf(x) != expected) {
-      throw Error(ErrorCode::kShape, std::string(name) + " has shape " + ToString(SizesOf(x)) +
-                                         " (batch, length, width), expected " + ToString(expected) + why);
+      throw ShapeError(Phrase::Name(name), SizesOf(x), {expected, ": ", why});
     }
   };
-  if (!in.query || !in.key) throw Error(ErrorCode::kShape, "query and key must be given");
+  if (!in.query || !in.key) throw MissingError(ErrorCode::kShape, in.query ? "`key`" : "`query`");
   const Index batch = in.query.shape[0];
-  expect("query", in.query, {batch, in.query.shape[1], config_.embed_dim}, ": the width is embed_dim");
-  expect("key", in.key, {batch, in.key.shape[1], config_.key_width()}, ": the batch of query, the width kdim");
+  expect("query", in.query, {batch, in.query.shape[1], config_.embed_dim}, "the width is `embed_dim`");
+  expect("key", in.key, {batch, in.key.shape[1], config_.key_width()}, "the batch of `query`, the width `kdim`");
   expect("value", in.value, {batch, in.key.shape[1], config_.value_width()},
-         ": the batch and length of key, the width vdim");
+         "the batch and length of `key`, the width `vdim`");
   if (in.cache && config_.appended_keys() > 0) {
     throw Error(ErrorCode::kOption,
-                "a layer with add_bias_kv or add_zero_attn cannot take past keys: what it appends stands last");
+                "a layer with `add_bias_kv` or `add_zero_attn` cannot take past keys: what it appends stands last");
   }
 }
 
@@ -163,7 +158,7 @@ void MultiheadAttention::AppendConstants(Index length, View<float, 3> k, View<fl
 
 void MultiheadAttention::Contributions(View<const float, 4> heads, View<float, 4> contributions) const {
   const Index head_dim = heads.shape[3];
-  ExpectSizes("head_contributions", SizesOf(contributions),
+  ExpectSizes("`head_contributions`", SizesOf(contributions),
               {heads.shape[0], heads.shape[1], heads.shape[2], config_.embed_dim});
   for (Index h = 0; h < heads.shape[1]; ++h) {
     const View<const float, 2> all = out_weight_.view<2>();
@@ -183,7 +178,7 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   const Index batch = inputs.query.shape[0], queries = inputs.query.shape[1], d = config_.embed_dim,
               kv = config_.kv_dim(), heads = config_.num_heads;
   const Index length = inputs.key.shape[1], keys = length + config_.appended_keys();
-  if (results.output) ExpectSizes("output", SizesOf(results.output), {batch, queries, d});
+  if (results.output) ExpectSizes("`output`", SizesOf(results.output), {batch, queries, d});
 
   // Projections keep the memory order of their inputs, so that each is a single product over all rows.
   const Index q_size = ElementCount({batch, queries, d}), k_size = ElementCount({batch, keys, kv});

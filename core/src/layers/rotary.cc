@@ -10,17 +10,14 @@ namespace {
 Index RotatedWidth(const Rotary& rotary, Index head_dim) {
   const Index dim = rotary.dim ? rotary.dim : head_dim;
   if (dim < 0 || dim > head_dim || dim % 2 != 0) {
-    throw Error(ErrorCode::kShape, "rotary_dim is " + std::to_string(dim) +
-                                       ", expected an even number up to the head width, " + std::to_string(head_dim));
+    throw Wrong(ErrorCode::kShape, "`rotary_dim`", "is", dim, {"an even number up to the head width, ", head_dim});
   }
-  if (!(rotary.base > 0.0) || !(rotary.scale > 0.0)) {
-    throw Error(ErrorCode::kValue, "rotary_base and rotary_scale must be positive, got " + std::to_string(rotary.base) +
-                                       " and " + std::to_string(rotary.scale));
-  }
+  if (!(rotary.base > 0.0)) throw ValueError("`rotary_base`", rotary.base, "a positive number");
+  if (!(rotary.scale > 0.0)) throw ValueError("`rotary_scale`", rotary.scale, "a positive number");
   // When the slowest and the fastest pair turn by finite angles at position 1, so do all others.
   const double slowest = std::pow(rotary.base, -1.0) / rotary.scale;
   if (!std::isfinite(slowest) || !std::isfinite(1.0 / rotary.scale)) {
-    throw Error(ErrorCode::kValue, "rotary_base and rotary_scale are too small: they give infinite angles");
+    throw Error(ErrorCode::kValue, "`rotary_base` and `rotary_scale` are too small: they give infinite angles");
   }
   return dim;
 }

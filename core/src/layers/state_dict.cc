@@ -17,9 +17,8 @@ StateDict::StateDict(const Safetensors& tensors)
 
 TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape) {
   std::optional<TakenTensor> taken = state.Take(name);
-  const std::string what = "parameter " + state.FullName(name);
-  if (!taken) throw Error(ErrorCode::kShape, what + " is missing; expected shape " + ToString(shape));
-  ExpectSizes(what.c_str(), taken->shape, shape);
+  if (!taken) throw MissingError(ErrorCode::kShape, {"parameter ", state.FullName(name)}, {"shape ", shape});
+  if (taken->shape != shape) throw ShapeError({"parameter ", state.FullName(name)}, taken->shape, shape);
   return *std::move(taken);
 }
 

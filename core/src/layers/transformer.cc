@@ -11,8 +11,7 @@ namespace {
 const TransformerLayerConfig& Validated(const TransformerLayerConfig& config) {
   Validate(config.attention);
   if (config.dim_feedforward < 1 || config.dim_feedforward > kMaxWidth) {
-    throw Error(ErrorCode::kShape, "dim_feedforward is " + std::to_string(config.dim_feedforward) +
-                                       ", expected from 1 to " + std::to_string(kMaxWidth));
+    throw Wrong(ErrorCode::kShape, "`dim_feedforward`", "is", config.dim_feedforward, {"1 to ", kMaxWidth});
   }
   return config;
 }

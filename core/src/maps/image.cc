@@ -103,9 +103,8 @@ Rgba ColorAt(Colormap colormap, Theme theme, float t) {
 void Colorize(View<const float, 2> values, const ColorOptions& options, std::span<std::uint8_t> rgba) {
   const Index cells = ElementCount({values.shape[0], values.shape[1], 4});
   if (static_cast<Index>(rgba.size()) != cells) {
-    throw Error(ErrorCode::kShape, std::to_string(rgba.size()) + " bytes of pixels for values of shape " +
-                                       ToString({values.shape[0], values.shape[1]}) + ", expected " +
-                                       std::to_string(cells));
+    throw Error(ErrorCode::kShape, {rgba.size(), " bytes of pixels for values of shape ",
+                                    Shape{values.shape[0], values.shape[1]}, ", expected ", cells});
   }
   const Range range = RangeOf(values, options);
   const float factor = range.max > range.min ? 1.0f / (range.max - range.min) : 0.0f;

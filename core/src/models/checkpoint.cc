@@ -108,15 +108,15 @@ struct Checkpoint::State {
 
   Shard& shard(int file) {
     if (file < 0 || static_cast<std::size_t>(file) >= shards.size()) {
-      throw Error(ErrorCode::kValue, "there is no file " + std::to_string(file));
+      throw Error(ErrorCode::kValue, {"there is no file ", file});
     }
     return shards[static_cast<std::size_t>(file)];
   }
 
   void Announce(Index bytes) {
     if (bytes > left) {
-      throw Error(ErrorCode::kMemory, "the weights need " + std::to_string(bytes) + " bytes more than the " +
-                                          std::to_string(left) + " that are left of the limit");
+      throw Error(ErrorCode::kMemory,
+                  {"the weights need ", bytes, " bytes more than the ", left, " that are left of the limit"});
     }
     left -= bytes;
   }
@@ -151,7 +151,7 @@ std::span<std::byte> Checkpoint::Next(int file) { return state_->shard(file).Nex
 void Checkpoint::Advance(int file, Index count) {
   Shard& shard = state_->shard(file);
   if (count < 0 || count > static_cast<Index>(shard.Next().size())) {
-    throw Error(ErrorCode::kValue, "cannot advance by " + std::to_string(count) + " bytes");
+    throw Error(ErrorCode::kValue, {"cannot advance by ", count, " bytes"});
   }
   if (count == 0) return;
   shard.Advance(

@@ -99,7 +99,7 @@ void Decoding::Reset() {
 Decoding Model::StartDecoding(DType keys_and_values) const {
   if (!info().causal) {
     throw Error(ErrorCode::kUnsupported,
-                "a " + info().family + " model cannot be run step by step: each token looks at those after it as well");
+                {"a ", info().family, " model cannot be run step by step: each token looks at those after it as well"});
   }
   auto state = std::make_unique<Decoding::State>();
   state->model = model_;

@@ -8,8 +8,8 @@
 namespace headlens {
 namespace {
 
-[[noreturn]] void Fail(const std::string& what) {
-  throw Error(ErrorCode::kFormat, std::string(kIndexFile) + ": weight_map names " + what);
+Error NamesError(const Phrase& got, const Phrase& expected) {
+  return Wrong(ErrorCode::kFormat, {kIndexFile, ": weight_map"}, "names", got, expected);
 }
 
 constexpr std::size_t kMostShards = 1000;
@@ -37,12 +37,12 @@ std::vector<std::string> ReadShardNames(std::string_view index) {
   std::set<std::string> names;
   for (const nlohmann::json& name : map.value()) {
     if (!name.is_string() || !IsShardName(name.get_ref<const std::string&>())) {
-      Fail(Shown(name) + ", expected names like model-00001.safetensors");
+      throw NamesError(Shown(name), "names like model-00001.safetensors");
     }
     names.insert(name.get<std::string>());
   }
   if (names.size() > kMostShards) {
-    Fail(std::to_string(names.size()) + " files, expected at most " + std::to_string(kMostShards));
+    throw NamesError({names.size(), " files"}, {"at most ", kMostShards});
   }
   return {names.begin(), names.end()};
 }

@@ -38,8 +38,8 @@ Architecture Parse(const JsonField& config) {
   a.query_key_value_bias = type == "qwen2" || a.output_bias;
   a.feed_forward_bias = type == "llama" && config["mlp_bias"].Flag(false);
   if (info.heads % info.kv_heads != 0) {
-    throw Error(ErrorCode::kValue, "config.json: num_attention_heads " + std::to_string(info.heads) +
-                                       " must be a multiple of num_key_value_heads " + std::to_string(info.kv_heads));
+    throw ValueError("config.json: num_attention_heads", info.heads,
+                     {"a multiple of num_key_value_heads, ", info.kv_heads});
   }
   return a;
 }

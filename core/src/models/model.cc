@@ -61,8 +61,7 @@ Index Size(const JsonField& field, Index fallback) { return field.is_null() ? fa
 Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key) {
   const Index hidden = Size(config[hidden_key]), heads = Size(config[heads_key]);
   if (hidden % heads == 0) return hidden / heads;
-  throw Error(ErrorCode::kValue, std::string("config.json: ") + hidden_key + " " + std::to_string(hidden) +
-                                     " must be a multiple of " + heads_key + " " + std::to_string(heads));
+  throw ValueError({"config.json: ", hidden_key}, hidden, {"a multiple of ", heads_key, ", ", heads});
 }
 
 }  // namespace models

@@ -34,13 +34,11 @@ void PoolTall(Index begin, Index end, Index most, View<float, 2> mean, const Poo
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
   const Shape expected = {info.layers, info.heads}, got = SizesOf(options.head_mask);
   if (options.head_mask && got != expected) {
-    throw Error(ErrorCode::kShape,
-                "head_mask has shape " + ToString(got) + ", expected " + ToString(expected) + " (layers, heads)");
+    throw ShapeError("`head_mask`", got, {expected, ": (layers, heads)"});
   }
   const auto expect_below = [](const char* name, Index value, Index end) {
     if (value >= -1 && value < end) return;
-    throw Error(ErrorCode::kValue, std::string(name) + " is " + std::to_string(value) + ", expected 0 to " +
-                                       std::to_string(end - 1) + ", or -1 for none");
+    throw ValueError(Phrase::Name(name), value, {"0 to ", end - 1, ", or -1 for none"});
   };
   expect_below("zeroed_token", options.zeroed_token, length);
   expect_below("zeroed_layer", options.zeroed_layer, info.layers);
@@ -80,13 +78,13 @@ const Tensor& ModelAttention::Keys(Index layer) const { return state_->Fetched(s
 
 const Tensor& ModelAttention::Values(Index layer) const {
   const Tensor& values = state_->At(layer).v;
-  if (values.size() == 0) throw Error(ErrorCode::kOption, "values were not kept: attend with keep_values");
+  if (values.size() == 0) throw Error(ErrorCode::kOption, "values were not kept: attend with `keep_values`");
   return state_->Fetched(values);
 }
 
 const Tensor& ModelAttention::Hidden(Index layer) const {
   state_->At(layer);
-  if (state_->streams.empty()) throw Error(ErrorCode::kOption, "streams were not kept: attend with keep_hidden");
+  if (state_->streams.empty()) throw Error(ErrorCode::kOption, "streams were not kept: attend with `keep_hidden`");
   return state_->Fetched(state_->streams[static_cast<std::size_t>(layer)]);
 }
 
@@ -112,7 +110,7 @@ void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index r
   CheckRows(row_begin, row_end, length);
   if (pooled.shape[0] < 1 || columns < 1 || pooled.shape[0] > rows || columns > length) {
     throw Error(ErrorCode::kValue,
-                "cannot pool " + ToString({rows, length}) + " weights to " + ToString({pooled.shape[0], columns}));
+                {"weights of shape ", Shape{rows, length}, " cannot be pooled to ", Shape{pooled.shape[0], columns}});
   }
   const Index blocks = pooled.shape[0], most = std::clamp<Index>(kStripFloats / length, 1, rows);
   const Backend& backend = state_->model->backend;

@@ -13,8 +13,7 @@ View<float, 3> AsPositions(const Tensor& rows, Index heads) {
 void CheckIds(const char* name, std::span<const std::int32_t> ids, Index below) {
   for (std::size_t t = 0; t < ids.size(); ++t) {
     if (ids[t] >= 0 && ids[t] < below) continue;
-    throw Error(ErrorCode::kValue, std::string(name) + " " + std::to_string(t) + " is " + std::to_string(ids[t]) +
-                                       ", expected 0 to " + std::to_string(below - 1));
+    throw ValueError({name, " ", t}, ids[t], {"0 to ", below - 1});
   }
 }
 
@@ -22,8 +21,8 @@ void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_pos
   const auto length = static_cast<Index>(input.ids.size());
   if (input.image) throw Error(ErrorCode::kValue, "an image was given, but the model reads tokens");
   if (length < 1 || first_position + length > info.max_positions) {
-    throw Error(ErrorCode::kValue, "got " + std::to_string(first_position + length) + " tokens, expected 1 to " +
-                                       std::to_string(info.max_positions) + " (the model's max_position_embeddings)");
+    throw Wrong(ErrorCode::kValue, "the input", "has", {first_position + length, " tokens"},
+                {"1 to ", info.max_positions, ", the model's max_position_embeddings"});
   }
   CheckIds("token", input.ids, info.vocab_size);
   if (!input.segments.empty() && info.segments == 0) {
@@ -31,8 +30,7 @@ void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_pos
   }
   const auto check_length = [&](const char* name, std::size_t count) {
     if (count == 0 || count == input.ids.size()) return;
-    throw Error(ErrorCode::kShape, std::string(name) + " has " + std::to_string(count) + " values, expected " +
-                                       std::to_string(length) + ", one for each token");
+    throw Wrong(ErrorCode::kShape, Phrase::Name(name), "has", {count, " values"}, {length, ", one for each token"});
   };
   check_length("segments", input.segments.size());
   check_length("padding", input.padding.size());
@@ -77,8 +75,7 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   if (!input.image || !input.ids.empty()) throw Error(ErrorCode::kValue, "the model reads an image, not tokens");
   const Shape expected = {info.channels, info.image_size, info.image_size};
   if (SizesOf(input.image) != expected) {
-    throw Error(ErrorCode::kShape, "image has shape " + ToString(SizesOf(input.image)) + ", expected " +
-                                       ToString(expected) + " (channels, image_size, image_size)");
+    throw ShapeError("`image`", SizesOf(input.image), {expected, ": (channels, image_size, image_size)"});
   }
   if (!input.padding.empty() || !input.segments.empty()) {
     throw Error(ErrorCode::kValue, "an image has neither padding nor segments");
@@ -96,15 +93,13 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
 
 void CheckLayer(const ModelInfo& info, Index layer, Index head) {
   if (layer >= 0 && layer < info.layers && head >= 0 && head < info.heads) return;
-  throw Error(ErrorCode::kValue, "layer " + std::to_string(layer) + ", head " + std::to_string(head) +
-                                     " is not there: the model has " + std::to_string(info.layers) + " layers of " +
-                                     std::to_string(info.heads) + " heads");
+  throw Error(ErrorCode::kValue, {"layer ", layer, ", head ", head, " is not there: the model has ", info.layers,
+                                  " layers of ", info.heads, " heads"});
 }
 
 void CheckRows(Index row_begin, Index row_end, Index rows) {
   if (row_begin >= 0 && row_end <= rows && row_begin <= row_end) return;
-  throw Error(ErrorCode::kValue, "rows " + std::to_string(row_begin) + " to " + std::to_string(row_end) +
-                                     " are not there: there are " + std::to_string(rows) + " rows");
+  throw Error(ErrorCode::kValue, {"rows ", row_begin, " to ", row_end, " are not there: there are ", rows, " rows"});
 }
 
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
@@ -136,8 +131,8 @@ Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_posi
 
 void RequireLogits(const LoadedModel& model) {
   if (model.parameters.head) return;
-  throw Error(ErrorCode::kUnsupported, "this " + model.architecture.info.family +
-                                           " model has no logits: its weights end with the last layer's output");
+  throw Error(ErrorCode::kUnsupported, {"this ", model.architecture.info.family,
+                                        " model has no logits: its weights end with the last layer's output"});
 }
 
 Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {

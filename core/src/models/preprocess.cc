@@ -114,13 +114,12 @@ ImageProcessor ReadImageProcessor(std::string_view json) {
 Tensor Preprocess(std::span<const std::uint8_t> rgba, Index width, Index height, Index size,
                   const ImageProcessor& processor) {
   if (width < 1 || height < 1 || ElementCount({height, width, 4}) != static_cast<Index>(rgba.size())) {
-    throw Error(ErrorCode::kShape, "a picture of " + std::to_string(width) + " x " + std::to_string(height) +
-                                       " pixels cannot have " + std::to_string(rgba.size()) + " bytes");
+    throw Error(ErrorCode::kShape,
+                {"a picture of ", width, " x ", height, " pixels cannot have ", rgba.size(), " bytes"});
   }
   if (!processor.resize && (width != size || height != size)) {
-    throw Error(ErrorCode::kShape, "the picture has " + std::to_string(width) + " x " + std::to_string(height) +
-                                       " pixels, expected " + std::to_string(size) + " x " + std::to_string(size) +
-                                       ": the model's preprocessor does not resize");
+    throw Wrong(ErrorCode::kShape, "the picture", "has", {width, " x ", height, " pixels"},
+                {size, " x ", size, ": the model's preprocessor does not resize"});
   }
   Tensor image({kChannels, size, size});
   const std::vector<Taps> across = TriangleTaps(width, size), down = TriangleTaps(height, size);

@@ -102,8 +102,8 @@ Rope ParseRope(const JsonField& config, Index head_dim) {
   rope.theta = parameters.is_null() ? theta : parameters["rope_theta"].Positive(theta);
   if (!parameters.is_null()) ParseScaling(parameters, rope, static_cast<double>(rope.max_positions));
   if (head_dim % 2 != 0 || (rope.scaling == RopeScaling::kDynamic && head_dim < 4)) {
-    throw Error(ErrorCode::kValue, "config.json: head_dim is " + std::to_string(head_dim) +
-                                       ", but rotary positions need an even one, dynamic ones at least 4");
+    throw ValueError("config.json: head_dim", head_dim,
+                     "an even number for rotary positions, at least 4 for dynamic ones");
   }
   return rope;
 }
@@ -125,9 +125,9 @@ RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length) {
 
 void RequireFixedAngles(const Rope& rope, Index length) {
   if (rope.scaling != RopeScaling::kDynamic || static_cast<double>(length) <= rope.original_positions) return;
-  throw Error(ErrorCode::kUnsupported, "step by step, a model with dynamic rope_scaling runs on at most " +
-                                           std::to_string(static_cast<Index>(rope.original_positions)) +
-                                           " tokens: beyond, each new token would turn the keys of all before it");
+  throw Error(ErrorCode::kUnsupported, {"step by step, a model with dynamic rope_scaling runs on at most ",
+                                        static_cast<Index>(rope.original_positions),
+                                        " tokens: beyond, each new token would turn the keys of all before it"});
 }
 
 }  // namespace headlens::models

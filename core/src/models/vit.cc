@@ -23,8 +23,7 @@ Architecture Parse(const JsonField& config) {
   info.patch_size = Size(config["patch_size"], 16);
   info.channels = Size(config["num_channels"], 3);
   if (info.image_size % info.patch_size != 0) {
-    throw Error(ErrorCode::kValue, "config.json: image_size " + std::to_string(info.image_size) +
-                                       " must be a multiple of patch_size " + std::to_string(info.patch_size));
+    throw ValueError("config.json: image_size", info.image_size, {"a multiple of patch_size, ", info.patch_size});
   }
   const Index side = info.image_size / info.patch_size;
   info.max_positions = side * side + 1;

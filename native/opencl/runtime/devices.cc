@@ -134,8 +134,8 @@ cl::Device ChooseDevice(const std::string& selector) {
   std::string known;
   for (std::size_t i = 0; i < devices.size(); ++i)
     known += (i == 0 ? "" : ", ") + std::to_string(i) + " " + NameOf(devices[i]);
-  throw Error(ErrorCode::kOption, std::string(from_variable ? kVariable : "device") + " is " + Quoted(wanted) +
-                                      ", expected the number or a part of the name of one of: " + known);
+  throw OptionError(from_variable ? kVariable : "device", Quoted(wanted),
+                    {"the number or a part of the name of one of: ", known});
 }
 
 std::vector<DeviceInfo> Devices() {

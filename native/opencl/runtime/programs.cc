@@ -57,8 +57,8 @@ cl::Program Programs::Compile(const Source& source, const std::string& text, con
   cl::Program program(context_, text);
   if (const cl_int status = Build(program, options); status != CL_SUCCESS) {
     const Error why = Explained(cl::Error(status, "clBuildProgram"));
-    throw Error(why.code(), std::string(why.what()) + "; " + source.name + " for " + info_.name + " with " + options +
-                                ": " + OneLine(BuildLog(program, device_)));
+    throw Error(why.code(), {why.message(), "; ", source.name, " for ", info_.name, " with ", options, ": ",
+                             OneLine(BuildLog(program, device_))});
   }
   return program;
 }

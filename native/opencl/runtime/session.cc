@@ -123,8 +123,8 @@ auto Session::WithMemory(const F& f) {
 Memory Session::AllocateBytes(Index count, Index size) {
   count = std::max<Index>(count, 1);
   if (count > largest_buffer() / size) {
-    throw Error(ErrorCode::kMemory, info_.name + " has no buffers of " + std::to_string(count) + " elements: at most " +
-                                        std::to_string(largest_buffer() / size));
+    throw Error(ErrorCode::kMemory,
+                {info_.name, " has no buffers of ", count, " elements: at most ", largest_buffer() / size});
   }
   return WithMemory([&] { return pool_.Take(count * size, largest_buffer()); });
 }

@@ -53,8 +53,8 @@ Error Explained(const cl::Error& error) {
   const auto code = IsMemory(error.err()) ? ErrorCode::kMemory : ErrorCode::kUnsupported;
   const std::string call = "OpenCL: " + std::string(error.what());
   for (const auto& [status, name, words] : kMeanings)
-    if (status == error.err()) return Error(code, call + ": " + words + " (" + name + ")");
-  return Error(code, call + ": status " + std::to_string(error.err()));
+    if (status == error.err()) return {code, {call, ": ", words, " (", name, ")"}};
+  return {code, {call, ": status ", error.err()}};
 }
 
 }  // namespace headlens::opencl

@@ -453,16 +453,17 @@ TEST_CASE("every rule about sizes has its own message, and both shapes are named
   CHECK(message([&](auto& p, auto&) { p.k = other.view<4>(); }) ==
         "query (2, 4, 3, 8) and key (3, 4, 3, 8) differ in batch size");
   CHECK(message([&](auto& p, auto&) { p.k = narrow.view<4>(); }) ==
-        "query (2, 4, 3, 8) and key (2, 4, 3, 7) differ in head width (the last size)");
-  CHECK(message([&](auto& p, auto&) { p.k = p.v = heads.view<4>(); }).find("multiple of the key/value heads, 3") !=
-        std::string::npos);
+        "k has shape (2, 4, 3, 7), expected (2, 4, 3, 8): the batch and head width of q");
+  CHECK(message([&](auto& p, auto&) {
+          p.k = p.v = heads.view<4>();
+        }).find("expected a number of heads that divides the 4 of q") != std::string::npos);
   CHECK(message([&](auto& p, auto&) {
           p.v = heads.view<4>();
-        }).find("value has shape (2, 3, 3, 8), expected (2, 4, 3, 8)") == 0);
+        }).find("v has shape (2, 3, 3, 8), expected (2, 4, 3, 8)") == 0);
   CHECK(message([&](auto& p, auto&) { p.mask.additive = mask.view<4>(); }).find("attn_mask has shape (2, 4, 3, 2)") ==
         0);
-  CHECK(message([&](auto& p, auto&) { p.dropout_p = 1.5; }).find("dropout_p must be between 0 and 1") == 0);
-  CHECK(message([&](auto& p, auto&) { p.scale = kNan; }) == "scale must be a finite number");
+  CHECK(message([&](auto& p, auto&) { p.dropout_p = 1.5; }).find("dropout_p is 1.5, expected 0 to 1") == 0);
+  CHECK(message([&](auto& p, auto&) { p.scale = kNan; }) == "scale is NaN, expected a finite number");
   CHECK(message([&](auto& p, auto&) { p.softcap = -1.0f; }).find("softcap") == 0);
   CHECK(message([&](auto&, auto& r) {
           r.weights = mask.view<4>();
@@ -471,7 +472,7 @@ TEST_CASE("every rule about sizes has its own message, and both shapes are named
   std::fill_n(bad.data(), bad.size(), 0.0f);
   bad.data()[5] = kNan;
   CHECK(message([&](auto& p, auto&) { p.mask.additive = bad.view<4>(); }) ==
-        "attn_mask holds NaN at (0, 0, 1, 2); expected finite numbers or -inf");
+        "attn_mask holds NaN at (0, 0, 1, 2), expected finite numbers or -inf");
 }
 
 }  // namespace

@@ -42,8 +42,10 @@ TEST_CASE("tensors are aligned, also empty ones, and errors name both shapes") {
   for (const Index n : {0, 1, 7, 1000}) CHECK(reinterpret_cast<std::uintptr_t>(Tensor({n}).data()) % kAlignment == 0);
   const std::vector<float> three = {1, 2, 3};
   CHECK(std::string(ErrorOf([&] { Tensor({2, 2}, three); }).what()) == "3 values do not fill the shape (2, 2)");
-  CHECK(std::string(ErrorOf([] { Tensor({2, 2}).view<3>(); }).what()) == "expected 3 dimensions, got (2, 2)");
-  CHECK(std::string(ErrorOf([] { Tensor({2, 3}).Reshaped({5}); }).what()) == "cannot reshape (2, 3) to (5,)");
+  CHECK(std::string(ErrorOf([] { Tensor({2, 2}).view<3>(); }).what()) ==
+        "a tensor has shape (2, 2), expected 3 dimensions");
+  CHECK(std::string(ErrorOf([] { Tensor({2, 3}).Reshaped({5}); }).what()) ==
+        "a tensor of shape (2, 3) cannot become (5,)");
 }
 
 TEST_CASE("large tensors, around the size of huge pages, are as small ones; one that no memory can hold is an error") {

@@ -252,7 +252,7 @@ TEST_CASE("rollout and flow: two layers of one head") {
   const NamedTensor padded{"weights", {1, 1, 3, 3}, kPaddedWeights.values};
   CheckMap("rollout", {padded, kPaddedQueries, kPaddedKeys}, "{}", {3, 3}, {1, 0, 0, 0, 1, 0, 0, 0.25f, 0.75f});
   CheckMap("flow", {padded, kPaddedQueries, kPaddedKeys}, "{}", {3, 3}, {1, 0, 0, 0, 1, 0, 0, 0.25f, 0.75f});
-  Refused(ErrorCode::kValue, "weights[0, 0] is nan", "rollout", {padded});
+  Refused(ErrorCode::kValue, "weights[0, 0] is NaN", "rollout", {padded});
   Refused(ErrorCode::kValue, "start_layer is 2", "rollout", {kLayers}, R"({"start_layer": 2})");
   Refused(ErrorCode::kOption, "fusion", "rollout", {kLayers}, R"({"fusion": "sum"})");
   Refused(ErrorCode::kValue, "discard_ratio", "flow", {kLayers}, R"({"discard_ratio": 1})");
@@ -389,7 +389,7 @@ TEST_CASE("what every question refuses: unknown names, missing tensors, wrong ty
       Refused(ErrorCode::kShape, name + " has shape", question, wrong, options);
       wrong = tensors;
       wrong[i].values[1] = kNan;
-      Refused(ErrorCode::kValue, "nan", question, wrong, options);
+      Refused(ErrorCode::kValue, "NaN", question, wrong, options);
     }
   }
 }
@@ -429,7 +429,7 @@ TEST_CASE("what questions about maps refuse of the map's masks") {
   Refused(ErrorCode::kShape, "tokens", "head_metrics", {kWeights, {"tokens", {1, 2}, {1, 2}, DType::kI32}});
   Refused(ErrorCode::kDtype, "tokens", "head_metrics", {kWeights, {"tokens", {2}, {1, 2}}});
   Refused(ErrorCode::kValue, "repeat", "head_metrics", {kWeights, tokens}, R"({"repeat_length": 2})");
-  Refused(ErrorCode::kValue, "grid", "head_metrics", {kWeights}, R"({"patch_columns": 3})");
+  Refused(ErrorCode::kValue, "patch_columns, 3", "head_metrics", {kWeights}, R"({"patch_columns": 3})");
   Refused(ErrorCode::kOption, "patch_size", "head_metrics", {kWeights}, R"({"patch_size": "big"})");
 }
 

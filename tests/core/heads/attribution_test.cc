@@ -67,9 +67,9 @@ TEST_CASE("Jensen-Shannon: 0 for equal heads, ln 2 a row for heads that share no
   apart.data()[0] = 0.5f;
   Refused(ErrorCode::kValue, "head 0 have rows that do not sum to 1", [&] { JensenShannon(apart.view<3>()); });
   apart.data()[0] = kNan;
-  Refused(ErrorCode::kValue, "is nan", [&] { JensenShannon(apart.view<3>()); });
+  Refused(ErrorCode::kValue, "is NaN", [&] { JensenShannon(apart.view<3>()); });
   Refused(ErrorCode::kValue, "smoothing", [&] { JensenShannon(weights.view<3>(), {}, 2.0); });
-  Refused(ErrorCode::kShape, "empty", [&] { JensenShannon({}); });
+  Refused(ErrorCode::kShape, "at least one element", [&] { JensenShannon({}); });
 }
 
 /// A random attention layer with its summands u_ij [T, S, D].
@@ -152,7 +152,7 @@ TEST_CASE("value-weighted maps: the largest of all keys that may be looked at, a
   // No query looks at key 2, but all of them may.
   CHECK(ValueWeighted(weights.view<2>(), values.view<2>())(0, 0) == About(0.5));
   values.data()[4] = kNan;
-  Refused(ErrorCode::kValue, "the norm of a key's vector is nan",
+  Refused(ErrorCode::kValue, "the norm of a key's vector is NaN",
           [&] { ValueWeighted(weights.view<2>(), values.view<2>()); });
   const std::vector<std::uint8_t> padded_keys = {0, 0, 1}, padded_queries = {0, 1};
   for (const MapInfo& info : {MapInfo{.causal = true}, MapInfo{.padded_keys = padded_keys}}) {
@@ -326,7 +326,7 @@ TEST_CASE("rollout and flow: a padded token keeps itself alone, and reaches no o
   expected(2, 1) = 0.5 / 1.25;
   expected(2, 2) = 0.75 / 1.25;
   CheckMatrix("flow", AttentionFlow(weights.view<4>(), {.info = info}).value(), expected, 1e-12);
-  Refused(ErrorCode::kValue, "weights[0, 0] is nan", [&] { RolloutOf(weights); });
+  Refused(ErrorCode::kValue, "weights[0, 0] is NaN", [&] { RolloutOf(weights); });
 }
 
 TEST_CASE("rollout refuses what it cannot roll out") {
@@ -390,7 +390,7 @@ TEST_CASE("flow: too many tokens are refused, and it can be stopped") {
   CHECK(!AttentionFlow(Identity(1, 1, 8).view<4>(), {}, [&](double) { return ++calls < 3; }));
   CHECK(calls == 3);
   Refused(ErrorCode::kShape, "weights", [] { AttentionFlow(Tensor({1, 1, 2, 3}).view<4>()); });
-  Refused(ErrorCode::kShape, "empty", [] { AttentionFlow({}); });
+  Refused(ErrorCode::kShape, "at least one element", [] { AttentionFlow({}); });
 }
 
 TEST_CASE("importance: what the output loses without each head, its share, its direction; the pruning curve") {

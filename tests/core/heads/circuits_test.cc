@@ -162,7 +162,7 @@ TEST_CASE("heads of a layer, grouped; the norm before them folded in") {
              expected = SingularValues(CircuitKind::kQk, HeadOf(folded, 1));
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-5));
 
-  Refused(ErrorCode::kValue, "head 4 is not there", [&] { HeadOf(layer, 4); });
+  Refused(ErrorCode::kValue, "the head is 4, expected one of 4", [&] { HeadOf(layer, 4); });
   Refused(ErrorCode::kShape, "k_proj", [&] { HeadOf({q.view<2>(), q.view<2>(), v.view<2>(), o.view<2>(), 4, 2}, 0); });
 }
 
@@ -176,12 +176,12 @@ TEST_CASE("weights that are no head's are refused") {
   weights = head.weights();
   weights.o = head.v.view<2>();
   Refused(ErrorCode::kShape, "o of a head", [&] { SingularValues(CircuitKind::kOv, weights); });
-  Refused(ErrorCode::kShape, "empty", [&] { Eigenvalues(CircuitKind::kOv, {}); });
+  Refused(ErrorCode::kShape, "at least one element", [&] { Eigenvalues(CircuitKind::kOv, {}); });
   Refused(ErrorCode::kShape, "width of the later head",
           [&] { CompositionScore(Composition::kValue, head.weights(), other.weights()); });
   Refused(ErrorCode::kShape, "vocabulary", [&] { FullEigenvalues(CircuitKind::kOv, head.weights(), Matrix(5, 5)); });
   Refused(ErrorCode::kShape, "unembedding", [&] { VocabularyProduct(head.q.view<2>(), head.v.view<2>()); });
-  Refused(ErrorCode::kShape, "empty", [&] { VocabularyProduct(View<const float, 2>{}, {}); });
+  Refused(ErrorCode::kShape, "at least one element", [&] { VocabularyProduct(View<const float, 2>{}, {}); });
   const std::vector<float> norm(5);
   weights = head.weights();
   weights.norm = norm;

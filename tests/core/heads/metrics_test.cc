@@ -352,7 +352,7 @@ TEST_CASE("weights that are none are refused, by their place") {
     return Refusal(code, [&] { HeadMap(weights.view<2>(), info); });
   };
   const auto square = [](float a, float b, float c, float d) { return Tensor({2, 2}, std::vector<float>{a, b, c, d}); };
-  CHECK(refuses(square(1, 0, kNan, 1), {}, ErrorCode::kValue) == "weights[1, 0] is nan, expected 0 to 1");
+  CHECK(refuses(square(1, 0, kNan, 1), {}, ErrorCode::kValue) == "weights[1, 0] is NaN, expected 0 to 1");
   CHECK(refuses(square(1, 0, -0.5f, 1), {}, ErrorCode::kValue).find("weights[1, 0] is -0.5") == 0);
   CHECK(refuses(square(1, 0, 0, 1.5f), {}, ErrorCode::kValue).find("weights[1, 1] is 1.5") == 0);
   CHECK(refuses(square(1, 0, 0, std::numeric_limits<float>::infinity()), {}, ErrorCode::kValue).find("inf") !=
@@ -374,9 +374,11 @@ TEST_CASE("weights that are none are refused, by their place") {
     CHECK(refuses(unit(), {.repeat = repeat}, ErrorCode::kValue).find("repeat: twice") == 0);
   for (const PatchGrid grid : {PatchGrid{0, 3}, {1, 2}, {-1, 1}, {0, -1}, {kHuge, 1}, {0, 2, kNan}, {0, 2, 0.0}})
     CHECK(refuses(unit(), {.grid = grid}, ErrorCode::kValue).find("grid: 2 keys") == 0);
-  CHECK(refuses(Tensor({0, 2}), {}, ErrorCode::kShape) == "weights of shape (0, 2) are empty, expected [T, S]");
-  CHECK(refuses(Tensor({2, 0}), {}, ErrorCode::kShape).find("empty") != std::string::npos);
-  CHECK(Refusal(ErrorCode::kShape, [] { HeadMetrics({}, {}); }) == "weights of shape (0, 0, 0) are empty");
+  CHECK(refuses(Tensor({0, 2}), {}, ErrorCode::kShape) ==
+        "weights has shape (0, 2), expected (T, S) with at least one query and key");
+  CHECK(refuses(Tensor({2, 0}), {}, ErrorCode::kShape).find("at least one query") != std::string::npos);
+  CHECK(Refusal(ErrorCode::kShape, [] { HeadMetrics({}, {}); }) ==
+        "weights has shape (0, 0, 0), expected at least one element");
   CHECK(Refusal(ErrorCode::kOption, [] {
           FindMetric("indukction");
         }).find("no metric is called \"indukction\"; there are self, previous,") == 0);

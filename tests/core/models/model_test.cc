@@ -328,8 +328,8 @@ TEST_CASE("what comes later changes nothing earlier; input that does not fit") {
     CHECK_MESSAGE(message.find(words) != std::string::npos, message);
   };
   const std::vector<std::int32_t> many(65), beyond = {263}, negative = {1, -1}, two = {1, 1};
-  refuses(model, {.ids = {}}, ErrorCode::kValue, "got 0 tokens, expected 1 to 64");
-  refuses(model, {.ids = many}, ErrorCode::kValue, "got 65 tokens, expected 1 to 64");
+  refuses(model, {.ids = {}}, ErrorCode::kValue, "the input has 0 tokens, expected 1 to 64");
+  refuses(model, {.ids = many}, ErrorCode::kValue, "the input has 65 tokens, expected 1 to 64");
   refuses(model, {.ids = beyond}, ErrorCode::kValue, "token 0 is 263, expected 0 to 262");
   refuses(model, {.ids = negative}, ErrorCode::kValue, "token 1 is -1");
   refuses(model, {.ids = two, .segments = two}, ErrorCode::kValue, "segments were given, but the model has none");
@@ -375,7 +375,7 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
   refuses(R"({"model_type": "bert", "position_embedding_type": "relative_key"})", ErrorCode::kUnsupported,
           R"(position_embedding_type is "relative_key", supported is "absolute")");
   refuses(R"({"model_type": "gpt2", "vocab_size": 9, "n_embd": 10, "n_head": 3, "n_layer": 1})", ErrorCode::kValue,
-          "n_embd 10 must be a multiple of n_head 3");
+          "n_embd is 10, expected a multiple of n_head, 3");
   std::string qwen = ReadText(GoldenFolder("qwen2_shards") + "/config.json");
   qwen.replace(qwen.find("false", qwen.find("use_sliding_window")), 5, "true");
   refuses(qwen.c_str(), ErrorCode::kUnsupported, "use_sliding_window is true, supported is false");
@@ -426,7 +426,7 @@ TEST_CASE("parameters that are missing or of another shape are named in full") {
     };
     return Refusal(ErrorCode::kShape, [&] { Model(config, state, ReferenceBackend()); });
   };
-  CHECK(load(true) == "parameter " + missing + " is missing; expected shape (24,)");
+  CHECK(load(true) == "parameter " + missing + " is missing, expected shape (24,)");
   CHECK(load(false) == "parameter " + missing + " has shape (3, 8), expected (24,)");
 }
 

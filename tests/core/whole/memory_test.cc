@@ -159,7 +159,7 @@ TEST_CASE("rows of weights of every type, onto the host and onto the backend") {
         }
       for (const std::int32_t wrong : {-1, 9}) {
         const std::vector<std::int32_t> one = {wrong};
-        Refused(ErrorCode::kValue, "is not there: the weights have 9",
+        Refused(ErrorCode::kValue, "expected 0 to 8",
                 [&] { backend.CopyRows(*weights, one, From(own.view<2>(), 0, {1, 5})); });
       }
     }
@@ -197,7 +197,7 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
           }
     const Tensor x({4, 4}), y({2, 2});
     const auto refuse = [&](const Backend::Pooling& pooling) {
-      Refused(ErrorCode::kValue, "cannot pool", [&] { backend.Pool(x.view<2>(), pooling, y.view<2>()); });
+      Refused(ErrorCode::kValue, "cannot be pooled", [&] { backend.Pool(x.view<2>(), pooling, y.view<2>()); });
     };
     refuse({4, 1, 0, 0});  // more blocks than cells
     refuse({4, 5, 0, 0});  // empty blocks

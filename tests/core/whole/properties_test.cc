@@ -883,7 +883,7 @@ TEST_CASE("a cache in BF16 keeps what is nearest, through windows, growth and cu
   problem.q = k.view<4>();
   problem.k =
       KeyValueView(DType::kF16, reinterpret_cast<const std::byte*>(k.data()), problem.q.shape, problem.q.strides);
-  CHECK_THROWS_WITH_AS(Validate(problem, {}), "key is F16, expected F32 or BF16", Error);
+  CHECK_THROWS_WITH_AS(Validate(problem, {}), "k has the type F16, expected F32 or BF16", Error);
 }
 
 TEST_CASE("a cache takes back what it was given last") {

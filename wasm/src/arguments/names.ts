@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
-import { reading, show } from "../module/failures.js";
+import { reading, show, type Spelling, within, wrong } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
   AttendOptions, AttentionOptions, CachedOptions, CacheOptions, DecoderLayerOptions, DecodingOptions,
@@ -32,7 +32,7 @@ export function checkSource(source: unknown): string | URL | readonly File[] {
   if (typeof source === "string" || source instanceof URL) return source;
   const files = reading("source", () => listOf<File>(source, (file) => file instanceof Blob && "name" in file));
   if (files) return files;
-  throw new HeadlensError("value", `source is ${show(source)}, expected a built-in model's name, a URL, or Files`);
+  throw wrong("value", "source", show(source), "a built-in model's name, a URL, or Files");
 }
 
 /** Options as they are read: what is null was left out. */
@@ -49,10 +49,10 @@ export function checkFollowed<O>(caller: Caller, given: unknown): Read<O> & Foll
   const options = checkOptions<O & Following>(caller, given);
   const { signal, onProgress } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new HeadlensError("option", `${caller}: signal is ${show(signal)}, expected an AbortSignal`);
+    throw within(caller, wrong("option", "signal", show(signal), "an AbortSignal"));
   }
   if (onProgress !== undefined && typeof onProgress !== "function") {
-    throw new HeadlensError("option", `${caller}: onProgress is ${show(onProgress)}, expected a function`);
+    throw within(caller, wrong("option", "onProgress", show(onProgress), "a function"));
   }
   return options;
 }
@@ -103,7 +103,7 @@ function forCache<T extends object>(known: T): Omit<T, (typeof kNotForCache)[num
 function list(read: (name: string, tensor: TensorLike) => Input) {
   return (name: string, values: TensorLike): Input => {
     if (!Array.isArray(values) && !ArrayBuffer.isView(values)) {
-      throw new HeadlensError("dtype", `${name} is ${show(values)}, expected an array`);
+      throw wrong("dtype", name, show(values), "an array");
     }
     const length = ArrayBuffer.isView(values) ? lengthOf(values) : (values as readonly unknown[]).length;
     return read(name, { data: values as unknown as readonly number[], shape: [length] });
@@ -168,20 +168,48 @@ export const kCamelNames: ReadonlySet<string> =
 for (const name of kCamelNames) kSnakeNames.set(name, snakeOf(name));
 
 /**
- * JSON has no NaN and no functions. Such a value travels as an object, which no option takes: the module
- * says what was expected, and its message shows the value.
+ * JSON has no NaN and no functions. Such a value travels as an object with this one member, which shows it. No option takes an
+ * object: the module says what was expected, and shows what the member has.
  */
 function unsayable(value: unknown): object {
   return { [kUnsayable]: show(value).slice(0, 40) };
 }
 const kUnsayable = "not JSON";
 
-/** A message of the module in the API's words: option and stage names become camelCase; quoted values and parameter names stay. */
-export function inApiWords(message: string): string {
-  const unsayable = /\{"not JSON":("(?:[^"\\]|\\.)*")\}/g;
-  const said = message.replace(unsayable, (_, shown: string) => JSON.parse(shown) as string);
-  const words = /"[^"]*"|[a-z][a-z0-9]*(?:_[a-z0-9]+)+/g;
-  return said.replace(words, (word) => kCamelNames.has(toCamel(word)) ? toCamel(word) : word);
+/** The API's name of what the module calls so: options and stages are in camelCase, the parameters of layers as PyTorch has them. */
+export function apiName(name: string): string {
+  const camel = toCamel(name);
+  return kCamelNames.has(camel) ? camel : name;
+}
+
+/** The same in a call with these inputs, which have the call's own names: q, k, v. */
+export function namesIn(inputs: readonly Input[]): Spelling {
+  return (name) => inputs.find((input) => input.name === name)?.label ?? apiName(name);
+}
+
+/** How many letters have to be added, taken out or changed to make the one of the other (Levenshtein 1966). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; ++j) {
+      const changed = (row[j] as number) + (letter === b[j] ? 0 : 1);
+      next.push(Math.min(changed, (row[j + 1] as number) + 1, (next[j] as number) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) as number;
+}
+
+/** The one name that is near: the same letters, perhaps with one or two forgotten, added or mistaken. The module does the same. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const lettersOf = (word: string): string => word.replaceAll("_", "").toLowerCase();
+  const letters = lettersOf(name);
+  if (letters.length > 40) return undefined;
+  const near = known.map((word) => ({ word, distance: distance(letters, lettersOf(word)) }));
+  const least = Math.min(...near.map((one) => one.distance));
+  const all = near.filter((one) => one.distance === least);
+  return least <= Math.min(2, Math.floor(letters.length / 3)) && all.length === 1 ? all[0]?.word : undefined;
 }
 
 /** Whether an object has a property, of its own or through its class; what every object has does not count. */
@@ -212,13 +240,15 @@ function presentOptions(caller: Caller, options: unknown): [string, unknown][] {
   const present = reading(`${caller}: options`, () => {
     // Maps, promises and the like have options that nobody would see.
     if (Object.prototype.toString.call(options) !== "[object Object]") {
-      throw new HeadlensError("option", `${caller}: options are ${show(options)}, expected an object`);
+      throw within(caller, wrong("option", "options", show(options), "an object", "are"));
     }
     return propertiesOf(options, known).filter(([, value]) => !isAbsent(value));
   });
   for (const [name] of present) {
     if (known.has(name)) continue;
-    throw new HeadlensError("option", `${caller}: unknown option ${show(name)}, expected one of ${[...known].join(", ")}`);
+    const names = [...known], near = nearest(name, names);
+    const expected = near === undefined ? `, expected one of ${names.join(", ")}` : `; did you mean ${near}? Expected one of ${names.join(", ")}`;
+    throw new HeadlensError("option", `${caller}: unknown option ${show(name)}${expected}`, { argument: name, expected: near ?? names.join(", ") });
   }
   return present;
 }
@@ -242,7 +272,7 @@ function checkJson(caller: Caller, name: string, value: unknown): unknown {
     if (!given) throw new HeadlensError("option", `${name} is ${show(value)}, expected a list of names`);
     const unknown = given.find((item) => !known.includes(item));
     if (unknown !== undefined) {
-      throw new HeadlensError("option", `${name} names ${show(unknown)}, expected some of: ${known.join(", ")}`);
+      throw wrong("option", name, show(unknown), `some of: ${known.join(", ")}`, "names");
     }
     return given.map(toSnake);
   }
@@ -252,7 +282,7 @@ function checkJson(caller: Caller, name: string, value: unknown): unknown {
 /** Whether a cache's options ask for bfloat16. */
 export function keepsHalves({ dtype = "float32" }: Read<DecodingOptions>): boolean {
   if (dtype === "float32" || dtype === "bfloat16") return dtype === "bfloat16";
-  throw new HeadlensError("option", `dtype is ${show(dtype)}, expected one of float32, bfloat16`);
+  throw wrong("option", "dtype", show(dtype), "one of float32, bfloat16");
 }
 
 export interface Request {

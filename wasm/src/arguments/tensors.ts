@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's tensors become inputs of the wasm module. Every claim about data and shape is checked here, before anything is copied. */
-import { reading, show } from "../module/failures.js";
+import { reading, show, showShape, wrong } from "../module/failures.js";
 import type { NumberArray, RawInput } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";
 import type { TensorLike } from "../types/index.js";
@@ -77,13 +77,15 @@ function kindOf(data: unknown): string {
   return data === null ? "null" : typeof data;
 }
 
+export const kTensor = "a tensor { data, shape }";
+
 function shapeOf(name: string, tensor: { readonly shape?: unknown; readonly dims?: unknown }): number[] {
   const shape: unknown = "shape" in tensor ? tensor.shape : tensor.dims;
-  if (!Array.isArray(shape)) throw new HeadlensError("shape", `${name}: shape is ${show(shape)}, expected an array of numbers`);
+  if (!Array.isArray(shape)) throw wrong("shape", `${name}.shape`, show(shape), "an array of numbers");
   const sizes: number[] = [];
   for (const size of shape as unknown[]) {
     if (!Number.isSafeInteger(size) || (size as number) < 0) {
-      throw new HeadlensError("shape", `${name}: shape ${show(shape)} holds ${show(size)}, expected whole numbers from 0 up`);
+      throw wrong("shape", `${name}.shape`, showShape(shape), "whole numbers from 0 up");
     }
     sizes.push(size as number);
   }
@@ -106,7 +108,7 @@ export function isExact(shape: readonly number[]): boolean {
 
 function checkExact(name: string, shape: readonly number[]): void {
   if (isExact(shape)) return;
-  throw new HeadlensError("memory", `${name}: shape ${show(shape)} is too large, expected a product below 2^53, each 0 counted as 1`);
+  throw wrong("memory", name, showShape(shape), "a product below 2^53, each 0 counted as 1", "has shape");
 }
 
 const kFloatKinds = ["Float32Array", "Float64Array", "Int32Array", "array of number"];
@@ -121,24 +123,25 @@ interface Checked {
 }
 
 function gone(label: string, length: number, before: number): HeadlensError {
-  return new HeadlensError("dtype", `${label}: data had ${before} values, and ${length} when it was to be copied: its buffer was moved or resized meanwhile`);
+  const message = `${label}.data had ${before} values, and ${length} when it was to be copied: its buffer was moved or resized meanwhile`;
+  return new HeadlensError("dtype", message, { argument: `${label}.data`, got: `${length} values`, expected: `${before} values` });
 }
 
 /** Checks a tensor. `kinds` ends with a kind of plain arrays, which is the kind of an empty one. */
 function checked(name: string, tensor: unknown, kinds: readonly string[]): Checked {
   return reading(name, () => {
-    if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `${name} is ${show(tensor)}, expected a tensor { data, shape }`);
+    if (!isTensorLike(tensor)) throw wrong("dtype", name, show(tensor), kTensor);
     const shape = shapeOf(name, tensor);
     const data: unknown = tensor.data;
     const isEmptyList = Array.isArray(data) && data.length === 0;
     const kind = isEmptyList ? kinds.at(-1) as string : kindOf(data);
-    if (!kinds.includes(kind)) throw new HeadlensError("dtype", `${name}: data is ${kind}, expected ${kinds.join(", ")}`);
+    if (!kinds.includes(kind)) throw wrong("dtype", `${name}.data`, kind, kinds.join(", "));
     const size = sizeOf(shape);
     if (size === 0 || !Number.isSafeInteger(size)) checkExact(name, shape);
     const isView = ArrayBuffer.isView(data);
     const length = isView ? lengthOf(data) : (data as readonly unknown[]).length;
     if (size !== length) {
-      throw new HeadlensError("shape", `${name}: data has ${length} values, but shape ${show(shape)} has ${size}`);
+      throw wrong("shape", `${name}.data`, `${length} values`, `${size} for shape ${showShape(shape)}`, "has");
     }
     if (!isView) return { kind, shape, length, data: copyOf(name, data as readonly unknown[], size, kind) };
     return { kind, shape, length, data: canResize(bufferOf(data)) ? viewOf(data, kind, length) : data as NumberArray };
@@ -154,7 +157,7 @@ function copyOf(name: string, data: readonly unknown[], size: number, kind: stri
   const own = type === "boolean" ? new Uint8Array(size) : new Float64Array(size);
   for (let i = 0; i < size; ++i) {
     const value = data[i];
-    if (typeof value !== type) throw new HeadlensError("dtype", `${name}: data[${i}] is ${show(value)}, expected a ${type} like data[0]`);
+    if (typeof value !== type) throw wrong("dtype", `${name}.data[${i}]`, show(value), `a ${type} like data[0]`);
     own[i] = value as number; // true becomes 1
   }
   return own;
@@ -200,7 +203,7 @@ function wholeNumbers(name: string, tensor: TensorLike, least: number, expected:
   for (let i = 0; i < length; ++i) {
     const value = data[i] as number;
     if (!Number.isInteger(value) || value < least || value > 0x7fffffff) {
-      throw new HeadlensError("value", `${name}: data[${i}] is ${value}, expected ${expected}`);
+      throw wrong("value", `${name}.data[${i}]`, String(value), expected);
     }
   }
   return { name, label: name, dtype: "i32", shape, data, length };
@@ -218,15 +221,15 @@ export function integers(name: string, tensor: TensorLike): Input {
 /** Returns the tensors of a state dict by their names. It is an object, or a Map or another iterable of pairs. */
 export function entriesOf(name: string, state: unknown): [name: string, tensor: TensorLike][] {
   if (typeof state !== "object" || state === null) {
-    throw new HeadlensError("dtype", `${name} is ${show(state)}, expected an object of tensors, or a Map`);
+    throw wrong("dtype", name, show(state), "an object of tensors, or a Map");
   }
   return reading(name, () => {
     if (!(Symbol.iterator in state)) return Object.entries(state) as [string, TensorLike][];
     const names = new Set<string>();
     return Array.from(state as Iterable<unknown>, (entry) => {
       const [key, tensor] = Array.isArray(entry) ? entry as unknown[] : [];
-      if (typeof key !== "string") throw new HeadlensError("dtype", `${name} holds ${show(entry)}, expected pairs of a name and a tensor`);
-      if (names.has(key)) throw new HeadlensError("value", `${name} has ${show(key)} twice`);
+      if (typeof key !== "string") throw wrong("dtype", name, show(entry), "pairs of a name and a tensor", "holds");
+      if (names.has(key)) throw wrong("value", name, `${show(key)} twice`, "each name once", "has");
       names.add(key);
       return [key, tensor as TensorLike];
     });
@@ -260,15 +263,15 @@ export type Outputs = ReadonlyMap<string, Output>;
 /** Returns the arrays of the option `out`, which are the caller's own and no copies. */
 export function outputs(out: unknown): Outputs {
   if (Object.prototype.toString.call(out) !== "[object Object]") {
-    throw new HeadlensError("option", `out is ${show(out)}, expected an object of tensors, such as an earlier result`);
+    throw wrong("option", "out", show(out), "an object of tensors, such as an earlier result");
   }
   const arrays = new Map<string, Output>();
   for (const [name, tensor] of Object.entries(out as object) as [string, unknown][]) {
     if (tensor === undefined || tensor === null) continue;
-    if (!isTensorLike(tensor)) throw new HeadlensError("dtype", `out.${name} is ${show(tensor)}, expected a tensor { data, shape }`);
+    if (!isTensorLike(tensor)) throw wrong("dtype", `out.${name}`, show(tensor), kTensor);
     const data: unknown = tensor.data;
     const kind = kindOf(data);
-    if (kind !== "Float32Array") throw new HeadlensError("dtype", `out.${name}: data is ${kind}, expected Float32Array`);
+    if (kind !== "Float32Array") throw wrong("dtype", `out.${name}.data`, kind, "Float32Array");
     const output = { array: data as Float32Array, length: lengthOf(data as Float32Array) };
     for (const [other, earlier] of arrays) {
       if (overlap(earlier, output)) throw new HeadlensError("value", `out.${other} and out.${name} share memory`);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** These functions put heads into numbers. Each is one question to the module, whose answer is a tensor or JSON. */
-import { checkOptions, inApiWords, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
+import { apiName, checkOptions, isAbsent, toCamel, toRequest, toSnake } from "../arguments/names.js";
 import { entriesOf, expectThere, floats, type Input, sizeOf } from "../arguments/tensors.js";
-import { guarded, reading, show, unwrap } from "../module/failures.js";
+import { guarded, reading, show, showShape, unwrap, wrong } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import { Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
@@ -36,7 +36,8 @@ function projections(name: string, state: StateDict, prefix: string): Input[] {
   const entries = entriesOf(name, state);
   const unexpected = entries.map(([key]) => key).filter((key) => !known.includes(key));
   if (unexpected.length > 0) {
-    throw new HeadlensError("value", `${name}: ${unexpected.join(", ")} unexpected; expected some of ${known.join(", ")}`);
+    const expected = `some of ${known.join(", ")}`;
+    throw new HeadlensError("value", `${name}: ${unexpected.join(", ")} unexpected; expected ${expected}`, { argument: name, got: unexpected.join(", "), expected });
   }
   const given = entries.filter(([key, tensor]) => kCircuitNames.includes(key) && !isAbsent(tensor));
   return given.map(([key, tensor]) => floats(prefix + key, tensor));
@@ -45,7 +46,7 @@ function projections(name: string, state: StateDict, prefix: string): Input[] {
 /** Joins the maps of all layers into one tensor [L,H,T,T]. */
 function stacked(layers: unknown): Input {
   if (!Array.isArray(layers) || layers.length === 0) {
-    throw new HeadlensError("dtype", `weights is ${show(layers)}, expected an array with a tensor [H,T,T] for each layer`);
+    throw wrong("dtype", "weights", show(layers), "an array with a tensor (H, T, T) for each layer");
   }
   const inputs = reading("weights", () => Array.from(layers, (layer, i) => {
     const { shape: given, ...input } = floats(`weights[${i}]`, layer as TensorLike);
@@ -56,7 +57,7 @@ function stacked(layers: unknown): Input {
   const size = sizeOf(shape);
   const odd = inputs.findIndex((input) => input.shape.join() !== shape.join());
   if (odd > 0) {
-    throw new HeadlensError("shape", `weights[${odd}] has shape ${show(inputs[odd]?.shape)}, expected ${show(shape)} as weights[0]`);
+    throw wrong("shape", `weights[${odd}]`, showShape(inputs[odd]?.shape ?? []), `${showShape(shape)} as weights[0]`, "has shape");
   }
   expectThere(inputs);
   const data = new Float32Array(inputs.length * size);
@@ -77,7 +78,7 @@ export abstract class WasmAnalyses extends Resource<HeadlensModule> implements A
     const all = [...given, ...inputs];
     const module = this.held; // it is taken after the caller's data, whose getters may have disposed it
     expectThere(all);
-    const answer = guarded(caller, () => unwrap(module.analyze(toSnake(caller), all, json), inApiWords));
+    const answer = guarded(caller, () => unwrap(module.analyze(toSnake(caller), all, json), apiName));
     return { output: answer.tensors.output, values: camelKeys(JSON.parse(answer.values)) };
   }
 

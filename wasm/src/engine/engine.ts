@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { inApiWords, toRequest } from "../arguments/names.js";
+import { apiName, toRequest } from "../arguments/names.js";
 import { expectThere, floats } from "../arguments/tensors.js";
-import { guarded, show, unwrap } from "../module/failures.js";
+import { guarded, show, showShape, unwrap, wrong } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { Platform, Thread } from "../platform/platform.js";
-import { HeadlensError } from "../types/errors.js";
 import type {
   CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
   EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
@@ -83,24 +82,24 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     const { data, shape } = input;
     const [rows, cols] = shape;
     if (shape.length !== 2 || rows === undefined || cols === undefined) {
-      throw new HeadlensError("shape", `matrix: shape is ${show(shape)}, expected [rows, cols]`);
+      throw wrong("shape", "matrix", showShape(shape), "(rows, cols)", "has shape");
     }
     if (Math.max(rows, 1) * Math.max(cols, 1) > kMostCells) {
-      throw new HeadlensError("shape", `matrix: shape is ${show(shape)}, expected at most ${kMostCells} cells, each 0 counted as 1`);
+      throw wrong("shape", "matrix", showShape(shape), `at most ${kMostCells} cells, each 0 counted as 1`, "has shape");
     }
     const module = this.held;
     expectThere([input]);
     const values = data instanceof Float32Array ? data : Float32Array.from(data);
-    return guarded("colorize", () => unwrap(module.colorize(values, rows, cols, json), inApiWords));
+    return guarded("colorize", () => unwrap(module.colorize(values, rows, cols, json), apiName));
   }
 
   colorbar(steps: number, options?: Maybe<ColorbarOptions>): Uint8ClampedArray {
     const { json } = toRequest("colorbar", options);
     if (!Number.isInteger(steps) || steps < 1 || steps > 65536) {
-      throw new HeadlensError("value", `steps is ${show(steps)}, expected a whole number from 1 to 65536`);
+      throw wrong("value", "steps", show(steps), "a whole number from 1 to 65536");
     }
     const module = this.held;
-    return guarded("colorbar", () => unwrap(module.colorbar(json, steps), inApiWords));
+    return guarded("colorbar", () => unwrap(module.colorbar(json, steps), apiName));
   }
 
   async warmUp(): Promise<void> {

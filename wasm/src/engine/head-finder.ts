@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Scores the heads of a model without holding the thread: after some milliseconds of work others have their turn. */
-import { checkAborted, checkFollowed, type Following, inApiWords, kRankMetrics, listOf, type Read, toCamel, toSnake } from "../arguments/names.js";
-import { guarded, reading, show, unwrap } from "../module/failures.js";
+import { checkAborted, checkFollowed, type Following, apiName, kRankMetrics, listOf, type Read, toCamel, toSnake } from "../arguments/names.js";
+import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
 import type { FinderHandle, ModelHandle, RawModelCall } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
@@ -13,7 +13,7 @@ function checkRank(given: unknown, vocabSize: number): Read<RankOptions> & Follo
   const options = checkFollowed<RankOptions>("rankHeads", given);
   const { metrics, ascending, specialTokens } = options;
   const refuse = (name: keyof RankOptions, expected: string): never => {
-    throw new HeadlensError("option", `rankHeads: ${name} is ${show(options[name])}, expected ${expected}`);
+    throw within("rankHeads", wrong("option", name, show(options[name]), expected));
   };
   const isId = (id: unknown): boolean => Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabSize;
   const isMetric = (name: unknown): boolean => kRankMetrics.includes(name as string);
@@ -31,21 +31,21 @@ function blaming<T>(index: number, call: () => T): T {
     return call();
   } catch (error) {
     if (!(error instanceof HeadlensError)) throw error;
-    throw new HeadlensError(error.code, `rankHeads: inputs[${index}]: ${error.message}`, { cause: error });
+    throw within(`rankHeads: inputs[${index}]`, error);
   }
 }
 
 class HeadFinder extends HandleResource<FinderHandle> {
   begin(call: RawModelCall): void {
-    guarded("rankHeads", () => unwrap(this.held.begin(call), inApiWords));
+    guarded("rankHeads", () => unwrap(this.held.begin(call), apiName));
   }
 
   next(): boolean {
-    return guarded("rankHeads", () => unwrap(this.held.next(), inApiWords));
+    return guarded("rankHeads", () => unwrap(this.held.next(), apiName));
   }
 
   heads(ascending: boolean): RankedHead[] {
-    return unwrap(this.held.heads(ascending), inApiWords).map(({ layer, head, scores }) => {
+    return unwrap(this.held.heads(ascending), apiName).map(({ layer, head, scores }) => {
       const named = Object.entries(scores).map(([name, score]): [string, HeadScore] => [toCamel(name), score]);
       return { layer, head, scores: Object.fromEntries(named) as RankedHead["scores"] };
     });
@@ -63,7 +63,7 @@ interface Ranked {
 
 function startFinder({ handle, owner }: Ranked, { metrics, specialTokens }: Read<RankOptions>): HeadFinder {
   const names = metrics?.map(toSnake);
-  const make = (): FinderHandle => unwrap(handle().findHeads(names, specialTokens), inApiWords);
+  const make = (): FinderHandle => unwrap(handle().findHeads(names, specialTokens), apiName);
   return new HeadFinder("head finder", () => guarded("rankHeads", make), owner);
 }
 
@@ -71,7 +71,7 @@ export async function rankHeads(
   model: Ranked, inputs: readonly ModelInput[], given: unknown,
 ): Promise<RankedHead[]> {
   if (!Array.isArray(inputs) || inputs.length === 0) {
-    throw new HeadlensError("dtype", `rankHeads: inputs is ${show(inputs)}, expected an array of what the model reads`);
+    throw within("rankHeads", wrong("dtype", "inputs", show(inputs), "an array of what the model reads"));
   }
   const { info } = model;
   const texts = reading("inputs", () => Array.from(inputs as readonly ModelInput[]));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** These are the layers with parameters: multi-head attention, the transformer layers around it, and embeddings. */
-import { type Caller, checkOptions, inApiWords, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "../arguments/names.js";
-import { entriesOf, floats, type Input, isTensorLike, lengths } from "../arguments/tensors.js";
-import { guarded, reading, show, unwrap } from "../module/failures.js";
+import { type Caller, checkOptions, apiName, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "../arguments/names.js";
+import { entriesOf, floats, type Input, isTensorLike, kTensor, lengths } from "../arguments/tensors.js";
+import { guarded, reading, show, unwrap, wrong } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
@@ -18,6 +18,7 @@ import { Problem, type Results } from "./problem.js";
 abstract class WasmParametrized<O> extends HandleResource<Problem> {
   readonly #caller: Caller;
   readonly #names: readonly string[];
+  #isLoaded = false;
 
   constructor(
     module: HeadlensModule, maker: Caller, caller: Caller, given: unknown, namesOf: (options: Read<O>) => string[],
@@ -38,10 +39,18 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
     const unexpected = given.filter((name) => !this.#names.includes(name)).map((name) => `${name} unexpected`);
     if (missing.length + unexpected.length > 0) {
       const faults = [...missing, ...unexpected].join(", ");
-      throw new HeadlensError("value", `state: ${faults}; expected ${this.#names.join(", ")}`);
+      const expected = this.#names.join(", ");
+      throw new HeadlensError("value", `state: ${faults}; expected ${expected}`, { argument: "state", got: given.join(", "), expected });
     }
     const inputs = entries.map(([name, tensor]) => floats(name, tensor));
     this.held.load(inputs);
+    this.#isLoaded = true;
+  }
+
+  /** Throws when there are no parameters to run with. */
+  protected expectLoaded(): void {
+    void this.held; // a disposed object is reported first
+    if (!this.#isLoaded) throw new HeadlensError("shape", "nothing was loaded yet: call loadStateDict first");
   }
 
   protected run(
@@ -50,6 +59,7 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
     const { inputs, ...request } = toRequest(this.#caller, options);
     const given: Input[] = [];
     for (const [name, tensor] of Object.entries(tensors)) if (!isAbsent(tensor)) given.push(read(name, tensor));
+    this.expectLoaded();
     return this.held.run(this.#caller, [...given, ...inputs], request);
   }
 }
@@ -64,6 +74,7 @@ abstract class WasmLayer<O> extends WasmParametrized<O> {
     const run: CachedRun = (tensors, given, handle) => {
       const { inputs, ...request } = toRequest(caller, causally(caller, given));
       const read = names.map((name, i) => floats(name, tensors[i] as TensorLike));
+      this.expectLoaded();
       return this.held.run(caller, [...read, ...inputs], request, handle());
     };
     return new WasmLayerCache(module, options, names.length, run, this);
@@ -81,10 +92,10 @@ abstract class WasmCache extends HandleResource<CacheHandle> {
     const checked = checkOptions<CacheOptions>("startCache", options);
     const { window = 0 } = checked;
     if (!Number.isSafeInteger(window) || window < 0) {
-      throw new HeadlensError("option", `window is ${show(window)}, expected a whole number from 0 up`);
+      throw wrong("option", "window", show(window), "a whole number from 0 up");
     }
     const halves = keepsHalves(checked);
-    super("cache", () => guarded("startCache", () => unwrap(module.createCache(window, halves), inApiWords)), owner);
+    super("cache", () => guarded("startCache", () => unwrap(module.createCache(window, halves), apiName)), owner);
   }
 
   get length(): number {
@@ -203,8 +214,7 @@ function forwardArguments(rest: readonly unknown[]): ForwardArguments {
   const isTensor = (argument: unknown): boolean => reading("an argument", () => isTensorLike(argument));
   const at = rest.findIndex((argument, i) => i === 2 || (!isAbsent(argument) && !isTensor(argument)));
   if (at >= 0 && rest.slice(at + 1).some((argument) => !isAbsent(argument))) {
-    const name = ["key", "value", "options"][at];
-    throw new HeadlensError("dtype", `${name} is ${show(rest[at])}, expected a tensor { data, shape }`);
+    throw wrong("dtype", ["key", "value", "options"][at] as string, show(rest[at]), kTensor);
   }
   const [key, value] = (at < 0 ? rest : rest.slice(0, at)) as Maybe<TensorLike>[];
   return { key, value, options: rest[at] };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { checkFollowed, checkOptions, inApiWords, keepsHalves, listOf, type Read, toRequest } from "../arguments/names.js";
+import { checkFollowed, checkOptions, apiName, keepsHalves, listOf, type Read, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
-import { asHeadlensError, guarded, reading, show, unwrap } from "../module/failures.js";
+import { asHeadlensError, guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";
@@ -19,7 +19,7 @@ import { rankHeads } from "./head-finder.js";
 
 function checkIndex(name: string, value: unknown, below: number): void {
   if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= below) {
-    throw new HeadlensError("value", `${name} is ${show(value)}, expected a whole number from 0 to ${below - 1}`);
+    throw wrong("value", name, show(value), `a whole number from 0 to ${below - 1}`);
   }
 }
 
@@ -30,20 +30,20 @@ function parse(name: string, text: string): object {
   } catch (error) {
     throw asHeadlensError(error, "format", name);
   }
-  if (typeof json !== "object" || json === null) throw new HeadlensError("format", `${name} holds ${show(json)}, expected a JSON object`);
+  if (typeof json !== "object" || json === null) throw wrong("format", name, show(json), "a JSON object", "holds");
   return json;
 }
 
 /** Copies a file's bytes to where the module wants them. The view is taken anew for each piece, as memory may have moved in between. */
 function sinkOf(handle: ModelHandle, byteLength: number | undefined): Sink {
-  const file = unwrap(handle.beginFile(byteLength ?? -1), inApiWords);
+  const file = unwrap(handle.beginFile(byteLength ?? -1), apiName);
   return (piece) => {
     for (let at = 0; at < piece.length;) {
-      const next = unwrap(handle.next(file), inApiWords);
+      const next = unwrap(handle.next(file), apiName);
       if (next.length === 0) throw new HeadlensError("format", `safetensors: there are ${piece.length - at} unused bytes at the end`);
       const part = piece.subarray(at, at + next.length);
       next.set(part);
-      unwrap(handle.advance(file, part.length), inApiWords);
+      unwrap(handle.advance(file, part.length), apiName);
       at += part.length;
     }
   };
@@ -87,12 +87,12 @@ export async function loadModel(
     const files = await folder.open();
     const config = await folder.readText(files.config);
     const into = module();
-    const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), inApiWords));
+    const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), apiName));
     const reader = await readReader(folder, files, made.info().imageSize > 0);
     const shardNames = (index: string): string[] => guarded("loadModel", () => unwrap(module().shardNames(index)));
     await folder.readWeights(files.weights, shardNames, (byteLength) => sinkOf(made, byteLength));
     module();
-    guarded("loadModel", () => unwrap(made.build(), inApiWords));
+    guarded("loadModel", () => unwrap(made.build(), apiName));
     const model = new WasmModel(made, infoOf(folder.name, made), reader, owner);
     handle = undefined;
     return model;
@@ -133,33 +133,33 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     };
     const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
     if (mask) expectThere([mask]);
-    const attention = guarded("attend", () => unwrap(handle.attend(call), inApiWords));
+    const attention = guarded("attend", () => unwrap(handle.attend(call), apiName));
     return new WasmModelAttention(attention, reading, this.info, this);
   }
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
     const halves = keepsHalves(checkOptions<DecodingOptions>("startDecoding", options));
     const handle = this.held; // it is taken after the caller's options, whose getters may have disposed it
-    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(halves), inApiWords));
+    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(halves), apiName));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
   }
 
   layerWeights(layer: number): LayerWeights {
     const handle = this.held;
     checkIndex("layer", layer, this.info.layers);
-    const { q, k, v, o, norm } = guarded("layerWeights", () => unwrap(handle.layerWeights(layer), inApiWords));
+    const { q, k, v, o, norm } = guarded("layerWeights", () => unwrap(handle.layerWeights(layer), apiName));
     const state = { q_proj_weight: q, k_proj_weight: k, v_proj_weight: v, "out_proj.weight": o };
     return { state, ...(norm && { norm }) };
   }
 
   embedding(): Tensor | undefined {
     const handle = this.held;
-    return guarded("embedding", () => unwrap(handle.embedding(), inApiWords));
+    return guarded("embedding", () => unwrap(handle.embedding(), apiName));
   }
 
   unembedding(): Tensor | undefined {
     const handle = this.held;
-    return guarded("unembedding", () => unwrap(handle.unembedding(), inApiWords));
+    return guarded("unembedding", () => unwrap(handle.unembedding(), apiName));
   }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
@@ -188,11 +188,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const { maxPositions } = this.info;
     const count = encoded.ids.length;
     if (count === 0 || (count > maxPositions && !truncate)) {
-      throw new HeadlensError("value", `text has ${count} tokens, expected 1 to ${maxPositions}`);
+      throw wrong("value", "text", `${count} tokens`, `1 to ${maxPositions}`, "has");
     }
     for (const [name, list] of [["segments", segments], ["paddingMask", paddingMask]] as const) {
       if (list?.length === 0) { // to the module an empty list would be as good as none
-        throw new HeadlensError("shape", `attend: ${name} is [], expected one for each of ${count} tokens`);
+        throw within("attend", wrong("shape", name, "[]", `one for each of ${count} tokens`));
       }
     }
     const cut = <T>(values: readonly T[]): T[] => values.slice(0, maxPositions);
@@ -208,7 +208,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   #encode(input: unknown, isFirst: boolean): Encoded {
     const tokenizer = this.#reader as TextTokenizer;
     if (typeof input === "string") return tokenizer.encode(input, isFirst);
-    if (!Array.isArray(input)) throw new HeadlensError("dtype", `text is ${show(input)}, expected a string or an array of token ids`);
+    if (!Array.isArray(input)) throw wrong("dtype", "text", show(input), "a string or an array of token ids");
     const ids: number[] = [];
     for (let i = 0; i < input.length; ++i) {
       const id: unknown = input[i]; // it is read once, as the array may be a proxy
@@ -231,11 +231,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   #preprocess({ data, width, height }: Picture): Float32Array {
     for (const [name, side] of [["width", width], ["height", height]] as const) {
       if (!Number.isInteger(side) || side < 1 || side > 65536) {
-        throw new HeadlensError("value", `image: ${name} is ${show(side)}, expected a whole number from 1 to 65536`);
+        throw wrong("value", `image.${name}`, show(side), "a whole number from 1 to 65536");
       }
     }
     const processor = this.#reader as string;
-    return guarded("attend", () => unwrap(this.held.preprocess(data, width, height, processor), inApiWords)).data;
+    return guarded("attend", () => unwrap(this.held.preprocess(data, width, height, processor), apiName)).data;
   }
 }
 
@@ -243,13 +243,13 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 function shaped(name: string, tensor: unknown, expected: readonly number[]): Input {
   const input = withOwnView(floats(name, tensor as TensorLike));
   const { shape } = input;
-  if (shape.join() !== expected.join()) throw new HeadlensError("shape", `${name} has shape ${show(shape)}, expected ${show(expected)}`);
+  if (shape.join() !== expected.join()) throw wrong("shape", name, showShape(shape), showShape(expected), "has shape");
   return input;
 }
 
 function finite(name: string, data: ArrayLike<number>): ArrayLike<number> {
   const at = Array.prototype.findIndex.call(data, (value) => !Number.isFinite(Math.fround(value as number)));
-  if (at >= 0) throw new HeadlensError("value", `${name}: data[${at}] is ${data[at]}, expected a finite number that a 32-bit float can hold`);
+  if (at >= 0) throw wrong("value", `${name}.data[${at}]`, String(data[at]), "a finite number that a 32-bit float can hold");
   return data;
 }
 
@@ -270,7 +270,7 @@ function imageOf(input: unknown): Picture | undefined {
 function checkAttend(given: unknown, info: ModelInfo): Read<AttendOptions> {
   const options = checkOptions<AttendOptions>("attend", given);
   const refuse = (name: keyof AttendOptions, expected: string): never => {
-    throw new HeadlensError("option", `attend: ${name} is ${show(options[name])}, expected ${expected}`);
+    throw within("attend", wrong("option", name, show(options[name]), expected));
   };
   const expect = (name: keyof AttendOptions, isRight: (value: unknown) => boolean, expected: string): void => {
     if (options[name] !== undefined && !isRight(options[name])) refuse(name, expected);
@@ -328,7 +328,7 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     const [poolRows, poolCols] = pool === undefined ? [0, 0] : checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER);
     const handle = this.held;
     return guarded("map", () => unwrap(
-      handle.map(layer, head, begin, end, Math.min(poolRows, length), Math.min(poolCols, length)), inApiWords));
+      handle.map(layer, head, begin, end, Math.min(poolRows, length), Math.min(poolCols, length)), apiName));
   }
 
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
@@ -336,7 +336,7 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     checkHead(this.#info, layer, head);
     const { json } = toRequest("pixels", options);
     const handle = this.held;
-    return guarded("pixels", () => unwrap(handle.pixels(layer, head, json), inApiWords));
+    return guarded("pixels", () => unwrap(handle.pixels(layer, head, json), apiName));
   }
 
   allPixels(options?: Maybe<PixelsOptions>): Image[][] {
@@ -354,13 +354,13 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     }
     const [begin, end] = checkRows(rows, this.#info.image ? 1 : this.tokens.length);
     const handle = this.held;
-    return guarded("logits", () => unwrap(handle.logits(begin, end), inApiWords));
+    return guarded("logits", () => unwrap(handle.logits(begin, end), apiName));
   }
 
   hidden(layer: number): Tensor {
     const handle = this.held;
     checkIndex("layer", layer, this.#info.layers + 1);
-    return guarded("hidden", () => unwrap(handle.hidden(layer), inApiWords));
+    return guarded("hidden", () => unwrap(handle.hidden(layer), apiName));
   }
 
   queries(layer: number): Tensor {
@@ -378,7 +378,7 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
   #heads(name: "queries" | "keys" | "values", layer: number): Tensor {
     const handle = this.held;
     checkIndex("layer", layer, this.#info.layers);
-    return guarded(name, () => unwrap(handle[name](layer), inApiWords));
+    return guarded(name, () => unwrap(handle[name](layer), apiName));
   }
 }
 
@@ -399,8 +399,8 @@ class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
     const { ids, tokens } = reading("input", () => this.#encode(input, isFirst));
     const handle = this.held;
     return guarded("step", () => {
-      unwrap(handle.step(ids), inApiWords);
-      const last = unwrap(handle.logits(ids.length - 1, ids.length), inApiWords);
+      unwrap(handle.step(ids), apiName);
+      const last = unwrap(handle.logits(ids.length - 1, ids.length), apiName);
       const logits = { data: last.data, shape: [this.#info.logits] };
       return { ids, tokens, length: handle.length(), firstKey: handle.firstKey(), logits };
     });
@@ -409,7 +409,7 @@ class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
   map(layer: number, head: number): Tensor {
     const handle = this.held;
     checkHead(this.#info, layer, head);
-    return guarded("map", () => unwrap(handle.map(layer, head), inApiWords));
+    return guarded("map", () => unwrap(handle.map(layer, head), apiName));
   }
 
   reset(): void {
@@ -424,7 +424,7 @@ function checkHead(info: ModelInfo, layer: number, head: number): void {
 
 function checkRows(rows: unknown, length: number): [number, number] {
   const [begin, end] = rows === undefined ? [0, length] : checkPair("rows", rows, 0, length);
-  if (begin > end) throw new HeadlensError("value", `rows is ${show(rows)}, expected a first row that is not after the end`);
+  if (begin > end) throw wrong("value", "rows", show(rows), "a first row that is not after the end");
   return [begin, end];
 }
 
@@ -433,5 +433,5 @@ function checkPair(name: string, pair: unknown, min: number, max: number): [numb
   const numbers = reading(name, () => listOf<number>(pair, isInRange));
   if (numbers?.length === 2) return numbers as [number, number];
   const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
-  throw new HeadlensError("value", `${name} is ${show(pair)}, expected two whole numbers ${range}`);
+  throw wrong("value", name, show(pair), `two whole numbers ${range}`);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** This runs the module's problems. A small one that comes again with other numbers is spared all but its arithmetic. */
-import { type Caller, inApiWords, type Request, toCamel, toSnake } from "../arguments/names.js";
+import { apiName, type Caller, namesIn, type Request, toCamel, toSnake } from "../arguments/names.js";
 import { expectOutThere, expectThere, type Input, type Outputs, write } from "../arguments/tensors.js";
-import { guarded, unwrap } from "../module/failures.js";
+import { guarded, showShape, unwrap, wrong } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";
 import type { MemoryStage, Stage, Tensor } from "../types/index.js";
@@ -59,12 +59,11 @@ function checkOut(out: Outputs, results: readonly ResultSlot[]): void {
   for (const [name, { length }] of out) {
     const result = results.find((slot) => slot.name === name);
     if (!result) {
-      const names = results.map((slot) => slot.name).join(", ");
-      throw new HeadlensError("option", `out.${name}: this call does not give it, expected some of: ${names}`);
+      const expected = `some of: ${results.map((slot) => slot.name).join(", ")}`;
+      throw new HeadlensError("option", `out.${name}: this call does not give it, expected ${expected}`, { argument: `out.${name}`, expected });
     }
     if (length === result.view.length) continue;
-    const expected = `expected ${result.view.length} for shape [${result.shape.join(",")}]`;
-    throw new HeadlensError("shape", `out.${name}: data has ${length} values, ${expected}`);
+    throw wrong("shape", `out.${name}.data`, `${length} values`, `${result.view.length} for shape ${showShape(result.shape)}`, "has");
   }
 }
 
@@ -89,7 +88,7 @@ export class Problem {
 
   /** `maker` is the engine's method, which the module calls the same in snake_case. `json` has its options. */
   constructor(module: HeadlensModule, maker: Caller, json: string) {
-    this.#handle = guarded(maker, () => unwrap(module.createProblem(toSnake(maker), json), inApiWords));
+    this.#handle = guarded(maker, () => unwrap(module.createProblem(toSnake(maker), json), apiName));
   }
 
   delete(): void {
@@ -103,7 +102,7 @@ export class Problem {
   load(parameters: readonly Input[]): void {
     this.#last = undefined;
     expectThere(parameters);
-    guarded("loadStateDict", () => unwrap(this.#handle.load(parameters), inApiWords));
+    guarded("loadStateDict", () => unwrap(this.#handle.load(parameters), apiName));
   }
 
   /** Runs the problem on the inputs and returns the results under the API's names. */
@@ -116,11 +115,12 @@ export class Problem {
       const last = this.#last;
       if (last && cache === null && isSameCall(last, inputs, json)) {
         last.slots = this.#slotsOf(last);
-        if (last.slots) return this.#repeat(last, last.slots, inputs, out);
+        const results = last.slots && this.#repeat(last, last.slots, inputs, out);
+        if (results) return results;
       }
       this.#last = undefined;
       const length = cache?.length() ?? 0;
-      const results = unwrap(this.#handle.run(inputs, json, cache), inApiWords);
+      const results = unwrap(this.#handle.run(inputs, json, cache), namesIn(inputs));
       try {
         return copied(resultSlots(results), out);
       } catch (error) {
@@ -135,11 +135,12 @@ export class Problem {
     });
   }
 
-  #repeat(last: LastCall, slots: Slots, inputs: readonly Input[], out: Outputs): Results {
+  #repeat(last: LastCall, slots: Slots, inputs: readonly Input[], out: Outputs): Results | undefined {
     checkOut(out, slots.results); // this comes before anything is computed
     this.#last = undefined; // it is set again when all has gone well
     slots.inputs.forEach((slot, i) => slot.set((inputs[i] as Input).data));
-    unwrap(this.#handle.repeat(), inApiWords);
+    // What it refuses it names by views of its own. The whole call, which then follows, names the caller's tensors.
+    if (this.#handle.repeat()) return undefined;
     this.#last = last;
     last.slots = this.#slotsOf(last) ?? slots; // computing may have made memory grow
     return copied(last.slots.results, out);

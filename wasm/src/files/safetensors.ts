@@ -4,7 +4,7 @@
  * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types. Tests hold the two against each other.
  */
 import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
-import { asHeadlensError, messageOf, show } from "../module/failures.js";
+import { asHeadlensError, messageOf, show, wrong } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 import type { SafetensorsFile, SafetensorsTensor } from "../types/index.js";
 import type { Blob } from "../types/web.js";
@@ -70,7 +70,7 @@ function sourceOf(given: unknown): Source {
     return { name, size: bytes.length, read: (begin, end) => Promise.resolve(copy(begin, end)) };
   }
   if (!isBlob(given) || ArrayBuffer.isView(given)) {
-    throw new HeadlensError("dtype", `source is ${show(given)}, expected an ArrayBuffer, a Uint8Array, a Blob or a File`);
+    throw wrong("dtype", "source", show(given), "an ArrayBuffer, a Uint8Array, a Blob or a File");
   }
   const { name: file, size } = given;
   return {
@@ -112,7 +112,7 @@ class Reader {
 
   async file(): Promise<SafetensorsFile> {
     const { size } = this.source;
-    if (size > kMaxFile) throw new HeadlensError("memory", `${this.source.name}: ${size} bytes, expected at most ${kMaxFile}`);
+    if (size > kMaxFile) throw wrong("memory", this.source.name, `${size} bytes`, `at most ${kMaxFile}`, "has");
     if (size < kLengthBytes) this.fail(`the file has ${size} bytes, too few for a header`);
     const claimed = new DataView(await this.read(0, kLengthBytes)).getBigUint64(0, true);
     const rest = size - kLengthBytes;

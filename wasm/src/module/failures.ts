@@ -10,11 +10,34 @@ function isFailure(result: unknown): result is Failure {
   return typeof result === "object" && result !== null && "error" in result;
 }
 
-/** Returns the value of a call into the wasm module, or throws its failure. `rename` puts the message into the caller's words. */
-export function unwrap<T>(result: T | Failure, rename: (message: string) => string = (message) => message): T {
+/** How a surface spells a name of the module's. */
+export type Spelling = (name: string) => string;
+
+/** Names stand between these in the module's phrases, so that every second part is one. */
+const kNameMark = "\u001f";
+
+function spelled(phrase: string, spell: Spelling): string {
+  return phrase.split(kNameMark).map((part, i) => i % 2 === 1 ? spell(part) : part).join("");
+}
+
+/** Returns the value of a call into the wasm module, or throws its failure, with names as `spell` has them. */
+export function unwrap<T>(result: T | Failure, spell: Spelling = (name) => name): T {
   if (!isFailure(result)) return result;
-  const { code, message } = result.error;
-  throw new HeadlensError(kModuleCodes.has(code) ? code as ErrorCode : "internal", rename(message));
+  const { code, message, argument = "", got = "", expected = "" } = result.error;
+  const fault = Object.fromEntries(Object.entries({ argument, got, expected })
+    .filter(([, phrase]) => phrase !== "").map(([part, phrase]) => [part, spelled(phrase, spell)]));
+  throw new HeadlensError(kModuleCodes.has(code) ? code as ErrorCode : "internal", spelled(message, spell), fault);
+}
+
+/** Returns the error of an argument that is, or has, `got`: "window is -1, expected a whole number from 0 up". */
+export function wrong(code: ErrorCode, argument: string, got: string, expected: string, verb = "is"): HeadlensError {
+  return new HeadlensError(code, `${argument} ${verb} ${got}, expected ${expected}`, { argument, got, expected });
+}
+
+/** Returns the same error with a place before its message. */
+export function within(place: string, error: HeadlensError): HeadlensError {
+  const { code, argument, got, expected, message } = error;
+  return new HeadlensError(code, `${place}: ${message}`, { cause: error, argument, got, expected });
 }
 
 export function messageOf(error: unknown): string {
@@ -67,4 +90,9 @@ export function show(value: unknown): string {
   } catch {
     return "an object that cannot be read";
   }
+}
+
+/** Shows a shape as all messages do: "(2, 3)". */
+export function showShape(shape: readonly unknown[]): string {
+  return `(${shape.map(showItem).join(", ")}${shape.length === 1 ? "," : ""})`;
 }

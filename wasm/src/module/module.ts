@@ -6,7 +6,11 @@
 
 /** Every call that can fail returns this instead of its value. `unwrap` in failures.ts turns it into a thrown HeadlensError. */
 export interface Failure {
-  readonly error: { readonly code: string; readonly message: string };
+  /** The texts are phrases, in which names stand between marks. Those but the message are there when one argument is wrong. */
+  readonly error: {
+    readonly code: string; readonly message: string;
+    readonly argument?: string; readonly got?: string; readonly expected?: string;
+  };
 }
 
 export type DType = "f32" | "u8" | "i32";

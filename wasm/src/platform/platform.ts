@@ -40,7 +40,7 @@ export function absoluteUrl(name: string, source: string | URL, platform: Platfo
   try {
     return new URL(source, platform.baseUrl());
   } catch (error) {
-    throw new HeadlensError("value", `${name} is ${show(source)}, which is no URL`, { cause: error });
+    throw new HeadlensError("value", `${name} is ${show(source)}, expected a URL`, { cause: error, argument: name, got: show(source), expected: "a URL" });
   }
 }
 

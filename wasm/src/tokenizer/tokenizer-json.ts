@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** This checks that the tokenizer library reads a tokenizer.json as it is meant. What it would ignore or trip over is an error here. */
-import { reading, show } from "../module/failures.js";
-import { type ErrorCode, HeadlensError } from "../types/errors.js";
+import { reading, show, within, wrong } from "../module/failures.js";
+import type { ErrorCode } from "../types/errors.js";
 
 const kMaxSteps = 256;
 const kMaxDepth = 32;
@@ -58,7 +58,7 @@ class Field {
 
   fail(expected: string, code: ErrorCode = "format"): never {
     const was = this.value === undefined ? "missing" : show(this.value);
-    throw new HeadlensError(code, `tokenizer.json: ${this.name || "the file"} is ${was}, expected ${expected}`);
+    throw within("tokenizer.json", wrong(code, this.name || "the file", was, expected));
   }
 
   /** Refuses what is right, but not offered here. */

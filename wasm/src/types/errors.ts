@@ -10,11 +10,32 @@ import type { EngineCode } from "./vocabulary.js";
  */
 export type ErrorCode = EngineCode | "disposed" | "wasm-load" | "model-load" | "aborted" | "internal";
 
-/** The only class of error that this package throws. An error that one of your callbacks throws is passed on unchanged. */
-export class HeadlensError extends Error {
-  override readonly name = "HeadlensError";
+/** What is wrong with one argument. The message is made of it. */
+export interface Fault {
+  /** The argument as the call names it, perhaps with a place in it: `attnMask`, `keyLengths.data[3]`, `out.weights`. */
+  readonly argument?: string | undefined;
+  /** What it was, as the message shows it: `(2, 3)`, `-1`, `"left"`. It is absent when the argument was missing. */
+  readonly got?: string | undefined;
+  /** What would have been right: `(4, 5)`, `a whole number, at least 0`. */
+  readonly expected?: string | undefined;
+}
 
-  constructor(readonly code: ErrorCode, message: string, options?: ErrorOptions) {
+/** Makes an error's trace begin in the caller's own code, where an entry of the package has put something here. */
+export const trace: { shorten?: (error: HeadlensError) => void } = {};
+
+/** The only class of error that this package throws. An error that one of your callbacks throws is passed on unchanged. */
+export class HeadlensError extends Error implements Fault {
+  override readonly name = "HeadlensError";
+  /** These three are undefined where it is not one argument that is wrong. */
+  readonly argument: string | undefined;
+  readonly got: string | undefined;
+  readonly expected: string | undefined;
+
+  constructor(readonly code: ErrorCode, message: string, options: ErrorOptions & Fault = {}) {
     super(message, options);
+    this.argument = options.argument;
+    this.got = options.got;
+    this.expected = options.expected;
+    trace.shorten?.(this);
   }
 }

@@ -53,8 +53,9 @@ export class Connection {
     const answer = await this.#answerTo(call, make, onProgress);
     this.#hasAnswered = true;
     if (!("error" in answer)) return answer;
-    const error = new HeadlensError(answer.error.code, answer.error.message);
-    if (answer.error.stack !== undefined) error.stack = answer.error.stack;
+    const { code, message, stack, ...fault } = answer.error;
+    const error = new HeadlensError(code, message, fault);
+    if (code === "internal" && stack !== undefined) error.stack = stack; // else the caller's own frames say more
     throw error;
   }
 

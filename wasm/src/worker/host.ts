@@ -34,8 +34,8 @@ function buffersOf(value: unknown): ArrayBuffer[] {
 }
 
 function failed(thrown: unknown): ErrorAnswer {
-  const { code, message, stack } = asHeadlensError(thrown, "internal", "in the worker");
-  return { error: { code, message, stack } };
+  const { code, message, argument, got, expected, stack } = asHeadlensError(thrown, "internal", "in the worker");
+  return { error: { code, message, argument, got, expected, stack } };
 }
 
 export class Host {

@@ -4,7 +4,7 @@
  * messages in the order in which they come, and what it says of one call's progress comes before that call's answer.
  */
 import type { Code } from "../start/code.js";
-import type { ErrorCode } from "../types/errors.js";
+import type { ErrorCode, Fault } from "../types/errors.js";
 
 /** A call of a method. */
 export interface Invocation {
@@ -52,7 +52,7 @@ export interface ReferenceAnswer {
 
 /** Cloning an error would drop its class and its code, so that errors travel as plain data. */
 export interface ErrorAnswer {
-  readonly error: { readonly code: ErrorCode; readonly message: string; readonly stack: string | undefined };
+  readonly error: Fault & { readonly code: ErrorCode; readonly message: string; readonly stack: string | undefined };
 }
 
 export type Answer = ValueAnswer | ReferenceAnswer | ErrorAnswer;

@@ -23,7 +23,7 @@ extern const MaskRule kAdditiveMask = {
     .validate =
         [](const AttentionProblem& p) {
           ExpectCellSizes(p, p.mask.additive);
-          ExpectAddable("attn_mask", p.mask.additive);
+          ExpectAddable(p.mask.additive);
         },
     .mark =
         [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {

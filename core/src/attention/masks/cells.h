@@ -5,10 +5,9 @@
 
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "attention/masks/mask_rule.h"
-#include "base/views.h"
+#include "base/checks.h"
 
 namespace headlens {
 
@@ -16,12 +15,16 @@ template <class T>
 void ExpectCellSizes(const AttentionProblem& p, const View<const T, 4>& mask) {
   const Shape expected = {p.q.shape[0], p.q.shape[1], p.q.shape[2], MaskableKeys(p)};
   if (SizesOf(mask) == expected) return;
-  throw Error(ErrorCode::kShape, "attn_mask has shape " + ToString(SizesOf(mask)) + ", expected " + ToString(expected) +
-                                     " (batch, heads, queries, keys)");
+  throw ShapeError("`attn_mask`", SizesOf(mask), {expected, ": (batch, heads, queries, keys)"});
 }
 
-/// Throws kValue when a mask that is added to the scores holds NaN or +∞. A broadcast dimension is read only once.
-inline void ExpectAddable(const std::string& name, const View<const float, 4>& mask) {
+/// Whether a mask that is added to scores may hold the number.
+inline bool IsAddable(float value) { return !std::isnan(value) && value != std::numeric_limits<float>::infinity(); }
+
+inline constexpr char kAddable[] = "finite numbers or -inf";
+
+/// Throws kValue where such a mask holds another. Dimensions of stride 0 are looked at once.
+inline void ExpectAddable(const View<const float, 4>& mask) {
   const auto size = [&](std::size_t dim) {
     return mask.strides[dim] ? mask.shape[dim] : std::min<Index>(mask.shape[dim], 1);
   };
@@ -30,9 +33,7 @@ inline void ExpectAddable(const std::string& name, const View<const float, 4>& m
       for (Index t = 0; t < size(2); ++t)
         for (Index s = 0; s < size(3); ++s) {
           const float value = mask(b, h, t, s);
-          if (!std::isnan(value) && value != std::numeric_limits<float>::infinity()) continue;
-          throw Error(ErrorCode::kValue, name + " holds " + std::string(std::isnan(value) ? "NaN" : "+inf") + " at " +
-                                             ToString(Shape{b, h, t, s}) + "; expected finite numbers or -inf");
+          if (!IsAddable(value)) throw HoldsError("`attn_mask`", double{value}, {b, h, t, s}, kAddable);
         }
 }
 

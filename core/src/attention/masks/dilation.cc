@@ -19,7 +19,7 @@ extern const MaskRule kDilation = {
     .validate =
         [](const AttentionProblem& p) {
           if (p.mask.dilation < 1) {
-            throw Error(ErrorCode::kValue, "dilation is " + std::to_string(p.mask.dilation) + ", expected at least 1");
+            throw ValueError("`dilation`", p.mask.dilation, "at least 1");
           }
         },
     .mark = [](const AttentionProblem& p, const RowIndex& row,

@@ -23,17 +23,17 @@ extern const MaskRule kDocuments = {
         [](Mask& mask, Index queries, Index keys) {
           if (mask.query_documents || !mask.key_documents) return;
           if (queries != keys) {
-            throw Error(ErrorCode::kShape, "query_documents is missing: " + std::to_string(queries) +
-                                               " queries cannot take the documents of " + std::to_string(keys) +
-                                               " keys");
+            throw MissingError(
+                ErrorCode::kShape, "`query_documents`",
+                {"one for each query: ", queries, " queries cannot take the documents of ", keys, " keys"});
           }
           mask.query_documents = mask.key_documents;
         },
     .validate =
         [](const AttentionProblem& p) {
-          if (!p.mask.key_documents) throw Error(ErrorCode::kShape, "query_documents needs key_documents");
-          ExpectSizes("key_documents", SizesOf(p.mask.key_documents), {p.q.shape[0], MaskableKeys(p)});
-          ExpectSizes("query_documents", SizesOf(p.mask.query_documents), {p.q.shape[0], p.q.shape[2]});
+          if (!p.mask.key_documents) throw NeedsError(ErrorCode::kShape, "`query_documents`", "`key_documents`");
+          ExpectSizes("`key_documents`", SizesOf(p.mask.key_documents), {p.q.shape[0], MaskableKeys(p)});
+          ExpectSizes("`query_documents`", SizesOf(p.mask.query_documents), {p.q.shape[0], p.q.shape[2]});
         },
     .mark =
         [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {

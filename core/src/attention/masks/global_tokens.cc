@@ -23,7 +23,7 @@ extern const MaskRule kGlobalTokens = {
     .present = [](const Mask& mask) { return static_cast<bool>(mask.global_tokens); },
     .validate =
         [](const AttentionProblem& p) {
-          ExpectSizes("global_tokens", SizesOf(p.mask.global_tokens), {p.q.shape[0], MaskableKeys(p)});
+          ExpectSizes("`global_tokens`", SizesOf(p.mask.global_tokens), {p.q.shape[0], MaskableKeys(p)});
         },
     .mark =
         [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {

@@ -18,7 +18,7 @@ extern const MaskRule kKeyPadding = {
     .present = [](const Mask& mask) { return static_cast<bool>(mask.key_padding); },
     .validate =
         [](const AttentionProblem& p) {
-          ExpectSizes("key_padding_mask", SizesOf(p.mask.key_padding), {p.q.shape[0], MaskableKeys(p)});
+          ExpectSizes("`key_padding_mask`", SizesOf(p.mask.key_padding), {p.q.shape[0], MaskableKeys(p)});
         },
     .mark =
         [](const AttentionProblem& p, const RowIndex& row, RowMarks& marks) {

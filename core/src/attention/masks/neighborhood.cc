@@ -40,26 +40,24 @@ void Validate(const AttentionProblem& p) {
   const Mask& m = p.mask;
   if (m.neighborhood_rows < 0 && m.neighborhood_columns < 0) {
     throw Error(ErrorCode::kOption,
-                "grid_rows, grid_columns and grid_tokens need neighborhood_rows or neighborhood_columns");
+                "`grid_rows`, `grid_columns` and `grid_tokens` need `neighborhood_rows` or `neighborhood_columns`");
   }
   if (m.grid_rows < 1 || m.grid_columns < 1) {
     throw Error(ErrorCode::kOption,
-                "neighborhood_rows and neighborhood_columns need grid_rows and grid_columns, at least 1");
+                "`neighborhood_rows` and `neighborhood_columns` need `grid_rows` and `grid_columns`, at least 1");
   }
   if (m.grid_tokens < 0) {
-    throw Error(ErrorCode::kValue, "grid_tokens is " + std::to_string(m.grid_tokens) + ", expected at least 0");
+    throw ValueError("`grid_tokens`", m.grid_tokens, "at least 0");
   }
-  const std::string grid = "grid_rows is " + std::to_string(m.grid_rows) + ", grid_columns is " +
-                           std::to_string(m.grid_columns) + " and grid_tokens is " + std::to_string(m.grid_tokens);
+  const Phrase grid = {"`grid_rows` is ",        m.grid_rows,   ", `grid_columns` is ",  m.grid_columns,
+                       " and `grid_tokens` is ", m.grid_tokens, ", expected places for "};
   const Index places = Places(m), keys = p.key_offset + MaskableKeys(p), queries = p.q.shape[2];
   // A picture that is made patch by patch has but its first patches yet.
   if (m.causal ? keys > places : keys != places) {
-    throw Error(ErrorCode::kShape,
-                grid + ", expected places for " + (m.causal ? "at least " : "") + std::to_string(keys) + " keys");
+    throw Error(ErrorCode::kShape, {grid, m.causal ? "at least " : "", keys, " keys"});
   }
   if (queries > 0 && (QueryPosition(p, 0) < 0 || QueryPosition(p, queries - 1) >= places)) {
-    throw Error(ErrorCode::kShape, grid + ", expected places for queries " + std::to_string(QueryPosition(p, 0)) +
-                                       " to " + std::to_string(QueryPosition(p, queries - 1)));
+    throw Error(ErrorCode::kShape, {grid, "queries ", QueryPosition(p, 0), " to ", QueryPosition(p, queries - 1)});
   }
 }
 

@@ -21,9 +21,10 @@ extern const MaskRule kPrefix = {
     .present = [](const Mask& mask) { return static_cast<bool>(mask.prefix_lens); },
     .validate =
         [](const AttentionProblem& p) {
-          ExpectSizes("prefix_lens", SizesOf(p.mask.prefix_lens), {p.q.shape[0]});
+          ExpectSizes("`prefix_lens`", SizesOf(p.mask.prefix_lens), {p.q.shape[0]});
           if (!p.mask.causal)
-            throw Error(ErrorCode::kOption, "prefix_lens needs is_causal: without it every query sees the prefix");
+            throw NeedsError(ErrorCode::kOption, "`prefix_lens`",
+                             "`is_causal`, without which every query sees the prefix");
         },
     .range = [](const AttentionProblem& p, Index b, Index) { return KeyRange{0, p.mask.prefix_lens(b)}; },
 };

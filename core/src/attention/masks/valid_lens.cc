@@ -19,7 +19,7 @@ extern const MaskRule kValidLens = {
     .present = [](const Mask& mask) { return static_cast<bool>(mask.valid_lens); },
     .validate =
         [](const AttentionProblem& p) {
-          ExpectSizes("valid_lens", SizesOf(p.mask.valid_lens), {p.q.shape[0], p.q.shape[2]});
+          ExpectSizes("`valid_lens`", SizesOf(p.mask.valid_lens), {p.q.shape[0], p.q.shape[2]});
         },
     .range = [](const AttentionProblem& p, Index b, Index t) { return KeyRange{0, p.mask.valid_lens(b, t)}; },
 };

@@ -50,7 +50,7 @@ std::span<const Field<Normalizer>> NormalizerFields() {
           [](double value, Index) { return std::vector<float>{static_cast<float>(value)}; },
           "An extra logit in the denominator of softmax and top_k that has no column; with 0 it is the \"off by one\" "
           "softmax."),
-      field::Floats<&Normalizer::sinks>("sinks", "H", "", "A `sink` for each head."),
+      field::Finite(field::Floats<&Normalizer::sinks>("sinks", "H", "", "A `sink` for each head.")),
   };
   return kFields;
 }
@@ -63,12 +63,12 @@ const NormalizerRule& FindNormalizer(NormalizerKind kind) {
 
 void Validate(const Normalizer& normalizer, Index heads) {
   const NormalizerRule& rule = FindNormalizer(normalizer.kind);
-  ExpectPositive("temperature", normalizer.temperature);
+  ExpectPositive("`temperature`", normalizer.temperature);
   if (rule.validate) rule.validate(normalizer);
   if (!normalizer.sinks) return;
-  if (!rule.takes_sinks) throw Error(ErrorCode::kOption, "sinks have no meaning for " + std::string(rule.name));
-  ExpectSizes("sinks", SizesOf(normalizer.sinks), {heads});
-  ExpectFinite("sinks", normalizer.sinks);
+  if (!rule.takes_sinks) throw Error(ErrorCode::kOption, {"`sinks` have no meaning for ", rule.name});
+  ExpectSizes("`sinks`", SizesOf(normalizer.sinks), {heads});
+  ExpectFinite("`sinks`", normalizer.sinks);
 }
 
 namespace {

@@ -23,7 +23,7 @@ extern const NormalizerRule kSigmoid = {
     .validate =
         [](const Normalizer& normalizer) {
           if (std::isfinite(normalizer.sigmoid_bias)) return;
-          throw Error(ErrorCode::kValue, "sigmoid_bias must be a finite number");
+          throw ValueError("`sigmoid_bias`", double{normalizer.sigmoid_bias}, "a finite number");
         },
     .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
       for (double& x : scores) x = 1.0 / (1.0 + std::exp(-x - double{row.normalizer.sigmoid_bias}));

@@ -35,8 +35,7 @@ extern const NormalizerRule kTopK = {
     .validate =
         [](const Normalizer& normalizer) {
           if (normalizer.top_k >= 1) return;
-          throw Error(ErrorCode::kValue,
-                      "the normalizer top_k needs top_k, at least 1: it is " + std::to_string(normalizer.top_k));
+          throw ValueError("`top_k`", normalizer.top_k, "at least 1, which the normalizer top_k needs");
         },
     .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
       KeepLargest(scores, row.normalizer.top_k);

@@ -9,7 +9,7 @@
 namespace headlens {
 
 std::vector<float> AlibiSlopes(Index heads) {
-  if (heads < 0) throw Error(ErrorCode::kShape, "there cannot be " + std::to_string(heads) + " heads");
+  if (heads < 0) throw Wrong(ErrorCode::kShape, "`heads`", "is", heads, "0 or more");
   Index power = 1;
   while (2 * power <= heads) power *= 2;
   const auto slope = [](Index i, Index n) {
@@ -28,7 +28,7 @@ constexpr Field<PositionBias> kFields[] = {
         FieldType::kFlag, "alibi", "alibi_slopes",
         [](double value, Index heads) { return value != 0.0 ? AlibiSlopes(heads) : std::vector<float>(); },
         "Adds −slope · distance with the slopes of Press et al. 2022; see `engine.alibi_slopes`."),
-    field::Floats<&PositionBias::alibi_slopes>("alibi_slopes", "H", "", "Other slopes to use instead."),
+    field::Finite(field::Floats<&PositionBias::alibi_slopes>("alibi_slopes", "H", "", "Other slopes to use instead.")),
 };
 
 }  // namespace
@@ -38,8 +38,8 @@ extern const BiasRule kAlibi = {
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.alibi_slopes); },
     .validate =
         [](const PositionBias& bias, Index heads) {
-          ExpectSizes("alibi_slopes", SizesOf(bias.alibi_slopes), {heads});
-          ExpectFinite("alibi_slopes", bias.alibi_slopes);
+          ExpectSizes("`alibi_slopes`", SizesOf(bias.alibi_slopes), {heads});
+          ExpectFinite("`alibi_slopes`", bias.alibi_slopes);
         },
     .at = [](const PositionBias& bias, Index h,
              Index distance) { return -double{bias.alibi_slopes(h)} * std::abs(static_cast<double>(distance)); },

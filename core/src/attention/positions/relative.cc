@@ -10,9 +10,9 @@ namespace headlens {
 namespace {
 
 constexpr Field<PositionBias> kFields[] = {
-    field::Floats<&PositionBias::relative>(
+    field::Finite(field::Floats<&PositionBias::relative>(
         "relative_bias", "H,2R+1", "1,2R+1",
-        "A bias for each distance: entry R + query position − key position is added, the distance clipped to ±R."),
+        "A bias for each distance: entry R + query position − key position is added, the distance clipped to ±R.")),
 };
 
 }  // namespace
@@ -24,11 +24,10 @@ extern const BiasRule kRelativeBias = {
         [](const PositionBias& bias, Index heads) {
           const Index entries = bias.relative.shape[1];
           if (bias.relative.shape[0] != heads || entries % 2 == 0) {
-            throw Error(ErrorCode::kShape, "relative_bias has shape " + ToString(SizesOf(bias.relative)) +
-                                               ", expected (" + std::to_string(heads) +
-                                               " heads, an odd number of distances)");
+            throw ShapeError("`relative_bias`", SizesOf(bias.relative),
+                             {"(", heads, ", R), with an odd number R of distances"});
           }
-          ExpectFinite("relative_bias", bias.relative);
+          ExpectFinite("`relative_bias`", bias.relative);
         },
     .at =
         [](const PositionBias& bias, Index h, Index distance) {

@@ -28,8 +28,8 @@ Index T5Bucket(Index distance, Index buckets, bool bidirectional, Index max_dist
 namespace {
 
 constexpr Field<PositionBias> kFields[] = {
-    field::Floats<&PositionBias::t5>("t5_bias", "buckets,H", "",
-                                     "T5's relative_attention_bias.weight; see `engine.t5_bucket`."),
+    field::Finite(field::Floats<&PositionBias::t5>("t5_bias", "buckets,H", "",
+                                                   "T5's relative_attention_bias.weight; see `engine.t5_bucket`.")),
     field::Needs("t5_bias", field::Flag<&PositionBias::t5_bidirectional>(
                                 "t5_bidirectional", "Half of the buckets are for keys after the query.")),
     field::Needs("t5_bias", field::Count<&PositionBias::t5_max_distance>(
@@ -45,17 +45,15 @@ extern const BiasRule kT5Bias = {
         [](const PositionBias& bias, Index heads) {
           const Index buckets = bias.t5.shape[0], least = bias.t5_bidirectional ? 4 : 2;
           if (buckets < least || bias.t5.shape[1] != heads) {
-            throw Error(ErrorCode::kShape, "t5_bias has shape " + ToString(SizesOf(bias.t5)) + ", expected (at least " +
-                                               std::to_string(least) + " buckets, " + std::to_string(heads) +
-                                               " heads)");
+            throw ShapeError("`t5_bias`", SizesOf(bias.t5),
+                             {"(buckets, ", heads, "), with at least ", least, " buckets"});
           }
           const Index exact = buckets / least;
           if (bias.t5_max_distance <= exact) {
-            throw Error(ErrorCode::kValue, "t5_max_distance is " + std::to_string(bias.t5_max_distance) +
-                                               ", expected more than the " + std::to_string(exact) +
-                                               " distances that have a bucket of their own");
+            throw ValueError("`t5_max_distance`", bias.t5_max_distance,
+                             {"more than the ", exact, " distances that have a bucket of their own"});
           }
-          ExpectFinite("t5_bias", bias.t5);
+          ExpectFinite("`t5_bias`", bias.t5);
         },
     .at =
         [](const PositionBias& bias, Index h, Index distance) {

@@ -195,7 +195,7 @@ const Backend& SimdBackend() {
 }
 
 std::unique_ptr<const Backend> MakeSimdBackend(int threads) {
-  if (threads < 1) throw Error(ErrorCode::kValue, "threads is " + std::to_string(threads) + ", expected at least 1");
+  if (threads < 1) throw ValueError("`threads`", threads, "at least 1");
   return std::make_unique<const Simd>(threads);
 }
 

@@ -150,9 +150,8 @@ struct Workers::Shared {
     try {
       for (Index worker = 1; worker < count; ++worker) threads.emplace_back([this, worker] { Serve(worker); });
     } catch (const std::system_error& error) {
-      throw Error(ErrorCode::kMemory, "threads is " + std::to_string(count) + ", and no more than " +
-                                          std::to_string(threads.size() + 1) +
-                                          " can run here: " + error.code().message());
+      throw Wrong(ErrorCode::kMemory, "`threads`", "is", count,
+                  {"at most the ", threads.size() + 1, " that can run here: ", error.code().message()});
     }
   }
 #endif

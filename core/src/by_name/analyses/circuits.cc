@@ -48,13 +48,13 @@ LayerWeights LayerOf(const Projections& given, const FiveNames& names, const Hea
   if (!given.packed) {
     for (const auto& [view, name] :
          {std::pair(given.q, names[1]), std::pair(given.k, names[2]), std::pair(given.v, names[3])})
-      if (!view) throw Error(ErrorCode::kShape, std::string(name) + " is missing");
+      if (!view) throw MissingError(ErrorCode::kShape, Phrase::OfLibrary(name));
     return layer;
   }
   const Index width = given.packed.shape[1];
   if (layer.kv_heads != layer.heads || given.packed.shape[0] != 3 * width) {
-    throw Error(ErrorCode::kShape, std::string(names[0]) + " has shape " + ToString(SizesOf(given.packed)) +
-                                       ", expected the rows of q, k and v: " + ToString({3 * width, width}));
+    throw ShapeError(Phrase::OfLibrary(names[0]), SizesOf(given.packed),
+                     {"the rows of q, k and v: ", Shape{3 * width, width}});
   }
   layer.q = Rows(given.packed, 0, width);
   layer.k = Rows(given.packed, width, width);
@@ -104,7 +104,7 @@ struct CircuitsQuestion {
   void Answer(AnalysisCall& call) const {
     const LayerWeights layer = LayerOf(state, kNames, heads, options.norm);
     const auto &embedding = options.embedding, &unembedding = options.unembedding;
-    if (unembedding && !embedding) throw Error(ErrorCode::kShape, "unembedding needs embedding");
+    if (unembedding && !embedding) throw NeedsError(ErrorCode::kShape, "`unembedding`", "`embedding`");
     Matrix tied, untied;  // EᵀE, EᵀU
     if (embedding) tied = VocabularyProduct(embedding, embedding);
     if (unembedding) untied = VocabularyProduct(embedding, unembedding);

@@ -59,7 +59,7 @@ struct HeadMetricsQuestion : KnownMaps {
     } else {
       for (const Metric& metric : Metrics()) names.push_back(metric.name);
     }
-    if (names.empty()) throw Error(ErrorCode::kOption, "metrics is [], expected at least one name");
+    if (names.empty()) throw OptionError("`metrics`", "[]", "at least one name");
     json heads = json::array();
     for (const std::vector<MetricValue>& values : HeadMetrics(weights, Info(), names)) {
       json head = json::object();

@@ -41,8 +41,7 @@ struct SlopesQuestion : SlopesOptions {
 
   void Answer(AnalysisCall& call) const {
     constexpr Index kMost = 1 << 16;  // far beyond any model, and far below what would be slow
-    if (heads > kMost)
-      throw Error(ErrorCode::kValue, "heads is " + std::to_string(heads) + ", expected 1 to " + std::to_string(kMost));
+    if (heads > kMost) throw ValueError("`heads`", heads, {"1 to ", kMost});
     const std::vector<float> slopes = AlibiSlopes(heads);
     call.Answer(Tensor({heads}, slopes));
   }
@@ -73,10 +72,9 @@ struct BucketQuestion : BucketOptions {
   void Answer(AnalysisCall& call) const {
     const Index least = bidirectional ? 4 : 2, exact = buckets / least;
     if (buckets < least || max_distance <= exact) {
-      throw Error(ErrorCode::kValue, "buckets is " + std::to_string(buckets) + " and max_distance " +
-                                         std::to_string(max_distance) + ", expected at least " + std::to_string(least) +
-                                         " buckets and a distance above the " + std::to_string(exact) +
-                                         " that have a bucket of their own");
+      throw Error(ErrorCode::kValue,
+                  {"`buckets` is ", buckets, " and `max_distance` ", max_distance, ", expected at least ", least,
+                   " buckets and a distance above the ", exact, " that have a bucket of their own"});
     }
     call.values["bucket"] = T5Bucket(distance, buckets, bidirectional, max_distance);
   }

@@ -12,9 +12,8 @@ View<const float, 3> PerHead(const View<const float, 3>& values, Index heads, Te
   const Index groups = values.shape[0], size = values.shape[1] * values.shape[2];
   if (groups == heads) return values;
   if (groups < 1 || heads % groups != 0) {
-    throw Error(ErrorCode::kShape, "values has shape " + ToString(SizesOf(values)) +
-                                       ", expected a number of groups that divides the " + std::to_string(heads) +
-                                       " heads of weights");
+    throw ShapeError("`values`", SizesOf(values),
+                     {"a number of groups that divides the ", heads, " heads of `weights`"});
   }
   storage = Tensor({heads, values.shape[1], values.shape[2]});
   for (Index h = 0; h < heads; ++h) std::copy_n(values.at(h * groups / heads), size, storage.data() + h * size);

@@ -25,15 +25,10 @@ EmbeddingOptions ReadOptions(OptionReader& reader) {
 /// A parameter of two dimensions of any size.
 RawTensor MatrixParameter(const Parameters& parameters, const char* name) {
   const Given* matrix = parameters.Find(name);
-  if (!matrix) throw Error(ErrorCode::kShape, std::string("parameter ") + name + " is missing");
-  if (matrix->shape.size() != 2) {
-    throw Error(ErrorCode::kShape,
-                std::string(name) + " has shape " + ToString(matrix->shape) + ", expected 2 dimensions");
-  }
-  if (!IsFloat(matrix->dtype)) {
-    throw Error(ErrorCode::kDtype,
-                std::string(name) + " has the type " + std::string(ToString(matrix->dtype)) + ", expected floats");
-  }
+  parameters.ExpectLoaded();
+  if (!matrix) throw MissingError(ErrorCode::kShape, {"parameter ", name});
+  if (matrix->shape.size() != 2) throw ShapeError(name, matrix->shape, "2 dimensions");
+  if (!IsFloat(matrix->dtype)) throw DtypeError(name, ToString(matrix->dtype), "floats");
   return matrix->raw();
 }
 
@@ -72,9 +67,8 @@ class PositionRows {
     rows_.emplace(MatrixParameter(parameters, "position_embeddings"));
     first_ = options.offset;
     if (rows_->width() == width && first_ <= rows_->rows() - length) return;
-    throw Error(ErrorCode::kShape, "position_embeddings has shape " + ToString({rows_->rows(), rows_->width()}) +
-                                       ", expected at least (" + std::to_string(length) + " positions from " +
-                                       std::to_string(first_) + " on, a width of " + std::to_string(width) + ")");
+    throw ShapeError("position_embeddings", Shape{rows_->rows(), rows_->width()},
+                     {"at least ", length, " positions from ", first_, " on, and a width of ", width});
   }
 
   /// Returns null when no positions are added.
@@ -97,7 +91,7 @@ class EmbeddingWork : public Work {
     RowReader weight(MatrixParameter(run_.parameters, "weight"));
     const Given& ids = run_.args.Need("ids");
     if (ids.shape.empty() || ids.shape.size() > 2) {
-      throw Error(ErrorCode::kShape, "ids has shape " + ToString(ids.shape) + ", expected (length) or (batch, length)");
+      throw ShapeError("`ids`", ids.shape, "(length) or (batch, length)");
     }
     const Index width = weight.width(), length = ids.shape.back();
     const std::int32_t* id = run_.args.Integers("ids", ids, 0, weight.rows() - 1);

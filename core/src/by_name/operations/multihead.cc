@@ -8,7 +8,7 @@ namespace {
 
 /// Query, key and value as [B, length, width].
 struct Batches {
-  Batches(OperationRun& run, const Qkv& given, bool batch_first) {
+  Batches(OperationRun& run, const Qkv& tensors, bool is_batch_first) : given(tensors), batch_first(is_batch_first) {
     const auto as_batches = [&](std::string_view name, const Given& input) {
       return AsBatches(name, run.args.Floats(name, input), input.shape, batch_first);
     };
@@ -17,6 +17,19 @@ struct Batches {
     value = as_batches(given.value_name, given.value);
   }
 
+  /// Throws kShape, in the dimensions that the caller gave, for sizes that do not fit together or into the layer.
+  void Check(const MultiheadConfig& config) const {
+    const Index batch = query.shape[0], length = key.shape[1];
+    ExpectBatches("query", given.query.shape, {batch, query.shape[1], config.embed_dim}, batch_first,
+                  "the width is `embed_dim`");
+    ExpectBatches("key", given.key.shape, {batch, length, config.key_width()}, batch_first,
+                  "the batch of `query`, the width `kdim`");
+    ExpectBatches("value", given.value.shape, {batch, length, config.value_width()}, batch_first,
+                  "the batch and length of `key`, the width `vdim`");
+  }
+
+  Qkv given;
+  bool batch_first;
   View<const float, 3> query, key, value;
 };
 
@@ -26,7 +39,9 @@ class MultiheadWork : public Work {
       : MultiheadWork(run, layer, ReadMultihead(run.reader), Qkv(run.args)) {}
 
   void Compute() override {
-    layer_.Get(config_, parameters_, *options_.backend).Forward(attention_.inputs, attention_.results);
+    const MultiheadAttention& layer = layer_.Get(config_, parameters_, *options_.backend);
+    x_.Check(config_);
+    layer.Forward(attention_.inputs, attention_.results);
     past_.Store(attention_.set);
   }
 

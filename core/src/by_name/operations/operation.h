@@ -27,6 +27,11 @@ struct Parameters {
     return it == tensors.end() ? nullptr : &it->second;
   }
 
+  /// Throws kShape when none was ever given.
+  void ExpectLoaded() const {
+    if (tensors.empty()) throw Error(ErrorCode::kShape, "nothing was loaded yet: the parameters are missing");
+  }
+
   /// The parameters as layers read them. Borrowed.
   StateDict state() const {
     return [this](std::string_view name) -> std::optional<RawTensor> {
@@ -88,7 +93,8 @@ class BuiltLayer {
   template <class Config>
   const Layer& Get(const Config& config, const Parameters& parameters, const Backend& backend) {
     if (layer_ && version_ == parameters.version && backend_ == &backend && layer_->config() == config) return *layer_;
-    layer_.emplace(config, parameters.state(), backend);  // stays empty when the constructor throws
+    parameters.ExpectLoaded();
+    layer_.emplace(config, parameters.state(), backend);  // empty when the constructor throws
     version_ = parameters.version;
     backend_ = &backend;
     return *layer_;

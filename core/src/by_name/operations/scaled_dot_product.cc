@@ -17,17 +17,38 @@ View<float, 4> Turnable(Tensor& storage, const View<const float, 4>& from) {
   return to;
 }
 
-void ExpectSameHeads(const Qkv& in, const AttentionProblem& problem) {
-  if (problem.q.shape[1] == problem.k.shape[1]) return;
-  throw Error(ErrorCode::kShape, "query " + ToString(in.query.shape) + " and key " + ToString(in.key.shape) +
-                                     " differ in heads; enable_gqa allows fewer key/value heads");
+/// Throws kShape for sizes that do not fit together, in the dimensions that the caller gave.
+void CheckSizes(const Qkv& in, bool gqa) {
+  const Shape& query = in.query.shape;
+  const std::size_t rank = query.size();
+  Shape key = query;
+  key[rank - 2] = in.key.shape[rank - 2];
+  if (gqa && rank > 2) {
+    const Index heads = query[rank - 3], kv_heads = key[rank - 3] = in.key.shape[rank - 3];
+    if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0) {
+      throw ShapeError(Phrase::Name(in.key_name), in.key.shape,
+                       {"a number of heads that divides the ", heads, " of `query`"});
+    }
+  }
+  if (in.key.shape != key) {
+    const bool fewer = !gqa && rank == 4 && in.key.shape[1] < key[1];
+    throw ShapeError(Phrase::Name(in.key_name), in.key.shape,
+                     {key, ", as `query` has but for the length", fewer ? "; `enable_gqa` allows fewer heads" : ""});
+  }
+  Shape value = key;
+  value.back() = in.value.shape.back();
+  if (in.value.shape != value) {
+    throw ShapeError(Phrase::Name(in.value_name), in.value.shape,
+                     {value, ", as ", Phrase::Name(in.key_name), " has but for the width"});
+  }
+  if (query.back() < 1) throw ShapeError("`query`", query, "a head width of at least 1");
 }
 
 CallOptions ReadOptions(OptionReader& reader) {
   CallOptions options = ReadCallOptions(reader, kFunctionDefaults);
   if (options.Wants("head_contributions")) {
     throw Error(ErrorCode::kOption,
-                "stages names head_contributions, but only layers have an output projection to contribute to");
+                "`stages` names `head_contributions`, but only layers have an output projection to contribute to");
   }
   return options;
 }
@@ -43,7 +64,7 @@ struct HeadsCall {
     problem.q = as_heads("query", in.query);
     problem.k = as_heads(in.key_name, in.key);
     problem.v = as_heads(in.value_name, in.value);
-    if (!options.enable_gqa) ExpectSameHeads(in, problem);
+    CheckSizes(in, options.enable_gqa);
     problem.scale = options.scale.value_or(DefaultScale(std::max<Index>(problem.q.shape[3], 1)));
   }
 

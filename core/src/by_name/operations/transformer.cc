@@ -18,7 +18,8 @@ struct LayerCall {
         given(run.args.Need(input)),
         x(Read(run, input, given)) {
     of_memory.stages = options.memory_stages;
-    ExpectSizes(input.c_str(), SizesOf(x), {x.shape[0], x.shape[1], config.attention.embed_dim});
+    ExpectBatches(input, given.shape, {x.shape[0], x.shape[1], config.attention.embed_dim}, options.batch_first,
+                  "the width is `embed_dim`");
   }
 
   View<const float, 3> Read(OperationRun& run, std::string_view name, const Given& tensor) const {
@@ -53,9 +54,13 @@ class TransformerWork : public Work {
   }
 
   void Compute() override {
-    layer_.Get(call_.config, parameters_, *call_.options.backend)
-        .Forward(call_.x, self_.inputs, cross_ ? cross_->inputs : MultiheadInputs(), self_.results,
-                 cross_ ? cross_->results : MultiheadResults());
+    const TransformerLayer& layer = layer_.Get(call_.config, parameters_, *call_.options.backend);
+    try {
+      layer.Forward(call_.x, self_.inputs, cross_ ? cross_->inputs : MultiheadInputs(), self_.results,
+                    cross_ ? cross_->results : MultiheadResults());
+    } catch (const Error& error) {
+      throw error.Renamed(SelfNames());  // attention itself knows the names of its own fields alone
+    }
     past_.Store(self_.set);
   }
 
@@ -63,25 +68,20 @@ class TransformerWork : public Work {
 
  private:
   const MultiheadConfig& heads() const { return call_.config.attention; }
+  Renames SelfNames() const { return call_.config.cross_attention ? DecoderNames() : EncoderNames(); }
 
   LayerAttention Self(OperationRun& run) {
     const Index length = call_.x.shape[1];
     const Sizes n{call_.x.shape[0], heads().num_heads, length, past_.count() + length, call_.batched()};
-    return {run,
-            results,
-            "",
-            call_.options,
-            heads(),
-            n,
-            {call_.config.cross_attention ? DecoderNames() : EncoderNames()},
-            n.keys,
-            length};
+    return {run, results, "", call_.options, heads(), n, {SelfNames()}, n.keys, length};
   }
 
   LayerAttention Cross(OperationRun& run) {
-    const View<const float, 3> memory = call_.Read(run, "memory", run.args.Need("memory"));
+    const Given& given = run.args.Need("memory");
+    const View<const float, 3> memory = call_.Read(run, "memory", given);
     const Index batch = call_.x.shape[0], keys = memory.shape[1];
-    ExpectSizes("memory", SizesOf(memory), {batch, keys, heads().embed_dim});
+    ExpectBatches("memory", given.shape, {batch, keys, heads().embed_dim}, call_.options.batch_first,
+                  "the batch of `tgt`, the width `embed_dim`");
     const Sizes n{batch, heads().num_heads, call_.x.shape[1], keys, call_.batched()};
     LayerAttention cross(run, results, "memory_", call_.of_memory, heads(), n, {MemoryNames(), /*over_memory=*/true},
                          keys, keys);

@@ -104,7 +104,7 @@ void UseSimdTarget(std::string_view name) {
     if (name == hwy::TargetName(bit)) return hwy::DisableTargets(bit - 1);  // disables all better ones
     known += std::string(known.empty() ? "" : ", ") + hwy::TargetName(bit);
   }
-  throw Error(ErrorCode::kOption, "target is " + Quoted(name) + ", expected one of: " + known);
+  throw OptionError("target", Quoted(name), {"one of: ", known});
 }
 
 }  // namespace headlens
