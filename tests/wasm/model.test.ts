@@ -703,7 +703,7 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
     ));
 
   test("files that are not what they should be", async () => {
-    await expectFault({ "config.json": text("not json") }, "format", /^config.json: /);
+    await expectFault({ "config.json": text("not json") }, "format", /^config.json is not a JSON object/);
     await expectFault({ "config.json": text("[]") }, "format", /config/);
     await expectFault({ "config.json": text("{}") }, "format", /./);
     await expectFault({ "tokenizer.json": text("<!doctype html>") }, "format", /^tokenizer.json: /);
