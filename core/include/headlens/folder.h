@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The files of a Hugging Face folder, for whoever fetches them.
+/// The names of the files in a Hugging Face folder, for programs that fetch them.
 #ifndef HEADLENS_FOLDER_H_
 #define HEADLENS_FOLDER_H_
 
@@ -13,11 +13,12 @@ inline constexpr char kConfigFile[] = "config.json";
 inline constexpr char kTokenizerFile[] = "tokenizer.json";            ///< of models that read texts
 inline constexpr char kProcessorFile[] = "preprocessor_config.json";  ///< of models that read images; may be absent
 inline constexpr char kWeightsFile[] = "model.safetensors";
-/// Names the files of the weights where kWeightsFile is absent.
+/// The file that names the weights' files when there is no kWeightsFile.
 inline constexpr char kIndexFile[] = "model.safetensors.index.json";
 
-/// The files of the weights that an index names: each once, by a plain name, as all of them lie beside the index.
-/// Throws kFormat for what is no index, for a name that could lead elsewhere, and for more files than any model has.
+/// The files of the weights that an index names, each once. They are plain names, since all files are next to the
+/// index. Throws kFormat when `index` is not an index, for a name that could lead to another folder, and for more files
+/// than any model has.
 std::vector<std::string> ReadShardNames(std::string_view index);
 
 }  // namespace headlens

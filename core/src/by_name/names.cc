@@ -203,11 +203,11 @@ json LayerGroups() {
 
 /// The options that analyses share, and those of each.
 json AnalysisGroups() {
-  Group masks("map_masks",
-              "These options say which cells of a map [T,S] count. The contents of rows that are padded or fully "
-              "masked, such as NaN, reach nothing.");
+  Group masks(
+      "map_masks",
+      "Options that say which cells of a map [T,S] count. Padded and fully masked rows may hold anything, even NaN.");
   Group context("map_context",
-                "This is known of a map beside its weights [T,S]. Metrics that need what is not given have no value.");
+                "Facts about a map besides its weights [T,S]. A metric that needs a missing fact has no value.");
   context.Extends({"map_masks"});
   json own = json::array();
   for (const AnalysisKind* kind : AnalysisKinds()) {

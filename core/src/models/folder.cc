@@ -15,13 +15,14 @@ Error NamesError(const Phrase& got, const Phrase& expected) {
 constexpr std::size_t kMostShards = 1000;
 constexpr std::string_view kEnding = ".safetensors";
 
-/// A file's plain name: nothing that leads elsewhere, and no control characters. Spaces are as good as letters.
+/// Returns true for a plain file name, without control characters or anything that leads to another folder. Spaces are
+/// allowed.
 bool IsShardName(std::string_view name) {
   if (name.size() <= kEnding.size() || !name.ends_with(kEnding)) return false;
   if (name.find_first_of("/\\\x7F") != name.npos) return false;
   for (std::size_t i = 0; i < name.size(); ++i) {
     const auto byte = static_cast<unsigned char>(name[i]);
-    // U+0080 to U+009F, in valid UTF-8, are C2 and then 80 to 9F.
+    // In UTF-8, U+0080 to U+009F are C2 followed by 80 to 9F.
     const bool is_second = i > 0 && static_cast<unsigned char>(name[i - 1]) == 0xC2 && byte < 0xA0;
     if (byte < ' ' || is_second) return false;
   }

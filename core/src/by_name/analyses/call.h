@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What an analysis is: a question with a name, what it takes, and the function that answers.
+/// The description of an analysis: its name, its inputs, and the function that answers it.
 #ifndef HEADLENS_SRC_BY_NAME_ANALYSES_CALL_H_
 #define HEADLENS_SRC_BY_NAME_ANALYSES_CALL_H_
 
@@ -17,7 +17,7 @@
 
 namespace headlens {
 
-/// One question under way, and its answer.
+/// A call of an analysis, and its answer.
 class AnalysisCall {
  public:
   AnalysisCall(const Inputs& inputs, nlohmann::json options) : args(inputs), options(std::move(options)) {}
@@ -35,33 +35,34 @@ inline nlohmann::json ToJson(const std::optional<double>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-/// How other languages give a field to the function of an analysis.
+/// The ways in which other languages give a field to the function of an analysis.
 enum class Part {
-  kArgument,   ///< by its place
+  kArgument,   ///< by position
   kParameter,  ///< as one of a layer's parameters
   kMask,       ///< as one of the options that say which cells of a map count
-  kContext,    ///< as one of the options that say what is known of a map
-  kOption      ///< as an option of this analysis
+  kContext,    ///< as one of the options that describe a map
+  kOption      ///< as an option of this analysis only
 };
 
-/// Is shown each field of an analysis, and an object that it would be read into, with what it has by default.
+/// A function that is called with each field of an analysis, and with an object of the type that the field belongs to,
+/// which has the defaults.
 using FieldViewer = std::function<void(Part part, const AnyField& field, const void* owner)>;
 
 /// One analysis.
 struct AnalysisKind {
   std::string_view name;
   Doc doc;
-  /// The name of its options all together: "map_masks" when it has none but these, and none without any.
+  /// The name of the group of its options: "map_masks" when it has no options but these, and empty when it has none.
   std::string_view options;
   Doc options_doc;
   void (*show)(const FieldViewer& viewer);
   void (*answer)(AnalysisCall& call);
 };
 
-/// The analysis that a `Question` is: an object with places for all that it takes, which has
-///  * a function `Fields(take)`, which calls take(part, fields, owner) with each list of fields and what these are read
-///    into, in the order in which other languages give them;
-///  * a function `Answer(call)`, which is called when all has been read.
+/// Makes the analysis of a `Question`, a class with members for all inputs of the analysis and with two functions:
+///   * `Fields(take)` calls take(part, fields, owner) with each list of fields and the object that they are read into,
+///      in the order in which other languages give them;
+///   * `Answer(call)` is called when everything has been read.
 template <class Question>
 constexpr AnalysisKind MakeAnalysis(std::string_view name, Doc doc, std::string_view options = {},
                                     Doc options_doc = "") {
@@ -85,7 +86,7 @@ constexpr AnalysisKind MakeAnalysis(std::string_view name, Doc doc, std::string_
   return {name, doc, options, options_doc, show, answer};
 }
 
-/// Every analysis there is.
+/// Every analysis.
 std::span<const AnalysisKind* const> AnalysisKinds();
 
 }  // namespace headlens

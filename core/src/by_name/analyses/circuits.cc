@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Heads read out of their weights: PyTorch's names, packed (in_proj_weight) or not (q_proj_weight, …).
+/// Analyses of circuits, from parameters under PyTorch's names, packed (in_proj_weight) or not (q_proj_weight, …).
 #include "headlens/circuits.h"
 
 #include "base/checks.h"
@@ -15,12 +15,13 @@ struct Heads {
   std::optional<Index> kv_heads;
 };
 constexpr Field<Heads> kHeads[] = {
-    field::Required(field::Count<&Heads::heads>("num_heads", 1, "H.")),
+    field::Required(field::Count<&Heads::heads>("num_heads", 1, "H, the number of heads.")),
     field::Count<&Heads::kv_heads>("num_kv_heads", 1,
-                                   "G, which must divide `num_heads` (grouped-query attention). Default `num_heads`."),
+                                   "G, the number of key/value heads, which must divide `num_heads` (grouped-query "
+                                   "attention). Default `num_heads`."),
 };
 
-/// The parameters of a layer that are part of its circuits.
+/// The parameters of a layer that its circuits need.
 struct Projections {
   View<const float, 2> packed, q, k, v, o;
 };
@@ -41,7 +42,7 @@ constexpr std::array<Field<Projections>, 5> ProjectionFields(const FiveNames& na
           Required(Finite(TextFloats<&Projections::o>(names[4], "D,H·dv", "The output's.")))};
 }
 
-/// Throws kShape for what is missing or does not fit together.
+/// Throws kShape for a parameter that is missing or does not fit the others.
 LayerWeights LayerOf(const Projections& given, const FiveNames& names, const Heads& heads,
                      std::span<const float> norm) {
   LayerWeights layer{given.q, given.k, given.v, given.o, heads.heads, heads.kv_heads.value_or(heads.heads), norm};
@@ -79,14 +80,14 @@ struct CircuitsOptions {
   View<const float, 2> embedding, unembedding;
 };
 constexpr Field<CircuitsOptions> kCircuits[] = {
-    field::Finite(
-        field::TextFloats<&CircuitsOptions::norm>("norm", "D", "This γ of the norm before the layer is folded in.")),
+    field::Finite(field::TextFloats<&CircuitsOptions::norm>(
+        "norm", "D", "The scale γ of the norm before the layer, which is folded in.")),
     field::Finite(field::TextFloats<&CircuitsOptions::embedding>(
         "embedding", "V,D", "The token embeddings, which the full circuits over the vocabulary need.")),
     field::Finite(field::TextFloats<&CircuitsOptions::unembedding>(
         "unembedding", "V,D",
-        "These rows give the logits, the last norm's γ folded in, as `model.unembedding()` has it. Default: the "
-        "embedding.")),
+        "The rows that give the logits, with the last norm's γ folded in, as `model.unembedding()` returns them. "
+        "Default: the embedding.")),
 };
 
 struct CircuitsQuestion {
@@ -126,10 +127,10 @@ struct CompositionOptions {
   std::span<const float> earlier_norm, later_norm;
 };
 constexpr Field<CompositionOptions> kComposition[] = {
-    field::Finite(field::TextFloats<&CompositionOptions::earlier_norm>("earlier_norm", "D",
-                                                                       "γ of the norm before the earlier layer.")),
-    field::Finite(
-        field::TextFloats<&CompositionOptions::later_norm>("later_norm", "D", "γ of the norm before the later layer.")),
+    field::Finite(field::TextFloats<&CompositionOptions::earlier_norm>(
+        "earlier_norm", "D", "The scale γ of the norm before the earlier layer.")),
+    field::Finite(field::TextFloats<&CompositionOptions::later_norm>(
+        "later_norm", "D", "The scale γ of the norm before the later layer.")),
 };
 
 struct CompositionQuestion {
@@ -145,7 +146,7 @@ struct CompositionQuestion {
     take(Part::kOption, kComposition, options);
   }
 
-  /// { query, key, value }, each [later head][earlier head].
+  /// { query, key, value }, each as [later head][earlier head].
   void Answer(AnalysisCall& call) const {
     const LayerWeights from_layer = LayerOf(earlier, kEarlier, heads, options.earlier_norm),
                        to_layer = LayerOf(later, kLater, heads, options.later_norm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Heads one by one, and beside each other.
+/// Analyses of single heads, and comparisons of heads.
 #include "by_name/analyses/maps.h"
 #include "headlens/attribution.h"
 #include "headlens/head_finder.h"
@@ -18,7 +18,7 @@ struct MetricsQuestion {
   template <class Take>
   void Fields(const Take&) {}
 
-  /// Those that need a model are for head finders only.
+  /// Metrics that need a model are for head finders only.
   void Answer(AnalysisCall& call) const {
     json list = json::array();
     for (const Metric& metric : Metrics()) {
@@ -38,10 +38,10 @@ struct ChosenMetrics {
   std::optional<std::vector<std::string>> names;
 };
 constexpr Field<ChosenMetrics> kChosen[] = {
-    field::Names<&ChosenMetrics::names>("metrics", "Only these metrics are computed. When absent, all are."),
+    field::Names<&ChosenMetrics::names>("metrics", "The metrics to compute. When absent, all are computed."),
 };
 
-/// { heads: [{ name: what `kNumber` gives of a value }] }.
+/// Answers { heads: [{ name: `kNumber` of the metric's value }] }.
 template <json (*kNumber)(const MetricValue& value)>
 struct HeadMetricsQuestion : KnownMaps {
   ChosenMetrics chosen;
@@ -77,7 +77,7 @@ struct Smoothing {
   double smoothing = 0.001;
 };
 constexpr Field<Smoothing> kSmoothing[] = {
-    field::Number<&Smoothing::smoothing>("smoothing", "Weights become (1 − smoothing)·A + smoothing/S first."),
+    field::Number<&Smoothing::smoothing>("smoothing", "Weights are first smoothed to (1 − smoothing)·A + smoothing/S."),
 };
 
 struct SimilarityQuestion : KnownMaps, Smoothing {
@@ -96,7 +96,8 @@ struct Contributions {
 };
 constexpr Field<Contributions> kContributions[] = {
     field::Required(field::Finite(field::TextFloats<&Contributions::contributions>(
-        "contributions", "H,T,D", "What each head adds to the output, as the stage `head_contributions`."))),
+        "contributions", "H,T,D",
+        "The part of the output that each head adds, as in the stage `head_contributions`."))),
     field::Finite(field::TextFloats<&Contributions::output>("output", "T,D",
                                                             "The layer's output; by default the contributions' sum.")),
 };
@@ -135,10 +136,10 @@ struct PruningQuestion : Contributions {
 }  // namespace
 
 extern const AnalysisKind kMetricsAnalysis = MakeAnalysis<MetricsQuestion>(
-    "metrics", "All metrics, with formula and source: { metrics: [{ name, needs, formula, source }] }.");
+    "metrics", "All metrics with their formulas and sources: { metrics: [{ name, needs, formula, source }] }.");
 
 extern const AnalysisKind kHeadMetricsAnalysis = MakeAnalysis<HeadMetricsQuestion<NumberOf>>(
-    "head_metrics", "Metrics of each head, null where not defined: { heads: [{ name: value }] }.",
+    "head_metrics", "Metrics of each head, with null for those that are not defined: { heads: [{ name: value }] }.",
     "head_metrics_options");
 
 extern const AnalysisKind kHeadMetricCountsAnalysis = MakeAnalysis<HeadMetricsQuestion<CountOf>>(

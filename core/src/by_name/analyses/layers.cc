@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How layers combine: one map [T, T] of the maps of all layers.
+/// Analyses that combine the maps of all layers into one map [T, T].
 #include "base/views.h"
 #include "by_name/analyses/maps.h"
 #include "headlens/attribution.h"
@@ -9,28 +9,29 @@ namespace {
 
 constexpr Choice kFusions[] = {{"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}};
 
-/// The options that both have, of the one's object or the other's.
+/// The options that both analyses have, for either type of options.
 template <class Options>
 constexpr auto FusionField() {
-  return field::OneOf<&Options::fusion>("fusion", kFusions, "How the heads of a layer become one map.");
+  return field::OneOf<&Options::fusion>("fusion", kFusions, "The way in which the heads of a layer become one map.");
 }
 
 template <class Options>
 constexpr auto DiscardField() {
   return field::Number<&Options::discard_ratio>("discard_ratio",
-                                                "This fraction of each layer's fused weights, the smallest, counts as "
-                                                "0. Masked cells count among the smallest.");
+                                                "This fraction of each layer's fused weights, the smallest ones, is "
+                                                "set to 0. Masked cells are among the smallest.");
 }
 
 constexpr Field<RolloutOptions> kRollout[] = {
     FusionField<RolloutOptions>(),
     DiscardField<RolloutOptions>(),
-    field::Count<&RolloutOptions::start_layer>("start_layer", 0, "Layers before it are left out."),
+    field::Count<&RolloutOptions::start_layer>("start_layer", 0, "Layers before this one are left out."),
 };
 constexpr Field<FlowOptions> kFlow[] = {
     FusionField<FlowOptions>(),
     DiscardField<FlowOptions>(),
-    field::Count<&FlowOptions::max_tokens>("max_tokens", 1, "More tokens are refused, as T² maximal flows take long."),
+    field::Count<&FlowOptions::max_tokens>("max_tokens", 1,
+                                           "A longer text is refused, since T² maximal flows take long."),
 };
 
 struct RolloutQuestion : LayerMaps {
@@ -65,13 +66,15 @@ struct FlowQuestion : LayerMaps {
   }
 };
 
-constexpr Doc kMasksDoc = "Masks are those of every layer. A token whose row does not count keeps itself alone.";
+constexpr Doc kMasksDoc = "The masks apply to every layer. A token whose row does not count keeps only itself.";
 
 }  // namespace
 
-extern const AnalysisKind kRolloutAnalysis = MakeAnalysis<RolloutQuestion>(
-    "rollout", "Attention rollout (Abnar & Zuidema 2020): what reaches each token from each input token [T,T].",
-    "rollout_options", kMasksDoc);
+extern const AnalysisKind kRolloutAnalysis =
+    MakeAnalysis<RolloutQuestion>("rollout",
+                                  "Attention rollout (Abnar & Zuidema 2020): how much each input token contributes to "
+                                  "each token after all layers [T,T].",
+                                  "rollout_options", kMasksDoc);
 
 extern const AnalysisKind kFlowAnalysis = MakeAnalysis<FlowQuestion>(
     "flow", "Attention flow (Abnar & Zuidema 2020): the maximal flow from each input token to each token [T,T].",

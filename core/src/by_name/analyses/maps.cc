@@ -7,13 +7,13 @@ namespace headlens {
 
 std::span<const Field<MapInfo>> MapMaskFields() {
   static constexpr Field<MapInfo> kFields[] = {
-      field::Count<&MapInfo::query_offset>(
-          "query_offset", -(Index{1} << 40),
-          "Query t is the token of key t + `query_offset`, which is below 0 when queries come before the first key."),
-      field::Flag<&MapInfo::causal>("is_causal", "No query may look at keys after itself."),
+      field::Count<&MapInfo::query_offset>("query_offset", -(Index{1} << 40),
+                                           "Query t is the same token as key t + `query_offset`, which is below 0 when "
+                                           "queries come before the first key."),
+      field::Flag<&MapInfo::causal>("is_causal", "No query may look at keys after its own."),
       field::Count<&MapInfo::window>("window", 1,
-                                     "A query looks at itself and the window − 1 keys before it; keys after it stay "
-                                     "allowed unless `is_causal`. When absent, there is no window."),
+                                     "A query may look at its own key and the window − 1 keys before it; later keys "
+                                     "stay allowed unless `is_causal`. When absent, there is no window."),
       field::Booleans<&MapInfo::visible>("visible", "T,S", "False where a mask hides the key."),
       field::BooleanList<&MapInfo::padded_queries>("padded_queries", "T", "True for padding."),
       field::BooleanList<&MapInfo::padded_keys>("padded_keys", "S", "True for padding."),
@@ -37,9 +37,9 @@ std::span<const Field<LayerMaps>> LayerMapsFields() {
 
 std::span<const Field<MapInfo>> KnownMaps::TokenFields() {
   static constexpr Field<MapInfo> kFields[] = {
-      field::IntegerList<&MapInfo::tokens>("tokens", "S",
-                                           "Token ids. When they are [s][s], or one token and then [s][s], that is the "
-                                           "repeated sequence."),
+      field::IntegerList<&MapInfo::tokens>(
+          "tokens", "S",
+          "Token ids. When they are of the form [s][s], or one token and then [s][s], s is the repeated sequence."),
       field::BooleanList<&MapInfo::special>("special", "S", "True for BOS, CLS, SEP, EOS, punctuation, …"),
   };
   return kFields;
@@ -47,9 +47,11 @@ std::span<const Field<MapInfo>> KnownMaps::TokenFields() {
 
 std::span<const Field<RepeatedSequence>> KnownMaps::RepeatFields() {
   static constexpr Field<RepeatedSequence> kFields[] = {
-      field::Needs("repeat_length", field::Count<&RepeatedSequence::begin>(
-                                        "repeat_begin", 0, "A sequence that stands twice in a row begins here.")),
-      field::Count<&RepeatedSequence::length>("repeat_length", 1, "That sequence has so many tokens, counted once."),
+      field::Needs("repeat_length",
+                   field::Count<&RepeatedSequence::begin>(
+                       "repeat_begin", 0, "The place where a sequence that occurs twice in a row begins.")),
+      field::Count<&RepeatedSequence::length>("repeat_length", 1,
+                                              "The length of that sequence in tokens, counted once."),
   };
   return kFields;
 }
@@ -57,10 +59,10 @@ std::span<const Field<RepeatedSequence>> KnownMaps::RepeatFields() {
 std::span<const Field<PatchGrid>> KnownMaps::GridFields() {
   static constexpr Field<PatchGrid> kFields[] = {
       field::Count<&PatchGrid::prefix>("patch_prefix", 0,
-                                       "Of pictures, so many keys stand before the patches (CLS, …)."),
-      field::Count<&PatchGrid::columns>("patch_columns", 1, "Of pictures, so many patches are in a row."),
+                                       "For pictures: the number of keys before the patches (CLS, …)."),
+      field::Count<&PatchGrid::columns>("patch_columns", 1, "For pictures: the number of patches in a row."),
       field::Scalar<&PatchGrid::patch_size>("patch_size", FieldType::kSingle,
-                                            "Of pictures, a patch's side has so many pixels."),
+                                            "For pictures: the width of a patch in pixels."),
   };
   return kFields;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What analyses of maps take: the weights, which cells of them count, and what else is known.
+/// The inputs of analyses of maps: the weights, the cells that count, and further facts.
 #ifndef HEADLENS_SRC_BY_NAME_ANALYSES_MAPS_H_
 #define HEADLENS_SRC_BY_NAME_ANALYSES_MAPS_H_
 
@@ -26,7 +26,7 @@ struct LayerMaps {
 };
 std::span<const Field<LayerMaps>> LayerMapsFields();
 
-/// Heads of which everything may be known, which are the options of `Part::kContext`.
+/// Heads with all facts about their maps, which are the options of `Part::kContext`.
 class KnownMaps : public HeadMaps {
  public:
   template <class Take>
@@ -38,7 +38,7 @@ class KnownMaps : public HeadMaps {
     take(Part::kContext, GridFields(), info_.grid);
   }
 
-  /// Tokens that form a repeated sequence are one without being told.
+  /// The facts about the maps. Finds the repeated sequence in the tokens unless it was given.
   MapInfo Info() const;
 
  private:

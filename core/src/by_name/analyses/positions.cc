@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The tables behind positions.
+/// The tables of positions.
 #include "by_name/analyses/call.h"
 #include "headlens/position_tables.h"
 
@@ -11,9 +11,9 @@ struct PositionRows {
 };
 
 constexpr Field<PositionRows> kSinusoidal[] = {
-    field::Required(field::Count<&PositionRows::length>("length", 0, "So many positions.")),
-    field::Required(field::Count<&PositionRows::width>("width", 1, "The width of each.")),
-    field::Count<&PositionRows::offset>("offset", 0, "Row 0 is this position."),
+    field::Required(field::Count<&PositionRows::length>("length", 0, "The number of positions.")),
+    field::Required(field::Count<&PositionRows::width>("width", 1, "The width of each position's row.")),
+    field::Count<&PositionRows::offset>("offset", 0, "The position of row 0."),
 };
 
 struct SinusoidalQuestion : PositionRows {
@@ -30,7 +30,7 @@ struct SlopesOptions {
 };
 
 constexpr Field<SlopesOptions> kSlopes[] = {
-    field::Required(field::Count<&SlopesOptions::heads>("heads", 1, "So many heads.")),
+    field::Required(field::Count<&SlopesOptions::heads>("heads", 1, "The number of heads.")),
 };
 
 struct SlopesQuestion : SlopesOptions {
@@ -57,9 +57,10 @@ constexpr Field<BucketOptions> kDistance[] = {
         field::Count<&BucketOptions::distance>("distance", -(Index{1} << 31), "Key position − query position.")),
 };
 constexpr Field<BucketOptions> kBuckets[] = {
-    field::Count<&BucketOptions::buckets>("buckets", 1, "There are so many buckets."),
-    field::Flag<&BucketOptions::bidirectional>("bidirectional", "Half of them are for keys ahead."),
-    field::Count<&BucketOptions::max_distance>("max_distance", 1, "From this distance on the last bucket counts."),
+    field::Count<&BucketOptions::buckets>("buckets", 1, "The number of buckets."),
+    field::Flag<&BucketOptions::bidirectional>("bidirectional", "Half of the buckets are for keys after the query."),
+    field::Count<&BucketOptions::max_distance>("max_distance", 1,
+                                               "This distance and all larger ones are in the last bucket."),
 };
 
 struct BucketQuestion : BucketOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What weights carry: maps that count the values, too.
+/// Analyses of the values behind the weights.
 #include "base/checks.h"
 #include "by_name/analyses/maps.h"
 #include "headlens/attribution.h"
@@ -7,7 +7,7 @@
 namespace headlens {
 namespace {
 
-/// Values for each head: those of its group. [H, S, dv], and where they are kept when they had to be repeated.
+/// The values for each head, [H, S, dv], which are those of its group. `storage` keeps them when they must be repeated.
 View<const float, 3> PerHead(const View<const float, 3>& values, Index heads, Tensor& storage) {
   const Index groups = values.shape[0], size = values.shape[1] * values.shape[2];
   if (groups == heads) return values;
@@ -24,7 +24,7 @@ struct Values {
   View<const float, 3> values;
 };
 constexpr Field<Values> kValues[] = {
-    field::Required(field::TextFloats<&Values::values>("values", "G,S,dv", "The heads' values, as the stage `v`.")),
+    field::Required(field::TextFloats<&Values::values>("values", "G,S,dv", "The heads' values, as in the stage `v`.")),
 };
 
 struct WeightedOptions {
@@ -32,12 +32,13 @@ struct WeightedOptions {
   bool normalize = true;
 };
 constexpr Field<WeightedOptions> kWeighted[] = {
-    field::Finite(field::TextFloats<&WeightedOptions::out_weight>(
-        "out_weight", "D,H·dv", "As out_proj.weight: norms are those of what the heads write instead of the values'.")),
+    field::Finite(
+        field::TextFloats<&WeightedOptions::out_weight>("out_weight", "D,H·dv",
+                                                        "As out_proj.weight. With it, the norms are those of the "
+                                                        "vectors that the heads write instead of the values'.")),
     field::Flag<&WeightedOptions::normalize>(
         "normalize",
-        "Norms are divided by the largest (default). Without it they count themselves (Kobayashi et al. "
-        "2020)."),
+        "Divides the norms by the largest (default). With false they are used as they are (Kobayashi et al. 2020)."),
 };
 
 struct WeightedMapQuestion : HeadMaps, Values {
@@ -77,7 +78,7 @@ constexpr Field<AttentionSummands> kOutWeight[] = {
         field::TextFloats<&AttentionSummands::out_weight>("out_weight", "D,H·dv", "As out_proj.weight."))),
 };
 
-/// What all questions about an attention layer's summands take.
+/// The inputs of all analyses of an attention layer's summands.
 struct Summands : HeadMaps, Values {
   AttentionSummands layer;
   Tensor repeated;
@@ -90,7 +91,7 @@ struct Summands : HeadMaps, Values {
     take(Part::kMask, MapMaskFields(), layer.info);
   }
 
-  /// The layer, whose values are those of each head.
+  /// The layer, with the values for each head.
   const AttentionSummands& Layer() {
     layer.weights = weights;
     layer.values = PerHead(values, weights.shape[0], repeated);
@@ -104,8 +105,10 @@ struct LayerNormsQuestion : Summands {
 
 constexpr Field<MixingOptions> kMixing[] = {
     field::TextFloats<&MixingOptions::residual>("residual", "T,D", "The layer's output is added to this."),
-    field::Finite(field::TextFloats<&MixingOptions::layer_norm>("layer_norm", "D", "γ of the layer norm after that.")),
-    field::Number<&MixingOptions::layer_norm_eps>("layer_norm_eps", "The layer norm adds this under its root."),
+    field::Finite(
+        field::TextFloats<&MixingOptions::layer_norm>("layer_norm", "D", "The scale γ of the layer norm after that.")),
+    field::Number<&MixingOptions::layer_norm_eps>("layer_norm_eps",
+                                                  "The number that the layer norm adds under its root."),
 };
 
 struct MixingRatioQuestion : Summands {
@@ -154,7 +157,8 @@ extern const AnalysisKind kWeightedMapAnalysis = MakeAnalysis<WeightedMapQuestio
     "weighted_map_options");
 
 extern const AnalysisKind kLayerNormsAnalysis = MakeAnalysis<LayerNormsQuestion>(
-    "layer_norms", "The norms of all heads' summands together (Kobayashi et al. 2020, §4.1) [T,S].", "map_masks");
+    "layer_norms", "The norms of the layer's summands over all heads (Kobayashi et al. 2020, §4.1) [T,S].",
+    "map_masks");
 
 extern const AnalysisKind kMixingRatioAnalysis = MakeAnalysis<MixingRatioQuestion>(
     "mixing_ratio",

@@ -4,13 +4,15 @@
 import type { BooleanMask, Maybe, TensorLike } from "../tensors.js";
 import type { MetricName } from "../vocabulary.js";
 
-/** These options say which cells of a map [T,S] count. The contents of rows that are padded or fully masked, such as NaN, reach nothing. */
+/** Options that say which cells of a map [T,S] count. Padded and fully masked rows may hold anything, even NaN. */
 export interface MapMasks {
-  /** Query t is the token of key t + `queryOffset`, which is below 0 when queries come before the first key. Default 0. */
+  /** Query t is the same token as key t + `queryOffset`, which is below 0 when queries come before the first key. Default 0. */
   queryOffset?: Maybe<number>;
-  /** No query may look at keys after itself. */
+  /** No query may look at keys after its own. */
   isCausal?: Maybe<boolean>;
-  /** A query looks at itself and the window − 1 keys before it; keys after it stay allowed unless `isCausal`. When absent, there is no window. */
+  /**
+   * A query may look at its own key and the window − 1 keys before it; later keys stay allowed unless `isCausal`. When absent, there is no window.
+   */
   window?: Maybe<number>;
   /** [T,S] booleans. False where a mask hides the key. */
   visible?: Maybe<BooleanMask>;
@@ -20,67 +22,67 @@ export interface MapMasks {
   paddedKeys?: Maybe<readonly boolean[]>;
 }
 
-/** This is known of a map beside its weights [T,S]. Metrics that need what is not given have no value. */
+/** Facts about a map besides its weights [T,S]. A metric that needs a missing fact has no value. */
 export interface MapContext extends MapMasks {
-  /** [S] whole numbers. Token ids. When they are [s][s], or one token and then [s][s], that is the repeated sequence. */
+  /** [S] whole numbers. Token ids. When they are of the form [s][s], or one token and then [s][s], s is the repeated sequence. */
   tokens?: Maybe<readonly number[]>;
   /** [S] booleans. True for BOS, CLS, SEP, EOS, punctuation, … */
   special?: Maybe<readonly boolean[]>;
-  /** A sequence that stands twice in a row begins here. Default 0. */
+  /** The place where a sequence that occurs twice in a row begins. Default 0. */
   repeatBegin?: Maybe<number>;
-  /** That sequence has so many tokens, counted once. */
+  /** The length of that sequence in tokens, counted once. */
   repeatLength?: Maybe<number>;
-  /** Of pictures, so many keys stand before the patches (CLS, …). Default 0. */
+  /** For pictures: the number of keys before the patches (CLS, …). Default 0. */
   patchPrefix?: Maybe<number>;
-  /** Of pictures, so many patches are in a row. */
+  /** For pictures: the number of patches in a row. */
   patchColumns?: Maybe<number>;
-  /** Of pictures, a patch's side has so many pixels. Default 1. */
+  /** For pictures: the width of a patch in pixels. Default 1. */
   patchSize?: Maybe<number>;
 }
 
 export interface HeadMetricsOptions<M extends MetricName = MetricName> extends MapContext {
-  /** Only these metrics are computed. When absent, all are. */
+  /** The metrics to compute. When absent, all are computed. */
   metrics?: Maybe<readonly M[]>;
 }
 
 export interface HeadSimilarityOptions extends MapContext {
-  /** Weights become (1 − smoothing)·A + smoothing/S first. Default 0.001. */
+  /** Weights are first smoothed to (1 − smoothing)·A + smoothing/S. Default 0.001. */
   smoothing?: Maybe<number>;
 }
 
-/** Masks are those of every layer. A token whose row does not count keeps itself alone. */
+/** The masks apply to every layer. A token whose row does not count keeps only itself. */
 export interface RolloutOptions extends MapMasks {
-  /** How the heads of a layer become one map. Default "mean". */
+  /** The way in which the heads of a layer become one map. Default "mean". */
   fusion?: Maybe<"mean" | "max" | "min">;
-  /** This fraction of each layer's fused weights, the smallest, counts as 0. Masked cells count among the smallest. Default 0. */
+  /** This fraction of each layer's fused weights, the smallest ones, is set to 0. Masked cells are among the smallest. Default 0. */
   discardRatio?: Maybe<number>;
-  /** Layers before it are left out. Default 0. */
+  /** Layers before this one are left out. Default 0. */
   startLayer?: Maybe<number>;
 }
 
-/** Masks are those of every layer. A token whose row does not count keeps itself alone. */
+/** The masks apply to every layer. A token whose row does not count keeps only itself. */
 export interface FlowOptions extends MapMasks {
-  /** How the heads of a layer become one map. Default "mean". */
+  /** The way in which the heads of a layer become one map. Default "mean". */
   fusion?: Maybe<"mean" | "max" | "min">;
-  /** This fraction of each layer's fused weights, the smallest, counts as 0. Masked cells count among the smallest. Default 0. */
+  /** This fraction of each layer's fused weights, the smallest ones, is set to 0. Masked cells are among the smallest. Default 0. */
   discardRatio?: Maybe<number>;
-  /** More tokens are refused, as T² maximal flows take long. Default 64. */
+  /** A longer text is refused, since T² maximal flows take long. Default 64. */
   maxTokens?: Maybe<number>;
 }
 
 export interface WeightedMapOptions extends MapMasks {
-  /** [D,H·dv] floats. As out_proj.weight: norms are those of what the heads write instead of the values'. */
+  /** [D,H·dv] floats. As out_proj.weight. With it, the norms are those of the vectors that the heads write instead of the values'. */
   outWeight?: Maybe<TensorLike>;
-  /** Norms are divided by the largest (default). Without it they count themselves (Kobayashi et al. 2020). */
+  /** Divides the norms by the largest (default). With false they are used as they are (Kobayashi et al. 2020). */
   normalize?: Maybe<boolean>;
 }
 
 export interface MixingOptions extends MapMasks {
   /** [T,D] floats. The layer's output is added to this. */
   residual?: Maybe<TensorLike>;
-  /** [D] floats. γ of the layer norm after that. */
+  /** [D] floats. The scale γ of the layer norm after that. */
   layerNorm?: Maybe<TensorLike>;
-  /** The layer norm adds this under its root. Default 0.00001. */
+  /** The number that the layer norm adds under its root. Default 0.00001. */
   layerNormEps?: Maybe<number>;
 }
 
@@ -92,34 +94,34 @@ export interface ValueZeroingOptions extends MapMasks {
 }
 
 export interface CircuitsOptions {
-  /** H. */
+  /** H, the number of heads. */
   numHeads: number;
-  /** G, which must divide `numHeads` (grouped-query attention). Default `numHeads`. */
+  /** G, the number of key/value heads, which must divide `numHeads` (grouped-query attention). Default `numHeads`. */
   numKvHeads?: Maybe<number>;
-  /** [D] floats. This γ of the norm before the layer is folded in. */
+  /** [D] floats. The scale γ of the norm before the layer, which is folded in. */
   norm?: Maybe<TensorLike>;
   /** [V,D] floats. The token embeddings, which the full circuits over the vocabulary need. */
   embedding?: Maybe<TensorLike>;
-  /** [V,D] floats. These rows give the logits, the last norm's γ folded in, as `model.unembedding()` has it. Default: the embedding. */
+  /** [V,D] floats. The rows that give the logits, with the last norm's γ folded in, as `model.unembedding()` returns them. Default: the embedding. */
   unembedding?: Maybe<TensorLike>;
 }
 
 export interface CompositionOptions {
-  /** H. */
+  /** H, the number of heads. */
   numHeads: number;
-  /** G, which must divide `numHeads` (grouped-query attention). Default `numHeads`. */
+  /** G, the number of key/value heads, which must divide `numHeads` (grouped-query attention). Default `numHeads`. */
   numKvHeads?: Maybe<number>;
-  /** [D] floats. γ of the norm before the earlier layer. */
+  /** [D] floats. The scale γ of the norm before the earlier layer. */
   earlierNorm?: Maybe<TensorLike>;
-  /** [D] floats. γ of the norm before the later layer. */
+  /** [D] floats. The scale γ of the norm before the later layer. */
   laterNorm?: Maybe<TensorLike>;
 }
 
 export interface T5BucketOptions {
-  /** There are so many buckets. Default 32. */
+  /** The number of buckets. Default 32. */
   buckets?: Maybe<number>;
-  /** Half of them are for keys ahead. Default true. */
+  /** Half of the buckets are for keys after the query. Default true. */
   bidirectional?: Maybe<boolean>;
-  /** From this distance on the last bucket counts. Default 128. */
+  /** This distance and all larger ones are in the last bucket. Default 128. */
   maxDistance?: Maybe<number>;
 }
