@@ -9,7 +9,7 @@
 
 namespace headlens {
 
-/// The options of a scale of colours, those of the range that it stands for, and that of a picture's masked cells.
+/// The options of the colours, of the range of values that they stand for, and of a picture's masked cells.
 std::span<const Field<ColorOptions>> ColorbarFields();
 std::span<const Field<ColorOptions>> RangeFields();
 std::span<const Field<ColorOptions>> PictureFields();

@@ -14,7 +14,7 @@ std::span<const Field<ColorOptions>> ColorbarFields() {
       field::OneOf<&ColorOptions::colormap>(
           "colormap", kColormaps, "\"sequential\" (default) is for weights, \"diverging\" for signed values."),
       field::OneOf<&ColorOptions::theme>("theme", kThemes,
-                                         "The picture is for a background of this theme: low values fade into it."),
+                                         "The theme of the picture's background, into which low values fade."),
   };
   return kFields;
 }
@@ -23,7 +23,7 @@ std::span<const Field<ColorOptions>> RangeFields() {
   static constexpr Field<ColorOptions> kFields[] = {
       field::Scalar<&ColorOptions::min>(
           "min", FieldType::kNumber,
-          "The range of values goes from `min` to `max`, each taken from the data when it is absent."),
+          "The range of values is from `min` to `max`. A bound that is absent is taken from the data."),
       field::Scalar<&ColorOptions::max>("max", FieldType::kNumber, "As `min`."),
   };
   return kFields;
@@ -31,7 +31,7 @@ std::span<const Field<ColorOptions>> RangeFields() {
 
 std::span<const Field<ColorOptions>> PictureFields() {
   static constexpr Field<ColorOptions> kFields[] = {
-      field::Flag<&ColorOptions::causal>("causal", "Cells above the diagonal are masked, and so transparent."),
+      field::Flag<&ColorOptions::causal>("causal", "Masks the cells above the diagonal, which makes them transparent."),
   };
   return kFields;
 }

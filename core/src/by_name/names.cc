@@ -230,7 +230,7 @@ json AnalysisGroups() {
 json ColorGroups() {
   Group colorbar("colorbar_options", "");
   colorbar.Add(ColorbarFields());
-  Group pixels("pixels_options", "These options are for a model's map. The model itself says whether it is causal.");
+  Group pixels("pixels_options", "The options for a model's map. The model knows itself whether it is causal.");
   pixels.Extends({"colorbar_options"}).Add(RangeFields());
   Group colors("color_options", "");
   colors.Extends({"pixels_options"}).Add(PictureFields());

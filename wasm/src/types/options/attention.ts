@@ -42,19 +42,19 @@ export interface MaskOptions {
   windowRight?: Maybe<number>;
   /** A query looks only at positions whose distance from its own is a multiple of this number. Default 1. */
   dilation?: Maybe<number>;
-  /** A patch looks so many rows of the grid up and down (Ramachandran et al. 2019). Absent: as far as there is. */
+  /** The number of rows of the grid that a patch may look up and down (Ramachandran et al. 2019). When absent, there is no limit. */
   neighborhoodRows?: Maybe<number>;
-  /** A patch looks so many columns of the grid to either side. Absent: as far as there is. */
+  /** The number of columns of the grid that a patch may look to either side. When absent, there is no limit. */
   neighborhoodColumns?: Maybe<number>;
   /**
-   * How many rows the grid of patches has, which neighborhoods need. Keys are its tokens and then its patches, row by row; with `isCausal` they may
-   * be the first of these.
+   * The number of rows of the grid of patches, which a neighborhood needs. The keys are the grid's tokens and then its patches, row by row; with
+   * `isCausal` they may be the first of these.
    */
   gridRows?: Maybe<number>;
-  /** How many columns that grid has. */
+  /** The number of columns of that grid. */
   gridColumns?: Maybe<number>;
   /**
-   * So many tokens stand before the patches, such as a class token: they see every key, and every query sees them, in spite of neighborhoods. Default
+   * The number of tokens before the patches, such as a class token. They see every key, and every query sees them, in spite of neighborhoods. Default
    * 0.
    */
   gridTokens?: Maybe<number>;
@@ -68,7 +68,8 @@ export interface NormalizerOptions {
    * The function that turns the masked scores of a row into its weights. "softmax": exp(x) / Σ exp(x). "sparsemax": the nearest point of the
    * probability simplex (Martins & Astudillo 2016). "entmax15": α-entmax with α = 1.5 (Peters et al. 2019). "sigmoid": 1 / (1 + exp(−x − bias)) for
    * each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024). "top_k": softmax over the `topK` largest scores and those that equal
-   * the last of them (Zhao et al. 2019). "hard": weight 1 for the largest score, the first of equals. Default "softmax".
+   * the last of them (Zhao et al. 2019). "hard": weight 1 for the largest score, the first of equals. "relu": max(x, 0) / n, where n is the number of
+   * keys that the row may see, so that rows need not sum to 1 (Wortsman et al. 2023). Default "softmax".
    */
   normalizer?: Maybe<"softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard" | "relu">;
   /** The masked scores are first divided by this number, which must be above 0. Default 1. */
