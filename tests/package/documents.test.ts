@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the Markdown files link to is there. */
+/** Every link in the Markdown files leads somewhere. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { kRoot } from "./project.js";
 
 const kFolders = ["", "core", "native", "tests", "wasm", "web"];
 
-/** Every Markdown file of the repository, but for those of what is installed. */
+/** Every Markdown file of the repository, without those of installed packages. */
 const kDocuments = kFolders.flatMap((folder) => {
   const names = readdirSync(join(kRoot, folder), { recursive: folder !== "", encoding: "utf8" });
   return names.filter((name) => name.endsWith(".md") && !name.includes("node_modules")).map((name) => join(folder, name));

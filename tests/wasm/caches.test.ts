@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Step-by-step decoding gives the numbers of one pass; here and in a worker. */
+/** Decoding step by step gives the numbers of a single pass, here and in a worker. */
 import { load, type AsyncEngine, type AttentionOptions, type Engine, type Tensor } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectClose, expectError, kEpsilon, layerState, maxNorm, random } from "./support.js";
@@ -16,7 +16,7 @@ function rows({ data, shape }: Tensor, begin: number, end: number): Tensor {
   return { data: Float32Array.from(parts.flat()), shape: [...shape.slice(0, -2), end - begin, width] };
 }
 
-/** The nearest number of 8 significant bits, of two the even one. */
+/** The nearest number with 8 significant bits, ties to even. */
 function toBfloat16(x: number): number {
   const [bits = 0] = new Uint32Array(Float32Array.of(x).buffer);
   const odd = (bits >>> 16) & 1;

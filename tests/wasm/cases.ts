@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Case files' operations, options and tensors in the words of the API. */
+/** Converts the operations, options and tensors of case files to those of the API. */
 import type {
   AttentionMask, AttentionResult, AsyncEngine, BooleanMask, Engine, IntegerTensor, TensorLike,
 } from "headlens";
@@ -8,10 +8,10 @@ import { optionNames, toCamel, type Caller } from "../../wasm/src/arguments/name
 
 export type Options = Record<string, unknown>;
 export type AnyEngine = Engine | AsyncEngine;
-/** Anything that a case may give, rightly or wrongly: the tests look at how a call takes it. */
+/** Anything that a case may give, right or wrong. The tests check how a call takes it. */
 export type AnyTensor = TensorLike | AttentionMask | BooleanMask | IntegerTensor | FileTensor;
 
-/** The operations: what makes them, what runs them, and the tensors that a run takes by place. */
+/** The operations: the functions that make and run them, and the tensors that a run takes by position. */
 const kOps: Readonly<Record<string, { maker?: Caller; call: Caller; tensors: readonly string[] }>> = {
   scaled_dot_product_attention: { call: "scaledDotProductAttention", tensors: ["query", "key", "value"] },
   multihead_attention: {
@@ -32,7 +32,7 @@ const kOps: Readonly<Record<string, { maker?: Caller; call: Caller; tensors: rea
   embedding: { maker: "embedding", call: "Embedding.forward", tensors: ["ids"] },
 };
 
-/** A case in the words of the API. */
+/** A case with the names of the API. */
 export interface Case {
   readonly maker: Caller | undefined;
   readonly call: Caller;
@@ -42,7 +42,10 @@ export interface Case {
   readonly options: Options;
 }
 
-/** What the API's maker does not know belongs to the call; a tensor that neither knows is a parameter, or nothing that there is. */
+/**
+ * Options that the API's maker does not know belong to the call. A tensor that neither knows is a parameter or an
+ * error.
+ */
 export function caseOf(
   op: string, options: Readonly<Options>, tensors: ReadonlyMap<string, AnyTensor>, isParameter = (_: string) => true,
 ): Case {
@@ -77,7 +80,7 @@ export interface AnyLayer {
 
 type Makers = Readonly<Partial<Record<Caller, (options: Options) => AnyLayer | Promise<AnyLayer>>>>;
 
-/** The case's layer with its parameters; undefined for an operation that has none. */
+/** The case's layer with its parameters; undefined for an operation without a layer. */
 export async function makeLayer(
   engine: AnyEngine, { maker, makerOptions, state }: Case,
 ): Promise<AnyLayer | undefined> {
@@ -92,7 +95,7 @@ export async function makeLayer(
   return layer;
 }
 
-/** One call of the case, of its layer where it has one. */
+/** Runs one call of the case, on its layer if it has one. */
 export async function forward(
   engine: AnyEngine, layer: AnyLayer | undefined, { inputs, options }: Case,
 ): Promise<AttentionResult> {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Tensors without elements whose other sizes are huge: an answer at once, or a refusal. Each took minutes, or gigabytes. */
+/**
+ * Tensors without elements whose other sizes are huge give a result at once, or an error. With loops over all sizes,
+ * each would take minutes or gigabytes.
+ */
 import { describe, expect, test } from "vitest";
 import { HeadlensError, load, type MultiheadAttention, type Tensor, type TensorLike } from "headlens";
 

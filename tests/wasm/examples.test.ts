@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Documentation runs: every @example of the public types, and the READMEs' JavaScript, against the built package. A line
- * `expression // → value` shows a result, numbers rounded to the digits shown. `engine` is there in every example of a type.
+ * Runs the documentation: every @example of the public types, and the READMEs' JavaScript, with the built package. A
+ * line `expression // → value` shows a result, with numbers rounded to the digits shown. Every example of a type can
+ * use `engine`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import * as headlens from "headlens";
@@ -14,7 +15,7 @@ interface Example {
   readonly code: string;
 }
 
-/** Public functions without a word of their own: what every object has. */
+/** Public functions that need no example, since every object has them. */
 const kCommon = ["dispose"];
 
 function commentText(comment: ts.JSDocTag["comment"]): string {
@@ -30,7 +31,7 @@ function isExported({ modifiers }: ts.InterfaceDeclaration | ts.FunctionDeclarat
   return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
 }
 
-/** The exported functions, and those of the exported interfaces, overloads together, with their examples. */
+/** The exported functions, and those of the exported interfaces, with overloads together and with their examples. */
 function functionsOf(file: string): Map<string, string[]> {
   const text = readFileSync(`${kRoot}wasm/src/${file}`, "utf8");
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
@@ -57,7 +58,7 @@ function examplesIn(readme: string): Example[] {
   return [...blocks].map(([, code = ""], i) => ({ name: `${readme}, example ${i + 1}`, code }));
 }
 
-/** What JSON would say, but for what it cannot: typed arrays are lists. */
+/** The value as JSON would have it, except that typed arrays become lists. */
 function plainly(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return Array.from(value as Float32Array);
   if (Array.isArray(value)) return value.map(plainly);
@@ -65,7 +66,7 @@ function plainly(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plainly(item)]));
 }
 
-/** Digits after the point in the numbers of `shown`. */
+/** The number of digits after the point in the numbers of `shown`. */
 function digitsOf(shown: string): number {
   return Math.max(0, ...[...shown.matchAll(/\d\.(\d+)/g)].map(([, digits = ""]) => digits.length));
 }
@@ -80,7 +81,7 @@ function rounded(value: unknown, digits: number): unknown {
 type Code = (scope: unknown, shows: (value: unknown, shown: string) => void) => Promise<void>;
 const AsyncFunction = (async () => Promise.resolve()).constructor as new (...args: string[]) => Code;
 
-/** Runs an example and gives how many results it showed. */
+/** Runs an example, and returns the number of results that it showed. */
 async function run(code: string, engine?: headlens.Engine): Promise<number> {
   let count = 0;
   const shows = (value: unknown, shown: string): void => {

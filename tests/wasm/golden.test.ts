@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Every golden case of PyTorch's (tests/golden/make.py), through the installed API, on both builds and both backends. */
+/**
+ * Every golden case, which PyTorch computed (tests/golden/make.py), through the installed API, on both builds and both
+ * backends.
+ */
 import { load, type AsyncEngine, type AttentionResult, type Engine } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toCamel } from "../../wasm/src/arguments/names.js";
@@ -34,7 +37,7 @@ async function scoreNormOf(engine: AnyEngine, problem: Case): Promise<number> {
   return scoreNorm(scores?.data, biasedScores?.data);
 }
 
-/** How many roundings of the largest result the backend may be away. */
+/** The allowed distance of each backend's results, in roundings of the largest result. */
 const kFactors = { reference: 4, simd: 16 } as const;
 
 describe.each(kBuilds)("golden cases on the %s build", (simd) => {
@@ -56,7 +59,7 @@ describe.each(kBuilds)("golden cases on the %s build", (simd) => {
     expect(expected.length).toBeGreaterThan(0);
     for (const [backend, factor] of Object.entries(kFactors)) {
       const results: Partial<Record<string, AttentionResult["output"]>> = await runWith(engine, problem, { backend });
-      // Nothing comes back that was not asked for.
+      // The results are only those that were asked for.
       expect(Object.keys(results).sort()).toEqual(
         expected.map(([key]) => toCamel(key.slice("expected.".length))).sort(),
       );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Nothing is left behind on the wasm heap. */
+/** Calls leave nothing behind on the wasm heap. */
 import { load, type Engine, type MultiheadAttention } from "headlens";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { kBuilds, layerState, random } from "./support.js";
@@ -21,7 +21,7 @@ function round(i: number): void {
   const x = random(i, 1, 2, 8, 8);
   engine.scaledDotProductAttention(x, x, x, { needWeights: true });
   engine.colorize(random(i, 8, 8));
-  // Failures give back what they took, too.
+  // Failed calls must free their memory, too.
   try {
     mha.forward(random(i, 2, 8, 31));
   } catch {
@@ -36,7 +36,7 @@ function round(i: number): void {
 }
 
 test("a thousand rounds of create, forward, dispose leave the heap as it was", () => {
-  for (let i = 0; i < 50; ++i) round(i); // until blocks that are given out anew have their places
+  for (let i = 0; i < 50; ++i) round(i); // until reused blocks have their places
   const before = engine.heapBytes();
   expect(before).toBeGreaterThan(0);
   for (let i = 0; i < 1000; ++i) round(i);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What only JavaScript can give: each option and each tensor of each call as something that makes no sense there. */
+/**
+ * Errors that only JavaScript can make: each option and each tensor of each call gets values that make no sense there.
+ */
 import { HeadlensError, load, type Engine, type Model, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Caller, optionNames } from "../../wasm/src/arguments/names.js";
@@ -45,7 +47,7 @@ const withCache = async (op: string, inputs: readonly TensorLike[], options: Giv
   }
 };
 
-/** Every call that takes options, with whatever else it needs. */
+/** Every call that takes options, with its other arguments. */
 const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   scaledDotProductAttention: (o: Given) => engine.scaledDotProductAttention(q, q, q, o),
   multiheadAttention: (o: Given) => {
@@ -131,7 +133,7 @@ function attended(use: (attention: ReturnType<Model["attend"]>) => unknown): voi
   }
 }
 
-/** What an option needs beside it to be asked for at all. */
+/** The other options that an option needs in order to be used. */
 const kBeside: Readonly<Record<string, Given>> = {
   topK: { normalizer: "top_k" }, sigmoidBias: { normalizer: "sigmoid" },
   rotaryDim: { rotary: "half" }, rotaryBase: { rotary: "half" }, rotaryScale: { rotary: "half" },
@@ -153,7 +155,7 @@ const detached = (): Float32Array => {
 const kFour = new Float32Array(4);
 const deep = Array.from({ length: 100_000 }).reduce((inner: unknown[]) => [inner], []);
 
-/** Tensors that nothing takes, and what is none. */
+/** Tensors that no call takes, and values that are not tensors. */
 const kNoTensors: readonly (readonly [string, unknown])[] = [
   ["data that do not fill the shape", { data: kFour, shape: [5] }],
   ["data with a hole", { data: [1, , 3, 4], shape: [4] }], // eslint-disable-line no-sparse-arrays -- that is what is tested
@@ -177,10 +179,10 @@ const kNonsense: readonly (readonly [string, unknown])[] = [
   ...kNoTensors,
 ];
 
-/** An option that is not there, and no argument. */
+/** An absent option, and an absent argument. */
 const kNull = ["null", null] as const;
 
-/** The nonsense that does make sense. */
+/** Nonsense that does make sense for these options. */
 const kSense: Readonly<Record<string, readonly string[]>> = {
   scale: ["-1.5"], sink: ["-1.5"], sigmoidBias: ["-1.5"], min: ["-1.5"], max: ["-1.5"], // any number
   stages: ["[]"], specialTokens: ["[]"], out: ["{}", "no prototype"], // none
@@ -210,7 +212,7 @@ describe("every option of every call", () => {
       } else {
         expect(thrown, what).toBeInstanceOf(HeadlensError);
         const { code, message } = thrown as HeadlensError;
-        // A file that is not there is called by its address.
+        // A file that does not exist is named by its address.
         expect(message, what).toContain(name === "wasmUrl" && what === "\"x\"" ? "/x/" : name);
         expect(message.length).toBeLessThan(1500);
         expect(["internal", "memory"], `${what}: ${message}`).not.toContain(code);
@@ -238,7 +240,7 @@ describe("every option of every call", () => {
   });
 });
 
-/** Every argument that is a tensor, or more. */
+/** Every argument that is or may be a tensor. */
 const kArguments: readonly (readonly [string, (given: never) => unknown])[] = [
   ["q", (t: TensorLike) => engine.scaledDotProductAttention(t, q, q)],
   ["k", (t: TensorLike) => engine.scaledDotProductAttention(q, t, q)],
@@ -281,7 +283,7 @@ const kArguments: readonly (readonly [string, (given: never) => unknown])[] = [
 
 describe("every argument", () => {
   test.each(kArguments)("%s", async (name, call) => {
-    // A text may say anything.
+    // A text may contain anything.
     const isText = ["input", "an input", "step"].includes(name);
     for (const [what, value] of [...kNonsense, kNull].filter(([what]) => !(isText && what === "\"x\""))) {
       if (value === null && ["output", "key"].includes(name)) continue; // may be left out

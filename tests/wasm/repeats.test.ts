@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A call that comes again takes a shorter way: it must give what a call of an engine that never saw it gives. */
+/**
+ * A repeated call takes a shorter path. Its results must equal those of an engine that makes the call for the first
+ * time.
+ */
 import { load, type AttentionResult, type Engine, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { caseOf, forward, makeLayer, run, type Case, type Options } from "./cases.js";
@@ -43,7 +46,7 @@ describe("what comes again", () => {
 
   const x = random(1, 1, 2, 6, 8), y = random(2, 1, 2, 6, 8);
   const inThree = (tensor: TensorLike): TensorLike => ({ data: tensor.data, shape: [2, 6, 8] });
-  /** By an engine that never did anything else. */
+  /** The result of an engine that did nothing else before. */
   async function fresh(call: (engine: Engine) => AttentionResult): Promise<AttentionResult> {
     const other = await load();
     const result = call(other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A small static server whose answers a test can bend. */
+/** A small static server whose answers a test can change. */
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,21 +14,21 @@ const kTypes: Readonly<Record<string, string>> = {
   ".wasm": "application/wasm",
 };
 
-/** The policy that the package must work under: nothing from elsewhere, nothing inline, no eval. */
+/** The policy under which the package must work: nothing from elsewhere, nothing inline, and no eval. */
 export const kStrictCsp = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'";
 
-/** With these a page is cross-origin isolated: threads may share memory in it. */
+/** Headers that make a page cross-origin isolated, so that threads may share memory in it. */
 export const kIsolation = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-embedder-policy": "require-corp",
 };
 
-/** Answers a path by itself; returns false to leave it to the files. */
+/** Answers a request itself, or returns false to leave it to the files. */
 export type Special = (path: string, response: ServerResponse) => boolean;
 
 export interface Server {
   readonly url: string;
-  /** Paths asked for, in order. */
+  /** The requested paths, in order. */
   readonly requests: string[];
   close(): Promise<void>;
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the npm tests share: the builds to run, expected errors, random tensors; files and comparisons as every door's tests. */
+/**
+ * Helpers of the npm tests: the builds to run, expected errors and random tensors, and the files and comparisons of all
+ * tests.
+ */
 import { createHash } from "node:crypto";
 import { HeadlensError, type ErrorCode, type Tensor, type TensorLike } from "headlens";
 import { expect } from "vitest";
 import { type FileTensor, type Safetensors, tensorOf } from "../safetensors.js";
 
-/** Both of them: the runner is started with relaxed SIMD on. */
+/** Both builds, since the test runner is started with relaxed SIMD. */
 export const kBuilds = ["baseline", "relaxed"] as const;
 
 export { expectClose, goldenCases, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
@@ -18,7 +21,10 @@ export function floatsOf(file: Safetensors, name: string): FileTensor & Tensor {
   return tensor as FileTensor & Tensor;
 }
 
-/** `call` must fail, at once or as a promise, with a HeadlensError of this code whose message has every one of `words`. */
+/**
+ * Checks that `call` fails, at once or as a promise, with a HeadlensError of this code whose message contains each of
+ * `words`.
+ */
 export async function expectError(
   call: () => unknown,
   code: ErrorCode,
@@ -36,7 +42,7 @@ export async function expectError(
   for (const word of words) expect(message).toMatch(word);
 }
 
-/** Numbers in (−1, 1), the same for the same seed everywhere. */
+/** Random numbers in (−1, 1), which are the same everywhere for the same seed. */
 export function random(seed: number, ...shape: number[]): Tensor {
   const data = new Float32Array(shape.reduce((a, b) => a * b, 1));
   let state = seed >>> 0;
@@ -51,7 +57,7 @@ export function zeros(...shape: number[]): TensorLike {
   return { data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape };
 }
 
-/** Parameters of a multi-head layer of width `d`, scaled so that its scores stay moderate. */
+/** The parameters of a multi-head layer of width `d`, scaled so that its scores stay moderate. */
 export function layerState(seed: number, d: number): Record<string, Tensor> {
   const scaled = (tensor: Tensor): Tensor => ({ ...tensor, data: tensor.data.map((x) => x / Math.sqrt(d)) });
   return {
@@ -62,7 +68,7 @@ export function layerState(seed: number, d: number): Record<string, Tensor> {
   };
 }
 
-/** Every array in `value` by its bits. */
+/** `value` with every array replaced by its bits. */
 export function bits(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) {
     const { buffer, byteOffset, byteLength } = value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Engines with several threads: the same numbers as with one, the same errors, and nothing left behind. */
+/** Engines with several threads: they give the same numbers and errors as with one thread, and leave nothing behind. */
 import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { load, type AsyncEngine, type Engine, type LoadOptions } from "headlens";
@@ -37,7 +37,7 @@ async function layers(engine: AnyEngine): Promise<unknown[]> {
   return results;
 }
 
-/** All that a model says of a text, and of the next token. */
+/** Everything that a model returns for a text, and for the next token. */
 async function model(engine: AnyEngine): Promise<unknown[]> {
   const tiny = await engine.loadModel("tiny");
   const seen = await tiny.attend("The cat sat on the mat, and the dog lay down beside it.".repeat(6));

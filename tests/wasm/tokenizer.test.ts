@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What each position shows: pieces that join to the text. The vocabularies are small, the tokenizing is the library's. */
+/**
+ * The piece at each position: pieces that together give the text. The vocabularies are small, and the library does the
+ * tokenizing.
+ */
 import { describe, expect, test } from "vitest";
 import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
 

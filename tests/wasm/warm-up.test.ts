@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What makes the first call fast changes no result: warming up, files asked for early, all maps in one answer, code shared with workers. */
+/**
+ * Measures that make the first call fast change no result: warming up, fetching files early, all maps in one answer,
+ * and code shared with workers.
+ */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +13,7 @@ import { expectError, kBuilds, kRoot, random } from "./support.js";
 
 const kText = "The cat sat on the mat because it was tired.";
 
-/** Numbers of everything that the warm-up runs. */
+/** The numbers of everything that the warm-up runs. */
 async function compute(engine: Engine | AsyncEngine): Promise<unknown[]> {
   const model = await engine.loadModel("tiny");
   const seen = await model.attend(kText);
@@ -40,8 +43,8 @@ describe.each([false, true])("worker: %s", (worker) => {
     const before = await engine.heapBytes();
     await Promise.all([engine.warmUp(), engine.warmUp()]);
     for (let i = 0; i < 18; ++i) await engine.warmUp();
-    // Blocks that are given back and taken again may be some bytes longer than before, some hundred in all, which go up
-    // and down; what is lost adds up.
+    // Reused blocks may be some bytes longer than before, a few hundred in all, which go up and down. A leak would add
+    // up.
     expect(await engine.heapBytes()).toBeLessThan(before + 512);
     engine.dispose();
   });
@@ -85,7 +88,7 @@ describe.each([false, true])("files asked for early, worker: %s", (worker) => {
   let folder: string;
   let server: Server;
   let missing = "";
-  /** Answers that wait. */
+  /** Answers that are held back. */
   let held: (() => void)[] | undefined;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "headlens-prefetch-"));

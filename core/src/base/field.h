@@ -90,7 +90,7 @@ struct AnyField {
   /// Other dimensions that are accepted. The tensor is broadcast along a dimension that they lack or give as 1.
   std::string_view also = {};
   bool required = false;
-  /// A tensor whose numbers must all be finite. Of others, whoever computes with them looks at what counts.
+  /// A tensor whose numbers must all be finite. Numbers of other tensors are checked where they are used.
   bool finite = false;
   /// Another field that must be given, or this one has no meaning.
   std::string_view needs = {};

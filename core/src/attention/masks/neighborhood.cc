@@ -29,7 +29,7 @@ constexpr Field<Mask> kFields[] = {
                                      "in spite of neighborhoods."),
 };
 
-/// The tokens and patches that there are places for, or the largest number there is.
+/// The number of tokens and patches for which the grid has places, or the largest Index when it would overflow.
 Index Places(const Mask& mask) {
   const Index most = std::numeric_limits<Index>::max() - mask.grid_tokens;
   if (mask.grid_rows > most / mask.grid_columns) return std::numeric_limits<Index>::max();
@@ -52,7 +52,7 @@ void Validate(const AttentionProblem& p) {
   const Phrase grid = {"`grid_rows` is ",        m.grid_rows,   ", `grid_columns` is ",  m.grid_columns,
                        " and `grid_tokens` is ", m.grid_tokens, ", expected places for "};
   const Index places = Places(m), keys = p.key_offset + MaskableKeys(p), queries = p.q.shape[2];
-  // A picture that is made patch by patch has but its first patches yet.
+  // A picture that is made patch by patch only has its first patches so far.
   if (m.causal ? keys > places : keys != places) {
     throw Error(ErrorCode::kShape, {grid, m.causal ? "at least " : "", keys, " keys"});
   }
@@ -68,7 +68,7 @@ class Neighborhood {
       : first_key_(p.mask.grid_tokens - p.key_offset), columns_(p.mask.grid_columns) {
     const Index row = patch / columns_, column = patch % columns_;
     const auto& [up, aside] = std::pair(p.mask.neighborhood_rows, p.mask.neighborhood_columns);
-    // Rows are compared before they are added: a neighborhood may be as large as it likes.
+    // Compares rows before it adds them, because a neighborhood may be so large that the sum would overflow.
     const Index patches = MaskableKeys(p) - first_key_, last_row = patches > 0 ? (patches - 1) / columns_ : -1;
     top_ = up < 0 || up >= row ? 0 : row - up;
     bottom_ = up < 0 || up >= last_row - row ? last_row : row + up;
