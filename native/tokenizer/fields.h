@@ -22,7 +22,8 @@ const std::string& TypeOf(const JsonField& step);
 /// The steps of `root`, in their order, with Sequences of Sequences (in the field `list`) taken apart. Null has none.
 void ForEachStep(const JsonField& root, const char* list, const std::function<void(const JsonField&)>& use);
 
-/// What `kinds` makes of a step: a map from types to functions of a field. Throws Error(kUnsupported) for other types.
+/// Makes a step with the function that `kinds`, a map from types to functions of a field, has for its type. Throws
+/// Error(kUnsupported) for other types.
 template <class Kinds>
 auto Make(const Kinds& kinds, const JsonField& step) {
   const auto kind = kinds.find(TypeOf(step));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How a token is shown: as plain text in its own direction, with invisible characters made visible. */
+/** The display of tokens: as plain text in its own direction, with invisible characters made visible. */
 import { html } from "lit";
 import type { TemplateResult } from "lit";
 

@@ -67,7 +67,7 @@ std::optional<double> CopyingScore(std::span<const std::complex<double>> eigenva
 /// The input of the later head that the earlier head feeds.
 enum class Composition { kQuery, kKey, kValue };
 
-/// How strongly a head of a later layer reads the output of a head of an earlier layer (Elhage et al. 2021,
+/// The strength with which a head of a later layer reads the output of a head of an earlier one (Elhage et al. 2021,
 /// "Composition"). Q: ‖W_QKᵀ W_OV‖ / (‖W_QK‖ ‖W_OV‖); K: ‖W_QK W_OV‖ / (‖W_QK‖ ‖W_OV‖); V: ‖W_OV W_OV‖ / (‖W_OV‖
 /// ‖W_OV‖). The left matrix is the later head's, and norms are Frobenius norms. From 0 to 1. No value when one of the
 /// matrices is 0.

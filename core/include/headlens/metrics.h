@@ -143,7 +143,7 @@ struct DetectOptions {
   bool exclude_current = false;  ///< leave the diagonal out of both
 };
 
-/// How well a map fits a pattern (TransformerLens, head_detector.py, error measures "mul" and "abs").
+/// The fit of a map to a pattern (TransformerLens, head_detector.py, error measures "mul" and "abs").
 MetricValue DetectHead(const HeadMap& map, HeadPattern pattern, const DetectOptions& options);
 
 }  // namespace headlens

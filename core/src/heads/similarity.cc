@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How similar heads are.
+/// The similarity of heads.
 #include <cmath>
 #include <string>
 

@@ -71,7 +71,7 @@ struct Family {
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
 };
 
-/// What was read of a config.json.
+/// The contents of a config.json.
 struct ParsedConfig {
   const Family& family;
   Architecture architecture;

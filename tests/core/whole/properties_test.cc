@@ -144,7 +144,7 @@ double RowSum(const AllResults& results, Index b, Index h, Index t) {
   return sum;
 }
 
-/// Whether the rows of a normaliser sum to 1; those of the others have a sum of their own.
+/// Returns true when the rows of a normaliser sum to 1.
 bool SumsToOne(NormalizerKind kind) { return kind != NormalizerKind::kSigmoid && kind != NormalizerKind::kRelu; }
 
 TEST_CASE("rows sum to 1, with a sink to less, or fully masked to 0; masked cells are exactly 0") {
