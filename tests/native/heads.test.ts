@@ -232,7 +232,7 @@ describe("heads refuses", () => {
     writeFileSync(inFolder("bad.txt"), "\n");
     fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: holds no texts/);
     writeFileSync(inFolder("bad.txt"), `The cat sat.\n${"word ".repeat(300)}\n`);
-    fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: value error: text 2: got \d+ tokens/);
+    fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: value error: text 2: the input has \d+ tokens/);
   });
 
   test("no model", () => {

@@ -94,7 +94,7 @@ const kFiles: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
   ["no query", () => sdpa({}, { key: floats(1, 2, 3, 4) }), /query is missing/],
   ["maps larger than the memory", () => sdpa({ need_weights: true }, { query: floats(1, 1, 2 ** 20, 0) }), /memory error: .*4398046511104 bytes/],
 
-  ["a parameter missing", () => writeSafetensors(without(kLayer, "out_proj.bias"), kMha), /out_proj\.bias is missing; expected shape \(8,\)/],
+  ["a parameter missing", () => writeSafetensors(without(kLayer, "out_proj.bias"), kMha), /out_proj\.bias is missing, expected shape \(8,\)/],
 ];
 
 describe("attend refuses", () => {

@@ -330,7 +330,7 @@ describe("map refuses", () => {
     [["--text", "a", "--text-file", "b"], /--text/],
     [["--text-file", "b", "--tokens", "1"], /--text-file/],
     [["--text-file", "/nowhere/text.txt"], /nowhere\/text\.txt: No such file/],
-    [["--text", "cat ".repeat(300)], /the text: value error: got 303 tokens/],
+    [["--text", "cat ".repeat(300)], /the text: value error: the input has 303 tokens/],
     [[], /--text, --text-file or --tokens is required/],
   ])("%j", (args, message) => { refuses(message, kModel, ...args); });
 

@@ -217,5 +217,5 @@ test("bench takes turns with another program", () => {
   expect(memory?.peak_bytes).toBeGreaterThan(1e5);
   fails(["bench", "--paced"], 2, /expected NAME COUNT, got "nonsense"/, { input: "nonsense\n" });
   fails(["bench", "--paced"], 2, /expected NAME COUNT/, { input: "tutorial/maps -1\n" });
-  fails(["bench", "--paced"], 2, /row 16, expected 0 to 15/, { input: "look tutorial/maps 16\n" });
+  fails(["bench", "--paced"], 2, /a row is 16, expected 0 to 15/, { input: "look tutorial/maps 16\n" });
 });

@@ -74,7 +74,8 @@ Index ElementCount(const Shape& shape) {
       continue;
     }
     if (!empty) throw Error(ErrorCode::kMemory, {"a tensor of shape ", shape, " is too large to be addressed"});
-    throw ShapeError("a tensor", shape, {"sizes beside 0 that multiply to at most ", kMostEmpty});
+    throw Error(ErrorCode::kShape, {"a tensor of shape ", shape,
+                                    " has no elements, but its other sizes multiply to more than ", kMostEmpty});
   }
   return empty ? 0 : count;
 }

@@ -45,14 +45,15 @@ void HeadMap::CheckInfo() const {
   }
   const auto [begin, length] = info_.repeat;
   if (begin < 0 || length < 0 || begin > keys() || length > (keys() - begin) / 2) {
-    throw ValueError("`repeat_length`", length, {"twice as many tokens from ", begin, " on; there are ", keys()});
+    throw Error(ErrorCode::kValue,
+                {"repeat: twice ", length, " tokens from ", begin, " on are not there, there are ", keys()});
   }
   const PatchGrid& grid = info_.grid;
   if (grid.columns == 0) return;
   if (grid.columns < 0 || grid.prefix < 0 || grid.prefix > keys() || (keys() - grid.prefix) % grid.columns != 0 ||
       !(grid.patch_size > 0.0) || !std::isfinite(grid.patch_size)) {
-    throw Error(ErrorCode::kValue, {keys(), " keys are not `patch_prefix`, ", grid.prefix, ", tokens and rows of ",
-                                    "`patch_columns`, ", grid.columns, ", patches of a positive `patch_size`"});
+    throw Error(ErrorCode::kValue, {"grid: ", keys(), " keys are not ", grid.prefix, " tokens and rows of ",
+                                    grid.columns, " patches of a positive size"});
   }
 }
 

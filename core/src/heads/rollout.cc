@@ -93,7 +93,7 @@ void Rollout::Add(View<const float, 3> weights) {
 
 const Matrix& Rollout::result() const {
   if (product_.rows() == 0) {
-    throw ValueError("`start_layer`", options_.start_layer, {"less than the ", layers_, " layers"});
+    throw ValueError("`start_layer`", options_.start_layer, {"less than ", layers_, ", the number of layers"});
   }
   return product_;
 }

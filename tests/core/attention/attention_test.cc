@@ -451,7 +451,7 @@ TEST_CASE("every rule about sizes has its own message, and both shapes are named
   };
   const Tensor other({3, 4, 3, 8}), narrow({2, 4, 3, 7}), heads({2, 3, 3, 8}), mask({2, 4, 3, 2}), lens({2, 2});
   CHECK(message([&](auto& p, auto&) { p.k = other.view<4>(); }) ==
-        "query (2, 4, 3, 8) and key (3, 4, 3, 8) differ in batch size");
+        "k has shape (3, 4, 3, 8), expected (2, 4, 3, 8): the batch and head width of q");
   CHECK(message([&](auto& p, auto&) { p.k = narrow.view<4>(); }) ==
         "k has shape (2, 4, 3, 7), expected (2, 4, 3, 8): the batch and head width of q");
   CHECK(message([&](auto& p, auto&) {

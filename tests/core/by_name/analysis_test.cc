@@ -429,7 +429,7 @@ TEST_CASE("what questions about maps refuse of the map's masks") {
   Refused(ErrorCode::kShape, "tokens", "head_metrics", {kWeights, {"tokens", {1, 2}, {1, 2}, DType::kI32}});
   Refused(ErrorCode::kDtype, "tokens", "head_metrics", {kWeights, {"tokens", {2}, {1, 2}}});
   Refused(ErrorCode::kValue, "repeat", "head_metrics", {kWeights, tokens}, R"({"repeat_length": 2})");
-  Refused(ErrorCode::kValue, "patch_columns, 3", "head_metrics", {kWeights}, R"({"patch_columns": 3})");
+  Refused(ErrorCode::kValue, "grid", "head_metrics", {kWeights}, R"({"patch_columns": 3})");
   Refused(ErrorCode::kOption, "patch_size", "head_metrics", {kWeights}, R"({"patch_size": "big"})");
 }
 

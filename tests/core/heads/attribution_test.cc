@@ -333,7 +333,7 @@ TEST_CASE("rollout refuses what it cannot roll out") {
   Refused(ErrorCode::kValue, "discard_ratio", [] { Rollout({.discard_ratio = 1.0}); });
   Refused(ErrorCode::kValue, "discard_ratio", [] { Rollout({.discard_ratio = std::nan("")}); });
   Refused(ErrorCode::kValue, "start_layer", [] { Rollout({.start_layer = -1}); });
-  Refused(ErrorCode::kValue, "there are 1 layers", [] {
+  Refused(ErrorCode::kValue, "expected less than 1, the number of layers", [] {
     Rollout rollout({.start_layer = 1});
     rollout.Add(LayerOf(Identity(1, 1, 2), 0));
     rollout.result();

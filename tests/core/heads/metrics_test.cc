@@ -298,7 +298,7 @@ TEST_CASE("a sliding window: what is beyond it cannot be looked at") {
   CHECK(Value("sink", weights, info) == About(1.5 / 2));
   CHECK(*SinkScore(HeadMap(weights.view<2>(), info), 3).value == About(0.5));
   CHECK(Refusal(ErrorCode::kValue, [&] { HeadMap(weights.view<2>(), {.causal = true, .window = 1}); }) ==
-        "weights[1, 0] is 0.500000, but that cell is masked");
+        "weights[1, 0] is 0.5, expected 0, since that cell is masked");
 }
 
 TEST_CASE("every metric: a value or none, never NaN, on maps of all shapes") {
@@ -358,7 +358,7 @@ TEST_CASE("weights that are none are refused, by their place") {
   CHECK(refuses(square(1, 0, 0, std::numeric_limits<float>::infinity()), {}, ErrorCode::kValue).find("inf") !=
         std::string::npos);
   CHECK(refuses(square(0.5f, 0.5f, 0, 1), {.causal = true}, ErrorCode::kValue) ==
-        "weights[0, 1] is 0.500000, but that cell is masked");
+        "weights[0, 1] is 0.5, expected 0, since that cell is masked");
   const std::vector<std::int32_t> three(3);
   const std::vector<std::uint8_t> flags(3);
   const auto unit = [&] { return square(1, 0, 0, 1); };
