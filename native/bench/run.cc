@@ -20,9 +20,17 @@ Tensor Normal(const Shape& shape, std::uint32_t seed, double deviation) {
 
 /// Allocates the memory of a result at the first call. Later calls use it again, as a program does that calls
 /// repeatedly.
-void Provide(const Backend& backend, Tensor& tensor, const Shape& shape) {
-  if (tensor.shape() != shape) tensor = backend.Allocate(shape);
-}
+struct Result {
+  void Provide(const Backend& backend, const Shape& shape) {
+    if (there.shape() != shape) there = backend.Allocate(shape);
+  }
+  void Read(const Backend& backend) {
+    if (there) here = backend.ReadBack(there, std::move(here))->Wait();
+  }
+
+  DeviceTensor there;
+  Tensor here;
+};
 
 void ExpectBelow(std::span<const Index> rows, Index end) {
   for (const Index row : rows) {
@@ -50,29 +58,30 @@ class ProductRun : public Run {
   ProductRun(const Row& row, const Backend& backend)
       : row_(row),
         backend_(backend),
-        x_(backend.Keep(Normal({row.tokens, row.width}, 1, 1.0))),
+        x_(backend.Upload(Normal({row.tokens, row.width}, 1, 1.0))),
         weights_(backend.PackLinear(
             Normal({row.out, row.width}, 2, 1.0 / std::sqrt(static_cast<double>(row.width))).view<2>(), {})) {}
 
   void Call() override {
-    Provide(backend_, y_, {row_.tokens, row_.out});
-    backend_.Linear(x_.view<2>(), *weights_, y_.view<2>());
-    backend_.Fetch(y_);
+    y_.Provide(backend_, {row_.tokens, row_.out});
+    backend_.Linear(x_.view<2>(), *weights_, y_.there.view<2>());
+    y_.Read(backend_);
   }
 
-  Sample Look(std::span<const Index> rows) const override { return {RowsOf(y_, rows), {}}; }
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(y_.here, rows), {}}; }
 
  private:
   Row row_;
   const Backend& backend_;
-  Tensor x_, y_;
+  DeviceTensor x_;
+  Result y_;
   std::unique_ptr<LinearWeights> weights_;
 };
 
 class LayerRun : public Run {
  public:
   LayerRun(const Row& row, const Backend& backend)
-      : row_(row), backend_(backend), x_(backend.Keep(Normal({row.batch, row.tokens, row.width}, 1, 1.0))) {
+      : row_(row), backend_(backend), x_(backend.Upload(Normal({row.batch, row.tokens, row.width}, 1, 1.0))) {
     const TensorMap parameters = Parameters(row.width);
     MultiheadConfig config;
     config.embed_dim = row.width;
@@ -81,22 +90,24 @@ class LayerRun : public Run {
   }
 
   void Call() override {
-    Provide(backend_, output_, x_.shape());
+    output_.Provide(backend_, x_.shape());
     MultiheadInputs inputs;
     inputs.query = inputs.key = inputs.value = x_.view<3>();
     inputs.mask.causal = row_.causal;
     MultiheadResults results;
-    results.output = output_.view<3>();
+    results.output = output_.there.view<3>();
     if (row_.maps) {
-      Provide(backend_, maps_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
-      results.attention.weights = maps_.view<4>();
+      maps_.Provide(backend_, {row_.batch, row_.heads, row_.tokens, row_.tokens});
+      results.attention.weights = maps_.there.view<4>();
     }
     layer_->Forward(inputs, results);
-    backend_.Fetch(output_);
-    backend_.Fetch(maps_);
+    output_.Read(backend_);
+    maps_.Read(backend_);
   }
 
-  Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
+  Sample Look(std::span<const Index> rows) const override {
+    return {RowsOf(output_.here, rows), RowsOf(maps_.here, rows)};
+  }
 
  private:
   /// Parameters for y = x W + b, where each W has its own seed. PyTorch stores Wᵀ.
@@ -119,7 +130,8 @@ class LayerRun : public Run {
 
   Row row_;
   const Backend& backend_;
-  Tensor x_, output_, maps_;
+  DeviceTensor x_;
+  Result output_, maps_;
   std::unique_ptr<MultiheadAttention> layer_;
 };
 
@@ -136,12 +148,12 @@ class CoreRun : public Run {
   CoreRun(const Row& row, const Backend& backend)
       : row_(row),
         backend_(backend),
-        q_(backend.Keep(Normal({row.batch, row.heads, row.queries, row.head_dim}, 11, 1.0))),
+        q_(backend.Upload(Normal({row.batch, row.heads, row.queries, row.head_dim}, 11, 1.0))),
         k_(row, backend, 12),
         v_(row, backend, 13) {}
 
   void Call() override {
-    Provide(backend_, output_, q_.shape());
+    output_.Provide(backend_, q_.shape());
     AttentionProblem problem;
     problem.q = q_.view<4>();
     problem.k = k_.view;
@@ -150,38 +162,44 @@ class CoreRun : public Run {
     if (!row_.conventions.empty()) Choose(FindConventions(row_.conventions), problem);
     problem.mask.causal = row_.causal;
     AttentionResults results;
-    results.output = output_.view<4>();
+    results.output = output_.there.view<4>();
     if (row_.maps) {
-      Provide(backend_, maps_, {row_.batch, row_.heads, row_.queries, row_.keys});
-      results.weights = maps_.view<4>();
+      maps_.Provide(backend_, {row_.batch, row_.heads, row_.queries, row_.keys});
+      results.weights = maps_.there.view<4>();
     }
     backend_.Attention(problem, results);
-    backend_.Fetch(output_);
-    backend_.Fetch(maps_);
+    output_.Read(backend_);
+    maps_.Read(backend_);
   }
 
-  Sample Look(std::span<const Index> rows) const override { return {RowsOf(output_, rows), RowsOf(maps_, rows)}; }
+  Sample Look(std::span<const Index> rows) const override {
+    return {RowsOf(output_.here, rows), RowsOf(maps_.here, rows)};
+  }
 
  private:
   /// Keys or values in the type that the row asks for.
   struct Given {
-    Given(const Row& row, const Backend& backend, std::uint32_t seed)
-        : floats(backend.Keep(Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, seed, 1.0))),
-          view(floats.view<4>()) {
-      if (row.keys_and_values == DType::kF32) return;
-      halves = CutToBf16(floats);
-      view = {halves.dtype, halves.data, view.shape, view.strides};
+    Given(const Row& row, const Backend& backend, std::uint32_t seed) {
+      Tensor normal = Normal({row.batch, row.kv_heads, row.keys, row.head_dim}, seed, 1.0);
+      if (row.keys_and_values == DType::kF32) {
+        floats = backend.Upload(std::move(normal));
+        view = floats.view<4>();
+      } else {
+        halves = CutToBf16(normal);
+        const KeyValueView dense = normal.view<4>();
+        view = {halves.dtype, halves.data, dense.shape, dense.strides};
+      }
     }
-    Tensor floats;
+    DeviceTensor floats;
     TakenTensor halves{RawTensor{}};
     KeyValueView view;
   };
 
   Row row_;
   const Backend& backend_;
-  Tensor q_;
+  DeviceTensor q_;
   Given k_, v_;
-  Tensor output_, maps_;
+  Result output_, maps_;
 };
 
 /// Random parameters. The scales of norms are 1, and all other numbers are small.
@@ -225,22 +243,22 @@ class MapRun : public Run {
 
   void Call() override {
     if (row_.pool > 0) {
-      Provide(backend_, map_, {row_.pool, row_.pool});
-      seen_.PooledMap(0, 0, 0, row_.tokens, map_.view<2>());
+      map_.Provide(backend_, {row_.pool, row_.pool});
+      seen_.PooledMap(0, 0, 0, row_.tokens, map_.there.view<2>());
     } else {
-      Provide(backend_, map_, {row_.rows, row_.tokens});
-      seen_.Map(0, 0, 0, row_.rows, map_.view<2>());
+      map_.Provide(backend_, {row_.rows, row_.tokens});
+      seen_.Map(0, 0, 0, row_.rows, map_.there.view<2>());
     }
-    backend_.Fetch(map_);
+    map_.Read(backend_);
   }
 
-  Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(map_, rows)}; }
+  Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(map_.here, rows)}; }
 
  private:
   Row row_;
   const Backend& backend_;
   ModelAttention seen_;
-  Tensor map_;
+  Result map_;
 };
 
 class ModelRun : public Run {
@@ -255,19 +273,19 @@ class ModelRun : public Run {
     const ModelAttention seen = model_.Attend(ids_);
     for (std::size_t i = 0; i < maps_.size(); ++i) {
       const auto map = static_cast<Index>(i), heads = row_.model.heads;
-      Provide(model_.backend(), maps_[i], {row_.tokens, row_.tokens});
-      seen.Map(map / heads, map % heads, 0, row_.tokens, maps_[i].view<2>());
+      maps_[i].Provide(model_.backend(), {row_.tokens, row_.tokens});
+      seen.Map(map / heads, map % heads, 0, row_.tokens, maps_[i].there.view<2>());
     }
-    for (const Tensor& map : maps_) model_.backend().Fetch(map);
+    for (Result& map : maps_) map.Read(model_.backend());
   }
 
-  Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(maps_.back(), rows)}; }
+  Sample Look(std::span<const Index> rows) const override { return {{}, RowsOf(maps_.back().here, rows)}; }
 
  private:
   Row row_;
   std::vector<std::int32_t> ids_;
   Model model_;
-  std::vector<Tensor> maps_;
+  std::vector<Result> maps_;
 };
 
 class DecodeRun : public Run {

@@ -24,7 +24,7 @@ AttentionPlan::AttentionPlan(const AttentionProblem& problem, const AttentionRes
       r_(results),
       masks_(problem),
       has_biases_(!BiasTable(problem).empty()),
-      suits_online_(value_width() > 0 && simd::OnlineRows::Suits(problem, results) &&
+      suits_online_(value_width() > 0 && NeedsNoCells(problem, results) &&
                     (IsPlainWhereMasked(problem) || EveryRowSeesKeys())) {}
 
 /// Where no row can be fully masked, it does not matter what such a row would get.

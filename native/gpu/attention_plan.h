@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "gpu/core.h"
+#include "backends/parts.h"
 #include "gpu/place.h"
 #include "headlens/attention.h"
 
@@ -76,7 +76,7 @@ class AttentionPlan {
 
   /// The place of queries [B, H, T, width] in a buffer, the first of which is at element `first`.
   template <class T>
-  Place QueryPlace(Index first, const View<T, 4>& view) const {
+  Place QueryPlace(Index first, const DeviceView<T, 4>& view) const {
     const bool in_blocks = p_.gqa_order == GqaOrder::kBlock;
     const Index group = in_blocks ? members() : 1, member = in_blocks ? 1 : groups();
     return {first, view.strides[0], group * view.strides[1], member * view.strides[1], view.strides[2]};

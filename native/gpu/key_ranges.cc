@@ -30,8 +30,8 @@ std::vector<std::int64_t> TileRanges(const AttentionPlan& plan, const Pass& pass
       KeyRange any, all{0, plain ? plan.keys() : 0};
       for (Index t = first; t < end; ++t) {
         const KeyRange range = plan.masks().Range(head.b, rows.first + t);
-        any = simd::Union(any, range);
-        all = simd::Intersection(all, range);
+        any = Union(any, range);
+        all = Intersection(all, range);
       }
       const std::int64_t quad[] = {any.begin, any.end, all.begin, all.end};
       std::copy_n(quad, 4, ranges.data() + (head.b * tiles + tile) * 4);

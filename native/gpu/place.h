@@ -4,7 +4,7 @@
 #define HEADLENS_NATIVE_GPU_PLACE_H_
 
 #include "gpu/kernel_arguments.h"
-#include "headlens/tensor.h"
+#include "headlens/device.h"
 
 namespace headlens::gpu {
 
@@ -28,7 +28,7 @@ inline Place SharedByMembers(Place place) {
 
 /// Views of [B, H, n, width] from element `first` of a buffer on, each head of which is a group by itself.
 template <class T>
-Place HeadsPlace(Index first, const View<T, 4>& view) {
+Place HeadsPlace(Index first, const DeviceView<T, 4>& view) {
   return {first, view.strides[0], view.strides[1], 0, view.strides[2]};
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The backend itself: it checks sizes, takes its turn with the device where there is something to compute, and leaves
 /// the computing to layers/ and attention/.
+#include <exception>
+#include <functional>
 #include <utility>
 
-#include "gpu/core.h"
+#include "backends/parts.h"
 #include "opencl/attention/attention.h"
 #include "opencl/layers/layers.h"
 #include "opencl/opencl.h"
@@ -12,6 +14,45 @@ namespace headlens::opencl {
 namespace {
 
 const DeviceWeights& Packed(const LinearWeights& weights) { return static_cast<const DeviceWeights&>(weights); }
+
+/// Elements that are read when somebody waits for them. Until then the device has time to compute them.
+class Download final : public Reading {
+ public:
+  Download(std::shared_ptr<SharedDevice> device, DeviceTensor from, Tensor memory)
+      : device_(std::move(device)), from_(std::move(from)), to_(std::move(memory)) {}
+
+  Tensor Wait() override {
+    if (error_) std::rethrow_exception(error_);
+    if (!is_there_) Read();
+    return std::move(to_);
+  }
+
+  /// Reads them now, since a driver's thread, from which it would call back, may not call OpenCL.
+  void Then(std::function<void(Reading&)> use) override {
+    try {
+      Read();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    use(*this);
+  }
+
+ private:
+  void Read() {
+    device_->Use([&](Session& session) {
+      const Resident& resident = *session.ResidentOf(from_.storage().get());
+      to_ = to_.size() == from_.size() ? std::move(to_).Reshaped(from_.shape()) : Tensor(from_.shape());
+      session.Fetch(resident, to_.data());
+    });
+    is_there_ = true;
+  }
+
+  std::shared_ptr<SharedDevice> device_;
+  DeviceTensor from_;
+  Tensor to_;
+  bool is_there_ = false;
+  std::exception_ptr error_;
+};
 
 class OpenCl final : public Backend {
  public:
@@ -24,16 +65,29 @@ class OpenCl final : public Backend {
     return std::make_unique<DeviceWeights>(device_, weight, bias);
   }
 
-  Tensor Allocate(Shape shape) const override { return Resident(Tensor(std::move(shape)), /*sends=*/false); }
-
-  Tensor Keep(Tensor tensor) const override { return Resident(std::move(tensor), /*sends=*/true); }
-
-  void Fetch(const Tensor& tensor) const override {
-    if (tensor.size() > 0) device_->Use([&](Session& session) { session.Fetch(tensor.data()); });
+  /// On the device, where a buffer can hold it.
+  DeviceTensor Allocate(Shape shape) const override {
+    const Index count = ElementCount(shape);
+    std::shared_ptr<Resident> resident;
+    if (count > 0) {
+      device_->Use([&](Session& session) {
+        if (session.HasRoomFor(count)) resident = session.MakeResident(count);
+      });
+    }
+    return resident ? DeviceTensor(std::move(shape), std::move(resident)) : DeviceTensor(Tensor(std::move(shape)));
   }
 
-  void Send(const Tensor& tensor) const override {
-    if (tensor.size() > 0) device_->Use([&](Session& session) { session.Send(tensor.data()); });
+  DeviceTensor Upload(Tensor tensor) const override {
+    DeviceTensor kept = Allocate(tensor.shape());
+    if (!kept.storage()) return DeviceTensor(std::move(tensor));
+    device_->Use([&](Session& session) { session.Send(*session.ResidentOf(kept.storage().get()), tensor.data()); });
+    return kept;
+  }
+
+  std::shared_ptr<Reading> ReadBack(const DeviceTensor& tensor, Tensor memory) const override {
+    if (!tensor.storage()) return Backend::ReadBack(tensor, std::move(memory));
+    device_->Use([](Session& session) { session.Start(); });
+    return std::make_shared<Download>(device_, tensor, std::move(memory));
   }
 
   void Finish() const override {
@@ -45,7 +99,7 @@ class OpenCl final : public Backend {
   /// Many rows at once fill a device.
   Index strip_rows() const override { return 4096; }
 
-  void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
+  void Linear(DeviceView<const float, 2> x, const LinearWeights& weights, DeviceView<float, 2> y) const override {
     CheckLinear(x, weights, y);
     if (y.shape[1] == 0) return;
     device_->Use([&](Session& session) { RunLinear(session, x, Packed(weights), y); });
@@ -56,81 +110,65 @@ class OpenCl final : public Backend {
     device_->Use([&](Session& session) { RunAttention(session, problem, results); });
   }
 
-  void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const override {
+  void RmsNorm(DeviceView<const float, 2> x, DeviceView<const float, 1> weight, float eps,
+               DeviceView<float, 2> y) const override {
     CheckNorm(x, weight, {}, y);
     if (x.shape[1] == 0) return;
     device_->Use([&](Session& session) { RunRmsNorm(session, x, weight, eps, y); });
   }
 
-  void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
-                 View<float, 2> y) const override {
+  void LayerNorm(DeviceView<const float, 2> x, DeviceView<const float, 1> weight, DeviceView<const float, 1> bias,
+                 float eps, DeviceView<float, 2> y) const override {
     CheckNorm(x, weight, bias, y);
     if (x.shape[1] == 0) return;
     device_->Use([&](Session& session) { RunLayerNorm(session, x, weight, bias, eps, y); });
   }
 
-  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
+  void Rotary(DeviceView<float, 3> x, DeviceView<const float, 2> cosine, DeviceView<const float, 2> sine,
               RotaryPairs pairs) const override {
     CheckRotary(x, cosine, sine);
     if (HasNoElements(x)) return;
     device_->Use([&](Session& session) { RunRotary(session, x, cosine, sine, pairs); });
   }
 
-  void SwiGlu(std::span<float> gate, std::span<const float> up) const override {
+  void SwiGlu(DeviceView<float, 1> gate, DeviceView<const float, 1> up) const override {
     CheckSameLength(gate, up);
     device_->Use([&](Session& session) { RunElements(session, "SwiGlu", gate, up); });
   }
 
-  void Gelu(std::span<float> x, bool tanh_approximation) const override {
+  void Gelu(DeviceView<float, 1> x, bool tanh_approximation) const override {
     device_->Use([&](Session& session) { RunElements(session, tanh_approximation ? "GeluTanh" : "Gelu", x); });
   }
 
-  void Relu(std::span<float> x) const override {
+  void Relu(DeviceView<float, 1> x) const override {
     device_->Use([&](Session& session) { RunElements(session, "Relu", x); });
   }
 
-  void Add(std::span<float> x, std::span<const float> y) const override {
+  void Add(DeviceView<float, 1> x, DeviceView<const float, 1> y) const override {
     CheckSameLength(x, y);
     device_->Use([&](Session& session) { RunElements(session, "Add", x, y); });
   }
 
-  void Copy(View<const float, 4> from, View<float, 4> to) const override {
+  void Copy(DeviceView<const float, 4> from, DeviceView<float, 4> to) const override {
     ExpectSizes("copy", SizesOf(to), SizesOf(from));
     if (HasNoElements(from)) return;
     device_->Use([&](Session& session) { RunCopy(session, from, to); });
   }
 
-  void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) const override {
+  void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows,
+                DeviceView<float, 2> y) const override {
     CheckCopyRows(weights, rows, y);
     if (y.shape[1] == 0) return;
     device_->Use([&](Session& session) { RunCopyRows(session, Packed(weights), rows, y); });
   }
 
-  void Pool(View<const float, 2> x, const Pooling& pooling, View<float, 2> y) const override {
+  void Pool(DeviceView<const float, 2> x, const Pooling& pooling, DeviceView<float, 2> y) const override {
     CheckPool(x, pooling, y);
     if (y.shape[0] == 0) return;
     device_->Use([&](Session& session) { RunPool(session, x, pooling, y); });
   }
 
  private:
-  /// `tensor` on the device, where a buffer can hold it. Its memory on the host stays, for Fetch to fill.
-  Tensor Resident(Tensor tensor, bool sends) const {
-    const Index count = tensor.size();
-    if (count == 0) return tensor;
-    const bool fits = device_->Use([&](Session& session) {
-      if (count > session.largest_buffer() / static_cast<Index>(sizeof(float))) return false;
-      session.residents().Add(tensor.data(), count, session.Allocate<float>(count));
-      if (sends) session.Send(tensor.data());
-      return true;
-    });
-    if (!fits) return tensor;
-    const Shape shape = tensor.shape();
-    float* const elements = tensor.data();
-    const auto owner = std::make_shared<Tensor>(std::move(tensor));
-    return Tensor(shape,
-                  std::shared_ptr<float>(elements, [device = device_, owner](float* host) { device->Forget(host); }));
-  }
-
   std::shared_ptr<SharedDevice> device_;
 };
 

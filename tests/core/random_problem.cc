@@ -360,9 +360,10 @@ AttentionResults AllResults::views() const {
   r.output = output.view<4>();
   r.lse = lse.view<3>();
   r.mean_weights = mean.view<3>();
-  View<float, 4>* const targets[] = {&r.weights,       &r.dropout_mask,  &r.dropped_weights, &r.scores,
-                                     &r.scaled_scores, &r.capped_scores, &r.biased_scores,   &r.masked_scores};
-  for (std::size_t i = 0; i < kMaps; ++i) *targets[i] = maps[i].view<4>();
+  r.weights = maps[kWeights].view<4>();
+  View<float, 4>* const others[] = {&r.dropout_mask,  &r.dropped_weights, &r.scores,       &r.scaled_scores,
+                                    &r.capped_scores, &r.biased_scores,   &r.masked_scores};
+  for (std::size_t i = 0; i < std::size(others); ++i) *others[i] = maps[i + 1].view<4>();
   return r;
 }
 
@@ -379,10 +380,11 @@ void PlainRow(const AttentionProblem& p, const AllResults& out, Index b, Index h
     return x;
   };
   const auto cap = [&](double x) { return p.softcap > 0 ? p.softcap * std::tanh(x / p.softcap) : x; };
+  const float* const query = p.q.host().at(b, h, t);
   double exponentials = 0.0;
   for (Index s = 0; s < keys; ++s) {
     double score = 0.0;
-    for (Index i = 0; i < p.q.shape[3]; ++i) score += double{p.q(b, h, t, i)} * double{p.k(b, g, s, i)};
+    for (Index i = 0; i < p.q.shape[3]; ++i) score += double{query[i]} * double{p.k(b, g, s, i)};
     put(AllResults::kScores, s, score);
     score = put(AllResults::kScaled, s, score * double{p.scale});
     if (p.softcap_order == SoftcapOrder::kBeforeBias) score = put(AllResults::kCapped, s, cap(score));

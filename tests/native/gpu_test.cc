@@ -49,9 +49,9 @@ TEST_CASE("GPU: passes over any number of groups work on every head once, in the
         for (Index z = 0; z < pass.head_count(); ++z) {
           const gpu::Head& head = pass.heads[static_cast<std::size_t>(z)];
           CHECK(seen.insert({head.b, head.h}).second);
-          CHECK(r.problem.q.data + Begin(q, pass.launched, z) == r.problem.q.at(head.b, head.h));
-          CHECK(r.problem.k.floats().data + Begin(k, pass.launched, z) ==
-                r.problem.k.floats().at(head.b, KvHead(r.problem, head.h)));
+          const View<const float, 4> queries = r.problem.q.host(), keys = r.problem.k.floats().host();
+          CHECK(queries.data + Begin(q, pass.launched, z) == queries.at(head.b, head.h));
+          CHECK(keys.data + Begin(k, pass.launched, z) == keys.at(head.b, KvHead(r.problem, head.h)));
         }
       });
       CHECK(seen.size() == 18);
@@ -67,7 +67,8 @@ TEST_CASE("GPU: packed queries and keys are found where their places say") {
     const AttentionPlan plan(r.problem, results.views);
     const Pass pass = plan.PassOf(2, 5);  // the end of one sequence, and the beginning of the next
     const QueryRange rows{1, 3};
-    const std::vector<float> q = PackQueries(r.problem.q, pass, rows), k = PackKeys(r.problem.k.floats(), pass);
+    const std::vector<float> q = PackQueries(r.problem.q.host(), pass, rows),
+                             k = PackKeys(r.problem.k.floats().host(), pass);
     const gpu::Place q_place = gpu::DensePlace(pass.launched, rows.count, 3),
                      k_place = gpu::SharedByMembers(gpu::DensePlace(pass.key_heads(), 4, 3));
     for (Index z = 0; z < pass.head_count(); ++z) {
@@ -75,7 +76,7 @@ TEST_CASE("GPU: packed queries and keys are found where their places say") {
       for (Index i = 0; i < rows.count; ++i)
         for (Index d = 0; d < 3; ++d)
           CHECK(q[static_cast<std::size_t>(Begin(q_place, pass.launched, z) + i * q_place.row + d)] ==
-                r.problem.q(head.b, head.h, rows.first + i, d));
+                r.problem.q.host()(head.b, head.h, rows.first + i, d));
       for (Index s = 0; s < 4; ++s)
         for (Index d = 0; d < 3; ++d)
           CHECK(k[static_cast<std::size_t>(Begin(k_place, pass.launched, z) + s * k_place.row + d)] ==

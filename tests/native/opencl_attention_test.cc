@@ -186,12 +186,17 @@ TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, howe
     const auto backend = opencl::MakeBackend({.precision = precision});
     Random random(26);
     RandomProblem r = DrawOnlineProblem(random, {2, 2, 8, 1, 700, kWidth, kWidth}, /*changes_scores=*/false);
-    Tensor k = backend->Keep(r.k.Clone()), v = backend->Keep(r.v.Clone());
+    const DeviceTensor k = backend->Upload(r.k.Clone()), v = backend->Upload(r.v.Clone());
+    const auto read = [&](const DeviceTensor& tensor) { return backend->ReadBack(tensor)->Wait(); };
+    const auto write = [&](const Tensor& from, const DeviceTensor& to) {
+      const std::array<Index, 4> all = {1, 1, 1, to.size()};
+      backend->Copy(DenseView(from.data(), all), DenseView(to.data(), all));
+    };
     const auto check = [&](const std::string& what, bool rounds) {
       CAPTURE(what);
       for (const auto& [to, from] : {std::pair(&r.k, &k), std::pair(&r.v, &v)}) {
-        backend->Fetch(*from);
-        std::copy(from->values().begin(), from->values().end(), to->values().begin());
+        const Tensor now = read(*from);
+        std::copy(now.values().begin(), now.values().end(), to->values().begin());
       }
       const OnlineResults got(r.problem);
       AttentionProblem on_device = r.problem;
@@ -210,12 +215,14 @@ TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, howe
     check("appended", true);
     backend->Add(k.values(), random.NormalTensor({k.size()}).values());
     check("computed", true);
-    for (float& x : k.values()) x *= 0.7f;
-    backend->Send(k);
+    const Tensor less = read(k);
+    for (float& x : less.values()) x *= 0.7f;
+    write(less, k);
     check("sent", true);
     if (precision == Precision::kBf16) continue;
-    v.values()[7] = 1e5f;  // more than fp16 can hold
-    backend->Send(v);
+    const Tensor more = read(v);
+    more.values()[7] = 1e5f;  // is more than fp16 has
+    write(more, v);
     check("too large", false);
   }
 }
@@ -271,8 +278,9 @@ TEST_CASE("OpenCL: attention of tensors that live on the device is the same to t
     const RandomProblem r = DrawOnlineProblem(random, {2, 2, 4, queries, 300, 32, 24});
     const OnlineResults host(r.problem), device(r.problem);
     backend->Attention(r.problem, host.views);
-    const Tensor q = backend->Keep(r.q.Clone()), k = backend->Keep(r.k.Clone()), v = backend->Keep(r.v.Clone());
-    const Tensor output = backend->Allocate(device.all.output.shape());
+    const DeviceTensor q = backend->Upload(r.q.Clone()), k = backend->Upload(r.k.Clone()),
+                       v = backend->Upload(r.v.Clone());
+    const DeviceTensor output = backend->Allocate(device.all.output.shape());
     AttentionProblem kept = r.problem;
     kept.q = SplitHeads(q.view<3>(), r.heads());
     kept.k = SplitHeads(k.view<3>(), 2);
@@ -280,8 +288,7 @@ TEST_CASE("OpenCL: attention of tensors that live on the device is the same to t
     AttentionResults results = device.views;
     results.output = output.view<4>();
     backend->Attention(kept, results);
-    backend->Fetch(output);
-    CheckClose("output", output.values(), host.all.output.values(), 0.0);
+    CheckClose("output", backend->ReadBack(output)->Wait().values(), host.all.output.values(), 0.0);
     CheckClose("lse", device.all.lse.values(), host.all.lse.values(), 0.0);
   }
 }

@@ -181,15 +181,15 @@ TEST_CASE("OpenCL kernels: tensors that live on the device") {
   Random random(37);
   const Tensor x = random.NormalTensor({4, 6}), w = random.NormalTensor({5, 6});
   const auto compute = [&](const Backend& on) {
-    const Tensor kept = on.Keep(x.Clone()), heads = on.Allocate({2, 4, 3}), rows = on.Allocate({2, 6}),
-                 pooled = on.Allocate({2, 3});
+    const DeviceTensor kept = on.Upload(x.Clone()), heads = on.Allocate({2, 4, 3}), rows = on.Allocate({2, 6}),
+                       pooled = on.Allocate({2, 3});
     on.Copy({kept.data(), {1, 2, 4, 3}, {24, 3, 6, 1}}, {heads.data(), {1, 2, 4, 3}, {24, 12, 3, 1}});
     on.CopyRows(*on.PackLinear(w.view<2>(), {}), std::vector<std::int32_t>{3, 0}, {rows.data(), {2, 6}, {6, 1}});
     on.Pool({heads.data(), {4, 6}, {6, 1}}, {4, 2, 0, 0}, {pooled.data(), {2, 3}, {3, 1}});
     std::vector<float> numbers;
-    for (const Tensor* tensor : {&heads, &rows, &pooled}) {
-      on.Fetch(*tensor);
-      numbers.insert(numbers.end(), tensor->values().begin(), tensor->values().end());
+    for (const DeviceTensor* tensor : {&heads, &rows, &pooled}) {
+      const Tensor read = on.ReadBack(*tensor)->Wait();
+      numbers.insert(numbers.end(), read.values().begin(), read.values().end());
     }
     return numbers;
   };

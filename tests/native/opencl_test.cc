@@ -225,12 +225,12 @@ TEST_CASE("OpenCL: more heads than a device may have work-groups in all directio
     const RandomProblem r = PlainProblem(random, {kHeads / 2, 2, 2, queries, 2, 1, 1});
     const AllResults expected = PlainAttention(r.problem);
     const Tensor& weights = expected.maps[AllResults::kWeights];
-    const Tensor got = backend->Allocate(weights.shape());  // there, as one by one heads would take long to come back
+    const DeviceTensor got =
+        backend->Allocate(weights.shape());  // there, as one by one heads would take long to come back
     AttentionResults wanted;
     wanted.weights = got.view<4>();
     backend->Attention(r.problem, wanted);
-    backend->Fetch(got);
-    CheckClose("weights", got.values(), weights.values(), Tolerances(r, expected).weights);
+    CheckClose("weights", backend->ReadBack(got)->Wait().values(), weights.values(), Tolerances(r, expected).weights);
   }
   const Tensor x = random.NormalTensor({2 * kHeads, 3});
   Tensor pooled({kHeads, 1}), expected({kHeads, 1});

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "headlens/device.h"
 #include "headlens/tensor.h"
 
 namespace headlens {
@@ -119,25 +120,33 @@ struct KeyValueView {
   KeyValueView(DType dtype, const std::byte* data, const std::array<Index, 4>& shape,
                const std::array<Index, 4>& strides)
       : dtype(dtype), data(data), shape(shape), strides(strides) {}
-  // Implicit, because a view of floats is a view of keys or values.
-  KeyValueView(View<const float, 4> view)
-      : KeyValueView(DType::kF32, reinterpret_cast<const std::byte*>(view.data), view.shape, view.strides) {}
-  KeyValueView(View<float, 4> view) : KeyValueView(View<const float, 4>(view)) {}
+  // Implicit: a view of floats, of the host or of a device, is such a view.
+  template <class AnyView>
+    requires(std::convertible_to<const AnyView&, DeviceView<const float, 4>>)
+  KeyValueView(const AnyView& view) : KeyValueView(Floats(), view) {}
 
-  explicit operator bool() const { return data != nullptr; }
+  explicit operator bool() const { return static_cast<bool>(data); }
 
-  const std::byte* at(Index b, Index g, Index s = 0) const {
-    return data + (b * strides[0] + g * strides[1] + s * strides[2]) * static_cast<Index>(ByteSize(dtype));
-  }
+  /// Of the host's elements only; throws kUnsupported for others.
+  const std::byte* at(Index b, Index g, Index s = 0) const { return data.host() + Offset(b, g, s); }
   float operator()(Index b, Index g, Index s, Index i) const {
     return LoadFloat(dtype, at(b, g, s) + i * strides[3] * static_cast<Index>(ByteSize(dtype)));
   }
   /// The same view as floats. Throws kDtype unless the elements are F32.
-  View<const float, 4> floats() const;
+  DeviceView<const float, 4> floats() const;
+  /// Head `g` alone.
+  KeyValueView Head(Index g) const;
 
   DType dtype = DType::kF32;
-  const std::byte* data = nullptr;
+  DevicePointer<const std::byte> data;
   std::array<Index, 4> shape{}, strides{};
+
+ private:
+  struct Floats {};
+  KeyValueView(Floats, const DeviceView<const float, 4>& view);
+  Index Offset(Index b, Index g, Index s) const {
+    return (b * strides[0] + g * strides[1] + s * strides[2]) * static_cast<Index>(ByteSize(dtype));
+  }
 };
 
 /// Copies to F32.
@@ -145,10 +154,10 @@ Tensor ToFloat(const KeyValueView& view);
 
 /// One attention problem: output = normalize(mask(softcap(scale · q kᵀ) + biases)) v, for each head.
 struct AttentionProblem : AttentionSettings {
-  View<const float, 4> q;  ///< [B, H, T, d]
-  KeyValueView k;          ///< [B, G, S, d]; H is a multiple of G
-  KeyValueView v;          ///< [B, G, S, dv]; not needed when only weights or scores are asked for
-  float scale = 1.0f;      ///< usually DefaultScale(d)
+  DeviceView<const float, 4> q;  ///< [B, H, T, d]
+  KeyValueView k;                ///< [B, G, S, d], H a multiple of G
+  KeyValueView v;                ///< [B, G, S, dv]; may be absent when only weights or scores are asked for
+  float scale = 1.0f;            ///< usually DefaultScale(d)
   /// The positions of the first query and of the first key. They are not 0 for a part of a larger map, and in a cache.
   Index query_offset = 0, key_offset = 0;
 };
@@ -156,8 +165,8 @@ struct AttentionProblem : AttentionSettings {
 /// The results that a call fills in. Each view that is set is filled, and the others cost nothing. Rows of all views
 /// but `lse` must be dense (last stride 1). After an exception the contents are unspecified.
 struct AttentionResults {
-  View<float, 4> output;           ///< [B, H, T, dv]
-  View<float, 4> weights;          ///< [B, H, T, S], before dropout
+  DeviceView<float, 4> output;     ///< [B, H, T, dv]
+  DeviceView<float, 4> weights;    ///< [B, H, T, S], before dropout
   View<float, 3> mean_weights;     ///< [B, T, S], averaged over the heads, before dropout
   View<float, 4> dropout_mask;     ///< [B, H, T, S], 1 where dropout keeps, 0 where it drops
   View<float, 4> dropped_weights;  ///< [B, H, T, S], after dropout and head mask; these multiply v

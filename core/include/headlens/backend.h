@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlens/attention.h"
+#include "headlens/device.h"
 #include "headlens/tensor.h"
 
 namespace headlens {
@@ -77,13 +78,12 @@ class Backend {
   virtual std::string_view name() const = 0;
 
   /// An uninitialised tensor in this backend's memory.
-  virtual Tensor Allocate(Shape shape) const { return Tensor(std::move(shape)); }
+  virtual DeviceTensor Allocate(Shape shape) const { return DeviceTensor(Tensor(std::move(shape))); }
   /// The same elements in this backend's memory.
-  virtual Tensor Keep(Tensor tensor) const { return tensor; }
-  /// Fetch copies the whole tensor from this backend's memory to the host, and Send copies it from the host to this
-  /// backend's memory.
-  virtual void Fetch(const Tensor&) const {}
-  virtual void Send(const Tensor&) const {}
+  virtual DeviceTensor Upload(Tensor tensor) const { return DeviceTensor(std::move(tensor)); }
+  /// Begins to bring the elements of a tensor to the host. Where that makes a copy, it goes into `memory` if that has
+  /// the tensor's size, and into new memory otherwise. The way back is Copy.
+  virtual std::shared_ptr<Reading> ReadBack(const DeviceTensor& tensor, Tensor memory = {}) const;
   /// Waits until everything is computed. Without this call, functions may return while results that stay in this
   /// backend's memory are still being computed.
   virtual void Finish() const {}
@@ -100,47 +100,48 @@ class Backend {
   virtual std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const = 0;
 
   /// y [rows, out] = x [rows, in] Wᵀ + b.
-  virtual void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const = 0;
+  virtual void Linear(DeviceView<const float, 2> x, const LinearWeights& weights, DeviceView<float, 2> y) const = 0;
 
   /// Solves `problem` and fills the results that are set.
   virtual void Attention(const AttentionProblem& problem, const AttentionResults& results) const = 0;
 
   /// y = x / √(mean(x²) + eps) · weight, row by row (Zhang & Sennrich 2019). y may be x.
-  virtual void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const = 0;
+  virtual void RmsNorm(DeviceView<const float, 2> x, DeviceView<const float, 1> weight, float eps,
+                       DeviceView<float, 2> y) const = 0;
 
   /// y = (x − mean) / √(variance + eps) · weight + bias, row by row (Ba et al. 2016); bias may be empty. y may be x.
-  virtual void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
-                         View<float, 2> y) const = 0;
+  virtual void LayerNorm(DeviceView<const float, 2> x, DeviceView<const float, 1> weight,
+                         DeviceView<const float, 1> bias, float eps, DeviceView<float, 2> y) const = 0;
 
   /// Rotates pairs of each head's elements in place by the angles of the token's position (Su et al. 2021). x is [T, H,
   /// d], `cosine` and `sine` are [T, d/2].
-  virtual void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
+  virtual void Rotary(DeviceView<float, 3> x, DeviceView<const float, 2> cosine, DeviceView<const float, 2> sine,
                       RotaryPairs pairs) const = 0;
 
   /// gate ← gate · sigmoid(gate) · up (Shazeer 2020).
-  virtual void SwiGlu(std::span<float> gate, std::span<const float> up) const = 0;
+  virtual void SwiGlu(DeviceView<float, 1> gate, DeviceView<const float, 1> up) const = 0;
 
   /// x ← x · Φ(x), exactly with erf or by its tanh approximation (Hendrycks & Gimpel 2016).
-  virtual void Gelu(std::span<float> x, bool tanh_approximation) const = 0;
+  virtual void Gelu(DeviceView<float, 1> x, bool tanh_approximation) const = 0;
 
   /// x ← max(x, 0).
-  virtual void Relu(std::span<float> x) const = 0;
+  virtual void Relu(DeviceView<float, 1> x) const = 0;
 
   /// x ← x + y.
-  virtual void Add(std::span<float> x, std::span<const float> y) const = 0;
+  virtual void Add(DeviceView<float, 1> x, DeviceView<const float, 1> y) const = 0;
 
   /// to ← from. Both have the same sizes.
-  virtual void Copy(View<const float, 4> from, View<float, 4> to) const;
+  virtual void Copy(DeviceView<const float, 4> from, DeviceView<float, 4> to) const;
 
   /// Row i of y becomes row rows[i] of W. Throws kValue for a row that W does not have.
-  virtual void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) const;
+  virtual void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, DeviceView<float, 2> y) const;
 
   /// Averages a map [rows, S] over equal blocks (BlockBegin), `row_blocks` rows of C blocks each. x holds rows of the
   /// map from `first_row` on; y [n, C] receives n rows of blocks from `first_block` on, all of whose rows must be in x.
   struct Pooling {
     Index rows, row_blocks, first_row, first_block;
   };
-  virtual void Pool(View<const float, 2> x, const Pooling& pooling, View<float, 2> y) const;
+  virtual void Pool(DeviceView<const float, 2> x, const Pooling& pooling, DeviceView<float, 2> y) const;
 };
 
 /// Plain loops in fp64 that round to fp32 once, at the end of each kernel. Every other backend is tested against this

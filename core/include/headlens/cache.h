@@ -33,7 +33,7 @@ class KvCache {
   /// Appends copies of k [B, G, n, d] and v [B, G, n, dv]. First drops the tokens that are out of the window of the
   /// first new token, so the n new queries still find every key in their windows. Views taken earlier become invalid.
   /// Throws kShape when sizes differ from those of earlier calls.
-  void Append(View<const float, 4> k, View<const float, 4> v);
+  void Append(DeviceView<const float, 4> k, DeviceView<const float, 4> v);
 
   /// The number of kept tokens that will remain at the next Append.
   Index reachable() const { return window_ > 0 && kept_ > window_ - 1 ? window_ - 1 : kept_; }
@@ -62,8 +62,8 @@ class KvCache {
   void Reset();
 
  private:
-  KeyValueView Kept(const Tensor& store, Index width) const;
-  void Put(View<const float, 4> rows, View<float, 4> to) const;
+  KeyValueView Kept(const DeviceTensor& store, Index width) const;
+  void Put(DeviceView<const float, 4> rows, DeviceView<float, 4> to) const;
   void Reserve(Index tokens);
 
   Index window_;
@@ -71,8 +71,8 @@ class KvCache {
   DType dtype_;
   Index batch_ = 0, heads_ = 0, k_width_ = 0, v_width_ = 0;
   Index first_ = 0, kept_ = 0;
-  Index begin_ = 0, capacity_ = 0;  // the kept tokens are [begin, begin + kept) of `capacity`
-  Tensor k_, v_;                    // [B, G, capacity, width]; a float holds two BF16
+  Index begin_ = 0, capacity_ = 0;  // the kept ones are [begin, begin + kept) of `capacity`
+  DeviceTensor k_, v_;              // [B, G, capacity, width]; two BF16 to a float, on the host
 };
 
 }  // namespace headlens

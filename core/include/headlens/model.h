@@ -91,11 +91,11 @@ class ModelAttention {
 
   /// Computes the attention weights of one head for query rows [row_begin, row_end) into `weights` [rows, T]. Throws
   /// kValue for a layer, head or row that does not exist.
-  void Map(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> weights) const;
+  void Map(Index layer, Index head, Index row_begin, Index row_end, DeviceView<float, 2> weights) const;
 
   /// Computes rows [row_begin, row_end) of a smaller map `pooled` [rows, cols], whose cells are means over blocks of
   /// the map, equal in size to within one cell. Needs memory for a few rows of the map only.
-  void PooledMap(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> pooled) const;
+  void PooledMap(Index layer, Index head, Index row_begin, Index row_end, DeviceView<float, 2> pooled) const;
 
   /// The residual stream [T, hidden_size] after the last layer, before the final norm when there is one.
   const Tensor& hidden() const;
@@ -138,7 +138,7 @@ class Decoding {
 
   /// Computes the attention weights of one head in the last step into `weights` [rows, length − first_key]. Throws as
   /// ModelAttention::Map does, and kOption before the first step.
-  void Map(Index layer, Index head, View<float, 2> weights) const;
+  void Map(Index layer, Index head, DeviceView<float, 2> weights) const;
 
   /// Computes the logits of rows [row_begin, row_end) of the last step: [rows, vocab_size].
   Tensor Logits(Index row_begin, Index row_end) const;
@@ -150,7 +150,7 @@ class Decoding {
   friend class Model;
   struct State;
   explicit Decoding(std::unique_ptr<State> state);
-  void RunLayers(Tensor& hidden);
+  void RunLayers(const DeviceTensor& hidden);
 
   std::unique_ptr<State> state_;
 };

@@ -45,11 +45,11 @@ struct MultiheadConfig {
 
 /// The inputs and options of one call of the layer. Borrowed for the call.
 struct MultiheadInputs : AttentionSettings {
-  View<const float, 3> query;    ///< [B, T, D], last stride 1; strides also describe memory in the order [T, B, D]
-  View<const float, 3> key;      ///< [B, S, kdim]
-  View<const float, 3> value;    ///< [B, S, vdim]
-  std::optional<float> scale;    ///< default 1/√d
-  std::optional<Rotary> rotary;  ///< rotates queries and keys after their projection
+  DeviceView<const float, 3> query;  ///< [B, T, D], last stride 1; [T, B, D] memory is addressed by its strides
+  DeviceView<const float, 3> key;    ///< [B, S, kdim]
+  DeviceView<const float, 3> value;  ///< [B, S, vdim]
+  std::optional<float> scale;        ///< default 1/√d
+  std::optional<Rotary> rotary;      ///< turns queries and keys after their projection
   /// Keys and values of earlier tokens. Those of this call are appended, and the queries attend to all of them; masks
   /// then cover all kept keys. Cannot be used with add_bias_kv or add_zero_attn.
   KvCache* cache = nullptr;
@@ -57,11 +57,10 @@ struct MultiheadInputs : AttentionSettings {
 
 /// The results of one call. Each view that is set is filled. S includes appended keys.
 struct MultiheadResults {
-  View<float, 3> output;       ///< [B, T, D], last stride 1
-  AttentionResults attention;  ///< its `output` holds the heads' outputs [B, H, T, d]; may be empty
-  View<float, 4> q, k,
-      v;  ///< [B, H, T, d], [B, G, S, d], [B, G, S, d]: this call's, after projection, bias and rotation
-  View<float, 4> contributions;  ///< [B, H, T, D]: each head's part of the output, without the output's bias
+  DeviceView<float, 3> output;         ///< [B, T, D], last stride 1
+  AttentionResults attention;          ///< its `output` is the heads' outputs [B, H, T, d]; may be absent
+  DeviceView<float, 4> q, k, v;        ///< [B, H, T, d], [B, G, S, d] of this call, after projection, bias and rotation
+  DeviceView<float, 4> contributions;  ///< [B, H, T, D]: each head's part of the output, before the output's bias
 };
 
 /// Multi-head attention (Vaswani et al. 2017, §3.2.2):
@@ -83,8 +82,8 @@ class MultiheadAttention {
 
  private:
   void CheckInputs(const MultiheadInputs& inputs) const;
-  void AppendConstants(Index length, View<float, 3> k, View<float, 3> v) const;
-  void Contributions(View<const float, 4> heads, View<float, 4> contributions) const;
+  void AppendConstants(Index length, DeviceView<float, 3> k, DeviceView<float, 3> v) const;
+  void Contributions(DeviceView<const float, 4> heads, DeviceView<float, 4> contributions) const;
 
   MultiheadConfig config_;
   const Backend& backend_;

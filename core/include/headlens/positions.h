@@ -24,12 +24,12 @@ struct Rotary {
 
 /// Rotates x [B, H, T, d] in place; the first of the T tokens is at position `offset`. Throws kShape when `dim` is odd
 /// or wider than the head, and kValue when base or scale is not positive.
-void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x, Index offset);
+void ApplyRotary(const Backend& backend, const Rotary& rotary, DeviceView<float, 4> x, Index offset);
 
 /// Rotates `q` and `k` in place, appends `k` and problem.v to `cache`, and lets the problem attend to everything in the
 /// cache, as KvCache::Place does. `rotary` and `cache` may be absent.
-void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
-                    KvCache* cache, AttentionProblem& problem);
+void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary, DeviceView<float, 4> q,
+                    DeviceView<float, 4> k, KvCache* cache, AttentionProblem& problem);
 
 }  // namespace headlens
 

@@ -87,8 +87,8 @@ View<T, Rank> DenseView(T* data, const std::array<Index, Rank>& shape) {
 }
 
 /// Splits the last dimension of [B, T, H·d] into heads: [B, H, T, d]. It only computes strides; no element moves.
-template <class T>
-View<T, 4> SplitHeads(const View<T, 3>& x, Index heads) {
+template <template <class, std::size_t> class AnyView, class T>
+AnyView<T, 4> SplitHeads(const AnyView<T, 3>& x, Index heads) {
   if (heads <= 0 || x.shape[2] % heads != 0) {
     throw Error(ErrorCode::kShape, {"a width of ", x.shape[2], " cannot be split into ", heads, " heads"});
   }
@@ -134,6 +134,15 @@ class Buffer {
   Index size_ = 0;
 };
 
+/// The sizes of a tensor. Throws kShape when they are not `Rank`.
+template <std::size_t Rank>
+std::array<Index, Rank> SizesOfRank(const Shape& shape) {
+  if (shape.size() != Rank) throw ShapeError("a tensor", shape, {Rank, " dimensions"});
+  std::array<Index, Rank> sizes{};
+  for (std::size_t i = 0; i < Rank; ++i) sizes[i] = shape[i];
+  return sizes;
+}
+
 /// An owned dense row-major float tensor, aligned to 64 bytes. Movable; copied only by Clone.
 class Tensor {
  public:
@@ -156,12 +165,7 @@ class Tensor {
   /// A view of the whole tensor. Throws kShape unless it has `Rank` dimensions.
   template <std::size_t Rank>
   View<float, Rank> view() const {
-    if (shape_.size() != Rank) {
-      throw ShapeError("a tensor", shape_, {Rank, " dimensions"});
-    }
-    std::array<Index, Rank> shape{};
-    for (std::size_t i = 0; i < Rank; ++i) shape[i] = shape_[i];
-    return DenseView(data(), shape);
+    return DenseView(data(), SizesOfRank<Rank>(shape_));
   }
 
  private:

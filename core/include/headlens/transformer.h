@@ -41,7 +41,7 @@ class FeedForward {
   FeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
               const Backend& backend);
   /// Takes x [rows, width] and fills y [rows, width].
-  void Forward(View<const float, 2> x, View<float, 2> y) const;
+  void Forward(DeviceView<const float, 2> x, DeviceView<float, 2> y) const;
 
  private:
   Activation activation_;
@@ -68,7 +68,7 @@ class TransformerLayer {
   /// function sets its query, key and value. `cross` holds those of the attention over the memory, with the memory as
   /// key and value; its query is set here. `self_results.output` receives the layer's output. All other results of
   /// `self_results` describe self-attention, and `cross_results` describe the attention over the memory.
-  void Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
+  void Forward(DeviceView<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
                const MultiheadResults& self_results, const MultiheadResults& cross_results) const;
 
  private:

@@ -74,7 +74,7 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
   const std::array<Index, 4> map = {batch, heads, queries, keys};
   const struct {
     const char* name;
-    const View<float, 4>& view;
+    const DeviceView<float, 4> view;
   } maps[] = {{"weights", r.weights},
               {"dropout_mask", r.dropout_mask},
               {"dropped_weights", r.dropped_weights},
@@ -99,11 +99,27 @@ void ValidateResults(const AttentionProblem& p, const AttentionResults& r) {
 
 }  // namespace
 
-View<const float, 4> KeyValueView::floats() const {
+KeyValueView::KeyValueView(Floats, const DeviceView<const float, 4>& view) : shape(view.shape), strides(view.strides) {
+  if (const DevicePointer<const float>& from = view.data; from.storage) {
+    data = {from.storage, from.first};
+  } else {
+    data = reinterpret_cast<const std::byte*>(from.address);
+  }
+}
+
+KeyValueView KeyValueView::Head(Index g) const {
+  KeyValueView head = *this;
+  head.data = data + (data.storage ? g * strides[1] : Offset(0, g, 0));
+  head.shape[1] = 1;
+  return head;
+}
+
+DeviceView<const float, 4> KeyValueView::floats() const {
   if (dtype != DType::kF32) {
     throw DtypeError("a view of keys or values", ToString(dtype), "F32");
   }
-  return {reinterpret_cast<const float*>(data), shape, strides};
+  if (data.storage) return {{data.storage, data.first}, shape, strides};
+  return {reinterpret_cast<const float*>(data.address), shape, strides};
 }
 
 Tensor ToFloat(const KeyValueView& view) {

@@ -10,7 +10,7 @@
 
 namespace headlens {
 
-inline void CheckLinear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) {
+inline void CheckLinear(DeviceView<const float, 2> x, const LinearWeights& weights, DeviceView<float, 2> y) {
   ExpectSizes("input of a linear layer", SizesOf(x), {x.shape[0], weights.in_features()});
   ExpectSizes("output of a linear layer", SizesOf(y), {x.shape[0], weights.out_features()});
 }
@@ -32,13 +32,13 @@ inline void CheckRow(const LinearWeights& weights, Index out, std::span<float> t
   ExpectRow(weights, out);
 }
 
-inline void CheckCopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, View<float, 2> y) {
+inline void CheckCopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, DeviceView<float, 2> y) {
   ExpectSizes("rows of weights", SizesOf(y), {static_cast<Index>(rows.size()), weights.in_features()});
   for (const std::int32_t row : rows) ExpectRow(weights, row);
 }
 
 /// Throws when a block would be empty, or when x does not hold all rows that y needs.
-inline void CheckPool(View<const float, 2> x, const Backend::Pooling& pooling, View<float, 2> y) {
+inline void CheckPool(DeviceView<const float, 2> x, const Backend::Pooling& pooling, DeviceView<float, 2> y) {
   const Index end = pooling.first_block + y.shape[0];
   const bool good = y.shape[1] >= 1 && y.shape[1] <= x.shape[1] && pooling.row_blocks >= 1 &&
                     pooling.row_blocks <= pooling.rows && pooling.first_block >= 0 && end <= pooling.row_blocks &&
@@ -49,14 +49,14 @@ inline void CheckPool(View<const float, 2> x, const Backend::Pooling& pooling, V
               {"weights of shape ", SizesOf(x), " cannot be pooled to ", Shape{pooling.row_blocks, y.shape[1]}});
 }
 
-inline void CheckNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias,
-                      View<float, 2> y) {
+inline void CheckNorm(DeviceView<const float, 2> x, DeviceView<const float, 1> weight, DeviceView<const float, 1> bias,
+                      DeviceView<float, 2> y) {
   ExpectSizes("output of a norm", SizesOf(y), SizesOf(x));
-  ExpectSizes("weight of a norm", {static_cast<Index>(weight.size())}, {x.shape[1]});
-  if (!bias.empty()) ExpectSizes("bias of a norm", {static_cast<Index>(bias.size())}, {x.shape[1]});
+  ExpectSizes("weight of a norm", SizesOf(weight), {x.shape[1]});
+  if (bias.shape[0] > 0) ExpectSizes("bias of a norm", SizesOf(bias), {x.shape[1]});
 }
 
-inline void CheckRotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine) {
+inline void CheckRotary(DeviceView<float, 3> x, DeviceView<const float, 2> cosine, DeviceView<const float, 2> sine) {
   if (x.shape[2] % 2 != 0) {
     throw Wrong(ErrorCode::kShape, "the head width", "is", x.shape[2], "an even number, for rotary positions");
   }
@@ -64,8 +64,8 @@ inline void CheckRotary(View<float, 3> x, View<const float, 2> cosine, View<cons
   ExpectSizes("sines", SizesOf(sine), {x.shape[0], x.shape[2] / 2});
 }
 
-inline void CheckSameLength(std::span<float> x, std::span<const float> y) {
-  ExpectSizes("second operand", {static_cast<Index>(y.size())}, {static_cast<Index>(x.size())});
+inline void CheckSameLength(DeviceView<float, 1> x, DeviceView<const float, 1> y) {
+  ExpectSizes("second operand", SizesOf(y), SizesOf(x));
 }
 
 }  // namespace headlens

@@ -4,7 +4,6 @@
 #define HEADLENS_SRC_BASE_VIEWS_H_
 
 #include <algorithm>
-#include <span>
 
 #include "headlens/tensor.h"
 
@@ -16,9 +15,9 @@ Shape SizesOf(const AnyView& view) {
 }
 
 /// The part of a view at index `i` of the outermost dimension.
-template <class T, std::size_t Rank>
-View<T, Rank - 1> Slice(const View<T, Rank>& view, Index i) {
-  View<T, Rank - 1> slice;
+template <template <class, std::size_t> class AnyView, class T, std::size_t Rank>
+AnyView<T, Rank - 1> Slice(const AnyView<T, Rank>& view, Index i) {
+  AnyView<T, Rank - 1> slice;
   slice.data = view.at(i);
   std::copy(view.shape.begin() + 1, view.shape.end(), slice.shape.begin());
   std::copy(view.strides.begin() + 1, view.strides.end(), slice.strides.begin());
@@ -26,20 +25,20 @@ View<T, Rank - 1> Slice(const View<T, Rank>& view, Index i) {
 }
 
 /// Rows [first, first + count) of a matrix.
-template <class T>
-View<T, 2> Rows(const View<T, 2>& matrix, Index first, Index count) {
+template <template <class, std::size_t> class AnyView, class T>
+AnyView<T, 2> Rows(const AnyView<T, 2>& matrix, Index first, Index count) {
   return {matrix.at(first), {count, matrix.shape[1]}, matrix.strides};
 }
 
 /// All elements of a matrix whose rows lie one after the other.
-template <class T>
-std::span<T> Elements(const View<T, 2>& dense) {
-  return {dense.data, static_cast<std::size_t>(dense.shape[0] * dense.shape[1])};
+template <template <class, std::size_t> class AnyView, class T>
+AnyView<T, 1> Elements(const AnyView<T, 2>& dense) {
+  return {dense.data, {dense.shape[0] * dense.shape[1]}, {1}};
 }
 
 /// The same view with a batch dimension of size 1 in front.
-template <class T>
-View<T, 4> BatchOfOne(const View<T, 3>& x) {
+template <template <class, std::size_t> class AnyView, class T>
+AnyView<T, 4> BatchOfOne(const AnyView<T, 3>& x) {
   return {x.data, {1, x.shape[0], x.shape[1], x.shape[2]}, {0, x.strides[0], x.strides[1], x.strides[2]}};
 }
 

@@ -68,7 +68,7 @@ class ResultSet {
   void CopyIfWanted(std::string_view name, const KeyValueView& from) {
     if (!options_.Wants(name)) return;
     const View<float, 4> to = PerHead(name, from.shape[1], from.shape[2], from.shape[3]);
-    if (from.dtype == DType::kF32) return Copy(from.floats(), to);
+    if (from.dtype == DType::kF32) return Copy(from.floats().host(), to);
     Copy<float>(ToFloat(from).view<4>(), to);
   }
 

@@ -9,29 +9,29 @@ namespace headlens {
 namespace {
 
 /// Adds one of a block's two or three steps to the stream: x + step(norm(x)), or norm(x + step(x)).
-void AddStep(const Backend& backend, const BlockForm& form, const Norm& norm, View<float, 2> stream,
+void AddStep(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<float, 2> stream,
              const BlockStep& step) {
-  Tensor normal;
-  View<const float, 2> x = stream;
+  DeviceTensor normal;
+  DeviceView<const float, 2> x = stream;
   if (form.norm_first) {
     normal = backend.Allocate(SizesOf(stream));
     Normalize(backend, form, norm, x, normal.view<2>());
     x = normal.view<2>();
   }
-  const Tensor change = step(x);
+  const DeviceTensor change = step(x);
   backend.Add(Elements(stream), change.values());
   if (!form.norm_first) Normalize(backend, form, norm, stream, stream);
 }
 
 }  // namespace
 
-void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, View<const float, 2> x,
-               View<float, 2> y) {
+void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<const float, 2> x,
+               DeviceView<float, 2> y) {
   if (form.norm == NormKind::kRmsNorm) return backend.RmsNorm(x, norm.weight.values(), form.norm_eps, y);
   backend.LayerNorm(x, norm.weight.values(), norm.bias.values(), form.norm_eps, y);
 }
 
-void Activate(const Backend& backend, Activation activation, std::span<float> x, std::span<const float> up) {
+void Activate(const Backend& backend, Activation activation, DeviceView<float, 1> x, DeviceView<const float, 1> up) {
   switch (activation) {
     case Activation::kRelu:
       return backend.Relu(x);
@@ -43,26 +43,26 @@ void Activate(const Backend& backend, Activation activation, std::span<float> x,
   }
 }
 
-Tensor Project(const Backend& backend, View<const float, 2> x, const LinearWeights& weights) {
-  Tensor y = backend.Allocate({x.shape[0], weights.out_features()});
+DeviceTensor Project(const Backend& backend, DeviceView<const float, 2> x, const LinearWeights& weights) {
+  DeviceTensor y = backend.Allocate({x.shape[0], weights.out_features()});
   backend.Linear(x, weights, y.view<2>());
   return y;
 }
 
 void RunFeedForward(const Backend& backend, Activation activation, const FeedForwardWeights& weights,
-                    View<const float, 2> x, View<float, 2> y) {
-  const Tensor inner = Project(backend, x, weights.gate ? *weights.gate : *weights.up);
-  const Tensor up = weights.gate ? Project(backend, x, *weights.up) : Tensor();
+                    DeviceView<const float, 2> x, DeviceView<float, 2> y) {
+  const DeviceTensor inner = Project(backend, x, weights.gate ? *weights.gate : *weights.up);
+  const DeviceTensor up = weights.gate ? Project(backend, x, *weights.up) : DeviceTensor();
   Activate(backend, activation, inner.values(), up.values());
   backend.Linear(inner.view<2>(), *weights.down, y);
 }
 
-void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, View<float, 2> stream,
+void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream,
               const BlockStep& attention, const BlockStep& cross_attention) {
   AddStep(backend, form, block.attention_norm, stream, attention);
   if (cross_attention) AddStep(backend, form, block.cross_attention_norm, stream, cross_attention);
-  const auto feed_forward = [&](View<const float, 2> x) {
-    Tensor change = backend.Allocate(SizesOf(x));
+  const auto feed_forward = [&](DeviceView<const float, 2> x) {
+    DeviceTensor change = backend.Allocate(SizesOf(x));
     RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
     return change;
   };

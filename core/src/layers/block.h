@@ -20,7 +20,7 @@ struct BlockForm {
 
 /// The parameters γ and β [D] of a norm. β may be empty.
 struct Norm {
-  Tensor weight, bias;
+  DeviceTensor weight, bias;
   explicit operator bool() const { return weight.size() > 0; }
 };
 
@@ -31,26 +31,26 @@ struct Block {
 };
 
 /// y = norm(x), row by row; y may be x.
-void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, View<const float, 2> x,
-               View<float, 2> y);
+void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<const float, 2> x,
+               DeviceView<float, 2> y);
 
 /// x ← act(x), or with SwiGLU x ← silu(x) · up. Other activations do not use `up`.
-void Activate(const Backend& backend, Activation activation, std::span<float> x, std::span<const float> up);
+void Activate(const Backend& backend, Activation activation, DeviceView<float, 1> x, DeviceView<const float, 1> up);
 
 /// x Wᵀ + b
-Tensor Project(const Backend& backend, View<const float, 2> x, const LinearWeights& weights);
+DeviceTensor Project(const Backend& backend, DeviceView<const float, 2> x, const LinearWeights& weights);
 
 /// y = act(x W_upᵀ + b_up) W_downᵀ + b_down, for x and y [rows, D].
 void RunFeedForward(const Backend& backend, Activation activation, const FeedForwardWeights& weights,
-                    View<const float, 2> x, View<float, 2> y);
+                    DeviceView<const float, 2> x, DeviceView<float, 2> y);
 
 /// A step of the block, such as its attention. Returns the rows that it adds to the stream, computed from rows x [rows,
 /// D].
-using BlockStep = std::function<Tensor(View<const float, 2> x)>;
+using BlockStep = std::function<DeviceTensor(DeviceView<const float, 2> x)>;
 
 /// stream ← block(stream), for a stream [rows, D] of contiguous rows. Only the blocks of decoders have
 /// `cross_attention`.
-void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, View<float, 2> stream,
+void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream,
               const BlockStep& attention, const BlockStep& cross_attention = {});
 
 }  // namespace headlens

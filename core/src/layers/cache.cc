@@ -10,9 +10,9 @@ namespace headlens {
 namespace {
 
 /// Tokens [first, first + count).
-View<float, 4> Part(const Tensor& store, Index first, Index count) {
-  View<float, 4> view = store.view<4>();
-  view.data += first * view.strides[2];
+DeviceView<float, 4> Part(const DeviceTensor& store, Index first, Index count) {
+  DeviceView<float, 4> view = store.view<4>();
+  view.data = view.at(0, 0, first);
   view.shape[2] = count;
   return view;
 }
@@ -25,9 +25,9 @@ KvCache::KvCache(Index window, const Backend& backend, DType dtype)
   if (dtype != DType::kF32 && dtype != DType::kBF16) throw DtypeError("a cache", ToString(dtype), "F32 or BF16");
 }
 
-void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
+void KvCache::Append(DeviceView<const float, 4> k, DeviceView<const float, 4> v) {
   if (!k || !v) throw MissingError(ErrorCode::kShape, k ? "`v`" : "`k`");
-  if (length() == 0 && !k_.data()) {
+  if (length() == 0 && !k_) {
     batch_ = k.shape[0], heads_ = k.shape[1], k_width_ = k.shape[3], v_width_ = v.shape[3];
   }
   const Index tokens = k.shape[2];
@@ -45,8 +45,9 @@ void KvCache::Append(View<const float, 4> k, View<const float, 4> v) {
 }
 
 /// Copies rows to the place where they are kept, rounding them when the cache keeps BF16.
-void KvCache::Put(View<const float, 4> rows, View<float, 4> to) const {
-  if (dtype_ == DType::kF32) return backend_->Copy(rows, to);
+void KvCache::Put(DeviceView<const float, 4> rows, DeviceView<float, 4> device_to) const {
+  if (dtype_ == DType::kF32) return backend_->Copy(rows, device_to);
+  const View<float, 4> to = device_to.host();
   const Tensor host(SizesOf(rows));
   backend_->Copy(rows, host.view<4>());
   for (Index b = 0; b < to.shape[0]; ++b)
@@ -64,24 +65,24 @@ void KvCache::Put(View<const float, 4> rows, View<float, 4> to) const {
 /// Makes room for more tokens: moves the kept ones to the front, and doubles the storage when all would fill more than
 /// half of it.
 void KvCache::Reserve(Index tokens) {
-  if (k_.data() && begin_ + kept_ + tokens <= capacity_) return;
+  if (k_ && begin_ + kept_ + tokens <= capacity_) return;
   const Index need = kept_ + tokens;
   const Index capacity = 2 * need <= capacity_ ? capacity_ : std::max<Index>(2 * need, 16);
-  const auto moved = [&](const Tensor& store, Index width) {
+  const auto moved = [&](const DeviceTensor& store, Index width) {
     const bool halves = dtype_ == DType::kBF16;
     const Shape shape{batch_, heads_, capacity, halves ? (width + 1) / 2 : width};
-    Tensor larger = halves ? Tensor(shape) : backend_->Allocate(shape);
+    DeviceTensor larger = halves ? DeviceTensor(Tensor(shape)) : backend_->Allocate(shape);
     if (kept_ > 0) backend_->Copy(Part(store, begin_, kept_), Part(larger, 0, kept_));
     return larger;
   };
-  Tensor k = moved(k_, k_width_), v = moved(v_, v_width_);
+  DeviceTensor k = moved(k_, k_width_), v = moved(v_, v_width_);
   k_ = std::move(k), v_ = std::move(v);
   capacity_ = capacity;
   begin_ = 0;
 }
 
-KeyValueView KvCache::Kept(const Tensor& store, Index width) const {
-  if (!store.data()) return {};
+KeyValueView KvCache::Kept(const DeviceTensor& store, Index width) const {
+  if (!store) return {};
   KeyValueView view = Part(store, begin_, kept_);
   if (dtype_ == DType::kF32) return view;
   view.dtype = dtype_;
@@ -92,7 +93,7 @@ KeyValueView KvCache::Kept(const Tensor& store, Index width) const {
 
 void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query) const {
   const Index queries = problem.q.shape[2];
-  if (!k_.data()) throw Error(ErrorCode::kShape, "the cache holds no keys yet: append those of the queries first");
+  if (!k_) throw Error(ErrorCode::kShape, "the cache holds no keys yet: append those of the queries first");
   if (!first_query && queries > length()) {
     throw Error(ErrorCode::kShape,
                 {queries, " queries cannot be the latest of the ", length(), " tokens in the cache"});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/multihead.h"
 
-#include <algorithm>
+#include <vector>
 
 #include "base/checks.h"
 
@@ -10,33 +10,34 @@ namespace {
 
 /// Returns true when the tensor is [T, B, D] in memory, so that the batches of each step are next to each other.
 template <class T>
-bool IsStepFirst(const View<T, 3>& x) {
+bool IsStepFirst(const DeviceView<T, 3>& x) {
   return x.shape[0] > 1 && x.strides[0] < x.strides[1];
 }
 
 /// The same memory as rows. `x` [B, T, D] must be contiguous as [B, T, D] or as [T, B, D].
 template <class T>
-View<T, 2> AsRows(const View<T, 3>& x) {
+DeviceView<T, 2> AsRows(const DeviceView<T, 3>& x) {
   const Index stride = x.shape[1] > 1 && !IsStepFirst(x) ? x.strides[1] : x.strides[0];
   const Index rows = x.shape[0] * x.shape[1];
   return {x.data, {rows, x.shape[2]}, {rows > 1 ? stride : x.shape[2], x.strides[2]}};
 }
 
 /// A tensor with the memory order of `like`, batches first or steps first, and `extra` more rows in each batch.
-View<float, 3> LaidOutLike(const View<const float, 3>& like, float* data, Index width, Index extra) {
+DeviceView<float, 3> LaidOutLike(const DeviceView<const float, 3>& like, DevicePointer<float> data, Index width,
+                                 Index extra) {
   const Index batch = like.shape[0], length = like.shape[1] + extra;
   if (IsStepFirst(like)) return {data, {batch, length, width}, {width, batch * width, 1}};
   return DenseView(data, std::array<Index, 3>{batch, length, width});
 }
 
-View<float, 3> Leading(View<float, 3> x, Index length) {
+DeviceView<float, 3> Leading(DeviceView<float, 3> x, Index length) {
   x.shape[1] = length;
   return x;
 }
 
 /// Returns true when AsRows can address `x`: there is no other memory between its rows.
 template <class T>
-bool IsContiguousRows(const View<T, 3>& x) {
+bool IsContiguousRows(const DeviceView<T, 3>& x) {
   const auto& [batch, length, width] = x.shape;
   const bool batch_first =
       x.strides[1] >= width && (batch == 1 || length == 1 || x.strides[0] == length * x.strides[1]);
@@ -44,8 +45,8 @@ bool IsContiguousRows(const View<T, 3>& x) {
   return x.strides[2] == 1 && (batch_first || step_first || batch * length <= 1);
 }
 
-void Project(const Backend& backend, const LinearWeights& weights, const View<const float, 3>& x,
-             const View<float, 3>& y) {
+void Project(const Backend& backend, const LinearWeights& weights, const DeviceView<const float, 3>& x,
+             const DeviceView<float, 3>& y) {
   const bool same_order = x.shape[1] <= 1 || IsStepFirst(x) == IsStepFirst(y);
   if (same_order && IsContiguousRows(x) && IsContiguousRows(y)) return backend.Linear(AsRows(x), weights, AsRows(y));
   for (Index b = 0; b < x.shape[0]; ++b) {
@@ -54,7 +55,7 @@ void Project(const Backend& backend, const LinearWeights& weights, const View<co
   }
 }
 
-void CopyHeads(const Backend& backend, const View<const float, 4>& from, const View<float, 4>& to) {
+void CopyHeads(const Backend& backend, const DeviceView<const float, 4>& from, const DeviceView<float, 4>& to) {
   if (!to) return;
   ExpectSizes("q, k or v", SizesOf(to), SizesOf(from));
   backend.Copy(from, to);
@@ -122,7 +123,8 @@ Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
 }
 
 void MultiheadAttention::CheckInputs(const MultiheadInputs& in) const {
-  const auto expect = [](const char* name, const View<const float, 3>& x, const Shape& expected, const char* why) {
+  const auto expect = [](const char* name, const DeviceView<const float, 3>& x, const Shape& expected,
+                         const char* why) {
     if (!x) throw MissingError(ErrorCode::kShape, Phrase::Name(name));
     if (SizesOf(x) != expected) {
       throw ShapeError(Phrase::Name(name), SizesOf(x), {expected, ": ", why});
@@ -140,23 +142,25 @@ void MultiheadAttention::CheckInputs(const MultiheadInputs& in) const {
   }
 }
 
-void MultiheadAttention::AppendConstants(Index length, View<float, 3> k, View<float, 3> v) const {
-  const Index width = config_.kv_dim();
-  for (Index b = 0; b < k.shape[0]; ++b) {
-    Index s = length;
-    if (config_.add_bias_kv) {
-      std::copy_n(bias_k_.data(), width, k.at(b, s));
-      std::copy_n(bias_v_.data(), width, v.at(b, s));
-      ++s;
-    }
-    if (config_.add_zero_attn) {
-      std::fill_n(k.at(b, s), width, 0.0f);
-      std::fill_n(v.at(b, s), width, 0.0f);
-    }
+void MultiheadAttention::AppendConstants(Index length, DeviceView<float, 3> k, DeviceView<float, 3> v) const {
+  const Index batch = k.shape[0], width = config_.kv_dim();
+  const std::vector<float> zeros(static_cast<std::size_t>(width));
+  const auto append = [&](const DeviceView<float, 3>& to, const float* row) {
+    backend_.Copy({row, {1, 1, batch, width}, {0, 0, 0, 1}},
+                  {to.at(0, length), {1, 1, batch, width}, {0, 0, to.strides[0], 1}});
+  };
+  if (config_.add_bias_kv) {
+    append(k, bias_k_.data());
+    append(v, bias_v_.data());
+    ++length;
+  }
+  if (config_.add_zero_attn) {
+    append(k, zeros.data());
+    append(v, zeros.data());
   }
 }
 
-void MultiheadAttention::Contributions(View<const float, 4> heads, View<float, 4> contributions) const {
+void MultiheadAttention::Contributions(DeviceView<const float, 4> heads, DeviceView<float, 4> contributions) const {
   const Index head_dim = heads.shape[3];
   ExpectSizes("`head_contributions`", SizesOf(contributions),
               {heads.shape[0], heads.shape[1], heads.shape[2], config_.embed_dim});
@@ -182,22 +186,18 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
 
   // Projections keep the memory order of their inputs, so that each is a single product over all rows.
   const Index q_size = ElementCount({batch, queries, d}), k_size = ElementCount({batch, keys, kv});
-  // A cache reads keys and values on the host.
+  // A cache takes keys and values that are on the host: it need not be this backend's.
   const Shape block_shape = {2, q_size + k_size};
-  const Tensor block = inputs.cache ? Tensor(block_shape) : backend_.Allocate(block_shape);
-  float* const start = block.data();
-  const View<float, 3> q = LaidOutLike(inputs.query, start, d, 0),
-                       joined = LaidOutLike(inputs.query, start + q_size, d, 0);
-  const View<float, 3> k = LaidOutLike(inputs.key, start + 2 * q_size, kv, config_.appended_keys());
-  const View<float, 3> v = LaidOutLike(inputs.key, start + 2 * q_size + k_size, kv, config_.appended_keys());
+  const DeviceTensor block = inputs.cache ? DeviceTensor(Tensor(block_shape)) : backend_.Allocate(block_shape);
+  const DevicePointer<float> start = block.data();
+  const DeviceView<float, 3> q = LaidOutLike(inputs.query, start, d, 0),
+                             joined = LaidOutLike(inputs.query, start + q_size, d, 0);
+  const DeviceView<float, 3> k = LaidOutLike(inputs.key, start + 2 * q_size, kv, config_.appended_keys());
+  const DeviceView<float, 3> v = LaidOutLike(inputs.key, start + 2 * q_size + k_size, kv, config_.appended_keys());
   Project(backend_, *q_proj_, inputs.query, q);
   Project(backend_, *k_proj_, inputs.key, Leading(k, length));
   Project(backend_, *v_proj_, inputs.value, Leading(v, length));
-  if (config_.appended_keys() > 0) {
-    backend_.Fetch(block);
-    AppendConstants(length, k, v);
-    backend_.Send(block);
-  }
+  if (config_.appended_keys() > 0) AppendConstants(length, k, v);
 
   AttentionProblem problem;
   static_cast<AttentionSettings&>(problem) = inputs;
@@ -206,14 +206,14 @@ void MultiheadAttention::Forward(const MultiheadInputs& inputs, const MultiheadR
   problem.v = SplitHeads(v, config_.kv_heads());
   problem.scale = inputs.scale.value_or(DefaultScale(config_.head_dim()));
   problem.mask.appended_keys = config_.appended_keys();
-  CopyHeads(backend_, SplitHeads(View<const float, 3>(v), config_.kv_heads()), results.v);
+  CopyHeads(backend_, SplitHeads(v, config_.kv_heads()), results.v);
   RotateAndCache(backend_, inputs.rotary, SplitHeads(q, heads), SplitHeads(Leading(k, length), config_.kv_heads()),
                  inputs.cache, problem);
   CopyHeads(backend_, problem.q, results.q);
-  CopyHeads(backend_, SplitHeads(View<const float, 3>(k), config_.kv_heads()), results.k);
+  CopyHeads(backend_, SplitHeads(k, config_.kv_heads()), results.k);
 
   AttentionResults attention = results.attention;
-  const View<float, 4> head_outputs = SplitHeads(joined, heads);
+  const DeviceView<float, 4> head_outputs = SplitHeads(joined, heads);
   attention.output = head_outputs;
   backend_.Attention(problem, attention);
 

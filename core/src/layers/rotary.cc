@@ -24,7 +24,7 @@ Index RotatedWidth(const Rotary& rotary, Index head_dim) {
 
 }  // namespace
 
-void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x, Index offset) {
+void ApplyRotary(const Backend& backend, const Rotary& rotary, DeviceView<float, 4> x, Index offset) {
   const Index dim = RotatedWidth(rotary, x.shape[3]), length = x.shape[2], half = dim / 2;
   if (x.shape[0] == 0 || x.shape[1] == 0 || length == 0) return;
   const Tensor cosine({length, half}), sine({length, half});
@@ -37,13 +37,13 @@ void ApplyRotary(const Backend& backend, const Rotary& rotary, View<float, 4> x,
     }
   }
   for (Index b = 0; b < x.shape[0]; ++b) {
-    const View<float, 3> rows = {x.at(b), {length, x.shape[1], dim}, {x.strides[2], x.strides[1], x.strides[3]}};
+    const DeviceView<float, 3> rows = {x.at(b), {length, x.shape[1], dim}, {x.strides[2], x.strides[1], x.strides[3]}};
     backend.Rotary(rows, cosine.view<2>(), sine.view<2>(), rotary.pairs);
   }
 }
 
-void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary, View<float, 4> q, View<float, 4> k,
-                    KvCache* cache, AttentionProblem& problem) {
+void RotateAndCache(const Backend& backend, const std::optional<Rotary>& rotary, DeviceView<float, 4> q,
+                    DeviceView<float, 4> k, KvCache* cache, AttentionProblem& problem) {
   const Index past = cache ? cache->length() : 0;
   const bool from_the_end = problem.mask.causal_alignment == CausalAlignment::kBottomRight;
   if (rotary) {

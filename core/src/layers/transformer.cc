@@ -63,7 +63,7 @@ FeedForward::FeedForward(const StateDict& state, Index width, Index hidden, Acti
       backend_(backend),
       weights_(LoadFeedForward(state, width, hidden, activation, bias, backend)) {}
 
-void FeedForward::Forward(View<const float, 2> x, View<float, 2> y) const {
+void FeedForward::Forward(DeviceView<const float, 2> x, DeviceView<float, 2> y) const {
   RunFeedForward(backend_, activation_, weights_, x, y);
 }
 
@@ -87,34 +87,34 @@ Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
          bias * (inner + d) + (blocks + 1) * norm;
 }
 
-void TransformerLayer::Forward(View<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
+void TransformerLayer::Forward(DeviceView<const float, 3> x, MultiheadInputs self, MultiheadInputs cross,
                                const MultiheadResults& self_results, const MultiheadResults& cross_results) const {
   const Index rows = x.shape[0] * x.shape[1], width = config_.attention.embed_dim;
   ExpectSizes("input of the layer", {x.shape[2]}, {width});
   ExpectSizes("output of the layer", SizesOf(self_results.output), SizesOf(x));
 
   // The residual stream, batch-first.
-  const Tensor stream = backend_.Allocate({rows, width});
-  const View<float, 3> stream3 = DenseView(stream.data(), x.shape);
+  const DeviceTensor stream = backend_.Allocate({rows, width});
+  const DeviceView<float, 3> stream3 = DenseView(stream.data(), x.shape);
   backend_.Copy(BatchOfOne(x), BatchOfOne(stream3));
 
   const auto attend = [&](const MultiheadAttention& attention, const MultiheadInputs& inputs, MultiheadResults into) {
-    Tensor change = backend_.Allocate({rows, width});
+    DeviceTensor change = backend_.Allocate({rows, width});
     into.output = DenseView(change.data(), x.shape);
     attention.Forward(inputs, into);
     return change;
   };
-  const BlockStep self_step = [&](View<const float, 2> from) {
+  const BlockStep self_step = [&](DeviceView<const float, 2> from) {
     self.query = self.key = self.value = DenseView(from.data, x.shape);
     return attend(self_attention_, self, self_results);
   };
-  const BlockStep cross_step = [&](View<const float, 2> from) {
+  const BlockStep cross_step = [&](DeviceView<const float, 2> from) {
     cross.query = DenseView(from.data, x.shape);
     return attend(*cross_attention_, cross, cross_results);
   };
   RunBlock(backend_, FormOf(config_), *block_, stream.view<2>(), self_step,
            cross_attention_ ? cross_step : BlockStep());
-  backend_.Copy(BatchOfOne<const float>(stream3), BatchOfOne(self_results.output));
+  backend_.Copy(BatchOfOne(stream3), BatchOfOne(self_results.output));
 }
 
 }  // namespace headlens

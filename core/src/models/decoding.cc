@@ -13,9 +13,9 @@ using models::LoadedModel;
 
 struct Decoding::State {
   std::shared_ptr<const LoadedModel> model;
-  std::vector<KvCache> caches;  // one for each layer
-  std::vector<Tensor> queries;  // of the last step, for each layer
-  Tensor hidden;                // of the last step
+  std::vector<KvCache> caches;        // of each layer
+  std::vector<DeviceTensor> queries;  // of each layer, of the last step
+  DeviceTensor hidden;                // of the last step
   Index length = 0;
 };
 
@@ -32,7 +32,7 @@ void Decoding::Step(std::span<const std::int32_t> ids) {
   const LoadedModel& model = *state_->model;
   ModelInput input;
   input.ids = ids;
-  Tensor hidden = models::Embed(model, input, state_->length);
+  DeviceTensor hidden = models::Embed(model, input, state_->length);
   const Index length = state_->length + hidden.shape()[0];
   if (model.architecture.rope) models::RequireFixedAngles(*model.architecture.rope, length);
   try {
@@ -45,7 +45,7 @@ void Decoding::Step(std::span<const std::int32_t> ids) {
   state_->length = length;
 }
 
-void Decoding::RunLayers(Tensor& hidden) {
+void Decoding::RunLayers(const DeviceTensor& hidden) {
   const LoadedModel& model = *state_->model;
   const ModelInfo& info = model.architecture.info;
   const AttendOptions options;
@@ -65,19 +65,16 @@ void Decoding::RunLayers(Tensor& hidden) {
   }
 }
 
-void Decoding::Map(Index layer, Index head, View<float, 2> weights) const {
+void Decoding::Map(Index layer, Index head, DeviceView<float, 2> weights) const {
   const ModelInfo& info = state_->model->architecture.info;
   CheckLayer(info, layer, head);
   if (rows() == 0) throw Error(ErrorCode::kOption, "there is no step yet whose map could be shown");
-  const View<float, 4> q = AsHeads(state_->queries[static_cast<std::size_t>(layer)], info.heads);
+  const DeviceView<float, 4> q = AsHeads(state_->queries[static_cast<std::size_t>(layer)], info.heads);
   const KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
-  KeyValueView keys = cache.k();
   const Index group = head / (info.heads / info.kv_heads);
-  const View<const float, 4> queries = {q.at(0, head), {1, 1, rows(), info.head_dim}, q.strides};
-  keys.data = keys.at(0, group);
-  keys.shape[1] = 1;
-  const AttentionProblem problem =
-      models::ProblemOf(*state_->model, layer, queries, state_->length - rows(), keys, cache.first(), {});
+  const DeviceView<const float, 4> queries = {q.at(0, head), {1, 1, rows(), info.head_dim}, q.strides};
+  const AttentionProblem problem = models::ProblemOf(*state_->model, layer, queries, state_->length - rows(),
+                                                     cache.k().Head(group), cache.first(), {});
   AttentionResults results;
   results.weights = {
       weights.data, {1, 1, weights.shape[0], weights.shape[1]}, {0, 0, weights.strides[0], weights.strides[1]}};
@@ -92,7 +89,7 @@ Tensor Decoding::Logits(Index row_begin, Index row_end) const {
 void Decoding::Reset() {
   for (KvCache& cache : state_->caches) cache.Reset();
   state_->queries.clear();
-  state_->hidden = Tensor();
+  state_->hidden = {};
   state_->length = 0;
 }
 

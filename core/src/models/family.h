@@ -38,16 +38,16 @@ struct Head {
   std::unique_ptr<LinearWeights> transform;
   Norm transform_norm;
   std::unique_ptr<LinearWeights> decoder;  // absent: the table of tokens
-  Tensor bias;                             // of the decoder, when that is the table of tokens
-  bool first_row_only = false;             // true for a classifier, which reads CLS
+  DeviceTensor bias;                       // of the decoder, when the table of tokens is it
+  bool first_row_only = false;             // a classifier reads CLS
 };
 
 struct Parameters {
   std::unique_ptr<LinearWeights> tokens;    // [vocab, D]
   std::unique_ptr<LinearWeights> segments;  // [segments, D]
   std::unique_ptr<LinearWeights> patches;   // [D, channels · patch²]
-  Tensor cls;                               // [D]
-  Tensor positions;                         // [max_positions, D]
+  DeviceTensor cls;                         // [D]
+  DeviceTensor positions;                   // [max_positions, D]
   Norm embedding_norm, final_norm;
   std::vector<Layer> layers;
   std::optional<Head> head;
@@ -57,6 +57,9 @@ struct LoadedModel {
   Architecture architecture;
   Parameters parameters;
   const Backend& backend;
+  /// γ of the norms, which the host reads, too.
+  std::vector<Tensor> attention_norms{};
+  Tensor final_norm{};
 
   /// The weights that turn normalised rows into logits.
   const LinearWeights& decoder() const {

@@ -26,7 +26,7 @@ ParsedConfig Parse(std::string_view text) {
 
 /// Moves all parameters other than matrices into the backend's memory.
 void KeepAll(const Backend& backend, Parameters& p) {
-  const auto keep = [&](Tensor& tensor) { tensor = backend.Keep(std::move(tensor)); };
+  const auto keep = [&](DeviceTensor& tensor) { tensor = backend.Upload(tensor.host()); };
   const auto keep_norm = [&](Norm& norm) {
     keep(norm.weight);
     keep(norm.bias);
@@ -47,6 +47,9 @@ void KeepAll(const Backend& backend, Parameters& p) {
 LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backend& backend) {
   LoadedModel model{config.architecture, {}, backend};
   model.parameters = config.family.load(model.architecture, state, backend);
+  for (const Layer& layer : model.parameters.layers)
+    model.attention_norms.push_back(layer.attention_norm.weight.host());
+  model.final_norm = model.parameters.final_norm.weight.host();
   KeepAll(backend, model.parameters);
   if (model.parameters.head) model.architecture.info.logits = model.decoder().out_features();
   return model;
@@ -101,13 +104,10 @@ std::span<const float> Model::OutputBias(Index layer) const {
 const Tensor* Model::AttentionNorm(Index layer) const {
   models::CheckLayer(info(), layer, 0);
   if (!model_->architecture.block.norm_first) return nullptr;
-  return &model_->parameters.layers[static_cast<std::size_t>(layer)].attention_norm.weight;
+  return &model_->attention_norms[static_cast<std::size_t>(layer)];
 }
 
-const Tensor* Model::FinalNorm() const {
-  const Norm& norm = model_->parameters.final_norm;
-  return norm ? &norm.weight : nullptr;
-}
+const Tensor* Model::FinalNorm() const { return model_->final_norm.size() > 0 ? &model_->final_norm : nullptr; }
 
 const LinearWeights* Model::embedding() const { return model_->parameters.tokens.get(); }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The result of a pass over a whole input, and the maps that are computed from it.
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "models/pass.h"
 
@@ -20,15 +22,17 @@ constexpr Index kStripFloats = Index{1} << 19;
 
 /// The mean of rows [begin, end), which do not fit a strip, as the mean of several strips' means.
 template <class Pool>
-void PoolTall(Index begin, Index end, Index most, View<float, 2> mean, const Pool& pool) {
-  std::vector<double> sums(static_cast<std::size_t>(mean.shape[1]), 0.0);
+Tensor PoolTall(Index begin, Index end, Index most, Index columns, const Pool& pool) {
+  Tensor mean({1, columns});
+  std::vector<double> sums(static_cast<std::size_t>(columns), 0.0);
   for (Index first = begin; first < end; first += most) {
     const Index count = std::min(most, end - first);
-    pool(first, count, {count, 1, 0, 0}, mean);
-    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += double{mean.data[j]} * static_cast<double>(count);
+    pool(first, count, {count, 1, 0, 0}, mean.view<2>());
+    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += double{mean.values()[j]} * static_cast<double>(count);
   }
   for (std::size_t j = 0; j < sums.size(); ++j)
-    mean.data[j] = static_cast<float>(sums[j] / static_cast<double>(end - begin));
+    mean.values()[j] = static_cast<float>(sums[j] / static_cast<double>(end - begin));
+  return mean;
 }
 
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
@@ -51,19 +55,24 @@ struct ModelAttention::State {
   Index length = 0;
   std::vector<std::uint8_t> padding;
   std::vector<Kept> layers;
-  std::vector<Tensor> streams;  // before each layer, when they are kept
-  Tensor hidden;
+  std::vector<DeviceTensor> streams;  // before each layer, when they are kept
+  DeviceTensor hidden;
 
   const Kept& At(Index layer) const {
     CheckLayer(model->architecture.info, layer, 0);
     return layers[static_cast<std::size_t>(layer)];
   }
 
-  /// The tensor with its elements copied to the host.
-  const Tensor& Fetched(const Tensor& tensor) const {
-    model->backend.Fetch(tensor);
-    return tensor;
+  /// The elements of one of these tensors on the host, which are read back once.
+  const Tensor& OnHost(const DeviceTensor& tensor) const {
+    const std::lock_guard lock(mutex);
+    auto it = on_host.find(&tensor);
+    if (it == on_host.end()) it = on_host.emplace(&tensor, model->backend.ReadBack(tensor)->Wait()).first;
+    return it->second;
   }
+
+  mutable std::mutex mutex;
+  mutable std::map<const DeviceTensor*, Tensor> on_host;
 };
 
 ModelAttention::ModelAttention(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -72,31 +81,31 @@ ModelAttention& ModelAttention::operator=(ModelAttention&&) noexcept = default;
 ModelAttention::~ModelAttention() = default;
 
 Index ModelAttention::length() const { return state_->length; }
-const Tensor& ModelAttention::hidden() const { return state_->Fetched(state_->hidden); }
-const Tensor& ModelAttention::Queries(Index layer) const { return state_->Fetched(state_->At(layer).q); }
-const Tensor& ModelAttention::Keys(Index layer) const { return state_->Fetched(state_->At(layer).k); }
+const Tensor& ModelAttention::hidden() const { return state_->OnHost(state_->hidden); }
+const Tensor& ModelAttention::Queries(Index layer) const { return state_->OnHost(state_->At(layer).q); }
+const Tensor& ModelAttention::Keys(Index layer) const { return state_->OnHost(state_->At(layer).k); }
 
 const Tensor& ModelAttention::Values(Index layer) const {
-  const Tensor& values = state_->At(layer).v;
+  const DeviceTensor& values = state_->At(layer).v;
   if (values.size() == 0) throw Error(ErrorCode::kOption, "values were not kept: attend with `keep_values`");
-  return state_->Fetched(values);
+  return state_->OnHost(values);
 }
 
 const Tensor& ModelAttention::Hidden(Index layer) const {
   state_->At(layer);
   if (state_->streams.empty()) throw Error(ErrorCode::kOption, "streams were not kept: attend with `keep_hidden`");
-  return state_->Fetched(state_->streams[static_cast<std::size_t>(layer)]);
+  return state_->OnHost(state_->streams[static_cast<std::size_t>(layer)]);
 }
 
-void ModelAttention::Map(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> weights) const {
+void ModelAttention::Map(Index layer, Index head, Index row_begin, Index row_end, DeviceView<float, 2> weights) const {
   const ModelInfo& info = state_->model->architecture.info;
   CheckLayer(info, layer, head);
   CheckRows(row_begin, row_end, state_->length);
   const Kept& kept = state_->At(layer);
-  const View<float, 4> q = AsHeads(kept.q, info.heads), k = AsHeads(kept.k, info.kv_heads);
+  const DeviceView<float, 4> q = AsHeads(kept.q, info.heads), k = AsHeads(kept.k, info.kv_heads);
   const Index rows = row_end - row_begin, group = head / (info.heads / info.kv_heads);
-  const View<const float, 4> q_rows = {q.at(0, head, row_begin), {1, 1, rows, info.head_dim}, q.strides},
-                             keys = {k.at(0, group), {1, 1, state_->length, info.head_dim}, k.strides};
+  const DeviceView<const float, 4> q_rows = {q.at(0, head, row_begin), {1, 1, rows, info.head_dim}, q.strides},
+                                   keys = {k.at(0, group), {1, 1, state_->length, info.head_dim}, k.strides};
   const AttentionProblem problem =
       models::ProblemOf(*state_->model, layer, q_rows, row_begin, keys, 0, state_->padding);
   AttentionResults results;
@@ -105,7 +114,8 @@ void ModelAttention::Map(Index layer, Index head, Index row_begin, Index row_end
   state_->model->backend.Attention(problem, results);
 }
 
-void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index row_end, View<float, 2> pooled) const {
+void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index row_end,
+                               DeviceView<float, 2> pooled) const {
   const Index length = state_->length, rows = row_end - row_begin, columns = pooled.shape[1];
   CheckRows(row_begin, row_end, length);
   if (pooled.shape[0] < 1 || columns < 1 || pooled.shape[0] > rows || columns > length) {
@@ -114,16 +124,17 @@ void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index r
   }
   const Index blocks = pooled.shape[0], most = std::clamp<Index>(kStripFloats / length, 1, rows);
   const Backend& backend = state_->model->backend;
-  const Tensor strip = backend.Allocate({most, length});
-  const auto pool = [&](Index first, Index count, Backend::Pooling pooling, View<float, 2> to) {
+  const DeviceTensor strip = backend.Allocate({most, length});
+  const auto pool = [&](Index first, Index count, Backend::Pooling pooling, DeviceView<float, 2> to) {
     Map(layer, head, row_begin + first, row_begin + first + count, Rows(strip.view<2>(), 0, count));
-    backend.Pool(Rows(View<const float, 2>(strip.view<2>()), 0, count), pooling, to);
+    backend.Pool(Rows(strip.view<2>(), 0, count), pooling, to);
   };
   for (Index block = 0, end; block < blocks; block = end) {
     const Index first = BlockBegin(block, rows, blocks), next = BlockBegin(block + 1, rows, blocks);
     end = block + 1;
     if (next - first > most) {
-      PoolTall(first, next, most, Rows(pooled, block, 1), pool);
+      const std::array<Index, 4> row = {1, 1, 1, columns};
+      backend.Copy(DenseView(PoolTall(first, next, most, columns, pool).data(), row), DenseView(pooled.at(block), row));
       continue;
     }
     while (end < blocks && BlockBegin(end + 1, rows, blocks) - first <= most) ++end;
@@ -154,7 +165,7 @@ ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& optio
   const models::Pass pass(*model_, options, 0, state->length);
   for (Index i = 0; i < info().layers; ++i) {
     if (options.keep_hidden) {
-      const Tensor& stream = state->streams.emplace_back(model_->backend.Allocate(state->hidden.shape()));
+      const DeviceTensor& stream = state->streams.emplace_back(model_->backend.Allocate(state->hidden.shape()));
       model_->backend.Copy(AsHeads(state->hidden, 1), AsHeads(stream, 1));
     }
     Kept& kept = state->layers.emplace_back();
@@ -164,7 +175,7 @@ ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& optio
       problem.v = AsHeads(kept.v, info().kv_heads);
       return problem;
     });
-    if (!options.keep_values) kept.v = Tensor();
+    if (!options.keep_values) kept.v = {};
   }
   return ModelAttention(std::move(state));
 }

@@ -6,7 +6,7 @@
 namespace headlens::models {
 namespace {
 
-View<float, 3> AsPositions(const Tensor& rows, Index heads) {
+DeviceView<float, 3> AsPositions(const DeviceTensor& rows, Index heads) {
   return DenseView(rows.data(), std::array<Index, 3>{rows.shape()[0], heads, rows.shape()[1] / heads});
 }
 
@@ -37,19 +37,19 @@ void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_pos
   CheckIds("segment", input.segments, info.segments);
 }
 
-Tensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index first_position) {
+DeviceTensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index first_position) {
   const ModelInfo& info = model.architecture.info;
   const Parameters& p = model.parameters;
   CheckTokens(info, input, first_position);
   const auto length = static_cast<Index>(input.ids.size());
   const Backend& backend = model.backend;
-  Tensor hidden = backend.Allocate({length, info.hidden_size});
+  DeviceTensor hidden = backend.Allocate({length, info.hidden_size});
   backend.CopyRows(*p.tokens, input.ids, hidden.view<2>());
   if (p.positions.size() > 0)
     backend.Add(hidden.values(), Elements(Rows(p.positions.view<2>(), first_position, length)));
   if (p.segments) {
     const std::vector<std::int32_t> first(input.ids.size(), 0);
-    const Tensor segments = backend.Allocate(hidden.shape());
+    const DeviceTensor segments = backend.Allocate(hidden.shape());
     backend.CopyRows(*p.segments, input.segments.empty() ? first : input.segments, segments.view<2>());
     backend.Add(hidden.values(), segments.values());
   }
@@ -69,7 +69,7 @@ Tensor CutPatches(const ModelInfo& info, View<const float, 3> image) {
   return patches;
 }
 
-Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
+DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   const ModelInfo& info = model.architecture.info;
   const Parameters& p = model.parameters;
   if (!input.image || !input.ids.empty()) throw Error(ErrorCode::kValue, "the model reads an image, not tokens");
@@ -80,9 +80,9 @@ Tensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   if (!input.padding.empty() || !input.segments.empty()) {
     throw Error(ErrorCode::kValue, "an image has neither padding nor segments");
   }
-  Tensor hidden = model.backend.Allocate({info.max_positions, info.hidden_size});
+  DeviceTensor hidden = model.backend.Allocate({info.max_positions, info.hidden_size});
   const std::array<Index, 4> one = {1, 1, 1, info.hidden_size};
-  model.backend.Copy(DenseView<const float>(p.cls.data(), one), DenseView(hidden.data(), one));
+  model.backend.Copy(DenseView(p.cls.data(), one), DenseView(hidden.data(), one));
   const Tensor patches = CutPatches(info, input.image);
   model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), 1, info.max_positions - 1));
   model.backend.Add(hidden.values(), p.positions.values());
@@ -102,7 +102,7 @@ void CheckRows(Index row_begin, Index row_end, Index rows) {
   throw Error(ErrorCode::kValue, {"rows ", row_begin, " to ", row_end, " are not there: there are ", rows, " rows"});
 }
 
-AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
+AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding) {
   const Architecture& a = model.architecture;
   AttentionProblem problem;
@@ -120,9 +120,9 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const flo
   return problem;
 }
 
-Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position) {
+DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position) {
   const bool is_image = model.architecture.info.image_size > 0;
-  Tensor hidden = is_image ? EmbedImage(model, input) : EmbedTokens(model, input, first_position);
+  DeviceTensor hidden = is_image ? EmbedImage(model, input) : EmbedTokens(model, input, first_position);
   if (const Norm& norm = model.parameters.embedding_norm) {
     Normalize(model.backend, model.architecture.block, norm, hidden.view<2>(), hidden.view<2>());
   }
@@ -135,11 +135,11 @@ void RequireLogits(const LoadedModel& model) {
                                         " model has no logits: its weights end with the last layer's output"});
 }
 
-Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
+Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
   RequireLogits(model);
   const Parameters& p = model.parameters;
   const BlockForm& form = model.architecture.block;
-  Tensor changed;
+  DeviceTensor changed;
   if (p.final_norm) {
     changed = model.backend.Allocate(SizesOf(hidden));
     Normalize(model.backend, form, p.final_norm, hidden, changed.view<2>());
@@ -151,28 +151,27 @@ Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden) {
     Normalize(model.backend, form, p.head->transform_norm, changed.view<2>(), changed.view<2>());
     hidden = changed.view<2>();
   }
-  Tensor logits = Project(model.backend, hidden, model.decoder());
+  const DeviceTensor logits = Project(model.backend, hidden, model.decoder());
   for (Index row = 0; p.head->bias.size() > 0 && row < logits.shape()[0]; ++row)
     model.backend.Add(Elements(Rows(logits.view<2>(), row, 1)), p.head->bias.values());
-  model.backend.Fetch(logits);
-  return logits;
+  return model.backend.ReadBack(logits)->Wait();
 }
 
-void Pass::ProjectHeads(Index index, const Layer& layer, View<const float, 2> x, Kept& kept) const {
+void Pass::ProjectHeads(Index index, const Layer& layer, DeviceView<const float, 2> x, Kept& kept) const {
   const ModelInfo& info = model_.architecture.info;
   kept.q = Project(model_.backend, x, *layer.q);
   kept.k = Project(model_.backend, x, *layer.k);
   kept.v = Project(model_.backend, x, *layer.v);
   if (model_.architecture.rope) {
-    const View<float, 2> cosine = angles_.cosine.view<2>(), sine = angles_.sine.view<2>();
+    const DeviceView<float, 2> cosine = cosine_.view<2>(), sine = sine_.view<2>();
     model_.backend.Rotary(AsPositions(kept.q, info.heads), cosine, sine, RotaryPairs::kHalf);
     model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
   }
   const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == index);
   if (!zeroed) return;
-  model_.backend.Fetch(kept.v);
-  std::ranges::fill(Elements(Rows(kept.v.view<2>(), options_.zeroed_token, 1)), 0.0f);
-  model_.backend.Send(kept.v);
+  const std::array<Index, 4> row = {1, 1, 1, kept.v.shape()[1]};
+  const std::vector<float> zeros(static_cast<std::size_t>(row[3]));
+  model_.backend.Copy(DenseView(zeros.data(), row), DenseView(kept.v.view<2>().at(options_.zeroed_token), row));
 }
 
 }  // namespace headlens::models

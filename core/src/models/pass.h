@@ -10,11 +10,11 @@ namespace headlens::models {
 
 /// The queries, keys and values of a layer, as rows [T, H·d] or [T, G·d].
 struct Kept {
-  Tensor q, k, v;
+  DeviceTensor q, k, v;
 };
 
 /// Rows [T, H·d] as [1, H, T, d].
-inline View<float, 4> AsHeads(const Tensor& rows, Index heads) {
+inline DeviceView<float, 4> AsHeads(const DeviceTensor& rows, Index heads) {
   return SplitHeads(DenseView(rows.data(), std::array<Index, 3>{1, rows.shape()[0], rows.shape()[1]}), heads);
 }
 
@@ -24,14 +24,14 @@ void CheckRows(Index row_begin, Index row_end, Index rows);
 
 /// The attention problem of layer `layer` for queries [1, H, T, d] and keys [1, G, S, d], and the positions of the
 /// first of each. `padding` is [S] or empty.
-AttentionProblem ProblemOf(const LoadedModel& model, Index layer, View<const float, 4> q, Index first_query,
+AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding);
 
 /// The rows of the residual stream for tokens at positions from `first_position` on. Throws as Model::Attend does.
-Tensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
+DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
 
 /// The logits of rows of the residual stream, on the host.
-Tensor LogitsOf(const LoadedModel& model, View<const float, 2> hidden);
+Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
 
 /// Throws kUnsupported when the model has no logits.
 void RequireLogits(const LoadedModel& model);
@@ -45,16 +45,17 @@ class Pass {
     const auto& rope = model.architecture.rope;
     if (!rope) return;
     RopeAngles angles = AnglesAt(*rope, first_position, count, first_position + count);
-    angles_ = {model.backend.Keep(std::move(angles.cosine)), model.backend.Keep(std::move(angles.sine))};
+    cosine_ = model.backend.Upload(std::move(angles.cosine));
+    sine_ = model.backend.Upload(std::move(angles.sine));
   }
 
   /// Runs one layer: hidden ← layer(hidden).
   template <class Memory>
-  void RunLayer(Index index, const Tensor& hidden, Kept& kept, const Memory& memory) const {
+  void RunLayer(Index index, const DeviceTensor& hidden, Kept& kept, const Memory& memory) const {
     const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];
-    RunBlock(model_.backend, model_.architecture.block, layer, hidden.view<2>(), [&](View<const float, 2> x) {
+    RunBlock(model_.backend, model_.architecture.block, layer, hidden.view<2>(), [&](DeviceView<const float, 2> x) {
       ProjectHeads(index, layer, x, kept);
-      const Tensor heads = model_.backend.Allocate({x.shape[0], layer.o->in_features()});
+      const DeviceTensor heads = model_.backend.Allocate({x.shape[0], layer.o->in_features()});
       AttentionResults results;
       results.output = AsHeads(heads, model_.architecture.info.heads);
       AttentionProblem problem = memory();
@@ -67,11 +68,11 @@ class Pass {
   }
 
  private:
-  void ProjectHeads(Index index, const Layer& layer, View<const float, 2> x, Kept& kept) const;
+  void ProjectHeads(Index index, const Layer& layer, DeviceView<const float, 2> x, Kept& kept) const;
 
   const LoadedModel& model_;
   const AttendOptions& options_;
-  RopeAngles angles_;
+  DeviceTensor cosine_, sine_;  // of rotary positions
 };
 
 }  // namespace headlens::models

@@ -25,11 +25,33 @@ void RunPass(Session& session, const gpu::AttentionPlan& plan, const CallInputs&
   });
 }
 
-/// A view of floats: of those elements, or of a copy, which `storage` then holds.
-KeyValueView AsFloats(const KeyValueView& view, Tensor& storage) {
+/// A view of floats: of those elements, or of a copy, which `copy` then holds.
+KeyValueView AsFloats(const KeyValueView& view, Tensor& copy) {
   if (view.dtype == DType::kF32) return view;
-  storage = ToFloat(view);
-  return storage.view<4>();
+  copy = ToFloat(view);
+  return copy.view<4>();
+}
+
+/// Without any cell there is nothing to compute, but there may be rows to fill. The host does that.
+void FillRows(Session& session, const AttentionProblem& problem, const AttentionResults& results) {
+  const auto& [batch, heads, queries, width] = problem.q.shape;
+  const float no_number = 0.0f;  // in place of queries that nobody reads
+  AttentionProblem on_host = problem;
+  on_host.q = {&no_number, problem.q.shape, {}};
+  AttentionResults filled = results;
+  filled.weights = {};  // none
+  const DeviceView<float, 4>& output = results.output;
+  if (!output.data.storage) return RunReferenceAttention(on_host, filled);
+  const Tensor rows(SizesOf(output));
+  filled.output = rows.view<4>();
+  RunReferenceAttention(on_host, filled);
+  const Index head_size = queries * output.shape[3];
+  if (head_size == 0) return;
+  const Memory from = session.Upload(std::span<const float>(rows.values()));
+  for (Index i = 0; i < batch * heads; ++i) {
+    const auto to = session.FindToWrite(output.at(i / heads, i % heads));
+    session.CopyRows({from, i * head_size}, output.shape[3], *to, output.strides[2], queries, output.shape[3]);
+  }
 }
 
 }  // namespace
@@ -37,9 +59,7 @@ KeyValueView AsFloats(const KeyValueView& view, Tensor& storage) {
 void RunAttention(Session& session, const AttentionProblem& problem, const AttentionResults& results,
                   const std::optional<AttentionKernel>& kernel) {
   const auto& [batch, heads, queries, width] = problem.q.shape;
-  // Without any cell there is nothing to compute, but there may be rows to fill.
-  if (batch == 0 || heads == 0 || queries == 0 || problem.k.shape[2] == 0)
-    return RunReferenceAttention(problem, results);
+  if (batch == 0 || heads == 0 || queries == 0 || problem.k.shape[2] == 0) return FillRows(session, problem, results);
   Tensor k, v;
   AttentionProblem floats = problem;
   floats.k = AsFloats(problem.k, k);

@@ -29,22 +29,17 @@ class AttentionTrial {
       tensors_[i] = Tensor({1, heads, rows[i], width_});
       for (Index j = 0; j < tensors_[i].size(); ++j)
         tensors_[i].data()[j] = std::sin(static_cast<float>(j * static_cast<Index>(i + 3) % 8191));
-      session.residents().Add(tensors_[i].data(), tensors_[i].size(), session.Allocate<float>(tensors_[i].size()));
-      session.Send(tensors_[i].data());
+      residents_[i] = session.MakeResident(tensors_[i].size());
+      session.Send(*residents_[i], tensors_[i].data());
     }
-    problem_.q = tensors_[0].view<4>();
-    problem_.k = tensors_[1].view<4>();
-    problem_.v = tensors_[2].view<4>();
+    problem_.q = OnDevice(0);
+    problem_.k = OnDevice(1);
+    problem_.v = OnDevice(2);
     problem_.scale = DefaultScale(width_);
     problem_.mask.causal = queries > 1;
     if (shape.capped) problem_.softcap = 20.0f;
-    results_.output = tensors_[3].view<4>();
+    results_.output = OnDevice(3);
   }
-  ~AttentionTrial() {
-    for (const Tensor& tensor : tensors_) session_.residents().Remove(tensor.data());
-  }
-  AttentionTrial(const AttentionTrial&) = delete;
-  AttentionTrial& operator=(const AttentionTrial&) = delete;
 
   double operations() const {
     const double cells = static_cast<double>(tensors_[0].shape()[1] * queries_ * keys_);
@@ -56,7 +51,7 @@ class AttentionTrial {
   /// Looks at the last row of the last head, and then makes it wrong, so that the next launch cannot live on it.
   bool IsRight() const {
     const Tensor& output = tensors_[3];
-    session_.Fetch(output.data());
+    session_.Fetch(*residents_[3], output.data());
     const std::vector<double> expected = LastRow();
     float* const row = output.data() + output.size() - width_;
     const double tolerance = HasHalves(session_.precision()) ? 4e-3 : 1e-4;
@@ -65,11 +60,15 @@ class AttentionTrial {
       right = right && std::abs(static_cast<double>(row[i]) - expected[static_cast<std::size_t>(i)]) <= tolerance;
       row[i] = std::nanf("");
     }
-    session_.Send(output.data());
+    session_.Send(*residents_[3], output.data());
     return right;
   }
 
  private:
+  DeviceView<float, 4> OnDevice(std::size_t i) const {
+    return DeviceTensor(tensors_[i].shape(), residents_[i]).view<4>();
+  }
+
   std::vector<double> LastRow() const {
     const auto end = [this](std::size_t i, Index rows) {
       return tensors_[i].data() + tensors_[i].size() - rows * width_;
@@ -93,6 +92,7 @@ class AttentionTrial {
   Session& session_;
   Index width_, queries_, keys_;
   std::array<Tensor, 4> tensors_;  // q, k, v and the output
+  std::array<std::shared_ptr<Resident>, 4> residents_;
   AttentionProblem problem_;
   AttentionResults results_;
 };

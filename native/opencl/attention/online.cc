@@ -38,8 +38,8 @@ OnlinePass::OnlinePass(const DevicePass& on, const OnlineChoice& choice)
   }
   reads_kept_ = SuitsKept();
   if (reads_kept_) {
-    k_ = {KeptRounded(p.k.floats().data), on.k().place};
-    v_ = {KeptRounded(p.v.floats().data), on.v().place};
+    k_ = {KeptRounded(p.k.floats()), on.k().place};
+    v_ = {KeptRounded(p.v.floats()), on.v().place};
     return;
   }
   const gpu::Pass& pass = on.pass();
@@ -52,23 +52,21 @@ OnlinePass::OnlinePass(const DevicePass& on, const OnlineChoice& choice)
 /// Where few queries look at keys and values that live on the device, these are rounded once for all calls. Their rows
 /// must be whole fours, as the kernel reads them.
 bool OnlinePass::SuitsKept() const {
-  const auto suits = [&](const View<const float, 4>& view, const Operand& rows) {
-    return session_.residents().CountAt(view.data) > 0 && view.shape[3] % gpu::kVector == 0 &&
-           gpu::IsAligned(rows.place);
+  const auto suits = [&](const DeviceView<const float, 4>& view, const Operand& rows) {
+    return view.data.storage && view.shape[3] % gpu::kVector == 0 && gpu::IsAligned(rows.place);
   };
   return !choice_.rounds && HasHalves(session_.precision()) && suits(plan_.problem().k.floats(), on_.k()) &&
          suits(plan_.problem().v.floats(), on_.v());
 }
 
-/// The rounded numbers of the whole tensor that p points into.
-Memory OnlinePass::KeptRounded(const float* p) const {
-  if (const Memory kept = session_.residents().Rounded(p)) return kept;
-  const auto all = session_.residents().Find(p);
-  const Index count = session_.residents().CountAt(p);
-  const Memory rounded = session_.Allocate<cl_ushort>(count);
-  const gpu::Place place = gpu::MatrixPlace(count);
-  RoundRows(session_, {gpu::kOneHead, 1, 1, count}, {all->buffer, place}, count, {rounded, place}, Memory());
-  session_.residents().KeepRounded(p, rounded);
+/// The rounded numbers of the whole tensor that a view is of.
+Memory OnlinePass::KeptRounded(const DeviceView<const float, 4>& view) const {
+  Resident& all = *session_.ResidentOf(view.data.storage);
+  if (all.rounded) return all.rounded;
+  const Memory rounded = session_.Allocate<cl_ushort>(all.count);
+  const gpu::Place place = gpu::MatrixPlace(all.count);
+  RoundRows(session_, {gpu::kOneHead, 1, 1, all.count}, {all.buffer, place}, all.count, {rounded, place}, Memory());
+  all.rounded = rounded;
   return rounded;
 }
 

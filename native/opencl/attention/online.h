@@ -44,7 +44,7 @@ class OnlinePass {
     Memory lse;  // null where nobody wants it
   };
   bool SuitsKept() const;
-  Memory KeptRounded(const float* p) const;
+  Memory KeptRounded(const DeviceView<const float, 4>& view) const;
   bool reads_rounded() const { return choice_.rounds || reads_kept_; }
   Operand AsRead(const Operand& rows, const gpu::Heads& heads, Index head_count, Index count, Index width) const;
   gpu::Problem Describe(const Launched& launched, const Operand& q) const;

@@ -21,44 +21,43 @@ DevicePass::DevicePass(Session& session, const gpu::AttentionPlan& plan, const C
   if (plan.value_width() > 0) v_ = Keys(plan.problem().v.floats());
 }
 
-Operand DevicePass::Keys(const View<const float, 4>& view) const {
-  if (const auto found = session_.residents().Find(view.data))
-    return {found->buffer, gpu::HeadsPlace(found->first, view)};
-  const std::vector<float> rows = gpu::PackKeys(view, pass_);
+Operand DevicePass::Keys(const DeviceView<const float, 4>& view) const {
+  if (const auto found = session_.Find(view.data)) return {found->buffer, gpu::HeadsPlace(found->first, view)};
+  const std::vector<float> rows = gpu::PackKeys(view.host(), pass_);
   return {session_.Upload(std::span<const float>(rows)),
           gpu::SharedByMembers(gpu::DensePlace(pass_.key_heads(), plan_.keys(), view.shape[3]))};
 }
 
 Operand DevicePass::Queries(const QueryRange& rows) const {
-  const View<const float, 4>& q = plan_.problem().q;
-  if (const auto found = session_.residents().Find(q.data))
+  const DeviceView<const float, 4>& q = plan_.problem().q;
+  if (const auto found = session_.Find(q.data))
     return {found->buffer, plan_.QueryPlace(found->first + rows.first * q.strides[2], q)};
-  const std::vector<float> all = gpu::PackQueries(q, pass_, rows);
+  const std::vector<float> all = gpu::PackQueries(q.host(), pass_, rows);
   return {session_.Upload(std::span<const float>(all)), gpu::DensePlace(pass_.launched, rows.count, plan_.width())};
 }
 
 Operand DevicePass::Output(const QueryRange& rows) const {
-  const View<float, 4>& output = plan_.results().output;
-  if (const auto found = session_.residents().Find(output.data, /*writes=*/true))
+  const DeviceView<float, 4>& output = plan_.results().output;
+  if (const auto found = session_.FindToWrite(output.data))
     return {found->buffer, plan_.QueryPlace(found->first + rows.first * output.strides[2], output)};
   return {session_.Allocate<float>(pass_.head_count() * rows.count * plan_.value_width()),
           gpu::DensePlace(pass_.launched, rows.count, plan_.value_width())};
 }
 
 void DevicePass::StoreOutput(const Operand& output, const QueryRange& rows) const {
-  const View<float, 4>& to = plan_.results().output;
-  if (!session_.residents().Find(to.data)) Store(output.buffer, rows, plan_.value_width(), to);
+  const DeviceView<float, 4>& to = plan_.results().output;
+  if (!to.data.storage) Store(output.buffer, rows, plan_.value_width(), to);
 }
 
-void DevicePass::Store(const Memory& from, const QueryRange& rows, Index width, const View<float, 4>& to) const {
+void DevicePass::Store(const Memory& from, const QueryRange& rows, Index width, const DeviceView<float, 4>& to) const {
   if (!to) return;
   for (std::size_t z = 0; z < pass_.heads.size(); ++z) {
     const Index first = static_cast<Index>(z) * rows.count;
-    float* const begin = to.at(pass_.heads[z].b, pass_.heads[z].h, rows.first);
-    if (const auto found = session_.residents().Find(begin, /*writes=*/true)) {
+    const DevicePointer<float> begin = to.at(pass_.heads[z].b, pass_.heads[z].h, rows.first);
+    if (const auto found = session_.FindToWrite(begin)) {
       session_.CopyRows({from, first * width}, width, *found, to.strides[2], rows.count, width);
     } else {
-      session_.Download(from, first, rows.count, width, begin, to.strides[2]);
+      session_.Download(from, first, rows.count, width, begin.host(), to.strides[2]);
     }
   }
 }

@@ -31,7 +31,7 @@ class DevicePass {
   Operand Output(const gpu::QueryRange& rows) const;
   void StoreOutput(const Operand& output, const gpu::QueryRange& rows) const;
   /// Copies rows [heads, rows, width] to where the caller wants them, if at all.
-  void Store(const Memory& from, const gpu::QueryRange& rows, Index width, const View<float, 4>& to) const;
+  void Store(const Memory& from, const gpu::QueryRange& rows, Index width, const DeviceView<float, 4>& to) const;
   /// Copies ln Σ exp [heads, rows] to where the caller wants it, if at all.
   void StoreLse(const Memory& from, const gpu::QueryRange& rows) const;
 
@@ -39,7 +39,7 @@ class DevicePass {
   void FindUnusual(const Operand& rows, Index width, const Memory& unusual) const;
 
  private:
-  Operand Keys(const View<const float, 4>& view) const;
+  Operand Keys(const DeviceView<const float, 4>& view) const;
 
   Session& session_;
   const gpu::AttentionPlan& plan_;

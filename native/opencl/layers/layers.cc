@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gpu/core.h"
+#include "backends/parts.h"
 #include "opencl/kernels/options.h"
 #include "opencl/kernels/sources.h"
 #include "opencl/layers/rows.h"
@@ -20,7 +20,7 @@ std::vector<float> DenseHeads(const View<const float, 4>& x) {
 
 /// y = launch(grid, x, y), with a work-group for each row.
 template <class F>
-void Norm(Session& session, const View<const float, 2>& x, const View<float, 2>& y, const F& launch) {
+void Norm(Session& session, const DeviceView<const float, 2>& x, const DeviceView<float, 2>& y, const F& launch) {
   InSteps(session, x.shape[0], x.shape[1], [&](Index first, Index count) {
     const DeviceRows from = Read(session, Rows(x, first, count));
     Write(session, Rows(y, first, count),
@@ -29,8 +29,8 @@ void Norm(Session& session, const View<const float, 2>& x, const View<float, 2>&
 }
 
 /// Turns [steps, heads, width] from an element on, with the strides of x.
-void Rotate(Session& session, const Elements& at, const View<float, 3>& x, const View<const float, 2>& cosine,
-            const View<const float, 2>& sine, RotaryPairs pairs) {
+void Rotate(Session& session, const Elements& at, const DeviceView<float, 3>& x,
+            const DeviceView<const float, 2>& cosine, const DeviceView<const float, 2>& sine, RotaryPairs pairs) {
   const auto& [steps, heads, width] = x.shape;
   const Index all = steps * heads * (width / 2);
   const DeviceRows c = Read(session, cosine), s = Read(session, sine);
@@ -39,9 +39,9 @@ void Rotate(Session& session, const Elements& at, const View<float, 3>& x, const
                  cl_long{heads}, cl_long{width / 2}, cl_long{all}, cl_int{pairs == RotaryPairs::kInterleaved});
 }
 
-void RotateHost(Session& session, const View<float, 3>& x, const View<const float, 2>& cosine,
-                const View<const float, 2>& sine, RotaryPairs pairs) {
-  std::vector<float> dense = DenseHeads(BatchOfOne<const float>(x));
+void RotateHost(Session& session, const View<float, 3>& x, const DeviceView<const float, 2>& cosine,
+                const DeviceView<const float, 2>& sine, RotaryPairs pairs) {
+  std::vector<float> dense = DenseHeads(BatchOfOne(x));
   const Memory buffer = session.Upload(std::span<const float>(dense));
   Rotate(session, {buffer, 0}, DenseView(x.data, x.shape), cosine, sine, pairs);
   const auto size = static_cast<Index>(dense.size());
@@ -51,8 +51,8 @@ void RotateHost(Session& session, const View<float, 3>& x, const View<const floa
 
 }  // namespace
 
-void RunRmsNorm(Session& session, const View<const float, 2>& x, std::span<const float> weight, float eps,
-                const View<float, 2>& y) {
+void RunRmsNorm(Session& session, const DeviceView<const float, 2>& x, const DeviceView<const float, 1>& weight,
+                float eps, const DeviceView<float, 2>& y) {
   Norm(session, x, y, [&](const Grid& grid, const DeviceRows& from, const DeviceRows& to) {
     const Elements w = session.OnDevice(weight);
     session.Launch(kLayersSource, GroupOption(session), "RmsNorm", grid, from.buffer, from.first, from.stride, w.buffer,
@@ -60,34 +60,33 @@ void RunRmsNorm(Session& session, const View<const float, 2>& x, std::span<const
   });
 }
 
-void RunLayerNorm(Session& session, const View<const float, 2>& x, std::span<const float> weight,
-                  std::span<const float> bias, float eps, const View<float, 2>& y) {
+void RunLayerNorm(Session& session, const DeviceView<const float, 2>& x, const DeviceView<const float, 1>& weight,
+                  const DeviceView<const float, 1>& bias, float eps, const DeviceView<float, 2>& y) {
   Norm(session, x, y, [&](const Grid& grid, const DeviceRows& from, const DeviceRows& to) {
-    const Elements w = session.OnDevice(weight), b = bias.empty() ? Elements() : session.OnDevice(bias);
+    const Elements w = session.OnDevice(weight), b = bias.shape[0] > 0 ? session.OnDevice(bias) : Elements();
     session.Launch(kLayersSource, GroupOption(session), "LayerNorm", grid, from.buffer, from.first, from.stride,
                    w.buffer, cl_long{w.first}, b.buffer, cl_long{b.first}, cl_float{eps}, cl_long{x.shape[1]},
                    to.buffer, to.first, to.stride);
   });
 }
 
-void RunRotary(Session& session, const View<float, 3>& x, const View<const float, 2>& cosine,
-               const View<const float, 2>& sine, RotaryPairs pairs) {
+void RunRotary(Session& session, const DeviceView<float, 3>& x, const DeviceView<const float, 2>& cosine,
+               const DeviceView<const float, 2>& sine, RotaryPairs pairs) {
   const Index steps = x.shape[0], heads = x.shape[1], width = x.shape[2];
-  if (const auto found = session.residents().Find(x.data, /*writes=*/true))
-    return Rotate(session, *found, x, cosine, sine, pairs);
+  if (const auto found = session.FindToWrite(x.data)) return Rotate(session, *found, x, cosine, sine, pairs);
   InSteps(session, steps, heads * width, [&](Index first, Index count) {
-    RotateHost(session, {x.at(first), {count, heads, width}, x.strides}, Rows(cosine, first, count),
+    RotateHost(session, {x.at(first).host(), {count, heads, width}, x.strides}, Rows(cosine, first, count),
                Rows(sine, first, count), pairs);
   });
 }
 
-void RunElements(Session& session, const char* kernel, std::span<float> x, std::optional<std::span<const float>> y) {
-  InSteps(session, static_cast<Index>(x.size()), 1, [&](Index first, Index count) {
-    const auto begin = static_cast<std::size_t>(first), length = static_cast<std::size_t>(count);
-    Change(session, {x.data() + first, {1, count}, {count, 1}}, [&](const DeviceRows& rows) {
+void RunElements(Session& session, const char* kernel, const DeviceView<float, 1>& x,
+                 const DeviceView<const float, 1>& y) {
+  InSteps(session, x.shape[0], 1, [&](Index first, Index count) {
+    Change(session, {x.at(first), {1, count}, {count, 1}}, [&](const DeviceRows& rows) {
       const Grid grid = ForEach(session, count);
       if (y) {
-        const Elements other = session.OnDevice(y->subspan(begin, length));
+        const Elements other = session.OnDevice({y.at(first), {count}, {1}});
         session.Launch(kLayersSource, GroupOption(session), kernel, grid, rows.buffer, rows.first, other.buffer,
                        cl_long{other.first}, cl_long{count});
       } else {
@@ -97,32 +96,36 @@ void RunElements(Session& session, const char* kernel, std::span<float> x, std::
   });
 }
 
-/// A copy to the host goes by way of the host. One to the device keeps the rounded numbers of its target up to date,
-/// too.
-void RunCopy(Session& session, const View<const float, 4>& from, const View<float, 4>& to) {
+/// Elements that come from the host or go there do so dense. A copy to the device keeps the rounded numbers of its
+/// target up to date, too.
+void RunCopy(Session& session, const DeviceView<const float, 4>& from, const DeviceView<float, 4>& to) {
   const Index batch = from.shape[0], heads = from.shape[1], rows = from.shape[2], width = from.shape[3];
   const Index count = batch * heads * rows * width;
-  const Memory rounded = session.residents().Rounded(to.data);
-  const auto target = session.residents().Find(to.data, /*writes=*/true);
-  const auto source = session.residents().Find(from.data);
-  if (!target) {
-    if (source) session.Fetch(from.data);
-    return Copy(from, to);
-  }
+  Resident* const resident = session.ResidentOf(to.data.storage);
+  const Memory rounded = resident ? resident->rounded : Memory();
+  const auto target = session.FindToWrite(to.data), source = session.Find(from.data);
+  if (!target && !source) return Copy(from.host(), to.host());
   const gpu::Heads all{0, heads, 1};
-  const std::vector<float> dense = source ? std::vector<float>() : DenseHeads(from);
-  const gpu::Place place = gpu::HeadsPlace(target->first, to);
-  session.Launch(kLayersSource, GroupOption(session), "CopyHeads", ForEach(session, count),
-                 source ? source->buffer : session.Upload(std::span<const float>(dense)),
-                 source ? gpu::HeadsPlace(source->first, from) : gpu::DensePlace(all, rows, width), target->buffer,
-                 place, all, cl_long{rows}, cl_long{width}, cl_long{count});
+  const gpu::Place dense_place = gpu::DensePlace(all, rows, width);
+  std::vector<float> dense = source ? std::vector<float>() : DenseHeads(from.host());
+  const Operand read{source ? source->buffer : session.Upload(std::span<const float>(dense)),
+                     source ? gpu::HeadsPlace(source->first, from) : dense_place};
+  const Operand written{target ? target->buffer : session.Allocate<float>(count),
+                        target ? gpu::HeadsPlace(target->first, to) : dense_place};
+  session.Launch(kLayersSource, GroupOption(session), "CopyHeads", ForEach(session, count), read.buffer, read.place,
+                 written.buffer, written.place, all, cl_long{rows}, cl_long{width}, cl_long{count});
+  if (!target) {
+    dense.resize(static_cast<std::size_t>(count));
+    session.Download(written.buffer, 0, 1, count, dense.data(), count);
+    return Copy(DenseView<const float, 4>(dense.data(), from.shape), to.host());
+  }
   if (!rounded) return;
-  RoundRows(session, {all, batch * heads, rows, width}, {target->buffer, place}, width, {rounded, place}, Memory());
-  session.residents().KeepRounded(to.data, rounded);
+  RoundRows(session, {all, batch * heads, rows, width}, written, width, {rounded, written.place}, Memory());
+  resident->rounded = rounded;
 }
 
-void RunPool(Session& session, const View<const float, 2>& x, const Backend::Pooling& pooling,
-             const View<float, 2>& y) {
+void RunPool(Session& session, const DeviceView<const float, 2>& x, const Backend::Pooling& pooling,
+             const DeviceView<float, 2>& y) {
   const DeviceRows from = Read(session, x);
   Write(session, y, [&](const DeviceRows& to) {
     const Index items = GroupItems(session);

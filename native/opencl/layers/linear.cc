@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "gpu/core.h"
+#include "backends/parts.h"
 #include "opencl/kernels/options.h"
 #include "opencl/kernels/sources.h"
 #include "opencl/layers/layers.h"
@@ -14,7 +14,7 @@ namespace headlens::opencl {
 namespace {
 
 /// y = the bias in every row: a product over nothing.
-void FillWithBias(Session& session, std::span<const float> bias, const View<float, 2>& y) {
+void FillWithBias(Session& session, std::span<const float> bias, const DeviceView<float, 2>& y) {
   std::vector<float> row(static_cast<std::size_t>(y.shape[1]), 0.0f);
   std::copy(bias.begin(), bias.end(), row.begin());
   const Memory values = session.Upload(std::span<const float>(row));
@@ -26,7 +26,8 @@ void FillWithBias(Session& session, std::span<const float> bias, const View<floa
 
 }  // namespace
 
-void RunLinear(Session& session, const View<const float, 2>& x, const DeviceWeights& weights, const View<float, 2>& y) {
+void RunLinear(Session& session, const DeviceView<const float, 2>& x, const DeviceWeights& weights,
+               const DeviceView<float, 2>& y) {
   const std::vector<DeviceWeights::Piece>& pieces = weights.pieces(session);
   const Index in = x.shape[1];
   InSteps(session, x.shape[0], std::max(in, y.shape[1]), [&](Index first, Index count) {
@@ -49,7 +50,7 @@ void RunLinear(Session& session, const View<const float, 2>& x, const DeviceWeig
 }
 
 void RunCopyRows(Session& session, const DeviceWeights& weights, std::span<const std::int32_t> rows,
-                 const View<float, 2>& y) {
+                 const DeviceView<float, 2>& y) {
   const std::vector<DeviceWeights::Piece>& pieces = weights.pieces(session);
   const Index width = y.shape[1];
   InSteps(session, y.shape[0], width, [&](Index first, Index count) {

@@ -8,9 +8,9 @@
 
 namespace headlens::opencl {
 
-DeviceRows Read(Session& session, const View<const float, 2>& x) {
-  if (const auto found = session.residents().Find(x.data)) return {found->buffer, found->first, x.strides[0]};
-  return {session.Upload(std::span<const float>(gpu::Dense(x))), 0, x.shape[1]};
+DeviceRows Read(Session& session, const DeviceView<const float, 2>& x) {
+  if (const auto found = session.Find(x.data)) return {found->buffer, found->first, x.strides[0]};
+  return {session.Upload(std::span<const float>(gpu::Dense(x.host()))), 0, x.shape[1]};
 }
 
 }  // namespace headlens::opencl

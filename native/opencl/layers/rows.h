@@ -20,25 +20,25 @@ struct DeviceRows {
 };
 
 /// The rows of a resident, or a copy of the host's.
-DeviceRows Read(Session& session, const View<const float, 2>& x);
+DeviceRows Read(Session& session, const DeviceView<const float, 2>& x);
 
 /// Calls compute(rows), and y becomes what it leaves in them: y's own rows where y is a resident.
 template <class F>
-void Write(Session& session, const View<float, 2>& y, const F& compute) {
-  if (const auto found = session.residents().Find(y.data, /*writes=*/true))
+void Write(Session& session, const DeviceView<float, 2>& y, const F& compute) {
+  if (const auto found = session.FindToWrite(y.data))
     return compute(DeviceRows{found->buffer, found->first, y.strides[0]});
   const DeviceRows rows{session.Allocate<float>(y.shape[0] * y.shape[1]), 0, y.shape[1]};
   compute(rows);
-  session.Download(rows.buffer, 0, y.shape[0], y.shape[1], y.data, y.strides[0]);
+  session.Download(rows.buffer, 0, y.shape[0], y.shape[1], y.data.host(), y.strides[0]);
 }
 
 /// Calls change(rows) with x's rows on the device, and x becomes what it makes of them.
 template <class F>
-void Change(Session& session, const View<float, 2>& x, const F& change) {
+void Change(Session& session, const DeviceView<float, 2>& x, const F& change) {
   const DeviceRows rows = Read(session, x);
-  const bool resident = session.residents().Find(x.data, /*writes=*/true).has_value();
+  const bool resident = session.FindToWrite(x.data).has_value();
   change(rows);
-  if (!resident) session.Download(rows.buffer, 0, x.shape[0], x.shape[1], x.data, x.strides[0]);
+  if (!resident) session.Download(rows.buffer, 0, x.shape[0], x.shape[1], x.data.host(), x.strides[0]);
 }
 
 /// Calls f(first, count) for pieces of `rows` rows, as many at a time as the memory for a step holds.

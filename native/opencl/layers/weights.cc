@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "gpu/core.h"
+#include "backends/parts.h"
 #include "gpu/pieces.h"
 
 namespace headlens::opencl {

@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "gpu/core.h"
+#include "backends/parts.h"
 
 namespace headlens::opencl {
 namespace {

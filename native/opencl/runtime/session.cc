@@ -100,13 +100,14 @@ void Session::Transfer(Index bytes, bool waits, const F& move) {
   transfers_.bytes += static_cast<double>(bytes);
 }
 
-void Session::Send(const float* p) {
-  Transfer(residents_.BytesAt(p), true, [&] { residents_.Send(queue_, p); });
+void Session::Send(const Resident& resident, const float* from) {
+  const Index bytes = resident.count * static_cast<Index>(sizeof(float));
+  Transfer(bytes, true,
+           [&] { queue_.enqueueWriteBuffer(*resident.buffer, CL_TRUE, 0, static_cast<std::size_t>(bytes), from); });
 }
 
-void Session::Fetch(const float* p) {
-  if (!residents_.IsStale(p)) return;
-  Transfer(residents_.BytesAt(p), true, [&] { residents_.Fetch(queue_, p); });
+void Session::Fetch(const Resident& resident, float* to) {
+  DownloadBytes(resident.buffer, 0, resident.count * static_cast<Index>(sizeof(float)), to);
 }
 
 template <class F>
@@ -142,9 +143,29 @@ void Session::Write(const Memory& memory, std::span<const std::byte> values) {
   sent_.splice(sent_.end(), copy);
 }
 
-Elements Session::OnDevice(std::span<const float> values) {
-  if (const auto found = residents_.Find(values.data())) return *found;
-  return {Upload(values), 0};
+Resident* Session::ResidentOf(Storage* storage) const {
+  if (!storage) return nullptr;
+  auto* const resident = dynamic_cast<Resident*>(storage);
+  if (!resident) throw Error(ErrorCode::kUnsupported, "a tensor is where another backend computes: read it back first");
+  if (resident->session_id != id_)
+    throw Error(ErrorCode::kUnsupported,
+                "the OpenCL device was lost, and with it what was computed there: load the model again");
+  return resident;
+}
+
+std::optional<Elements> Session::Find(const DevicePointer<const float>& p) const {
+  const Resident* const resident = ResidentOf(p.storage);
+  return resident ? std::optional(Elements{resident->buffer, p.first}) : std::nullopt;
+}
+
+std::optional<Elements> Session::FindToWrite(const DevicePointer<float>& p) const {
+  if (Resident* const resident = ResidentOf(p.storage)) resident->rounded = Memory();
+  return Find(p);
+}
+
+Elements Session::OnDevice(const DeviceView<const float, 1>& values) {
+  if (const auto found = Find(values.data)) return *found;
+  return {Upload(std::span(values.data.host(), static_cast<std::size_t>(values.shape[0]))), 0};
 }
 
 void Session::CopyRows(const Elements& from, Index from_stride, const Elements& to, Index to_stride, Index rows,

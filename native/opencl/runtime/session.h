@@ -6,6 +6,8 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +18,7 @@
 #include "opencl/runtime/devices.h"
 #include "opencl/runtime/memory.h"
 #include "opencl/runtime/programs.h"
-#include "opencl/runtime/residents.h"
+#include "opencl/runtime/resident.h"
 #include "opencl/runtime/settings.h"
 #include "opencl/runtime/status.h"
 
@@ -90,13 +92,28 @@ class Session {
     return memory;
   }
 
-  /// The tensors that live on the device.
-  Residents& residents() { return residents_; }
-  void Send(const float* p);
-  void Fetch(const float* p);
+  /// Returns true when a buffer can hold so many floats.
+  bool HasRoomFor(Index count) const { return count <= largest_buffer() / static_cast<Index>(sizeof(float)); }
+
+  /// A tensor of `count` floats that lives on the device.
+  std::shared_ptr<Resident> MakeResident(Index count) {
+    return std::make_shared<Resident>(id_, count, Allocate<float>(count));
+  }
+  /// The resident that a view is of; null for memory of the host. Throws kUnsupported for a tensor that was lost with
+  /// an earlier session, or is another backend's.
+  Resident* ResidentOf(Storage* storage) const;
+
+  /// The place on the device that a view begins at, and nothing where it is on the host. What is about to be written
+  /// there has no rounded copy any more.
+  std::optional<Elements> Find(const DevicePointer<const float>& p) const;
+  std::optional<Elements> FindToWrite(const DevicePointer<float>& p) const;
 
   /// These values on the device: the elements of a resident, or else a copy.
-  Elements OnDevice(std::span<const float> values);
+  Elements OnDevice(const DeviceView<const float, 1>& values);
+
+  /// Writes all elements of a resident, and reads them.
+  void Send(const Resident& resident, const float* from);
+  void Fetch(const Resident& resident, float* to);
 
   /// Copies rows of `width` floats on the device, where the strides say how far apart they are.
   void CopyRows(const Elements& from, Index from_stride, const Elements& to, Index to_stride, Index rows, Index width);
@@ -116,6 +133,9 @@ class Session {
     (kernel.setArg(index++, Argument(args)), ...);
     Enqueue(kernel, grid);
   }
+
+  /// Lets the device begin with all that was launched.
+  void Start() { queue_.flush(); }
 
   /// Waits for all that was launched.
   void Finish() {
@@ -153,7 +173,6 @@ class Session {
   MemoryPool pool_;
   cl::Buffer probe_;  // one number
   Programs programs_;
-  Residents residents_;
   bool work_failed_ = false;
   Backend::Transfers transfers_;
 };

@@ -10,7 +10,8 @@
 
 namespace headlens::opencl {
 
-/// A device that threads take turns with. It is opened when it is first used, and again after it was lost.
+/// A device that threads take turns with. It is opened when it is first used, and again after it was lost: buffers and
+/// residents of the session before are then worth nothing.
 class SharedDevice {
  public:
   explicit SharedDevice(Settings settings) : settings_(std::move(settings)) {}
@@ -23,12 +24,11 @@ class SharedDevice {
       if (!session_) {
         if (settings_.before_opening) settings_.before_opening();
         session_.emplace(settings_);
-        session_->residents() = std::exchange(lost_, {});
       }
       try {
         return f(*session_);
       } catch (...) {
-        if (!session_->IsAlive()) Lose();
+        if (!session_->IsAlive()) session_.reset();
         throw;
       }
     });
@@ -39,23 +39,10 @@ class SharedDevice {
     return session_ ? session_->transfers() : Backend::Transfers();
   }
 
-  /// To be called when a resident's tensor is gone.
-  void Forget(const float* host) {
-    const std::lock_guard lock(mutex_);
-    (session_ ? session_->residents() : lost_).Remove(host);
-  }
-
  private:
-  void Lose() {
-    lost_ = std::move(session_->residents());
-    lost_.Lose();
-    session_.reset();
-  }
-
   const Settings settings_;
   std::mutex mutex_;
   std::optional<Session> session_;
-  Residents lost_;  // the residents while there is no session
 };
 
 }  // namespace headlens::opencl

@@ -99,9 +99,10 @@ struct AllResults {
     r.output = output.view<4>();
     r.lse = lse.view<3>();
     r.mean_weights = mean.view<3>();
-    View<float, 4>* const targets[] = {&r.weights,       &r.dropped_weights, &r.scores,       &r.scaled_scores,
-                                       &r.capped_scores, &r.biased_scores,   &r.masked_scores};
-    for (std::size_t i = 0; i < std::size(targets); ++i) *targets[i] = maps[i].view<4>();
+    r.weights = maps[0].view<4>();
+    View<float, 4>* const others[] = {&r.dropped_weights, &r.scores,        &r.scaled_scores,
+                                      &r.capped_scores,   &r.biased_scores, &r.masked_scores};
+    for (std::size_t i = 0; i < std::size(others); ++i) *others[i] = maps[i + 1].view<4>();
     return r;
   }
   Index n[4];

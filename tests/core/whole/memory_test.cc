@@ -2,6 +2,8 @@
 /// Tensors in a backend's own memory, and the functions that move elements without computing, on every backend.
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <memory>
 #include <numeric>
 #ifndef __EMSCRIPTEN__
 #include <thread>
@@ -15,18 +17,19 @@ namespace {
 
 /// The same values on the host and in the backend's memory.
 struct Twins {
-  Twins(const Backend& backend, Tensor values) : host(values.Clone()), kept(backend.Keep(std::move(values))) {}
-  Tensor host, kept;
+  Twins(const Backend& backend, Tensor values) : host(values.Clone()), kept(backend.Upload(std::move(values))) {}
+  DeviceTensor host, kept;
 };
 
-void CheckEqual(const char* what, const Backend& backend, const Tensor& kept, const Tensor& host) {
-  backend.Fetch(kept);
-  CheckClose(what, kept.values(), host.values(), 0.0);
+Tensor Read(const Backend& backend, const DeviceTensor& tensor) { return backend.ReadBack(tensor)->Wait(); }
+
+void CheckEqual(const char* what, const Backend& backend, const DeviceTensor& kept, const DeviceTensor& host) {
+  CheckClose(what, Read(backend, kept).values(), host.host().values(), 0.0);
 }
 
 template <class T, std::size_t Rank>
-View<T, Rank> From(View<T, Rank> view, Index offset, const std::array<Index, Rank>& shape) {
-  view.data += offset;
+DeviceView<T, Rank> From(DeviceView<T, Rank> view, Index offset, const std::array<Index, Rank>& shape) {
+  view.data = view.data + offset;
   view.shape = shape;
   return view;
 }
@@ -41,29 +44,28 @@ TEST_CASE("operations on a backend's own tensors, and on views of them, give wha
     Twins x(backend, random.NormalTensor({rows, 24})), weight(backend, random.NormalTensor({inner})),
         bias(backend, random.NormalTensor({inner})), cosine(backend, random.NormalTensor({rows, width / 2})),
         sine(backend, random.NormalTensor({rows, width / 2})), added(backend, random.NormalTensor({rows, inner}));
-    const auto compute = [&](const Tensor Twins::* which, const Tensor& y, const Tensor& z) {
-      const auto of = [&](const Twins& twins) -> const Tensor& { return twins.*which; };
-      const View<const float, 2> columns = From(View<const float, 2>(of(x).view<2>()), 2, {rows, 21});
+    const auto compute = [&](const DeviceTensor Twins::* which, const DeviceTensor& y, const DeviceTensor& z) {
+      const auto of = [&](const Twins& twins) -> const DeviceTensor& { return twins.*which; };
+      const DeviceView<const float, 2> columns = From(of(x).view<2>(), 2, {rows, 21});
       backend.Linear(columns, *linear, y.view<2>());
       backend.LayerNorm(y.view<2>(), of(weight).values(), of(bias).values(), 1e-5f, z.view<2>());
       backend.RmsNorm(z.view<2>(), of(weight).values(), 1e-5f, z.view<2>());
       backend.Rotary(DenseView(z.data(), std::array<Index, 3>{rows, heads, width}), of(cosine).view<2>(),
                      of(sine).view<2>(), RotaryPairs::kHalf);
-      backend.Gelu(z.values().subspan(3, 20), true);
-      backend.Relu(z.values().subspan(30, 11));
-      backend.SwiGlu(z.values().subspan(50, 24), of(added).values().subspan(1, 24));
+      backend.Gelu(From(z.values(), 3, {20}), true);
+      backend.Relu(From(z.values(), 30, {11}));
+      backend.SwiGlu(From(z.values(), 50, {24}), From(of(added).values(), 1, {24}));
       backend.Add(z.values(), of(added).values());
     };
-    const Tensor y({rows, inner}), z({rows, inner}), own_y = backend.Allocate({rows, inner}),
-                                                     own_z = backend.Allocate({rows, inner});
+    const DeviceTensor y = Tensor({rows, inner}), z = Tensor({rows, inner}), own_y = backend.Allocate({rows, inner}),
+                       own_z = backend.Allocate({rows, inner});
     compute(&Twins::host, y, z);
     compute(&Twins::kept, own_y, own_z);
     backend.Finish();
     CheckEqual("linear", backend, own_y, y);
     CheckEqual("all", backend, own_z, z);
-    own_z.data()[5] = 7.0f;  // the host writes it, and the backend computes with it
-    z.data()[5] = 7.0f;
-    backend.Send(own_z);
+    const Tensor seven({1, 1, 1, 1}, std::array{7.0f});  // the host writes, the backend computes with it
+    for (const DeviceTensor* to : {&own_z, &z}) backend.Copy(seven.view<4>(), {to->data() + 5, {1, 1, 1, 1}, {}});
     backend.Add(own_z.values(), added.kept.values());
     backend.Add(z.values(), added.host.values());
     CheckEqual("sent", backend, own_z, z);
@@ -82,9 +84,9 @@ TEST_CASE("attention on a backend's own tensors gives what that on the host's gi
           r.problem.gqa_order = order;
           r.problem.mask.causal = true;
           const Shape out = {n.batch, n.heads, n.queries, n.value_width}, map = {n.batch, n.heads, n.queries, n.keys};
-          const Tensor output(out), own_output = backend.Allocate(out), weights(map),
-                                    own_weights = backend.Allocate(map);
-          const auto run = [&](const AttentionProblem& problem, const Tensor& to, const Tensor& cells) {
+          const DeviceTensor output = Tensor(out), own_output = backend.Allocate(out), weights = Tensor(map),
+                             own_weights = backend.Allocate(map);
+          const auto run = [&](const AttentionProblem& problem, const DeviceTensor& to, const DeviceTensor& cells) {
             AttentionResults results;
             results.output = to.view<4>();
             if (maps) results.weights = cells.view<4>();
@@ -92,8 +94,9 @@ TEST_CASE("attention on a backend's own tensors gives what that on the host's gi
           };
           run(r.problem, output, weights);
           AttentionProblem own = r.problem;
-          const Tensor q = backend.Keep(r.q.Clone()), k = backend.Keep(r.k.Clone()), v = backend.Keep(r.v.Clone());
-          own.q.data = q.data() + (r.problem.q.data - r.q.data());
+          const DeviceTensor q = backend.Upload(r.q.Clone()), k = backend.Upload(r.k.Clone()),
+                             v = backend.Upload(r.v.Clone());
+          own.q.data = q.data() + (r.problem.q.data.host() - r.q.data());
           own.k = SplitHeads(k.view<3>(), r.problem.k.shape[1]);
           own.v = SplitHeads(v.view<3>(), r.problem.v.shape[1]);
           run(own, own_output, own_weights);
@@ -109,22 +112,21 @@ TEST_CASE("copies between a backend's tensors and the host's, whatever their str
     Random random(41);
     const std::array<Index, 4> part = {2, 3, 4, 5};
     Twins from(backend, random.NormalTensor({2, 4, 6, 7}));  // as [B, T, H, d]
-    for (const Tensor* source : {&from.host, &from.kept})
+    for (const DeviceTensor* source : {&from.host, &from.kept})
       for (const bool own : {false, true}) {
-        const Tensor to = own ? backend.Allocate({2, 3, 9, 8}) : Tensor({2, 3, 9, 8});
-        std::ranges::fill(to.values(), 9.0f);
-        backend.Send(to);
-        const View<const float, 4> heads = {source->data() + 8, part, {4 * 42, 7, 42, 1}};
+        Tensor nines({2, 3, 9, 8});
+        std::ranges::fill(nines.values(), 9.0f);
+        const DeviceTensor to = own ? backend.Upload(std::move(nines)) : std::move(nines);
+        const DeviceView<const float, 4> heads = {source->data() + 8, part, {4 * 42, 7, 42, 1}};
         backend.Copy(heads, From(to.view<4>(), 2 * 8 + 1, part));
-        backend.Fetch(to);
-        const View<float, 4> got = to.view<4>();
+        const Tensor copied = Read(backend, to), all = from.host.host();
+        const View<float, 4> got = copied.view<4>();
         for (Index b = 0; b < 2; ++b)
           for (Index h = 0; h < 3; ++h)
             for (Index t = 0; t < 9; ++t)
               for (Index i = 0; i < 8; ++i) {
                 const bool inside = t >= 2 && t < 6 && i >= 1 && i < 6;
-                CHECK(got(b, h, t, i) ==
-                      (inside ? from.host.data()[8 + b * 168 + h * 7 + (t - 2) * 42 + i - 1] : 9.0f));
+                CHECK(got(b, h, t, i) == (inside ? all.data()[8 + b * 168 + h * 7 + (t - 2) * 42 + i - 1] : 9.0f));
               }
       }
     CHECK_THROWS_AS(backend.Copy(from.host.view<4>(), From(from.kept.view<4>(), 0, {2, 4, 6, 6})), Error);
@@ -145,16 +147,17 @@ TEST_CASE("rows of weights of every type, onto the host and onto the backend") {
           half ? WeightMatrix(DType::kBF16, reinterpret_cast<const std::byte*>(upper.data()), 9, 5, 5, 1)
                : WeightMatrix(table.view<2>()),
           {});
-      const Tensor own = backend.Allocate({5, 5}), host({5, 7});
+      const DeviceTensor own = backend.Allocate({5, 5});
+      const Tensor host({5, 7});
       backend.CopyRows(*weights, rows, own.view<2>());
-      backend.CopyRows(*weights, rows, From(host.view<2>(), 1, {5, 5}));
-      backend.Fetch(own);
+      backend.CopyRows(*weights, rows, From(DeviceView<float, 2>(host.view<2>()), 1, {5, 5}));
+      const Tensor copied = Read(backend, own);
       for (std::size_t i = 0; i < rows.size(); ++i)
         for (Index j = 0; j < 5; ++j) {
           const auto at = static_cast<std::size_t>(rows[i] * 5 + j);
           const float expected =
               half ? std::bit_cast<float>(static_cast<std::uint32_t>(upper[at]) << 16) : table.values()[at];
-          CHECK(own.view<2>()(static_cast<Index>(i), j) == expected);
+          CHECK(copied.view<2>()(static_cast<Index>(i), j) == expected);
           CHECK(host.view<2>()(static_cast<Index>(i), 1 + j) == expected);
         }
       for (const std::int32_t wrong : {-1, 9}) {
@@ -177,22 +180,21 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
             Twins x(backend, random.NormalTensor({rows, keys}));
             const Index first = blocks / 2, top = BlockBegin(first, rows, blocks);
             const Backend::Pooling pooling = {rows, blocks, top, first};
-            const Tensor own = backend.Allocate({blocks - first, columns}), host({blocks - first, columns}),
-                         expected({blocks - first, columns});
+            const DeviceTensor own = backend.Allocate({blocks - first, columns});
+            const Tensor host({blocks - first, columns}), expected({blocks - first, columns}), map = x.host.host();
             for (Index i = first; i < blocks; ++i)
               for (Index j = 0; j < columns; ++j) {
                 double sum = 0.0, cells = 0.0;
                 for (Index t = BlockBegin(i, rows, blocks); t < BlockBegin(i + 1, rows, blocks); ++t)
                   for (Index s = BlockBegin(j, keys, columns); s < BlockBegin(j + 1, keys, columns); ++s, ++cells)
-                    sum += double{x.host.view<2>()(t, s)};
+                    sum += double{map.view<2>()(t, s)};
                 expected.view<2>()(i - first, j) = static_cast<float>(sum / cells);
               }
-            const auto below = [&](const Tensor& t) { return From(t.view<2>(), top * keys, {rows - top, keys}); };
+            const auto below = [&](const DeviceTensor& t) { return From(t.view<2>(), top * keys, {rows - top, keys}); };
             backend.Pool(below(x.kept), pooling, own.view<2>());
             backend.Pool(below(x.host), pooling, host.view<2>());
-            backend.Fetch(own);
-            const double tolerance = 4 * kEpsilon * MaxNorm(x.host.values());
-            CheckClose("own", own.values(), expected.values(), tolerance);
+            const double tolerance = 4 * kEpsilon * MaxNorm(map.values());
+            CheckClose("own", Read(backend, own).values(), expected.values(), tolerance);
             CheckClose("host", host.values(), expected.values(), tolerance);
           }
     const Tensor x({4, 4}), y({2, 2});
@@ -207,19 +209,91 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
   });
 }
 
+TEST_CASE("tensors are read back now or later, into memory that is given where the backend's is another") {
+  ForEachBackend([](const Backend& backend) {
+    CAPTURE(backend.name());
+    Random random(53);
+    const Tensor expected = random.NormalTensor({3, 5});
+    const DeviceTensor kept = backend.Upload(expected.Clone());
+    Tensor memory({15});
+    const float* const address = memory.data();
+    const Tensor got = backend.ReadBack(kept, std::move(memory))->Wait();
+    CHECK(got.shape() == expected.shape());
+    CheckClose("waited for", got.values(), expected.values(), 0.0);
+    if (kept.storage()) CHECK(got.data() == address);
+    int calls = 0;
+    backend.ReadBack(kept)->Then([&](Reading& reading) {
+      ++calls;
+      CheckClose("called with", reading.Wait().values(), expected.values(), 0.0);
+    });
+    CHECK(calls == 1);
+  });
+}
+
+TEST_CASE("a tensor of another backend is refused") {
+  struct Elsewhere : Storage {};
+  ForEachBackend([](const Backend& backend) {
+    CAPTURE(backend.name());
+    const DeviceTensor other({2, 4}, std::make_shared<Elsewhere>());
+    const Tensor own({2, 4}, std::vector<float>(8, 1.0f));
+    const auto weights = backend.PackLinear(Tensor({4, 4}, std::vector<float>(16, 1.0f)).view<2>(), {});
+    const auto refuse = [&](const std::function<void()>& use) {
+      Refused(ErrorCode::kUnsupported, "another backend", use);
+    };
+    refuse([&] { backend.Linear(other.view<2>(), *weights, own.view<2>()); });
+    refuse([&] { backend.Linear(own.view<2>(), *weights, other.view<2>()); });
+    refuse([&] { backend.Add(own.values(), other.values()); });
+    refuse([&] { backend.RmsNorm(own.view<2>(), From(other.values(), 0, {4}), 1e-5f, own.view<2>()); });
+    refuse([&] { backend.ReadBack(other)->Wait(); });
+    const std::array<Index, 4> heads = {1, 1, 2, 4};
+    AttentionProblem problem;
+    problem.q = DenseView(own.data(), heads);
+    problem.k = problem.v = DenseView(own.data(), heads);
+    AttentionResults results;
+    const Tensor output({1, 1, 2, 4});
+    results.output = output.view<4>();
+    for (const int part : {0, 1, 2, 3}) {
+      AttentionProblem some = problem;
+      AttentionResults there = results;
+      const DeviceView<float, 4> view = DenseView(other.data(), heads);
+      if (part == 0) some.q = view;
+      if (part == 1) some.k = view;
+      if (part == 2) some.v = view;
+      if (part == 3) there.output = view;
+      refuse([&] { backend.Attention(some, there); });
+    }
+  });
+}
+
+TEST_CASE("attention to no keys fills a backend's own tensor, too") {
+  ForEachBackend([](const Backend& backend) {
+    CAPTURE(backend.name());
+    const Tensor nothing({1, 2, 0, 3}), q({1, 2, 4, 3}, std::vector<float>(24, 1.0f));
+    const DeviceTensor own = backend.Upload(q.Clone());
+    AttentionProblem problem;
+    problem.q = own.view<4>();
+    problem.k = problem.v = nothing.view<4>();
+    const DeviceTensor output = backend.Upload(q.Clone());
+    AttentionResults results;
+    results.output = output.view<4>();
+    backend.Attention(problem, results);
+    CheckClose("output", Read(backend, output).values(), std::vector<float>(24, 0.0f), 0.0);
+  });
+}
+
 // In WebAssembly the allocator never gives memory back.
 #ifndef __EMSCRIPTEN__
 constexpr Index kLarge = Index{3} << 19;  // 6 MiB
 
 TEST_CASE("the vector backend's large blocks come back for the next call of about that size") {
   const auto backend = MakeSimdBackend(1);
-  const auto address = [&](const Shape& shape) { return backend->Allocate(shape).data(); };
+  const auto address = [&](const Shape& shape) { return backend->Allocate(shape).data().host(); };
   const float* const block = address({kLarge});
   CHECK(address({3, kLarge / 3}) == block);
   CHECK(address({kLarge / 2}) == block);
-  const Tensor first = backend->Allocate({kLarge}), second = backend->Allocate({kLarge});
-  CHECK(first.data() == block);
-  CHECK(second.data() != block);
+  const DeviceTensor first = backend->Allocate({kLarge}), second = backend->Allocate({kLarge});
+  CHECK(first.data().host() == block);
+  CHECK(second.data().host() != block);
   CHECK(backend->Allocate({16}).size() == 16);
   CHECK(backend->Allocate({0, 4}).size() == 0);
   Refused(ErrorCode::kMemory, "too large", [&] { backend->Allocate({Index{1} << 40, Index{1} << 40}); });
@@ -227,21 +301,21 @@ TEST_CASE("the vector backend's large blocks come back for the next call of abou
 
 TEST_CASE("a large block is not lent where little of it is needed, nor more than it has") {
   const auto backend = MakeSimdBackend(1);
-  const auto spare = backend->Allocate({4 * kLarge}).data();
-  const Tensor less = backend->Allocate({kLarge}), more = backend->Allocate({5 * kLarge}),
-               same = backend->Allocate({4 * kLarge});
-  CHECK(less.data() != spare);
-  CHECK(more.data() != spare);
-  CHECK(same.data() == spare);
-  for (const Tensor* tensor : {&less, &more, &same}) std::ranges::fill(tensor->values(), 1.0f);
+  const auto spare = backend->Allocate({4 * kLarge}).data().host();
+  const DeviceTensor less = backend->Allocate({kLarge}), more = backend->Allocate({5 * kLarge}),
+                     same = backend->Allocate({4 * kLarge});
+  CHECK(less.data().host() != spare);
+  CHECK(more.data().host() != spare);
+  CHECK(same.data().host() == spare);
+  for (const DeviceTensor* tensor : {&less, &more, &same}) std::ranges::fill(tensor->host().values(), 1.0f);
 }
 
 TEST_CASE("a large block outlives its backend") {
   Tensor tensor;
   {
     const auto backend = MakeSimdBackend(2);
-    tensor = backend->Allocate({kLarge});
-    const Tensor other = backend->Allocate({kLarge});
+    tensor = backend->Allocate({kLarge}).host();
+    const DeviceTensor other = backend->Allocate({kLarge});
   }
   std::ranges::fill(tensor.values(), 2.0f);
   CHECK(tensor.values().back() == 2.0f);
@@ -255,7 +329,7 @@ TEST_CASE("threads that share a backend never share a block") {
     for (std::size_t i = 0; i < strangers.size(); ++i) {
       threads.emplace_back([&backend, &stranger = strangers[i], mine = static_cast<float>(i)] {
         for (int round = 0; round < 20; ++round) {
-          const Tensor tensor = backend->Allocate({kLarge + round});
+          const Tensor tensor = backend->Allocate({kLarge + round}).host();
           std::ranges::fill(tensor.values(), mine);
           stranger += std::ranges::count_if(tensor.values(), [mine](float value) { return value != mine; });
         }

@@ -310,7 +310,7 @@ AttentionProblem Strip(const AttentionProblem& p, Index first, Index count) {
   AttentionProblem strip = p;
   const auto cut = [&](auto& view, std::size_t dim) {
     if (!view) return;
-    view.data += first * view.strides[dim];
+    view.data = view.data + first * view.strides[dim];
     view.shape[dim] = count;
   };
   cut(strip.q, 2);
@@ -417,7 +417,7 @@ TEST_CASE("grouped heads: as many groups as heads is plain attention, and fewer 
           }
         return all;
       };
-      const Tensor k = repeat(r.problem.k.floats()), v = repeat(r.problem.v.floats());
+      const Tensor k = repeat(r.problem.k.floats().host()), v = repeat(r.problem.v.floats().host());
       AttentionProblem p = r.problem;
       p.k = k.view<4>();
       p.v = v.view<4>();
@@ -790,7 +790,7 @@ KeyValueView Halved(Tensor& storage, const KeyValueView& view, std::vector<std::
     halves.push_back(RoundToBf16(x));
     x = LoadFloat(DType::kBF16, reinterpret_cast<const std::byte*>(&halves.back()));
   }
-  const auto first = (view.data - reinterpret_cast<const std::byte*>(storage.data())) / sizeof(float);
+  const auto first = (view.data.host() - reinterpret_cast<const std::byte*>(storage.data())) / sizeof(float);
   return {DType::kBF16, reinterpret_cast<const std::byte*>(halves.data() + first), view.shape, view.strides};
 }
 

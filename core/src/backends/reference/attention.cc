@@ -5,12 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "attention/masks/mask_set.h"
-#include "attention/normalizers/registry.h"
-#include "attention/philox.h"
-#include "attention/positions/bias_table.h"
-#include "backends/attention_run.h"
-#include "base/views.h"
+#include "backends/parts.h"
 
 namespace headlens {
 namespace {
@@ -23,6 +18,9 @@ class ReferenceRun {
   ReferenceRun(const AttentionProblem& problem, const AttentionResults& results)
       : p_(problem),
         r_(results),
+        q_(problem.q.host()),
+        output_(results.output.host()),
+        weights_(results.weights.host()),
         masks_(problem),
         biases_(problem),
         spreads_(problem.masked_nan == MaskedNan::kSpreads),
@@ -39,7 +37,7 @@ class ReferenceRun {
           at_ = {b, h, t};
           kv_head_ = KvHead(p_, h);
           RunRow();
-          for (std::size_t s = 0; s < row_.size(); ++s) mean[s] += weights_[s] / static_cast<double>(heads);
+          for (std::size_t s = 0; s < row_.size(); ++s) mean[s] += normalized_[s] / static_cast<double>(heads);
         }
         if (!r_.mean_weights) continue;
         for (std::size_t s = 0; s < mean.size(); ++s)
@@ -64,8 +62,8 @@ class ReferenceRun {
     Store(r_.masked_scores);
     // Step 2: weights.
     Normalize();
-    Store(r_.weights);
-    weights_ = row_;
+    Store(weights_);
+    normalized_ = row_;
     // Step 3: dropout and head mask.
     Each([&](Index s, double x) { return Keeps(s) ? (p_.dropout_p < 1.0 ? x / (1.0 - p_.dropout_p) : 0.0) : 0.0; });
     if (p_.head_mask) Each([&](Index, double x) { return HeadFactor() == 0.0 ? 0.0 : x * HeadFactor(); });
@@ -73,7 +71,7 @@ class ReferenceRun {
     if (r_.dropout_mask)
       for (Index s = 0; s < p_.k.shape[2]; ++s) r_.dropout_mask(at_.b, at_.h, at_.t, s) = Keeps(s) ? 1.0f : 0.0f;
     // Step 4: output = weights v, over the keys that the query may look at.
-    if (r_.output) Blend();
+    if (output_) Blend();
   }
 
   template <class F>
@@ -98,14 +96,14 @@ class ReferenceRun {
 
   /// A key or value of the row's head. Valid until the next call.
   const float* Element(const KeyValueView& view, Index s) {
-    if (view.dtype == DType::kF32) return view.floats().at(at_.b, kv_head_, s);
+    if (view.dtype == DType::kF32) return view.floats().at(at_.b, kv_head_, s).host();
     element_.resize(static_cast<std::size_t>(view.shape[3]));
     for (std::size_t i = 0; i < element_.size(); ++i) element_[i] = view(at_.b, kv_head_, s, static_cast<Index>(i));
     return element_.data();
   }
 
   double Dot(Index s) {
-    const float *query = p_.q.at(at_.b, at_.h, at_.t), *key = Element(p_.k, s);
+    const float *query = q_.at(at_.b, at_.h, at_.t), *key = Element(p_.k, s);
     double sum = 0.0;
     for (Index i = 0; i < p_.q.shape[3]; ++i) sum += double{query[i]} * double{key[i]};
     return sum;
@@ -157,17 +155,19 @@ class ReferenceRun {
       for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += row_[static_cast<std::size_t>(s)] * double{value[i]};
     }
     for (std::size_t i = 0; i < sums_.size(); ++i)
-      r_.output(at_.b, at_.h, at_.t, static_cast<Index>(i)) = static_cast<float>(sums_[i]);
+      output_(at_.b, at_.h, at_.t, static_cast<Index>(i)) = static_cast<float>(sums_[i]);
   }
 
   const AttentionProblem& p_;
   const AttentionResults& r_;
+  const View<const float, 4> q_;
+  const View<float, 4> output_, weights_;
   MaskSet masks_;
   BiasTable biases_;
   RowIndex at_{};
   Index kv_head_ = 0;
   bool fully_masked_ = false, spreads_;
-  std::vector<double> row_, weights_, sums_;
+  std::vector<double> row_, normalized_, sums_;
   std::vector<float> element_;
   std::vector<std::uint8_t> masked_;
 };

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "backends/attention_run.h"
-#include "backends/checks.h"
+#include "backends/parts.h"
 
 namespace headlens {
 namespace {
@@ -41,8 +40,11 @@ class Reference final : public Backend {
     return std::make_unique<PlainLinear>(weight, bias);
   }
 
-  void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
-    CheckLinear(x, weights, y);
+  void Linear(DeviceView<const float, 2> device_x, const LinearWeights& weights,
+              DeviceView<float, 2> device_y) const override {
+    CheckLinear(device_x, weights, device_y);
+    const View<const float, 2> x = device_x.host();
+    const View<float, 2> y = device_y.host();
     const auto& plain = static_cast<const PlainLinear&>(weights);
     const View<const float, 2> w = plain.w.view<2>();
     for (Index row = 0; row < x.shape[0]; ++row)
@@ -58,36 +60,44 @@ class Reference final : public Backend {
     RunReferenceAttention(problem, results);
   }
 
-  void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const override {
-    CheckNorm(x, weight, {}, y);
+  void RmsNorm(DeviceView<const float, 2> device_x, DeviceView<const float, 1> device_weight, float eps,
+               DeviceView<float, 2> device_y) const override {
+    CheckNorm(device_x, device_weight, {}, device_y);
+    const View<const float, 2> x = device_x.host();
+    const View<const float, 1> weight = device_weight.host();
+    const View<float, 2> y = device_y.host();
     for (Index row = 0; row < x.shape[0]; ++row) {
       double squares = 0.0;
       for (Index i = 0; i < x.shape[1]; ++i) squares += double{x(row, i)} * double{x(row, i)};
       const double factor = 1.0 / std::sqrt(squares / static_cast<double>(x.shape[1]) + double{eps});
-      for (Index i = 0; i < x.shape[1]; ++i)
-        y(row, i) = static_cast<float>(x(row, i) * factor * double{weight[static_cast<std::size_t>(i)]});
+      for (Index i = 0; i < x.shape[1]; ++i) y(row, i) = static_cast<float>(x(row, i) * factor * double{weight(i)});
     }
   }
 
-  void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
-                 View<float, 2> y) const override {
-    CheckNorm(x, weight, bias, y);
+  void LayerNorm(DeviceView<const float, 2> device_x, DeviceView<const float, 1> device_weight,
+                 DeviceView<const float, 1> device_bias, float eps, DeviceView<float, 2> device_y) const override {
+    CheckNorm(device_x, device_weight, device_bias, device_y);
+    const View<const float, 2> x = device_x.host();
+    const View<const float, 1> weight = device_weight.host(), bias = device_bias.host();
+    const View<float, 2> y = device_y.host();
     const auto width = static_cast<double>(x.shape[1]);
     for (Index row = 0; row < x.shape[0]; ++row) {
       double mean = 0.0, variance = 0.0;
       for (Index i = 0; i < x.shape[1]; ++i) mean += double{x(row, i)} / width;
       for (Index i = 0; i < x.shape[1]; ++i) variance += (x(row, i) - mean) * (x(row, i) - mean) / width;
       const double factor = 1.0 / std::sqrt(variance + double{eps});
-      for (std::size_t i = 0; i < weight.size(); ++i) {
-        y(row, i) = static_cast<float>((x(row, i) - mean) * factor * double{weight[i]} +
-                                       (bias.empty() ? 0.0 : double{bias[i]}));
+      for (Index i = 0; i < x.shape[1]; ++i) {
+        const double offset = bias.shape[0] > 0 ? double{bias(i)} : 0.0;
+        y(row, i) = static_cast<float>((x(row, i) - mean) * factor * double{weight(i)} + offset);
       }
     }
   }
 
-  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
-              RotaryPairs pairs) const override {
-    CheckRotary(x, cosine, sine);
+  void Rotary(DeviceView<float, 3> device_x, DeviceView<const float, 2> device_cosine,
+              DeviceView<const float, 2> device_sine, RotaryPairs pairs) const override {
+    CheckRotary(device_x, device_cosine, device_sine);
+    const View<float, 3> x = device_x.host();
+    const View<const float, 2> cosine = device_cosine.host(), sine = device_sine.host();
     const Index half = x.shape[2] / 2;
     for (Index t = 0; t < x.shape[0]; ++t)
       for (Index h = 0; h < x.shape[1]; ++h)
@@ -100,31 +110,37 @@ class Reference final : public Backend {
         }
   }
 
-  void SwiGlu(std::span<float> gate, std::span<const float> up) const override {
-    CheckSameLength(gate, up);
-    for (std::size_t i = 0; i < gate.size(); ++i) {
-      const double g = gate[i];
-      gate[i] = static_cast<float>(g / (1.0 + std::exp(-g)) * double{up[i]});
+  void SwiGlu(DeviceView<float, 1> device_gate, DeviceView<const float, 1> device_up) const override {
+    CheckSameLength(device_gate, device_up);
+    const View<float, 1> gate = device_gate.host();
+    const View<const float, 1> up = device_up.host();
+    for (Index i = 0; i < gate.shape[0]; ++i) {
+      const double g = gate(i);
+      gate(i) = static_cast<float>(g / (1.0 + std::exp(-g)) * double{up(i)});
     }
   }
 
-  void Gelu(std::span<float> x, bool tanh_approximation) const override {
+  void Gelu(DeviceView<float, 1> device_x, bool tanh_approximation) const override {
+    const View<float, 1> x = device_x.host();
     constexpr double kSqrt2OverPi = 0.79788456080286535588, kSqrtHalf = 0.70710678118654752440;
-    for (float& value : x) {
-      const double v = value;
+    for (Index i = 0; i < x.shape[0]; ++i) {
+      const double v = x(i);
       const double gate =
           tanh_approximation ? std::tanh(kSqrt2OverPi * (v + 0.044715 * v * v * v)) : std::erf(v * kSqrtHalf);
-      value = static_cast<float>(0.5 * v * (1.0 + gate));
+      x(i) = static_cast<float>(0.5 * v * (1.0 + gate));
     }
   }
 
-  void Relu(std::span<float> x) const override {
-    for (float& value : x) value = value < 0.0f ? 0.0f : value;
+  void Relu(DeviceView<float, 1> device_x) const override {
+    const View<float, 1> x = device_x.host();
+    for (Index i = 0; i < x.shape[0]; ++i) x(i) = x(i) < 0.0f ? 0.0f : x(i);
   }
 
-  void Add(std::span<float> x, std::span<const float> y) const override {
-    CheckSameLength(x, y);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(double{x[i]} + double{y[i]});
+  void Add(DeviceView<float, 1> device_x, DeviceView<const float, 1> device_y) const override {
+    CheckSameLength(device_x, device_y);
+    const View<float, 1> x = device_x.host();
+    const View<const float, 1> y = device_y.host();
+    for (Index i = 0; i < x.shape[0]; ++i) x(i) = static_cast<float>(double{x(i)} + double{y(i)});
   }
 };
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Attention on the SIMD backend: cuts a problem into blocks of rows and distributes them among threads.
+#include "backends/simd/attention.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "backends/attention_run.h"
+#include "backends/parts.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/online_rows.h"
 #include "backends/simd/whole_rows.h"
 #include "backends/simd/workers.h"
 #include "base/sorting.h"
-#include "base/views.h"
 
-namespace headlens {
-namespace simd {
+namespace headlens::simd {
 namespace {
 
 /// Up to this many rows that share a key/value head read keys and values where they lie, because packing them would
@@ -59,7 +59,7 @@ class AttentionRun {
         keys_(problem.k.shape[2]),
         group_heads_(groups_ > 0 ? problem.q.shape[1] / groups_ : 0),
         packs_(!AreFew(problem, group_heads_)),
-        online_(packs_ && OnlineRows::Suits(finite_, results)),
+        online_(packs_ && NeedsNoCells(finite_, results)),
         states_(static_cast<std::size_t>(threads_)) {}
 
   void Run() {
@@ -215,10 +215,11 @@ class AttentionRun {
 };
 
 }  // namespace
-}  // namespace simd
 
-void RunSimdAttention(const AttentionProblem& problem, const AttentionResults& results, simd::Workers& workers) {
-  simd::AttentionRun(problem, results, workers).Run();
+void RunAttention(const AttentionProblem& problem, const AttentionResults& results, Workers& workers) {
+  // Refused here, on the caller's thread, if they are not on the host.
+  problem.q.host(), problem.k.data.host(), problem.v.data.host(), results.output.host(), results.weights.host();
+  AttentionRun(problem, results, workers).Run();
 }
 
-}  // namespace headlens
+}  // namespace headlens::simd

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "backends/attention_run.h"
-#include "backends/checks.h"
+#include "backends/parts.h"
+#include "backends/simd/attention.h"
 #include "backends/simd/kernels/kernels.h"
 #include "backends/simd/spare_blocks.h"
 #include "backends/simd/workers.h"
@@ -79,8 +79,8 @@ class Simd final : public Backend {
 
   std::string_view name() const override { return "simd"; }
 
-#ifndef __EMSCRIPTEN__  // where memory that has grown never shrinks
-  Tensor Allocate(Shape shape) const override { return spare_blocks_->Allocate(std::move(shape)); }
+#ifndef __EMSCRIPTEN__  // whose memory stays what it is
+  DeviceTensor Allocate(Shape shape) const override { return DeviceTensor(spare_blocks_->Allocate(std::move(shape))); }
 #endif
 
   std::unique_ptr<LinearWeights> PackLinear(const WeightMatrix& weight, std::span<const float> bias) const override {
@@ -88,8 +88,11 @@ class Simd final : public Backend {
     return std::make_unique<PackedLinear>(weight, bias);
   }
 
-  void Linear(View<const float, 2> x, const LinearWeights& weights, View<float, 2> y) const override {
-    CheckLinear(x, weights, y);
+  void Linear(DeviceView<const float, 2> device_x, const LinearWeights& weights,
+              DeviceView<float, 2> device_y) const override {
+    CheckLinear(device_x, weights, device_y);
+    const View<const float, 2> x = device_x.host();
+    const View<float, 2> y = device_y.host();
     const auto& packed = static_cast<const PackedLinear&>(weights);
     const Pieces pieces = Split(x.shape[0], packed);
     workers_.Run(pieces.rows * pieces.columns, [&](Index task, Index) {
@@ -100,45 +103,51 @@ class Simd final : public Backend {
 
   void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {
     Validate(problem, results);
-    RunSimdAttention(problem, results, workers_);
+    simd::RunAttention(problem, results, workers_);
   }
 
-  void RmsNorm(View<const float, 2> x, std::span<const float> weight, float eps, View<float, 2> y) const override {
-    CheckNorm(x, weight, {}, y);
-    for (Index row = 0; row < x.shape[0]; ++row)
-      BestKernels().rms_norm(x.at(row), x.shape[1], weight.data(), eps, y.at(row));
+  void RmsNorm(DeviceView<const float, 2> device_x, DeviceView<const float, 1> weight, float eps,
+               DeviceView<float, 2> device_y) const override {
+    CheckNorm(device_x, weight, {}, device_y);
+    const View<const float, 2> x = device_x.host();
+    const View<float, 2> y = device_y.host();
+    const float* const w = weight.data.host();
+    for (Index row = 0; row < x.shape[0]; ++row) BestKernels().rms_norm(x.at(row), x.shape[1], w, eps, y.at(row));
   }
 
-  void LayerNorm(View<const float, 2> x, std::span<const float> weight, std::span<const float> bias, float eps,
-                 View<float, 2> y) const override {
-    CheckNorm(x, weight, bias, y);
-    const float* b = bias.empty() ? nullptr : bias.data();
-    for (Index row = 0; row < x.shape[0]; ++row)
-      BestKernels().layer_norm(x.at(row), x.shape[1], weight.data(), b, eps, y.at(row));
+  void LayerNorm(DeviceView<const float, 2> device_x, DeviceView<const float, 1> weight,
+                 DeviceView<const float, 1> bias, float eps, DeviceView<float, 2> device_y) const override {
+    CheckNorm(device_x, weight, bias, device_y);
+    const View<const float, 2> x = device_x.host();
+    const View<float, 2> y = device_y.host();
+    const float *const w = weight.data.host(), *const b = bias.shape[0] > 0 ? bias.data.host() : nullptr;
+    for (Index row = 0; row < x.shape[0]; ++row) BestKernels().layer_norm(x.at(row), x.shape[1], w, b, eps, y.at(row));
   }
 
-  void Rotary(View<float, 3> x, View<const float, 2> cosine, View<const float, 2> sine,
-              RotaryPairs pairs) const override {
-    CheckRotary(x, cosine, sine);
+  void Rotary(DeviceView<float, 3> device_x, DeviceView<const float, 2> device_cosine,
+              DeviceView<const float, 2> device_sine, RotaryPairs pairs) const override {
+    CheckRotary(device_x, device_cosine, device_sine);
+    const View<float, 3> x = device_x.host();
+    const View<const float, 2> cosine = device_cosine.host(), sine = device_sine.host();
     const auto rotate = pairs == RotaryPairs::kHalf ? BestKernels().rotate : BestKernels().rotate_interleaved;
     for (Index t = 0; t < x.shape[0]; ++t)
       for (Index h = 0; h < x.shape[1]; ++h) rotate(x.at(t, h), x.shape[2] / 2, cosine.at(t), sine.at(t));
   }
 
-  void SwiGlu(std::span<float> gate, std::span<const float> up) const override {
+  void SwiGlu(DeviceView<float, 1> gate, DeviceView<const float, 1> up) const override {
     CheckSameLength(gate, up);
-    BestKernels().swiglu(gate.data(), static_cast<Index>(gate.size()), up.data());
+    BestKernels().swiglu(gate.data.host(), gate.shape[0], up.data.host());
   }
 
-  void Gelu(std::span<float> x, bool tanh_approximation) const override {
-    (tanh_approximation ? BestKernels().gelu_tanh : BestKernels().gelu_erf)(x.data(), static_cast<Index>(x.size()));
+  void Gelu(DeviceView<float, 1> x, bool tanh_approximation) const override {
+    (tanh_approximation ? BestKernels().gelu_tanh : BestKernels().gelu_erf)(x.data.host(), x.shape[0]);
   }
 
-  void Relu(std::span<float> x) const override { BestKernels().relu(x.data(), static_cast<Index>(x.size())); }
+  void Relu(DeviceView<float, 1> x) const override { BestKernels().relu(x.data.host(), x.shape[0]); }
 
-  void Add(std::span<float> x, std::span<const float> y) const override {
+  void Add(DeviceView<float, 1> x, DeviceView<const float, 1> y) const override {
     CheckSameLength(x, y);
-    BestKernels().add(x.data(), static_cast<Index>(x.size()), y.data());
+    BestKernels().add(x.data.host(), x.shape[0], y.data.host());
   }
 
  private:

@@ -12,13 +12,6 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-bool OnlineRows::Suits(const AttentionProblem& p, const AttentionResults& r) {
-  const bool cells = r.weights || r.mean_weights || r.dropout_mask || r.dropped_weights || r.scores ||
-                     r.scaled_scores || r.capped_scores || r.biased_scores || r.masked_scores;
-  return r.output && !cells && p.normalizer.kind == NormalizerKind::kSoftmax && p.dropout_p == 0.0 &&
-         p.mask.appended_keys == 0;
-}
-
 OnlineRows::OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels)
     : p_(problem),
       r_(results),

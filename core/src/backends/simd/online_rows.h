@@ -20,9 +20,6 @@ class OnlineRows {
   /// tiles as high as those of AVX-512 have such a cache of 1 MiB.
   static Index BlockKeys(Index width, Index tile_rows) { return width > 64 && tile_rows <= 8 ? 256 : 512; }
 
-  /// Returns true when the problem needs nothing else, provided that no NaN spreads from behind its masks.
-  static bool Suits(const AttentionProblem& problem, const AttentionResults& results);
-
   OnlineRows(const AttentionProblem& problem, const AttentionResults& results, const Kernels& kernels);
 
   /// Computes at most BlockRows rows. Returns false when a number in them is infinite or NaN, or when a row with no

@@ -22,12 +22,12 @@ struct RowBlock {
   RowIndex at(Index i) const { return {b, h + i * head_step, head_step == 0 ? first + i : first}; }
 
   template <class T>
-  T* begin(const View<T, 4>& view) const {
-    return view.at(b, h, first);
+  T* begin(const DeviceView<T, 4>& view) const {
+    return view.at(b, h, first).host();
   }
   /// The distance from one row of the block to the next.
   template <class T>
-  Index stride(const View<T, 4>& view) const {
+  Index stride(const DeviceView<T, 4>& view) const {
     return head_step == 0 ? view.strides[2] : head_step * view.strides[1];
   }
 };
@@ -59,17 +59,6 @@ struct Row {
 inline Index ScoreStride(Index keys) {
   constexpr Index kLine = kAlignment / sizeof(float);
   return ((keys + kLine - 1) / kLine | 1) * kLine;
-}
-
-inline KeyRange Union(KeyRange a, KeyRange b) {
-  if (a.begin >= a.end) return b;
-  if (b.begin >= b.end) return a;
-  return {a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
-}
-
-inline KeyRange Intersection(KeyRange a, KeyRange b) {
-  const KeyRange both{a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end};
-  return both.begin < both.end ? both : KeyRange{};
 }
 
 }  // namespace headlens::simd

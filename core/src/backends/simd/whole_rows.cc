@@ -21,7 +21,7 @@ bool NeedsAllKeys(const AttentionProblem& p, const AttentionResults& r) {
 }
 
 /// Returns true when the weights are too large to stay in the caches.
-bool AreMany(const View<float, 4>& weights) {
+bool AreMany(const DeviceView<float, 4>& weights) {
   constexpr Index kMany = Index{1} << 20;  // 4 MiB
   return weights && ElementCount(SizesOf(weights)) >= kMany;
 }
@@ -132,7 +132,7 @@ void WholeRows::EachPart(const RowBlock& block, const KeyValueView& view, const 
 bool WholeRows::RunRow(Row& row, Index i) {
   scorer_.Score(row);
   const bool fully_masked = Normalize(row);
-  if (streams_) kernels_.stream_row(row.cells, row.computed, keys_, r_.weights.at(row.at.b, row.at.h, row.at.t));
+  if (streams_) kernels_.stream_row(row.cells, row.computed, keys_, r_.weights.at(row.at.b, row.at.h, row.at.t).host());
   const KeyRange filled = in_place_ ? KeyRange{0, keys_} : tiles_[static_cast<std::size_t>(i / kernels_.tile_rows)];
   std::fill(row.cells + filled.begin, row.cells + std::max(row.computed.begin, filled.begin), 0.0f);
   std::fill(row.cells + std::max(row.computed.end, filled.begin), row.cells + filled.end, 0.0f);

@@ -100,7 +100,7 @@ class ScaledDotProductWork : public Work {
     KeyValueView own_k = problem.k;
     const KeyValueView own_v = problem.v;
     if (options_.rotary || past_.cache()) {
-      const View<float, 4> turned_q = Turnable(q, problem.q), turned_k = Turnable(k, problem.k.floats());
+      const View<float, 4> turned_q = Turnable(q, problem.q.host()), turned_k = Turnable(k, problem.k.floats().host());
       problem.q = turned_q;
       problem.k = own_k = turned_k;
       RotateAndCache(*options_.backend, options_.rotary, turned_q, turned_k, past_.cache(), problem);
@@ -112,7 +112,7 @@ class ScaledDotProductWork : public Work {
     set_.CopyIfWanted("q", problem.q);
     set_.CopyIfWanted("k", own_k);
     set_.CopyIfWanted("v", own_v);
-    if (wanted_.output) Copy(View<const float, 4>(output_), wanted_.output);
+    if (wanted_.output) Copy(View<const float, 4>(output_), wanted_.output.host());
   }
 
   bool repeatable() const override { return args_.only_views() && !past_.cache(); }
