@@ -50,9 +50,11 @@ const AnalysisKind& FindAnalysis(std::string_view name) {
 
 std::vector<std::string_view> TensorsOf(const AnalysisKind& kind) {
   std::vector<std::string_view> names;
-  kind.show([&](Part, const AnyField& field, const void*) {
-    if (IsTensor(field.type)) names.push_back(field.name);
-  });
+  const auto look = [&](Part, std::span<const AnyField> fields, const void*) {
+    for (const AnyField& field : fields)
+      if (IsTensor(field.type)) names.push_back(field.name);
+  };
+  kind.ask(look, nullptr);
   return names;
 }
 
@@ -80,7 +82,8 @@ std::span<std::byte> Analysis::Input(std::string_view name, DType dtype, const S
 
 AnalysisResults Analysis::Run(std::string_view options) const {
   AnalysisCall call(state_->inputs, ParseObject(options, "options"));
-  state_->kind.answer(call);
+  FieldReader reader(call.options, call.args, Sizes());
+  state_->kind.ask([&](Part, std::span<const AnyField> fields, void* owner) { reader.Read(fields, owner); }, &call);
   return {std::move(call.tensors), call.values.dump()};
 }
 

@@ -172,6 +172,15 @@ std::string_view FieldReader::NameOf(const AnyField& field) const {
   return field.name;
 }
 
+void FieldReader::Read(std::span<const AnyField> fields, void* owner) {
+  for (const AnyField& field : fields) ReadOne(field, owner);
+  for (const AnyField& field : fields) {
+    if (field.needs.empty()) continue;
+    CheckNeeds(field, *std::find_if(fields.begin(), fields.end(),
+                                    [&](const AnyField& other) { return other.name == field.needs; }));
+  }
+}
+
 bool FieldReader::Has(const AnyField& field) {
   const std::string_view name = NameOf(field);
   return field.set ? options_.Has(name) : args_ && args_->Find(name);

@@ -3,7 +3,6 @@
 #ifndef HEADLENS_SRC_BY_NAME_FIELD_READER_H_
 #define HEADLENS_SRC_BY_NAME_FIELD_READER_H_
 
-#include <algorithm>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -25,6 +24,14 @@ struct Sizes {
 using Rename = std::pair<std::string_view, std::string_view>;
 using Renames = std::span<const Rename>;
 
+/// A list of fields without their owner's type: a Field adds nothing to an AnyField, so both lie alike in memory.
+template <class Owner>
+std::span<const AnyField> AnyFields(std::span<const Field<Owner>> fields) {
+  static_assert(sizeof(Field<Owner>) == sizeof(AnyField));
+  const AnyField* first = fields.data();
+  return {first, fields.size()};
+}
+
 /// Reads the fields that are given into the members of an object. Members of absent fields do not change.
 class FieldReader {
  public:
@@ -37,14 +44,10 @@ class FieldReader {
   /// Throws kOption, kShape, kDtype or kValue for what is wrong.
   template <class Owner>
   void Read(std::span<const Field<Owner>> fields, Owner& owner) {
-    for (const Field<Owner>& field : fields) ReadOne(field, &owner);
-    for (const Field<Owner>& field : fields) {
-      if (field.needs.empty()) continue;
-      const auto needed =
-          std::find_if(fields.begin(), fields.end(), [&](const auto& other) { return other.name == field.needs; });
-      CheckNeeds(field, *needed);
-    }
+    Read(AnyFields(fields), &owner);
   }
+  /// The same of fields whose values go into `owner`, whatever its type.
+  void Read(std::span<const AnyField> fields, void* owner);
 
   /// Returns true when the caller gave the field, as an option or as a tensor.
   bool Has(const AnyField& field);

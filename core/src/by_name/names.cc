@@ -212,13 +212,16 @@ json AnalysisGroups() {
   json own = json::array();
   for (const AnalysisKind* kind : AnalysisKinds()) {
     Group options(kind->options, kind->options_doc.text());
-    kind->show([&](Part part, const AnyField& field, const void* owner) {
-      if (part == Part::kMask) masks.Add(field, owner);
+    const auto add = [&](Part part, std::span<const AnyField> fields, const void* owner) {
       if (part == Part::kMask) options.Extends({"map_masks"});
-      if (part == Part::kContext) context.Add(field, owner);
       if (part == Part::kContext) options.Extends({"map_context"});
-      if (part == Part::kOption) options.Add(field, owner);
-    });
+      for (const AnyField& field : fields) {
+        if (part == Part::kMask) masks.Add(field, owner);
+        if (part == Part::kContext) context.Add(field, owner);
+        if (part == Part::kOption) options.Add(field, owner);
+      }
+    };
+    kind->ask(add, nullptr);
     const auto is_same = [&](const json& other) { return other["name"] == kind->options; };
     const bool has_own = !kind->options.empty() && kind->options != "map_masks";
     if (has_own && std::none_of(own.begin(), own.end(), is_same)) own.push_back(options.described());
@@ -242,10 +245,13 @@ json DescribedAnalyses() {
   json all = json::array();
   for (const AnalysisKind* kind : AnalysisKinds()) {
     json arguments = json::array(), parameters = json::array();
-    kind->show([&](Part part, const AnyField& field, const void* owner) {
-      if (part == Part::kArgument) arguments.push_back(Described(field, owner));
-      if (part == Part::kParameter) parameters.push_back(Described(field, owner));
-    });
+    const auto add = [&](Part part, std::span<const AnyField> fields, const void* owner) {
+      for (const AnyField& field : fields) {
+        if (part == Part::kArgument) arguments.push_back(Described(field, owner));
+        if (part == Part::kParameter) parameters.push_back(Described(field, owner));
+      }
+    };
+    kind->ask(add, nullptr);
     json described = {{"name", kind->name}, {"doc", kind->doc.text()}, {"arguments", arguments}};
     if (!parameters.empty()) described["parameters"] = parameters;
     if (!kind->options.empty()) described["options"] = kind->options;

@@ -44,9 +44,8 @@ enum class Part {
   kOption      ///< as an option of this analysis only
 };
 
-/// A function that is called with each field of an analysis, and with an object of the type that the field belongs to,
-/// which has the defaults.
-using FieldViewer = std::function<void(Part part, const AnyField& field, const void* owner)>;
+/// Takes a list of fields, and the object that they are read into, with what it has by default.
+using FieldTaker = std::function<void(Part part, std::span<const AnyField> fields, void* owner)>;
 
 /// One analysis.
 struct AnalysisKind {
@@ -55,8 +54,8 @@ struct AnalysisKind {
   /// The name of the group of its options: "map_masks" when it has no options but these, and empty when it has none.
   std::string_view options;
   Doc options_doc;
-  void (*show)(const FieldViewer& viewer);
-  void (*answer)(AnalysisCall& call);
+  /// Gives `take` all fields. Answers `call`, unless it is null, when they have been read.
+  void (*ask)(const FieldTaker& take, AnalysisCall* call);
 };
 
 /// Makes the analysis of a `Question`, a class with members for all inputs of the analysis and with two functions:
@@ -66,24 +65,17 @@ struct AnalysisKind {
 template <class Question>
 constexpr AnalysisKind MakeAnalysis(std::string_view name, Doc doc, std::string_view options = {},
                                     Doc options_doc = "") {
-  const auto show = [](const FieldViewer& viewer) {
+  const auto ask = [](const FieldTaker& taker, AnalysisCall* call) {
     Question question;
     question.Fields([&](Part part, const auto& fields, auto& owner) {
       using Owner = typename std::decay_t<decltype(*std::begin(fields))>::Owner;
-      for (const AnyField& field : fields) viewer(part, field, static_cast<Owner*>(&owner));
+      taker(part, AnyFields<Owner>(fields), static_cast<Owner*>(&owner));
     });
+    if (!call) return;
+    call->options.RejectUnknown();
+    question.Answer(*call);
   };
-  const auto answer = [](AnalysisCall& call) {
-    Question question;
-    FieldReader reader(call.options, call.args, Sizes());
-    question.Fields([&](Part, const auto& fields, auto& owner) {
-      using Owner = typename std::decay_t<decltype(*std::begin(fields))>::Owner;
-      reader.Read<Owner>(fields, owner);
-    });
-    call.options.RejectUnknown();
-    question.Answer(call);
-  };
-  return {name, doc, options, options_doc, show, answer};
+  return {name, doc, options, options_doc, ask};
 }
 
 /// Every analysis.
