@@ -78,7 +78,7 @@ class OpenCl final : public Backend {
   }
 
   DeviceTensor Upload(Tensor tensor) const override {
-    DeviceTensor kept = Allocate(tensor.shape());
+    DeviceTensor kept = tensor.size() > 0 ? Allocate(tensor.shape()) : DeviceTensor();
     if (!kept.storage()) return DeviceTensor(std::move(tensor));
     device_->Use([&](Session& session) { session.Send(*session.ResidentOf(kept.storage().get()), tensor.data()); });
     return kept;

@@ -9,7 +9,7 @@ void internal::ThrowNotOnHost() {
 
 Tensor DeviceTensor::host() const {
   if (storage_) internal::ThrowNotOnHost();
-  if (!host_) return {};
+  if (!host_ || !host_->data()) return {};
   return Tensor(shape_, std::shared_ptr<float>(host_, host_->data()));
 }
 

@@ -227,6 +227,11 @@ TEST_CASE("tensors are read back now or later, into memory that is given where t
       CheckClose("called with", reading.Wait().values(), expected.values(), 0.0);
     });
     CHECK(calls == 1);
+    const DeviceTensor nothing = backend.Upload(Tensor());  // as the bias of a norm that has none
+    CHECK(nothing.size() == 0);
+    CHECK(nothing.values().shape[0] == 0);
+    CHECK(nothing.host().size() == 0);
+    CHECK(backend.Upload(nothing.host()).size() == 0);
   });
 }
 
