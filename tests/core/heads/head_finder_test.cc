@@ -112,7 +112,7 @@ TEST_CASE("the finder can be stopped, and says which text was wrong") {
     return "accepted";
   };
   CHECK(refusal({"self"}) == "value: text 2: no tokens");
-  CHECK(refusal({}) == "option: no metric is asked for");
+  CHECK(refusal({}) == "option: metrics is [], expected at least one name");
   CHECK(refusal({"self", "selfish"}).find("option: no metric is called \"selfish\"") == 0);
   CHECK(ScoreHeads(Constructed({}), {.metrics = {"self"}}).value()[0].scores[0].texts == 0);
 }
