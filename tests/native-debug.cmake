@@ -1,9 +1,11 @@
-# What the preset native-debug adds: less work for the compiler, without which its build would take twice as long.
+# The preset native-debug: less work for the compiler, without which its build would take twice as long.
 include(${CMAKE_CURRENT_LIST_DIR}/precompile.cmake)
 
-# With GCC 12 Highway has the target SCALAR where with Clang it has EMU128 instead. The same targets are tested with both
-# compilers; all of the program has to agree on this, Highway's own library too.
-add_compile_definitions(HWY_BROKEN_EMU128=1)
+# One SIMD target for each width of vectors and each branch of the kernels: SCALAR, SSE2, AVX2 and AVX3. The others have the
+# same kernels, with more instructions for Highway to choose from; the preset native tests them. (With Clang, Highway would
+# have EMU128 in the place of SCALAR.) All of the program has to agree on the targets, Highway's own library too.
+add_compile_definitions(HWY_BROKEN_EMU128=1
+  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR)")
 
 function(headlens_debug_build)
   # Neither the program nor most of the tests compute anything that takes long: they are not optimised. What the tests
@@ -15,15 +17,13 @@ function(headlens_debug_build)
   list(FILTER optimised INCLUDE REGEX "/(random_problem|support)\\.cc$")
   set_source_files_properties(${optimised} TARGET_DIRECTORY headlens_cases PROPERTIES
     COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
-  list(FILTER sources INCLUDE REGEX "/main\\.cc$")  # defines what doctest's header does with it
-  set_source_files_properties(${sources} TARGET_DIRECTORY headlens_cases PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
-  # The kernels of eight SIMD targets are one file. Clang compiles it in half the time when AddressSanitizer's checks are
-  # calls instead of instructions in place.
+  # The kernels, and the decompositions of Eigen, take the compiler longest. Clang compiles them in half the time when
+  # AddressSanitizer's checks are calls instead of instructions in place.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    get_target_property(kernels headlens_core SOURCES)
-    list(FILTER kernels INCLUDE REGEX "/kernels/kernels\\.cc$")
-    set_property(SOURCE ${kernels} TARGET_DIRECTORY headlens_core APPEND PROPERTY
+    get_target_property(slowest headlens_core SOURCES)
+    list(FILTER slowest INCLUDE REGEX "/(kernels/kernels|heads/circuits)\\.cc$")
+    set_property(SOURCE ${slowest} TARGET_DIRECTORY headlens_core APPEND PROPERTY
       COMPILE_OPTIONS -mllvm -asan-instrumentation-with-call-threshold=0)
   endif()
 endfunction()

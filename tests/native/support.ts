@@ -27,13 +27,18 @@ interface How {
   readonly timeout?: number;
 }
 
+const kEnvironment = {
+  // Under AddressSanitizer, too, an allocation that is too large shall fail as any other; it still says so in a line.
+  ASAN_OPTIONS: "allocator_may_return_null=1",
+  // The program shares with the C++ tests what PoCL has compiled (tests/CMakeLists.txt says how).
+  POCL_CACHE_DIR: `${kRoot}build/pocl`, HOME: undefined, XDG_CACHE_HOME: undefined,
+};
+
 /** Runs the program to its end. */
 export function headlens(args: readonly string[], { input = "", uid, env = {}, program = kProgram, timeout = 50_000 }: How = {}): Ended {
   if (!existsSync(kProgram)) throw new Error(`${kProgram} is not there: cmake --preset native && cmake --build --preset native`);
   const { status, signal, stdout, stderr, error } = spawnSync(program, args, {
-    // With AddressSanitizer, too, an allocation that is too large must fail like any other. It is still reported in a
-    // line.
-    env: { ...process.env, ASAN_OPTIONS: "allocator_may_return_null=1", ...env },
+    env: { ...process.env, ...kEnvironment, ...env },
     input, uid, encoding: "utf8", maxBuffer: 2 ** 28, timeout,
   });
   if (error ?? signal) throw new Error(`headlens ${args.join(" ")}: ${error?.message ?? signal}\n${stderr}`);
