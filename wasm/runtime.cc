@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What Emscripten's libraries for threads leave to JavaScript, or undone.
+/// Functions that Emscripten's libraries for threads leave to JavaScript, or undone.
 #include <algorithm>
 #include <cstddef>
 

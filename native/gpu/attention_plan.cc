@@ -51,8 +51,8 @@ bool AttentionPlan::SuitsMatrixUnits() const {
   return queries() > kFewRows && scale >= kLeastScale && scale <= 1.0f / kLeastScale;
 }
 
-/// How many tensors of cells a block has on the device: the cells, what multiplies the values, and all other stages
-/// that are wanted.
+/// The number of tensors of cells that a block has on the device: the cells, what multiplies the values, and all other
+/// stages that are wanted.
 Index AttentionPlan::CellTensors() const {
   const View<float, 4>* const stages[] = {&r_.scaled_scores, &r_.capped_scores, &r_.biased_scores, &r_.masked_scores,
                                           &r_.dropout_mask};

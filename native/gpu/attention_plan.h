@@ -63,15 +63,15 @@ class AttentionPlan {
   /// Returns true when matrix units gain something, and can tell a hidden score from all others.
   bool SuitsMatrixUnits() const;
 
-  /// How many groups are on a device at a time, where a step may take so many bytes: all of one sequence where its
-  /// weights are averaged.
+  /// The number of groups that are on a device at a time, where a step may take `step_memory` bytes: all of one
+  /// sequence where its weights are averaged.
   Index GroupsTogether(Index step_memory) const;
   /// Groups [first, end), counted through the batch.
   Pass PassOf(Index first, Index end) const;
-  /// How many queries of a pass are computed at a time: as many as the memory for a step holds, of cells where there
-  /// are any, and of what else belongs to a row.
+  /// The number of queries of a pass that are computed at a time: as many as the memory for a step holds, of cells
+  /// where there are any, and of what else belongs to a row.
   Index RowsTogether(const Pass& pass, bool has_cells, Index step_memory) const;
-  /// How many queries of a pass can have their cells in the memory for a step.
+  /// The number of queries of a pass whose cells fit into the memory for a step.
   Index CellRowsTogether(const Pass& pass, Index step_memory) const;
 
   /// The place of queries [B, H, T, width] in a buffer, the first of which is at element `first`.

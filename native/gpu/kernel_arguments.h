@@ -27,7 +27,7 @@ typedef struct {
   int64_t first, groups, members;
 } Heads;
 
-// How many elements there are in a mask from one head, row and key to the next; 0 where all of them share one.
+// The number of elements in a mask from one head, row and key to the next; 0 where all of them share one.
 typedef struct {
   int64_t head, row, key;
 } CellStrides;

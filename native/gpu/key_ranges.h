@@ -13,7 +13,7 @@ namespace headlens::gpu {
 /// [B, rows, 2]: the first key that each query may look at, and the one after the last. Keys fit 32 bits.
 std::vector<std::int32_t> RowRanges(const AttentionPlan& plan, const QueryRange& rows);
 
-/// How rows are cut into tiles: `tiles` of them have `tile_rows` rows each, and every query has `members` rows.
+/// A partition of rows into tiles: `tiles` of them have `tile_rows` rows each, and every query has `members` rows.
 struct Tiling {
   Index tiles, tile_rows, members;
 };

@@ -18,7 +18,7 @@ struct OnlineTile {
   bool quads;
 
   Index items() const { return items_x * items_y; }
-  /// How many rows of values are in local memory at a time; at other times a slice of the keys' depth is there.
+  /// The number of rows of values in local memory at a time; at other times a slice of the keys' depth is there.
   Index key_slice(Index width) const;
   /// The bytes of local memory that it takes for heads and values that fit in `width`.
   Index local_memory(Index width) const;
@@ -33,8 +33,8 @@ std::string NameOf(const OnlineTile& tile);
 /// it has.
 std::optional<Index> OnlineWidth(Index width);
 
-/// How many work-groups share the keys of a tile of rows, so that all `tiles` together fill a device with so many
-/// compute units.
+/// The number of work-groups that share the keys of a tile of rows, so that all `tiles` together fill a device with so
+/// many compute units.
 Index OnlineParts(Index compute_units, const OnlineTile& tile, Index tiles, Index keys);
 
 }  // namespace headlens::gpu

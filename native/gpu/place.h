@@ -32,7 +32,7 @@ Place HeadsPlace(Index first, const DeviceView<T, 4>& view) {
   return {first, view.strides[0], view.strides[1], 0, view.strides[2]};
 }
 
-/// How many elements kernels read as one, where all rows begin at multiples of so many.
+/// The number of elements that kernels read as one, where all rows begin at multiples of this number.
 inline constexpr Index kVector = 4;
 
 /// Returns true when all rows begin where a vector may.

@@ -17,7 +17,7 @@ using opencl::Precision;
 
 constexpr Precision kPrecisions[] = {Precision::kTf32x3, Precision::kFp16, Precision::kBf16};
 
-/// What the operands of a precision keep: how large an error is beside the number. For kTf32x3 that of a product.
+/// The relative error of the operands of a precision; for kTf32x3, that of a product.
 double Unit(Precision precision) {
   return precision == Precision::kTf32x3 ? 5 * 0x1p-22 : precision == Precision::kFp16 ? 0x1p-11 : 0x1p-8;
 }
@@ -329,7 +329,7 @@ TEST_CASE("OpenCL matrix units: a negative scale, one of nothing, and one that n
 }
 
 TEST_CASE("OpenCL matrix units: they have to win the race against the ordinary kernels") {
-  // What is emulated never does.
+  // An emulated unit never does.
   const auto race = [](Precision precision, const char* name) {
     CAPTURE(name);
     opencl::Session& session = SessionOf(precision);
@@ -354,7 +354,7 @@ TEST_CASE("OpenCL matrix units: they have to win the race against the ordinary k
   }
 }
 
-/// What 16 bits do not hold, or no number is.
+/// Values that 16 bits do not hold, or that are no numbers.
 constexpr std::pair<Tensor RandomProblem::*, float> kExtremes[] = {
     {&RandomProblem::k, 1e5f}, {&RandomProblem::k, -INFINITY}, {&RandomProblem::q, INFINITY},
     {&RandomProblem::q, NAN},  {&RandomProblem::v, 3e5f},      {&RandomProblem::v, NAN}};

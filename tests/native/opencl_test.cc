@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What only the OpenCL backend has: devices and how they are chosen, the cache of programs, and kernels over sizes
-/// that are multiples of nothing. Needs a device, as PoCL is one. What all backends do is tested in tests/core.
+/// Features that only the OpenCL backend has: devices and how they are chosen, the cache of programs, and kernels over
+/// sizes that are multiples of nothing. Needs a device, as PoCL is one. What all backends do is tested in tests/core.
 #include "opencl/opencl.h"
 
 #include <unistd.h>
@@ -33,7 +33,7 @@ const Backend& Device() {
 
 constexpr Index kSizes[] = {1, 2, 3, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 257};
 
-/// What a product of `depth` terms may be off, for numbers about 1.
+/// The error that a product of `depth` terms may have, for numbers about 1.
 double ProductTolerance(const Tensor& x, const Tensor& w) {
   return static_cast<double>(x.shape()[1] + 4) * kEpsilon * (1 + MaxNorm(x.values())) * (1 + MaxNorm(w.values()));
 }

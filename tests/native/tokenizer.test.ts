@@ -25,7 +25,7 @@ function folderOf(json: object | string | Uint8Array): string {
   return inFolder("model");
 }
 
-/** What the program makes of each text. */
+/** The tokens that the program makes of each text. */
 function tokensOf(model: string, texts: readonly string[]): Tokens[] {
   const input = texts.map((text) => JSON.stringify(text)).join("\n");
   const lines = succeeds(["tokens", "--model", model, "--json-lines"], { input }).trimEnd().split("\n");

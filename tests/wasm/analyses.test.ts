@@ -213,7 +213,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       const table = tensorOf(file, "weight").data;
       const added = output.data.slice(0, length * width)
         .map((x, i) => x - scale * (table[(ids[Math.floor(i / width)] ?? 0) * width + i % width] ?? NaN));
-      // What is left of a difference of numbers up to √6 · 4 and 1.
+      // The rest of a difference of numbers up to √6 · 4 and 1.
       const got = await engine.sinusoidalPositions(length, width, offset);
       expectClose(name, got, { data: added, shape: [length, width] }, 2e-6);
     }

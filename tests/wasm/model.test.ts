@@ -98,7 +98,7 @@ function filesOf(name: string): File[] {
   return names.map((file) => new File([readFileSync(`${folderOf(name)}/${file}`)], file));
 }
 
-/** What the golden gives the model, as the caller would. */
+/** The golden case's input, as a caller would give it. */
 function inputOf(golden: Safetensors): [ids: number[] | TensorLike, options: AttendOptions] {
   const { tensors } = golden;
   const image = tensors.get("image");
@@ -543,7 +543,7 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
   });
 });
 
-/** What a server may say instead of a file. */
+/** Answers that a server may give instead of a file. */
 type Answer = (response: ServerResponse) => void;
 
 describe.each([false, true])("where a model comes from, worker: %s", (worker) => {

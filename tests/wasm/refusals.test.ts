@@ -27,7 +27,7 @@ function inApi(op: string, right: RightCase, more: Options = {}, tensors: Tensor
 
 const kPlaces: Readonly<Record<string, string>> = { query: "q", key: "k", value: "v" };
 
-/** What the table says in the names of a call: options in camelCase, and q, k and v where it is a function's. What is quoted stays. */
+/** The table's message with the names of the call: options in camelCase, and q, k and v for functions. Quoted text stays. */
 function inNamesOf({ maker }: Case, says: string): string {
   const nameOf = (word: string): string => (maker ? undefined : kPlaces[word]) ?? apiName(word);
   return says.replace(/"[^"]*"|\w+/g, (word) => word.startsWith('"') ? word : nameOf(word));

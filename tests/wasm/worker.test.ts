@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What only a worker can do wrong. That it computes the same is in golden.test.ts and api.test.ts. */
+/** Faults that only a worker can have. golden.test.ts and api.test.ts test that it computes the same. */
 import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { HeadlensError, load, type AsyncEngine } from "headlens";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What one run of a model leaves to be looked at: maps of its heads, logits, and vectors of its layers.
+/// The results of one run of a model: maps of its heads, logits, and vectors of its layers.
 #include <algorithm>
 #include <memory>
 #include <utility>

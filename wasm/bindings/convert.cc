@@ -17,7 +17,7 @@ val Failure(std::string_view code, const std::string& message) {
   return failure;
 }
 
-/// What is wrong as data, in which JavaScript spells the marked names.
+/// The error as data, in which JavaScript spells the marked names.
 val Failure(const Error& error) {
   const val failure = Failure(ToString(error.code()), error.message().marked());
   val data = failure["error"];

@@ -49,8 +49,8 @@ val ShapeToJs(const Shape& shape);
 /// { data, shape }, whose data are a copy.
 val TensorToJs(const Tensor& tensor);
 
-/// What JavaScript says of an input { name, dtype, shape, data } before its data are read. TypeScript has checked that
-/// sizes are whole numbers that doubles hold exactly.
+/// JavaScript's description of an input { name, dtype, shape, data } before its data are read. TypeScript has checked
+/// that sizes are whole numbers that doubles hold exactly.
 struct InputHeader {
   std::string name;
   DType dtype;

@@ -15,7 +15,7 @@
 
 namespace headlens {
 
-/// What kind of rule a call broke. The names cross every boundary unchanged: npm errors and the command line show them.
+/// The kind of rule that a call broke. Errors of the npm package and messages of the program show these names.
 enum class ErrorCode {
   kShape,        ///< sizes that do not fit together
   kOption,       ///< an unknown option, or one that contradicts another
@@ -78,9 +78,9 @@ class Error : public std::runtime_error {
   ErrorCode code() const { return code_; }
   /// The argument that is wrong, as the API or the file calls it; empty where it is not a single one.
   const Phrase& argument() const { return fault_->argument; }
-  /// What it was, such as "(2, 3)" or "-1"; empty where it is absent.
+  /// The value of that argument, such as "(2, 3)" or "-1"; empty where it is absent.
   const Phrase& got() const { return fault_->got; }
-  /// What would have been right.
+  /// A description of the values that would have been right.
   const Phrase& expected() const { return fault_->expected; }
   /// The whole sentence.
   const Phrase& message() const { return fault_->message; }

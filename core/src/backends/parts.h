@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What backends are made of beside their interface, headlens/backend.h: the rules of attention, the checks of sizes,
-/// and what every backend decides alike. A backend, wherever it is, includes this header of the core and no other that
+/// The parts of a backend besides its interface, headlens/backend.h: the rules of attention, the checks of sizes, and
+/// the decisions that all backends share. A backend, wherever it is, includes this header of the core and no other that
 /// is not public.
 #ifndef HEADLENS_SRC_BACKENDS_PARTS_H_
 #define HEADLENS_SRC_BACKENDS_PARTS_H_

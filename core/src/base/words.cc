@@ -16,7 +16,7 @@ std::string Letters(std::string_view name) {
   return letters;
 }
 
-/// How many letters have to be added, taken out or changed (Levenshtein 1966).
+/// The number of letters that have to be added, removed or changed (Levenshtein 1966).
 std::size_t Distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -22,7 +22,7 @@ struct Product {
   bool rounds = false;
 };
 
-/// How many units of that size cover `value`.
+/// The number of units of that size that cover `value`.
 constexpr Index CountOf(Index value, Index unit) { return (value + unit - 1) / unit; }
 
 /// The build options that say how a kernel reads B, and whether it reads vectors.

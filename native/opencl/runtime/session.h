@@ -70,7 +70,7 @@ class Session {
 
   /// The largest buffer in bytes.
   Index largest_buffer() const { return static_cast<Index>(info_.largest_allocation); }
-  /// How much memory one step of a long computation should take, in bytes.
+  /// The memory that one step of a long computation should take, in bytes.
   Index step_memory() const;
 
   /// The answer to a question about the device that takes long to find out: find() is called once in a session.

@@ -17,9 +17,9 @@ using gpu::Precision;
 struct Settings {
   std::string device = "";                    ///< a selector, as FindDevice takes it
   std::function<void()> before_opening = {};  ///< called before a driver is asked for anything
-  /// How many bytes one step of a long computation should take on the device. It takes more only where less cannot be.
+  /// The bytes that one step of a long computation should take on the device. It takes more only when it has to.
   Index step_memory = Index{256} << 20;
-  /// How many bytes of the device may wait there for their next use. With 0 every buffer is new.
+  /// The bytes of unused buffers that the device keeps for their next use. With 0 every buffer is new.
   Index idle_memory = Index{256} << 20;
   Precision precision = Precision::kFp32;
   /// Kernels count on no more than this, in bytes of local memory and work-items of a group, even where the device has

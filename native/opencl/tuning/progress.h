@@ -15,7 +15,7 @@ struct TuningResult {
   double untuned_gflops;  ///< the speed of the kernel that the device would have had without tuning
 };
 
-/// How far a race has come: candidate `number`, from 1 on, of `count` is about to be tried.
+/// The progress of a race: candidate `number`, from 1 on, of `count` is about to be tried.
 struct TuningStep {
   std::string name, candidate;
   std::size_t number, count;

@@ -22,7 +22,7 @@ export function listOf<T>(value: unknown, isItem: (item: unknown) => boolean): T
   return items;
 }
 
-/** Whether a model's source is one of the models in the package. */
+/** Returns true when a model's source is one of the models in the package. */
 export function isBuiltIn(source: unknown): boolean {
   return source === "tiny";
 }
@@ -38,7 +38,7 @@ export function checkSource(source: unknown): string | URL | readonly File[] {
 /** Options as they are read: what is null was left out. */
 export type Read<O> = { readonly [Name in keyof O]: Exclude<O[Name], null> };
 
-/** How the caller follows a call that takes long, and ends it. */
+/** The options with which a caller follows a long call, and ends it. */
 export interface Following {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((...progress: number[]) => void) | undefined;
@@ -77,7 +77,7 @@ export function toCamel(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** How an option travels: as JSON, as a tensor of its own, or not, for it says where results go. */
+/** The way in which an option travels: as JSON, as a tensor, or not at all, because it says where results go. */
 type Travel = "json" | "out" | ((name: string, tensor: TensorLike) => Input);
 type Known<T> = Readonly<Record<keyof Required<T>, Travel>>;
 
@@ -187,7 +187,7 @@ export function namesIn(inputs: readonly Input[]): Spelling {
   return (name) => inputs.find((input) => input.name === name)?.label ?? apiName(name);
 }
 
-/** How many letters have to be added, taken out or changed to make the one of the other (Levenshtein 1966). */
+/** The number of letters that have to be added, removed or changed to make one word of the other (Levenshtein 1966). */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (const [i, letter] of [...a].entries()) {
@@ -212,7 +212,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return least <= Math.min(2, Math.floor(letters.length / 3)) && all.length === 1 ? all[0]?.word : undefined;
 }
 
-/** Whether an object has a property, of its own or through its class; what every object has does not count. */
+/** Returns true when an object has a property, of its own or through its class. Properties that every object has do not count. */
 function holds(object: object, name: string): boolean {
   return name in object && (Object.hasOwn(object, name) || !(name in Object.prototype));
 }

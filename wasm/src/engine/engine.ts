@@ -19,7 +19,7 @@ import { loadModel } from "./model.js";
 import type { Problem, Results } from "./problem.js";
 import { warmUp } from "./warm-up.js";
 
-/** A picture has at most so many cells, since its RGBA bytes have to fit into memory. */
+/** The most cells of a picture, since its RGBA bytes have to fit into memory. */
 const kMostCells = 2 ** 28;
 
 export class WasmEngine extends WasmAnalyses implements Engine {

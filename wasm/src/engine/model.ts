@@ -105,7 +105,7 @@ export async function loadModel(
 /** An input as it was read. */
 interface Reading extends Encoded {
   readonly call: RawModelCall;
-  /** The whole text has so many tokens. */
+  /** The number of tokens of the whole text. */
   readonly count: number;
 }
 

@@ -6,7 +6,7 @@
  */
 import type { AsyncEngine, AsyncModel, Engine, TensorLike } from "../types/index.js";
 
-/** The rounds have so many tokens. The first ones run slow code, and are short. */
+/** The number of tokens of each round. The first rounds run slow code, and are short. */
 const kRounds = [2, 4, 8, 16, 32, 32, 32, 32, 16, 16, 16, 16, 8, 8, 8, 8] as const;
 const kMaxTokens = 32;
 const kWidth = 128;

@@ -224,7 +224,7 @@ export interface HeadlensModule {
   version(): string;
   /** Gives Highway's name of the SIMD target that runs, such as "WASM". */
   simdTarget(): string;
-  /** Gives the engine so many threads, the caller's among them, and returns what to start the others with. It is called once, before all else. */
+  /** Sets the number of threads, the caller's among them, and returns what the others are started with. It is called once, before all else. */
   startThreads(threads: number): ThreadStart[] | Failure;
   /** Gives the bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;

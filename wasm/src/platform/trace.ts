@@ -9,7 +9,7 @@ const kOwnPlaces = ["./", "../wasm/src/"].flatMap((folder) => {
   return [href, fileURLToPath(href)];
 });
 
-/** So many frames of the package's own may stand above the caller's. */
+/** The most frames of the package itself that may be above the caller's. */
 const kMostOwn = 40;
 
 const isFrame = (line: string): boolean => line.startsWith("    at ");

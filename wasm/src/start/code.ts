@@ -9,7 +9,7 @@ import { canShareMemory, chooseBuild, detectFeatures, type Build } from "./featu
 
 export interface Code {
   readonly build: Build;
-  /** The engine will have so many threads. With more than one its memory is shared. */
+  /** The number of threads of the engine. With more than one its memory is shared. */
   readonly threads: number;
   /** Messages name the code by its address. */
   readonly url: string;

@@ -18,7 +18,7 @@ void ExpectCellSizes(const AttentionProblem& p, const View<const T, 4>& mask) {
   throw ShapeError("`attn_mask`", SizesOf(mask), {expected, ": (batch, heads, queries, keys)"});
 }
 
-/// Whether a mask that is added to scores may hold the number.
+/// Returns true for a number that a mask may hold that is added to scores.
 inline bool IsAddable(float value) { return !std::isnan(value) && value != std::numeric_limits<float>::infinity(); }
 
 inline constexpr char kAddable[] = "finite numbers or -inf";
