@@ -82,8 +82,8 @@ async function bundle(entries, splitting) {
   const { metafile } = await build({
     entryPoints: entries, splitting, outdir: kOut, chunkNames: "[name]-[hash]",
     bundle: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
-    // Traces lead to the sources, which are in the repository.
-    sourcemap: "linked", sourcesContent: false,
+    // Traces lead to the sources, which are in the repository. Their paths lead out of kOut, which is one folder deeper than dist/.
+    sourcemap: "linked", sourcesContent: false, sourceRoot: "package/",
     minify: true, legalComments: "none", metafile: true, plugins: [gluePlugin], logLevel: "warning",
   });
   return Object.keys(metafile.inputs);

@@ -380,7 +380,7 @@ describe("refuses", () => {
     const model = folderOf(base);
     writeFileSync(inFolder("text"), "");
     truncateSync(inFolder("text"), 2 ** 24 + 1);
-    fails(["tokens", "--model", model, "--text-file", inFolder("text")], 2, /memory error: the text has 16777217 bytes, more than 16777216/);
+    fails(["tokens", "--model", model, "--text-file", inFolder("text")], 2, /memory error: the text has 16777217 bytes, expected at most 16777216/);
     fails(["tokens", "--model", model], 2, /--text, --text-file or --json-lines is required/);
     fails(["tokens", "--model", model, "--json-lines"], 2, /line 1 of the standard input is not a JSON string/, { input: "a" });
     fails(["tokens", "--model", inFolder("nowhere"), "--text", "a"], 2, /nowhere\/tokenizer\.json: No such file/);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Errors as the caller sees them: their data, the names and places of the call's own tensors, and where their traces lead. */
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
+import { pathToFileURL } from "node:url";
 import { HeadlensError, load } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kRoot } from "../compare.js";
@@ -91,6 +92,7 @@ describe.each([false, true])("worker: %s", (worker) => {
   });
 });
 
+const kDist = pathToFileURL(`${kRoot}dist/`);
 type Map = ConstructorParameters<typeof SourceMap>[0];
 const mapOf = (script: string): Map => JSON.parse(readFileSync(`${kRoot}dist/${script}.map`, "utf8")) as Map;
 
@@ -125,7 +127,9 @@ describe("traces in Node", () => {
     for (const name of scripts) {
       const text = readFileSync(`${kRoot}dist/${name}`, "utf8");
       expect(text.trimEnd().endsWith(`//# sourceMappingURL=${name}.map`), name).toBe(true);
-      expect(mapOf(name).sources.length, name).toBeGreaterThan(0);
+      const { sources, sourceRoot } = mapOf(name);
+      const places = sources.filter((source) => !source.startsWith("glue:")).map((source) => new URL(`${sourceRoot ?? ""}${source}`, kDist));
+      expect(places.filter((place) => !existsSync(place)).map(String), name).toEqual([]);
     }
     const lines = readFileSync(`${kRoot}dist/worker-node.js`, "utf8").split("\n"), words = "nothing was loaded yet";
     const at = lines.findIndex((line) => line.includes(words));

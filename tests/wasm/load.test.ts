@@ -66,7 +66,7 @@ describe.each([false, true])("options of load, worker: %s", (worker) => {
     [{ threads: "2" }, "option", /threads is "2"/],
     [{ wasmUrl: 7 }, "option", /wasmUrl is 7/],
     [{ wasmURL: "x" }, "option", /unknown option "wasmURL"; did you mean wasmUrl\? Expected one of /],
-    [{ wasmUrl: "http://[" }, "value", /wasmUrl .* no URL/],
+    [{ wasmUrl: "http://[" }, "value", /wasmUrl is .*, expected a URL/],
   ] as const)("%j", (options, code, message) =>
     expectError(() => load({ ...options, worker } as never), code, message),
   );

@@ -161,7 +161,7 @@ describe.each([false, true])("files asked for early, worker: %s", (worker) => {
 
   test("what is no source is refused", async () => {
     await expectError(() => load({ worker, prefetch: 7 as never }), "option", /prefetch is 7/);
-    await expectError(() => load({ worker, prefetch: "http://[" }), "value", /prefetch .* no URL/);
+    await expectError(() => load({ worker, prefetch: "http://[" }), "value", /prefetch is .*, expected a URL/);
     const engine = await load({ worker, prefetch: "tiny" });
     expect((await engine.loadModel("tiny")).info.name).toBe("tiny");
     engine.dispose();

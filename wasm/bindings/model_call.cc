@@ -9,7 +9,7 @@ namespace {
 
 void ExpectCount(const char* name, std::size_t count, const Shape& shape) {
   if (static_cast<Index>(count) == ElementCount(shape)) return;
-  throw Wrong(ErrorCode::kShape, Phrase::Name(name), "has", {count, " values"}, {"shape ", shape});
+  throw Wrong(ErrorCode::kShape, Fragment::Name(name), "has", {count, " values"}, {"shape ", shape});
 }
 
 }  // namespace

@@ -15,19 +15,19 @@ namespace {
 template <class AnyView>
 void ExpectShape(const char* name, const AnyView& view, const decltype(view.shape)& expected, const char* why = "") {
   if (!view || view.shape == expected) return;
-  throw ShapeError(Phrase::Name(name), SizesOf(view), {Shape(expected.begin(), expected.end()), why});
+  throw ShapeError(Fragment::Name(name), SizesOf(view), {Shape(expected.begin(), expected.end()), why});
 }
 
 template <class AnyView>
 void ExpectDenseRows(const char* name, const AnyView& view) {
   if (view && view.strides.back() != 1 && view.shape.back() > 1) {
-    throw Wrong(ErrorCode::kShape, Phrase::Name(name), "has the last stride", view.strides.back(), "dense rows");
+    throw Wrong(ErrorCode::kShape, Fragment::Name(name), "has the last stride", view.strides.back(), "dense rows");
   }
 }
 
 void ExpectKeyValueType(const char* name, const KeyValueView& view) {
   if (view.dtype == DType::kF32 || view.dtype == DType::kBF16) return;
-  throw DtypeError(Phrase::Name(name), ToString(view.dtype), "F32 or BF16");
+  throw DtypeError(Fragment::Name(name), ToString(view.dtype), "F32 or BF16");
 }
 
 void ValidateQkv(const AttentionProblem& p) {

@@ -13,11 +13,11 @@
 namespace headlens {
 
 inline void ExpectSizes(std::string_view what, const Shape& got, const Shape& expected) {
-  if (got != expected) throw ShapeError(Phrase::OfLibrary(what), got, expected);
+  if (got != expected) throw ShapeError(Fragment::OfLibrary(what), got, expected);
 }
 
 /// "`what` holds NaN at (0, 2), expected `expected`"
-inline Error HoldsError(const Phrase& what, const Phrase& value, const Shape& at, const Phrase& expected) {
+inline Error HoldsError(const Fragment& what, const Fragment& value, const Shape& at, const Fragment& expected) {
   return Wrong(ErrorCode::kValue, what, "holds", {value, " at ", at}, expected);
 }
 
@@ -34,14 +34,15 @@ void ExpectFinite(std::string_view what, const View<const float, Rank>& view) {
       offset += at[dim] * view.strides[dim];
     }
     if (std::isfinite(view.data[offset])) continue;
-    throw HoldsError(Phrase::OfLibrary(what), double{view.data[offset]}, Shape(at.begin(), at.end()), "finite numbers");
+    throw HoldsError(Fragment::OfLibrary(what), double{view.data[offset]}, Shape(at.begin(), at.end()),
+                     "finite numbers");
   }
 }
 
 /// Throws kValue unless `value` is positive and can be divided by: its reciprocal must be finite, too.
 inline void ExpectPositive(std::string_view what, float value) {
   if (value > 0.0f && std::isfinite(value) && std::isfinite(1.0f / value)) return;
-  throw ValueError(Phrase::OfLibrary(what), double{value}, "a positive number");
+  throw ValueError(Fragment::OfLibrary(what), double{value}, "a positive number");
 }
 
 }  // namespace headlens

@@ -44,28 +44,35 @@ std::string_view ToString(ErrorCode code) {
   return "internal";
 }
 
-Phrase::Phrase(std::string_view words) : marked_(words) {
-  std::replace(marked_.begin(), marked_.end(), kNameMark, '?');
-}
-Phrase::Phrase(double number) : marked_(Shown(number)) {}
-Phrase::Phrase(const std::vector<std::int64_t>& shape) : marked_(Shown(shape)) {}
-
-Phrase::Phrase(std::initializer_list<Phrase> parts) {
-  for (const Phrase& part : parts) marked_ += part.marked_;
-}
-
-Phrase Phrase::OfLibrary(std::string_view words) {
-  Phrase text;
-  text.marked_ = words;
-  std::replace(text.marked_.begin(), text.marked_.end(), '`', kNameMark);
-  return text;
-}
-
-Phrase Phrase::Name(std::string_view name) {
-  Phrase text(name);
-  text.marked_.insert(text.marked_.begin(), kNameMark);
-  text.marked_ += kNameMark;
-  return text;
+void Fragment::AppendTo(std::string& marked) const {
+  switch (kind_) {
+    case Kind::kOfLibrary:
+      for (const char c : words_) marked += c == '`' ? Phrase::kNameMark : c;
+      break;
+    case Kind::kAsIs:
+      for (const char c : words_) marked += c == Phrase::kNameMark ? '?' : c;
+      break;
+    case Kind::kName:
+      marked += Phrase::kNameMark;
+      Fragment(words_).AppendTo(marked);
+      marked += Phrase::kNameMark;
+      break;
+    case Kind::kInteger:
+      marked += std::to_string(integer_);
+      break;
+    case Kind::kNumber:
+      marked += Shown(number_);
+      break;
+    case Kind::kShape:
+      marked += Shown(*shape_);
+      break;
+    case Kind::kPhrase:
+      marked += phrase_->marked();
+      break;
+    case Kind::kParts:
+      for (std::size_t i = 0; i < parts_.size; ++i) parts_.data[i].AppendTo(marked);
+      break;
+  }
 }
 
 std::string Phrase::plain() const {
@@ -82,53 +89,57 @@ Phrase Phrase::Renamed(std::span<const std::pair<std::string_view, std::string_v
     const std::string_view part = rest.substr(0, end);
     const auto other = std::find_if(names.begin(), names.end(), [&](const auto& pair) { return pair.first == part; });
     const std::string_view word = is_name && other != names.end() ? other->second : part;
-    renamed.marked_ += is_name ? Name(word).marked_ : std::string(word);
+    (is_name ? Fragment::Name(word) : Fragment(word)).AppendTo(renamed.marked_);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return renamed;
 }
 
-Error::Error(ErrorCode code, const Phrase& message) : Error(code, {}, {}, {}, message) {}
+Error::Error(ErrorCode code, const Fragment& message) : Error(code, "", "", "", message) {}
 
-Error::Error(ErrorCode code, const Phrase& argument, const Phrase& got, const Phrase& expected, const Phrase& message)
-    : std::runtime_error(message.plain()),
+Error::Error(ErrorCode code, const Fragment& argument, const Fragment& got, const Fragment& expected,
+             const Fragment& message)
+    : std::runtime_error(Phrase(message).plain()),
       code_(code),
-      fault_(std::make_shared<const Fault>(Fault{argument, got, expected, message})) {}
+      fault_(std::make_shared<const Fault>(Fault{Phrase(argument), Phrase(got), Phrase(expected), Phrase(message)})) {}
 
-Error Error::In(const Phrase& place) const { return {code_, argument(), got(), expected(), {place, ": ", message()}}; }
+Error Error::In(const Fragment& place) const {
+  return {code_, argument(), got(), expected(), {place, ": ", message()}};
+}
 
 Error Error::Renamed(std::span<const std::pair<std::string_view, std::string_view>> names) const {
   const auto renamed = [&](const Phrase& text) { return text.Renamed(names); };
   return {code_, renamed(argument()), renamed(got()), renamed(expected()), renamed(message())};
 }
 
-Error Wrong(ErrorCode code, const Phrase& argument, const Phrase& verb, const Phrase& got, const Phrase& expected) {
+Error Wrong(ErrorCode code, const Fragment& argument, const Fragment& verb, const Fragment& got,
+            const Fragment& expected) {
   return {code, argument, got, expected, {argument, " ", verb, " ", got, ", expected ", expected}};
 }
 
-Error OptionError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+Error OptionError(const Fragment& argument, const Fragment& got, const Fragment& expected) {
   return Wrong(ErrorCode::kOption, argument, "is", got, expected);
 }
 
-Error ValueError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+Error ValueError(const Fragment& argument, const Fragment& got, const Fragment& expected) {
   return Wrong(ErrorCode::kValue, argument, "is", got, expected);
 }
 
-Error ShapeError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+Error ShapeError(const Fragment& argument, const Fragment& got, const Fragment& expected) {
   return Wrong(ErrorCode::kShape, argument, "has shape", got, expected);
 }
 
-Error DtypeError(const Phrase& argument, const Phrase& got, const Phrase& expected) {
+Error DtypeError(const Fragment& argument, const Fragment& got, const Fragment& expected) {
   return Wrong(ErrorCode::kDtype, argument, "has the type", got, expected);
 }
 
-Error MissingError(ErrorCode code, const Phrase& argument, const Phrase& expected) {
-  const Phrase more = expected.empty() ? Phrase() : Phrase{", expected ", expected};
-  return {code, argument, {}, expected, {argument, " is missing", more}};
+Error MissingError(ErrorCode code, const Fragment& argument, const Fragment& expected) {
+  const Phrase given = expected;
+  return {code, argument, "", given, {argument, " is missing", given.empty() ? "" : ", expected ", given}};
 }
 
-Error NeedsError(ErrorCode code, const Phrase& argument, const Phrase& needed) {
-  return {code, argument, {}, needed, {argument, " needs ", needed}};
+Error NeedsError(ErrorCode code, const Fragment& argument, const Fragment& needed) {
+  return {code, argument, "", needed, {argument, " needs ", needed}};
 }
 
 }  // namespace headlens

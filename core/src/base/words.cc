@@ -57,11 +57,11 @@ std::string_view Nearest(std::string_view name, std::span<const std::string_view
   return nearest;
 }
 
-Error UnknownName(const Phrase& kind, std::string_view name, std::span<const std::string_view> known,
-                  const Phrase& more) {
+Error UnknownName(const Fragment& kind, std::string_view name, std::span<const std::string_view> known,
+                  const Fragment& more) {
   const std::string_view nearest = Nearest(name, known);
   const Phrase suggestion =
-      nearest.empty() ? Phrase("; known here: ") : Phrase{"; did you mean ", Phrase::Name(nearest), "? Known here: "};
+      nearest.empty() ? Phrase("; known here: ") : Phrase{"; did you mean ", Fragment::Name(nearest), "? Known here: "};
   const Phrase all = {JoinedNames(known), more};
   return {ErrorCode::kOption, name, {}, all, {"unknown ", kind, " ", Quoted(name), suggestion, all}};
 }

@@ -27,7 +27,7 @@ std::string Joined(const Items& items, const Name& name = {}) {
 template <class Items, class Name = std::identity>
 Phrase JoinedNames(const Items& items, const Name& name = {}) {
   Phrase text;
-  for (const auto& item : items) text = {text, text.empty() ? "" : ", ", Phrase::Name(std::invoke(name, item))};
+  for (const auto& item : items) text = {text, text.empty() ? "" : ", ", Fragment::Name(std::invoke(name, item))};
   return text;
 }
 
@@ -37,8 +37,8 @@ std::string_view Nearest(std::string_view name, std::span<const std::string_view
 
 /// The kOption error of a name that is none of `known`: "unknown option "isCausal"; did you mean `is_causal`? Known
 /// here: …". `kind` is what it would be a name of, and `more` follows the known ones.
-Error UnknownName(const Phrase& kind, std::string_view name, std::span<const std::string_view> known,
-                  const Phrase& more = {});
+Error UnknownName(const Fragment& kind, std::string_view name, std::span<const std::string_view> known,
+                  const Fragment& more = "");
 
 }  // namespace headlens
 

@@ -72,7 +72,7 @@ Normalizer ReadNormalizer(FieldReader& reader) {
     reader.Read(rule->fields, normalizer);
     for (const Field<Normalizer>& field : rule->fields) {
       if (rule->kind == normalizer.kind || !reader.Has(field)) continue;
-      throw NeedsError(ErrorCode::kOption, Phrase::Name(field.name), {"`normalizer` ", Quoted(rule->name)});
+      throw NeedsError(ErrorCode::kOption, Fragment::Name(field.name), {"`normalizer` ", Quoted(rule->name)});
     }
   }
   return normalizer;

@@ -54,7 +54,7 @@ bool Fits(const Shape& shape, const Words& words, const Sizes& n) {
 
 /// "(2, S, 7)", with a dimension of any size by its name.
 Phrase ShownShape(const Words& words, const Sizes& n) {
-  Phrase text = "(";
+  Phrase text{"("};
   for (const std::string_view& word : words) {
     const Index size = SizeOf(word, n);
     text = {text, &word == words.data() ? "" : ", ", size == kAnySize ? Phrase(word) : Phrase(size)};
@@ -65,7 +65,7 @@ Phrase ShownShape(const Words& words, const Sizes& n) {
 [[noreturn]] void RefuseShape(std::string_view name, const Shape& shape, const Words& expected, const Words& also,
                               const Sizes& n) {
   const Phrase other = also.empty() ? Phrase() : Phrase{ShownShape(also, n), " or "};
-  throw ShapeError(Phrase::Name(name), shape, {other, ShownShape(expected, n)});
+  throw ShapeError(Fragment::Name(name), shape, {other, ShownShape(expected, n)});
 }
 
 /// The index of `name` among the words, or their number when it is not among them.
@@ -95,13 +95,13 @@ Shape WithoutBatch(std::string_view name, const Shape& given, std::size_t rank) 
   while (shape.size() > rank && shape.front() == 1) shape.erase(shape.begin());
   while (shape.size() < rank && shape.size() >= 2) shape.insert(shape.begin(), 1);
   if (shape.size() == rank) return shape;
-  throw ShapeError(Phrase::Name(name), given, {rank, " dimensions, of one batch"});
+  throw ShapeError(Fragment::Name(name), given, {rank, " dimensions, of one batch"});
 }
 
 /// An empty list would be as good as none.
 void ExpectList(std::string_view name, const Shape& shape) {
   if (shape.size() == 1 && shape[0] > 0) return;
-  throw ShapeError(Phrase::Name(name), shape, "a list");
+  throw ShapeError(Fragment::Name(name), shape, "a list");
 }
 
 const void* DataOf(const AnyField& field, std::string_view name, const Given& input, const Sizes& n, Arguments& args) {
@@ -122,7 +122,7 @@ const void* DataOf(const AnyField& field, std::string_view name, const Given& in
 
 [[noreturn]] void RefuseCells(std::string_view name, const Shape& shape, const Sizes& n) {
   const auto& [batch, heads, queries, keys, batched] = n;
-  throw ShapeError(Phrase::Name(name), shape,
+  throw ShapeError(Fragment::Name(name), shape,
                    {Shape{queries, keys}, ", ", Shape{heads, queries, keys}, ", ", Shape{batch * heads, queries, keys},
                     " or ", Shape{batch, heads, queries, keys},
                     ": queries and keys, after the heads, batch * heads, or the batch and the heads"});
@@ -131,11 +131,11 @@ const void* DataOf(const AnyField& field, std::string_view name, const Given& in
 /// Throws kValue, naming the place in the caller's own tensor, where it holds a number that `is_right` does not take.
 template <class Right>
 void ExpectEach(std::string_view name, const float* data, const Shape& shape, const Right& is_right,
-                const Phrase& expected) {
+                const Fragment& expected) {
   const Index count = ElementCount(shape);
   const float* const wrong = std::find_if_not(data, data + count, is_right);
   if (wrong != data + count)
-    throw HoldsError(Phrase::Name(name), double{*wrong}, PlaceOf(wrong - data, shape), expected);
+    throw HoldsError(Fragment::Name(name), double{*wrong}, PlaceOf(wrong - data, shape), expected);
 }
 
 template <class T>
@@ -194,7 +194,7 @@ void FieldReader::ReadOne(const AnyField& field, void* owner) {
   const std::optional<double> value = options_.Scalar(field, NameOf(field));
   if (value) return field.set(owner, *value);
   if (!field.required) return;
-  throw MissingError(ErrorCode::kOption, Phrase::Name(NameOf(field)), {"a whole number, at least ", field.least});
+  throw MissingError(ErrorCode::kOption, Fragment::Name(NameOf(field)), {"a whole number, at least ", field.least});
 }
 
 void FieldReader::ReadMade(const AnyField& field, void* owner) {
@@ -202,7 +202,7 @@ void FieldReader::ReadMade(const AnyField& field, void* owner) {
   const std::vector<float> made = value ? field.make(*value, sizes_.heads) : std::vector<float>();
   if (made.empty()) return;
   if (args_->Find(field.instead_of)) {
-    throw Error(ErrorCode::kOption, {Phrase::Name(field.name), " and ", Phrase::Name(field.instead_of),
+    throw Error(ErrorCode::kOption, {Fragment::Name(field.name), " and ", Fragment::Name(field.instead_of),
                                      " say the same, for all heads and for each: leave one out"});
   }
   const std::array<Index, 1> shape = {sizes_.heads}, strides = {made.size() == 1 ? 0 : 1};
@@ -244,8 +244,8 @@ void FieldReader::CheckNeeds(const AnyField& field, const AnyField& needed) {
   if (!Has(field) || Has(needed)) return;
   std::string choices;
   for (const Choice& choice : needed.choices) choices += (choices.empty() ? ", " : " or ") + Quoted(choice.name);
-  throw NeedsError(ErrorCode::kOption, Phrase::Name(NameOf(field)),
-                   {needed.set ? "" : "the tensor ", Phrase::Name(NameOf(needed)), choices});
+  throw NeedsError(ErrorCode::kOption, Fragment::Name(NameOf(field)),
+                   {needed.set ? "" : "the tensor ", Fragment::Name(NameOf(needed)), choices});
 }
 
 }  // namespace headlens

@@ -14,12 +14,12 @@ const Given* Arguments::Find(std::string_view name) const {
 
 const Given& Arguments::Need(std::string_view name) const {
   if (const Given* input = Find(name)) return *input;
-  throw MissingError(ErrorCode::kShape, Phrase::Name(name));
+  throw MissingError(ErrorCode::kShape, Fragment::Name(name));
 }
 
 const float* Arguments::Floats(std::string_view name, const Given& input) {
   if (!IsFloat(input.dtype)) {
-    throw DtypeError(Phrase::Name(name), ToString(input.dtype), "floats");
+    throw DtypeError(Fragment::Name(name), ToString(input.dtype), "floats");
   }
   if (input.dtype == DType::kF32) return reinterpret_cast<const float*>(input.bytes.data());
   converted_.push_back(ToFloat(input.raw()));
@@ -33,14 +33,14 @@ const float* Arguments::Keep(std::span<const float> values) {
 
 const std::uint8_t* Arguments::Booleans(std::string_view name, const Given& input) const {
   if (!IsBoolean(input.dtype)) {
-    throw DtypeError(Phrase::Name(name), ToString(input.dtype), "BOOL or U8");
+    throw DtypeError(Fragment::Name(name), ToString(input.dtype), "BOOL or U8");
   }
   return reinterpret_cast<const std::uint8_t*>(input.bytes.data());
 }
 
 const std::int32_t* Arguments::Integers(std::string_view name, const Given& input, Index least, Index most) {
   if (input.dtype != DType::kI32 && input.dtype != DType::kI64) {
-    throw DtypeError(Phrase::Name(name), ToString(input.dtype), "I32 or I64");
+    throw DtypeError(Fragment::Name(name), ToString(input.dtype), "I32 or I64");
   }
   std::vector<std::int32_t>& integers = integers_.emplace_back(static_cast<std::size_t>(ElementCount(input.shape)));
   const std::byte* from = input.bytes.data();
@@ -55,7 +55,7 @@ const std::int32_t* Arguments::Integers(std::string_view name, const Given& inpu
     }
     from += ByteSize(input.dtype);
     if (value < least || value > most) {
-      throw HoldsError(Phrase::Name(name), value, PlaceOf(&integer - integers.data(), input.shape),
+      throw HoldsError(Fragment::Name(name), value, PlaceOf(&integer - integers.data(), input.shape),
                        {least, " to ", most});
     }
     integer = static_cast<std::int32_t>(value);
@@ -70,23 +70,23 @@ Shape PlaceOf(Index element, const Shape& shape) {
 }
 
 void RefuseBatches(std::string_view name, const Shape& shape, bool batch_first) {
-  throw ShapeError(Phrase::Name(name), shape,
+  throw ShapeError(Fragment::Name(name), shape,
                    batch_first ? "2 or 3 dimensions: (batch, length, width) or (length, width)"
                                : "2 or 3 dimensions: (length, batch, width) or (length, width)");
 }
 
 void ExpectBatches(std::string_view name, const Shape& given, const std::array<Index, 3>& expected, bool batch_first,
-                   const Phrase& why) {
+                   const Fragment& why) {
   const auto& [batch, length, width] = expected;
   const Shape in_three = batch_first ? Shape{batch, length, width} : Shape{length, batch, width};
   const Shape laid_out = given.size() == 2 && batch == 1 ? Shape{length, width} : in_three;
-  if (given != laid_out) throw ShapeError(Phrase::Name(name), given, {laid_out, ": ", why});
+  if (given != laid_out) throw ShapeError(Fragment::Name(name), given, {laid_out, ": ", why});
 }
 
 View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,
                              bool heads_in_three) {
   if (shape.size() != rank || rank < 2 || rank > 4) {
-    throw ShapeError(Phrase::Name(name), shape,
+    throw ShapeError(Fragment::Name(name), shape,
                      shape.size() == rank ? Phrase("2 to 4 dimensions") : Phrase{rank, " dimensions, as `query` has"});
   }
   const Index length = shape[rank - 2], width = shape[rank - 1];

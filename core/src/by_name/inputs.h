@@ -91,7 +91,7 @@ View<T, 3> AsBatches(std::string_view name, T* data, const Shape& shape, bool ba
 
 /// Throws kShape unless `given` has the sizes `expected`, [B, T, D], as the caller lays them out.
 void ExpectBatches(std::string_view name, const Shape& given, const std::array<Index, 3>& expected, bool batch_first,
-                   const Phrase& why);
+                   const Fragment& why);
 
 /// A view [B, H, T, d] of a tensor with `rank` dimensions, 2 to 4. Three dimensions are (H, T, d) or (B, T, d).
 View<const float, 4> AsHeads(std::string_view name, const float* data, const Shape& shape, std::size_t rank,

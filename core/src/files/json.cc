@@ -102,7 +102,7 @@ JsonField JsonField::operator[](std::string_view key) const {
   if (!value_->is_object()) Fail("an object");
   const auto found = value_->find(key);
   const bool is_root = name_.empty() || name_.marked().ends_with(": ");
-  const Phrase member = name_.empty() && wrong_ == ErrorCode::kOption ? Phrase::Name(key) : Phrase(key);
+  const Phrase member = name_.empty() && wrong_ == ErrorCode::kOption ? Fragment::Name(key) : Fragment(key);
   return {found == value_->end() ? kNull : *found, {name_, is_root ? "" : ".", member}, wrong_};
 }
 
@@ -160,7 +160,7 @@ void JsonField::Require(const json& supported) const {
   if (!is_null() && *value_ != supported) Refuse(Shown(supported));
 }
 
-void JsonField::Fail(const Phrase& expected) const {
+void JsonField::Fail(const Fragment& expected) const {
   if (is_null()) throw MissingError(wrong_ == ErrorCode::kOption ? wrong_ : ErrorCode::kFormat, name_, expected);
   const bool is_other = wrong_ == ErrorCode::kOption && value_->is_object() && value_->size() == 1;
   const auto other = is_other ? value_->find(kNotJson) : value_->end();
@@ -168,7 +168,7 @@ void JsonField::Fail(const Phrase& expected) const {
   throw Wrong(wrong_, name_, "is", is_shown ? other->get<std::string>() : Shown(*value_), expected);
 }
 
-void JsonField::Refuse(const Phrase& supported) const {
+void JsonField::Refuse(const Fragment& supported) const {
   const Phrase shown = is_null() ? Phrase("missing") : Phrase(Shown(*value_));
   throw Error(ErrorCode::kUnsupported, name_, shown, supported, {name_, " is ", shown, ", supported is ", supported});
 }

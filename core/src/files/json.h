@@ -74,9 +74,9 @@ class JsonField {
   void Require(const nlohmann::json& supported) const;
 
   /// Throws "NAME is VALUE, expected WHAT".
-  [[noreturn]] void Fail(const Phrase& expected) const;
+  [[noreturn]] void Fail(const Fragment& expected) const;
   /// Throws kUnsupported for a valid value that headlens does not support: "NAME is VALUE, supported is WHAT".
-  [[noreturn]] void Refuse(const Phrase& supported) const;
+  [[noreturn]] void Refuse(const Fragment& supported) const;
 
  private:
   const nlohmann::json* value_;

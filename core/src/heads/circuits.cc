@@ -18,14 +18,14 @@ namespace {
 /// Converts the matrix to fp64 and multiplies its columns by `factors` when there are any. Throws kValue for numbers
 /// that are not finite.
 Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
-  if (ElementCount(SizesOf(x)) == 0 || !x) throw ShapeError(Phrase::Name(name), SizesOf(x), "at least one element");
+  if (ElementCount(SizesOf(x)) == 0 || !x) throw ShapeError(Fragment::Name(name), SizesOf(x), "at least one element");
   Dense dense = ToDense(x);
   if (!factors.empty()) {
     ExpectSizes("`norm`", {static_cast<Index>(factors.size())}, {x.shape[1]});
     const Eigen::Map<const Eigen::RowVectorXf> row(factors.data(), dense.cols());
     dense.array().rowwise() *= row.cast<double>().array();
   }
-  if (!dense.allFinite()) throw Error(ErrorCode::kValue, {Phrase::Name(name), " has values that are not finite"});
+  if (!dense.allFinite()) throw Error(ErrorCode::kValue, {Fragment::Name(name), " has values that are not finite"});
   return dense;
 }
 

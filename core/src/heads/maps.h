@@ -17,7 +17,7 @@ namespace headlens::metrics {
 template <class T, std::size_t Rank>
 void ExpectElements(std::string_view what, const View<T, Rank>& x) {
   if (ElementCount(SizesOf(x)) == 0 || !x)
-    throw ShapeError(Phrase::OfLibrary(what), SizesOf(x), "at least one element");
+    throw ShapeError(Fragment::OfLibrary(what), SizesOf(x), "at least one element");
 }
 
 /// The contribution −p ln p of one probability to the entropy, in nats.
@@ -33,7 +33,7 @@ inline std::vector<HeadMap> CheckedMaps(const View<const float, 3>& weights, con
 
 /// Throws kValue, naming `what`, when one of the values is not finite.
 template <class T>
-void ExpectFinite(const Phrase& what, std::span<T> values) {
+void ExpectFinite(const Fragment& what, std::span<T> values) {
   for (const T value : values) {
     if (!std::isfinite(value)) throw ValueError(what, double{value}, "a finite number");
   }

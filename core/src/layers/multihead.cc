@@ -71,7 +71,7 @@ void Validate(const MultiheadConfig& config) {
   for (const auto& [name, width] :
        {std::pair("embed_dim", config.embed_dim), std::pair("kdim", config.kdim), std::pair("vdim", config.vdim)}) {
     if (width > kMaxWidth) {
-      throw Wrong(ErrorCode::kShape, Phrase::Name(name), "is", width, {"at most ", kMaxWidth});
+      throw Wrong(ErrorCode::kShape, Fragment::Name(name), "is", width, {"at most ", kMaxWidth});
     }
   }
   if (config.embed_dim % config.num_heads != 0) {
@@ -125,9 +125,9 @@ Index MultiheadAttention::ParameterCount(const MultiheadConfig& config) {
 void MultiheadAttention::CheckInputs(const MultiheadInputs& in) const {
   const auto expect = [](const char* name, const DeviceView<const float, 3>& x, const Shape& expected,
                          const char* why) {
-    if (!x) throw MissingError(ErrorCode::kShape, Phrase::Name(name));
+    if (!x) throw MissingError(ErrorCode::kShape, Fragment::Name(name));
     if (SizesOf(x) != expected) {
-      throw ShapeError(Phrase::Name(name), SizesOf(x), {expected, ": ", why});
+      throw ShapeError(Fragment::Name(name), SizesOf(x), {expected, ": ", why});
     }
   };
   if (!in.query || !in.key) throw MissingError(ErrorCode::kShape, in.query ? "`key`" : "`query`");

@@ -8,7 +8,7 @@
 namespace headlens {
 namespace {
 
-Error NamesError(const Phrase& got, const Phrase& expected) {
+Error NamesError(const Fragment& got, const Fragment& expected) {
   return Wrong(ErrorCode::kFormat, {kIndexFile, ": weight_map"}, "names", got, expected);
 }
 

@@ -42,7 +42,7 @@ void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index len
   }
   const auto expect_below = [](const char* name, Index value, Index end) {
     if (value >= -1 && value < end) return;
-    throw ValueError(Phrase::Name(name), value, {"0 to ", end - 1, ", or -1 for none"});
+    throw ValueError(Fragment::Name(name), value, {"0 to ", end - 1, ", or -1 for none"});
   };
   expect_below("zeroed_token", options.zeroed_token, length);
   expect_below("zeroed_layer", options.zeroed_layer, info.layers);

@@ -30,7 +30,7 @@ void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_pos
   }
   const auto check_length = [&](const char* name, std::size_t count) {
     if (count == 0 || count == input.ids.size()) return;
-    throw Wrong(ErrorCode::kShape, Phrase::Name(name), "has", {count, " values"}, {length, ", one for each token"});
+    throw Wrong(ErrorCode::kShape, Fragment::Name(name), "has", {count, " values"}, {length, ", one for each token"});
   };
   check_length("segments", input.segments.size());
   check_length("padding", input.padding.size());

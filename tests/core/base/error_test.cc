@@ -42,7 +42,7 @@ TEST_CASE("words from elsewhere cannot be taken for names") {
   const std::string from_outside = "`mask`\x1Fmask\x1F";
   constexpr std::array<Name, 1> kNames = {Name("mask", "other")};
   CHECK(Phrase(from_outside).Renamed(kNames).plain() == "`mask`?mask?");
-  CHECK(Phrase::Name(from_outside).plain() == "`mask`?mask?");
+  CHECK(Phrase(Fragment::Name(from_outside)).plain() == "`mask`?mask?");
 }
 
 TEST_CASE("numbers and shapes have one notation") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** These are the layers with parameters: multi-head attention, the transformer layers around it, and embeddings. */
-import { type Caller, checkOptions, apiName, isAbsent, keepsHalves, optionNames, type Read, toRequest } from "../arguments/names.js";
+import { type Caller, checkOptions, apiName, isAbsent, keepsHalves, optionNames, type Read, type Request, toRequest } from "../arguments/names.js";
 import { entriesOf, floats, type Input, isTensorLike, kTensor, lengths } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap, wrong } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule } from "../module/module.js";
@@ -14,11 +14,13 @@ import type {
 } from "../types/index.js";
 import { Problem, type Results } from "./problem.js";
 
+/** The module names all parameters of a layer so when it was given none. */
+const kParameters = "parameters";
+
 /** This operation has parameters. What it holds is taken after the inputs are read, whose getters may have disposed it. */
 abstract class WasmParametrized<O> extends HandleResource<Problem> {
   readonly #caller: Caller;
   readonly #names: readonly string[];
-  #isLoaded = false;
 
   constructor(
     module: HeadlensModule, maker: Caller, caller: Caller, given: unknown, namesOf: (options: Read<O>) => string[],
@@ -44,13 +46,16 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
     }
     const inputs = entries.map(([name, tensor]) => floats(name, tensor));
     this.held.load(inputs);
-    this.#isLoaded = true;
   }
 
-  /** Throws when there are no parameters to run with. */
-  protected expectLoaded(): void {
-    void this.held; // a disposed object is reported first
-    if (!this.#isLoaded) throw new HeadlensError("shape", "nothing was loaded yet: call loadStateDict first");
+  /** Runs the problem; when it finds that it has no parameters, the error says how they come. */
+  protected runProblem(caller: Caller, inputs: readonly Input[], request: Omit<Request, "inputs">, cache?: CacheHandle): Results {
+    try {
+      return this.held.run(caller, inputs, request, cache);
+    } catch (error) {
+      if (!(error instanceof HeadlensError) || error.argument !== kParameters) throw error;
+      throw new HeadlensError(error.code, "nothing was loaded yet: call loadStateDict first", { argument: kParameters });
+    }
   }
 
   protected run(
@@ -59,8 +64,7 @@ abstract class WasmParametrized<O> extends HandleResource<Problem> {
     const { inputs, ...request } = toRequest(this.#caller, options);
     const given: Input[] = [];
     for (const [name, tensor] of Object.entries(tensors)) if (!isAbsent(tensor)) given.push(read(name, tensor));
-    this.expectLoaded();
-    return this.held.run(this.#caller, [...given, ...inputs], request);
+    return this.runProblem(this.#caller, [...given, ...inputs], request);
   }
 }
 
@@ -74,8 +78,7 @@ abstract class WasmLayer<O> extends WasmParametrized<O> {
     const run: CachedRun = (tensors, given, handle) => {
       const { inputs, ...request } = toRequest(caller, causally(caller, given));
       const read = names.map((name, i) => floats(name, tensors[i] as TensorLike));
-      this.expectLoaded();
-      return this.held.run(caller, [...read, ...inputs], request, handle());
+      return this.runProblem(caller, [...read, ...inputs], request, handle());
     };
     return new WasmLayerCache(module, options, names.length, run, this);
   }

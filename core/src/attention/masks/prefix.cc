@@ -24,7 +24,7 @@ extern const MaskRule kPrefix = {
           ExpectSizes("`prefix_lens`", SizesOf(p.mask.prefix_lens), {p.q.shape[0]});
           if (!p.mask.causal)
             throw NeedsError(ErrorCode::kOption, "`prefix_lens`",
-                             "`is_causal`, without which every query sees the prefix");
+                             "`is_causal`, without which all of the prefix is seen anyway");
         },
     .range = [](const AttentionProblem& p, Index b, Index) { return KeyRange{0, p.mask.prefix_lens(b)}; },
 };

@@ -35,7 +35,7 @@ extern const NormalizerRule kTopK = {
     .validate =
         [](const Normalizer& normalizer) {
           if (normalizer.top_k >= 1) return;
-          throw ValueError("`top_k`", normalizer.top_k, "at least 1, which the normalizer top_k needs");
+          throw ValueError("`top_k`", normalizer.top_k, "at least 1, which the normalizer \"top_k\" needs");
         },
     .reference = [](std::span<double> scores, const NormalizerRow& row) -> std::optional<double> {
       KeepLargest(scores, row.normalizer.top_k);

@@ -49,12 +49,12 @@ LayerWeights LayerOf(const Projections& given, const FiveNames& names, const Hea
   if (!given.packed) {
     for (const auto& [view, name] :
          {std::pair(given.q, names[1]), std::pair(given.k, names[2]), std::pair(given.v, names[3])})
-      if (!view) throw MissingError(ErrorCode::kShape, Phrase::OfLibrary(name));
+      if (!view) throw MissingError(ErrorCode::kShape, Fragment::OfLibrary(name));
     return layer;
   }
   const Index width = given.packed.shape[1];
   if (layer.kv_heads != layer.heads || given.packed.shape[0] != 3 * width) {
-    throw ShapeError(Phrase::OfLibrary(names[0]), SizesOf(given.packed),
+    throw ShapeError(Fragment::OfLibrary(names[0]), SizesOf(given.packed),
                      {"the rows of q, k and v: ", Shape{3 * width, width}});
   }
   layer.q = Rows(given.packed, 0, width);

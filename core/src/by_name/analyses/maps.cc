@@ -69,7 +69,7 @@ std::span<const Field<PatchGrid>> KnownMaps::GridFields() {
 
 MapInfo KnownMaps::Info() const {
   MapInfo info = info_;
-  ExpectPositive("patch_size", static_cast<float>(info.grid.patch_size));
+  ExpectPositive("`patch_size`", static_cast<float>(info.grid.patch_size));
   info.repeat = told_.length > 0 ? told_ : FindRepeat(info.tokens);
   return info;
 }

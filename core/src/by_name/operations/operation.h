@@ -29,7 +29,8 @@ struct Parameters {
 
   /// Throws kShape when none was ever given.
   void ExpectLoaded() const {
-    if (tensors.empty()) throw Error(ErrorCode::kShape, "nothing was loaded yet: the parameters are missing");
+    if (tensors.empty())
+      throw Error(ErrorCode::kShape, "parameters", "", "", "nothing was loaded yet: the parameters are missing");
   }
 
   /// The parameters as layers read them. Borrowed.

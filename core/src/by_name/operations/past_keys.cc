@@ -12,7 +12,7 @@ void ExpectHeads(std::string_view what, const Shape& given, const Shape& sizes, 
   if (sizes == expected) return;
   if (given.size() < 4) expected.erase(expected.begin() + (expected[0] == 1 ? 0 : 1));
   if (given.size() < 3) expected.erase(expected.begin());
-  throw ShapeError(Phrase::OfLibrary(what), given, expected);
+  throw ShapeError(Fragment::OfLibrary(what), given, expected);
 }
 
 }  // namespace

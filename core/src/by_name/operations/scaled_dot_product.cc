@@ -26,22 +26,21 @@ void CheckSizes(const Qkv& in, bool gqa) {
   if (gqa && rank > 2) {
     const Index heads = query[rank - 3], kv_heads = key[rank - 3] = in.key.shape[rank - 3];
     if (kv_heads == 0 ? heads != 0 : heads % kv_heads != 0) {
-      throw ShapeError(Phrase::Name(in.key_name), in.key.shape,
+      throw ShapeError(Fragment::Name(in.key_name), in.key.shape,
                        {"a number of heads that divides the ", heads, " of `query`"});
     }
   }
   if (in.key.shape != key) {
     const bool fewer = !gqa && rank == 4 && in.key.shape[1] < key[1];
-    throw ShapeError(Phrase::Name(in.key_name), in.key.shape,
+    throw ShapeError(Fragment::Name(in.key_name), in.key.shape,
                      {key, ", as `query` has but for the length", fewer ? "; `enable_gqa` allows fewer heads" : ""});
   }
   Shape value = key;
   value.back() = in.value.shape.back();
   if (in.value.shape != value) {
-    throw ShapeError(Phrase::Name(in.value_name), in.value.shape,
-                     {value, ", as ", Phrase::Name(in.key_name), " has but for the width"});
+    throw ShapeError(Fragment::Name(in.value_name), in.value.shape,
+                     {value, ", as ", Fragment::Name(in.key_name), " has but for the width"});
   }
-  if (query.back() < 1) throw ShapeError("`query`", query, "a head width of at least 1");
 }
 
 CallOptions ReadOptions(OptionReader& reader) {

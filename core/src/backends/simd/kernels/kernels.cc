@@ -7,7 +7,9 @@
 #include "headlens/backend.h"
 
 // Tiles are arrays of vectors, which targets with vectors of unknown length (SVE, RVV) do not support. Arm uses NEON.
+#ifndef HWY_DISABLED_TARGETS  // a build may have fewer
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/simd/kernels/kernels.cc"
 #include "hwy/cache_control.h"
