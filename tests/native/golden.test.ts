@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Every golden case, which PyTorch computed (tests/golden/make.py), run by `headlens attend` on every backend. */
+/** Every golden case, which PyTorch computed (tests/golden/make.py), run by `headlens attend` on every backend, on OpenCL each sixteenth. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, lstatSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
@@ -43,13 +43,15 @@ function scoresOf({ metadata, tensors }: Safetensors): number {
 const kFactors = { reference: 4, simd: 16, opencl: 16 } as const;
 
 describe("golden cases", () => {
-  test.each(goldenCases())("%s", (name) => {
+  test.each(goldenCases().map((name, i) => [name, i] as const))("%s", (name, i) => {
     const path = `${kGolden}/cases/${name}`;
     const file = readSafetensors(path);
     const expected = [...file.tensors].filter(([key]) => key.startsWith("expected."));
     expect(expected.length).toBeGreaterThan(0);
     const norm = scoresOf(file);
     for (const [backend, factor] of Object.entries(kFactors)) {
+      // A program takes long to open an OpenCL device; tests/core/whole/golden_test.cc has every case on one that is open.
+      if (backend === "opencl" && i % 16 !== 0) continue;
       const results = attend(path, "--backend", backend);
       // The results are only those that were asked for.
       expect([...results.keys()].sort()).toEqual(expected.map(([key]) => key.slice("expected.".length)).sort());
