@@ -94,6 +94,7 @@ class ScaledDotProductWork : public Work {
   }
 
   void Compute() override {
+    if (call_.shape.back() < 1) throw ShapeError("`query`", call_.shape, "a head width of at least 1");
     AttentionProblem problem = call_.problem;
     Tensor q, k;
     KeyValueView own_k = problem.k;
