@@ -51,7 +51,7 @@ std::vector<Part> PartsOf(const std::vector<Match>& matches, std::size_t size, b
 }
 
 /// Returns true when `part` joins its neighbour, the part taken last.
-bool Joins(Behavior behavior, const Fragment& part, bool neighbour_is_delimiter) {
+bool Joins(Behavior behavior, const Part& part, bool neighbour_is_delimiter) {
   if (behavior == Behavior::kContiguous) return part.is_delimiter == neighbour_is_delimiter;
   const bool merges = behavior == Behavior::kMergedWithPrevious || behavior == Behavior::kMergedWithNext;
   return merges && part.is_delimiter && !neighbour_is_delimiter;
@@ -59,14 +59,14 @@ bool Joins(Behavior behavior, const Fragment& part, bool neighbour_is_delimiter)
 
 std::vector<Part> Merged(std::vector<Part> parts, Behavior behavior) {
   if (behavior == Behavior::kRemoved) {
-    std::erase_if(parts, [](const Fragment& part) { return part.is_delimiter; });
+    std::erase_if(parts, [](const Part& part) { return part.is_delimiter; });
     return parts;
   }
   const bool backwards = behavior == Behavior::kMergedWithNext;
   if (backwards) std::reverse(parts.begin(), parts.end());
   std::vector<Part> merged;
   bool neighbour = false;  // also of the first, which has none
-  for (const Fragment& part : parts) {
+  for (const Part& part : parts) {
     if (!merged.empty() && Joins(behavior, part, neighbour)) {
       merged.back().begin = std::min(merged.back().begin, part.begin);
       merged.back().end = std::max(merged.back().end, part.end);
@@ -84,7 +84,7 @@ template <class Find>
 void Split(std::vector<Word>& words, const Find& find, Behavior behavior, bool invert = false) {
   std::vector<Word> result;
   for (const Word& word : words) {
-    for (const Fragment& part : Merged(PartsOf(find(word.text), word.text.size(), invert), behavior)) {
+    for (const Part& part : Merged(PartsOf(find(word.text), word.text.size(), invert), behavior)) {
       if (part.begin == part.end) continue;
       result.push_back({word.text.substr(part.begin, part.end - part.begin), word.is_first && part.begin == 0});
     }
