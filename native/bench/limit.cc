@@ -6,7 +6,9 @@
 #include <cstdint>
 
 // The same instruction sets as in core/src/backends/simd/kernels/kernels.cc.
+#ifndef HWY_DISABLED_TARGETS  // a build may have fewer
 #define HWY_DISABLED_TARGETS (HWY_ALL_SVE | HWY_RVV)
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/limit.cc"
 #include "hwy/foreach_target.h"
