@@ -128,7 +128,9 @@ describe("traces in Node", () => {
       const text = readFileSync(`${kRoot}dist/${name}`, "utf8");
       expect(text.trimEnd().endsWith(`//# sourceMappingURL=${name}.map`), name).toBe(true);
       const { sources, sourceRoot } = mapOf(name);
-      const places = sources.filter((source) => !source.startsWith("glue:")).map((source) => new URL(`${sourceRoot ?? ""}${source}`, kDist));
+      // Libraries have maps of their own, which lead to sources that they do not ship.
+      const own = sources.filter((source) => !source.startsWith("glue:") && !source.includes("node_modules/"));
+      const places = own.map((source) => new URL(`${sourceRoot ?? ""}${source}`, kDist));
       expect(places.filter((place) => !existsSync(place)).map(String), name).toEqual([]);
     }
     const lines = readFileSync(`${kRoot}dist/worker-node.js`, "utf8").split("\n"), words = "nothing was loaded yet";

@@ -168,7 +168,7 @@ describe.each(["page", "worker"])("in the %s", (where) => {
     for (const shape of [[0, 2 ** 52, 2 ** 52], [2 ** 40, 0, 2 ** 20], [...kMany, 0]]) {
       await expectError(() => on().scaledDotProductAttention({ data: none, shape }, q, q), "memory", /q has shape .* below 2\^53/);
     }
-    await expectError(() => on().colorize({ data: none, shape: [2 ** 31, 0] }), "shape", /matrix: shape .*expected at most/);
+    await expectError(() => on().colorize({ data: none, shape: [2 ** 31, 0] }), "shape", /matrix has shape .*expected at most/);
   });
 
   test("an option's getter that disposes of what it is an option of", async () => {
