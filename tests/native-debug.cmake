@@ -1,11 +1,10 @@
 # The preset native-debug: less work for the compiler, without which its build would take twice as long.
 include(${CMAKE_CURRENT_LIST_DIR}/precompile.cmake)
 
-# One SIMD target for each width of vectors and each branch of the kernels: SCALAR, SSE2, AVX2 and AVX3. The others have the
-# same kernels, with more instructions for Highway to choose from; the preset native tests them. (With Clang, Highway would
-# have EMU128 in the place of SCALAR.) All of the program has to agree on the targets, Highway's own library too.
-add_compile_definitions(HWY_BROKEN_EMU128=1
-  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR)")
+# One SIMD target for each width of vectors and each branch of the kernels: EMU128, SSE2, AVX2 and AVX3. The others have the
+# same kernels, with more instructions for Highway to choose from; the preset native tests them, and SCALAR, which Highway
+# has in the place of EMU128 with GCC. All of the program has to agree on the targets, Highway's own library too.
+add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL|HWY_AVX3_ZEN4|HWY_AVX3_SPR)")
 
 function(headlens_debug_build)
   # Neither the program nor most of the tests compute anything that takes long: they are not optimised. What the tests

@@ -95,6 +95,18 @@ void MaskRow(float* x, Index n, const std::uint8_t* marks) {
   });
 }
 
+/// The largest lane of `v`, which holds no NaN. Highway's emulation of vectors begins at the lowest finite number, which
+/// is above −∞.
+HWY_INLINE float Largest(V v) {
+#if HWY_TARGET == HWY_EMU128
+  float max = v.raw[0];
+  for (const float lane : v.raw) max = HWY_MAX(max, lane);
+  return max;
+#else
+  return hn::ReduceMax(D(), v);
+#endif
+}
+
 float MaxOf(const float* x, Index n) {
   const D d;
   const Index lanes = LaneCount();
@@ -105,7 +117,7 @@ float MaxOf(const float* x, Index n) {
     max0 = Raise(hn::LoadU(d, x + i), max0);  // ignores NaN
     max1 = Raise(hn::LoadU(d, x + i + lanes), max1);
   }
-  float max = hn::ReduceMax(d, hn::Max(max0, max1));
+  float max = Largest(hn::Max(max0, max1));
   for (; i < n; ++i) max = x[i] > max ? x[i] : max;
   return max;
 }
