@@ -9,7 +9,7 @@ import torch
 
 
 class Draw:
-    """Random inputs from the case's own seed. NumPy promises that RandomState's stream never changes."""
+    """Random inputs from the case's own seed. NumPy promises that the numbers of a RandomState never change."""
 
     def __init__(self, name):
         self.random = np.random.RandomState(zlib.crc32(name.encode()))
@@ -25,19 +25,19 @@ class Draw:
         return torch.from_numpy(self.random.randint(0, below, shape)).int()
 
     def keep(self, *shape, share=0.6):
-        """Boolean, True: look. Every row has at least one key; shape ends in T, S."""
+        """Boolean mask, True where a key is seen. Every row sees at least one. The shape ends in T, S."""
         mask = torch.from_numpy(self.random.uniform(size=shape) < share)
         rows = torch.arange(shape[-2])
         mask[..., rows, rows % shape[-1]] = True
         return mask
 
     def bias(self, *shape, masked=0.3):
-        """Additive mask: small numbers, and -inf for a share of the cells."""
+        """Additive mask of small numbers, with -inf in a share of the cells."""
         return self.normal(*shape).masked_fill(~self.keep(*shape, share=1 - masked), -math.inf)
 
 
 def padding(keys, *lengths):
-    """[B,S] key padding mask: True beyond each length."""
+    """Key padding mask [B,S], True beyond each length."""
     return torch.arange(keys) >= torch.tensor(lengths)[:, None]
 
 
@@ -46,7 +46,7 @@ def lengths(*values):
 
 
 def places(keys, *rows):
-    """[B,S], True at the places named for each batch."""
+    """Boolean [B,S], True at the places that are given for each element of the batch."""
     marks = torch.zeros(len(rows), keys, dtype=torch.bool)
     for b, row in enumerate(rows):
         marks[b, list(row)] = True
@@ -64,14 +64,14 @@ def qkv(draw, B, H, T, S, d, dv=None, G=None, dtype=torch.float32):
 
 
 def whole_qkv(draw, B, H, T, S, d=4, dv=3, G=None):
-    """Scores are whole numbers, so that ties are ties on every machine."""
+    """Scores are whole numbers, so that equal scores are equal on every machine."""
     return {"query": draw.whole(B, H, T, d), "key": draw.whole(B, G or H, S, d), "value": draw.normal(B, G or H, S, dv)}
 
 
 def attention_params(draw, D, kdim=None, vdim=None, bias=True, bias_kv=False, kv_width=None, dtype=torch.float32,
                      prefix=""):
-    """nn.MultiheadAttention's state dict: scores vary by about 1, and biases are not PyTorch's initial zeros.
-    kv_width: of the keys' and values' heads together, when they are fewer than the queries'."""
+    """The state dict of an nn.MultiheadAttention. Scores vary by about 1, and biases are not PyTorch's initial zeros.
+    `kv_width` is the width of all key/value heads together, when there are fewer of them than query heads."""
     params, narrow = {}, kv_width or D
     if kdim is None and vdim is None and narrow == D:
         params["in_proj_weight"] = draw.normal(3 * D, D, std=D**-0.5, dtype=dtype)
@@ -88,7 +88,8 @@ def attention_params(draw, D, kdim=None, vdim=None, bias=True, bias_kv=False, kv
 
 
 def block_params(draw, D, width, decoder=False, kv_width=None, gated=False, norm_bias=True):
-    """State dict of an encoder or decoder layer with a feed-forward block of `width`; `gated` has SwiGLU's two."""
+    """The state dict of an encoder or decoder layer whose feed-forward block is `width` wide. With `gated` its first
+    matrix is twice as high, as SwiGLU needs it."""
     params = attention_params(draw, D, kv_width=kv_width, prefix="self_attn.")
     if decoder:
         params.update(attention_params(draw, D, kv_width=kv_width, prefix="multihead_attn."))

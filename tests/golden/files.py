@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Case files: safetensors, by hand, so that every machine writes the same bytes."""
+"""Case files. Safetensors are written by hand, so that every machine writes the same bytes."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ DTYPES = {torch.float64: "F64", torch.int32: "I32", torch.float32: "F32", torch.
 
 
 def safetensors(tensors, metadata):
-    """Wide types first, so that every tensor is aligned to its own elements."""
+    """Tensors of wide types come first, so that every tensor is aligned to its own elements."""
     order = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     header, body = {"__metadata__": metadata}, b""
     for name in order:

@@ -5,32 +5,33 @@
     /usr/bin/python3 tests/golden/make.py            # all cases
     /usr/bin/python3 tests/golden/make.py sdpa_gqa   # those whose name starts so
 
-Needs Debian 12's python3-torch, 1.13 (2.6 was seen to write the same bytes for the words of PyTorch's own layers). The
-cases are committed, so only who changes them runs this.
+It needs PyTorch 1.13, which is Debian 12's python3-torch. (PyTorch 2.6 has written the same bytes for the cases of
+PyTorch's own layers.) The cases are committed, so you only run this when you change them.
 
-What a file holds
+A file holds
     __metadata__   op, options (JSON) and description. An absent option has PyTorch's default; fully_masked is "zero".
     inputs         query, key, value, masks, valid_lens, src, tgt, memory; parameters under PyTorch's state-dict names.
-    expected.*     what the run must return under that name: expected.output; expected.weights when need_weights asks
-                   for them; one tensor per name in options.stages; for a decoder layer also expected.memory_weights,
-                   those of its attention to the memory. Who reads the problem ignores tensors that start so.
+    expected.*     the results that a run must give under the rest of the name: expected.output; expected.weights when
+                   need_weights asks for them; one tensor for each name in options.stages; and for a decoder layer
+                   expected.memory_weights, those of its attention to the memory. They are no part of the problem.
 
-How the numbers come about
-    Inputs and parameters are drawn as float32 (or what the case says), each case from a seed of its own name, so that a
-    new case changes no other. Everything after that is float64, rounded once to float32 when stored.
+The numbers
+    Inputs and parameters are drawn as float32 (or the type that the case names). Each case has a seed of its own name,
+    so that a new case changes no other. Everything after that is float64, and is rounded once, to float32, when stored.
     definition/ spells out attention with every stage and the rules for masked cells, from the formulas as they were
-    published. published.py compares its results with PyTorch's own layers and functions wherever they have words for
-    the problem; the definitions that they do not know are each compared with a second form of themselves (sparsemax
-    with the conditions of a projection, entmax with bisection, rotation by complex numbers with sine and cosine, T5's
-    buckets with its logarithm, a cache with the full pass). Any disagreement beyond float64's rounding stops the
-    script. The summary counts the cases that PyTorch could not check, and how often each word of the vocabulary occurs:
-    at least twice, in every operation that knows it.
+    published. published.py compares the results with PyTorch's own layers and functions wherever these can express the
+    problem. Each definition that PyTorch does not have is compared with a second form of itself: sparsemax with the
+    conditions of a projection, entmax with bisection, rotation by complex numbers with sine and cosine, T5's buckets
+    with its logarithm, a cache with the full pass. Any disagreement beyond float64's rounding stops the script. The
+    summary counts the cases that PyTorch could not check, and the cases that show each word of the vocabulary: there
+    must be at least two of them in every operation that has the word.
 
-    make.py      this: runs the cases, writes the files, counts
+    make.py      runs the cases, writes the files, and counts
     problems/    the cases by theme
     draw.py      their inputs
     definition/  masks, positions, normalizers, dropout → attention → layers
-    run.py       one function per operation, and the options it knows
+    run.py       a function for each operation, and the options that it has
+    files.py     safetensors files
     published.py PyTorch's own answers
 
 Shapes: B batch, H heads, G key/value heads, T queries, S keys, P past keys, d head width, dv value width, D model width
@@ -55,9 +56,9 @@ from published import checked  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent
 FOLDER = HERE / "cases"
-EXACT_BEYOND = 1e6  # scores so large must be exact in float32, for no tolerance could tell their weights apart
+EXACT_BEYOND = 1e6  # larger scores must be exact in float32, since no tolerance could tell their weights apart
 
-# Words that have values of their own to show, beside all options and tensors.
+# Options of which each of these values has to be shown. Of all others one value is enough.
 VALUES = {
     "conventions": ["torch-mha", "torch-sdpa", "onnx", "keras", "jax", "flash"],
     "mask_true": ["keep", "ignore"], "causal_alignment": ["top_left", "bottom_right"],
@@ -85,14 +86,15 @@ def vocabulary():
 
 
 def words_of_operation(op):
-    """What each operation must show by itself: its options, stages, and tensors that say how to attend."""
+    """The words that each operation must show by itself: its options, its stages, and the tensors that guide
+    attention."""
     for word in run.OPTIONS[op]:
         if word != "stages":
             yield from (f"{word}={value}" for value in VALUES[word]) if word in VALUES else [word]
     if op == "embedding":
         return
     yield from run.ATTENTION_TENSORS
-    whole = op != "scaled_dot_product_attention"  # whose output is the heads'
+    whole = op != "scaled_dot_product_attention"  # its output is that of the heads, so it has no stages of them
     yield from (f"stage {stage}" for stage in STAGES if (whole or not stage.startswith("head_"))
                 and (op == "transformer_decoder_layer" or not stage.startswith(run.MEMORY)))
 
@@ -122,7 +124,7 @@ def words_of(c, tensors):
 
 
 def check_large(c, tensors):
-    """Scores beyond EXACT_BEYOND: asked once more of the scores as float32 has them, the weights are the same."""
+    """Where scores are beyond EXACT_BEYOND, their weights must be the same when they are rounded to float32 first."""
     stages = ["biased_scores", "masked_scores", "weights"]
     seen = run.run(c.name, c.op, tensors, {**c.options, "stages": stages}) if c.op != "embedding" else {}
     if not seen or not (seen["biased_scores"].nan_to_num(0, 0, 0).abs() > EXACT_BEYOND).any():
@@ -132,7 +134,7 @@ def check_large(c, tensors):
     again, _ = normalize(seen["masked_scores"].float().double(), {**c.options, **tensors})
     live = (seen["masked_scores"] > -torch.inf).any(-1)
     if not torch.allclose(again[live], seen["weights"][live], rtol=1e-6, atol=1e-9):
-        sys.exit("the weights hang on how large scores are rounded")
+        sys.exit("the weights depend on the rounding of large scores")
 
 
 def main():
@@ -141,7 +143,7 @@ def main():
         importlib.import_module(f"problems.{theme.stem}")
     chosen = [c for c in CASES if c.name.startswith(prefix)]
     if len({c.name for c in CASES}) != len(CASES):
-        sys.exit("two cases of one name")
+        sys.exit("two cases have the same name")
     torch.set_grad_enabled(False)
     shown, files = collections.defaultdict(collections.Counter), {}
     for c in chosen:

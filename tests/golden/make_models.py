@@ -1,26 +1,28 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the golden models: tests/golden/models/NAME/, Hugging Face folders of small random models, with their results.
+"""Makes the golden models: small random models as Hugging Face folders tests/golden/models/NAME/, with their results.
 
     /usr/bin/python3 tests/golden/make_models.py            # all models
     /usr/bin/python3 tests/golden/make_models.py gpt2       # those whose name starts so
 
-Needs Debian's python3-torch and python3-pil. The folders are committed, so only who changes them runs this.
+It needs Debian's python3-torch and python3-pil. The folders are committed, so you only run this when you change them.
 
-What a folder holds
+A folder holds
     config.json, model.safetensors (or shards and their index), tokenizer.json where the model reads text
     expected.safetensors
-        ids, segments, padding, image    what the model is given; those it has
+        ids, segments, padding, image    the model's inputs, as many of these as it has
         weights    [layers, heads, T, T] of every layer and head
         hidden     [layers + 1, T, D] the residual stream before each layer and after the last
         logits     [T, vocab], or [1, labels]; absent where the model has none
-        picture, pixels    RGBA bytes [height, width, 4], and what preprocessor_config.json makes of them [3, size, size]
-        head_mask, ablated    [layers, heads] factors of the heads' outputs, and the stream after the last layer then
+        picture, pixels    RGBA bytes [height, width, 4], and the pixels that preprocessor_config.json makes of them
+                   [3, size, size]
+        head_mask, ablated    [layers, heads] factors of the heads' outputs, and the stream after the last layer that
+                   they lead to
 
-How the numbers come about
+The numbers
     Each model is a torch.nn module built from its published definition (the papers are named at each class), with
-    parameters under Hugging Face's names. They are drawn in float32 from a seed of the model's name, rounded to the type
-    that the file has, and everything after that is float64, rounded once to float32 when stored.
+    parameters under Hugging Face's names. They are drawn in float32 from a seed of the model's name, and rounded to the
+    type that the file has. Everything after that is float64, and is rounded once, to float32, when stored.
 """
 
 import json
@@ -45,14 +47,14 @@ FOLDER = pathlib.Path(__file__).parent / "models"
 
 
 class Record:
-    """What the layers leave behind, and what is done to their heads."""
+    """Collects each layer's weights and input, and holds the factors of its heads."""
 
     def __init__(self, head_mask=None):
         self.weights, self.hidden, self.head_mask = [], [], head_mask
 
 
 def attend(record, q, k, v, scale, keep):
-    """[H, T, d] on [H, S, d], scaled dot products over the cells that `keep` [T, S] leaves; heads side by side."""
+    """Attention of [H, T, d] on [H, S, d] over the cells that `keep` [T, S] leaves. Returns the heads side by side."""
     scores = (q @ k.transpose(1, 2)) * scale
     weights = torch.softmax(scores.masked_fill(~keep, -math.inf), dim=-1)
     heads = weights @ v
@@ -68,7 +70,7 @@ def split(x, heads):
 
 
 def causal(length, window=None):
-    """Which keys a query sees: what came before and itself, with a window only its last `window` of them."""
+    """A query sees itself and the keys before it; with a window it sees only the last `window` of these."""
     query, key = torch.arange(length).unsqueeze(1), torch.arange(length)
     return (key <= query) & (query - key < (window or length))
 
@@ -88,7 +90,8 @@ class RMSNorm(nn.Module):
 
 
 def rotary_frequencies(config, dim, length):
-    """Angles per position of each pair, and a factor of their sines (Su et al. 2021, with each published stretch)."""
+    """The angle of each pair for one position (Su et al. 2021, and its published extensions), and a factor of sines and
+    cosines."""
     scaling = config.get("rope_scaling") or {}
     kind, factor = scaling.get("rope_type", scaling.get("type", "default")), scaling.get("factor", 1.0)
     base, trained = config.get("rope_theta", 10000.0), config["max_position_embeddings"]
@@ -100,7 +103,7 @@ def rotary_frequencies(config, dim, length):
     if kind == "linear":
         return plain / factor, 1.0
     if kind == "llama3":
-        turns = trained * plain / (2 * math.pi)  # over the trained context
+        turns = trained * plain / (2 * math.pi)  # in the whole context that the model was trained on
         low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
         mixed = ((turns - low) / (high - low)).clamp(0, 1)
         return (1 - mixed) * plain / factor + mixed * plain, 1.0
@@ -116,7 +119,7 @@ def rotary_frequencies(config, dim, length):
 
 
 def rotate(x, frequencies, factor):
-    """Pairs (i, i + d/2) of [H, T, d] as complex numbers, turned by position · frequency."""
+    """Turns pairs (i, i + d/2) of [H, T, d], as complex numbers, by position · frequency."""
     half = x.shape[-1] // 2
     turns = torch.outer(torch.arange(x.shape[1], dtype=torch.float64), frequencies)
     turned = torch.complex(x[..., :half], x[..., half:]) * torch.polar(torch.full_like(turns, factor), turns)
@@ -246,7 +249,7 @@ class Gpt2(nn.Module):
 
 
 class Dense(nn.Module):
-    """`dense` and, behind the residual, `LayerNorm`."""
+    """A linear layer `dense`; with eps also a `LayerNorm` of its output plus the residual."""
 
     def __init__(self, width, out, eps=None):
         super().__init__()
@@ -427,7 +430,8 @@ def scaled(**scaling):
     return {**LLAMA, "num_hidden_layers": 1, "rope_scaling": scaling}
 
 
-# Config; type of the file, and whether it is in shards; how names differ from the modules'; length of the text.
+# For each folder: its config, and arguments of make(), such as the type of the file, its shards, names that differ from
+# the modules', or the length of the text.
 MODELS = {
     "llama": ({**LLAMA, "num_hidden_layers": 3, "tie_word_embeddings": False}, {"length": 17}),
     "llama_bf16_biases": ({**LLAMA, "attention_bias": True, "mlp_bias": True, "num_key_value_heads": 4},
@@ -457,7 +461,8 @@ CLASSES = {"llama": Llama, "mistral": Llama, "qwen2": Llama, "gpt2": Gpt2, "bert
 
 
 def draw_parameters(model, dtype, generator):
-    """Weights around 0, norms' around 1, so large that heads look at different things; rounded to `dtype`."""
+    """Draws weights around 0, and norms' weights around 1, large enough for heads to differ, and rounds them to
+    `dtype`."""
     for name, parameter in model.named_parameters():
         around = 1.0 if parameter.dim() == 1 and name.endswith("weight") else 0.0
         spread = 1.0 / math.sqrt(parameter.shape[-1]) if parameter.dim() == 2 and "emb" not in name else 0.4
@@ -470,7 +475,7 @@ def make_inputs(config, length, generator):
         shape = [config["num_channels"], config["image_size"], config["image_size"]]
         return {"image": torch.randn(shape, generator=generator)}
     inputs = {"ids": torch.randint(config["vocab_size"], [length], generator=generator, dtype=torch.int32)}
-    inputs["ids"][-3:] = inputs["ids"][:3]  # something to look back at
+    inputs["ids"][-3:] = inputs["ids"][:3]  # repeated tokens, which heads can look back at
     if config["model_type"] == "bert":
         inputs["segments"] = (torch.arange(length) > length // 2).to(torch.int32)
         inputs["padding"] = (torch.arange(length) >= length - 3).to(torch.uint8)
@@ -483,7 +488,7 @@ PROCESSOR = {"do_resize": True, "size": {"height": 12, "width": 12}, "resample":
 
 
 def preprocess(picture):
-    """Resized by Pillow, as ViTImageProcessor does it, rescaled, normalised."""
+    """Resizes with Pillow, rescales and normalises, as ViTImageProcessor does."""
     size = (PROCESSOR["size"]["width"], PROCESSOR["size"]["height"])
     resized = Image.fromarray(picture[..., :3].numpy()).resize(size, Image.Resampling.BILINEAR)
     resized = torch.from_numpy(numpy.array(resized)).permute(2, 0, 1).double()
@@ -492,7 +497,7 @@ def preprocess(picture):
 
 
 def write_weights(folder, tensors, shards):
-    """One file, or shards of about the same number of tensors with their index."""
+    """Writes one file, or shards with about the same number of tensors each, and their index."""
     if shards == 1:
         (folder / "model.safetensors").write_bytes(safetensors(tensors, {"format": "pt"}))
         return

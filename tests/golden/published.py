@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's own answers, wherever it has words for a problem. Any disagreement beyond float64's rounding stops the
+"""PyTorch's own answers, wherever it can express a problem. Any disagreement beyond float64's rounding stops the
 script."""
 
 import collections
@@ -18,11 +18,11 @@ try:
 except ImportError:  # PyTorch 1.13 has neither this nor the public scaled_dot_product_attention
     causal_lower_right = None
 
-checked = collections.defaultdict(set)  # what agreed → the names of the cases
+checked = collections.defaultdict(set)  # a function of PyTorch's → the names of the cases in which it agreed
 
 
 def agree(ours, theirs, skip):
-    """Stops when ours is not theirs. `skip`, broadcast from the left, marks rows where PyTorch's rule is another."""
+    """Stops when the two differ. `skip`, broadcast from the left, marks rows where PyTorch follows another rule."""
     skip = skip.reshape(*skip.shape, *[1] * (ours.dim() - skip.dim())).expand(ours.shape)
     theirs = torch.where(skip, ours, theirs)
     if not torch.allclose(ours, theirs, rtol=1e-9, atol=1e-11, equal_nan=True):
@@ -34,11 +34,12 @@ def cleaned(x):
 
 
 def unlike_pytorch(masks, points, *inputs, pytorch_gives="nan"):
-    """[B,H,T]: rows in which we differ on purpose, fully masked ones; and rows that do see a NaN or an infinity, which
-    PyTorch is not given. inputs: query-like [B,1|H,T,·], then key-like [B,1|H,S,·]."""
+    """Marks the rows [B,H,T] that are not compared: fully masked ones, in which we differ on purpose, and those that
+    see a NaN or an infinity, since PyTorch gets zeros in place of these. The first of `inputs` is the query
+    [B,1|H,T,·], all others are like keys [B,1|H,S,·]."""
     dead = ~masks.keep.any(-1) & (points["fully_masked"] != pytorch_gives)
     if points["masked_nan"] == "spreads":
-        return dead  # as PyTorch has it, so it is given everything
+        return dead  # PyTorch does the same, so it gets the input as it is
     wild_query, *wild_keys = (~torch.isfinite(x).all(-1) for x in inputs)
     for wild in wild_keys:
         dead = dead | (masks.keep[..., :wild.shape[-1]] & wild[:, :, None]).any(-1)
@@ -46,13 +47,14 @@ def unlike_pytorch(masks, points, *inputs, pytorch_gives="nan"):
 
 
 def softmax_alone(given):
-    """Softmax, whose temperature and sink other words can say, and nothing between the weights and the values."""
+    """True for softmax with nothing between weights and values. PyTorch can express its temperature and sink
+    otherwise."""
     return (given.get("normalizer", "softmax") == "softmax" and not given.get("softcap")
             and not given.get("dropout_p") and "head_mask" not in given)
 
 
 def scaled_dot_product(q, k, v, **how):
-    """The public function, or the one of PyTorch 1.13 from which it became; scale 1/sqrt(d)."""
+    """The public function, or its predecessor in PyTorch 1.13. The scale is 1/sqrt(d)."""
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(q, k, v, **how)
     if how.get("attn_mask") is not None and how["attn_mask"].dtype == torch.bool:
@@ -61,8 +63,9 @@ def scaled_dot_product(q, k, v, **how):
 
 
 def check_attention(name, q, k, v, masks, points, given, scale, stages):
-    """q, k, v in query heads and all masks and biases as one [B,H,T,S], against PyTorch's function. Temperature is part
-    of the scale; a sink is one key more, with that logit and a value of zeros."""
+    """Compares with PyTorch's function, which gets q, k and v for each query head, and all masks and biases as one mask
+    [B,H,T,S]. The temperature becomes part of the scale, and a sink one more key, with its logit and a value of
+    zeros."""
     if not softmax_alone(given) or 0 in masks.keep.shape:
         return
     temperature = given.get("temperature", 1.0)
@@ -83,7 +86,7 @@ def check_attention(name, q, k, v, masks, points, given, scale, stages):
 
 
 def check_triangle(name, q, k, v, mask, output, skip):
-    """Where the mask is a causal triangle and nothing else, PyTorch's own triangle must give the same."""
+    """When the mask is a causal triangle and nothing else, PyTorch's own triangle must give the same."""
     queries, keys = mask.shape[2:]
 
     def is_triangle(shift):
@@ -107,13 +110,13 @@ def as_given(x, like, options):
     return x[0] if like.dim() == 2 else x if options.get("batch_first") else x.transpose(0, 1)
 
 
-# What the layer has no words for, and what it can be told as one additive mask.
+# The layer cannot express the options in FOREIGN. It can take those in AS_A_MASK as one additive mask.
 FOREIGN = {"temperature", "sink", "sinks", "scale", "rotary", "past_key"}
 AS_A_MASK = {"is_causal", *MASK_OPTIONS, *MASK_TENSORS, "alibi", "alibi_slopes", "relative_bias", "t5_bias"}
 
 
 def full_params(params, given, points):
-    """A layer's parameters with as many key/value heads as query heads: each repeated for the heads that read it."""
+    """A layer's parameters with as many key/value heads as query heads: each is repeated for the heads that read it."""
     heads, groups = given["num_heads"], given.get("num_kv_heads", given["num_heads"])
     if heads == groups:
         return params
@@ -133,12 +136,13 @@ def full_params(params, given, points):
 
 
 def additive(masks, keys):
-    """[B*H,T,S]: masks and biases together, without the columns of appended keys."""
+    """Masks and biases as one additive mask [B*H,T,S], without the columns of appended keys."""
     return masks.bias.masked_fill(~masks.keep, -math.inf)[..., :keys].flatten(0, 1)
 
 
 def check_mha(name, query, key, value, params, given, points, masks, results):
-    """The layer itself, with the case's own tensors and, where PyTorch has the words, its own masks."""
+    """Compares with the layer itself, which gets the case's own tensors, and its masks as they are where it can take
+    them."""
     if not softmax_alone(given) or FOREIGN & set(given) or 0 in masks.keep.shape:
         return
     words = ("bias", "add_bias_kv", "add_zero_attn", "kdim", "vdim", "batch_first")
@@ -152,7 +156,7 @@ def check_mha(name, query, key, value, params, given, points, masks, results):
     elif attn_mask is not None:
         attn_mask = attn_mask.double() if attn_mask.dtype.is_floating_point else attn_mask.bool()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # two kinds of mask in one call: deprecated, not wrong
+        warnings.simplefilter("ignore")  # two types of mask in one call are deprecated, but right
         output, weights = layer(cleaned(query), cleaned(key), cleaned(value), attn_mask=attn_mask,
                                 key_padding_mask=None if padding is None else padding.bool(),
                                 need_weights=given.get("need_weights", True),

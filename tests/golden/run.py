@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One function per operation: a case's tensors and options → what the run must return."""
+"""A function for each operation, which turns a case's tensors and options into the results that a run must give."""
 
 import sys
 import warnings
@@ -12,7 +12,7 @@ from definition.layers import ACTIVATIONS, RmsNorm, embed, multihead, swiglu
 from definition.masks import CONVENTION_WORDS, MASK_OPTIONS, MASK_TENSORS, conventions
 from published import additive, agree, as_given, batched, check_mha, checked, full_params, softmax_alone
 
-# --- what may be said -----------------------------------------------------------------------------------------------
+# --- the options ----------------------------------------------------------------------------------------------------
 
 ATTENTION_WORDS = ["need_weights", "average_attn_weights", "stages", "scale", "softcap", "dropout_p", "seed",
                    *CONVENTION_WORDS, *MASK_OPTIONS, "normalizer", "temperature", "sink", "top_k", "sigmoid_bias",
@@ -27,13 +27,14 @@ OPTIONS = {
     "transformer_decoder_layer": ["tgt_is_causal", "memory_is_causal", *BLOCK_WORDS],
     "embedding": ["positions", "position_offset", "scale_embeddings"],
 }
-# Tensors that say how to attend, by the same name in every operation.
+# Tensors that guide attention, which have the same name in every operation.
 ATTENTION_TENSORS = [*MASK_TENSORS, "sinks", "alibi_slopes", "relative_bias", "t5_bias", "past_key", "past_value",
                      "head_mask"]
 
 
 def asked_for(results, options, need_weights, unbatched):
-    """The weights and stages that the options name, [B,H,T,·] in either layout; unbatched input has no B."""
+    """The weights and stages that the options ask for, [B,H,T,·] in either layout; [H,T,·] when the input is
+    unbatched."""
     out = {}
     if need_weights:
         out["weights"] = results["weights"].mean(1) if options.get("average_attn_weights", True) else results["weights"]
@@ -52,7 +53,7 @@ def told(tensors, names):
 def run_sdpa(name, tensors, options):
     q, k, v = (tensors[x].double() for x in ("query", "key", "value"))
     rank = q.dim()
-    lead = 0 if options.get("enable_gqa") else 1  # [H,T,d] where heads are told apart, else [N,T,d]
+    lead = 0 if options.get("enable_gqa") else 1  # three dimensions are [H,T,d] with enable_gqa, and otherwise [N,T,d]
     as4 = {2: lambda x: x[None, None], 3: lambda x: x.unsqueeze(lead), 4: lambda x: x}[rank]
     like_input = {2: lambda x: x[0, 0], 3: lambda x: x.select(lead, 0), 4: lambda x: x}[rank]
     points = conventions("scaled_dot_product_attention", options)
@@ -79,7 +80,7 @@ def run_mha(name, tensors, options):
 
 
 class SpelledOut(nn.Module):
-    """Stands in for a layer's nn.MultiheadAttention to see its stages; the masks are the case's own."""
+    """Takes the place of a layer's nn.MultiheadAttention to see its stages. It applies the case's own masks."""
 
     def __init__(self, name, params, given, points):
         super().__init__()
@@ -93,7 +94,7 @@ class SpelledOut(nn.Module):
 
 
 def make_block(tensors, options, decoder):
-    """PyTorch's layer with the case's parameters, and with the parts that it does not know put in their places."""
+    """PyTorch's layer, with the parts that PyTorch does not have put in their places."""
     D, F, eps = options["embed_dim"], options["dim_feedforward"], options.get("layer_norm_eps", 1e-5)
     make = nn.TransformerDecoderLayer if decoder else nn.TransformerEncoderLayer
     activation = ACTIVATIONS[options.get("activation", "relu")]
@@ -112,8 +113,8 @@ def make_block(tensors, options, decoder):
 
 
 def run_block(name, op, tensors, options):
-    """An encoder or decoder layer: PyTorch's own, with its attention spelled out, and where it has words for the whole
-    problem once more as it is."""
+    """Runs PyTorch's own encoder or decoder layer with its attention spelled out; and, where PyTorch can express the
+    whole problem, once more with nn.MultiheadAttention."""
     decoder = op == "transformer_decoder_layer"
     x = tensors["tgt" if decoder else "src"].double()
     memory = [tensors["memory"].double()] if decoder else []
@@ -122,7 +123,7 @@ def run_block(name, op, tensors, options):
             ("self_attn", "src")]:
         given = {**options, **told(tensors, ATTENTION_TENSORS),
                  "is_causal": options.get("is_causal" if side == "src" else f"{side}_is_causal", False)}
-        if side == "memory":  # masks of another sequence, places and heads are self-attention's alone
+        if side == "memory":  # masks by position, positions and head masks belong to the self-attention
             given = {w: y for w, y in given.items() if w not in SELF_ALONE} | {"seed": given.get("seed", 0) + 1}
         for mask in "attn_mask", "key_padding_mask":
             own = f"{side}_{mask.replace('attn_', '')}"
@@ -154,13 +155,13 @@ def run_block(name, op, tensors, options):
     return expected
 
 
-MEMORY = "memory_"  # before the stages of the attention over the memory
+MEMORY = "memory_"  # begins the names of the stages of the attention over the memory
 SELF_ALONE = {*MASK_OPTIONS, *MASK_TENSORS, "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "head_mask",
               "past_key", "past_value"}
 
 
 def check_block(name, layer, x, memory, sides, theirs, output):
-    """The layer with nn.MultiheadAttention in its place, told all masks as one additive mask."""
+    """Compares with the layer that has nn.MultiheadAttention in its place and gets all masks as one additive mask."""
     if any(not softmax_alone(s.given) or {"rotary", "past_key", "temperature", "sink", "sinks", "scale"} & set(s.given)
            for _, s in sides.values()):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention spelled out: from queries, keys and values in heads to every stage."""
+"""Attention spelled out, from the queries, keys and values of each head to every stage."""
 
 import math
 
@@ -14,16 +14,16 @@ from definition.positions import position_bias, rotate
 
 
 def of_query_heads(x, heads, points):
-    """[B,G,S,d] → [B,H,S,d]: the key/value head that each query head reads."""
+    """[B,G,S,d] → [B,H,S,d]: repeats key/value heads, so that each query head has the one that it reads."""
     h = torch.arange(heads)
     return x[:, h * x.shape[1] // heads if points["gqa_order"] == "block" else h % x.shape[1]]
 
 
 def attention(name, q, k, v, given, points, appended=()):
-    """q [B,H,T,d]; k [B,G,S,d] and v [B,G,S,dv] as this call brings them → the stages, and the masks as they were read.
-    Stages k and v are the call's own, present_key and present_value have the past before them. given:
-    options, and tensors such as masks and past_key [B,G,P,d]. appended: pairs of a key and a value [B,G,1,·] behind all
-    others, which no mask hides and which have no place."""
+    """Takes q [B,H,T,d] and the call's new k [B,G,S,d] and v [B,G,S,dv]; returns the stages, and the masks as one pair.
+    The stages k and v have only what is new; present_key and present_value have the past in front of it. `given` holds
+    the options, and tensors such as masks and past_key [B,G,P,d]. `appended` holds pairs of a key and a value [B,G,1,·]
+    that follow all others: no mask hides them, and they have no position."""
     past = given["past_key"].shape[-2] if "past_key" in given else 0
     at_query, at_key = positions(q.shape[2], past + k.shape[2], points, past)
     q, k = rotate(q, at_query, given), rotate(k, at_key[past:], given)
@@ -74,7 +74,7 @@ def attend(q, k, v, masks, points, given, scale):
         share = given["head_mask"].double().reshape(-1, weights.shape[1], 1, 1)
         dropped = (dropped * share).masked_fill(share == 0, 0.0)
         looks = looks & (share != 0)
-    # Cell by cell, for in a matrix product 0 · NaN would let a masked value through.
+    # Each cell is multiplied by itself: in a matrix product 0 · NaN would let a masked value through.
     cells = (dropped[..., None] * v[:, :, None]).masked_fill(~looks[..., None], 0.0)
     return {"scores": scores, "scaled_scores": scaled, "capped_scores": capped, "biased_scores": biased,
             "masked_scores": masked, "weights": weights, "lse": lse, "dropout_mask": kept.double(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies around attention: projections and their heads, feed-forward, norms, embeddings."""
+"""The parts of a layer around attention: projections and their heads, feed-forward, norms, embeddings."""
 
 import math
 
@@ -12,7 +12,7 @@ from definition.positions import sinusoids
 
 
 def projections(params, options):
-    """Three weights and three biases (or None), from the packed or the separate names."""
+    """Returns three weights and three biases (or None), from the packed parameter or from separate ones."""
     if "in_proj_weight" in params:
         weights = params["in_proj_weight"].chunk(3)
     else:
@@ -22,12 +22,12 @@ def projections(params, options):
 
 
 def multihead(name, query, key, value, params, given, points):
-    """nn.MultiheadAttention spelled out, batch first: query [B,T,D] → the stages and the output [B,T,D]; the masks."""
+    """nn.MultiheadAttention spelled out, batch first. Returns the stages, with the output [B,T,D], and the masks."""
     heads, groups = given["num_heads"], given.get("num_kv_heads", given["num_heads"])
     weights, biases = projections(params, given)
     q, k, v = (F.linear(x, w, b).unflatten(-1, (n, -1)).transpose(1, 2)
                for x, w, b, n in zip((query, key, value), weights, biases, (heads, groups, groups)))
-    appended = []  # keys and values behind the real ones
+    appended = []  # pairs of a key and a value that follow those of the tokens
     if given.get("add_bias_kv"):
         appended.append([params[x].unflatten(-1, (groups, -1)).transpose(1, 2).expand(len(q), -1, -1, -1)
                          for x in ("bias_k", "bias_v")])
@@ -70,7 +70,7 @@ ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": gelu_tanh, "swiglu":
 
 
 def embed(tensors, options):
-    """Rows of the table, times √D if so asked, plus what tells the places apart: [...,T,D]."""
+    """Returns rows of the table [...,T,D], times √D if the options ask for it, plus an encoding of the positions."""
     ids, table = tensors["ids"].long(), tensors["weight"].double()
     output = table[ids] * (math.sqrt(table.shape[1]) if options.get("scale_embeddings") else 1)
     places = torch.arange(ids.shape[-1]) + options.get("position_offset", 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conventions, and who may look at whom: all masks of a problem as one boolean and one additive mask [B,H,T,S]."""
+"""Conventions; and all masks of a problem, read into one boolean and one additive mask [B,H,T,S] of the keys that each
+query may see."""
 
 import collections
 import math
@@ -21,14 +22,14 @@ PRESETS = {
 CONVENTION_WORDS = ["conventions", "mask_true", "causal_alignment", "fully_masked", "masked_nan", "gqa_order",
                     "softcap_order"]
 
-# What says who may look at whom in self-attention, beside the masks that every attention of a layer has its own of.
+# The masks of self-attention alone. A layer's other masks are given for each of its attentions by themselves.
 MASK_OPTIONS = ["window_left", "window_right", "dilation", "neighborhood_rows", "neighborhood_columns", "grid_rows",
                 "grid_columns", "grid_tokens"]
 MASK_TENSORS = ["valid_lens", "prefix_lens", "global_tokens", "query_documents", "key_documents"]
 
 
 def conventions(op, options):
-    """The points on which libraries disagree: our default, then the preset, then what the options say one by one."""
+    """Returns the points on which libraries disagree: our defaults, unless a preset or an option says otherwise."""
     ours = {"mask_true": "keep" if op == "scaled_dot_product_attention" else "ignore", "causal_alignment": "top_left",
             "fully_masked": "zero", "masked_nan": "blocked", "gqa_order": "block", "softcap_order": "before_bias"}
     said = {word: options[word] for word in CONVENTION_WORDS[1:] if word in options}
@@ -36,17 +37,18 @@ def conventions(op, options):
 
 
 def positions(queries, keys, points, past=0):
-    """Places of the queries [T] and of the keys [S] on one line: the keys count from 0, past ones first; the queries
-    follow the past ones, or end where the keys end (bottom-right)."""
+    """Returns the positions of the queries [T] and of the keys [S] on one line. Keys count from 0, past ones first. The
+    queries begin after the past ones or, when causality is aligned bottom-right, end where the keys end."""
     first = keys - queries if points["causal_alignment"] == "bottom_right" else past
     return torch.arange(queries) + first, torch.arange(keys)
 
 
-Masks = collections.namedtuple("Masks", "keep bias")  # [B,H,T,S]: may be looked at; is added to the score
+Masks = collections.namedtuple("Masks", "keep bias")  # [B,H,T,S]: True where a query sees a key; added to the score
 
 
 def read_masks(shape, points, given, at_query, at_key):
-    """All masks of a problem as one boolean (True: look) and one additive mask; an additive -inf masks as well."""
+    """Reads all masks of a problem into one boolean mask (True: seen) and one additive mask. A -inf in the additive
+    mask hides a key in the boolean one, too."""
     batch, heads, queries, keys = shape
     keep, bias = torch.ones(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.float64)
     attn_mask, key_padding, valid_lens = (given.get(x) for x in ("attn_mask", "key_padding_mask", "valid_lens"))
@@ -63,7 +65,7 @@ def read_masks(shape, points, given, at_query, at_key):
     if valid_lens is not None:
         lengths = valid_lens if valid_lens.dim() == 2 else valid_lens[:, None]
         keep = keep & (torch.arange(keys) < lengths[:, None, :, None])
-    ahead = at_key - at_query[:, None]  # [T,S]: how far the key lies ahead of the query
+    ahead = at_key - at_query[:, None]  # [T,S]: the key's position minus the query's
     keep = keep & near(ahead, at_query, given) & not_ahead(ahead, given)
     if "key_documents" in given:
         of_keys = given["key_documents"].reshape(batch, 1, 1, keys)
@@ -73,7 +75,7 @@ def read_masks(shape, points, given, at_query, at_key):
 
 
 def near(ahead, at_query, given):
-    """Sliding window, dilation and neighborhood, with the tokens that are excepted from them (Beltagy et al. 2020,
+    """Sliding window, dilation and neighborhood, with the global tokens that are exempt from them (Beltagy et al. 2020,
     §3.1)."""
     seen = torch.ones_like(ahead, dtype=torch.bool)
     if "window_left" in given:
@@ -93,8 +95,8 @@ def near(ahead, at_query, given):
 
 
 def in_neighborhood(at_query, at_key, given):
-    """Patches of a grid that are at most so many rows and columns apart (Ramachandran et al. 2019, §3), and the tokens
-    before the grid, which see all and are seen by all."""
+    """Patches of a grid see those that are at most a given number of rows and columns away (Ramachandran et al. 2019,
+    §3). The tokens before the grid see everything and are seen by everything."""
     columns, tokens = given["grid_columns"], given.get("grid_tokens", 0)
     from_patch, to_patch = at_query - tokens, at_key - tokens
     seen = torch.ones_like(to_patch + from_patch, dtype=torch.bool)
@@ -109,7 +111,7 @@ def in_neighborhood(at_query, at_key, given):
 
 
 def check_pooling(from_patch, to_patch, given, seen):
-    """The same by max-pooling, which spreads a 1 at the query's place in the grid over its neighborhood."""
+    """Finds the same by max-pooling, which spreads a 1 at the query's place in the grid over its neighborhood."""
     rows, columns = given["grid_rows"], given["grid_columns"]
     up, aside = (min(given.get(f"neighborhood_{x}", n), n) for x, n in (("rows", rows), ("columns", columns)))
     for patch, row in zip(from_patch.tolist(), seen):
@@ -122,7 +124,7 @@ def check_pooling(from_patch, to_patch, given, seen):
 
 
 def not_ahead(ahead, given):
-    """Causal, but for a prefix that everyone may look at (Raffel et al. 2020, §3.2.1)."""
+    """Causality, with the exception of a prefix that all queries see (Raffel et al. 2020, §3.2.1)."""
     if not given.get("is_causal"):
         return torch.ones_like(ahead, dtype=torch.bool)
     seen = (ahead <= 0)[None, None]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From masked scores to weights. x [B,H,T,S] is the masked scores over the temperature, -inf where masked. What a fully
-masked row gets, and that a masked cell has weight 0, is settled by who calls."""
+"""From masked scores to weights. x [B,H,T,S] holds the masked scores divided by the temperature, -inf where masked. The
+caller sets the weights of masked cells to 0, and decides what a fully masked row gets."""
 
 import math
 import sys
@@ -9,7 +9,7 @@ import torch
 
 
 def sink_column(x, given):
-    """[B,H,T,1]: the logit that shares in the denominator and has no key; None without one."""
+    """Returns the sink [B,H,T,1], a logit in the denominator that belongs to no key; None when there is none."""
     if "sinks" in given:
         return given["sinks"].double().reshape(1, -1, 1, 1).expand(*x.shape[:3], 1)
     return torch.full_like(x[..., :1], given["sink"]) if "sink" in given else None
@@ -21,7 +21,7 @@ def softmax(x, given):
 
 
 def top_k(x, given):
-    """Softmax over the k largest and what ties with the last of them (Gupta et al. 2021, §2)."""
+    """Softmax over the k largest scores and all that equal the last of them (Gupta et al. 2021, §2)."""
     k = min(given["top_k"], x.shape[-1])
     least = x.sort(-1, descending=True).values[..., k - 1:k]
     decided("top_k", x, least, (x == least).sum(-1, keepdim=True) > 1)
@@ -29,7 +29,7 @@ def top_k(x, given):
 
 
 def hard(x, given):
-    """All weight on the largest score, the first of equals."""
+    """All weight is on the largest score, and on the first one when several are equal."""
     largest = x.amax(-1, keepdim=True)
     ties = x == largest
     decided("hard", x, largest, ties.sum(-1, keepdim=True) > 1)
@@ -37,8 +37,8 @@ def hard(x, given):
 
 
 def decided(name, x, chosen, tied):
-    """A choice must not hang on float32's rounding: the next score is clearly below the least chosen one [B,H,T,1], and
-    ties are of numbers that float32 holds (or so large that make.py looks after them)."""
+    """Stops when the choice depends on float32's rounding. The next score has to be clearly below the least one chosen
+    [B,H,T,1], and equal scores have to be exact in float32, or so large that make.py checks them."""
     below = x.masked_fill(x >= chosen, -math.inf).amax(-1, keepdim=True)
     if (chosen - below < 2e-5).any():
         sys.exit(f"{name}: two scores so close that float32 may choose the other one")
@@ -47,7 +47,7 @@ def decided(name, x, chosen, tied):
 
 
 def sparsemax(x, given):
-    """Martins & Astudillo 2016, eq. 2 and algorithm 1: the nearest point of the simplex, by sorting."""
+    """Martins & Astudillo 2016, eq. 2 and algorithm 1: the nearest point of the simplex, found by sorting."""
     z = x - x.amax(-1, keepdim=True)
     ordered = z.sort(-1, descending=True).values
     rank = torch.arange(1, z.shape[-1] + 1)
@@ -60,8 +60,8 @@ def sparsemax(x, given):
 
 
 def check_projection(z, weights):
-    """Kuhn–Tucker conditions of min |p - z|² on the simplex: z - p is one number where p > 0, and less than it
-    elsewhere."""
+    """Checks the Kuhn–Tucker conditions of min |p - z|² on the simplex: z - p is the same number wherever p > 0, and no
+    larger elsewhere."""
     live = torch.isfinite(weights).all(-1)
     z, p = z[live], weights[live]
     level = ((z - p) * (p > 0)).nan_to_num(0).sum(-1) / (p > 0).sum(-1)
@@ -75,7 +75,7 @@ def entmax15(x, given):
     """Peters, Niculae & Martins 2019, alpha = 1.5: max(x/2 - tau, 0)² with the tau for which they sum to 1. With the
     m largest in the support tau solves a quadratic: m tau² - 2 tau Σz + Σz² - 1 = 0."""
     z = (x - x.amax(-1, keepdim=True)) / 2
-    ordered = z.sort(-1, descending=True).values.clamp(min=-1e6)  # so far below nothing is in the support
+    ordered = z.sort(-1, descending=True).values.clamp(min=-1e6)  # nothing so small is in the support
     m = torch.arange(1, z.shape[-1] + 1)
     sums, squares = ordered.cumsum(-1), (ordered**2).cumsum(-1)
     root = (sums - (sums**2 - m * (squares - 1)).clamp(min=0).sqrt()) / m
@@ -86,7 +86,7 @@ def entmax15(x, given):
 
 
 def check_bisection(z, weights):
-    """The same tau by bisection, which needs nothing but that the sum falls as tau grows."""
+    """Finds the same tau by bisection, which only relies on the sum falling as tau grows."""
     live = torch.isfinite(weights).all(-1)
     z, p = z[live], weights[live]
     low, high = torch.full_like(p[:, :1], -1.0), torch.zeros_like(p[:, :1])
@@ -99,12 +99,13 @@ def check_bisection(z, weights):
 
 
 def sigmoid(x, given):
-    """Ramapuram et al. 2024, eq. 3: each cell by itself."""
+    """Ramapuram et al. 2024, eq. 3: the sigmoid of each cell."""
     return torch.sigmoid(x + given.get("sigmoid_bias", 0.0))
 
 
 def relu(x, given):
-    """Wortsman et al. 2023, §3: relu(x) / L, where L is the length of the sequence; here the keys that a row may see."""
+    """Wortsman et al. 2023, §3: relu(x) / L. Their L is the length of the sequence; here it is the number of keys that
+    a row sees."""
     seen = (x != -math.inf).sum(-1, keepdim=True)
     weights = torch.relu(x) / seen
     check_total(x, seen, weights)
@@ -112,7 +113,7 @@ def relu(x, given):
 
 
 def check_total(x, seen, weights):
-    """A second form: |x| = 2 relu(x) - x, so that what may be seen adds up to the mean of its (x + |x|) / 2."""
+    """A second form: as relu(x) = (x + |x|) / 2, a row's weights add up to the mean of that over the keys it sees."""
     visible = x.masked_fill(x == -math.inf, 0)
     total = (visible + visible.abs()).sum(-1, keepdim=True) / 2 / seen
     if not torch.allclose(weights.sum(-1, keepdim=True), total, equal_nan=True):
@@ -124,7 +125,7 @@ NORMALIZERS = {"softmax": softmax, "sparsemax": sparsemax, "entmax15": entmax15,
 
 
 def normalize(masked, given):
-    """[B,H,T,S] masked scores → weights, and the logarithm [B,H,T] of the sum of all exponentials, the sink's too."""
+    """Turns masked scores [B,H,T,S] into weights, and returns the log-sum-exp [B,H,T], sink included, beside them."""
     kind, x = given.get("normalizer", "softmax"), masked / given.get("temperature", 1.0)
     terms, sink = x, sink_column(x, given)
     if sink is not None:

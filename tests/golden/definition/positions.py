@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tells places apart: biases of the scores, rotation of queries and keys, encodings added to embeddings."""
+"""Positions: biases of the scores, rotation of queries and keys, encodings that are added to embeddings."""
 
 import math
 import sys
@@ -8,8 +8,8 @@ import torch
 
 
 def alibi_slopes(heads):
-    """Press et al. 2022, §3: 2^(-8/n), 2^(-16/n), … for n a power of two; for others, those of the power of two below,
-    then every second one of the power above."""
+    """Press et al. 2022, §3: 2^(-8/n), 2^(-16/n), … when n is a power of two. Otherwise the slopes of the power of two
+    below n, followed by every second slope of the power above."""
     below = 2 ** math.floor(math.log2(heads))
     slopes = [2.0 ** (-8 * i / below) for i in range(1, below + 1)]
     above = [2.0 ** (-8 * i / (2 * below)) for i in range(1, 2 * below + 1)]
@@ -17,15 +17,16 @@ def alibi_slopes(heads):
 
 
 def t5_bucket(ahead, buckets, bidirectional, max_distance):
-    """Raffel et al. 2020, §2.1: one bucket for each small distance, then buckets whose width grows logarithmically up
-    to max_distance. Bidirectional: the upper half of the buckets is for keys ahead; else those count as distance 0.
-    Written by where each bucket begins, which whole numbers decide exactly."""
+    """Raffel et al. 2020, §2.1: one bucket for each small distance, then buckets that grow wider up to max_distance:
+    they begin at distances whose logarithms are evenly spaced. With `bidirectional` the upper half of the buckets is
+    for keys ahead of the query; without it those count as distance 0. The beginnings are found in whole numbers, which
+    are exact."""
     half = buckets // 2 if bidirectional else buckets
     distance = ahead.abs() if bidirectional else (-ahead).clamp(min=0)
     exact = half // 2
     bucket = distance.clamp(max=exact)
-    for n in range(1, half - exact):  # it begins where (distance / exact)^(half - exact) = (max / exact)^n
-        power = half - exact
+    power = half - exact
+    for n in range(1, power):  # bucket exact + n begins where (distance / exact)^power = (max_distance / exact)^n
         begins = next(x for x in range(exact, max_distance + 1)
                       if x**power * exact**n >= max_distance**n * exact**power)
         bucket = bucket + (distance >= begins)
@@ -34,7 +35,7 @@ def t5_bucket(ahead, buckets, bidirectional, max_distance):
 
 
 def check_t5(distance, bucket, exact, half, max_distance):
-    """The same by the logarithm of T5's own formula, in float32 as it is published."""
+    """Compares them with T5's own formula, which takes a logarithm in float32."""
     ratio = torch.log(distance.clamp(min=1).float() / exact) / math.log(max_distance / exact)
     far = (exact + (ratio * (half - exact)).long()).clamp(max=half - 1)
     if not torch.equal(torch.where(distance < exact, distance, far), bucket):
@@ -42,7 +43,7 @@ def check_t5(distance, bucket, exact, half, max_distance):
 
 
 def position_bias(heads, at_query, at_key, given):
-    """[H,T,S], added to the scores where an additive mask is."""
+    """Returns a bias [H,T,S], which is added to the scores together with an additive mask."""
     ahead = at_key - at_query[:, None]
     bias = torch.zeros(heads, *ahead.shape, dtype=torch.float64)
     slopes = alibi_slopes(heads) if given.get("alibi") else given.get("alibi_slopes")
@@ -60,8 +61,8 @@ def position_bias(heads, at_query, at_key, given):
 
 
 def rotate(x, places, given):
-    """Su et al. 2021, eq. 34: pair i of x [...,T,d] turned by place · base^(-2i/r), for the first r = rotary_dim of d.
-    As complex numbers: (a + bi) · e^(angle·i)."""
+    """Su et al. 2021, eq. 34: turns pair i of x [...,T,d] by position · base^(-2i/r), among the first r = rotary_dim of
+    d elements. Pairs are complex numbers here: (a + bi) · e^(angle·i)."""
     if "rotary" not in given:
         return x
     width = given.get("rotary_dim", x.shape[-1])
@@ -81,7 +82,7 @@ def rotate(x, places, given):
 
 
 def check_rotation(x, result, angle, kind, width):
-    """The same without complex numbers, x · cos + partner · sin, as models are published."""
+    """Computes the same without complex numbers, as published models do: x · cos + partner · sin."""
     if kind == "interleaved":
         angle = angle.repeat_interleave(2, -1)
         partner = torch.stack([-x[..., 1:width:2], x[..., :width:2]], -1).flatten(-2)
@@ -94,8 +95,8 @@ def check_rotation(x, result, angle, kind, width):
 
 
 def sinusoids(places, width):
-    """Vaswani et al. 2017, §3.5: [T,D], sine in the even columns, cosine in the odd ones; column 2i turns by
-    10000^(-2i/D)."""
+    """Vaswani et al. 2017, §3.5: [T,D] with sines in the even columns and cosines in the odd ones. Columns 2i and
+    2i + 1 have the angle position · 10000^(-2i/D)."""
     columns = torch.arange(width, dtype=torch.float64)
     angle = places.double()[:, None] / 10000 ** ((columns - columns % 2) / width)
     return torch.where(columns % 2 == 0, angle.sin(), angle.cos())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cases, one file per theme: each says what it shows, how its tensors are drawn, and its options."""
+"""The cases, with a file for each theme. A case has a description, a function that draws its tensors, and options."""
 
 import collections
 
@@ -14,7 +14,8 @@ CASES = []
 
 
 def case(op, name, description, make, check=None, **options):
-    """make: draw → tensors. check: (tensors, expected) → nothing, or the script ends: a second truth of the case."""
+    """`make` takes a Draw and returns tensors. `check` takes these and the results, compares them with something else
+    that is known of the case, and ends the script when they are wrong."""
     CASES.append(Case(name, description, op, make, options, check))
 
 
@@ -49,7 +50,7 @@ def embedding(name, description, make, **options):
 
 
 def from_one(draw, *shape, params=None, **masks):
-    """Self-attention: key and value are absent, so they are the query [..., D]."""
+    """Self-attention: there is no key or value, so both are the query [..., D]."""
     return {"query": draw.normal(*shape), **attention_params(draw, shape[-1], **(params or {})), **masks}
 
 
@@ -62,7 +63,7 @@ def batch_first(draw, **more):
 
 
 def cross(draw, **more):
-    """B2 T4 S7, batch first; the value is the key unless given."""
+    """Cross-attention with B = 2, T = 4, S = 7, batch first. The value is the key unless it is given."""
     return {"query": draw.normal(2, 4, 12), "key": draw.normal(2, 7, 12), **attention_params(draw, 12), **more}
 
 

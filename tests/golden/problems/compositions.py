@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many words at once: masks, normaliser, positions, grouped heads, past."""
+"""Combinations of masks, normalisers, positions, grouped heads and a past."""
 
 import math
 

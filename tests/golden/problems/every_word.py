@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every word in every kind of layer: the same problems in the multi-head layer, the encoder and the decoder layer,
-batch first and sequence first, with grouped heads in the latter."""
+"""Every option in every kind of layer: the same problems in the multi-head layer, the encoder layer and the decoder
+layer, batch first and sequence first, the latter with grouped heads."""
 
 import collections
 
@@ -23,8 +23,8 @@ def rows(draw, form, length):
 
 
 def in_each(name, description, masks, block=None, forms=FORMS, **options):
-    """masks: (draw, form) → tensors by the multi-head layer's names. block: options of the whole layers alone. A
-    pair of values has one for each form."""
+    """`masks` takes a Draw and a form, and returns tensors under the multi-head layer's names. `block` holds the
+    options that only encoder and decoder layers have. An option with a pair of values has one for each form."""
     block = block or {}
     gated = {"gated": block.get("activation") == "swiglu", "norm_bias": block.get("norm") != "rms_norm"}
     kept = (lambda tensors: tensors) if options.get("bias", True) else without_biases
@@ -61,11 +61,11 @@ def in_each(name, description, masks, block=None, forms=FORMS, **options):
 
 
 def blind(mask, row):
-    """Nobody is left for one query."""
+    """Hides all keys from one query."""
     return put(mask, (..., row, slice(None)), False)
 
 
-# Points named one by one
+# Every point of the conventions, named one by one
 
 in_each("every_keep", "Boolean mask, true: keep, with a row of false, which is uniform; the cap comes after the bias.",
         lambda d, f: {"attn_mask": blind(d.keep(f.T, f.T), 2), "alibi_slopes": torch.linspace(1, -0.5, f.heads)},
@@ -79,7 +79,7 @@ in_each("every_ignore", "Boolean mask [B*H,T,T], true: ignore, with a row of tru
         gqa_order="block", causal_alignment="bottom_right", scale=0.6,
         block={"layer_norm_eps": 0.01, "activation": "gelu"})
 
-# Places
+# Positions
 
 in_each("every_place", "Rotation with all its words and ALiBi, in a dilated window that a global token is exempt from.",
         lambda d, f: {"key_padding_mask": padding(f.T, *[f.T, 3][:f.B]),
@@ -110,7 +110,7 @@ for kind, more in KINDS.items():
     in_each(f"every_{kind}", "An additive mask with -inf.", lambda d, f: {"attn_mask": d.bias(f.T, f.T)},
             normalizer=kind, bias=False, forms=FORMS[1:], **more)
 
-# Presets: a row of true and a row of false, one of which is dead
+# Presets, with a row of true and a row of false, one of which sees no key
 
 
 def telling(draw, f):
@@ -122,7 +122,7 @@ for preset in PRESETS:
             conventions=preset, bias=False, **({"softcap": 1.5} if preset == "onnx" else {}),
             block={"norm_first": preset in ("jax", "flash")})
 
-# Nothing but the output
+# The output alone
 
 mha("every_no_weights", "No weights asked for, sequence first, causal.", lambda d: {
     "query": d.normal(5, 2, 8), **attention_params(d, 8)}, embed_dim=8, num_heads=2, need_weights=False,

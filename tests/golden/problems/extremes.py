@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes at the edge: one query on many keys, one key, widths 1 and 257, no batch at all; every type of input."""
+"""Extreme sizes (one query on many keys, one key, widths 1 and 257, an empty batch), and every type of input."""
 
 import math
 
@@ -77,7 +77,7 @@ for dtype, name in (torch.float16, "float16"), (torch.bfloat16, "bfloat16"), (to
         "ids": d.ids(4, below=6), "weight": d.normal(6, 5, dtype=dtype),
         "position_embeddings": d.normal(4, 5, dtype=dtype)}, positions="learned")
 
-# What masked keys and values may hold, under every mask
+# Masked keys and values that are not finite, under every mask
 
 HIDDEN = {
     "window": ({}, {"window_left": 0, "window_right": 0}), "dilation": ({}, {"dilation": 5}),

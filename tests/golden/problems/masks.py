@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks by place: sliding window, dilation, neighborhood, prefix, global tokens, documents."""
+"""Masks by position: sliding window, dilation, neighborhood, prefix, global tokens, documents."""
 
 import math
 
@@ -61,7 +61,7 @@ encoder("dilation_encoder", "Dilated window in a norm-first layer.", lambda d: s
 
 
 def around(rows, columns, grid, tokens=None):
-    """The options of a neighborhood on a grid (rows, columns); None: absent."""
+    """The options of a neighborhood on a grid (rows, columns), without those that are None."""
     words = {"neighborhood_rows": rows, "neighborhood_columns": columns, "grid_rows": grid[0],
              "grid_columns": grid[1], "grid_tokens": tokens}
     return {x: y for x, y in words.items() if y is not None}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The multi-head layer with PyTorch's own words."""
+"""The multi-head layer with PyTorch's own options."""
 
 import math
 
@@ -33,7 +33,7 @@ mha("mha_kdim_no_bias", "kdim alone, without biases, sequence first.", lambda d:
     "query": d.normal(4, 2, 12), "key": d.normal(7, 2, 5), "value": d.normal(7, 2, 12),
     **attention_params(d, 12, kdim=5, bias=False)}, kdim=5, bias=False)
 
-# … its masks
+# Its masks
 
 mha_per_head("mha_key_padding", "Key padding [B,S], true: ignore.",
              lambda d: batch_first(d, key_padding_mask=padding(5, 5, 3)))
@@ -72,7 +72,7 @@ mha_per_head("mha_nan_in_padding", "A padded token is NaN: only its own output r
 mha_per_head("mha_nan_in_masked_memory", "Keys and values are NaN where padded: nothing else is.", lambda d: cross(
     d, key=put(d.normal(2, 7, 12), (0, slice(5, 7)), math.nan), key_padding_mask=padding(7, 5, 7)))
 
-# … appended keys, unbatched input, stages
+# Its appended keys, unbatched input, stages
 
 mha("mha_add_bias_kv", "A learned key and value appended to the sequence.", lambda d: sequence_first(d, params=BIAS_KV),
     add_bias_kv=True)

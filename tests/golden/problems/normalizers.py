@@ -45,7 +45,7 @@ for kind, more in KINDS.items():
         stages=["scores", "lse"], **({} if kind != "sigmoid" else {"sigmoid_bias": 0.5}),
         **({"top_k": 3} if kind == "top_k" else {}))
 
-# What is each one's own
+# Cases of a single normaliser
 
 sdpa("sparsemax_equal", "Equal scores share equally; far ones get exactly 0.", lambda d: {
     **whole_qkv(d, 1, 2, 5, 9)}, normalizer="sparsemax", scale=0.25, stages=["masked_scores"])

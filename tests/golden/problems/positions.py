@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things stand: ALiBi, relative bias, T5's buckets, rotation."""
+"""Positions: ALiBi, relative bias, T5's buckets, rotation."""
 
 import torch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Presets, and each of their points by itself."""
+"""Presets, and each of their points alone."""
 
 import math
 
@@ -9,7 +9,7 @@ from definition.masks import CONVENTION_WORDS, PRESETS, conventions
 from draw import attention_params, places, put, qkv
 from problems import PER_HEAD, mha, mha_per_head, sdpa
 
-# Presets: one problem that tells them apart
+# Presets, on one problem whose results differ between them
 
 
 def telling(draw, T=4, S=6):
@@ -33,8 +33,9 @@ mha("preset_torch_mha", "Boolean mask, true: ignore, with a row of true, which i
 
 
 def all_points(draw):
-    """A row of true and a row of false, one of which is dead; T ≠ S; a bias under a soft cap; grouped heads; in batch 1
-    a NaN in the first key of one key head and the first value of the other, which are padding."""
+    """A problem that depends on every point: a row of true and a row of false, one of which sees no key; T ≠ S; a bias
+    under a soft cap; grouped heads; and a padded first key in batch 1, with a NaN in the key of one key/value head and
+    in the value of the other."""
     tensors = {**qkv(draw, 2, 4, 4, 6, 2, G=2), "alibi_slopes": torch.tensor([1.0, 0.5, -0.5, 0.25]),
                "attn_mask": put(put(draw.keep(4, 6), 1, True), 2, False), "key_padding_mask": places(6, [0], [0])}
     tensors["key"][1, 0, 0] = tensors["value"][1, 1, 0, 0] = math.nan

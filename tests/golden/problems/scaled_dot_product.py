@@ -10,7 +10,7 @@ from problems import SCORE_STAGES, sdpa
 
 
 def usual(draw, **masks):
-    """B2 H3 T5 S7 d4."""
+    """B = 2, H = 3, T = 5, S = 7, d = 4."""
     return {**qkv(draw, 2, 3, 5, 7, 4), **masks}
 
 
@@ -46,7 +46,7 @@ sdpa("sdpa_float64", "Inputs stored as float64, all of them float32 values.",
 
 
 def fewer_dimensions(draw, *lead, dv=6, **masks):
-    """[*lead,4,6] on [*lead,5,·]."""
+    """A query [*lead,4,6] on keys and values [*lead,5,·]."""
     q, k, v = (draw.normal(*lead, *shape) for shape in ((4, 6), (5, 6), (5, dv)))
     return {"query": q, "key": k, "value": v, **masks}
 
@@ -138,7 +138,7 @@ sdpa("sdpa_mqa", "Five query heads on one key/value head.", lambda d: qkv(d, 2, 
 
 
 def wild(draw, value, mask, key=True, vector=True):
-    """Problem [2,2,4,6] whose last key and value hold `value` in every head of batch 1."""
+    """A problem with B = 2, H = 2, T = 4, S = 6, whose last key and value hold `value` in every head of batch 1."""
     tensors = {**qkv(draw, 2, 2, 4, 6, 4), **mask}
     if key:
         tensors["key"][1, :, -1] = value

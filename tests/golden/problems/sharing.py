@@ -45,12 +45,12 @@ decoder("kv_heads_decoder", "In both attentions of a decoder layer.", lambda d: 
 sdpa("gqa_three_dimensions", "Input [H,T,d] on [G,S,d]: with enable_gqa the first of three is the heads.", lambda d: {
     n: t[0] for n, t in qkv(d, 1, 6, 4, 5, 3, G=2).items()}, enable_gqa=True, stages=["lse"])
 
-# The past: what a step with a cache gives is what the full pass gives for those tokens.
+# The past: a step with a cache gives the same as the full pass gives for its tokens.
 
 
 def continued(op, name, description, make, past, **options):
-    """`make` draws the whole sequence; the case holds its first `past` keys and values as such, and the rest as the
-    call's own. Its check runs the whole at once."""
+    """`make` draws the whole sequence. The case has its first `past` keys and values as the past, and the rest as the
+    call's new tokens. Its check runs the whole sequence at once."""
     whole = {}
 
     def length_of(tensor):
@@ -182,7 +182,7 @@ encoder("head_mask_encoder", "In an encoder layer: head ablation.", lambda d: {
 decoder("head_mask_decoder", "Heads of the self-attention; those over the memory stay.", lambda d: {
     **target(d), "head_mask": torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 0.5]])}, need_weights=True, **PER_HEAD)
 
-# Dropout: not PyTorch's random numbers but Philox's, by the weight's number in [B,H,T,S]
+# Dropout, with the random numbers of Philox in place of PyTorch's, by the weight's number in [B,H,T,S]
 
 DROPPED = ["dropout_mask", "dropped_weights", "lse"]
 

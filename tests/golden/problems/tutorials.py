@@ -20,7 +20,8 @@ HALF = {"dtype": torch.bfloat16}  # keeps the larger cases small
 
 
 def cat_sat_on_mat(draw):
-    """The tutorial gives the embeddings only: the matrices are ours, in two decimals; no output projection."""
+    """The tutorial only gives the embeddings. The matrices are ours, with two decimals; there is no output
+    projection."""
     weights = torch.from_numpy(draw.random.uniform(-1, 1, (12, 4)).round(2)).float()
     return {"query": CAT_SAT_ON_MAT, "in_proj_weight": weights, "out_proj.weight": torch.eye(4)}
 
@@ -41,7 +42,8 @@ def t3_1_projected(draw):
 
 
 def t3_1_from_embeddings(draw):
-    """The layer's projections are square: head 0 is the tutorial's; head 1, with q and k of zeros, weighs all alike."""
+    """The layer's projections are square: head 0 is the tutorial's, and head 1, whose q and k are zeros, has equal
+    weights."""
     embeddings, (w_q, w_k, w_v), _ = seed_123()
     zeros = torch.zeros(8, 16)
     in_proj = torch.cat([w_q, zeros, w_k, zeros, w_v, w_v])
@@ -54,14 +56,14 @@ def t3_3(draw):
 
 
 def is_printed(tensors, expected):
-    """The digits that the tutorial prints."""
+    """Compares with the digits that the tutorial prints."""
     weights = expected["weights"].reshape(-1, 4, 4)[0]
     if not torch.equal((weights * 1e4).round(), (PRINTED_T3_1.double() * 1e4).round()):
-        sys.exit("T3.1: not the printed weights")
+        sys.exit("T3.1: the weights are not those that the tutorial prints")
 
 
 def has_shape(*shape):
-    """The shape of the weights that the tutorial prints."""
+    """Compares with the shape of the weights that the tutorial prints."""
     def check(tensors, expected):
         if expected["weights"].shape != shape:
             sys.exit(f"weights {tuple(expected['weights'].shape)}, the tutorial has {shape}")
