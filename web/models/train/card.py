@@ -1,8 +1,8 @@
 """Measures the committed model and rewrites the figures in its card: python3 web/models/train/card.py.
 
-Everything is taken from the committed weights (F16, computed in float32); the text comes from corpus.py. Losses are in nats
-a token, on held-out documents each read by itself from <s>. Exit status 1 if the model lacks a previous-token head (0.6) or
-an induction head (0.5).
+Everything is measured on the committed weights (F16, computed in float32), with text from corpus.py. Losses are in nats a
+token, on held-out documents that are each read from <s>. The exit status is 1 if the model has no previous-token head of at
+least 0.6 or no induction head of at least 0.5.
 """
 import collections
 import math
@@ -29,7 +29,8 @@ def rows(tokenizer, texts):
 
 
 class Counts:
-    """Unigram (add one) and bigram (interpolated Kneser-Ney, discount n1 / (n1 + 2 n2)) models of one source's whole training text."""
+    """Models of one source's whole training text: unigram (add one) and bigram (interpolated Kneser-Ney, discount n1 / (n1 + 2
+    n2))."""
 
     def __init__(self, rows, size):
         self.size, self.unigrams, self.bigrams = size, collections.Counter(), collections.Counter()
@@ -74,7 +75,7 @@ def model_loss(model, rows):
 
 
 def loss_table(model, tokenizer):
-    """Markdown rows, and the training ids of each source."""
+    """Returns a Markdown table, and the training ids of each source."""
     lines, data, sums = [], {}, [0.0] * 3
     for source, share in SHARES.items():
         train, held = corpus.documents(source)
@@ -90,7 +91,8 @@ def loss_table(model, tokenizer):
 
 
 def head_scores(model, tokenizer, data):
-    """{name: tensor [L,H]} of the four scores, the widest difference between seeds, and how many tokens were drawn from."""
+    """Returns {name: tensor [L,H]} of the four scores, the widest difference between seeds, and the number of tokens to draw
+    from."""
     tokens = plausible(data)
     pairs = [repeat_scores(model, repeated(torch.Generator().manual_seed(seed), tokens, 16, HALF), HALF) for seed in SEEDS]
     texts = [row[:TEXT + 1] for source in SHARES
@@ -104,7 +106,7 @@ def head_scores(model, tokenizer, data):
 
 
 def reach(model, data):
-    """The best induction score for shorter and longer repeated sequences."""
+    """Says how the best induction score depends on the length of the repeated sequence."""
     tokens = plausible(data)
     scores = {n: repeat_scores(model, repeated(torch.Generator().manual_seed(0), tokens, 8, n), n)[1].max() for n in LENGTHS}
     return "Induction by the length n of the repeated sequence: " + ", ".join(f"{n}: {x:.2f}" for n, x in scores.items()) + "."

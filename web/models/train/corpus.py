@@ -1,6 +1,6 @@
-"""The training text: three sources, each split into training and held-out documents. Nothing of it is committed.
+"""The training text: three sources, each split into training and held-out documents. None of the text is committed.
 
-Debian packages are fetched with apt-get download and unpacked under build/corpus, never installed.
+Debian packages are fetched with apt-get download and unpacked under build/corpus. They are not installed.
 """
 import hashlib
 import random
@@ -27,7 +27,7 @@ def package(name):
 
 
 def wordnet():
-    """WordNet: 'lemma: gloss.' and its example sentences; entries marked as slang or offensive are left out."""
+    """WordNet as 'Lemma: gloss.' with its example sentences, without entries that are marked as slang or offensive."""
     for part in ("noun", "verb", "adj", "adv"):
         for line in (package("wordnet-base") / "usr/share/wordnet" / f"data.{part}").open(encoding="latin-1"):
             if line.startswith("  ") or re.search(r"slang|offensive|obscene|disparag|vulgar|ethnic|sexual|genital", line):
@@ -44,7 +44,8 @@ def wordnet():
 
 
 def austen():
-    """Jane Austen's six novels by paragraph, from an R lazy-load database: chunks of 4-byte length and zlib stream."""
+    """Jane Austen's six novels by paragraph, from an R lazy-load database, whose chunks are a 4-byte length and a zlib
+    stream."""
     data = (package("r-cran-janeaustenr") / "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb").read_bytes()
     while data:
         inflate = zlib.decompressobj()
@@ -57,7 +58,7 @@ def austen():
 
 
 def r_strings(raw):
-    """The character vector of an R serialization in XDR form: each element is flags (type 9), length, bytes."""
+    """The character vector of an R serialization in XDR form, in which an element is flags (type 9), a length and bytes."""
     at = raw.index(b"\0\0\0\x10") + 8  # past the vector's own flags (type 16) and length
     lines = []
     for _ in range(int.from_bytes(raw[at - 4:at], "big")):
@@ -78,7 +79,8 @@ SOURCES = {"generated": generated, "wordnet": wordnet, "austen": austen}
 
 
 def documents(source):
-    """(training, held-out) documents of a source, shuffled; its own hash says which is held out (1 in 25), so no text is in both."""
+    """Returns (training, held-out) documents of a source, shuffled. The hash of a text decides which it is (about 1 in 23 is
+    held out), so that no text is in both."""
     train, held = [], []
     for text in SOURCES[source]():
         (held if hashlib.sha256(text.encode()).digest()[0] % 25 == 0 else train).append(text)

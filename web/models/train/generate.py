@@ -1,7 +1,7 @@
-"""Generated English: short texts whose words lean on one another, so that attention heads have relations to find.
+"""Generates English: short texts whose words depend on one another, so that attention heads have relations to find.
 
-Agreement across a distance, pronouns and what they stand for, names that come again, lists, questions, invented names.
-`document(random)` returns one text of one to five sentences.
+They have agreement across a distance, pronouns and their antecedents, repeated names, lists, questions and invented
+names. `document(random)` returns one text, of one sentence or a few.
 """
 
 
@@ -242,7 +242,7 @@ def invented(r):
 
 
 def story(r):
-    """Two to five sentences about one or two that are named again."""
+    """Three to five sentences about one or two characters who are named again."""
     who, friend = Someone(r), Someone(r, "name person animal", "one")
     while friend.short == who.short:
         friend = Someone(r, "name person animal", "one")
@@ -275,7 +275,7 @@ def speech(r):
 
 
 def plain(r):
-    """Somebody does something; two halves that share tense and number."""
+    """Somebody does something, in two halves that share tense and number."""
     one, two, past = Someone(r), Someone(r, "name person animal thing"), r.random() < 0.6
     first = f"{one.text} {one.verb(r.choice(SEE), past)} {two.text}"
     second = r.choice([f"and {one.he} {one.verb(r.choice(DO), past)}",

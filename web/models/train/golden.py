@@ -1,11 +1,11 @@
-"""Writes what the committed model does, by PyTorch in float64: python3 web/models/train/golden.py. Stored as F32.
+"""Writes the committed model's results, which PyTorch computes in float64: python3 web/models/train/golden.py.
 
-tests/golden/model/tiny.safetensors, one text: `ids` I32 [T], `hidden` [L+1,T,D] after the embedding and after each layer,
-`weights` [L,H,T,T], `logits` [T,V]. Metadata: `text`, and `tokens` and `ids` as JSON lists.
+tests/golden/model/tiny.safetensors has one text: `ids` I32 [T], `hidden` [L+1,T,D] after the embedding and after each layer,
+`weights` [L,H,T,T] and `logits` [T,V], all stored as F32. Its metadata has `text`, and `tokens` and `ids` as JSON lists.
 
-tests/golden/model/heads.safetensors, scores of the heads on rows <s>[s][s] of random common tokens, as its card has them:
-`ids` I32 [B,T], the means over the rows `previous`, `induction`, `entropy_normalized`, `sharpness`, `distance`, `sink`
-[L,H], and the first row's `rollout` [T,T].
+tests/golden/model/heads.safetensors has scores of the heads on rows <s>[s][s] of random common tokens: `ids` I32 [B,T]; the
+means over the rows `previous`, `induction`, `entropy_normalized`, `sharpness`, `distance` and `sink` [L,H]; and the first
+row's `rollout` [T,T].
 """
 import json
 from pathlib import Path

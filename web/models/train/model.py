@@ -1,6 +1,7 @@
 """A small Llama-type decoder in PyTorch, with the parameter names of Hugging Face's LlamaForCausalLM.
 
-Shapes: B texts, T tokens, D hidden, H heads, E head width, V vocabulary. Head scores follow the page's own formulas.
+Shapes: L layers, B texts, T tokens, D hidden, H heads, E head width, V vocabulary. The previous, induction and
+entropy scores have the formulas of headlens's own metrics.
 """
 import json
 import math
@@ -25,7 +26,7 @@ class RMSNorm(nn.Module):
 
 
 def rotate(x, cos, sin):
-    """Rotary positions, half-split as in Hugging Face: feature e is paired with e + E/2. x [B,H,T,E]."""
+    """Turns x [B,H,T,E] by rotary positions, half-split as in Hugging Face: feature e is paired with e + E/2."""
     a, b = x.chunk(2, -1)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
 
@@ -85,7 +86,8 @@ class Llama(nn.Module):
         self.initialise()
 
     def initialise(self):
-        """Normal weights of fan-in scale; what writes to the residual stream starts smaller, the more layers there are."""
+        """Draws normal weights of fan-in scale. Matrices that write to the residual stream start smaller the more layers there
+        are."""
         layers = self.config["num_hidden_layers"]
         for name, p in self.named_parameters():
             if p.dim() == 2:
@@ -146,7 +148,8 @@ def load_model(folder, dtype=torch.float32):
 
 
 def repeated(generator, tokens, rows, half, prefix=0, bos=0):
-    """Rows [bos][prefix][s][s] of random tokens, those of s distinct; tokens: the ids to draw from. Returns [rows, 1+prefix+2*half]."""
+    """Returns rows [bos][prefix][s][s] as [rows, 1+prefix+2*half]. `tokens` holds the ids to draw from; those of s are
+    distinct."""
     out = []
     for _ in range(rows):
         s = tokens[torch.randperm(len(tokens), generator=generator)[:half]]
@@ -169,10 +172,11 @@ def repeat_scores(model, ids, half):
 
 @torch.no_grad()
 def text_scores(model, ids):
-    """Normalised entropy and positional score of each head on texts of one length, ids [B,T] beginning with bos: two tensors [L,H].
+    """Normalised entropy and positional score of each head, two tensors [L,H], on texts of one length, ids [B,T] that begin
+    with bos.
 
     entropy = mean over rows of H_i / ln(i+1), i >= 1. positional = 1 - the mean total variation distance between a row and
-    that row's mean over the texts, both without the bos column and renormalised: 1 means that content has no say.
+    that row's mean over the texts, both without the bos column and renormalised. 1 means that content does not matter.
     """
     maps = torch.stack(model.trace(ids)[1]).double()
     rows = torch.arange(2, maps.shape[-1] + 1, dtype=torch.float64).log()

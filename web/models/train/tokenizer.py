@@ -12,7 +12,7 @@ BOS = "<s>"
 
 
 def byte_letters():
-    """GPT-2's printable letter for each byte value: itself where printable, else the next code point from 256 on."""
+    """GPT-2's printable letter for each byte: its own character if that is printable, else the next code point from 256 on."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     letters, following = {}, 256
     for value in range(256):
@@ -26,7 +26,8 @@ BYTES = {letter: value for value, letter in LETTERS.items()}
 
 
 def learn(texts, size):
-    """The merges of a vocabulary of `size` ids: bos, 256 bytes, then one id per merge; the commonest pair first, ties by name."""
+    """Returns the merges of a vocabulary of `size` ids, which are bos, 256 bytes, and one for each merge. The commonest pair
+    comes first, and of equally common ones that whose name is last."""
     counts = collections.Counter(word for text in texts for word in WORD.findall(text))
     words = [([LETTERS[b] for b in word.encode()], count) for word, count in counts.items()]
     pairs, places = collections.Counter(), collections.defaultdict(set)

@@ -1,7 +1,8 @@
-"""Trains the built-in model: python3 web/models/train/train.py [--out FOLDER]. Two CPU cores, under an hour, fixed seeds.
+"""Trains the built-in model: python3 web/models/train/train.py [--out FOLDER]. It takes under an hour on two CPU cores.
 
-First only the repeated-sequence task, until previous-token and induction heads stand (they come abruptly); then English,
-with that task mixed in so that they stay. Head scores are printed as training goes. card.py measures the result.
+First it learns only the repeated-sequence task, until it has previous-token and induction heads (they appear abruptly). Then
+it learns English, with that task mixed in so that it keeps these heads. Seeds are fixed, and head scores are printed as
+training goes. card.py measures the result.
 """
 import argparse
 import json
@@ -33,7 +34,8 @@ IGNORE = -100
 
 
 def prepare():
-    """Tokenizer and the training ids of each source, kept in build/model for the next run: (tokenizer, {source: (ids, starts)})."""
+    """Returns (tokenizer, {source: (ids, starts)}), the tokenizer and the training ids of each source. build/model keeps
+    them for the next run."""
     BUILD.mkdir(parents=True, exist_ok=True)
     path = BUILD / "tokenizer.json"
     if not path.exists():
@@ -54,14 +56,14 @@ def prepare():
 
 
 def plausible(data, least=100):
-    """Ids that the text uses at least so often, the commonest first."""
+    """Ids that the text uses at least `least` times, the commonest first."""
     counts = sum(torch.bincount(ids, minlength=CONFIG["vocab_size"]) for ids, _ in data.values())
     order = counts.argsort(descending=True)
     return order[counts[order] >= least]
 
 
 def text_rows(r, data, rows, length):
-    """Rows [bos][text], each from the beginning of a document; targets are the next tokens."""
+    """Returns rows [bos][text], each from the beginning of a document, and their targets, the next tokens."""
     out = []
     for source in r.choices(list(SHARES), list(SHARES.values()), k=rows):
         ids, starts = data[source]
@@ -73,7 +75,8 @@ def text_rows(r, data, rows, length):
 
 
 def repeat_rows(r, generator, tokens, rows, length):
-    """Rows [bos][random prefix][s][s] and their targets: only the second copy, from its second token on, counts."""
+    """Returns rows [bos][random prefix][s][s] and their targets, of which only the second copy of s counts, from its second
+    token on."""
     half = r.randint(20, length // 2 - 8)
     ids = repeated(generator, tokens, rows, half, prefix=length - 2 * half)
     targets = ids[:, 1:].clone()
@@ -84,8 +87,8 @@ def repeat_rows(r, generator, tokens, rows, length):
 class Muon(torch.optim.Optimizer):
     """Momentum whose update is made nearly orthogonal by five Newton-Schulz steps (Jordan et al. 2024).
 
-    For the layers' matrices while reading text. Tried in the first stage too, at rate 0.02: no head stood after 400 steps,
-    when AdamW's nearly did.
+    It trains the layers' matrices on text. It was also tried in the first stage, at rate 0.02: after 400 steps the model
+    had none of the heads, when with AdamW it nearly had them.
     """
 
     def __init__(self, parameters, lr, momentum=0.95, decay=0.01):
@@ -121,12 +124,12 @@ class Training:
         self.started = time.time()
 
     def loss(self, ids, targets):
-        """Mean loss where a target counts."""
+        """The mean loss over the targets that count."""
         counted = targets != IGNORE
         return F.cross_entropy(self.model.logits(self.model.trace(ids)[0][-1][counted]), targets[counted])
 
     def step(self, loss, optimisers, rate):
-        """One update; optimisers: pairs of an optimiser and its full rate, of which the share `rate` is used."""
+        """Makes one update. `optimisers` holds pairs of an optimiser and its full rate, which is multiplied by `rate`."""
         self.model.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -137,14 +140,15 @@ class Training:
         return loss.item()
 
     def report(self, step, losses, tokens):
-        """Prints mean losses and the best head scores on repeated random sequences of these tokens; true when the heads stand."""
+        """Prints mean losses and the best head scores on repeated random sequences of these tokens. Returns true when the model
+        has both kinds of heads."""
         previous, induction = repeat_scores(self.model, repeated(torch.Generator().manual_seed(9), tokens, 8, 32), 32)
         print(f"{time.time() - self.started:6.0f} s  step {step:5d}  loss {losses}  "
               f"previous {previous.max():.2f}  induction {induction.max():.2f}", flush=True)
         return previous.max() >= 0.7 and induction.max() >= 0.7
 
     def stand_up(self):
-        """The repeated-sequence task alone: with few different tokens until the heads are there, then with all."""
+        """Learns the repeated-sequence task alone: with few different tokens until the heads are there, then with all."""
         optimisers = [(torch.optim.AdamW(self.model.parameters(), 0, (0.9, 0.98), weight_decay=0.05), 1e-3)]
         tokens, total = self.tokens[:FEW], 0
         for step in range(1, FIRST_STEPS + 1):
@@ -161,17 +165,17 @@ class Training:
 
     @torch.no_grad()
     def renew(self, ids, like):
-        """New embeddings, spread as the used ones are, for ids that so far were only pushed away as wrong answers.
+        """Gives new embeddings to ids that were only wrong answers so far, with the spread of the embeddings in use.
 
-        The heads know such tokens at once: induction on all tokens rises from 0.03 to 0.4 by this alone.
+        The heads work on such tokens at once: this alone raises induction on all tokens from 0.03 to 0.4.
         """
         weight = self.model.model.embed_tokens.weight
         weight[ids] = weight[like].mean(0) + torch.randn(len(ids), weight.shape[1]) * weight[like].std(0)
 
     def read(self):
-        """English, with some rows of the task, of falling weight, so that its heads stay.
+        """Learns English, with some rows of the task, whose weight falls, so that the heads stay.
 
-        The rate falls to zero; in the last tenth rows are twice as long.
+        The learning rate falls to zero. In the last tenth of the steps rows are twice as long.
         """
         matrices = [p for p in self.model.model.layers.parameters() if p.dim() == 2]
         others = [p for p in self.model.parameters() if not any(p is matrix for matrix in matrices)]
