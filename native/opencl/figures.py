@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Everything there is to know of the OpenCL backend on one GPU, in one call: builds the program if it is not there,
-runs its tests on the device, tunes it, measures `headlens bench --large` in every precision in turns with PyTorch on
-the same GPU (scaled_dot_product_attention, and matmul, which is cuBLAS), and writes RESULTS.md beside this file.
+"""Tests, tunes and measures the OpenCL backend on one GPU in one call. It builds the program if it is not there, runs
+its tests on the device, tunes it, and measures `headlens bench --large` in every precision in turns with PyTorch on the
+same GPU (scaled_dot_product_attention, and matmul, which is cuBLAS). It writes RESULTS.md beside this file.
 
     python3 native/opencl/figures.py [--device N] [--steps build,test,tune,measure] [--filter REGEX] [--rounds N]
 
-Needs an OpenCL driver, and PyTorch for the peers; without PyTorch or CUDA the peers are left out. Times are medians of
-rounds A B A B; what is moved between host and device is left out on both sides.
+It needs an OpenCL driver, and PyTorch with CUDA for the peers, which are left out without it. Times are medians of
+rounds in which the two sides take turns. Transfers between host and device are not counted on either side.
 """
 import argparse
 import datetime
@@ -27,7 +27,7 @@ BUILD = ROOT / "build" / "native"
 PROGRAM = BUILD / "headlens"
 PRECISIONS = ["fp32", "tf32x3", "fp16", "bf16"]
 HALVES = ["fp16", "bf16"]
-SECONDS = 0.2  # of each side's part of a round
+SECONDS = 0.2  # each side takes so long in a round
 
 try:
     import torch
@@ -38,7 +38,7 @@ except ImportError:
 
 
 def rows():
-    """The large workloads, with the sizes that the program fills in."""
+    """The large workloads, completed by the same defaults that the program has."""
     table = json.loads((ROOT / "native" / "bench" / "workloads.json").read_text())
     for row in table["large"]:
         row = {"batch": 1, "causal": False, "maps": False, **row}
@@ -56,7 +56,7 @@ def operations(row):
 
 
 def moved(row, precision):
-    """Bytes that the result has to read or write at the least; 0 where arithmetic rules."""
+    """The bytes that have to be read or written at least, or 0 where arithmetic takes longer."""
     if row["kind"] != "core":
         return 0
     if row["queries"] == 1:
@@ -65,7 +65,7 @@ def moved(row, precision):
 
 
 class Headlens:
-    """`headlens bench --paced`: a line in, a line out."""
+    """Runs `headlens bench --paced`, which answers each line with a line."""
 
     def __init__(self, device, precision):
         words = [PROGRAM, "bench", "--paced", "--large", "--backend", "opencl", "--precision", precision]
@@ -89,7 +89,7 @@ class Headlens:
 
 
 def peer(row, precision):
-    """A call of PyTorch's that computes the row, and its name; nothing without a GPU of NVIDIA's."""
+    """Returns a call of PyTorch that computes the row, and its name; None without an NVIDIA GPU."""
     if not HAS_PEER:
         return None
     dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
@@ -141,7 +141,7 @@ def measure(options):
         program = Headlens(options.device, precision)
         limits = limits or program.ask("limit")
         for row in rows():
-            # What waits for memory is the same in all precisions, but for keys and values of 16 bits.
+            # Rows that wait for memory take as long in all precisions, unless they read keys and values of 16 bits.
             reads_halves = precision in HALVES and not row["maps"]
             if re.search(options.filter, row["name"]) and (
                     precision == "fp32" or reads_halves or not moved(row, precision)):

@@ -12,7 +12,7 @@
 namespace headlens::opencl {
 namespace {
 
-/// They have as many rows as registers hold without spilling: README.md has the figures.
+/// They have about as many rows as registers hold. README.md has their registers, and the bytes that they spill.
 constexpr FusedTile kSplitTiles[] = {{32, 4, 2, 32}, {32, 8, 1, 32},  {64, 8, 1, 32},
                                      {64, 4, 2, 16}, {128, 4, 1, 16}, {128, 4, 1, 32}};
 constexpr FusedTile kSplitBiasedTiles[] = {{32, 4, 1, 32}, {64, 4, 1, 32}, {128, 4, 1, 16}};
