@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from definition.masks import MASK_OPTIONS, MASK_TENSORS
+from definition.positions import BIAS_OPTIONS, BIAS_TENSORS
 
 try:
     from torch.nn.attention.bias import causal_lower_right
@@ -112,7 +113,7 @@ def as_given(x, like, options):
 
 # The layer cannot express the options in FOREIGN. It can take those in AS_A_MASK as one additive mask.
 FOREIGN = {"temperature", "sink", "sinks", "scale", "rotary", "past_key"}
-AS_A_MASK = {"is_causal", *MASK_OPTIONS, *MASK_TENSORS, "alibi", "alibi_slopes", "relative_bias", "t5_bias"}
+AS_A_MASK = {"is_causal", *MASK_OPTIONS, *MASK_TENSORS, *BIAS_OPTIONS, *BIAS_TENSORS}
 
 
 def full_params(params, given, points):

@@ -10,14 +10,14 @@ from torch import nn
 from definition.attention import attention
 from definition.layers import ACTIVATIONS, RmsNorm, embed, multihead, swiglu
 from definition.masks import CONVENTION_WORDS, MASK_OPTIONS, MASK_TENSORS, conventions
+from definition.positions import BIAS_OPTIONS, BIAS_TENSORS
 from published import additive, agree, as_given, batched, check_mha, checked, full_params, softmax_alone
 
 # --- the options ----------------------------------------------------------------------------------------------------
 
 ATTENTION_WORDS = ["need_weights", "average_attn_weights", "stages", "scale", "softcap", "dropout_p", "seed",
-                   *CONVENTION_WORDS, *MASK_OPTIONS, "normalizer", "temperature", "sink", "top_k", "sigmoid_bias",
-                   "alibi", "t5_bidirectional", "t5_max_distance", "rotary", "rotary_dim", "rotary_base",
-                   "rotary_scale"]
+                   *CONVENTION_WORDS, *MASK_OPTIONS, *BIAS_OPTIONS, "normalizer", "temperature", "sink", "top_k",
+                   "sigmoid_bias", "rotary", "rotary_dim", "rotary_base", "rotary_scale"]
 LAYER_WORDS = ["embed_dim", "num_heads", "num_kv_heads", "bias", "batch_first", *ATTENTION_WORDS]
 BLOCK_WORDS = ["dim_feedforward", "activation", "layer_norm_eps", "norm_first", "norm", *LAYER_WORDS]
 OPTIONS = {
@@ -28,8 +28,7 @@ OPTIONS = {
     "embedding": ["positions", "position_offset", "scale_embeddings"],
 }
 # Tensors that guide attention, which have the same name in every operation.
-ATTENTION_TENSORS = [*MASK_TENSORS, "sinks", "alibi_slopes", "relative_bias", "t5_bias", "past_key", "past_value",
-                     "head_mask"]
+ATTENTION_TENSORS = [*MASK_TENSORS, *BIAS_TENSORS, "sinks", "past_key", "past_value", "head_mask"]
 
 
 def asked_for(results, options, need_weights, unbatched):
@@ -156,8 +155,8 @@ def run_block(name, op, tensors, options):
 
 
 MEMORY = "memory_"  # begins the names of the stages of the attention over the memory
-SELF_ALONE = {*MASK_OPTIONS, *MASK_TENSORS, "alibi", "alibi_slopes", "relative_bias", "t5_bias", "rotary", "head_mask",
-              "past_key", "past_value"}
+SELF_ALONE = {*MASK_OPTIONS, *MASK_TENSORS, *BIAS_OPTIONS, *BIAS_TENSORS, "rotary", "head_mask", "past_key",
+              "past_value"}
 
 
 def check_block(name, layer, x, memory, sides, theirs, output):

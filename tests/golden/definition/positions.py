@@ -6,6 +6,10 @@ import sys
 
 import torch
 
+# The biases, which belong to self-attention alone, as the masks by position do.
+BIAS_OPTIONS = ["alibi", "t5_bidirectional", "t5_max_distance"]
+BIAS_TENSORS = ["alibi_slopes", "relative_bias", "t5_bias"]
+
 
 def alibi_slopes(heads):
     """Press et al. 2022, §3: 2^(-8/n), 2^(-16/n), … when n is a power of two. Otherwise the slopes of the power of two
