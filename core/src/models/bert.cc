@@ -82,6 +82,6 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
 
 }  // namespace
 
-const Family kBert = {"bert", {"bert"}, Parse, Load};
+extern const Family kBert = {"bert", {"bert"}, Parse, Load};
 
 }  // namespace headlens::models

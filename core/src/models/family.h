@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The description that every family of models fills in from its config.json, and the places of its parameters. A new
-/// family needs a file that defines a Family, its declaration below, and a place in the table of model.cc.
+/// family needs a file that defines a Family, and a line in model.cc.
 #ifndef HEADLENS_SRC_MODELS_FAMILY_H_
 #define HEADLENS_SRC_MODELS_FAMILY_H_
 
@@ -79,8 +79,6 @@ struct ParsedConfig {
   const Family& family;
   Architecture architecture;
 };
-
-extern const Family kBert, kGpt2, kLlama, kVit;
 
 /// The parameters under `prefix` when `probe` exists there, otherwise without it: base models are saved without the
 /// prefix.

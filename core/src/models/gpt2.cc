@@ -73,6 +73,6 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
 
 }  // namespace
 
-const Family kGpt2 = {"gpt2", {"gpt2"}, Parse, Load};
+extern const Family kGpt2 = {"gpt2", {"gpt2"}, Parse, Load};
 
 }  // namespace headlens::models

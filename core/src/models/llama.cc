@@ -81,6 +81,6 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
 
 }  // namespace
 
-const Family kLlama = {"llama", {"llama", "mistral", "qwen2"}, Parse, Load};
+extern const Family kLlama = {"llama", {"llama", "mistral", "qwen2"}, Parse, Load};
 
 }  // namespace headlens::models

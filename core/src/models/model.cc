@@ -7,10 +7,23 @@
 
 namespace headlens {
 namespace models {
+
+// One line per family.
+#define HEADLENS_FAMILIES(FAMILY) \
+  FAMILY(kBert)                   \
+  FAMILY(kGpt2)                   \
+  FAMILY(kLlama)                  \
+  FAMILY(kVit)
+
+#define HEADLENS_DECLARE(family) extern const Family family;
+HEADLENS_FAMILIES(HEADLENS_DECLARE)
+#undef HEADLENS_DECLARE
+
 namespace {
 
-/// All families.
-const Family* const kFamilies[] = {&kBert, &kGpt2, &kLlama, &kVit};
+#define HEADLENS_ADDRESS(family) &family,
+const Family* const kFamilies[] = {HEADLENS_FAMILIES(HEADLENS_ADDRESS)};
+#undef HEADLENS_ADDRESS
 
 ParsedConfig Parse(std::string_view text) {
   const nlohmann::json parsed = ParseObject(text, kConfigFile);

@@ -87,6 +87,6 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
 
 }  // namespace
 
-const Family kVit = {"vit", {"vit"}, Parse, Load};
+extern const Family kVit = {"vit", {"vit"}, Parse, Load};
 
 }  // namespace headlens::models
