@@ -18,7 +18,11 @@ namespace headlens::testing {
 std::span<const Backend* const> TestBackends() {
 #if HEADLENS_OPENCL
   static const std::unique_ptr<const Backend> kOpenCl = opencl::MakeBackend({});
-  static const std::array kBackends = {&SimdBackend(), &ReferenceBackend(), kOpenCl.get()};
+  static const std::vector<const Backend*> kBackends = [] {
+    std::vector<const Backend*> all(Backends().begin(), Backends().end());
+    all.push_back(kOpenCl.get());
+    return all;
+  }();
   return kBackends;
 #else
   return Backends();
