@@ -38,10 +38,10 @@ std::vector<std::string> BackendNames() {
 }
 
 void AddBackendOptions(CLI::App& command, BackendOptions& options) {
-  command.add_option("--backend", options.name, "How it is computed")
+  command.add_option("--backend", options.name, "The backend that computes")
       ->check(CLI::IsMember(BackendNames()))
       ->type_name("NAME");
-  command.add_option("--threads", options.threads, "How many threads share the work of the simd backend")
+  command.add_option("--threads", options.threads, "The number of threads that share the work of the simd backend")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
 #if HEADLENS_OPENCL
@@ -52,9 +52,9 @@ void AddBackendOptions(CLI::App& command, BackendOptions& options) {
   std::vector<std::string> precisions;
   for (const auto& [name, precision] : kPrecisions) precisions.emplace_back(name);
   command
-      .add_option(
-          "--precision", options.precision,
-          "What the opencl backend's layers, and attention that keeps no weights, may compute with; sums are fp32")
+      .add_option("--precision", options.precision,
+                  "The arithmetic that the opencl backend's layers, and attention that keeps no weights, may use; sums "
+                  "are fp32")
       ->check(CLI::IsMember(precisions))
       ->type_name("NAME");
 #endif

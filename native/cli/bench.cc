@@ -303,9 +303,10 @@ class Pace {
   Runs runs_;
 };
 
-/// Takes turns with another program, which writes lines to the standard input. "NAME COUNT" times that many calls of a
-/// row and is answered with one line {"name", "seconds": [one for each call]}. "look NAME ROW…" is answered with these
-/// rows of one call's results, "limit" with {"multiply_add_limit_gflops", "copy_limit_gbps"}, and "memory" with
+/// Takes turns with another program, which writes lines to the standard input. "NAME COUNT" asks for the times of COUNT
+/// calls of a row, and is answered with one line {"name", "seconds": [one for each call]}. "look NAME ROW…" is answered
+/// with these rows of one call's results, "limit" with {"multiply_add_limit_gflops", "copy_limit_gbps"}, and "memory"
+/// with
 /// {"peak_bytes"}.
 void RunPaced(const BenchOptions& options) {
   Pace pace(options);
@@ -330,17 +331,17 @@ void AddBench(CLI::App& app) {
   AddBackendOptions(*command, options->backend);
   command->add_option("--target", options->target, "Use this instruction set; `headlens info` lists them")
       ->type_name("NAME");
-  command->add_option("--model", options->model, "Where the built-in model is, instead of web/models/tiny")
+  command->add_option("--model", options->model, "Folder of the built-in model, instead of web/models/tiny")
       ->type_name("DIR");
   command->add_flag("--sweep", options->sweep,
                     "Attention at many lengths, head widths and conventions, instead of the workloads");
-  command->add_flag("--large", options->large, "What fills a data-centre GPU, instead of the workloads")
+  command->add_flag("--large", options->large, "Workloads that fill a data-centre GPU, instead of the ordinary ones")
       ->excludes("--sweep");
   command->add_flag("--json", options->json, "Print Google Benchmark's JSON");
   command->add_option("--seconds", options->seconds, "Least time for each repetition, and of the warm-up before it")
       ->check(CLI::Range(0.001, 3600.0))
       ->type_name("SECONDS");
-  command->add_option("--repetitions", options->repetitions, "How often each row is measured")
+  command->add_option("--repetitions", options->repetitions, "The number of times that each row is measured")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   command->add_flag("--paced", options->paced,

@@ -174,8 +174,8 @@ extern const AnalysisKind kCircuitsAnalysis = MakeAnalysis<CircuitsQuestion>(
 
 extern const AnalysisKind kCompositionScoresAnalysis = MakeAnalysis<CompositionQuestion>(
     "composition_scores",
-    "How strongly heads of a later layer read what heads of an earlier one wrote (Elhage et al. 2021): { query, "
-    "key, value }, each [later head][earlier head].",
+    "Scores of the strength with which heads of a later layer read the output of heads of an earlier one (Elhage et "
+    "al. 2021): { query, key, value }, each [later head][earlier head].",
     "composition_options");
 
 }  // namespace headlens

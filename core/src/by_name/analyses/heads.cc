@@ -144,7 +144,7 @@ extern const AnalysisKind kHeadMetricsAnalysis = MakeAnalysis<HeadMetricsQuestio
 
 extern const AnalysisKind kHeadMetricCountsAnalysis = MakeAnalysis<HeadMetricsQuestion<CountOf>>(
     "head_metric_counts",
-    "How many rows (or other terms) each of those values is the mean of, 0 where there is none: "
+    "The number of rows (or other terms) of which each of those values is the mean, 0 where there is none: "
     "{ heads: [{ name: count }] }.",
     "head_metrics_options");
 
@@ -152,10 +152,10 @@ extern const AnalysisKind kHeadSimilarityAnalysis = MakeAnalysis<SimilarityQuest
     "head_similarity", "Jensen–Shannon divergences between heads, in nats, summed over rows (Clark et al. 2019) [H,H].",
     "head_similarity_options");
 
-extern const AnalysisKind kHeadImportanceAnalysis =
-    MakeAnalysis<ImportanceQuestion>("head_importance",
-                                     "What each head adds to a layer's output (Michel et al. 2019, by exact ablation): "
-                                     "{ heads: [{ output_change, norm_share, cosine }] }.");
+extern const AnalysisKind kHeadImportanceAnalysis = MakeAnalysis<ImportanceQuestion>(
+    "head_importance",
+    "The part of each head in a layer's output (Michel et al. 2019, by exact ablation): "
+    "{ heads: [{ output_change, norm_share, cosine }] }.");
 
 extern const AnalysisKind kPruningCurveAnalysis =
     MakeAnalysis<PruningQuestion>("pruning_curve",

@@ -160,15 +160,16 @@ extern const AnalysisKind kLayerNormsAnalysis = MakeAnalysis<LayerNormsQuestion>
     "layer_norms", "The norms of the layer's summands over all heads (Kobayashi et al. 2020, §4.1) [T,S].",
     "map_masks");
 
-extern const AnalysisKind kMixingRatioAnalysis = MakeAnalysis<MixingRatioQuestion>(
-    "mixing_ratio",
-    "How much of each token's vector comes from other tokens, 0 to 1 (Kobayashi et al. 2021): { tokens: [value] }.",
-    "mixing_options");
+extern const AnalysisKind kMixingRatioAnalysis =
+    MakeAnalysis<MixingRatioQuestion>("mixing_ratio",
+                                      "The share of each token's vector that comes from other tokens, 0 to 1 "
+                                      "(Kobayashi et al. 2021): { tokens: [value] }.",
+                                      "mixing_options");
 
 extern const AnalysisKind kValueZeroingAnalysis = MakeAnalysis<ValueZeroingQuestion>(
     "value_zeroing",
-    "How much each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. 2023) "
-    "[T,S].",
+    "The amount by which each token's output turns when another one's value is zeroed, rows of sum 1 (Mohebbi et al. "
+    "2023) [T,S].",
     "value_zeroing_options");
 
 }  // namespace headlens
