@@ -10,9 +10,9 @@
 
 namespace headlens {
 
-/// What JavaScript starts a thread with: a Worker that makes an instance of its own of this module on the same memory,
-/// then calls prepare(stack, stack_bytes) and serve(worker); after a trap give_up(). Functions are given by their
-/// places in the table, which is the same in every instance.
+/// JavaScript starts a thread with this. It makes a Worker with an instance of its own of this module on the same
+/// memory, which calls prepare(stack, stack_bytes) and then serve(worker), or give_up() after a trap. Functions are
+/// given by their indices in the table, which is the same in every instance.
 struct ThreadStart {
   std::uintptr_t prepare, serve, give_up;
   std::uintptr_t stack;

@@ -27,7 +27,7 @@ AttentionPlan::AttentionPlan(const AttentionProblem& problem, const AttentionRes
       suits_online_(value_width() > 0 && NeedsNoCells(problem, results) &&
                     (IsPlainWhereMasked(problem) || EveryRowSeesKeys())) {}
 
-/// Where no row can be fully masked, it does not matter what such a row would get.
+/// When this is true no row is fully masked, and the rule for such rows does not matter.
 bool AttentionPlan::EveryRowSeesKeys() const {
   if (masks_.has_marks()) return false;
   for (Index b = 0; b < batch(); ++b)

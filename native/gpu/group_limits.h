@@ -6,7 +6,7 @@
 
 namespace headlens::gpu {
 
-/// A kernel may count on so many work-items in a group, and on so many bytes of local memory.
+/// The work-items of a group and the bytes of local memory that a kernel may use.
 struct GroupLimits {
   Index items, local_memory;
 };

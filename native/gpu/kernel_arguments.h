@@ -46,8 +46,8 @@ enum {
 // The weights of a row that may look at no key.
 enum { kFullyMaskedZero, kFullyMaskedNan, kFullyMaskedUniform };
 
-// Attention without cells (online.cl) pads the rows of its tiles in local memory by so many floats, and keeps so many
-// bytes there beside them.
+// Attention without cells (online.cl) pads each row of its tiles in local memory by kOnlinePadding floats, and keeps
+// kOnlineTileBytes there beside the tiles.
 enum { kOnlinePadding = 4, kOnlineTileBytes = 120 };
 
 // An attention problem, and the block of its rows that a launch computes.

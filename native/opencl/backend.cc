@@ -15,7 +15,7 @@ namespace {
 
 const DeviceWeights& Packed(const LinearWeights& weights) { return static_cast<const DeviceWeights&>(weights); }
 
-/// Elements that are read when somebody waits for them. Until then the device has time to compute them.
+/// Elements that are read when the caller waits for them. Until then the device has time to compute them.
 class Download final : public Reading {
  public:
   Download(std::shared_ptr<SharedDevice> device, DeviceTensor from, Tensor memory)
@@ -65,7 +65,7 @@ class OpenCl final : public Backend {
     return std::make_unique<DeviceWeights>(device_, weight, bias);
   }
 
-  /// On the device, where a buffer can hold it.
+  /// The tensor is on the device when a buffer can hold it.
   DeviceTensor Allocate(Shape shape) const override {
     const Index count = ElementCount(shape);
     std::shared_ptr<Resident> resident;
@@ -96,7 +96,7 @@ class OpenCl final : public Backend {
 
   Transfers transfers() const override { return device_->transfers(); }
 
-  /// Many rows at once fill a device.
+  /// A device is only busy with many rows at once.
   Index strip_rows() const override { return 4096; }
 
   void Linear(DeviceView<const float, 2> x, const LinearWeights& weights, DeviceView<float, 2> y) const override {

@@ -8,7 +8,7 @@
 
 namespace headlens::opencl {
 
-/// The races that a session's precision is for. Those of matrix units are held only where the device has such.
+/// The races for a session's precision. Those of matrix units are only held when the device has matrix units.
 std::vector<Contest> Contests(Session& session);
 
 }  // namespace headlens::opencl

@@ -18,7 +18,7 @@ using opencl::Session;
 
 constexpr Index kMebi = Index{1} << 20;
 
-/// y[i] = the sum of x, after so many steps that others come between, if they can.
+/// y[i] = the sum of x, computed so slowly that other launches could come between if nothing kept them apart.
 constexpr char kSlowSum[] = R"cl(
 __kernel void SlowSum(__global const volatile float* x, __global float* y, long count, long times) {
   float sum = 0.0f;

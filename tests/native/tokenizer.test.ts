@@ -233,7 +233,7 @@ describe("bytes that are no UTF-8 count as U+FFFD, as browsers read them", () =>
 });
 
 describe("long texts take time in proportion", () => {
-  /** `pattern` over and over, to so many bytes. */
+  /** Repeats `pattern` until it has about this many bytes. */
   const long = (pattern: string, bytes: number): Buffer =>
     Buffer.from(pattern.repeat(Math.floor(bytes / Buffer.byteLength(pattern))));
   const kTypes: readonly (readonly [string, object])[] = [

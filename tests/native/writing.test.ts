@@ -12,7 +12,7 @@ beforeEach(() => {
   mkdirSync(inFolder("out"));
 });
 
-/** A case whose result has so many numbers: one query, one key and a long value, all 0. */
+/** Writes a case whose result has this many numbers: one query, one key and a long value, all 0. */
 function caseOf(numbers: number): string {
   const path = inFolder(`case-${numbers}.safetensors`);
   const f32 = (size: number, begin: number): object => ({ dtype: "F32", shape: [1, 1, 1, size], data_offsets: [begin, begin + 4 * size] });

@@ -102,8 +102,8 @@ class ProblemHandle {
     Problem::Call call;
     const Results& results;
   };
-  /// A call that is kept until the next one may hold so many bytes: enough for calls whose time goes to the call
-  /// itself.
+  /// The most bytes that a call which is kept until the next one may hold. It is enough for those small calls that take
+  /// no more time to compute than to prepare.
   static constexpr std::size_t kMostKept = std::size_t{1} << 22;
 
   static std::size_t BytesOf(const KeptCall& kept) {

@@ -33,7 +33,7 @@ inline bool IsFloat(DType dtype) {
 
 using Inputs = std::map<std::string, Given, std::less<>>;
 
-/// Where an element of a dense tensor stands.
+/// Returns the indices of an element of a dense tensor.
 Shape PlaceOf(Index element, const Shape& shape);
 
 /// The inputs of one run as views. Keeps the inputs that had to be converted or checked. Errors name the input.

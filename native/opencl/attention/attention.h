@@ -9,8 +9,8 @@
 
 namespace headlens::opencl {
 
-/// Attention on a device. The problem has been checked by Validate. Where it goes without cells in memory it goes by
-/// `kernel`, which must suit the device and the problem; without one, the kernels that suit them best are chosen.
+/// Computes attention on a device. Validate has checked the problem. When it needs no cells in memory, `kernel`
+/// computes it, which must suit the device and the problem; without `kernel` the best one is chosen.
 void RunAttention(Session& session, const AttentionProblem& problem, const AttentionResults& results,
                   const std::optional<AttentionKernel>& kernel = std::nullopt);
 

@@ -8,16 +8,16 @@
 
 namespace headlens::opencl {
 
-/// A pass with its cells [heads, rows, S] in memory, which can do all that a problem can ask for. Borrows the pass.
+/// A pass with its cells [heads, rows, S] in memory, which can compute every problem. Borrows the pass.
 class CellPass {
  public:
   explicit CellPass(const DevicePass& on);
 
-  /// Computes these rows in as many pieces as the memory for a step wants.
+  /// Computes these rows, in pieces that fit into the memory for a step.
   void Run(const gpu::QueryRange& rows) const;
 
  private:
-  /// The cells of some rows, stage by stage; null where nobody wants a stage.
+  /// The cells of some rows at each stage. A stage that is not asked for is null.
   struct Stages {
     Memory cells, scaled, capped, biased, masked, dropout_mask, dropped, lse;
   };

@@ -18,8 +18,8 @@ struct CallInputs {
   Memory padding, lengths, prefixes, global_tokens, query_documents, key_documents, sinks;
 };
 
-/// All inputs of a pass: those of the call, and what belongs to the heads of the pass. Borrows all that it is made
-/// with.
+/// All inputs of a pass: those of the call, and those of the pass's own heads. Borrows all arguments of its
+/// constructor.
 class PassInputs {
  public:
   PassInputs(Session& session, const AttentionProblem& problem, const CallInputs& call, const gpu::Pass& pass);

@@ -49,8 +49,8 @@ OnlinePass::OnlinePass(const DevicePass& on, const OnlineChoice& choice)
   v_.place = gpu::SharedByMembers(v_.place);
 }
 
-/// Where few queries look at keys and values that live on the device, these are rounded once for all calls. Their rows
-/// must be whole fours, as the kernel reads them.
+/// When few queries look at keys and values that live on the device, these are rounded once for all calls. The kernel
+/// reads four numbers at a time, so the length of a row must be a multiple of four.
 bool OnlinePass::SuitsKept() const {
   const auto suits = [&](const DeviceView<const float, 4>& view, const Operand& rows) {
     return view.data.storage && view.shape[3] % gpu::kVector == 0 && gpu::IsAligned(rows.place);

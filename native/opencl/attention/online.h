@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention whose cells are never in memory: which kernels compute it, and how rows of a pass go through them.
+/// Attention whose cells are never in memory: the choice of its kernels, and a pass that runs them.
 #ifndef HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_H_
 #define HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_H_
 
@@ -13,7 +13,8 @@
 
 namespace headlens::opencl {
 
-/// A kernel for attention without cells: the ordinary ones as suits them best, that tile, or that tile on matrix units.
+/// A kernel for attention without cells: the best of the ordinary ones, this tile of them, or this tile on matrix
+/// units.
 struct OrdinaryKernels {};
 using AttentionKernel = std::variant<OrdinaryKernels, OnlineTile, FusedTile>;
 
@@ -33,7 +34,7 @@ class OnlinePass {
  public:
   OnlinePass(const DevicePass& on, const OnlineChoice& choice);
 
-  /// Returns false if something is infinite or NaN: then these rows, and those after them, are still to be computed.
+  /// Returns false when a number is infinite or NaN. The caller then has to compute these rows, and those after them.
   bool Run(const gpu::QueryRange& rows);
 
  private:

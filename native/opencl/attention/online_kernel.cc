@@ -11,9 +11,9 @@
 namespace headlens::opencl {
 namespace {
 
-/// Of each kind the best come first. With few rows a GPU waits for its memory, with many groups of one warp, whose
-/// barriers cost nothing. With many rows, more registers for a work-item mean fewer reads of local memory. A CPU's
-/// compiler makes vectors of one work-item's columns, where it has no other to wait for.
+/// The best tiles of each kind come first. With few rows a GPU waits for its memory, and many groups of one warp are
+/// best, since their barriers cost nothing. With many rows, more registers for a work-item mean fewer reads of local
+/// memory. A CPU's compiler makes vectors of the columns of a work-item that is alone in its group.
 constexpr OnlineTile kTiles[] = {
     {4, 64, 32, 1, 16, false},  {8, 64, 32, 1, 16, false}, {16, 64, 32, 1, 16, false}, {128, 64, 8, 16, 16, true},
     {64, 128, 16, 8, 16, true}, {64, 64, 8, 8, 16, true},  {32, 64, 16, 8, 32, true},  {32, 64, 8, 8, 32, true},
@@ -21,7 +21,7 @@ constexpr OnlineTile kTiles[] = {
     {16, 64, 1, 1, 32, false},  {32, 64, 1, 1, 32, false}, {8, 32, 1, 1, 16, false},   {4, 8, 1, 1, 8, false},
 };
 
-/// Groups with at most so many rows have few.
+/// The most rows that a group may have to be computed by the tiles for few rows.
 constexpr Index kFewRows = 16;
 
 /// The tile that each family begins with at each of kOnlineWorks, by its index. NVIDIA has registers for 128 sums of an
@@ -38,8 +38,8 @@ static_assert(std::all_of(std::begin(kPresets), std::end(kPresets), [](const aut
   return std::all_of(std::begin(presets), std::end(presets), [](std::size_t i) { return i < std::size(kTiles); });
 }));
 
-/// Returns true when a tile is worth a trial. Those of one work-item were made for CPUs, and all others for what is no
-/// CPU.
+/// Returns true when a tile is worth a trial. Those of one work-item were made for CPUs, and all others for other
+/// devices.
 bool IsWorthIt(const Session& session, const OnlineWork& work, const OnlineTile& tile) {
   constexpr Index kMostOfFew = 16;
   const bool for_cpu = tile.items() == 1;
@@ -74,8 +74,8 @@ const Tunable& OnlineTunableOf(std::size_t work) {
 std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
   const bool few = rows <= kFewRows;
   const std::size_t first = Choose(session, OnlineTunableOf(few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2));
-  // The tiles that follow one ask for less. Among those for few rows the following have more rows, and among those for
-  // many they have no more.
+  // When a tile does not suit, the next ones in the list are tried. Those for few rows are in the order of their rows,
+  // and those for many rows never have more rows than the one before.
   const auto find = [&](std::size_t begin, Index least_rows, Index most_rows) -> std::optional<OnlineTile> {
     for (std::size_t i = begin; i < std::size(kTiles); ++i)
       if (kTiles[i].rows >= least_rows && kTiles[i].rows <= most_rows && kTiles[i].Suits(session.limits(), width))
@@ -99,7 +99,7 @@ bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows) {
 std::string OnlineOptions(const Session& session, const OnlineShape& shape, const OnlineInputs& inputs) {
   const auto& [tile, width] = shape;
   const bool unrolls = tile.items() > 1 && !session.is_cpu();
-  // More registers would cost a third of the warps, which only pays for so many sums.
+  // More registers would cost a third of the warps, which only pays off when a work-item has many sums.
   const bool has_many_sums = tile.rows * (tile.keys + width) / tile.items() >= 96;
   const char* const floats = inputs.aligned ? "-D ALIGNED_FLOATS " : "-D FLOATS ";
   return (has_many_sums ? "" : MostRegisters(session, 168)) + (unrolls ? "-D UNROLLED " : "") +

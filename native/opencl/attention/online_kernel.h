@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Attention without cells in memory by the kernels of kernels/online.cl: their tiles, and which of them a device
-/// takes.
+/// Attention without cells in memory, by the kernels of kernels/online.cl: their tiles, and the choice of one for a
+/// device.
 #ifndef HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_KERNEL_H_
 #define HEADLENS_NATIVE_OPENCL_ATTENTION_ONLINE_KERNEL_H_
 
@@ -30,12 +30,12 @@ inline constexpr OnlineWork kOnlineWorks[] = {
 /// The candidates for kOnlineWorks[work].
 const Tunable& OnlineTunableOf(std::size_t work);
 
-/// The tile for groups with so many `rows`, the queries of all heads that share keys, and for a width that the kernel
-/// is built for; nothing where no tile fits the device.
+/// Chooses a tile for groups of `rows` rows, which are the queries of all heads that share keys, and for a width that
+/// the kernel is built for. Returns nothing when no tile fits the device.
 std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows);
 
-/// Returns true when queries, keys and values are rounded to 16 bits before so many `rows` of each group read them: the
-/// session's precision has 16 bits, and rounding saves time.
+/// Returns true when queries, keys and values are rounded to 16 bits first: the session's precision has 16 bits, and
+/// groups of `rows` rows read them often enough that rounding saves time.
 bool RoundsRows(const Session& session, const OnlineTile& tile, Index rows);
 
 /// A tile, and the width of heads and values that the kernel is built for.

@@ -21,10 +21,10 @@ class DevicePass {
   const gpu::Pass& pass() const { return pass_; }
   const PassInputs& inputs() const { return inputs_; }
 
-  /// Keys, and values where an output is wanted: where they live on the device, or copied there.
+  /// The keys, and the values when an output is wanted, on the device: in their own buffers, or in copies.
   const Operand& k() const { return k_; }
   const Operand& v() const { return v_; }
-  /// The queries of these rows, in the same way.
+  /// The queries of these rows, on the device likewise.
   Operand Queries(const gpu::QueryRange& rows) const;
 
   /// A place on the device for the output of these rows: its own, or one from which StoreOutput takes it.
@@ -48,7 +48,7 @@ class DevicePass {
   Operand k_, v_;
 };
 
-/// A number on the device that kernels set where something is unusual, and whether that has happened.
+/// A number on the device that kernels set when a result is unusual; and a look at it.
 Memory NothingUnusual(Session& session);
 bool IsUnusual(Session& session, const Memory& unusual);
 

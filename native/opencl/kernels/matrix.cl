@@ -18,8 +18,8 @@ typedef JOIN(float, WIDE) Wide;
 #define STORE_WIDE(value, to) JOIN(vstore, WIDE)(value, 0, to)
 #endif
 
-// Where an item takes four columns at once it takes four rows at once, too: a GPU's local memory gives it 16 bytes as
-// fast as 4.
+// An item that takes four columns at once takes four rows at once, too: a GPU's local memory gives it 16 bytes as fast
+// as 4.
 #if WIDE == 4
 #define WIDE_M 4
 #else
@@ -183,7 +183,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_N, ITEMS_M, 1))) void Multipl
   StoreA(a_next, a_tiles[0], item);
   StoreB(b_next, b_tiles[0], item);
   barrier(CLK_LOCAL_MEM_FENCE);
-  // After the last tile comes one of zeros, which nobody uses, so that the loop has no exit before a barrier.
+  // After the last tile comes one of zeros, which is not used, so that the loop has no exit before a barrier.
 #pragma unroll 1
   for (long depth = begin, now = 0; depth < end; depth += TILE_K, now ^= 1) {
     ReadA(a_next, a, a_place.row, row, m, depth + TILE_K, end, item);

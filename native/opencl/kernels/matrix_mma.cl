@@ -17,7 +17,7 @@
 #define B_WIDTH TILE_N
 #define B_ROW (TILE_N + PAD_ACROSS)
 #endif
-// Each work-item brings so many times four elements.
+// The groups of four elements that each work-item brings.
 #define A_QUADS (TILE_M * TILE_K / 4 / ITEMS)
 #define B_QUADS (TILE_N * TILE_K / 4 / ITEMS)
 

@@ -49,10 +49,10 @@ typedef uint PAIR;
 #define LEFT_WORDS (4 * PARTS)
 #define RIGHT_WORDS (2 * PARTS)
 
-// How many Numbers are read and copied at a time.
+// Numbers are read and copied in chunks of 16 bytes.
 #define CHUNK (16 / (int)sizeof(Number))
-// So many Numbers after each row of a tile keep the lanes' accesses out of each other's memory banks: where pairs lie
-// along the rows, and where they lie across.
+// This padding, in Numbers after each row of a tile, keeps the lanes out of each other's memory banks, for pairs along
+// the rows and for pairs across them.
 #define PAD_ALONG 8
 #ifdef TF32X3
 #define PAD_ACROSS 4
@@ -61,8 +61,8 @@ typedef uint PAIR;
 #endif
 #define TILE(name, size) __local Number name[size] __attribute__((aligned(16)))
 
-// What a lane has of a left matrix [16, STEP], of a right one [STEP, 8], and of their product [16, 8]: x[0] and x[1]
-// are neighbours in the lane's upper row, x[2] and x[3] in the row 8 further down.
+// A lane's parts of a left matrix [16, STEP], of a right one [STEP, 8], and of their product [16, 8]: x[0] and x[1] are
+// neighbours in the lane's upper row, x[2] and x[3] in the row 8 further down.
 typedef struct {
   uint words[LEFT_WORDS];
 } Left;
@@ -80,7 +80,7 @@ int LaneRow() { return Lane() / 4; }
 int LanePair() { return Lane() % 4; }
 
 #ifdef EMULATE
-// For each warp, as many words as Accumulate and the reductions need for so many left and right fragments.
+// The words that Accumulate and the reductions need for each warp, by its numbers of left and right fragments.
 #define EXCHANGE_WORDS(lefts, rights) (WARP * ((lefts) * LEFT_WORDS + (rights) * RIGHT_WORDS))
 #define EXCHANGE(name, warps, lefts, rights)                          \
   __local uint name##_words[(warps) * EXCHANGE_WORDS(lefts, rights)]; \

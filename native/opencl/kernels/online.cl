@@ -21,7 +21,7 @@
 #define STAGE (STAGE_KEYS > STAGE_VALUES ? STAGE_KEYS : STAGE_VALUES)
 #define WEIGHT_SLICE (KEY_SLICE > ITEMS_X ? KEY_SLICE : ITEMS_X)  // of as many keys are weights in local memory
 
-// What a GPU's work-item computes stays in registers only where all its indices are constants.
+// Arrays of a GPU's work-item stay in registers only when all indices into them are constants.
 #ifdef UNROLLED
 #define UNROLL _Pragma("unroll")
 #define UNROLL_SOME _Pragma("unroll 4")  // more would take registers for what is read ahead
@@ -103,8 +103,9 @@ Raw Read(__global const Element* p, const int count) {
 #endif
 }
 
-// Each item brings so many fours to a slice in local memory. READ_KEY and READ_DEPTH say which key its n-th belongs to,
-// and where in the depth it begins. The slice has `count` keys, the first of which is at k or v; all others are 0.
+// KEY_READS and VALUE_READS are the fours that each item brings to a slice in local memory. The n-th of them belongs to
+// key READ_KEY, and begins at READ_DEPTH in the depth. The slice has `count` keys, the first of which is at k or v; all
+// others are 0.
 #define KEY_READS (TILE_KEYS * DEPTH_SLICE / 4 / ITEMS)
 #define VALUE_READS (KEY_SLICE * WIDTH / 4 / ITEMS)
 #define AT(n) ((n) * ITEMS + item)

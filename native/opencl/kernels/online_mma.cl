@@ -45,7 +45,7 @@ INLINE ulong CellsOutside(const Problem* p, const Inputs* in, const Row* head, c
   ulong hidden = 0;
   REPEAT(i, ROWS) {
     const Row row = OwnRow(p, head, first + 8 * i);
-    // From the tile's first key on. Windows can be as long as they like: they are not added to anything.
+    // `own` counts from the tile's first key. Windows are only compared, never added, since they may have any length.
     const long own = row.own - key;
     long begin = 0, last = min(end - key, (long)TILE_KEYS) - 1;
     if (in->lengths && row.r < p->rows) last = min(last, in->lengths[row.b * p->queries + row.t] - 1 - key);
@@ -121,7 +121,7 @@ INLINE void LoadQueries(const Problem* p, __global const float* q, const long fi
   }
 }
 
-// Asks for the first `count` rows of k or v from p on, at most TILE_KEYS. After them come zeros.
+// Starts to copy the first `count` rows of k or v from p on, at most TILE_KEYS, and zeros after them.
 INLINE void BringRows(__global const Number* p, const long row, const long count, const int width, __local Number* tile,
                       const int tile_row) {
   REPEAT(i, TILE_KEYS * WIDTH / CHUNK / ITEMS) {
@@ -206,7 +206,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
     }
     CombineRows(most, ROWS, /*largest=*/true, exchange);
     REPEAT(i, ROWS) {
-      // Without any visible key so far everything counts nothing: from 0, LOWEST is as good as −∞.
+      // A row without a visible key so far takes 0 as its origin, from which LOWEST is as good as −∞.
       const float origin = most[i] == LOWEST ? 0.0f : most[i] * factor;
       const float shrink = Exp2(fma(maxima[i], factor, -origin));
       maxima[i] = most[i];

@@ -15,7 +15,7 @@ std::string MostRegisters(const Session& session, Index count) {
   return can ? "-cl-nv-maxrregcount=" + std::to_string(count) + " " : "";
 }
 
-/// Floats of 16 bits are whole numbers in memory, or vload_half reads them: devices need no extension for them.
+/// Floats of 16 bits are declared as whole numbers, or are read by vload_half, so devices need no extension for them.
 std::string ElementOptions(DType type) {
   switch (type) {
     case DType::kF16:

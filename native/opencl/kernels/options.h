@@ -12,7 +12,7 @@ namespace headlens::opencl {
 /// Defines a macro.
 std::string Define(const char* name, Index value);
 
-/// Keeps a work-item to so many registers where NVIDIA's compiler takes such an option; else nothing.
+/// The option that limits a work-item to `count` registers with NVIDIA's compiler. It is empty for all others.
 std::string MostRegisters(const Session& session, Index count);
 
 /// Says what weights of that type are: ELEMENT, their type in memory; VALUE(p, i), element i as a float; and VALUES(p),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole rows of cells in memory are led from q · k to the weights, stage by stage. Build options: GROUP_ITEMS, a power
+// Turns whole rows of cells in memory from q · k into weights, stage by stage. Build options: GROUP_ITEMS, a power
 // of two; NORMALIZER, a kNormalize… of gpu/kernel_arguments.h; BY_CELL, 1 where the normaliser's cells stand by
 // themselves. Each normaliser is a program of its own, since compilers for CPUs take long where work-items wait for
 // each other in many places.
@@ -229,7 +229,8 @@ float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch*
   const float lse = !found ? -INFINITY : sees_nan ? NAN : max / p->temperature;
   const bool sink_takes_all = found && !by_cell && lse == -INFINITY && sink != -INFINITY;
   const bool fills = !found || sink_takes_all || (sees_nan && !by_cell);
-  // Where the temperature would make the largest score infinite, all are taken from there on: their gaps decide.
+  // When the temperature would make the largest score infinite, it is subtracted from all scores before they are
+  // divided.
   const bool shares = isinf(max) && !by_cell, far = isfinite(max) && isinf(lse) && !by_cell;
   const float origin = far ? max : 0.0f;
   EACH(s, p->keys) {

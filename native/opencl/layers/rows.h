@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Matrices on the device: those that live there, and copies of the host's, which are brought there and back.
+/// Matrices on the device: those that live there, and copies of the host's matrices.
 #ifndef HEADLENS_NATIVE_OPENCL_LAYERS_ROWS_H_
 #define HEADLENS_NATIVE_OPENCL_LAYERS_ROWS_H_
 

@@ -86,7 +86,7 @@ class ProductTrial {
   Memory wrong_;
 };
 
-/// A product so large that a slow device takes some milliseconds, and a fast one shows what it can.
+/// A product that is large enough to keep a fast device busy, and takes a slow one some milliseconds.
 std::shared_ptr<const ProductTrial> LargeTrial(Session& session) {
   constexpr double kSeconds = 4e-3;
   constexpr Index kMost = 4096, kTileArea = 64 * 64;
@@ -99,7 +99,7 @@ std::shared_ptr<const ProductTrial> LargeTrial(Session& session) {
   }
 }
 
-/// A product of so many rows, as layers have them, with tiles of 64 columns for each compute unit.
+/// A product of `rows` rows, as layers have it, with `tiles_of_unit` tiles of 64 columns for each compute unit.
 std::shared_ptr<const ProductTrial> LayerTrial(Session& session, Index rows, Index tiles_of_unit) {
   const Index columns = std::min<Index>(64 * tiles_of_unit * session.compute_units(), 8192);
   return std::make_shared<const ProductTrial>(session, rows, columns, 1024, 1, true);

@@ -15,7 +15,7 @@
 
 namespace headlens::opencl {
 
-/// So many work-items in a row are a warp, which multiplies fragments together.
+/// The work-items in a row that are a warp, which multiplies fragments together.
 inline constexpr Index kWarp = 32;
 
 /// The tiles of a precision in local memory, as kernels/mma.cl has them.
@@ -34,8 +34,8 @@ struct MmaLayout {
 /// The options that all of these kernels are built with: the session's precision, and whether they are emulated.
 std::string MmaOptions(const Session& session);
 
-/// Returns true when a device has so many numbers of local memory, and room for the exchange of so many fragments by
-/// each of the warps where they are emulated. A GPU needs no exchange, so a device may take more for it than a GPU has.
+/// Returns true when the device has local memory for `numbers` numbers and, where matrix units are emulated, for the
+/// exchange of each warp's fragments. A GPU needs no exchange, so this may be more local memory than a GPU has.
 bool MmaFits(const Session& session, Index numbers, Index warps, Index lefts, Index rights);
 
 /// The name that a race between tiles for matrix units and the ordinary kernels has in a precision. Both ways of 16

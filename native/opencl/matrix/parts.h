@@ -8,12 +8,12 @@
 
 namespace headlens::opencl {
 
-/// `count` parts, each with so much of the depth.
+/// `count` parts, each `depth` deep.
 struct Parts {
   Index count, depth;
 };
 
-/// The parts for a product that has so many work-groups of so many items each, which read `step` of the depth at once.
+/// The parts for a product of `groups` work-groups with `items` items each, which read `step` of the depth at once.
 Parts PartsOf(const Session& session, const Product& product, Index groups, Index items, Index step);
 
 /// Adds up the sums that the parts left, `size` elements for each, and the bias.

@@ -11,7 +11,7 @@
 namespace headlens::opencl {
 namespace {
 
-/// Where tiles of that size leave compute units idle, smaller ones are faster.
+/// Smaller tiles are faster when tiles of that size would leave compute units idle.
 constexpr Index kMiddleTile = 64, kSmallRows = 64, kLargeTilesOfUnit = 4;
 
 /// The candidate that each family begins with, by its index. Of the tiles, NVIDIA has registers for 64 sums of an item

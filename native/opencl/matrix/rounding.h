@@ -8,7 +8,7 @@
 
 namespace headlens::opencl {
 
-/// Which rows of heads are rounded: `rows` rows of `width` numbers for each of `head_count` heads.
+/// The rows of heads that are rounded: `rows` rows of `width` numbers for each of `head_count` heads.
 struct RoundedRows {
   gpu::Heads heads;
   Index head_count, rows, width;

@@ -31,8 +31,8 @@ inline constexpr ProductKind kWarpKinds[] = {ProductKind::kLarge, ProductKind::k
 /// The candidates for one of these kinds: all tiles, and then the ordinary kernels.
 const Tunable& WarpTunableOf(Precision precision, ProductKind kind);
 
-/// Does what Multiply is to do, if the session has matrix units and they are fast with the product. Returns false when
-/// nothing was done.
+/// Computes the product of Multiply, if the session has matrix units and they are fast for it. Returns false when it
+/// has not computed anything.
 bool MultiplyOnMatrixUnits(Session& session, const Product& product);
 
 /// Launches that tile, which must fit.

@@ -15,7 +15,7 @@ std::string KeyOf(const DeviceInfo& device) {
 
 }  // namespace
 
-/// Each choice has a line: name, tabulator, candidate. The file is one of the cache, which sees whether it is whole.
+/// Each choice has a line: name, tabulator, candidate. The cache checks that the file is whole.
 void KeepChoices(const DeviceInfo& device, const Choices& choices) {
   std::string lines;
   for (const auto& [name, candidate] : choices) lines += name + "\t" + candidate + "\n";

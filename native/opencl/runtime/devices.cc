@@ -28,7 +28,7 @@ bool IsUsable(const cl::Device& device) {
 }
 
 std::vector<cl::Device> UsableDevices() {
-  // Through the C function: a loader without a platform reports that as a failure, and it is none.
+  // The C++ bindings would throw here: a loader without any platform reports that as a failure.
   cl_uint count = 0;
   const cl_int status = clGetPlatformIDs(0, nullptr, &count);
   if (status == kNoPlatform || (status == CL_SUCCESS && count == 0)) return {};
@@ -72,7 +72,7 @@ const char* TypeOf(cl_device_type type) {
   return type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "custom";
 }
 
-/// The device of that number or name; null when there is none such.
+/// Returns the device with that number or name, or null.
 const cl::Device* Match(const std::vector<cl::Device>& devices, const std::string& selector) {
   std::size_t number = 0;
   const char* end = selector.data() + selector.size();

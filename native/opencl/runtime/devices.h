@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Devices as OpenCL has them. What is said of them without its types is in device_info.h.
+/// Devices with their OpenCL types. device_info.h describes devices without these types.
 #ifndef HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_
 #define HEADLENS_NATIVE_OPENCL_RUNTIME_DEVICES_H_
 
@@ -15,7 +15,7 @@ cl::Device ChooseDevice(const std::string& selector);
 
 DeviceInfo Describe(const cl::Device& device);
 
-/// The kinds of devices: on all devices of one kind about the same kernels are fast.
+/// The kinds of devices. About the same kernels are fast on all devices of one kind.
 enum class Family { kNvidia, kAmd, kIntel, kApple, kMobile, kCpu, kOther };
 inline constexpr std::size_t kFamilies = 7;
 

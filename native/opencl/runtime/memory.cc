@@ -59,7 +59,7 @@ cl::Buffer MemoryPool::Find(Index bytes, Index* size) const {
   return taken.buffer;
 }
 
-/// Where idle buffers become too much, those that have been idle for longest are freed.
+/// When there are too many idle buffers, those that have been idle for longest are freed.
 void MemoryPool::GiveBack(Idle& idle, Index most, Buffer buffer) {
   if (buffer.bytes > most) return;
   const std::lock_guard lock(idle.mutex);

@@ -31,8 +31,8 @@ class MemoryPool {
   /// tools that look for reads out of bounds, or of what was never written, need that.
   MemoryPool(const cl::Context& context, Index most_idle);
 
-  /// Returns at least so many bytes, which are not set. A buffer is not made larger than `largest` for the sake of its
-  /// next use.
+  /// Returns a buffer of at least this many bytes, which are not set. Buffers are often made larger than was asked for,
+  /// so that their next use finds room, but not larger than `largest`.
   Memory Take(Index bytes, Index largest);
 
   /// Frees all idle buffers. Returns true when there were any.

@@ -15,7 +15,7 @@ using Binary = std::vector<unsigned char>;
 /// The binary that was kept under `key`, if it is there whole and unchanged.
 std::optional<Binary> FindBinary(const std::string& key);
 
-/// Keeps `binary` under `key`. Where that cannot be done, nothing happens, and nobody is told.
+/// Keeps `binary` under `key`. Does nothing when the cache folder cannot be written.
 void KeepBinary(const std::string& key, const Binary& binary);
 
 /// The path of the file for `key`; empty where there is no cache folder.

@@ -10,7 +10,7 @@
 
 namespace headlens::opencl {
 
-/// Elements of a buffer, from element `first` on.
+/// The elements of a buffer from element `first` on.
 struct Elements {
   Memory buffer;
   Index first = 0;

@@ -10,11 +10,11 @@
 namespace headlens::opencl {
 namespace {
 
-/// Every GPU has so much. The larger numbers of a CPU would tempt to kernels that run nowhere else.
+/// Every GPU has this much. A CPU offers more, but kernels that use more would run nowhere else.
 constexpr Index kMostLocalMemory = 48 * 1024, kMostGroupItems = 256;
 
-/// An upload of at most kFewBytes is copied, so that nobody waits until the device has it; all these copies together
-/// have at most kMostSentBytes.
+/// An upload of at most kFewBytes is copied, so that the caller need not wait until the device has it. All these copies
+/// together have at most kMostSentBytes.
 constexpr std::size_t kFewBytes = 64 * 1024, kMostSentBytes = 1024 * 1024;
 
 std::uint64_t NextId() {

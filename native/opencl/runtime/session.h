@@ -49,12 +49,12 @@ class Session {
   /// A number that no other session of this process has. Buffers belong to the session that made them.
   std::uint64_t id() const { return id_; }
 
-  /// To be asked after a failure: returns true when what is on the device still counts. It does not when launched work
-  /// failed, nor when the device takes and gives no numbers any more. Statuses do not tell, as drivers have the same
-  /// ones for a call that was too much.
+  /// Returns true when the data on the device can still be used after a failure. It cannot when launched work failed,
+  /// or when numbers can no longer be copied to the device and back. The status of the failure does not show this,
+  /// since drivers report the same status for a call that merely asked for too much.
   bool IsAlive();
 
-  /// Local memory and work-items that a kernel may count on: what the device has, and never more than any GPU has.
+  /// The local memory and work-items that a kernel may use: those of the device, but never more than every GPU has.
   Index local_memory() const;
   Index group_items() const;
   gpu::GroupLimits limits() const { return {group_items(), local_memory()}; }
@@ -83,7 +83,7 @@ class Session {
     return AllocateBytes(count, static_cast<Index>(sizeof(T)));
   }
 
-  /// Memory with a copy of `values`. Where they are few, that waits for nothing that was launched before.
+  /// Memory with a copy of `values`. A small copy does not wait for earlier launches.
   template <class T>
   Memory Upload(std::span<const T> values) {
     if (values.empty()) return Allocate<T>(0);
@@ -92,7 +92,7 @@ class Session {
     return memory;
   }
 
-  /// Returns true when a buffer can hold so many floats.
+  /// Returns true when a buffer can hold `count` floats.
   bool HasRoomFor(Index count) const { return count <= largest_buffer() / static_cast<Index>(sizeof(float)); }
 
   /// A tensor of `count` floats that lives on the device.
@@ -103,8 +103,8 @@ class Session {
   /// an earlier session, or is another backend's.
   Resident* ResidentOf(Storage* storage) const;
 
-  /// The place on the device that a view begins at, and nothing where it is on the host. What is about to be written
-  /// there has no rounded copy any more.
+  /// Returns the place on the device at which a view begins, or nothing when it is on the host. FindToWrite also drops
+  /// the tensor's rounded copy, which would be out of date.
   std::optional<Elements> Find(const DevicePointer<const float>& p) const;
   std::optional<Elements> FindToWrite(const DevicePointer<float>& p) const;
 
@@ -121,7 +121,7 @@ class Session {
   /// Reads dense rows of `width` floats, from row `first` on, into rows that are `stride` apart.
   void Download(const Memory& from, Index first, Index rows, Index width, float* to, Index stride);
 
-  /// Reads so many bytes from `offset` on.
+  /// Reads `bytes` bytes from `offset` on.
   void DownloadBytes(const Memory& from, Index offset, Index bytes, void* to);
 
   /// Runs kernel `name` of `source`, built with `options`. The arguments are in the kernel's order, sizes as cl_long.
@@ -150,10 +150,10 @@ class Session {
   const Backend::Transfers& transfers() const { return transfers_; }
 
  private:
-  /// Calls move() and counts it as a transfer of so many bytes. With `waits` it first waits for all that was launched.
+  /// Calls move() and counts it as a transfer of `bytes` bytes. With `waits` it first waits for all that was launched.
   template <class F>
   void Transfer(Index bytes, bool waits, const F& move);
-  /// Returns f(), which is called once more where the device had too little memory for it but has some that is idle.
+  /// Returns f(). When it runs out of memory, idle buffers are freed and it is called once more.
   template <class F>
   auto WithMemory(const F& f);
   Memory AllocateBytes(Index count, Index size);

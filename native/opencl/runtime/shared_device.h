@@ -10,8 +10,8 @@
 
 namespace headlens::opencl {
 
-/// A device that threads take turns with. It is opened when it is first used, and again after it was lost: buffers and
-/// residents of the session before are then worth nothing.
+/// A device that threads use in turn. It is opened when it is first used, and again after it was lost; buffers and
+/// residents of the earlier session are then useless.
 class SharedDevice {
  public:
   explicit SharedDevice(Settings settings) : settings_(std::move(settings)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Races between kernels that come in several shapes: which of them a device is fastest with.
+/// Races between kernels that come in several shapes, to find the one that is fastest on a device.
 #ifndef HEADLENS_NATIVE_OPENCL_TUNING_RACE_H_
 #define HEADLENS_NATIVE_OPENCL_TUNING_RACE_H_
 
@@ -18,13 +18,13 @@ struct Trial {
   std::function<bool()> is_right;                     ///< returns true when the last launch left the right results
 };
 
-/// The candidates for one kind of work, and the problem that they are held against each other with.
+/// The candidates for one kind of work, and the problem that they compete on.
 struct Contest {
   const Tunable* tunable;
   std::function<Trial(Session&)> trial;
 };
 
-/// The seconds of a launch when so many follow each other.
+/// The seconds that one launch takes when `times` of them follow each other.
 double SecondsOf(Session& session, const std::function<void()>& launch, int times);
 
 /// Times the candidates that fit. One that fails or is wrong here loses; throws Error kUnsupported when all do.

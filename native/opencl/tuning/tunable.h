@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Kernels that come in several shapes, and how a session chooses among them. A kernel takes part by describing its
-/// shapes in a Tunable and launching the one that Choose() gives. What the candidates are is its own affair: here they
-/// are names.
+/// Kernels that come in several shapes, and the choice that a session makes among them. A kernel describes its shapes
+/// in a Tunable and launches the one that Choose() returns. Candidates are only names here; the kernel knows their
+/// meaning.
 #ifndef HEADLENS_NATIVE_OPENCL_TUNING_TUNABLE_H_
 #define HEADLENS_NATIVE_OPENCL_TUNING_TUNABLE_H_
 

@@ -279,7 +279,7 @@ function checkJson(caller: Caller, name: string, value: unknown): unknown {
   return typeof value === "boolean" || typeof value === "string" || Number.isFinite(value) ? value : unsayable(value);
 }
 
-/** Whether a cache's options ask for bfloat16. */
+/** Returns true when the options of a cache ask for bfloat16. */
 export function keepsHalves({ dtype = "float32" }: Read<DecodingOptions>): boolean {
   if (dtype === "float32" || dtype === "bfloat16") return dtype === "bfloat16";
   throw wrong("option", "dtype", show(dtype), "one of float32, bfloat16");

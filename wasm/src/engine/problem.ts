@@ -139,7 +139,7 @@ export class Problem {
     checkOut(out, slots.results); // this comes before anything is computed
     this.#last = undefined; // it is set again when all has gone well
     slots.inputs.forEach((slot, i) => slot.set((inputs[i] as Input).data));
-    // What it refuses it names by views of its own. The whole call, which then follows, names the caller's tensors.
+    // A failed repetition is not reported: the whole call, which then follows, names the caller's own tensors in its error.
     if (this.#handle.repeat()) return undefined;
     this.#last = last;
     last.slots = this.#slotsOf(last) ?? slots; // computing may have made memory grow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whatever goes wrong becomes a HeadlensError here. */
+/** All errors, of the module and of JavaScript, are turned into HeadlensErrors here. */
 import { HeadlensError, type ErrorCode } from "../types/errors.js";
 import { kEngineCodes } from "../types/vocabulary.js";
 import type { Failure } from "./module.js";
@@ -10,7 +10,7 @@ function isFailure(result: unknown): result is Failure {
   return typeof result === "object" && result !== null && "error" in result;
 }
 
-/** How a surface spells a name of the module's. */
+/** Spells a name of the module in the way of the surface that reports an error. */
 export type Spelling = (name: string) => string;
 
 /** Names stand between these in the module's phrases, so that every second part is one. */

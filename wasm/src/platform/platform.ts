@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What differs between the web and Node is behind this interface. The rest of the package knows nothing else of either. */
+/** This interface hides the differences between the web and Node. No other part of the package depends on either. */
 import { show } from "../module/failures.js";
 import type { ThreadStart } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";

@@ -10,13 +10,13 @@ import type { EngineCode } from "./vocabulary.js";
  */
 export type ErrorCode = EngineCode | "disposed" | "wasm-load" | "model-load" | "aborted" | "internal";
 
-/** What is wrong with one argument. The message is made of it. */
+/** The parts of a message about one argument. */
 export interface Fault {
   /** The argument as the call names it, perhaps with a place in it: `attnMask`, `keyLengths.data[3]`, `out.weights`. */
   readonly argument?: string | undefined;
-  /** What it was, as the message shows it: `(2, 3)`, `-1`, `"left"`. It is absent when the argument was missing. */
+  /** The value or shape that it had, as the message shows it: `(2, 3)`, `-1`, `"left"`. It is absent when the argument was missing. */
   readonly got?: string | undefined;
-  /** What would have been right: `(4, 5)`, `a whole number, at least 0`. */
+  /** A description of the right values: `(4, 5)`, `a whole number, at least 0`. */
   readonly expected?: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * These messages go between a page and the engine in its worker. Calls are numbered by who asks, and each is answered once. A worker handles
- * messages in the order in which they come, and what it says of one call's progress comes before that call's answer.
+ * These messages go between a page and the engine in its worker. The caller numbers its calls, and each is answered once. A worker handles
+ * messages in the order in which they come, and its messages about the progress of a call come before that call's answer.
  */
 import type { Code } from "../start/code.js";
 import type { ErrorCode, Fault } from "../types/errors.js";
