@@ -145,7 +145,7 @@ async function takeTurns(contestants, rounds, seconds) {
   const times = contestants.map(() => []), limits = contestants.map(() => []);
   const end = performance.now() + 1000 * seconds;
   for (let round = 0; round < rounds && (round < 3 || performance.now() < end); ++round) {
-    // Every second round runs in the other direction, so that nobody always comes after the same contestant.
+    // Every second round runs in the other direction, so that no contestant always follows the same other one.
     const order = [...contestants.keys()];
     if (round % 2) order.reverse();
     for (const i of order) {

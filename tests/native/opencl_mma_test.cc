@@ -22,7 +22,7 @@ double Unit(Precision precision) {
   return precision == Precision::kTf32x3 ? 5 * 0x1p-22 : precision == Precision::kFp16 ? 0x1p-11 : 0x1p-8;
 }
 
-/// To the nearest number of that precision, of two the even one.
+/// Rounds to the nearest number of that precision, and to the even one of two.
 float Rounded(float x, Precision precision) {
   if (precision == Precision::kTf32x3) return x;
   const bool half = precision == Precision::kFp16;

@@ -148,7 +148,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     const written = await engine.weightedMap(weights, values, { outWeight, normalize: false });
     expect(rounded(written.data)).toEqual([10, 0, 5, 1]);
     expect(rounded((await engine.layerNorms(weights, values, outWeight)).data)).toEqual([10, 0, 5, 1]);
-    // The key that nobody looks at has the largest value, and counts unless it is padding.
+    // The key without any weight has the largest value, and counts unless it is padding.
     const first = of([1, 2, 2], 1, 0, 1, 0);
     const large = of([1, 2, 2], 3, 4, 6, 8);
     expect(rounded((await engine.weightedMap(first, large)).data)).toEqual([0.5, 0, 0.5, 0]);

@@ -570,7 +570,7 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
     model.dispose();
   }
 
-  /** With these answers in place of files, loading must fail so. */
+  /** Loading must fail with this code and these words when the files are replaced by these answers. */
   async function expectFault(
     answers: typeof faults,
     code: "model-load" | "format" | "aborted",

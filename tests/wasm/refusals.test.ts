@@ -80,7 +80,7 @@ async function runTheme(engine: AnyEngine, { op, right, wrong }: Theme): Promise
   layer?.dispose();
 }
 
-/** With a layer of its own, as its maker's options are wrong. */
+/** Makes a layer for this case alone, since the options that it is made with are wrong. */
 async function runAnew(engine: AnyEngine, wrong: Case): Promise<void> {
   let layer: AnyLayer | undefined;
   try {

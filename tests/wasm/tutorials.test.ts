@@ -259,7 +259,7 @@ describe("T2: heads that specialise", () => {
   });
   afterAll(() => model.dispose());
 
-  /** Of one row i of a causal map, the weights it may give. */
+  /** The rows of a causal map, each cut off after its own token. */
   const rowsOf = ({ data, shape: [length = 0] }: Tensor): Float32Array[] =>
     Array.from({ length }, (_, t) => data.subarray(t * length, t * length + t + 1));
   const mean = (values: number[]): number => values.reduce((a, b) => a + b, 0) / values.length;

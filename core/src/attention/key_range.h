@@ -18,7 +18,7 @@ inline KeyRange Union(KeyRange a, KeyRange b) {
   return {a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
-/// The keys that both have; [0, 0) where there is none.
+/// The keys that both ranges have; [0, 0) when there are none.
 inline KeyRange Intersection(KeyRange a, KeyRange b) {
   const KeyRange both{a.begin > b.begin ? a.begin : b.begin, a.end < b.end ? a.end : b.end};
   return both.begin < both.end ? both : KeyRange{};

@@ -67,8 +67,8 @@ std::string_view NameOf(FieldType type) {
   return "";
 }
 
-/// The value of an option where it is not given, of an owner that nobody has told anything. Absent where that is no
-/// value which could be given: a 0 that stands for another option's value, say.
+/// The value that an option has when it is not given, read from an owner as it is made. It is absent when callers could
+/// not give that value, such as a 0 that stands for another option's value.
 json DefaultOf(const AnyField& field, const void* owner) {
   const std::optional<double> value = field.get ? field.get(owner) : std::nullopt;
   if (!value) return nullptr;

@@ -16,7 +16,8 @@
 
 namespace headlens {
 
-/// Reads options one by one. An option that nobody reads is unknown. Names must be literals, since they are kept.
+/// Reads options one by one. An option that has not been read in the end is unknown. Names must be literals, since they
+/// are kept.
 class OptionReader {
  public:
   /// Borrows `backends`, of which the option `backend` names one.

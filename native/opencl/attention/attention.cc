@@ -35,7 +35,7 @@ KeyValueView AsFloats(const KeyValueView& view, Tensor& copy) {
 /// Without any cell there is nothing to compute, but there may be rows to fill. The host does that.
 void FillRows(Session& session, const AttentionProblem& problem, const AttentionResults& results) {
   const auto& [batch, heads, queries, width] = problem.q.shape;
-  const float no_number = 0.0f;  // in place of queries that nobody reads
+  const float no_number = 0.0f;  // in place of queries, which are not read
   AttentionProblem on_host = problem;
   on_host.q = {&no_number, problem.q.shape, {}};
   AttentionResults filled = results;

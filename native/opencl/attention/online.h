@@ -42,7 +42,7 @@ class OnlinePass {
   struct Launched {
     gpu::QueryRange rows;
     Operand output;
-    Memory lse;  // null where nobody wants it
+    Memory lse;  // null when it is not wanted
   };
   bool SuitsKept() const;
   Memory KeptRounded(const DeviceView<const float, 4>& view) const;

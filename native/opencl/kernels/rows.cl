@@ -256,8 +256,8 @@ float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch*
 }
 
 // Each work-group takes a row: `cells` [heads, rows, S] are q · k and become the weights. The stages on the way are
-// written to the others, which are [heads, rows, S] too, and to `lse` [heads, rows]; each is null where nobody asks for
-// it. `dropped` multiplies the values. With marks_hidden it is −0 where a value must not even be looked at, and only
+// written to the others, which are [heads, rows, S] too, and to `lse` [heads, rows]; each is null when it is not
+// asked for. `dropped` multiplies the values. With marks_hidden it is −0 where a value must not even be looked at, and only
 // there.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void NormalizeRows(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,

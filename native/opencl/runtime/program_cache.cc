@@ -39,7 +39,8 @@ fs::path CacheFolder() {
 
 std::string NameOf(const std::string& key) { return "opencl-" + Sha256(key); }
 
-/// Returns true when it is of this kind and ours, and nobody else may write to it: its content goes to a driver.
+/// Returns true for a file of this kind that belongs to the user and that no one else may write: its content is given
+/// to a driver.
 bool IsOurs(const struct stat& info, mode_t kind) {
   return (info.st_mode & S_IFMT) == kind && info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }

@@ -24,8 +24,8 @@ struct Resident final : Storage {
   const std::uint64_t session_id;
   const Index count;
   const Memory buffer;
-  /// A copy, in numbers of 16 bits at the same places; null where there is none, as after each change. Whoever changes
-  /// the elements and the copy alike keeps the copy anew.
+  /// A copy of the elements in 16 bits, in the same order. It is null when there is none, as after a change of the
+  /// elements. A function that changes both alike puts the copy back.
   Memory rounded;
 };
 

@@ -50,7 +50,7 @@ Session::Session(const Settings& settings)
 Session::~Session() {
   try {
     Finish();
-  } catch (const cl::Error&) {  // nobody asks for the results
+  } catch (const cl::Error&) {  // the results are not used
     Abandon(std::move(sent_));
   }
 }

@@ -385,7 +385,7 @@ TEST_CASE("a head's share of its layer's output: padding is no part of it, by Py
       golden,
       ImportanceByHand(golden, v, [&](Index out, Index in) { return double{projection.view<2>()(out, in)}; }, bias));
 
-  // Without a head: rows of padding, which nobody reads, do not count.
+  // The same from a pass without the head. Rows of padding do not count.
   const auto heads =
       ScoreHeads(HeadsOf(golden.model, std::span(&golden.input, 1)), {.metrics = {"ablation_output"}}).value();
   const Tensor mask({3, 4}, std::vector<float>(12, 1.0f));

@@ -238,7 +238,7 @@ function presentOptions(caller: Caller, options: unknown): [string, unknown][] {
   if (isAbsent(options)) return [];
   const known = kKnown.get(caller) as ReadonlySet<string>;
   const present = reading(`${caller}: options`, () => {
-    // Maps, promises and the like have options that nobody would see.
+    // The options in a Map or a promise would not be seen.
     if (Object.prototype.toString.call(options) !== "[object Object]") {
       throw within(caller, wrong("option", "options", show(options), "an object", "are"));
     }

@@ -44,7 +44,7 @@ export function prefetching(source: string | URL, platform: Platform): Platform 
   const asked = new Map(urls.map((url) => {
     const abort = new AbortController();
     const answer = platform.fetch(url, abort.signal);
-    answer.catch(() => undefined); // the failure is reported to whoever takes the answer
+    answer.catch(() => undefined); // a failure is reported when the answer is taken
     return [url.href, { abort, answer }];
   }));
   return {

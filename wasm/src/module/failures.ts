@@ -54,7 +54,7 @@ export function asHeadlensError(error: unknown, code: ErrorCode, context: string
   return new HeadlensError(code, `${context}: ${messageOf(error)}`, { cause: error });
 }
 
-/** Runs the module's code. Whatever escapes it (a trap, an exception nobody caught) is a fault of ours and says so. */
+/** Runs the module's code. A trap, or an exception that was not caught, is a fault of this package, and becomes an error that says so. */
 export function guarded<T>(what: string, call: () => T): T {
   try {
     return call();

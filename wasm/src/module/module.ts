@@ -63,7 +63,7 @@ export interface RawInput {
   readonly dtype: DType;
   readonly shape: number[];
   /**
-   * The data have as many elements as the shape says, or memory that nobody wrote would be read. They are not the caller's own array, which
+   * The data have as many elements as the shape says, since otherwise memory that was never written would be read. They are not the caller's own array, which
    * may be a proxy, or of a class of theirs: reading it would run code in the middle of a call.
    */
   readonly data: NumberArray;

@@ -63,7 +63,7 @@ export interface Encoded {
   readonly segments?: number[] | undefined;
 }
 
-/** Makes an error of whatever the library still trips over, such as a pattern that is none to JavaScript. */
+/** Turns exceptions of the library into errors of ours, such as one about a regular expression that JavaScript cannot read. */
 function usable<T>(call: () => T): T {
   try {
     return call();

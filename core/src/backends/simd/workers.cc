@@ -67,8 +67,8 @@ void AwaitChange(Word& word, std::uint32_t from) {
 
 }  // namespace
 
-/// Each call opens a gate, through which threads come in and help. A thread that is late stays outside, and nobody
-/// waits for it.
+/// Each call opens a gate, through which threads come in and help. A thread that is late stays outside, and the call
+/// does not wait for it.
 struct Workers::Shared {
   static constexpr std::uint32_t kOpen = std::uint32_t{1} << 31;
 
