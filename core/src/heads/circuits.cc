@@ -6,8 +6,6 @@
 #include <string>
 
 #include "Eigen/Eigenvalues"
-#include "Eigen/QR"
-#include "Eigen/SVD"
 #include "base/checks.h"
 #include "base/sorting.h"
 #include "heads/dense.h"
@@ -43,12 +41,53 @@ Factors FactorsOf(CircuitKind kind, const HeadWeights& head) {
   return {CheckedDense("o", head.o), CheckedDense("v", head.v, head.norm)};
 }
 
-/// R Pᵀ of the decomposition x = Q R Pᵀ. For a tall x it is small, and it keeps the lengths and angles of x's columns.
-Dense WithoutRotation(const Dense& x) {
-  const Eigen::ColPivHouseholderQR<Dense> qr(x);
-  const Eigen::Index rows = std::min(x.rows(), x.cols());
-  const Dense triangle = qr.matrixQR().topRows(rows).triangularView<Eigen::Upper>();
-  return triangle * qr.colsPermutation().transpose();
+/// A matrix of at most as many rows that keeps the lengths of x's columns and the angles between them: R of x = Q R, by
+/// Gram and Schmidt, whose modified form gives an R as exact as reflections do (Björck 1967).
+Dense WithoutRotation(Dense x) {
+  if (x.rows() <= x.cols()) return x;
+  Dense triangle = Dense::Zero(x.cols(), x.cols());
+  for (Eigen::Index i = 0; i < x.cols(); ++i) {
+    triangle(i, i) = x.col(i).norm();
+    if (triangle(i, i) > 0.0) x.col(i) /= triangle(i, i);
+    for (Eigen::Index j = i + 1; j < x.cols(); ++j) {
+      triangle(i, j) = x.col(i).dot(x.col(j));
+      x.col(j) -= triangle(i, j) * x.col(i);
+    }
+  }
+  return triangle;
+}
+
+/// Rotates two columns in their plane so that they become orthogonal. Returns false when they were already, to within
+/// `tolerance`.
+bool MakeOrthogonal(Dense& x, Eigen::Index i, Eigen::Index j, double tolerance) {
+  const double a = x.col(i).squaredNorm(), b = x.col(j).squaredNorm(), product = x.col(i).dot(x.col(j));
+  if (!(std::abs(product) > tolerance * std::sqrt(a) * std::sqrt(b))) return false;
+  const double half = (b - a) / (2.0 * product);
+  const double tangent = std::copysign(1.0, half) / (std::abs(half) + std::sqrt(1.0 + half * half));
+  const double cosine = 1.0 / std::sqrt(1.0 + tangent * tangent), sine = cosine * tangent;
+  for (Eigen::Index row = 0; row < x.rows(); ++row) {
+    const double left = x(row, i), right = x(row, j);
+    x(row, i) = cosine * left - sine * right;
+    x(row, j) = sine * left + cosine * right;
+  }
+  return true;
+}
+
+/// The lengths of the columns, from the longest to the shortest, once rotations have made all of them orthogonal
+/// (one-sided Jacobi, Hestenes 1958). Eigen's own decomposition would be a good part of the wasm module.
+std::vector<double> SingularValuesOf(Dense x) {
+  constexpr int kMostSweeps = 60;  // ten are usual
+  const double tolerance = 1e-15 * std::sqrt(static_cast<double>(x.rows()));
+  bool rotated = true;
+  for (int sweep = 0; sweep < kMostSweeps && rotated; ++sweep) {
+    rotated = false;
+    for (Eigen::Index i = 0; i < x.cols(); ++i)
+      for (Eigen::Index j = i + 1; j < x.cols(); ++j) rotated |= MakeOrthogonal(x, i, j, tolerance);
+  }
+  std::vector<double> values;
+  for (Eigen::Index i = 0; i < x.cols(); ++i) values.push_back(x.col(i).norm());
+  SortDescending(values);
+  return values;
 }
 
 std::vector<std::complex<double>> EigenvaluesOf(const Dense& core) {
@@ -134,11 +173,9 @@ HeadWeights HeadOf(const LayerWeights& layer, Index head) {
 
 std::vector<double> SingularValues(CircuitKind kind, const HeadWeights& head) {
   const Factors factors = FactorsOf(kind, head);
-  // Orthogonal factors at either end do not change singular values, so the product without them has the same ones. It
-  // is square and therefore needs no preconditioner.
-  const Dense core = Product(WithoutRotation(factors.left), WithoutRotation(factors.right.transpose()).transpose());
-  const Eigen::JacobiSVD<Dense, Eigen::NoQRPreconditioner> svd(core);
-  return {svd.singularValues().begin(), svd.singularValues().end()};
+  // Orthogonal factors at either end do not change singular values, so the product without them has the same ones.
+  return SingularValuesOf(
+      Product(WithoutRotation(factors.left), WithoutRotation(factors.right.transpose()).transpose()));
 }
 
 std::vector<std::complex<double>> Eigenvalues(CircuitKind kind, const HeadWeights& head) {
