@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Functions that Emscripten's libraries for threads leave to JavaScript, or undone.
+/// Functions of Emscripten's libraries that are here instead, because threads have none of its JavaScript, or because
+/// theirs are large.
+#include <emscripten/em_js.h>
+
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
+
+EM_JS_DEPS(headlens_runtime, "$UTF8ToString")
+EM_JS(double, ReadNumber, (const char* text), { return Number(UTF8ToString(text)); })
 
 extern "C" {
 
@@ -22,5 +29,12 @@ int emscripten_resize_heap(std::size_t bytes) {
   for (const std::size_t extra : {std::min(pages / 5, kMostExtra), std::size_t{0}})
     if (__builtin_wasm_memory_grow(0, wanted - pages + extra) != static_cast<std::size_t>(-1)) return 1;
   return 0;
+}
+
+/// The linker puts it in the place of strtod (CMakeLists.txt), which only the parser of JSON calls, and only with a
+/// whole number. JavaScript reads these as exactly, and libc's own would be 6 KB of the download.
+double __wrap_strtod(const char* text, char** end) {
+  *end = const_cast<char*>(text) + std::strlen(text);
+  return ReadNumber(text);
 }
 }
