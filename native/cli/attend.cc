@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -28,7 +29,7 @@ nlohmann::json Overrides(const AttendOptions& options) {
   for (const std::string& item : options.set) {
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw InputError("--set " + item + ": expected NAME=VALUE, such as is_causal=true or stages=[\"scores\"]");
+      throw InputError(OptionError("--set", Quoted(item), "NAME=VALUE, such as is_causal=true or stages=[\"scores\"]"));
     }
     const std::string value = item.substr(equals + 1);
     const auto parsed = ParseJson(value);

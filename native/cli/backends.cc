@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #if HEADLENS_OPENCL
 #include "cli/memory.h"
@@ -77,13 +78,16 @@ BackendSet::BackendSet(const BackendOptions& options) : options_(options), all_(
 }
 
 void BackendSet::CheckOptionsOf(std::string_view name) const {
-  const std::string backend = "the " + std::string(name) + " backend ";
+  const Phrase backend = {"the ", name, " backend "};
   if (options_.threads > 1 && name != SimdBackend().name())
-    throw InputError("--threads: " + backend + "works on one thread");
+    throw InputError(OptionError("--threads", options_.threads, {"1: ", backend, "works on one thread"}));
 #if HEADLENS_OPENCL
   if (name == "opencl") return;
-  if (!options_.device.empty()) throw InputError("--device: " + backend + "has none");
-  if (options_.precision != kPrecisions[0].first) throw InputError("--precision: " + backend + "has no other");
+  if (!options_.device.empty())
+    throw InputError(OptionError("--device", Quoted(options_.device), {"none: ", backend, "has no devices"}));
+  if (options_.precision != kPrecisions[0].first)
+    throw InputError(
+        OptionError("--precision", options_.precision, {kPrecisions[0].first, ": ", backend, "has no other"}));
 #endif
 }
 

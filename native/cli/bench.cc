@@ -12,6 +12,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/words.h"
 #include "bench/limit.h"
 #include "bench/run.h"
 #include "bench/workloads.h"
@@ -43,7 +44,7 @@ struct BenchOptions {
 
 /// Throws when the row's model cannot be read, before anything is measured.
 void ExpectModel(const Row& row) try { ReadConfig(row.model.folder); } catch (const InputError& error) {
-  throw InputError(row.name + ": " + error.what() + " (--model says where it is)");
+  throw InputError(error.In({row.name, ", whose folder --model names"}));
 }
 
 std::vector<Row> ChosenRows(const BenchOptions& options) {
@@ -55,10 +56,12 @@ std::vector<Row> ChosenRows(const BenchOptions& options) {
     try {
       if (std::regex_search(row.name, std::regex(options.filter))) chosen.push_back(std::move(row));
     } catch (const std::regex_error& error) {
-      throw InputError("--filter: not a regular expression: " + std::string(error.what()));
+      throw InputError(
+          OptionError("--filter", Quoted(options.filter), {"a regular expression: ", std::string(error.what())}));
     }
   }
-  if (chosen.empty()) throw InputError("--filter " + options.filter + ": matches none of" + known);
+  if (chosen.empty())
+    throw InputError(OptionError("--filter", Quoted(options.filter), {"one that matches some of", known}));
   for (const Row& row : chosen)
     if (!row.model.folder.empty()) ExpectModel(row);
   return chosen;
@@ -276,7 +279,7 @@ class Pace {
 
  private:
   [[noreturn]] static void Refuse(const std::string& line) {
-    throw InputError("standard input: expected NAME COUNT, got \"" + line.substr(0, 80) + "\"");
+    throw InputError(Wrong(ErrorCode::kFormat, "the standard input", "says", Quoted(line), "NAME COUNT"));
   }
 
   nlohmann::json Seconds(const Row& row, std::istringstream& words, const std::string& line) {

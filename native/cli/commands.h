@@ -3,10 +3,10 @@
 #ifndef HEADLENS_NATIVE_CLI_COMMANDS_H_
 #define HEADLENS_NATIVE_CLI_COMMANDS_H_
 
-#include <stdexcept>
-#include <string>
+#include <utility>
 
 #include "CLI/CLI.hpp"
+#include "headlens/error.h"
 
 namespace headlens::cli {
 
@@ -17,10 +17,11 @@ enum ExitStatus {
   kBadInput = 2,  ///< the command line or a file is wrong
 };
 
-/// An error in the command line or in a file, described in one line. It ends the program with kBadInput.
-class InputError : public std::runtime_error {
+/// An error in the command line or in a file whose message says already where it is. It ends the program with
+/// kBadInput.
+class InputError : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit InputError(Error error) : Error(std::move(error)) {}
 };
 
 void AddAttend(CLI::App& app);

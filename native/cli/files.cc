@@ -17,14 +17,24 @@ namespace {
 
 std::string SystemMessage() { return std::strerror(errno); }
 
+/// The error of a file that the system does not let us read, in its words.
+InputError Unreadable(const std::string& path) {
+  const std::string reason = SystemMessage();
+  return InputError({ErrorCode::kFormat, path, reason, "a file that can be read", {path, ": ", reason}});
+}
+
+InputError WrongFile(const std::string& path, const Fragment& verb, const Fragment& got, const Fragment& expected) {
+  return InputError(Wrong(ErrorCode::kFormat, path, verb, got, expected));
+}
+
 Index CheckedSize(const std::string& path, int fd) {
   struct stat info{};
-  if (fstat(fd, &info) != 0) throw InputError(path + ": " + SystemMessage());
-  if (S_ISDIR(info.st_mode)) throw InputError(path + ": is a directory, expected a file");
-  if (!S_ISREG(info.st_mode)) throw InputError(path + ": is not a regular file");
+  if (fstat(fd, &info) != 0) throw Unreadable(path);
+  if (S_ISDIR(info.st_mode)) throw WrongFile(path, "is", "a directory", "a file");
+  if (!S_ISREG(info.st_mode)) throw WrongFile(path, "is", "a device, a pipe or a socket", "a regular file");
   if (info.st_size > MostBytes()) {
-    throw InputError(path + ": has " + std::to_string(info.st_size) + " bytes, and half of this machine's memory is " +
-                     std::to_string(MostBytes()));
+    throw WrongFile(path, "has", {info.st_size, " bytes"},
+                    {"at most ", MostBytes(), ", half of this machine's memory"});
   }
   return info.st_size;
 }
@@ -36,7 +46,7 @@ Index MostBytes() { return static_cast<Index>(sysconf(_SC_PHYS_PAGES)) * sysconf
 // Without O_NONBLOCK, opening a pipe would wait until somebody writes to it.
 FileReader::FileReader(const std::string& path)
     : path_(path), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (fd_ < 0) throw InputError(path + ": " + SystemMessage());
+  if (fd_ < 0) throw Unreadable(path);
   try {
     size_ = CheckedSize(path, fd_);
   } catch (...) {
@@ -51,8 +61,8 @@ Index FileReader::Read(std::span<std::byte> to) {
   while (true) {
     const ssize_t count = read(fd_, to.data(), to.size());
     if (count > 0) return count;
-    if (count == 0) throw InputError(path_ + ": became shorter while it was read");
-    if (errno != EINTR) throw InputError(path_ + ": " + SystemMessage());
+    if (count == 0) throw WrongFile(path_, "became", "shorter while it was read", {size_, " bytes"});
+    if (errno != EINTR) throw Unreadable(path_);
   }
 }
 
@@ -77,10 +87,18 @@ void WriteFile(const std::string& to, std::span<const std::byte> bytes) {
   if (!ReplaceFile(to, bytes, 0666 & ~mask)) fail();
 }
 
+InputError Blamed(const std::string& path, const Error& error) {
+  return InputError(error.In({path, ": ", ToString(error.code()), " error"}));
+}
+
+InputError TooLarge(const std::string& path) {
+  return Blamed(path, {ErrorCode::kMemory, "it takes more memory than there is"});
+}
+
 void ExpectOther(const std::string& output, const std::string& input) {
   std::error_code missing;
   if (std::filesystem::equivalent(output, input, missing)) {
-    throw InputError("--out " + output + ": is " + input + " itself, expected another file");
+    throw InputError(OptionError("--out", output, {"another file than ", input}));
   }
 }
 

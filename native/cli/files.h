@@ -63,7 +63,11 @@ inline void WriteFile(const std::string& path, std::string_view text) {
   WriteFile(path, std::as_bytes(std::span(text)));
 }
 
-inline constexpr char kTooLarge[] = ": memory error: it takes more memory than there is";
+/// The same error, whose message begins with the file and the error's code.
+InputError Blamed(const std::string& path, const Error& error);
+
+/// The error of an allocation of the standard library that failed.
+InputError TooLarge(const std::string& path);
 
 /// Runs `work`, which uses the contents of the file `path`. An Error in it becomes an InputError that names the file
 /// and the error's code, and so does a failed allocation of the standard library.
@@ -71,12 +75,14 @@ template <class Work>
 auto Blaming(const std::string& path, const Work& work) {
   try {
     return work();
+  } catch (const InputError&) {
+    throw;
   } catch (const Error& error) {
-    throw InputError(path + ": " + std::string(ToString(error.code())) + " error: " + error.what());
+    throw Blamed(path, error);
   } catch (const std::bad_alloc&) {
-    throw InputError(path + kTooLarge);
+    throw TooLarge(path);
   } catch (const std::length_error&) {
-    throw InputError(path + kTooLarge);
+    throw TooLarge(path);
   }
 }
 

@@ -50,7 +50,7 @@ std::vector<Ids> ReadLines(const std::string& path, const ToIds& to_ids) {
   ForEachLine(file.text(), [&](std::size_t line, std::string_view content) {
     texts.push_back(to_ids(path + ", line " + std::to_string(line), content));
   });
-  if (texts.empty()) throw InputError(path + ": holds no texts");
+  if (texts.empty()) throw InputError(Wrong(ErrorCode::kFormat, path, "holds", "no texts", "one a line"));
   return texts;
 }
 
@@ -59,9 +59,8 @@ std::vector<Ids> ReadTexts(const HeadsOptions& options) {
   if (!options.tokens.empty()) return {options.tokens};
   if (!options.tokens_file.empty()) return ReadLines(options.tokens_file, ParseIds);
   if (options.text_file.empty()) {
-    throw InputError(
-        "--text-file, --tokens-file or --tokens is required: texts, one a line, or the ids of their tokens; or "
-        "--image");
+    throw InputError(MissingError(ErrorCode::kOption, "--text-file, --tokens-file or --tokens",
+                                  "texts, one a line, or the ids of their tokens; or --image"));
   }
   const tokenizer::Tokenizer tokenizer = LoadTokenizer(options.model);
   return ReadLines(options.text_file, [&](const std::string& place, std::string_view line) {
@@ -72,8 +71,7 @@ std::vector<Ids> ReadTexts(const HeadsOptions& options) {
 /// Reads the pictures for a model that reads pictures. Otherwise throws InputError, before the model's weights are
 /// read.
 std::vector<Tensor> ReadImages(const HeadsOptions& options, const ModelInfo& info) {
-  if (info.image_size > 0 && options.images.empty()) throw InputError("--image is required: the model reads pictures");
-  if (info.image_size == 0 && !options.images.empty()) throw InputError("--image: the model reads tokens");
+  ExpectImage(info.image_size > 0, options.images.empty() ? "" : options.images.front());
   std::vector<Tensor> images;
   for (const std::string& path : options.images) images.push_back(ReadImage(options.model, path, info));
   return images;
@@ -101,7 +99,7 @@ void CheckRanked(const std::vector<ScoredHead>& heads, const HeadsOptions& optio
   }
   for (const ModelMetric& known : ModelMetrics())
     if (known.name == metric) needs = "this model has none of these " + texts;
-  throw InputError("--metric " + metric + " has no value for any head: " + needs);
+  throw InputError(OptionError("--metric", metric, {"one that has a value for some head: ", needs}));
 }
 
 std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const ModelConfig& config,

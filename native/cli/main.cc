@@ -60,8 +60,6 @@ int main(int argc, char** argv) {
     std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow becomes an ordinary error
     cli::LimitMemory();
     return cli::Run(argc, argv);
-  } catch (const cli::InputError& error) {
-    return cli::Report(error.what(), cli::kBadInput);
   } catch (const Error& error) {
     return cli::Report(error.what(), cli::kBadInput);
   } catch (const std::bad_alloc&) {

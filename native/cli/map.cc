@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/words.h"
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -45,8 +46,7 @@ PictureStyle StyleOf(const MapOptions& options, Index length) {
 /// The numbers 0 to count - 1, or only the chosen one.
 std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, Index count) {
   if (chosen && *chosen >= count) {
-    throw InputError(std::string(option) + " " + std::to_string(*chosen) + ": the model's are 0 to " +
-                     std::to_string(count - 1));
+    throw InputError(ValueError(option, *chosen, {"0 to ", count - 1}));
   }
   if (chosen) return {*chosen};
   std::vector<Index> all(static_cast<std::size_t>(count));
@@ -58,18 +58,19 @@ std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, Index
 void CheckSizes(const MapOptions& options, const Maps& maps) {
   const auto layers = static_cast<Index>(maps.layers.size()), heads = static_cast<Index>(maps.heads.size());
   const Index length = maps.length();
-  const auto cells = static_cast<double>(length) * static_cast<double>(length);
-  const std::string fewer = "; choose a --layer or a --head, or give fewer tokens";
-  if (cells * static_cast<double>(layers) * static_cast<double>(heads) > kMaxWeights) {
-    throw InputError("the maps of " + std::to_string(layers) + " layers of " + std::to_string(heads) + " heads for " +
-                     std::to_string(length) + " tokens would have more than " +
-                     std::to_string(static_cast<Index>(kMaxWeights)) + " weights" + fewer);
+  const double weights = static_cast<double>(length) * static_cast<double>(length) * static_cast<double>(layers) *
+                         static_cast<double>(heads);
+  const std::string fewer = ": choose a --layer or a --head, or give fewer tokens";
+  if (weights > kMaxWeights) {
+    throw InputError(Wrong(ErrorCode::kValue,
+                           {"the maps of ", layers, " layers of ", heads, " heads for ", length, " tokens"}, "have",
+                           {weights, " weights"}, {"at most ", static_cast<Index>(kMaxWeights), fewer}));
   }
   if (IsNumbers(options.output)) return;
   const auto [width, height] = SizeOfPicture(layers, heads, length, StyleOf(options, length).cell);
   if (width > kMaxSide || height > kMaxSide || width * height > kMaxPixels) {
-    throw InputError("the picture would have " + std::to_string(width) + " x " + std::to_string(height) +
-                     " pixels, more than " + std::to_string(kMaxPixels) + fewer + " or a smaller --cell");
+    throw InputError(Wrong(ErrorCode::kValue, "the picture", "has", {width, " x ", height, " pixels"},
+                           {"at most ", kMaxPixels, fewer, " or a smaller --cell"}));
   }
 }
 
@@ -81,16 +82,16 @@ Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   maps.causal = info.causal;
   maps.layers = Chosen("--layer", options.layer, info.layers);
   maps.heads = Chosen("--head", options.head, info.heads);
-  if (maps.patches > 0 && options.image.empty()) throw InputError("--image is required: the model reads pictures");
-  if (maps.patches == 0 && !options.image.empty()) throw InputError("--image: the model reads tokens");
+  ExpectImage(maps.patches > 0, options.image);
   if (options.text.IsGiven()) {
     TextTokens tokens = Tokenize(options.model, options.text);
     maps.tokens = std::move(tokens.ids);
     maps.pieces = std::move(tokens.pieces);
-    if (maps.tokens.empty()) throw InputError("the text has no tokens");
+    if (maps.tokens.empty()) throw InputError(Wrong(ErrorCode::kValue, "the text", "has", "no tokens", "at least one"));
   }
   if (maps.patches == 0 && maps.tokens.empty()) {
-    throw InputError("--text, --text-file or --tokens is required: the text, or the ids of its tokens, as 1,2,3");
+    throw InputError(MissingError(ErrorCode::kOption, "--text, --text-file or --tokens",
+                                  "the text, or the ids of its tokens, as 1,2,3"));
   }
   CheckSizes(options, maps);
   return maps;
@@ -131,6 +132,8 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
 }
 
 void Map(const MapOptions& options) {
+  if (!IsPicture(options.output) && !IsNumbers(options.output))
+    throw InputError(OptionError("--out", Quoted(options.output), "a name that ends in .png, .svg, .json or .csv"));
   const Progress progress;
   ExpectNoInput(options);
   const std::string extension = ExtensionOf(options.output);
@@ -142,10 +145,6 @@ void Map(const MapOptions& options) {
     if (extension == ".json") WriteFile(options.output, ToJson(maps));
     if (extension == ".csv") WriteFile(options.output, ToCsv(maps));
   });
-}
-
-std::string CheckExtension(const std::string& path) {
-  return IsPicture(path) || IsNumbers(path) ? "" : "the name must end in .png, .svg, .json or .csv";
 }
 
 }  // namespace
@@ -167,7 +166,6 @@ void AddMap(CLI::App& app) {
                    "Picture (.png, .svg) or weights (.json, .csv; in CSV an apostrophe stands before tokens that begin "
                    "as formulas)")
       ->required()
-      ->check(CLI::Validator(CheckExtension, ""))
       ->type_name("FILE");
   command->add_option("--layer", options->layer, "Only this layer, counted from 0")
       ->check(CLI::NonNegativeNumber)

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/files.h"
 #include "cli/png.h"
 #include "headlens/checkpoint.h"
@@ -46,14 +47,17 @@ Model LoadModelFolder(const std::string& folder, const ModelConfig& config, cons
   return Blaming(folder, [&] { return Model(config, checkpoint.Parameters(), backend); });
 }
 
+void ExpectImage(bool reads_pictures, const std::string& path) {
+  if (reads_pictures && path.empty())
+    throw InputError(MissingError(ErrorCode::kOption, "--image", "a picture, which the model reads"));
+  if (!reads_pictures && !path.empty())
+    throw InputError(OptionError("--image", Quoted(path), "none: the model reads tokens"));
+}
+
 Tensor ReadImage(const std::string& folder, const std::string& path, const ModelInfo& info) {
   const Picture picture = Blaming(path, [&] {
     const File file(path);
-    try {
-      return DecodePng(file.bytes());
-    } catch (const InputError& error) {
-      throw InputError(path + ": " + error.what());
-    }
+    return DecodePng(path, file.bytes());
   });
   const std::string path_of_processor = PathOf(folder, kProcessorFile);
   ImageProcessor processor;

@@ -15,6 +15,9 @@ ModelConfig ReadConfig(const std::string& folder);
 /// names. It reads tensor by tensor, so no file is ever in memory as a whole. Throws InputError, naming the file.
 Model LoadModelFolder(const std::string& folder, const ModelConfig& config, const Backend& backend);
 
+/// Throws InputError unless --image, the file `path`, is given to a model that reads pictures, and to no other.
+void ExpectImage(bool reads_pictures, const std::string& path);
+
 /// Reads a PNG picture for the folder's model, prepared as preprocessor_config.json says if there is one: [channels,
 /// image_size, image_size]. Throws InputError, naming the file.
 Tensor ReadImage(const std::string& folder, const std::string& path, const ModelInfo& info);

@@ -10,27 +10,26 @@
 
 namespace headlens::cli {
 
-Picture DecodePng(std::span<const std::byte> file) {
+Picture DecodePng(const std::string& path, std::span<const std::byte> file) {
   constexpr Index kMostPixels = Index{1} << 26;
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
-  const auto fail = [&image] { throw InputError(std::string("is no PNG picture that can be read: ") + image.message); };
-  if (png_image_begin_read_from_memory(&image, file.data(), file.size()) == 0) fail();
+  const auto fail = [&](const Fragment& verb, const Fragment& got, const Fragment& expected) {
+    const Error error = Wrong(ErrorCode::kFormat, path, verb, got, expected);
+    png_image_free(&image);
+    throw InputError(error);
+  };
+  const auto unreadable = [&] { fail("is", {"unreadable (", std::string(image.message), ")"}, "a PNG picture"); };
+  if (png_image_begin_read_from_memory(&image, file.data(), file.size()) == 0) unreadable();
   const Index width = image.width, height = image.height;
-  if (width > kMostPixels / height) {
-    png_image_free(&image);
-    throw InputError("has " + std::to_string(width) + " x " + std::to_string(height) + " pixels, expected at most " +
-                     std::to_string(kMostPixels));
-  }
+  const Phrase pixels = {width, " x ", height, " pixels"};
+  if (width > kMostPixels / height) fail("has", pixels, {"at most ", kMostPixels});
   // The compression shrinks data at most 1032 times, and a pixel has at least one bit.
-  if (width * height / 8 > 1032 * static_cast<Index>(file.size())) {
-    png_image_free(&image);
-    throw InputError("has " + std::to_string(file.size()) + " bytes, too few for " + std::to_string(width) + " x " +
-                     std::to_string(height) + " pixels");
-  }
+  if (width * height / 8 > 1032 * static_cast<Index>(file.size()))
+    fail("has", {file.size(), " bytes"}, {"more for ", pixels});
   image.format = PNG_FORMAT_RGBA;
   Picture picture{width, height, Buffer<std::uint8_t>(static_cast<Index>(PNG_IMAGE_SIZE(image)))};
-  if (png_image_finish_read(&image, nullptr, picture.rgba.data(), /*row_stride=*/0, nullptr) == 0) fail();
+  if (png_image_finish_read(&image, nullptr, picture.rgba.data(), /*row_stride=*/0, nullptr) == 0) unreadable();
   return picture;
 }
 

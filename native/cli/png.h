@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "headlens/tensor.h"
@@ -16,8 +17,9 @@ struct Picture {
   Buffer<std::uint8_t> rgba;  ///< sRGB, row by row
 };
 
-/// Reads a PNG file of any kind. Throws InputError with libpng's message, or for more than 64 million pixels.
-Picture DecodePng(std::span<const std::byte> file);
+/// Reads a PNG file of any kind. Throws InputError, naming the file `path`, with libpng's message, or for more than 64
+/// million pixels.
+Picture DecodePng(const std::string& path, std::span<const std::byte> file);
 
 enum class PixelFormat { kRgb, kRgba };
 

@@ -28,7 +28,7 @@ Ids ParseIds(const std::string& place, std::string_view text) {
     std::int32_t id = 0;
     const auto [rest, failed] = std::from_chars(word.begin(), word.end(), id);
     if (failed != std::errc{} || rest != word.end()) {
-      throw InputError(place + ": " + Quoted(word) + " is no id of a token, expected ids as 1,2,3");
+      throw InputError(Wrong(ErrorCode::kValue, place, "has", Quoted(word), "ids of tokens, as 1,2,3"));
     }
     ids.push_back(id);
     at = skip_space(end);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/show.h"
@@ -30,14 +31,15 @@ void PrintLines(const tokenizer::Tokenizer& tokenizer) {
   for (int number = 1; std::getline(std::cin, line); ++number) {
     const std::string name = "line " + std::to_string(number) + " of the standard input";
     const nlohmann::json text = ParseJson(line);
-    if (!text.is_string()) throw InputError(name + " is not a JSON string");
+    if (!text.is_string()) throw InputError(Wrong(ErrorCode::kFormat, name, "is", Quoted(line), "a JSON string"));
     Print(Blaming(name, [&] { return TokensOf(tokenizer, text.get_ref<const std::string&>()); }));
   }
 }
 
 void Run(const Options& options) {
   if (options.lines) return PrintLines(LoadTokenizer(options.model));
-  if (!options.text.IsGiven()) throw InputError("--text, --text-file or --json-lines is required");
+  if (!options.text.IsGiven())
+    throw InputError(MissingError(ErrorCode::kOption, "--text, --text-file or --json-lines", "a text"));
   Print(Tokenize(options.model, options.text));
 }
 

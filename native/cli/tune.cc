@@ -38,7 +38,7 @@ std::vector<opencl::TuningResult> TuneWithProgress(const std::string& device) {
 void TuneDevice(const BackendOptions& options) {
   const BackendSet backends(options);
   if (backends.chosen().name() != "opencl")
-    throw InputError("--tune: the " + options.name + " backend has nothing to tune");
+    throw InputError(OptionError("--backend", options.name, "opencl, which --tune is for"));
   const opencl::DeviceInfo device = opencl::FindDevice(options.device);
   const std::vector<opencl::TuningResult> results = TuneWithProgress(options.device);
   std::cout << Shown(device.name) << "\n" << Format("%-28s %10s %10s  %s\n", "", "GFLOP/s", "untuned", "kernel");

@@ -96,7 +96,7 @@ class Bpe final : public Model {
 
   Id IdIn(const JsonField& pair, const std::string& token) const {
     if (const auto id = vocabulary_.Find(token)) return *id;
-    throw Error(ErrorCode::kFormat, {pair.name(), " needs the token ", Quoted(token), ", which model.vocab lacks"});
+    throw Wrong(ErrorCode::kFormat, pair.name(), "needs", Quoted(token), "a token of model.vocab");
   }
 
   const Merge* FindMerge(Id left, Id right) const {
@@ -105,10 +105,10 @@ class Bpe final : public Model {
     return found != merges_.end() && PairOf(*found) == std::tuple(left, right) ? &*found : nullptr;
   }
 
-  Id Unknown() const {
+  Id Unknown(std::string_view character) const {
     if (unknown_) return *unknown_;
-    throw Error(ErrorCode::kValue,
-                "the text has a character that is not in the vocabulary, and neither is model.unk_token");
+    throw Wrong(ErrorCode::kValue, "the text", "has", Quoted(character),
+                "characters of model.vocab, which lacks model.unk_token");
   }
 
   /// Makes one symbol for each character. A character that is not in the vocabulary becomes its bytes or the unknown
@@ -120,22 +120,22 @@ class Bpe final : public Model {
       if (at > 0) symbols.back().next = at;
       symbols.push_back({id, at - 1, -1});
     };
-    bool was_unknown = false;  // an unknown token still has to be added
+    std::string_view unknown;  // a character whose unknown token still has to be added
     ForEachCharacter(word, [&](const Character& character, std::size_t at) {
       std::string token(at > 0 ? prefix_ : "");
       token += word.substr(at, character.size);
       if (at + character.size == word.size()) token += suffix_;
       if (const auto id = vocabulary_.Find(token)) {
-        if (std::exchange(was_unknown, false)) add(Unknown());
+        if (!unknown.empty()) add(Unknown(std::exchange(unknown, {})));
         add(*id);
       } else if (byte_fallback_ && HasBytes(token)) {
         for (const char byte : token) add(*bytes_[static_cast<unsigned char>(byte)]);
       } else if (has_unknown_) {
-        if (was_unknown && !fuse_unknown_) add(Unknown());
-        was_unknown = true;
+        if (!unknown.empty() && !fuse_unknown_) add(Unknown(unknown));
+        unknown = word.substr(at, character.size);
       }
     });
-    if (was_unknown) add(Unknown());
+    if (!unknown.empty()) add(Unknown(unknown));
     return symbols;
   }
 

@@ -2,15 +2,15 @@
 #include "tokenizer/model.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace headlens::tokenizer {
 
 Vocabulary::Vocabulary(const JsonField& field) {
   if (!field.value().is_object()) field.Fail("an object of tokens and their ids");
   for (const auto& [token, id] : field.value().items()) {
-    const Phrase name =
-        id.is_number_integer() ? Phrase{"an id of ", field.name()} : Phrase{field.name(), "[", Quoted(token), "]"};
-    Add(token, ToId(JsonField(id, name, ErrorCode::kFormat)));
+    const bool is_id = id.is_number_unsigned() && id.get<std::uint64_t>() <= std::numeric_limits<Id>::max();
+    Add(token, is_id ? id.get<Id>() : ToId(field.Named(token)));  // a name for each token would take long
   }
 }
 

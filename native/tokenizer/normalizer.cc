@@ -136,7 +136,8 @@ Normalizer MakeNormalizer(const JsonField& field) {
       step(text, steps);
       steps.TakePass(text.size(), 1);
       if (text.size() > kMaxText) {
-        throw Error(ErrorCode::kMemory, {"the text grows beyond ", kMaxText, " bytes when normalized"});
+        throw Wrong(ErrorCode::kMemory, "the text", "grows to", {text.size(), " bytes"},
+                    {"at most ", kMaxText, " when normalized"});
       }
     }
   };

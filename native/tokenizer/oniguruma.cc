@@ -57,8 +57,8 @@ class Translator {
 
  private:
   [[noreturn]] void Refuse(const std::string& what) const {
-    throw Error(ErrorCode::kUnsupported, {"the regular expression ", Quoted(pattern_), " has ", what, " at byte ", at_,
-                                          ", which this program does not know"});
+    throw Wrong(ErrorCode::kUnsupported, {"the regular expression ", Quoted(pattern_)}, "has", {what, " at byte ", at_},
+                "what this program knows");
   }
   bool Sees(std::string_view text) const { return pattern_.substr(at_).starts_with(text); }
   char Peek(std::size_t ahead = 0) const { return at_ + ahead < pattern_.size() ? pattern_[at_ + ahead] : '\0'; }

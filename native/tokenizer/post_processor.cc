@@ -36,7 +36,7 @@ Place PlaceOf(const JsonField& piece, const JsonField& special) {
     return {true, {}};
   }
   const JsonField name = piece["SpecialToken"]["id"];
-  const JsonField token = special[name.Text()];
+  const JsonField token = special.Named(name.Text());
   if (token.is_null()) name.Fail("one of post_processor.special_tokens");
   const JsonField list = token["ids"];
   std::vector<Id> ids;
@@ -55,7 +55,8 @@ PostProcessor MakeTemplate(const JsonField& field) {
     for (const Place& place : places) {
       const std::vector<Id>& more = place.is_text ? ids : place.ids;
       if (result.size() + more.size() > kMaxTokens) {
-        throw Error(ErrorCode::kMemory, {"the template makes more than ", kMaxTokens, " tokens"});
+        throw Wrong(ErrorCode::kMemory, "the template", "makes", {result.size() + more.size(), " tokens"},
+                    {"at most ", kMaxTokens});
       }
       result.insert(result.end(), more.begin(), more.end());
     }

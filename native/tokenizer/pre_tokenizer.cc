@@ -211,7 +211,8 @@ PreTokenizer MakePreTokenizer(const JsonField& field) {
       for (const Word& word : words) bytes += word.text.size();
       steps.TakePass(bytes, words.size());
       if (bytes > kMaxText) {
-        throw Error(ErrorCode::kMemory, {"the text grows beyond ", kMaxText, " bytes when it is split"});
+        throw Wrong(ErrorCode::kMemory, "the text", "grows to", {bytes, " bytes"},
+                    {"at most ", kMaxText, " when split"});
       }
     }
   };

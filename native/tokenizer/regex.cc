@@ -41,6 +41,8 @@ std::string MessageOf(int code) {
   return reinterpret_cast<const char*>(text.data());
 }
 
+Phrase NameOf(std::string_view pattern) { return {"the regular expression ", Quoted(pattern)}; }
+
 struct Count {
   Steps& steps;
   std::size_t last = 0;
@@ -62,8 +64,7 @@ void Regex::Free::operator()(pcre2_real_code_8* code) const { pcre2_code_free(co
 
 Regex::Regex(const std::string& pattern) : pattern_(pattern) {
   if (pattern.size() > kMaxPattern) {
-    throw Error(ErrorCode::kUnsupported,
-                {"the regular expression ", Quoted(pattern), " has more than ", kMaxPattern, " bytes"});
+    throw Wrong(ErrorCode::kUnsupported, NameOf(pattern), "has", {pattern.size(), " bytes"}, {"at most ", kMaxPattern});
   }
   const Handle<pcre2_compile_context, pcre2_compile_context_free> context(
       Allocated(pcre2_compile_context_create(nullptr)));
@@ -75,14 +76,15 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
   code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), kOptions, &error, &at,
                             context.get()));
   if (!code_) {
-    throw Error(ErrorCode::kUnsupported,
-                "the regular expression " + Quoted(pattern) + " cannot be read: " + MessageOf(error));
+    const Phrase name = NameOf(pattern), reason = MessageOf(error);
+    throw Error(ErrorCode::kUnsupported, name, reason, "what PCRE2 reads", {name, " cannot be read: ", reason});
   }
 }
 
 std::vector<Match> Regex::FindAll(std::string_view text, Steps& steps) const {
   const auto give_up = [this](const std::string& reason) {
-    throw Error(ErrorCode::kValue, "the regular expression " + Quoted(pattern_) + " gives up on the text: " + reason);
+    const Phrase name = NameOf(pattern_);
+    throw Error(ErrorCode::kValue, name, reason, "", {name, " gives up on the text: ", reason});
   };
   constexpr const char* kTooMany = "too many steps";
   if (!steps.Take(kStepsPerSearch)) give_up(kTooMany);

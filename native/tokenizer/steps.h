@@ -25,7 +25,8 @@ class Steps {
   void TakePass(std::size_t bytes, std::size_t parts) {
     constexpr std::size_t kBytesPerStep = 64;
     if (!Take(1 + parts + bytes / kBytesPerStep))
-      throw Error(ErrorCode::kValue, "this tokenizer gives up on the text: too many steps");
+      throw Error(ErrorCode::kValue, "the text", "too many steps", "",
+                  "this tokenizer gives up on the text: too many steps");
   }
 
  private:

@@ -79,8 +79,8 @@ class Unigram final : public Model {
     if (const auto known = vocabulary_.Find(piece)) return ids.push_back(*known);
     if (byte_fallback_ && AppendBytes(piece, ids)) return;
     if (unknown_ == kNoUnknown) {
-      throw Error(ErrorCode::kValue,
-                  "the text's " + Quoted(piece) + " is not in the vocabulary, and there is no model.unk_id");
+      throw Wrong(ErrorCode::kValue, "the text", "has", Quoted(piece),
+                  "tokens of model.vocab, since there is no model.unk_id");
     }
     ids.push_back(unknown_);
   }

@@ -20,8 +20,8 @@ class WordModel : public Model {
  protected:
   Id Unknown(std::string_view word) const {
     if (const auto id = vocabulary_.Find(unknown_)) return *id;
-    throw Error(ErrorCode::kValue, {"the text's ", Quoted(word), " is not in the vocabulary, and neither is ",
-                                    Quoted(unknown_), ", model.unk_token"});
+    throw Wrong(ErrorCode::kValue, "the text", "has", Quoted(word),
+                {"words of model.vocab, which lacks model.unk_token, ", Quoted(unknown_)});
   }
 
  private:

@@ -178,15 +178,15 @@ describe("images", () => {
   test("what is wrong with them", () => {
     const file = pictureFile("picture.png", false);
     const refuses = (args: string[], message: RegExp): void => { fails(["heads", "--model", model, ...args], 2, message); };
-    refuses([], /--image is required: the model reads pictures/);
-    refuses(["--tokens", "1"], /--image is required/);
+    refuses([], /--image is missing, expected a picture, which the model reads/);
+    refuses(["--tokens", "1"], /--image is missing/);
     refuses(["--image", file, "--tokens", "1"], /--tokens|--image/);
     refuses(["--image", file, "--text-file", "x"], /--text-file|--image/);
     refuses(["--image", file, inFolder("nothing.png")], /nothing\.png: No such file/);
-    refuses(["--image", `${model}/config.json`], /config\.json: is no PNG picture/);
-    refuses(["--image", file, "--metric", "copying"], /copying has no value for any head: this model has none of these images/);
-    refuses(["--image", file, "--metric", "induction_text"], /induction_text has no value for any head: these images have no such places/);
-    fails(["heads", "--model", kModel, "--image", file], 2, /--image: the model reads tokens/);
+    refuses(["--image", `${model}/config.json`], /config\.json is unreadable \(.*\), expected a PNG picture/);
+    refuses(["--image", file, "--metric", "copying"], /--metric is copying, expected one that has a value for some head: this model has none of these images/);
+    refuses(["--image", file, "--metric", "induction_text"], /--metric is induction_text, expected one that has a value for some head: these images have no such places/);
+    fails(["heads", "--model", kModel, "--image", file], 2, /--image is ".*", expected none: the model reads tokens/);
   });
 });
 
@@ -199,9 +199,9 @@ test("--help names every metric with its formula and source", () => {
 
 describe("heads refuses", () => {
   test.each([
-    [[], /--text-file, --tokens-file or --tokens is required/],
+    [[], /--text-file, --tokens-file or --tokens is missing, expected texts/],
     [["--tokens", "1", "--metric", "indukction"], /--metric: option error: no metric is called "indukction"; there are self, .*ablation_loss/],
-    [["--tokens", "1,2,3", "--metric", "induction"], /--metric induction has no value for any head: it needs texts of the form \[s\]\[s\]/],
+    [["--tokens", "1,2,3", "--metric", "induction"], /--metric is induction, expected one that has a value for some head: it needs texts of the form \[s\]\[s\]/],
     [["--tokens", "1,2,3", "--metric", "special"], /it needs --special/],
     [["--tokens", "1,2,3", "--metric", "patch_distance"], /it needs images/],
     [["--tokens", "1", "--metric", "previous"], /no such places/],
@@ -217,10 +217,10 @@ describe("heads refuses", () => {
   ])("%j", (args, message) => { fails(["heads", "--model", kModel, ...args], 2, message); });
 
   test.each([
-    ["words", "1 2\n3 four\n", /bad\.txt, line 2: "four" is no id of a token/],
-    ["a number that is too large", "99999999999", /line 1: "99999999999" is no id/],
-    ["nothing", "\n \r\n", /bad\.txt: holds no texts/],
-    ["only commas", "1,2\n,,\n", /bad\.txt, line 2: "" is no id of a token/],
+    ["words", "1 2\n3 four\n", /bad\.txt, line 2 has "four", expected ids of tokens, as 1,2,3/],
+    ["a number that is too large", "99999999999", /line 1 has "99999999999", expected ids/],
+    ["nothing", "\n \r\n", /bad\.txt holds no texts, expected one a line/],
+    ["only commas", "1,2\n,,\n", /bad\.txt, line 2 has "", expected ids of tokens/],
     ["too many tokens", "1 ".repeat(257), /bad\.txt: value error: text 1: .*257/],
     ["bytes of any kind", "\u0000\u0001", /bad\.txt, line 1/],
   ])("a file with %s", (_, content, message) => {
@@ -230,7 +230,7 @@ describe("heads refuses", () => {
 
   test("texts that are empty or too long", () => {
     writeFileSync(inFolder("bad.txt"), "\n");
-    fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: holds no texts/);
+    fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt holds no texts, expected one a line/);
     writeFileSync(inFolder("bad.txt"), `The cat sat.\n${"word ".repeat(300)}\n`);
     fails(["heads", "--model", kModel, "--text-file", inFolder("bad.txt")], 2, /bad\.txt: value error: text 2: the input has \d+ tokens/);
   });

@@ -192,10 +192,10 @@ describe("models of every family", () => {
     const maps = JSON.parse(readFileSync(out, "utf8")) as Omit<MapsJson, "tokens"> & { patches: number[] };
     expect(maps).toMatchObject({ patches: [3, 3], causal: false, layers: [0, 1], heads: [0, 1, 2, 3] });
     for (const row of maps.maps.flat(2)) expect(row.reduce((a, b) => a + b, 0)).toBeCloseTo(1, 5);
-    fails(["map", "--model", model, "--out", out], 2, /--image is required/);
-    fails(["map", "--model", model, "--out", out, "--tokens", "1"], 2, /--image is required/);
-    fails(["map", "--model", kModel, "--out", out, "--image", inFolder("picture.png")], 2, /--image: the model reads tokens/);
-    fails(["map", "--model", model, "--out", out, "--image", `${model}/config.json`], 2, /config\.json: is no PNG picture/);
+    fails(["map", "--model", model, "--out", out], 2, /--image is missing, expected a picture/);
+    fails(["map", "--model", model, "--out", out, "--tokens", "1"], 2, /--image is missing, expected a picture/);
+    fails(["map", "--model", kModel, "--out", out, "--image", inFolder("picture.png")], 2, /--image is ".*", expected none: the model reads tokens/);
+    fails(["map", "--model", model, "--out", out, "--image", `${model}/config.json`], 2, /config\.json is unreadable \(.*\), expected a PNG picture/);
     fails(["map", "--model", model, "--out", out, "--image", inFolder("nothing.png")], 2, /nothing\.png: No such file/);
   });
 
@@ -203,7 +203,7 @@ describe("models of every family", () => {
     const args = ["map", "--model", folderOf("vit"), "--image", inFolder("claims.png"), "--out", inFolder("claims.json")];
     // The header claims 8192 x 8192 pixels of four bytes, but there are no pixels.
     writeFileSync(inFolder("claims.png"), Buffer.from(kClaims, "base64"));
-    fails(args, 2, /claims\.png: has 65 bytes, too few for 8192 x 8192 pixels/);
+    fails(args, 2, /claims\.png has 65 bytes, expected more for 8192 x 8192 pixels/);
     // The strongest compression that is possible.
     writeFileSync(inFolder("claims.png"), PNG.sync.write(new PNG({ width: 2048, height: 2048 }), { deflateLevel: 9 }));
     expect(statSync(inFolder("claims.png")).size).toBeLessThan(2048 * 2048 * 4 / 900);
@@ -310,19 +310,19 @@ describe("map refuses", () => {
   }
 
   test.each([
-    [["--tokens", "1", "--layer", "4"], /--layer 4: the model's are 0 to 3/],
-    [["--tokens", "1", "--head", "8"], /--head 8: the model's are 0 to 7/],
+    [["--tokens", "1", "--layer", "4"], /--layer is 4, expected 0 to 3/],
+    [["--tokens", "1", "--head", "8"], /--head is 8, expected 0 to 7/],
     [["--tokens", "1", "--layer", "-1"], /--layer/],
-    [["--tokens", "1,x"], /--tokens: "x" is no id of a token, expected ids as 1,2,3/],
-    [["--tokens", ""], /--tokens: "" is no id/],
-    [["--tokens", "1,,2"], /--tokens: "" is no id/],
-    [["--tokens", "1,"], /--tokens: "" is no id/],
+    [["--tokens", "1,x"], /--tokens has "x", expected ids of tokens, as 1,2,3/],
+    [["--tokens", ""], /--tokens has "", expected ids/],
+    [["--tokens", "1,,2"], /--tokens has "", expected ids/],
+    [["--tokens", "1,"], /--tokens has "", expected ids/],
     [["--tokens", "1,99999"], /--tokens: value error: .*99999/],
     [["--tokens=-1"], /--tokens: value error: .*-1/],
-    [["--tokens", "99999999999"], /--tokens: "99999999999" is no id/],
+    [["--tokens", "99999999999"], /--tokens has "99999999999", expected ids/],
     [["--tokens", Array(257).fill("1").join(",")], /--tokens: value error: .*257/],
-    [["--tokens", Array(60_000).fill("1").join(",")], /more than 67108864 weights; choose a --layer/],
-    [["--tokens", Array(256).fill("1").join(","), "--cell", "64"], /131090 x 65546 pixels, more than 67108864; .*--cell/],
+    [["--tokens", Array(60_000).fill("1").join(",")], /the maps of 4 layers of 8 heads for 60000 tokens have 1\.152e\+11 weights, expected at most 67108864: choose a --layer/],
+    [["--tokens", Array(256).fill("1").join(","), "--cell", "64"], /the picture has 131090 x 65546 pixels, expected at most 67108864: .*--cell/],
     [["--tokens", "1", "--cell", "65"], /--cell/],
     [["--tokens", "1", "--cell", "0"], /--cell/],
     [["--tokens", "1", "--theme", "blue"], /--theme/],
@@ -331,22 +331,22 @@ describe("map refuses", () => {
     [["--text-file", "b", "--tokens", "1"], /--text-file/],
     [["--text-file", "/nowhere/text.txt"], /nowhere\/text\.txt: No such file/],
     [["--text", "cat ".repeat(300)], /the text: value error: the input has 303 tokens/],
-    [[], /--text, --text-file or --tokens is required/],
+    [[], /--text, --text-file or --tokens is missing, expected the text/],
   ])("%j", (args, message) => { refuses(message, kModel, ...args); });
 
   test("a name that says no format", () => {
-    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /must end in \.png, \.svg, \.json or \.csv/);
+    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /--out is ".*", expected a name that ends in \.png, \.svg, \.json or \.csv/);
   });
 
   test.each([
-    ["no JSON", "{", /config\.json: format error: .*not a JSON object/],
+    ["no JSON", "{", /config\.json: format error: config\.json is "\{", expected a JSON object/],
     ["another kind of model", JSON.stringify({ ...config, model_type: "t5" }), /model_type is "t5"/],
     ["no number of heads", JSON.stringify({ ...config, num_attention_heads: undefined }), /num_attention_heads is missing/],
     ["heads without end", JSON.stringify({ ...config, num_attention_heads: 1e9 }), /num_attention_heads is 1000000000/],
     ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /input_layernorm\.weight is missing/],
     ["another width", JSON.stringify({ ...config, hidden_size: 64 }), /expected \(2048, 64\)/],
-    ["a picture without end", JSON.stringify({ ...config, num_hidden_layers: 2 ** 24, num_attention_heads: 2 ** 24 }), /more than|out of/],
-    ["a kind that is nested without end", `{"model_type":${"[".repeat(400_000)}`, /config\.json: format error: .*nested more than 64 deep/],
+    ["a picture without end", JSON.stringify({ ...config, num_hidden_layers: 2 ** 24, num_attention_heads: 2 ** 24 }), /expected at most|out of/],
+    ["a kind that is nested without end", `{"model_type":${"[".repeat(400_000)}`, /config\.json: format error: .* is nested deeper, expected at most 64 levels/],
   ])("a config with %s", (_, text, message) => { refuses(message, modelFolder(text), "--tokens", "1,2"); });
 
   test("an index of shards that is nested without end, or names other files", () => {
@@ -354,7 +354,7 @@ describe("map refuses", () => {
     writeFileSync(inFolder("sharded/config.json"), JSON.stringify(config));
     const index = (names: string): void => { writeFileSync(inFolder("sharded/model.safetensors.index.json"), names); };
     index(`{"weight_map":{"a":${"[".repeat(400_000)}`);
-    refuses(/index\.json: format error: .* is nested more than 64 deep/, inFolder("sharded"), "--tokens", "1");
+    refuses(/index\.json: format error: .* is nested deeper, expected at most 64 levels/, inFolder("sharded"), "--tokens", "1");
     index('{"weight_map":{"a":["../model.safetensors"]}}');
     refuses(/weight_map names \["\.\.\/model\.safetensors"\], expected names like/, inFolder("sharded"), "--tokens", "1");
   });
@@ -363,7 +363,7 @@ describe("map refuses", () => {
     const folder = modelFolder(JSON.stringify(config));
     const before = readFileSync(`${folder}/config.json`);
     symlinkSync(`${folder}/config.json`, inFolder("link.json"));
-    fails(["map", "--model", folder, "--tokens", "1", "--out", inFolder("link.json")], 2, /--out .*link\.json: is .*config\.json itself/);
+    fails(["map", "--model", folder, "--tokens", "1", "--out", inFolder("link.json")], 2, /--out is .*link\.json, expected another file than .*config\.json/);
     expect(readFileSync(`${folder}/config.json`)).toEqual(before);
   });
 
@@ -375,6 +375,6 @@ describe("map refuses", () => {
     refuses(/half of this machine's memory/, inFolder("model"), "--tokens", "1");
     mkdirSync(inFolder("folder/model.safetensors"), { recursive: true });
     writeFileSync(inFolder("folder/config.json"), text);
-    refuses(/model\.safetensors: is a directory/, inFolder("folder"), "--tokens", "1");
+    refuses(/model\.safetensors is a directory, expected a file/, inFolder("folder"), "--tokens", "1");
   });
 });

@@ -25,18 +25,18 @@ test.each([
   [["attend", "a"], /--out is required/],
   [["attend", "a", "b", "--out", "c"], /not expected/],
   [["attend", "a", "--out", "c", "--backend", "abacus"], /--backend.*abacus/],
-  [["bench", "--filter", "gpt3"], /--filter gpt3: matches none of tutorial\/maps tutorial\/no_maps bert\/maps/],
-  [["bench", "--sweep", "--filter", "bert"], /--filter bert: matches none of sweep\/conventions\/torch-mha/],
+  [["bench", "--filter", "gpt3"], /--filter is "gpt3", expected one that matches some of tutorial\/maps tutorial\/no_maps bert\/maps/],
+  [["bench", "--sweep", "--filter", "bert"], /--filter is "bert", expected one that matches some of sweep\/conventions\/torch-mha/],
   [["bench", "--target", "abacus"], /target is "abacus", expected one of: /],
   [["bench", "--filter", "^tiny$", "--model", "nowhere"], /nowhere\/config.json/],
-  [["bench", "--filter", "("], /--filter: not a regular expression/],
+  [["bench", "--filter", "("], /--filter is "\(", expected a regular expression: /],
   [["bench", "--repetitions", "0"], /--repetitions/],
   [["bench", "--threads", "0"], /--threads/],
-  [["bench", "--threads", "2", "--backend", "reference"], /--threads: the reference backend works on one thread/],
+  [["bench", "--threads", "2", "--backend", "reference"], /--threads is 2, expected 1: the reference backend works on one thread/],
   [["attend", "a", "--out", "c", "--threads", "1000"], /--threads/],
-  [["bench", "--threads", "2", "--backend", "opencl"], /--threads: the opencl backend works on one thread/],
-  [["bench", "--device", "0"], /--device: the simd backend has none/],
-  [["bench", "--precision", "fp16"], /--precision: the simd backend has no other/],
+  [["bench", "--threads", "2", "--backend", "opencl"], /--threads is 2, expected 1: the opencl backend works on one thread/],
+  [["bench", "--device", "0"], /--device is "0", expected none: the simd backend has no devices/],
+  [["bench", "--precision", "fp16"], /--precision is fp16, expected fp32: the simd backend has no other/],
   [["bench", "--backend", "opencl", "--precision", "fp8"], /--precision: fp8 not in \{fp32,tf32x3,fp16,bf16\}/],
   [["attend", "a", "--out", "c", "--backend", "opencl", "--device", "abacus"], /device is "abacus", expected the number or a part of the name of one of: 0 /],
   [["info", "--frobnicate"], /--frobnicate/],
@@ -113,10 +113,10 @@ function bench(...args: string[]): Report {
 
 test("bench has every workload of the table, and every point of the sweeps", () => {
   const { stderr } = headlens(["bench", "--filter", "^none$"]);
-  expect(stderr.trimEnd().split(/matches none of /)[1]?.split(" ")).toEqual(kRows);
+  expect(stderr.trimEnd().split(/ that matches some of /)[1]?.split(" ")).toEqual(kRows);
   const points = Object.entries(kTable.sweeps).flatMap(([varied, { values }]) => values.map((value) => `sweep/${varied}/${value}`));
   const { stderr: sweeps } = headlens(["bench", "--sweep", "--filter", "^none$"]);
-  expect(sweeps.trimEnd().split(/matches none of /)[1]?.split(" ").sort()).toEqual(points.sort());
+  expect(sweeps.trimEnd().split(/ that matches some of /)[1]?.split(" ").sort()).toEqual(points.sort());
 });
 
 test("bench prints Google Benchmark's JSON, with the machine's limit and the most memory", () => {
@@ -215,7 +215,7 @@ test("bench takes turns with another program", () => {
   expect(row.reduce((sum, weight) => sum + weight, 0)).toBeCloseTo(1, 5);
   expect(core?.output).toHaveLength(12 * 64);
   expect(memory?.peak_bytes).toBeGreaterThan(1e5);
-  fails(["bench", "--paced"], 2, /expected NAME COUNT, got "nonsense"/, { input: "nonsense\n" });
+  fails(["bench", "--paced"], 2, /the standard input says "nonsense", expected NAME COUNT/, { input: "nonsense\n" });
   fails(["bench", "--paced"], 2, /expected NAME COUNT/, { input: "tutorial/maps -1\n" });
   fails(["bench", "--paced"], 2, /a row is 16, expected 0 to 15/, { input: "look tutorial/maps 16\n" });
 });

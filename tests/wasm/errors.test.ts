@@ -4,9 +4,10 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { pathToFileURL } from "node:url";
-import { HeadlensError, load } from "headlens";
+import { HeadlensError, load, readSafetensors } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kRoot } from "../compare.js";
+import { withHeader } from "../safetensors.js";
 import type { AnyEngine } from "./cases.js";
 import { layerState, random, zeros } from "./support.js";
 
@@ -76,6 +77,50 @@ describe.each([false, true])("worker: %s", (worker) => {
     }
     attnMask.data[5] = 0;
     await call();
+  });
+
+  test("what is wrong with a model's files is data, and what comes from them is short", async () => {
+    const json = (value: unknown): string => typeof value === "string" ? value : JSON.stringify(value);
+    const tooShort: Uint8Array = Uint8Array.of(1);
+    const loading = (config: unknown, tokenizer: unknown, weights = tooShort) => (): unknown => engine.loadModel([
+      new File([json(config)], "config.json"), new File([json(tokenizer)], "tokenizer.json"),
+      new File([weights as BlobPart], "model.safetensors"),
+    ]);
+    const words = { model: { type: "WordLevel", vocab: { "[UNK]": 0 }, unk_token: "[UNK]" } };
+    const llama = {
+      model_type: "llama", hidden_size: 8, intermediate_size: 8, num_hidden_layers: 1, num_attention_heads: 1,
+      vocab_size: 1,
+    };
+    const long = "x".repeat(1e5);
+    const shown = (most: number): string => `"${"x".repeat(most)}…"`;
+    expect(await thrownBy(loading("[", words))).toMatchObject({ code: "format", argument: "config.json", got: '"["', expected: "a JSON object" });
+    expect(await thrownBy(loading(llama, "]"))).toMatchObject({ code: "format", argument: "tokenizer.json", got: '"]"', expected: "a JSON object" });
+    expect(await thrownBy(loading(llama, {}))).toMatchObject({
+      code: "format", argument: "tokenizer.json: model", got: undefined, expected: "an object", message: "tokenizer.json: model is missing, expected an object",
+    });
+    expect(await thrownBy(loading(llama, { model: { type: long } }))).toMatchObject({
+      code: "unsupported", argument: "tokenizer.json: model.type", got: shown(60), expected: "one of BPE, Unigram, WordLevel, WordPiece",
+    });
+    expect(await thrownBy(loading(llama, words))).toMatchObject({ code: "format", argument: "safetensors", got: "1 bytes", expected: "at least 8" });
+    const file = withHeader(JSON.stringify({ "a\n": { dtype: long, shape: [], data_offsets: [0, 4] } }), new Uint8Array(4));
+    expect(await thrownBy(loading(llama, words, file))).toMatchObject({
+      code: "format", argument: 'safetensors: tensor "a?".dtype', got: shown(80), expected: "F32, F64, F16, BF16, U8, BOOL, I32 or I64",
+    });
+    expect(await thrownBy(() => readSafetensors(file))).toMatchObject({
+      code: "format", argument: 'safetensors: tensor "a\\n".dtype', got: shown(60), expected: "F32, F64, F16, BF16, U8, BOOL, I32, I64",
+    });
+    expect(await thrownBy(() => engine.loadModel([new File(["{}"], "config.json")]))).toMatchObject({
+      code: "value", argument: "source", got: '["config.json"]', expected: expect.stringMatching(/^tokenizer\.json, model\.safetensors beside them/) as string,
+    });
+  });
+
+  test("what an option needs is data", async () => {
+    const model = await engine.loadModel("tiny");
+    expect(await thrownBy(() => model.attend("a", { zeroedLayer: 0 }))).toMatchObject({
+      code: "option", argument: "zeroedLayer", got: undefined, expected: "zeroedToken, the token whose values are 0 there",
+      message: "attend: zeroedLayer needs zeroedToken, the token whose values are 0 there",
+    });
+    model.dispose();
   });
 
   test("a layer that nothing was loaded into says so", async () => {

@@ -73,9 +73,8 @@ Index ElementCount(const Shape& shape) {
       count *= std::max<Index>(size, 1);
       continue;
     }
-    if (!empty) throw Error(ErrorCode::kMemory, {"a tensor of shape ", shape, " is too large to be addressed"});
-    throw Error(ErrorCode::kShape, {"a tensor of shape ", shape,
-                                    " has no elements, but its other sizes multiply to more than ", kMostEmpty});
+    if (!empty) throw Wrong(ErrorCode::kMemory, "a tensor", "has shape", shape, "a size that can be addressed");
+    throw ShapeError("a tensor", shape, {"sizes beside 0 that multiply to at most ", kMostEmpty});
   }
   return empty ? 0 : count;
 }
@@ -104,7 +103,7 @@ void* AllocateAligned(std::size_t bytes) {
 
 Tensor::Tensor(Shape shape, std::span<const float> values) : Tensor(std::move(shape)) {
   if (static_cast<Index>(values.size()) != size()) {
-    throw Error(ErrorCode::kShape, {values.size(), " values do not fill the shape ", shape_});
+    throw Wrong(ErrorCode::kShape, "a tensor", "has", {values.size(), " values"}, {size(), " for shape ", shape_});
   }
   std::copy(values.begin(), values.end(), data());
 }
@@ -114,7 +113,7 @@ Tensor::Tensor(Shape shape, std::shared_ptr<float> elements)
 
 Tensor Tensor::Reshaped(Shape shape) && {
   if (ElementCount(shape) != size()) {
-    throw Error(ErrorCode::kShape, {"a tensor of shape ", shape_, " cannot become ", shape});
+    throw ShapeError("a tensor", shape_, {"one that can become ", shape});
   }
   shape_ = std::move(shape);
   return std::move(*this);

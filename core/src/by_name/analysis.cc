@@ -45,7 +45,7 @@ namespace {
 const AnalysisKind& FindAnalysis(std::string_view name) {
   for (const AnalysisKind* kind : AnalysisKinds())
     if (kind->name == name) return *kind;
-  throw Error(ErrorCode::kOption, {"unknown analysis ", Quoted(name)});
+  throw OptionError("analysis", Quoted(name), {"one of: ", Joined(AnalysisKinds(), &AnalysisKind::name)});
 }
 
 std::vector<std::string_view> TensorsOf(const AnalysisKind& kind) {

@@ -128,16 +128,6 @@ const void* DataOf(const AnyField& field, std::string_view name, const Given& in
                     ": queries and keys, after the heads, batch * heads, or the batch and the heads"});
 }
 
-/// Throws kValue, naming the place in the caller's own tensor, where it holds a number that `is_right` does not take.
-template <class Right>
-void ExpectEach(std::string_view name, const float* data, const Shape& shape, const Right& is_right,
-                const Fragment& expected) {
-  const Index count = ElementCount(shape);
-  const float* const wrong = std::find_if_not(data, data + count, is_right);
-  if (wrong != data + count)
-    throw HoldsError(Fragment::Name(name), double{*wrong}, PlaceOf(wrong - data, shape), expected);
-}
-
 template <class T>
 View<const T, 4> BroadcastCells(std::string_view name, const T* data, const Shape& shape, const Sizes& n) {
   Shape full = shape;  // as [B, H, T, S], with 1 where it is broadcast
@@ -224,7 +214,7 @@ void FieldReader::ReadTensor(const AnyField& field, void* owner) {
   const void* data = DataOf(field, name, *input, sizes_, *args_);
   if (field.finite) {
     const auto is_finite = [](float value) { return std::isfinite(value); };
-    ExpectEach(name, static_cast<const float*>(data), input->shape, is_finite, "finite numbers");
+    args_->ExpectEach(name, static_cast<const float*>(data), input->shape, is_finite, "finite numbers");
   }
   Place(field, data, shape, is_whole ? dims : also, sizes_, owner);
 }
@@ -236,7 +226,7 @@ void FieldReader::ReadCells(const AnyField& field, const Given& input, void* own
   const auto place = [&](const auto& view) { field.set_tensor(owner, {view.data, view.shape, view.strides}); };
   if (booleans) return place(BroadcastCells(name, args_->Booleans(name, input), input.shape, sizes_));
   const View<const float, 4> floats = BroadcastCells(name, args_->Floats(name, input), input.shape, sizes_);
-  ExpectEach(name, floats.data, input.shape, IsAddable, kAddable);
+  args_->ExpectEach(name, floats.data, input.shape, IsAddable, kAddable);
   place(floats);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "by_name/inputs.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checks.h"
@@ -61,6 +62,22 @@ const std::int32_t* Arguments::Integers(std::string_view name, const Given& inpu
     integer = static_cast<std::int32_t>(value);
   }
   return integers.data();
+}
+
+void Arguments::Check::Make() const {
+  const float* const end = data + ElementCount(*shape);
+  const float* const wrong = std::find_if_not(data, end, is_right);
+  if (wrong != end) throw HoldsError(Fragment::Name(name), double{*wrong}, PlaceOf(wrong - data, *shape), expected);
+}
+
+void Arguments::ExpectEach(std::string_view name, const float* data, const Shape& shape, bool (*is_right)(float),
+                           const char* expected) {
+  checks_.push_back({name, data, &shape, is_right, expected});
+  checks_.back().Make();
+}
+
+void Arguments::CheckAgain() const {
+  for (const Check& check : checks_) check.Make();
 }
 
 Shape PlaceOf(Index element, const Shape& shape) {

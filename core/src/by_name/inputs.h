@@ -54,11 +54,28 @@ class Arguments {
   /// Keeps values that were made from options.
   const float* Keep(std::span<const float> values);
 
+  /// Throws kValue, naming the place in the caller's own tensor, where it holds a number that `is_right` does not take.
+  void ExpectEach(std::string_view name, const float* data, const Shape& shape, bool (*is_right)(float),
+                  const char* expected);
+  /// Makes these checks once more: the inputs may have been filled with other numbers since.
+  void CheckAgain() const;
+
   /// True when only views of the inputs were asked for, so that they follow a change of the inputs.
   bool only_views() const { return converted_.empty() && integers_.empty(); }
 
  private:
+  struct Check {
+    void Make() const;
+
+    std::string_view name;
+    const float* data;
+    const Shape* shape;
+    bool (*is_right)(float);
+    const char* expected;
+  };
+
   const Inputs& inputs_;
+  std::vector<Check> checks_;
   std::list<Tensor> converted_, kept_;
   std::list<std::vector<std::int32_t>> integers_;
 };

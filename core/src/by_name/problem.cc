@@ -95,6 +95,7 @@ const Results& Problem::Call::Run() {
     state_->work->Compute();
   } catch (...) {
     if (cache) cache->Truncate(length);  // a failed call leaves no tokens in the cache
+    state_->run.args.CheckAgain();       // backends see views, and cannot say where the caller's own tensor is wrong
     throw;
   }
   return state_->work->results;
@@ -126,7 +127,7 @@ Problem ReadCase(std::span<const std::byte> file, std::span<const Backend* const
   const auto& metadata = tensors.metadata();
   const auto text = [&](std::string_view key) {
     const auto it = metadata.find(key);
-    if (it == metadata.end()) throw Error(ErrorCode::kFormat, {"the case has no \"", key, "\" in its __metadata__"});
+    if (it == metadata.end()) throw MissingError(ErrorCode::kFormat, {"__metadata__.", key}, "a string");
     return it->second;
   };
   Problem problem(text("op"), metadata.contains("options") ? text("options") : "{}", backends);

@@ -32,7 +32,7 @@ class Builder {
   bool key(std::string& name) {
     json& object = *open_.back();
     if (open_.size() == 1 && object.contains(name)) {
-      throw Error(ErrorCode::kFormat, {what_, " names ", Quoted(name), " twice"});
+      throw Wrong(ErrorCode::kFormat, what_, "names", {Quoted(name), " twice"}, "once");
     }
     member_ = &object[name];
     return true;
@@ -47,7 +47,7 @@ class Builder {
 
   bool Open(json value) {
     if (open_.size() == deepest_) {
-      throw Error(ErrorCode::kFormat, {what_, " is nested more than ", deepest_, " deep"});
+      throw Wrong(ErrorCode::kFormat, what_, "is", "nested deeper", {"at most ", deepest_, " levels"});
     }
     json& place = Place();
     place = std::move(value);
@@ -86,7 +86,7 @@ json ParseObject(std::string_view text, const std::string& what, std::size_t dee
   // The parser would take a zero byte for the end of the text.
   const bool whole = text.find('\0') == std::string_view::npos;
   if (!whole || !json::sax_parse(text, &builder) || !builder.root().is_object()) {
-    throw Error(ErrorCode::kFormat, {what, " is not a JSON object"});
+    throw Wrong(ErrorCode::kFormat, what, "is", Quoted(text), "a JSON object");
   }
   return std::move(builder.root());
 }
@@ -110,6 +110,11 @@ std::size_t JsonField::ListSize() const {
   if (is_null()) return 0;
   if (!value_->is_array()) Fail("a list");
   return value_->size();
+}
+
+JsonField JsonField::Named(std::string_view key) const {
+  const JsonField member = (*this)[key];
+  return {*member.value_, {name_, "[", Quoted(key), "]"}, wrong_};
 }
 
 JsonField JsonField::Element(std::size_t index) const {

@@ -42,6 +42,8 @@ class JsonField {
 
   /// The member of an object.
   JsonField operator[](std::string_view key) const;
+  /// The same for a key from outside, which errors show in quotes, as they do every text from there.
+  JsonField Named(std::string_view key) const;
   /// The number of items of a list; 0 for null.
   std::size_t ListSize() const;
   JsonField Element(std::size_t index) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/safetensors.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -15,8 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
-
-[[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
 
 DType ParseDType(const JsonField& field) {
   const std::string& text = field.Text();
@@ -35,27 +34,25 @@ std::vector<Index> ParseSizes(const JsonField& list) {
   return sizes;
 }
 
+Phrase TensorName(std::string_view name) { return {"safetensors: tensor ", Quoted(name)}; }
+
 SafetensorsHeader::Entry ParseTensor(const std::string& name, const json& entry, std::optional<Index> data_size) {
-  if (!entry.is_object()) Fail("tensor " + Quoted(name) + " is not described by an object");
-  const JsonField fields(entry, "safetensors: tensor " + Quoted(name) + ": ", ErrorCode::kFormat);
-  const std::vector<Index> offsets = ParseSizes(fields["data_offsets"]);
+  const JsonField fields(entry, TensorName(name), ErrorCode::kFormat);
+  const JsonField place = fields["data_offsets"], shape = fields["shape"];
+  const std::vector<Index> offsets = ParseSizes(place);
   const Index most = data_size.value_or(std::numeric_limits<Index>::max());
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > most) {
-    Fail("tensor " + Quoted(name) + ": data_offsets do not lie inside the " + std::to_string(most) + " bytes of data");
+    place.Fail({"a begin and an end inside the ", most, " bytes of data"});
   }
-  SafetensorsHeader::Entry tensor{name, ParseDType(fields["dtype"]), ParseSizes(fields["shape"]), offsets[0],
-                                  offsets[1]};
+  SafetensorsHeader::Entry tensor{name, ParseDType(fields["dtype"]), ParseSizes(shape), offsets[0], offsets[1]};
   Index count = 0;
   try {
     count = ElementCount(tensor.shape);
   } catch (const Error& error) {
-    Fail("tensor " + Quoted(name) + ": " + error.what());
+    shape.Fail(error.expected());
   }
   const Index size = count * static_cast<Index>(ByteSize(tensor.dtype));
-  if (size != tensor.end - tensor.begin) {
-    Fail("tensor " + Quoted(name) + " of shape " + ToString(tensor.shape) + " needs " + std::to_string(size) +
-         " bytes, data_offsets give " + std::to_string(tensor.end - tensor.begin));
-  }
+  if (size != tensor.end - tensor.begin) place.Fail({size, " bytes for shape ", Shown(shape.value())});
   return tensor;
 }
 
@@ -68,32 +65,35 @@ Index SortAndCheckCoverage(std::vector<SafetensorsHeader::Entry>& entries, std::
           }));
   Index at = 0;
   for (const SafetensorsHeader::Entry& entry : entries) {
-    if (entry.begin < at) Fail("tensor " + Quoted(entry.name) + " overlaps another one");
-    if (entry.begin > at)
-      Fail("there are " + std::to_string(entry.begin - at) + " unused bytes before tensor " + Quoted(entry.name));
+    if (entry.begin != at) {
+      throw Wrong(ErrorCode::kFormat, TensorName(entry.name), "begins at", {"byte ", entry.begin},
+                  {at, ", where the one before it ends"});
+    }
     at = entry.end;
   }
-  if (data_size && at != *data_size) {
-    Fail("there are " + std::to_string(*data_size - at) + " unused bytes at the end");
-  }
+  if (data_size && at != *data_size) throw SurplusError(*data_size - at);
   return at;
 }
 
 }  // namespace
 
+Error SizeError(Index bytes) {
+  return Wrong(ErrorCode::kFormat, "safetensors", "has", {bytes, " bytes"}, {"at least ", kLengthBytes});
+}
+
+Error SurplusError(Index bytes) {
+  return Wrong(ErrorCode::kFormat, "safetensors", "has", {bytes, " bytes after the last tensor"}, "none");
+}
+
 Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> bytes, std::optional<Index> rest) {
   // The format's own library has the same limit. A larger header is an attack, not a model.
-  constexpr std::uint64_t kMaxHeader = 100'000'000;
+  constexpr Index kMaxHeader = 100'000'000;
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < kLengthBytes; ++i) length |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
-  if (rest && length > static_cast<std::uint64_t>(*rest)) {
-    Fail("the header claims " + std::to_string(length) + " bytes, the file has " + std::to_string(*rest) +
-         " after the length");
-  }
-  if (length > kMaxHeader) {
-    Fail("the header claims " + std::to_string(length) + " bytes, expected at most " + std::to_string(kMaxHeader));
-  }
-  return static_cast<Index>(length);
+  const Index most = std::min(rest.value_or(kMaxHeader), kMaxHeader);
+  if (length > 0 && length <= static_cast<std::uint64_t>(most)) return static_cast<Index>(length);
+  throw Wrong(ErrorCode::kFormat, "safetensors: the header", "claims", {std::to_string(length), " bytes"},
+              length == 0 ? Phrase("at least 1") : Phrase{"at most ", most});
 }
 
 SafetensorsHeader ParseSafetensorsHeader(std::string_view text, std::optional<Index> data_size) {
@@ -105,20 +105,16 @@ SafetensorsHeader ParseSafetensorsHeader(std::string_view text, std::optional<In
       header.entries.push_back(ParseTensor(name, value, data_size));
       continue;
     }
-    if (!value.is_object()) Fail("__metadata__ is not an object");
-    for (const auto& [key, item] : value.items()) {
-      if (!item.is_string()) Fail("__metadata__ " + Quoted(key) + " is not a string");
-      header.metadata.emplace(key, item.get<std::string>());
-    }
+    const JsonField metadata(value, "safetensors: __metadata__", ErrorCode::kFormat);
+    if (!value.is_object()) metadata.Fail("an object");
+    for (const auto& item : value.items()) header.metadata.emplace(item.key(), metadata.Named(item.key()).Text());
   }
   header.data_size = SortAndCheckCoverage(header.entries, data_size);
   return header;
 }
 
 Safetensors::Safetensors(std::span<const std::byte> bytes) {
-  if (bytes.size() < kLengthBytes) {
-    Fail("the file has " + std::to_string(bytes.size()) + " bytes, too few for a header");
-  }
+  if (bytes.size() < kLengthBytes) throw SizeError(static_cast<Index>(bytes.size()));
   const auto rest = bytes.subspan(kLengthBytes);
   const auto length =
       static_cast<std::size_t>(ReadSafetensorsLength(bytes.first<kLengthBytes>(), static_cast<Index>(rest.size())));

@@ -28,6 +28,11 @@ struct SafetensorsHeader {
   Index data_size = 0;
 };
 
+/// The kFormat error of a file that is too short for the header's length.
+Error SizeError(Index bytes);
+/// The kFormat error of bytes that follow the last tensor.
+Error SurplusError(Index bytes);
+
 /// Reads the header's length from the first bytes of a file. `rest` is the number of bytes that follow, when it is
 /// known. Throws kFormat.
 Index ReadSafetensorsLength(std::span<const std::byte, kSafetensorsLengthBytes> bytes, std::optional<Index> rest);

@@ -13,6 +13,10 @@
 namespace headlens {
 namespace {
 
+Error NotFinite(const Fragment& what) {
+  return Wrong(ErrorCode::kValue, what, "has", "values that are not finite", "finite ones");
+}
+
 /// Converts the matrix to fp64 and multiplies its columns by `factors` when there are any. Throws kValue for numbers
 /// that are not finite.
 Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<const float> factors = {}) {
@@ -23,7 +27,7 @@ Dense CheckedDense(const char* name, const View<const float, 2>& x, std::span<co
     const Eigen::Map<const Eigen::RowVectorXf> row(factors.data(), dense.cols());
     dense.array().rowwise() *= row.cast<double>().array();
   }
-  if (!dense.allFinite()) throw Error(ErrorCode::kValue, {Fragment::Name(name), " has values that are not finite"});
+  if (!dense.allFinite()) throw NotFinite(Fragment::Name(name));
   return dense;
 }
 
@@ -119,7 +123,7 @@ Matrix ProductOfRows(Index rows, Index width, const CopyRow& embedding, const Co
     }
     sum += Product(e, u);
   }
-  if (!sum.allFinite()) throw Error(ErrorCode::kValue, "the embeddings have values that are not finite");
+  if (!sum.allFinite()) throw NotFinite("the product of the embeddings");
   Matrix product(width, width);
   AsEigen(product) = sum;
   return product;

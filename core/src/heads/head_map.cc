@@ -45,15 +45,16 @@ void HeadMap::CheckInfo() const {
   }
   const auto [begin, length] = info_.repeat;
   if (begin < 0 || length < 0 || begin > keys() || length > (keys() - begin) / 2) {
-    throw Error(ErrorCode::kValue,
-                {"repeat: twice ", length, " tokens from ", begin, " on are not there, there are ", keys()});
+    throw Wrong(ErrorCode::kValue, "`repeat`", "is", {"twice ", length, " tokens from ", begin, " on"},
+                {"some of the ", keys(), " keys"});
   }
   const PatchGrid& grid = info_.grid;
   if (grid.columns == 0) return;
   if (grid.columns < 0 || grid.prefix < 0 || grid.prefix > keys() || (keys() - grid.prefix) % grid.columns != 0 ||
       !(grid.patch_size > 0.0) || !std::isfinite(grid.patch_size)) {
-    throw Error(ErrorCode::kValue, {"grid: ", keys(), " keys are not ", grid.prefix, " tokens and rows of ",
-                                    grid.columns, " patches of a positive size"});
+    throw Wrong(ErrorCode::kValue, "`grid`", "is",
+                {grid.prefix, " tokens and rows of ", grid.columns, " patches of size ", grid.patch_size},
+                {"a division of ", keys(), " keys, and a positive size"});
   }
 }
 

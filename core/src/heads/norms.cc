@@ -61,8 +61,8 @@ void Linearise(std::span<double> u, std::span<double> v, const MixingOptions& op
 
 void CheckOptions(const Summands& layer, const MixingOptions& options) {
   if (layer.queries() != layer.keys()) {
-    throw Error(ErrorCode::kShape, {"`weights` have ", layer.queries(), " queries and ", layer.keys(),
-                                    " keys, expected as many of both for a mixing ratio"});
+    throw Wrong(ErrorCode::kShape, "`weights`", "have", {layer.queries(), " queries and ", layer.keys(), " keys"},
+                "as many of both for a mixing ratio");
   }
   if (options.residual) ExpectSizes("`residual`", SizesOf(options.residual), {layer.queries(), layer.width()});
   if (!options.layer_norm.empty())
@@ -143,7 +143,7 @@ std::vector<std::optional<double>> MixingRatio(const AttentionSummands& layer, c
     for (Index e = 0; options.residual && e < width; ++e) own(i, e) += double{options.residual(i, e)};
     if (!options.layer_norm.empty()) Linearise(own.row(i), others.row(i), options);
     const double kept = metrics::Norm(own.row(i)), mixed = metrics::Norm(others.row(i));
-    if (!std::isfinite(kept)) throw Error(ErrorCode::kValue, {"row ", i, " of `residual` is not finite"});
+    if (!std::isfinite(kept)) throw ValueError({"the norm of row ", i, " of `residual`"}, kept, "a finite number");
     ratios.push_back(kept + mixed > 0.0 ? std::optional(mixed / (mixed + kept)) : std::nullopt);
   }
   return ratios;

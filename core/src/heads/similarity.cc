@@ -56,7 +56,7 @@ Matrix JensenShannon(View<const float, 3> weights, const MapInfo& info, double s
   const std::vector<HeadMap> maps = metrics::CheckedMaps(weights, info);
   for (std::size_t h = 0; h < maps.size(); ++h) {
     if (!maps[h].stochastic()) {
-      throw Error(ErrorCode::kValue, {"`weights` of head ", h, " have rows that do not sum to 1"});
+      throw Wrong(ErrorCode::kValue, {"`weights` of head ", h}, "have", "rows that do not sum to 1", "rows that do");
     }
   }
   const SmoothedHeads heads(maps, smoothing);

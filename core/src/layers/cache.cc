@@ -95,8 +95,7 @@ void KvCache::Place(AttentionProblem& problem, std::optional<Index> first_query)
   const Index queries = problem.q.shape[2];
   if (!k_) throw Error(ErrorCode::kShape, "the cache holds no keys yet: append those of the queries first");
   if (!first_query && queries > length()) {
-    throw Error(ErrorCode::kShape,
-                {queries, " queries cannot be the latest of the ", length(), " tokens in the cache"});
+    throw Wrong(ErrorCode::kShape, "`query`", "has", {queries, " tokens"}, {"at most the ", length(), " in the cache"});
   }
   problem.k = k();
   problem.v = v();

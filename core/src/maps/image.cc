@@ -103,8 +103,8 @@ Rgba ColorAt(Colormap colormap, Theme theme, float t) {
 void Colorize(View<const float, 2> values, const ColorOptions& options, std::span<std::uint8_t> rgba) {
   const Index cells = ElementCount({values.shape[0], values.shape[1], 4});
   if (static_cast<Index>(rgba.size()) != cells) {
-    throw Error(ErrorCode::kShape, {rgba.size(), " bytes of pixels for values of shape ",
-                                    Shape{values.shape[0], values.shape[1]}, ", expected ", cells});
+    throw Wrong(ErrorCode::kShape, "pixels", "have", {rgba.size(), " bytes"},
+                {cells, ", for values of shape ", Shape{values.shape[0], values.shape[1]}});
   }
   const Range range = RangeOf(values, options);
   const float factor = range.max > range.min ? 1.0f / (range.max - range.min) : 0.0f;

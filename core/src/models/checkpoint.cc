@@ -14,8 +14,6 @@
 namespace headlens {
 namespace {
 
-[[noreturn]] void Fail(const std::string& message) { throw Error(ErrorCode::kFormat, "safetensors: " + message); }
-
 /// One file: the part that is being filled, and how much of it is filled.
 class Shard {
  public:
@@ -61,7 +59,6 @@ class Shard {
     announce(length);
     bytes_ = std::make_shared<Buffer<std::byte>>(length);
     stage_ = Stage::kHeader;
-    if (length == 0) Fail("the header is empty");
   }
 
   template <class Announce>
@@ -108,15 +105,15 @@ struct Checkpoint::State {
 
   Shard& shard(int file) {
     if (file < 0 || static_cast<std::size_t>(file) >= shards.size()) {
-      throw Error(ErrorCode::kValue, {"there is no file ", file});
+      throw ValueError("`file`", file, "what `Begin` returned");
     }
     return shards[static_cast<std::size_t>(file)];
   }
 
   void Announce(Index bytes) {
     if (bytes > left) {
-      throw Error(ErrorCode::kMemory,
-                  {"the weights need ", bytes, " bytes more than the ", left, " that are left of the limit"});
+      throw Wrong(ErrorCode::kMemory, "the weights", "need", {bytes, " more bytes"},
+                  {"at most ", left, ", which are left of the limit"});
     }
     left -= bytes;
   }
@@ -124,7 +121,7 @@ struct Checkpoint::State {
   void Keep(const SafetensorsHeader::Entry& entry, std::shared_ptr<Buffer<std::byte>> bytes) {
     const RawTensor raw{entry.dtype, entry.shape, bytes->data()};
     if (!parameters.emplace(entry.name, TakenTensor(raw, std::move(bytes))).second) {
-      Fail("two files hold a tensor " + Quoted(entry.name));
+      throw Wrong(ErrorCode::kFormat, {"safetensors: tensor ", Quoted(entry.name)}, "is", "in two files", "one");
     }
   }
 
@@ -140,7 +137,7 @@ Checkpoint& Checkpoint::operator=(Checkpoint&&) noexcept = default;
 
 int Checkpoint::Begin(std::optional<Index> byte_length) {
   if (byte_length && *byte_length < static_cast<Index>(kSafetensorsLengthBytes)) {
-    Fail("the file has " + std::to_string(*byte_length) + " bytes, too few for a header");
+    throw SizeError(*byte_length);
   }
   state_->shards.emplace_back(byte_length);
   return static_cast<int>(state_->shards.size()) - 1;
@@ -151,7 +148,7 @@ std::span<std::byte> Checkpoint::Next(int file) { return state_->shard(file).Nex
 void Checkpoint::Advance(int file, Index count) {
   Shard& shard = state_->shard(file);
   if (count < 0 || count > static_cast<Index>(shard.Next().size())) {
-    throw Error(ErrorCode::kValue, {"cannot advance by ", count, " bytes"});
+    throw ValueError("`count`", count, {"0 to ", shard.Next().size()});
   }
   if (count == 0) return;
   shard.Advance(
@@ -162,7 +159,7 @@ void Checkpoint::Advance(int file, Index count) {
 void Checkpoint::Append(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const std::span<std::byte> next = Next(file);
-    if (next.empty()) Fail("there are " + std::to_string(bytes.size()) + " unused bytes at the end");
+    if (next.empty()) throw SurplusError(static_cast<Index>(bytes.size()));
     const std::size_t count = std::min(next.size(), bytes.size());
     std::memcpy(next.data(), bytes.data(), count);
     Advance(file, static_cast<Index>(count));
@@ -172,7 +169,8 @@ void Checkpoint::Append(int file, std::span<const std::byte> bytes) {
 
 StateDict Checkpoint::Parameters() {
   for (std::size_t i = 0; i < state_->shards.size(); ++i) {
-    if (!state_->shards[i].complete()) Fail("file " + std::to_string(i) + " ends too early");
+    if (!state_->shards[i].complete())
+      throw Wrong(ErrorCode::kFormat, {"safetensors: file ", i}, "is", "cut off", "all of its tensors");
   }
   auto& parameters = state_->parameters;
   return StateDict(

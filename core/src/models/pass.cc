@@ -10,6 +10,10 @@ DeviceView<float, 3> AsPositions(const DeviceTensor& rows, Index heads) {
   return DenseView(rows.data(), std::array<Index, 3>{rows.shape()[0], heads, rows.shape()[1] / heads});
 }
 
+Error InputError(const Fragment& got, const Fragment& expected) {
+  return Wrong(ErrorCode::kValue, "the input", "has", got, expected);
+}
+
 void CheckIds(const char* name, std::span<const std::int32_t> ids, Index below) {
   for (std::size_t t = 0; t < ids.size(); ++t) {
     if (ids[t] >= 0 && ids[t] < below) continue;
@@ -19,14 +23,14 @@ void CheckIds(const char* name, std::span<const std::int32_t> ids, Index below) 
 
 void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_position) {
   const auto length = static_cast<Index>(input.ids.size());
-  if (input.image) throw Error(ErrorCode::kValue, "an image was given, but the model reads tokens");
+  if (input.image) throw InputError("an image", "tokens");
   if (length < 1 || first_position + length > info.max_positions) {
-    throw Wrong(ErrorCode::kValue, "the input", "has", {first_position + length, " tokens"},
-                {"1 to ", info.max_positions, ", the model's max_position_embeddings"});
+    throw InputError({first_position + length, " tokens"},
+                     {"1 to ", info.max_positions, ", the model's max_position_embeddings"});
   }
   CheckIds("token", input.ids, info.vocab_size);
   if (!input.segments.empty() && info.segments == 0) {
-    throw Error(ErrorCode::kValue, "segments were given, but the model has none");
+    throw InputError("segments", "none: the model has no kinds of segments");
   }
   const auto check_length = [&](const char* name, std::size_t count) {
     if (count == 0 || count == input.ids.size()) return;
@@ -72,13 +76,13 @@ Tensor CutPatches(const ModelInfo& info, View<const float, 3> image) {
 DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   const ModelInfo& info = model.architecture.info;
   const Parameters& p = model.parameters;
-  if (!input.image || !input.ids.empty()) throw Error(ErrorCode::kValue, "the model reads an image, not tokens");
+  if (!input.image || !input.ids.empty()) throw InputError(input.ids.empty() ? "nothing" : "tokens", "an image");
   const Shape expected = {info.channels, info.image_size, info.image_size};
   if (SizesOf(input.image) != expected) {
     throw ShapeError("`image`", SizesOf(input.image), {expected, ": (channels, image_size, image_size)"});
   }
   if (!input.padding.empty() || !input.segments.empty()) {
-    throw Error(ErrorCode::kValue, "an image has neither padding nor segments");
+    throw InputError("padding or segments", "an image");
   }
   DeviceTensor hidden = model.backend.Allocate({info.max_positions, info.hidden_size});
   const std::array<Index, 4> one = {1, 1, 1, info.hidden_size};
@@ -92,14 +96,13 @@ DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
 }  // namespace
 
 void CheckLayer(const ModelInfo& info, Index layer, Index head) {
-  if (layer >= 0 && layer < info.layers && head >= 0 && head < info.heads) return;
-  throw Error(ErrorCode::kValue, {"layer ", layer, ", head ", head, " is not there: the model has ", info.layers,
-                                  " layers of ", info.heads, " heads"});
+  if (layer < 0 || layer >= info.layers) throw ValueError("`layer`", layer, {"0 to ", info.layers - 1});
+  if (head < 0 || head >= info.heads) throw ValueError("`head`", head, {"0 to ", info.heads - 1});
 }
 
 void CheckRows(Index row_begin, Index row_end, Index rows) {
   if (row_begin >= 0 && row_end <= rows && row_begin <= row_end) return;
-  throw Error(ErrorCode::kValue, {"rows ", row_begin, " to ", row_end, " are not there: there are ", rows, " rows"});
+  throw ValueError("`rows`", {row_begin, " to ", row_end}, {"some of ", rows});
 }
 
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<const float, 4> q, Index first_query,

@@ -103,19 +103,16 @@ ImageProcessor ReadImageProcessor(std::string_view json) {
     processor.mean = OfChannels(config["image_mean"], 0.5f);
     processor.deviation = OfChannels(config["image_std"], 0.5f);
   }
-  for (const float deviation : processor.deviation) {
-    if (!(deviation > 0.0f)) {
-      throw Error(ErrorCode::kValue, "preprocessor_config.json: image_std must hold positive numbers");
-    }
-  }
+  for (const float deviation : processor.deviation)
+    if (!(deviation > 0.0f)) config["image_std"].Fail("positive numbers");
   return processor;
 }
 
 Tensor Preprocess(std::span<const std::uint8_t> rgba, Index width, Index height, Index size,
                   const ImageProcessor& processor) {
   if (width < 1 || height < 1 || ElementCount({height, width, 4}) != static_cast<Index>(rgba.size())) {
-    throw Error(ErrorCode::kShape,
-                {"a picture of ", width, " x ", height, " pixels cannot have ", rgba.size(), " bytes"});
+    throw Wrong(ErrorCode::kShape, "the picture", "has", {rgba.size(), " bytes"},
+                {width, " x ", height, " pixels of 4"});
   }
   if (!processor.resize && (width != size || height != size)) {
     throw Wrong(ErrorCode::kShape, "the picture", "has", {width, " x ", height, " pixels"},

@@ -39,11 +39,10 @@ void ParseScaling(const JsonField& config, Rope& rope, double max_positions) {
   rope.factor = rope.scaling == RopeScaling::kYarn ? factor.Positive(1.0) : factor.Positive();
   if (rope.scaling == RopeScaling::kLlama3) {
     rope.low_frequency_factor = config["low_freq_factor"].Positive();
-    rope.high_frequency_factor = config["high_freq_factor"].Positive();
-    if (rope.high_frequency_factor <= rope.low_frequency_factor) {
-      throw Error(ErrorCode::kValue,
-                  "config.json: rope_scaling: high_freq_factor must be greater than low_freq_factor");
-    }
+    const JsonField high = config["high_freq_factor"];
+    rope.high_frequency_factor = high.Positive();
+    if (rope.high_frequency_factor <= rope.low_frequency_factor)
+      high.Fail({"more than low_freq_factor, ", rope.low_frequency_factor});
   }
   if (rope.scaling == RopeScaling::kYarn) ParseYarn(config, rope, max_positions);
   const double stretched = rope.original_positions * rope.factor;

@@ -124,8 +124,8 @@ auto Session::WithMemory(const F& f) {
 Memory Session::AllocateBytes(Index count, Index size) {
   count = std::max<Index>(count, 1);
   if (count > largest_buffer() / size) {
-    throw Error(ErrorCode::kMemory,
-                {info_.name, " has no buffers of ", count, " elements: at most ", largest_buffer() / size});
+    throw Wrong(ErrorCode::kMemory, "a buffer", "has", {count, " elements"},
+                {"at most ", largest_buffer() / size, " on ", info_.name});
   }
   return WithMemory([&] { return pool_.Take(count * size, largest_buffer()); });
 }

@@ -41,11 +41,12 @@ TEST_CASE("splitting and merging heads is arithmetic on strides") {
 TEST_CASE("tensors are aligned, also empty ones, and errors name both shapes") {
   for (const Index n : {0, 1, 7, 1000}) CHECK(reinterpret_cast<std::uintptr_t>(Tensor({n}).data()) % kAlignment == 0);
   const std::vector<float> three = {1, 2, 3};
-  CHECK(std::string(ErrorOf([&] { Tensor({2, 2}, three); }).what()) == "3 values do not fill the shape (2, 2)");
+  CHECK(std::string(ErrorOf([&] { Tensor({2, 2}, three); }).what()) ==
+        "a tensor has 3 values, expected 4 for shape (2, 2)");
   CHECK(std::string(ErrorOf([] { Tensor({2, 2}).view<3>(); }).what()) ==
         "a tensor has shape (2, 2), expected 3 dimensions");
   CHECK(std::string(ErrorOf([] { Tensor({2, 3}).Reshaped({5}); }).what()) ==
-        "a tensor of shape (2, 3) cannot become (5,)");
+        "a tensor has shape (2, 3), expected one that can become (5,)");
 }
 
 TEST_CASE("large tensors, around the size of huge pages, are as small ones; one that no memory can hold is an error") {

@@ -362,8 +362,8 @@ std::vector<Complete> CompleteQuestions() {
 }
 
 TEST_CASE("what every question refuses: unknown names, missing tensors, wrong types, ranks and numbers") {
-  Refused(ErrorCode::kOption, "unknown analysis \"atention\"", "atention", {});
-  Refused(ErrorCode::kOption, "unknown analysis", std::string(1000, 'x'), {});
+  Refused(ErrorCode::kOption, "analysis is \"atention\", expected one of: ", "atention", {});
+  Refused(ErrorCode::kOption, "analysis is \"xxx", std::string(1000, 'x'), {});
   for (const Complete& complete : CompleteQuestions()) {
     const auto &question = complete.question, &options = complete.options;
     const auto& tensors = complete.tensors;
@@ -374,7 +374,7 @@ TEST_CASE("what every question refuses: unknown names, missing tensors, wrong ty
     Refused(ErrorCode::kOption, "unknown tensor \"wieghts\"", question, more, options);
     Refused(ErrorCode::kOption, "fusoin", question, tensors,
             R"({"fusoin": 1)" + (options == "{}" ? "}" : ", " + options.substr(1)));
-    Refused(ErrorCode::kFormat, "options is not a JSON object", question, tensors, "[]");
+    Refused(ErrorCode::kFormat, "options is \"[]\", expected a JSON object", question, tensors, "[]");
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const std::string& name = tensors[i].name;
       std::vector<NamedTensor> wrong = tensors;

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "support.h"
 
@@ -30,14 +32,14 @@ TEST_CASE("options that are wrong") {
     ErrorCode code;
     const char* says;
   } cases[] = {
-      {"", ErrorCode::kFormat, "options is not a JSON object"},
-      {"[]", ErrorCode::kFormat, "options is not a JSON object"},
-      {"{\"is_causal\":", ErrorCode::kFormat, "options is not a JSON object"},
+      {"", ErrorCode::kFormat, "options is \"\", expected a JSON object"},
+      {"[]", ErrorCode::kFormat, "options is \"[]\", expected a JSON object"},
+      {"{\"is_causal\":", ErrorCode::kFormat, "options is \"{\"is_causal\":\", expected a JSON object"},
       {R"({"is_causl": true})", ErrorCode::kOption,
        "unknown option \"is_causl\"; did you mean is_causal? Known here: "},
       {R"({"is_causal": 1})", ErrorCode::kOption, "is_causal is 1, expected true or false"},
       {R"({"scale": "big"})", ErrorCode::kOption, "scale is \"big\", expected a finite number"},
-      {R"({"scale": 1e999})", ErrorCode::kFormat, "options is not a JSON object"},
+      {R"({"scale": 1e999})", ErrorCode::kFormat, "options is \"{\"scale\": 1e999}\", expected"},
       {R"({"dropout_p": 2})", ErrorCode::kValue, "dropout_p is 2, expected 0 to 1"},
       {R"({"seed": -1})", ErrorCode::kOption, "seed is -1, expected a whole number, at least 0"},
       {R"({"seed": 0.5})", ErrorCode::kOption, "seed is 0.5, expected a whole number"},
@@ -66,7 +68,9 @@ TEST_CASE("options that are wrong") {
     });
     CHECK_MESSAGE(message.find(says) == 0, message);
   }
-  CHECK(Refusal(ErrorCode::kOption, [] { Problem("attention", "{}"); }).find("unknown operation \"attention\"") == 0);
+  CHECK(Refusal(ErrorCode::kOption, [] {
+          Problem("attention", "{}");
+        }).find("op is \"attention\", expected one of: ") == 0);
 }
 
 TEST_CASE("tensors that are wrong") {
@@ -134,7 +138,7 @@ TEST_CASE("tensors that are wrong") {
         }).find("expected sizes from 0 up") != std::string::npos);
   CHECK(Refusal(ErrorCode::kMemory, [&] {
           problem.Input("query", DType::kF32, {Index{1} << 40, Index{1} << 40});
-        }).find("too large") != std::string::npos);
+        }).find("expected a size that can be addressed") != std::string::npos);
 
   Give(problem, "query", {3, 4});
   const std::int32_t too_long = 4;
@@ -468,6 +472,34 @@ TEST_CASE("a grouped layer is the layer whose keys' and values' weights are repe
   }
 }
 
+TEST_CASE("a NaN has its place in the caller's own mask, also in a call that is repeated") {
+  const std::pair<Shape, const char*> cases[] = {
+      {{3, 3}, "NaN at (1, 2)"}, {{2, 3, 3}, "NaN at (0, 1, 2)"}, {{4, 3, 3}, "NaN at (0, 1, 2)"}};
+  for (const auto& [shape, place] : cases) {
+    Problem problem("scaled_dot_product_attention", "{}");
+    for (const char* tensor : {"query", "key", "value"}) Give(problem, tensor, {2, 2, 3, 4});
+    Give(problem, "attn_mask", shape);
+    Problem::Call call = problem.Prepare();
+    call.Run();
+    REQUIRE(call.repeatable());
+    float* numbers = nullptr;
+    for (const auto& input : call.Inputs())
+      if (input.name == "attn_mask") numbers = reinterpret_cast<float*>(input.bytes.data());
+    REQUIRE(numbers);
+    numbers[5] = std::numeric_limits<float>::quiet_NaN();
+    try {
+      call.Run();
+      FAIL("nothing was thrown");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kValue);
+      CHECK(error.argument().plain() == "attn_mask");
+      CHECK(error.got().plain() == place);
+    }
+    numbers[5] = 0.0f;
+    call.Run();
+  }
+}
+
 /// A tensor of a call that is filled with zeros.
 struct Zeros {
   const char* name;
@@ -497,7 +529,7 @@ TEST_CASE("tensors without elements, however large their other sizes: at once, o
                              Shape{0, Index{1} << 40}, Shape{2 * kMost, 0, 1}}) {
     CAPTURE(ToString(shape));
     Refused(ErrorCode::kShape,
-            "a tensor of shape " + ToString(shape) + " has no elements, but its other sizes multiply to more than ",
+            "a tensor has shape " + ToString(shape) + ", expected sizes beside 0 that multiply to at most ",
             [&] { RunZeros(attention, R"({"rotary": "half"})", same(shape)); });
   }
   // With loops over all sizes, each of these would take minutes or gigabytes.
@@ -526,7 +558,7 @@ TEST_CASE("layers and embeddings of nothing") {
   };
   layer({0, kMostEmpty / 4, 4});
   layer({kMostEmpty / 4, 0, 4});
-  Refused(ErrorCode::kShape, "has no elements", [&] { layer({0, Index{1} << 31, 4}); });
+  Refused(ErrorCode::kShape, "sizes beside 0", [&] { layer({0, Index{1} << 31, 4}); });
 
   const auto embedding = [](const Shape& weight, const Shape& ids, const char* options) {
     RunZeros("embedding", options, {{"weight", DType::kF32, weight}, {"ids", DType::kI32, ids}});

@@ -43,6 +43,12 @@ TEST_CASE("fields of JSON are read, and what is wrong with them is said with the
   refuses(kUnsupported, "file.json: text is \"a\", supported is \"b\"",
           [&] { file["text"].Choice<int>(std::nullopt, {{"b", 1}}); });
   refuses(kUnsupported, "file.json: size is 7, supported is 8", [&] { file["size"].Require(8); });
+  const nlohmann::json strange = {{std::string(1000, 'x'), {{"a\n", 1}}}};
+  refuses(kValue, "[\"" + std::string(80, 'x') + "…\"][\"a?\"] is 1, expected a string",
+          [&] { JsonField(strange, "", kValue).Named(std::string(1000, 'x')).Named("a\n").Text(); });
+  refuses(kFormat, "f is \"[]\", expected a JSON object", [] { ParseObject("[]", "f"); });
+  refuses(kFormat, "f names \"a\" twice, expected once", [] { ParseObject(R"({"a":1,"a":1})", "f"); });
+  refuses(kFormat, "f is nested deeper, expected at most 1 levels", [] { ParseObject(R"({"a":{}})", "f", 1); });
   // Among options, what is missing is wrong like anything else.
   refuses(kOption, "size is missing, expected a finite number",
           [&] { JsonField(nlohmann::json::object(), "", kOption)["size"].Number(); });

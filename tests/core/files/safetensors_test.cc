@@ -56,37 +56,44 @@ TEST_CASE("hostile files") {
     std::vector<std::byte> bytes;
     const char* says;
   } cases[] = {
-      {"empty", {}, "0 bytes"},
+      {"empty", {}, "safetensors has 0 bytes, expected at least 8"},
       {"short", std::vector<std::byte>(7), "7 bytes"},
-      {"length beyond the file", File("{}", 0, 3), "claims 3 bytes"},
-      {"length near 2^64", File("{}", 0, ~std::uint64_t{0}), "claims 18446744073709551615 bytes"},
-      {"no JSON", File("{\"a\":", 0), "not a JSON object"},
-      {"a list", File("[]", 0), "not a JSON object"},
-      {"deep", File(std::string(100000, '['), 0), "nested more than 3 deep"},
-      {"deep object", File(R"({"a":{"b":{"c":{"d":{}}}}})", 0), "nested more than 3 deep"},
-      {"invalid UTF-8", File("{\"\xFF\":{}}", 0), "not a JSON object"},
-      {"tensor is a number", File(R"({"a":1})", 0), "not described by an object"},
-      {"no dtype", File(R"({"a":{"shape":[],"data_offsets":[0,4]}})", 4), "dtype is missing"},
+      {"length beyond the file", File("{}", 0, 3), "the header claims 3 bytes, expected at most 2"},
+      {"length near 2^64", File("{}", 0, ~std::uint64_t{0}), "claims 18446744073709551615 bytes, expected at most 2"},
+      {"no JSON", File("{\"a\":", 0), "expected a JSON object"},
+      {"a list", File("[]", 0), "expected a JSON object"},
+      {"deep", File(std::string(100000, '['), 0), "the header is nested deeper, expected at most 3 levels"},
+      {"deep object", File(R"({"a":{"b":{"c":{"d":{}}}}})", 0),
+       "the header is nested deeper, expected at most 3 levels"},
+      {"invalid UTF-8", File("{\"\xFF\":{}}", 0), "expected a JSON object"},
+      {"tensor is a number", File(R"({"a":1})", 0), "tensor \"a\" is 1, expected an object"},
+      {"no dtype", File(R"({"a":{"shape":[],"data_offsets":[0,4]}})", 4),
+       "tensor \"a\".dtype is missing, expected a string"},
       {"unknown dtype", File(R"({"a":{"dtype":"F8","shape":[],"data_offsets":[0,1]}})", 1), "F8"},
       {"negative size", File(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4),
        "shape[0] is -1, expected a whole number"},
       {"fractional size", File(R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4),
        "shape[0] is 1.5, expected a whole number"},
       {"overflowing shape", File(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", 4),
-       "too large"},
+       "shape is [4294967296,4294967296], expected a size that can be addressed"},
       {"size beyond 64 bits", File(R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})", 4),
        "expected a whole number, at most"},
       {"one offset", File("{\"a\":{" + f32 + "[0]}}", 8), "data_offsets"},
       {"offsets reversed", File("{\"a\":{" + f32 + "[8,0]}}", 8), "data_offsets"},
-      {"offsets beyond the file", File("{\"a\":{" + f32 + "[0,16]}}", 8), "8 bytes of data"},
-      {"shape against offsets", File("{\"a\":{" + f32 + "[0,4]}}", 4), "needs 8 bytes"},
-      {"overlap", File("{\"a\":{" + f32 + "[0,8]},\"b\":{" + f32 + "[4,12]}}", 12), "overlaps"},
-      {"same bytes twice", File("{\"a\":{" + f32 + "[0,8]},\"b\":{" + f32 + "[0,8]}}", 8), "overlaps"},
-      {"hole", File("{\"a\":{" + f32 + "[4,12]}}", 12), "4 unused bytes before"},
-      {"rest", File("{\"a\":{" + f32 + "[0,8]}}", 12), "4 unused bytes at the end"},
-      {"twice", File("{\"a\":{" + f32 + "[0,8]},\"a\":{" + f32 + "[8,16]}}", 16), "twice"},
-      {"metadata is a list", File(R"({"__metadata__":[]})", 0), "__metadata__"},
-      {"metadata of numbers", File(R"({"__metadata__":{"op":1}})", 0), "__metadata__"},
+      {"offsets beyond the file", File("{\"a\":{" + f32 + "[0,16]}}", 8),
+       "tensor \"a\".data_offsets is [0,16], expected a begin and an end inside the 8 bytes of data"},
+      {"shape against offsets", File("{\"a\":{" + f32 + "[0,4]}}", 4),
+       "data_offsets is [0,4], expected 8 bytes for shape [2]"},
+      {"overlap", File("{\"a\":{" + f32 + "[0,8]},\"b\":{" + f32 + "[4,12]}}", 12),
+       "tensor \"b\" begins at byte 4, expected 8, where the one before it ends"},
+      {"same bytes twice", File("{\"a\":{" + f32 + "[0,8]},\"b\":{" + f32 + "[0,8]}}", 8),
+       "tensor \"b\" begins at byte 0, expected 8"},
+      {"hole", File("{\"a\":{" + f32 + "[4,12]}}", 12), "tensor \"a\" begins at byte 4, expected 0"},
+      {"rest", File("{\"a\":{" + f32 + "[0,8]}}", 12), "safetensors has 4 bytes after the last tensor, expected none"},
+      {"twice", File("{\"a\":{" + f32 + "[0,8]},\"a\":{" + f32 + "[8,16]}}", 16),
+       "the header names \"a\" twice, expected once"},
+      {"metadata is a list", File(R"({"__metadata__":[]})", 0), "__metadata__ is [], expected an object"},
+      {"metadata of numbers", File(R"({"__metadata__":{"op":1}})", 0), "__metadata__[\"op\"] is 1, expected a string"},
       {"control characters in a name", File("{\"a\\nb\":{}}", 0), "a?b"},
   };
   for (const auto& wrong : cases) {
@@ -96,6 +103,44 @@ TEST_CASE("hostile files") {
     CAPTURE(what);
     CHECK_MESSAGE(Refusal(bytes).find(says) != std::string::npos, Refusal(bytes));
   }
+}
+
+TEST_CASE("what is wrong with a file is data, and what comes from the file is short and on one line") {
+  const struct {
+    std::vector<std::byte> bytes;
+    const char *argument, *got, *expected;
+  } cases[] = {
+      {std::vector<std::byte>(7), "safetensors", "7 bytes", "at least 8"},
+      {File("{}", 0, 3), "safetensors: the header", "3 bytes", "at most 2"},
+      {File("[\n]", 0), "safetensors: the header", "\"[?]\"", "a JSON object"},
+      {File(R"({"a":1})", 0), "safetensors: tensor \"a\"", "1", "an object"},
+      {File(R"({"a":{"shape":[],"data_offsets":[0,4]}})", 4), "safetensors: tensor \"a\".dtype", "", "a string"},
+      {File(R"({"a\n":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", 4), "safetensors: tensor \"a?\".shape[0]",
+       "1.5", "a whole number, at least 0"},
+      {File(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 12), "safetensors",
+       "4 bytes after the last tensor", "none"},
+      {File(R"({"__metadata__":{"\u001b":1}})", 0), "safetensors: __metadata__[\"?\"]", "1", "a string"},
+  };
+  const auto error_of = [](const std::vector<std::byte>& bytes) -> Error {
+    try {
+      const Safetensors tensors(bytes);
+    } catch (const Error& error) {
+      return error;
+    }
+    return {ErrorCode::kOption, "nothing was thrown"};
+  };
+  for (const auto& [bytes, argument, got, expected] : cases) {
+    const Error error = error_of(bytes);
+    CHECK(error.code() == ErrorCode::kFormat);
+    CHECK(error.argument().plain() == argument);
+    CHECK(error.got().plain() == got);
+    CHECK(error.expected().plain() == expected);
+  }
+  const std::string huge(1'000'000, 'x');
+  const Error error =
+      error_of(File(R"({")" + huge + R"(":{"dtype":")" + huge + R"(","shape":[],"data_offsets":[0,4]}})", 4));
+  CHECK(error.argument().plain().size() < 120);
+  CHECK(error.got().plain().size() < 90);
 }
 
 TEST_CASE("cut off or damaged anywhere: refused or harmless") {
@@ -178,7 +223,8 @@ TEST_CASE("pieces of hostile files") {
     CHECK(refusal(good, 10000, known) == "accepted");
     CHECK(refusal(good, 200, known).find("left of the limit") != std::string::npos);
     CHECK(refusal(cut, 10000, known) != "accepted");
-    CHECK(refusal(longer, 10000, known).find("1 unused bytes at the end") != std::string::npos);
+    CHECK(refusal(longer, 10000, known).find("safetensors has 1 bytes after the last tensor, expected none") !=
+          std::string::npos);
     CHECK(refusal(File(huge, 0), 10000, known) != "accepted");
     CHECK(refusal(File("", 0), 10000, known) != "accepted");
     CHECK(refusal(std::vector<std::byte>(5), 10000, known) != "accepted");
@@ -190,7 +236,7 @@ TEST_CASE("pieces of hostile files") {
     twice.Begin(std::nullopt);
     if (i == 0) twice.Append(0, good);
   }
-  CHECK_THROWS_WITH_AS(twice.Append(1, good), "safetensors: two files hold a tensor \"a\"", Error);
+  CHECK_THROWS_WITH_AS(twice.Append(1, good), "safetensors: tensor \"a\" is in two files, expected one", Error);
   CHECK_THROWS_AS(twice.Next(2), Error);
   CHECK_THROWS_AS(twice.Advance(0, 1), Error);
 }

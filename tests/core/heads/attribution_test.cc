@@ -65,7 +65,8 @@ TEST_CASE("Jensen-Shannon: 0 for equal heads, ln 2 a row for heads that share no
   CHECK(JensenShannon(apart.view<3>(), {.padded_queries = padded}, 0.0)(0, 1) == About(3 * std::log(2.0)));
 
   apart.data()[0] = 0.5f;
-  Refused(ErrorCode::kValue, "head 0 have rows that do not sum to 1", [&] { JensenShannon(apart.view<3>()); });
+  Refused(ErrorCode::kValue, "weights of head 0 have rows that do not sum to 1, expected",
+          [&] { JensenShannon(apart.view<3>()); });
   apart.data()[0] = kNan;
   Refused(ErrorCode::kValue, "is NaN", [&] { JensenShannon(apart.view<3>()); });
   Refused(ErrorCode::kValue, "smoothing", [&] { JensenShannon(weights.view<3>(), {}, 2.0); });
@@ -384,7 +385,9 @@ TEST_CASE("flow is the least cut, by trying all of them") {
 
 TEST_CASE("flow: too many tokens are refused, and it can be stopped") {
   const Tensor many = Identity(1, 1, 65);
-  Refused(ErrorCode::kUnsupported, "max_tokens is 64", [&] { AttentionFlow(many.view<4>()); });
+  Refused(ErrorCode::kUnsupported,
+          "attention flow takes 65 x 65 maximal flows, expected at most max_tokens of each, 64",
+          [&] { AttentionFlow(many.view<4>()); });
   CHECK(AttentionFlow(many.view<4>(), {.max_tokens = 65}).has_value());
   int calls = 0;
   CHECK(!AttentionFlow(Identity(1, 1, 8).view<4>(), {}, [&](double) { return ++calls < 3; }));

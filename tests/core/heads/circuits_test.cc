@@ -187,7 +187,7 @@ TEST_CASE("weights that are no head's are refused") {
   weights.norm = norm;
   Refused(ErrorCode::kShape, "norm", [&] { Eigenvalues(CircuitKind::kQk, weights); });
   head.q.data()[3] = std::numeric_limits<float>::quiet_NaN();
-  Refused(ErrorCode::kValue, "q has values that are not finite",
+  Refused(ErrorCode::kValue, "q has values that are not finite, expected finite ones",
           [&] { Eigenvalues(CircuitKind::kQk, head.weights()); });
   Refused(ErrorCode::kValue, "not finite", [&] { VocabularyProduct(head.q.view<2>(), head.q.view<2>()); });
 }

@@ -371,9 +371,9 @@ TEST_CASE("weights that are none are refused, by their place") {
   constexpr Index kHuge = std::numeric_limits<Index>::max();
   CHECK(refuses(unit(), {.query_offset = kHuge}, ErrorCode::kValue).find("query_offset") == 0);
   for (const RepeatedSequence repeat : {RepeatedSequence{0, 2}, {1, 1}, {-1, 1}, {0, -1}, {kHuge, kHuge}})
-    CHECK(refuses(unit(), {.repeat = repeat}, ErrorCode::kValue).find("repeat: twice") == 0);
+    CHECK(refuses(unit(), {.repeat = repeat}, ErrorCode::kValue).find("repeat is twice") == 0);
   for (const PatchGrid grid : {PatchGrid{0, 3}, {1, 2}, {-1, 1}, {0, -1}, {kHuge, 1}, {0, 2, kNan}, {0, 2, 0.0}})
-    CHECK(refuses(unit(), {.grid = grid}, ErrorCode::kValue).find("grid: 2 keys") == 0);
+    CHECK(refuses(unit(), {.grid = grid}, ErrorCode::kValue).find("grid is ") == 0);
   CHECK(refuses(Tensor({0, 2}), {}, ErrorCode::kShape) ==
         "weights has shape (0, 2), expected (T, S) with at least one query and key");
   CHECK(refuses(Tensor({2, 0}), {}, ErrorCode::kShape).find("at least one query") != std::string::npos);

@@ -102,7 +102,7 @@ TEST_CASE("a cache that has nothing to look at, or too little, says so") {
   problem.q = all.q.view<4>();
   Refused(ErrorCode::kShape, "the cache holds no keys yet", [&] { cache.Place(problem); });
   cache.Append(Part(all.k, 0, 2), Part(all.v, 0, 2));
-  Refused(ErrorCode::kShape, "17 queries cannot be the latest of the 2 tokens", [&] { cache.Place(problem); });
+  Refused(ErrorCode::kShape, "query has 17 tokens, expected at most the 2 in the cache", [&] { cache.Place(problem); });
 }
 
 }  // namespace

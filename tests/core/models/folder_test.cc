@@ -25,7 +25,7 @@ TEST_CASE("names in an index lead nowhere else") {
   }
   CHECK(ReadShardNames(IndexOf(R"(a\u00a0.safetensors)")).size() == 1);
   for (const char* text : {"", "[]", R"({"weight_map": {"a": "\ud800.safetensors"}})"})
-    Refused(ErrorCode::kFormat, "model.safetensors.index.json is not a JSON object", [&] { ReadShardNames(text); });
+    Refused(ErrorCode::kFormat, "expected a JSON object", [&] { ReadShardNames(text); });
   Refused(ErrorCode::kFormat, "weight_map names 1, expected", [&] { ReadShardNames(R"({"weight_map": {"a": 1}})"); });
   Refused(ErrorCode::kFormat, "weight_map is missing, expected an object", [&] { ReadShardNames("{}"); });
   Refused(ErrorCode::kFormat, "weight_map is [], expected an object", [&] { ReadShardNames(R"({"weight_map": []})"); });

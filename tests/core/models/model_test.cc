@@ -332,16 +332,16 @@ TEST_CASE("what comes later changes nothing earlier; input that does not fit") {
   refuses(model, {.ids = many}, ErrorCode::kValue, "the input has 65 tokens, expected 1 to 64");
   refuses(model, {.ids = beyond}, ErrorCode::kValue, "token 0 is 263, expected 0 to 262");
   refuses(model, {.ids = negative}, ErrorCode::kValue, "token 1 is -1");
-  refuses(model, {.ids = two, .segments = two}, ErrorCode::kValue, "segments were given, but the model has none");
+  refuses(model, {.ids = two, .segments = two}, ErrorCode::kValue, "the input has segments, expected none");
   const Tensor image({3, 12, 12});
-  refuses(model, {.image = image.view<3>()}, ErrorCode::kValue, "the model reads tokens");
+  refuses(model, {.image = image.view<3>()}, ErrorCode::kValue, "the input has an image, expected tokens");
   const Model bert = LoadFolder(GoldenFolder("bert"), SimdBackend());
   const std::vector<std::int32_t> kinds = {0, 2};
   const std::vector<std::uint8_t> padding(3);
   refuses(bert, {.ids = two, .segments = kinds}, ErrorCode::kValue, "segment 1 is 2, expected 0 to 1");
   refuses(bert, {.ids = two, .padding = padding}, ErrorCode::kShape, "padding has 3 values, expected 2");
   const Model vit = LoadFolder(GoldenFolder("vit"), SimdBackend());
-  refuses(vit, {.ids = two}, ErrorCode::kValue, "the model reads an image");
+  refuses(vit, {.ids = two}, ErrorCode::kValue, "the input has tokens, expected an image");
   const Tensor small({3, 12, 11});
   refuses(vit, {.image = small.view<3>()}, ErrorCode::kShape, "image has shape (3, 12, 11), expected (3, 12, 12)");
 }
@@ -356,9 +356,10 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
     std::string text = ReadText(GoldenFolder(folder) + "/config.json");
     return text.insert(1, extra + ",");
   };
-  refuses("{", ErrorCode::kFormat, "config.json is not a JSON object");
-  refuses("[]", ErrorCode::kFormat, "config.json is not a JSON object");
-  refuses((R"({"model_type": )" + std::string(400'000, '[')).c_str(), ErrorCode::kFormat, "nested more than 64 deep");
+  refuses("{", ErrorCode::kFormat, "expected a JSON object");
+  refuses("[]", ErrorCode::kFormat, "expected a JSON object");
+  refuses((R"({"model_type": )" + std::string(400'000, '[')).c_str(), ErrorCode::kFormat,
+          "config.json is nested deeper, expected at most 64 levels");
   refuses(R"({"model_type": "bert", "model_type": "bert"})", ErrorCode::kFormat,
           "config.json names \"model_type\" twice");
   refuses("{}", ErrorCode::kFormat, "config.json: model_type is missing, expected a string");
@@ -456,12 +457,12 @@ TEST_CASE("pictures become what PyTorch makes of them") {
   };
   CHECK(ReadImageProcessor("{}").mean == std::array{0.5f, 0.5f, 0.5f});
   CHECK(ReadImageProcessor(R"({"size": 224, "do_rescale": false, "do_normalize": false})").rescale == 1.0f);
-  refuses("[1]", ErrorCode::kFormat, "preprocessor_config.json is not a JSON object");
+  refuses("[1]", ErrorCode::kFormat, "preprocessor_config.json is \"[1]\", expected a JSON object");
   refuses(R"({"resample": 3})", ErrorCode::kUnsupported, "resample is 3, supported is 2");
   refuses(R"({"do_center_crop": true})", ErrorCode::kUnsupported, "do_center_crop is true");
   refuses(R"({"size": {"shortest_edge": 224}})", ErrorCode::kUnsupported, "supported is {\"height\": N, \"width\": N}");
   refuses(R"({"image_mean": [0.5, 0.5]})", ErrorCode::kValue, "image_mean is [0.5,0.5], expected 3 numbers");
-  refuses(R"({"image_std": [1, 0, 1]})", ErrorCode::kValue, "image_std must hold positive numbers");
+  refuses(R"({"image_std": [1, 0, 1]})", ErrorCode::kValue, "image_std is [1,0,1], expected positive numbers");
 }
 
 TEST_CASE("weights can be read back") {

@@ -274,7 +274,9 @@ export function outputs(out: unknown): Outputs {
     if (kind !== "Float32Array") throw wrong("dtype", `out.${name}.data`, kind, "Float32Array");
     const output = { array: data as Float32Array, length: lengthOf(data as Float32Array) };
     for (const [other, earlier] of arrays) {
-      if (overlap(earlier, output)) throw new HeadlensError("value", `out.${other} and out.${name} share memory`);
+      if (overlap(earlier, output)) {
+        throw wrong("value", `out.${name}`, `memory with out.${other}`, "memory of its own", "shares");
+      }
     }
     arrays.set(name, output);
   }

@@ -4,7 +4,8 @@ import { checkFollowed, checkOptions, apiName, keepsHalves, listOf, type Read, t
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
-import { asHeadlensError, guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
+import { surplus } from "../files/safetensors.js";
+import { guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";
@@ -17,6 +18,10 @@ import type {
 } from "../types/index.js";
 import { rankHeads } from "./head-finder.js";
 
+function needs(argument: string, expected: string): HeadlensError {
+  return new HeadlensError("option", `${argument} needs ${expected}`, { argument, expected });
+}
+
 function checkIndex(name: string, value: unknown, below: number): void {
   if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= below) {
     throw wrong("value", name, show(value), `a whole number from 0 to ${below - 1}`);
@@ -27,10 +32,10 @@ function parse(name: string, text: string): object {
   let json: unknown;
   try {
     json = JSON.parse(text);
-  } catch (error) {
-    throw asHeadlensError(error, "format", name);
+  } catch {
+    // It is no object, and is refused as such.
   }
-  if (typeof json !== "object" || json === null) throw wrong("format", name, show(json), "a JSON object", "holds");
+  if (typeof json !== "object" || json === null) throw wrong("format", name, show(text), "a JSON object");
   return json;
 }
 
@@ -40,7 +45,7 @@ function sinkOf(handle: ModelHandle, byteLength: number | undefined): Sink {
   return (piece) => {
     for (let at = 0; at < piece.length;) {
       const next = unwrap(handle.next(file), apiName);
-      if (next.length === 0) throw new HeadlensError("format", `safetensors: there are ${piece.length - at} unused bytes at the end`);
+      if (next.length === 0) throw surplus("safetensors", piece.length - at);
       const part = piece.subarray(at, at + next.length);
       next.set(part);
       unwrap(handle.advance(file, part.length), apiName);
@@ -177,10 +182,10 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   #readText(input: unknown, options: Read<AttendOptions>): Reading {
     const { textPair, segments, paddingMask, truncate = false } = options;
     if (textPair !== undefined && (typeof input !== "string" || this.info.segments < 2)) {
-      throw new HeadlensError("option", "attend: textPair needs a text, and a model with two kinds of segments");
+      throw within("attend", needs("textPair", "a text, and a model with two kinds of segments"));
     }
     if (typeof input === "string" && (segments ?? paddingMask)) {
-      throw new HeadlensError("option", "attend: segments and paddingMask need token ids, one value for each");
+      throw within("attend", needs(segments ? "segments" : "paddingMask", "token ids, one value for each"));
     }
     const encoded = typeof input === "string" && textPair !== undefined && typeof this.#reader !== "string"
       ? this.#reader.encodePair(input, textPair)
@@ -295,7 +300,7 @@ function checkAttend(given: unknown, info: ModelInfo): Read<AttendOptions> {
   expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
   expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
   if (options.zeroedLayer !== undefined && options.zeroedToken === undefined) {
-    throw new HeadlensError("option", "attend: zeroedLayer needs zeroedToken, the token whose values are 0 there");
+    throw within("attend", needs("zeroedLayer", "zeroedToken, the token whose values are 0 there"));
   }
   return { ...options, ...(segments && { segments }), ...(paddingMask && { paddingMask }) };
 }

@@ -2,7 +2,7 @@
 /** The files of a Hugging Face folder are read from wherever they are, with progress, limits and a way to stop. */
 import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
-import { asHeadlensError, show } from "../module/failures.js";
+import { asHeadlensError, show, wrong } from "../module/failures.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { ModelSource } from "../types/index.js";
@@ -75,7 +75,8 @@ function fromFiles(files: readonly File[]): Opener {
     return !named.has(name) && !(name === kFiles.weights && named.has(kFiles.index));
   });
   if (missing.length > 0) {
-    throw new HeadlensError("value", `source: ${missing.join(", ")} missing among ${show([...named.keys()])}, expected ${kFiles.config}, ${kFiles.tokenizer}, ${kFiles.weights}`);
+    const expected = `${missing.join(", ")} beside them: ${kFiles.config}, ${kFiles.tokenizer}, ${kFiles.weights}`;
+    throw wrong("value", "source", show([...named.keys()]), expected, "holds");
   }
   return (name) => {
     const file = named.get(name);
@@ -193,28 +194,25 @@ export class ModelFolder {
 
   async #open(name: string, max: number): Promise<Opened> {
     return this.#failing(name, async () => {
-      const response = await this.#place.open(name, this.#abort.signal);
-      if (!response.ok) throw new Error(`HTTP status ${response.status} ${response.statusText}`.trim());
-      return this.#opened(name, response, max);
+      return this.#opened(name, await this.#place.open(name, this.#abort.signal), max);
     });
   }
 
   async #openOptional(name: string, max: number): Promise<Opened | undefined> {
     return this.#failing(name, async () => {
       const response = await this.#place.open(name, this.#abort.signal);
-      if (response.status === 404) return undefined;
-      if (!response.ok) throw new Error(`HTTP status ${response.status} ${response.statusText}`.trim());
-      return this.#opened(name, response, max);
+      return response.status === 404 ? undefined : this.#opened(name, response, max);
     });
   }
 
   #opened(name: string, response: Response, max: number): Opened {
+    if (!response.ok) throw this.#wrong(name, `HTTP status ${response.status} ${response.statusText}`.trim(), "the file", "gives");
     const declared = Number(response.headers.get("content-length") ?? NaN);
     // With a content encoding the declared length counts compressed bytes.
     const length = Number.isFinite(declared) && !response.headers.get("content-encoding") ? declared : undefined;
     if (declared > max) {
       void response.body?.cancel();
-      throw tooLarge(declared, max);
+      throw this.#wrong(name, `${declared} bytes`, `at most ${max}`, "has");
     }
     this.#count(length ?? NaN);
     return { name, response, length };
@@ -231,11 +229,11 @@ export class ModelFolder {
       let count = 0;
       for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
         const piece = bytesOf(read.value); // a stream of the caller's own may give anything
-        if (!piece) throw new Error(`the stream gave ${show(read.value)}, expected Uint8Array`);
+        if (!piece) throw this.#wrong(file.name, show(read.value), "a Uint8Array", "gives");
         count += piece.length;
         if (count > max) {
           await reader?.cancel();
-          throw tooLarge(count, max);
+          throw this.#wrong(file.name, `${count} bytes`, `at most ${max}`, "has");
         }
         sink(piece);
         this.#loaded += piece.length;
@@ -243,6 +241,10 @@ export class ModelFolder {
         this.#abort.signal.throwIfAborted();
       }
     });
+  }
+
+  #wrong(name: string, got: string, expected: string, verb: string): HeadlensError {
+    return wrong("model-load", `${this.#place.where}${name}`, got, expected, verb);
   }
 
   #report(): void {
@@ -272,8 +274,4 @@ export interface OpenFolder {
   readonly config: Opened;
   readonly tokenizer: Opened | undefined;
   readonly weights: Opened | undefined;
-}
-
-function tooLarge(bytes: number, max: number): Error {
-  return new Error(`${bytes} bytes, expected at most ${max}`);
 }

@@ -4,8 +4,8 @@
  * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types. Tests hold the two against each other.
  */
 import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
-import { asHeadlensError, messageOf, show, wrong } from "../module/failures.js";
-import { HeadlensError } from "../types/errors.js";
+import { asHeadlensError, show, showIfAny, wrong } from "../module/failures.js";
+import type { HeadlensError } from "../types/errors.js";
 import type { SafetensorsFile, SafetensorsTensor } from "../types/index.js";
 import type { Blob } from "../types/web.js";
 
@@ -106,6 +106,15 @@ function memberNames(json: string): string[] {
   return names;
 }
 
+function isObject(given: unknown): given is Readonly<Record<string, unknown>> {
+  return typeof given === "object" && given !== null && !Array.isArray(given);
+}
+
+/** Returns the error of bytes that follow a file's last tensor. */
+export function surplus(file: string, bytes: number): HeadlensError {
+  return wrong("format", file, `${bytes} bytes after the last tensor`, "none", "has");
+}
+
 /** Reads one file. Its errors begin with the file's name. */
 class Reader {
   constructor(private readonly source: Source) {}
@@ -113,11 +122,12 @@ class Reader {
   async file(): Promise<SafetensorsFile> {
     const { size } = this.source;
     if (size > kMaxFile) throw wrong("memory", this.source.name, `${size} bytes`, `at most ${kMaxFile}`, "has");
-    if (size < kLengthBytes) this.fail(`the file has ${size} bytes, too few for a header`);
+    if (size < kLengthBytes) throw wrong("format", this.source.name, `${size} bytes`, `at least ${kLengthBytes}`, "has");
     const claimed = new DataView(await this.read(0, kLengthBytes)).getBigUint64(0, true);
-    const rest = size - kLengthBytes;
-    if (claimed > rest) this.fail(`the header claims ${claimed} bytes, the file has ${rest} after the length`);
-    if (claimed > kMaxHeader) this.fail(`the header claims ${claimed} bytes, expected at most ${kMaxHeader}`);
+    const most = Math.min(size - kLengthBytes, kMaxHeader);
+    if (claimed === 0n || claimed > most) {
+      this.fail("the header", `${claimed} bytes`, claimed === 0n ? "at least 1" : `at most ${most}`, "claims");
+    }
     const length = Number(claimed);
     const start = kLengthBytes + length;
     const { __metadata__: metadata = {}, ...described } = this.header(await this.read(kLengthBytes, start));
@@ -132,13 +142,15 @@ class Reader {
     return { tensors, metadata: this.metadata(metadata) };
   }
 
-  private fail(message: string): never {
-    throw new HeadlensError("format", `${this.source.name}: ${message}`);
+  private fail(argument: string, got: string | undefined, expected: string, verb?: string): never {
+    throw wrong("format", `${this.source.name}: ${argument}`, got, expected, verb);
   }
 
   private async read(begin: number, end: number): Promise<ArrayBuffer> {
     const bytes = begin === end ? new ArrayBuffer(0) : await this.source.read(begin, end);
-    if (bytes.byteLength !== end - begin) this.fail(`${bytes.byteLength} bytes are left of those from ${begin} to ${end}`);
+    if (bytes.byteLength !== end - begin) {
+      throw wrong("format", this.source.name, `${bytes.byteLength} bytes from ${begin} to ${end}`, `${end - begin}`, "has");
+    }
     return bytes;
   }
 
@@ -148,44 +160,44 @@ class Reader {
     try {
       text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
       header = JSON.parse(text);
-    } catch (error) {
-      this.fail(`the header is not a JSON object: ${messageOf(error)}`);
+    } catch {
+      // It is no object, and is refused as such.
     }
-    if (typeof header !== "object" || header === null || Array.isArray(header)) this.fail("the header is not a JSON object");
+    if (!isObject(header)) this.fail("the header", text === "" ? "not UTF-8" : show(text), "a JSON object");
     const names = new Set<string>();
     for (const name of memberNames(text)) {
-      if (names.has(name)) this.fail(`the header names ${show(name)} twice`);
+      if (names.has(name)) this.fail("the header", `${show(name)} twice`, "once", "names");
       names.add(name);
     }
-    return header as Record<string, unknown>;
+    return header;
   }
 
   private metadata(given: unknown): Record<string, string> {
-    if (typeof given !== "object" || given === null || Array.isArray(given)) this.fail("__metadata__ is not an object");
+    if (!isObject(given)) this.fail("__metadata__", show(given), "an object");
     for (const [key, value] of Object.entries(given)) {
-      if (typeof value !== "string") this.fail(`__metadata__ ${show(key)} is not a string`);
+      if (typeof value !== "string") this.fail(`__metadata__[${show(key)}]`, show(value), "a string");
     }
     return given as Record<string, string>;
   }
 
   private entry(name: string, given: unknown, dataSize: number): Entry {
     const tensor = `tensor ${show(name)}`;
-    if (typeof given !== "object" || given === null || Array.isArray(given)) this.fail(`${tensor} is not described by an object`);
-    const { dtype, shape, data_offsets: offsets } = given as Partial<Record<string, unknown>>;
+    if (!isObject(given)) this.fail(tensor, show(given), "an object");
+    const { dtype, shape, data_offsets: offsets } = given;
     if (typeof dtype !== "string" || !Object.hasOwn(kTypes, dtype)) {
-      this.fail(`${tensor} has the type ${show(dtype)}, expected ${Object.keys(kTypes).join(", ")}`);
+      this.fail(`${tensor}.dtype`, showIfAny(dtype), Object.keys(kTypes).join(", "));
     }
     const isSizes = (sizes: unknown): sizes is number[] =>
       Array.isArray(sizes) && sizes.every((n) => Number.isSafeInteger(n) && n >= 0);
-    if (!isSizes(shape)) this.fail(`${tensor}: shape is ${show(shape)}, expected a list of sizes`);
+    if (!isSizes(shape)) this.fail(`${tensor}.shape`, showIfAny(shape), "a list of sizes");
     const [begin = NaN, end = NaN, ...more] = isSizes(offsets) ? offsets : [];
     if (!(begin <= end && end <= dataSize) || more.length > 0) {
-      this.fail(`${tensor}: data_offsets ${show(offsets)} do not lie inside the ${dataSize} bytes of data`);
+      this.fail(`${tensor}.data_offsets`, showIfAny(offsets), `a begin and an end inside the ${dataSize} bytes of data`);
     }
-    if (!isExact(shape)) this.fail(`${tensor}: the shape ${show(shape)} is too large`);
+    if (!isExact(shape)) this.fail(`${tensor}.shape`, show(shape), "a size that can be addressed");
     const bytes = sizeOf(shape) * (kTypes[dtype]?.[0] ?? NaN);
     if (bytes !== end - begin) {
-      this.fail(`${tensor} of shape ${show(shape)} needs ${bytes} bytes, data_offsets give ${end - begin}`);
+      this.fail(`${tensor}.data_offsets`, show(offsets), `${bytes} bytes for shape ${show(shape)}`);
     }
     return { name, dtype, shape, begin, end };
   }
@@ -195,11 +207,10 @@ class Reader {
     entries.sort((a, b) => a.begin - b.begin || a.end - b.end);
     let at = 0;
     for (const { name, begin, end } of entries) {
-      if (begin < at) this.fail(`tensor ${show(name)} overlaps another one`);
-      if (begin > at) this.fail(`there are ${begin - at} unused bytes before tensor ${show(name)}`);
+      if (begin !== at) this.fail(`tensor ${show(name)}`, `byte ${begin}`, `${at}, where the one before it ends`, "begins at");
       at = end;
     }
-    if (at < dataSize) this.fail(`there are ${dataSize - at} unused bytes at the end`);
+    if (at < dataSize) throw surplus(this.source.name, dataSize - at);
   }
 }
 

@@ -29,9 +29,12 @@ export function unwrap<T>(result: T | Failure, spell: Spelling = (name) => name)
   throw new HeadlensError(kModuleCodes.has(code) ? code as ErrorCode : "internal", spelled(message, spell), fault);
 }
 
-/** Returns the error of an argument that is, or has, `got`: "window is -1, expected a whole number from 0 up". */
-export function wrong(code: ErrorCode, argument: string, got: string, expected: string, verb = "is"): HeadlensError {
-  return new HeadlensError(code, `${argument} ${verb} ${got}, expected ${expected}`, { argument, got, expected });
+/**
+ * Returns the error of an argument that is, or has, `got`: "window is -1, expected a whole number from 0 up". Without `got` the argument is
+ * missing.
+ */
+export function wrong(code: ErrorCode, argument: string, got: string | undefined, expected: string, verb = "is"): HeadlensError {
+  return new HeadlensError(code, `${argument} ${verb} ${got ?? "missing"}, expected ${expected}`, { argument, got, expected });
 }
 
 /** Returns the same error with a place before its message. */
@@ -90,6 +93,11 @@ export function show(value: unknown): string {
   } catch {
     return "an object that cannot be read";
   }
+}
+
+/** Shows a value that may be missing as `wrong` takes it. */
+export function showIfAny(value: unknown): string | undefined {
+  return value === undefined ? undefined : show(value);
 }
 
 /** Shows a shape as all messages do: "(2, 3)". */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The engine's compiled code is one of several builds. A page compiles it and hands it to its workers, who share it. */
 import type { Read } from "../arguments/names.js";
-import { messageOf } from "../module/failures.js";
+import { messageOf, wrong } from "../module/failures.js";
 import { absoluteUrl, folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { LoadOptions } from "../types/index.js";
@@ -55,7 +55,7 @@ function usableThreads({ threads = defaultThreads(), wasmUrl }: Read<LoadOptions
   const named = wasmUrl !== undefined && isFile(wasmUrl) ? String(wasmUrl).includes("-threads") : undefined;
   if (named) {
     if (canShareMemory()) return threads;
-    throw new HeadlensError("unsupported", "wasmUrl names a build with threads, which only cross-origin isolated pages can run");
+    throw wrong("unsupported", "wasmUrl", "a build with threads", "one without: only cross-origin isolated pages run them", "names");
   }
   return named === undefined && threads > 1 && canShareMemory() ? threads : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The features of the JavaScript engine decide which of the wasm builds it can run. */
+import { wrong } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 
 export interface Features {
@@ -49,7 +50,7 @@ export function canShareMemory(): boolean {
 export function chooseBuild(features: Features, wanted: "auto" | Build): Build {
   if (!features.simd) throw new HeadlensError("unsupported", "this engine has no WebAssembly SIMD, which headlens needs");
   if (wanted === "relaxed" && !features.relaxedSimd) {
-    throw new HeadlensError("unsupported", 'simd is "relaxed", but this engine has no relaxed SIMD; "auto" takes it where there is');
+    throw wrong("unsupported", "simd", '"relaxed"', '"auto" or "baseline", since this engine has no relaxed SIMD');
   }
   return wanted === "auto" ? (features.relaxedSimd ? "relaxed" : "baseline") : wanted;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** This checks that the tokenizer library reads a tokenizer.json as it is meant. What it would ignore or trip over is an error here. */
-import { reading, show, within, wrong } from "../module/failures.js";
+import { kFiles } from "../files/names.js";
+import { reading, show, showIfAny, wrong } from "../module/failures.js";
 import type { ErrorCode } from "../types/errors.js";
 
+const kFile = kFiles.tokenizer;
 const kMaxSteps = 256;
 const kMaxDepth = 32;
 
@@ -15,8 +17,17 @@ class Field {
   }
 
   at(key: string): Field {
+    return this.#member(key, this.name === "" ? key : `${this.name}.${key}`);
+  }
+
+  /** Returns the same for a key from the file, which may be anything. */
+  named(key: string): Field {
+    return this.#member(key, `${this.name}[${show(key)}]`);
+  }
+
+  #member(key: string, name: string): Field {
     const value = this.object() as Readonly<Record<string, unknown>>;
-    return new Field(this.name === "" ? key : `${this.name}.${key}`, Object.hasOwn(value, key) ? value[key] : undefined);
+    return new Field(name, Object.hasOwn(value, key) ? value[key] : undefined);
   }
 
   object(): object {
@@ -57,8 +68,7 @@ class Field {
   }
 
   fail(expected: string, code: ErrorCode = "format"): never {
-    const was = this.value === undefined ? "missing" : show(this.value);
-    throw within("tokenizer.json", wrong(code, this.name || "the file", was, expected));
+    throw wrong(code, this.name === "" ? kFile : `${kFile}: ${this.name}`, showIfAny(this.value), expected);
   }
 
   /** Refuses what is right, but not offered here. */
@@ -150,7 +160,7 @@ function template(field: Field, texts: readonly string[], specials: Field, ids: 
       if (!texts.includes(name.text())) name.fail(texts.join(" or "));
       continue;
     }
-    const entry = specials.at(name.text());
+    const entry = specials.named(name.text());
     if (entry.isNull) name.fail("one of post_processor's special_tokens");
     const list = entry.at("ids");
     const [id] = list.list();
@@ -189,9 +199,7 @@ function checkSteps(root: Field, list: string, kinds: Kinds, ids: ReadonlyMap<st
 /** Reads a vocabulary { token: id }. */
 function idsOf(vocab: Field): Map<string, number> {
   const ids = new Map<string, number>();
-  for (const [token, id] of Object.entries(vocab.object())) {
-    ids.set(token, new Field(`${vocab.name}[${show(token)}]`, id).id());
-  }
+  for (const token of Object.keys(vocab.object())) ids.set(token, vocab.named(token).id());
   return ids;
 }
 
@@ -273,7 +281,7 @@ function checkAdded(tokens: Field, ids: Map<string, number>): void {
 
 /** Returns the parsed tokenizer.json as the library wants it. Throws "format" and "unsupported" errors that name the field. */
 export function checkTokenizer(json: object): { file: object; config: object } {
-  return reading("tokenizer.json", () => {
+  return reading(kFile, () => {
     const file = new Field("", json);
     const model = file.at("model");
     const type = modelType(model);

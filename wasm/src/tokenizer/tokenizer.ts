@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Text becomes token ids, and ids become what each position shows. Hugging Face's library does the tokenizing itself. */
 import { Tokenizer } from "@huggingface/tokenizers";
-import { messageOf } from "../module/failures.js";
+import { kFiles } from "../files/names.js";
+import { messageOf, wrong } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 import { checkTokenizer } from "./tokenizer-json.js";
 
@@ -68,7 +69,8 @@ function usable<T>(call: () => T): T {
   try {
     return call();
   } catch (error) {
-    throw new HeadlensError("unsupported", `tokenizer.json: it cannot be used (${messageOf(error)})`, { cause: error });
+    const [argument, expected] = [kFiles.tokenizer, "one that @huggingface/tokenizers reads"];
+    throw new HeadlensError("unsupported", `${argument}: it cannot be used (${messageOf(error)})`, { cause: error, argument, expected });
   }
 }
 
@@ -102,7 +104,7 @@ export class TextTokenizer {
 
   #checked(ids: number[]): Encoded {
     const at = ids.findIndex((id) => !Number.isInteger(id));
-    if (at >= 0) throw new HeadlensError("value", `text: token ${at} is not in the vocabulary, and the tokenizer has no unknown token`);
+    if (at >= 0) throw wrong("value", "text", `token ${at} outside the vocabulary`, "tokens of the vocabulary, which has none for unknown words", "has");
     return { ids, tokens: this.pieces(ids) };
   }
 

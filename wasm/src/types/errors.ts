@@ -12,7 +12,10 @@ export type ErrorCode = EngineCode | "disposed" | "wasm-load" | "model-load" | "
 
 /** The parts of a message about one argument. */
 export interface Fault {
-  /** The argument as the call names it, perhaps with a place in it: `attnMask`, `keyLengths.data[3]`, `out.weights`. */
+  /**
+   * The argument as the call names it, perhaps with a place in it: `attnMask`, `keyLengths.data[3]`, `out.weights`. Of a file it is the file's
+   * name, or the field after it: `tokenizer.json: model.type`, `safetensors: tensor "a".shape`.
+   */
   readonly argument?: string | undefined;
   /** The value or shape that it had, as the message shows it: `(2, 3)`, `-1`, `"left"`. It is absent when the argument was missing. */
   readonly got?: string | undefined;

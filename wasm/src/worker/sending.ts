@@ -5,7 +5,7 @@ import {
   canMove, entriesOf, expectOutThere, expectThere, isPart, isTensorLike, type Outputs, outputs, plain, type Seen,
   viewOfOutput,
 } from "../arguments/tensors.js";
-import { HeadlensError } from "../types/errors.js";
+import { wrong } from "../module/failures.js";
 
 /** Everything in a parcel has to be there still when the last argument has been read. */
 interface Parcel {
@@ -56,7 +56,7 @@ function moving(given: unknown, parcel: Parcel): object {
   const tensors = Array.from(out, ([name, place]) => {
     const view = viewOfOutput(place);
     if (isPart(view)) {
-      throw new HeadlensError("value", `out.${name}: data is part of a larger buffer, which cannot move to the worker`);
+      throw wrong("value", `out.${name}.data`, "part of a larger buffer", "a buffer of its own, which can move to the worker");
     }
     return [name, { data: view, shape: [view.length] }];
   });

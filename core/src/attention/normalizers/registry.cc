@@ -66,7 +66,8 @@ void Validate(const Normalizer& normalizer, Index heads) {
   ExpectPositive("`temperature`", normalizer.temperature);
   if (rule.validate) rule.validate(normalizer);
   if (!normalizer.sinks) return;
-  if (!rule.takes_sinks) throw Error(ErrorCode::kOption, {"`sinks` have no meaning for ", rule.name});
+  if (!rule.takes_sinks)
+    throw Error(ErrorCode::kOption, "`sinks`", "", "", {"`sinks` have no meaning for ", rule.name});
   ExpectSizes("`sinks`", SizesOf(normalizer.sinks), {heads});
   ExpectFinite("`sinks`", normalizer.sinks);
 }

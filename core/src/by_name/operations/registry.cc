@@ -76,8 +76,7 @@ const std::vector<OperationKind>& OperationKinds() {
 const OperationKind& FindOperation(std::string_view name) {
   for (const OperationKind& kind : OperationKinds())
     if (kind.name == name) return kind;
-  throw Error(ErrorCode::kOption, {"unknown operation ", Quoted(name),
-                                   ", expected one of: ", Joined(OperationKinds(), &OperationKind::name)});
+  throw OptionError("op", Quoted(name), {"one of: ", Joined(OperationKinds(), &OperationKind::name)});
 }
 
 }  // namespace headlens
