@@ -67,9 +67,9 @@ constexpr Index BlockBegin(Index i, Index count, Index blocks) { return i * coun
 /// (last stride 1), and outputs must not overlap inputs unless a function allows it. Sizes are checked, and an Error
 /// kShape names both that do not fit.
 ///
-/// A backend may have memory of its own, as a GPU has. The tensors that Allocate and Upload return lie there, and the host
-/// sees them only through ReadBack. A function also takes views of the host's memory, and brings their elements there
-/// and back itself; masks, biases, and all results of attention but output and weights must be of that kind.
+/// A backend may have memory of its own, as a GPU has. The tensors that Allocate and Upload return lie there, and the
+/// host sees them only through ReadBack. A function also takes views of the host's memory, and brings their elements
+/// there and back itself; masks, biases, and all results of attention but output and weights must be of that kind.
 class Backend {
  public:
   virtual ~Backend() = default;

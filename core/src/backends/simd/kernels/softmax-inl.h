@@ -95,8 +95,8 @@ void MaskRow(float* x, Index n, const std::uint8_t* marks) {
   });
 }
 
-/// The largest lane of `v`, which holds no NaN. Highway's emulation of vectors begins at the lowest finite number, which
-/// is above −∞.
+/// The largest lane of `v`, which holds no NaN. Highway's emulation of vectors begins at the lowest finite number,
+/// which is above −∞.
 HWY_INLINE float Largest(V v) {
 #if HWY_TARGET == HWY_EMU128
   float max = v.raw[0];
