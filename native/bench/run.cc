@@ -244,10 +244,10 @@ class MapRun : public Run {
   void Call() override {
     if (row_.pool > 0) {
       map_.Provide(backend_, {row_.pool, row_.pool});
-      seen_.PooledMap(0, 0, 0, row_.tokens, map_.there.view<2>());
+      seen_.PooledMap(0, 0, {}, PoolKind::kMean, map_.there.view<2>());
     } else {
       map_.Provide(backend_, {row_.rows, row_.tokens});
-      seen_.Map(0, 0, 0, row_.rows, map_.there.view<2>());
+      seen_.Map(0, 0, {0, row_.rows}, map_.there.view<2>());
     }
     map_.Read(backend_);
   }
@@ -274,7 +274,7 @@ class ModelRun : public Run {
     for (std::size_t i = 0; i < maps_.size(); ++i) {
       const auto map = static_cast<Index>(i), heads = row_.model.heads;
       maps_[i].Provide(model_.backend(), {row_.tokens, row_.tokens});
-      seen.Map(map / heads, map % heads, 0, row_.tokens, maps_[i].there.view<2>());
+      seen.Map(map / heads, map % heads, {}, maps_[i].there.view<2>());
     }
     for (Result& map : maps_) map.Read(model_.backend());
   }

@@ -124,7 +124,7 @@ Maps ComputeMaps(const MapOptions& options, const Progress& progress) {
       progress.Show("maps of layer " + std::to_string(layer));
       for (const Index head : maps.heads) {
         maps.weights.emplace_back(Shape{maps.length(), maps.length()});
-        attention.Map(layer, head, 0, maps.length(), maps.weights.back().view<2>());
+        attention.Map(layer, head, {}, maps.weights.back().view<2>());
       }
     }
     return std::move(maps);

@@ -24,9 +24,9 @@ class AttentionHandle {
       const Tensor map(pooled ? Shape{std::min<Index>(pool_rows, rows), std::min<Index>(pool_cols, columns)}
                               : Shape{rows, columns});
       if (pooled) {
-        attention_.PooledMap(layer, head, row_begin, row_end, map.view<2>());
+        attention_.PooledMap(layer, head, {row_begin, row_end}, PoolKind::kMean, map.view<2>());
       } else {
-        attention_.Map(layer, head, row_begin, row_end, map.view<2>());
+        attention_.Map(layer, head, {row_begin, row_end}, map.view<2>());
       }
       return TensorToJs(map);
     });
@@ -36,7 +36,7 @@ class AttentionHandle {
     return Guard([&] {
       const Index length = attention_.length();
       const Tensor map({length, length});
-      attention_.Map(layer, head, 0, length, map.view<2>());
+      attention_.Map(layer, head, {}, map.view<2>());
       ColorOptions colors = ReadColorOptions(options);
       colors.causal = info_.causal;
       return ImageToJs(map.view<2>(), colors);

@@ -134,8 +134,8 @@ struct KeyValueView {
   }
   /// The same view as floats. Throws kDtype unless the elements are F32.
   DeviceView<const float, 4> floats() const;
-  /// Head `g` alone.
-  KeyValueView Head(Index g) const;
+  /// Rows [first, first + count) of head `g` in batch `b` alone.
+  KeyValueView Part(Index b, Index g, Index first, Index count) const;
 
   DType dtype = DType::kF32;
   DevicePointer<const std::byte> data;

@@ -59,6 +59,10 @@ enum class RotaryPairs {
   kInterleaved,  ///< 2i and 2i + 1 (GPT-J, the paper)
 };
 
+/// The number that stands for a block of a map: its mean, or its largest weight, in which narrow diagonals and columns
+/// of a large map stay visible.
+enum class PoolKind { kMean, kMax };
+
 /// The index at which block `i` begins when `count` cells are cut into `blocks` blocks of equal size, give or take a
 /// cell.
 constexpr Index BlockBegin(Index i, Index count, Index blocks) { return i * count / blocks; }
@@ -135,10 +139,12 @@ class Backend {
   /// Row i of y becomes row rows[i] of W. Throws kValue for a row that W does not have.
   virtual void CopyRows(const LinearWeights& weights, std::span<const std::int32_t> rows, DeviceView<float, 2> y) const;
 
-  /// Averages a map [rows, S] over equal blocks (BlockBegin), `row_blocks` rows of C blocks each. x holds rows of the
-  /// map from `first_row` on; y [n, C] receives n rows of blocks from `first_block` on, all of whose rows must be in x.
+  /// Pools a map [rows, S] over equal blocks (BlockBegin), `row_blocks` rows of C blocks each. x holds rows of the map
+  /// from `first_row` on; y [n, C] receives n rows of blocks from `first_block` on, all of whose rows must be in x. A
+  /// NaN makes its block NaN.
   struct Pooling {
     Index rows, row_blocks, first_row, first_block;
+    PoolKind kind = PoolKind::kMean;
   };
   virtual void Pool(DeviceView<const float, 2> x, const Pooling& pooling, DeviceView<float, 2> y) const;
 };

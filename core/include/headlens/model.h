@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "headlens/attention.h"
+#include "headlens/attention_maps.h"
 #include "headlens/backend.h"
 #include "headlens/state_dict.h"
 
@@ -89,13 +90,15 @@ class ModelAttention {
   /// T: the number of tokens, or of patches and CLS together.
   Index length() const;
 
-  /// Computes the attention weights of one head for query rows [row_begin, row_end) into `weights` [rows, T]. Throws
-  /// kValue for a layer, head or row that does not exist.
-  void Map(Index layer, Index head, Index row_begin, Index row_end, DeviceView<float, 2> weights) const;
+  /// Computes the attention weights of a part of one head's map into `weights` [rows, columns]. Throws kValue for a
+  /// layer, head or part that does not exist.
+  void Map(Index layer, Index head, const MapWindow& window, DeviceView<float, 2> weights) const;
 
-  /// Computes rows [row_begin, row_end) of a smaller map `pooled` [rows, cols], whose cells are means over blocks of
-  /// the map, equal in size to within one cell. Needs memory for a few rows of the map only.
-  void PooledMap(Index layer, Index head, Index row_begin, Index row_end, DeviceView<float, 2> pooled) const;
+  /// Computes the part as a smaller map `pooled`, as AttentionMaps::Pooled does.
+  void PooledMap(Index layer, Index head, const MapWindow& window, PoolKind kind, DeviceView<float, 2> pooled) const;
+
+  /// The summaries of rows [row_begin, row_end) of one head's map.
+  std::vector<RowSummary> RowSummaries(Index layer, Index head, Index row_begin, Index row_end) const;
 
   /// The residual stream [T, hidden_size] after the last layer, before the final norm when there is one.
   const Tensor& hidden() const;

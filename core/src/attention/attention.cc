@@ -107,11 +107,12 @@ KeyValueView::KeyValueView(Floats, const DeviceView<const float, 4>& view) : sha
   }
 }
 
-KeyValueView KeyValueView::Head(Index g) const {
-  KeyValueView head = *this;
-  head.data = data + (data.storage ? g * strides[1] : Offset(0, g, 0));
-  head.shape[1] = 1;
-  return head;
+KeyValueView KeyValueView::Part(Index b, Index g, Index first, Index count) const {
+  KeyValueView part = *this;
+  const Index elements = b * strides[0] + g * strides[1] + first * strides[2];
+  part.data = data + (data.storage ? elements : Offset(b, g, first));
+  part.shape = {1, 1, count, shape[3]};
+  return part;
 }
 
 DeviceView<const float, 4> KeyValueView::floats() const {

@@ -103,7 +103,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     if (input_.image) heads.grid = Grid();
     const auto self = shared_from_this();
     heads.map = [self](Index layer, Index head, View<float, 2> weights) {
-      self->attention_.Map(layer, head, 0, self->attention_.length(), weights);
+      self->attention_.Map(layer, head, {}, weights);
     };
     heads.importance = [self](Index layer) { return self->Importance(layer); };
     heads.ablate = [self](Index layer, Index head) { return self->Ablate(layer, head); };
@@ -132,7 +132,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     const Tensor& values = attention_.Values(layer);
     const Tensor weights({length, length}), heads({info.heads, rows, d});
     for (Index h = 0; h < info.heads; ++h) {
-      attention_.Map(layer, h, 0, length, weights.view<2>());
+      attention_.Map(layer, h, {}, weights.view<2>());
       const Index group = h / (info.heads / info.kv_heads);
       const View<float, 2> v{values.view<2>().at(0, group * d), {length, d}, {values.shape()[1], 1}};
       for (Index i = 0; i < rows; ++i)

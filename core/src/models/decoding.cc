@@ -71,14 +71,9 @@ void Decoding::Map(Index layer, Index head, DeviceView<float, 2> weights) const 
   if (rows() == 0) throw Error(ErrorCode::kOption, "there is no step yet whose map could be shown");
   const DeviceView<float, 4> q = AsHeads(state_->queries[static_cast<std::size_t>(layer)], info.heads);
   const KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
-  const Index group = head / (info.heads / info.kv_heads);
-  const DeviceView<const float, 4> queries = {q.at(0, head), {1, 1, rows(), info.head_dim}, q.strides};
-  const AttentionProblem problem = models::ProblemOf(*state_->model, layer, queries, state_->length - rows(),
-                                                     cache.k().Head(group), cache.first(), {});
-  AttentionResults results;
-  results.weights = {
-      weights.data, {1, 1, weights.shape[0], weights.shape[1]}, {0, 0, weights.strides[0], weights.strides[1]}};
-  state_->model->backend.Attention(problem, results);
+  const AttentionProblem problem =
+      models::ProblemOf(*state_->model, layer, q, state_->length - rows(), cache.k(), cache.first(), {});
+  AttentionMaps(problem, state_->model->backend).Map(0, head, {}, weights);
 }
 
 Tensor Decoding::Logits(Index row_begin, Index row_end) const {

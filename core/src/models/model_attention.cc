@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The result of a pass over a whole input, and the maps that are computed from it.
-#include <algorithm>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -15,25 +15,6 @@ using models::Kept;
 using models::LoadedModel;
 
 namespace {
-
-// The size of the strip of rows in which a pooled map is computed: 2 MiB, so that it is read again while it is in the
-// cache.
-constexpr Index kStripFloats = Index{1} << 19;
-
-/// The mean of rows [begin, end), which do not fit a strip, as the mean of several strips' means.
-template <class Pool>
-Tensor PoolTall(Index begin, Index end, Index most, Index columns, const Pool& pool) {
-  Tensor mean({1, columns});
-  std::vector<double> sums(static_cast<std::size_t>(columns), 0.0);
-  for (Index first = begin; first < end; first += most) {
-    const Index count = std::min(most, end - first);
-    pool(first, count, {count, 1, 0, 0}, mean.view<2>());
-    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += double{mean.values()[j]} * static_cast<double>(count);
-  }
-  for (std::size_t j = 0; j < sums.size(); ++j)
-    mean.values()[j] = static_cast<float>(sums[j] / static_cast<double>(end - begin));
-  return mean;
-}
 
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
   const Shape expected = {info.layers, info.heads}, got = SizesOf(options.head_mask);
@@ -55,12 +36,18 @@ struct ModelAttention::State {
   Index length = 0;
   std::vector<std::uint8_t> padding;
   std::vector<Kept> layers;
+  std::deque<AttentionMaps> maps;     // of each layer
   std::vector<DeviceTensor> streams;  // before each layer, when they are kept
   DeviceTensor hidden;
 
   const Kept& At(Index layer) const {
     CheckLayer(model->architecture.info, layer, 0);
     return layers[static_cast<std::size_t>(layer)];
+  }
+
+  const AttentionMaps& MapsOf(Index layer, Index head) const {
+    CheckLayer(model->architecture.info, layer, head);
+    return maps[static_cast<std::size_t>(layer)];
   }
 
   /// The elements of one of these tensors on the host, which are read back once.
@@ -97,50 +84,17 @@ const Tensor& ModelAttention::Hidden(Index layer) const {
   return state_->OnHost(state_->streams[static_cast<std::size_t>(layer)]);
 }
 
-void ModelAttention::Map(Index layer, Index head, Index row_begin, Index row_end, DeviceView<float, 2> weights) const {
-  const ModelInfo& info = state_->model->architecture.info;
-  CheckLayer(info, layer, head);
-  CheckRows(row_begin, row_end, state_->length);
-  const Kept& kept = state_->At(layer);
-  const DeviceView<float, 4> q = AsHeads(kept.q, info.heads), k = AsHeads(kept.k, info.kv_heads);
-  const Index rows = row_end - row_begin, group = head / (info.heads / info.kv_heads);
-  const DeviceView<const float, 4> q_rows = {q.at(0, head, row_begin), {1, 1, rows, info.head_dim}, q.strides},
-                                   keys = {k.at(0, group), {1, 1, state_->length, info.head_dim}, k.strides};
-  const AttentionProblem problem =
-      models::ProblemOf(*state_->model, layer, q_rows, row_begin, keys, 0, state_->padding);
-  AttentionResults results;
-  results.weights = {
-      weights.data, {1, 1, weights.shape[0], weights.shape[1]}, {0, 0, weights.strides[0], weights.strides[1]}};
-  state_->model->backend.Attention(problem, results);
+void ModelAttention::Map(Index layer, Index head, const MapWindow& window, DeviceView<float, 2> weights) const {
+  state_->MapsOf(layer, head).Map(0, head, window, weights);
 }
 
-void ModelAttention::PooledMap(Index layer, Index head, Index row_begin, Index row_end,
+void ModelAttention::PooledMap(Index layer, Index head, const MapWindow& window, PoolKind kind,
                                DeviceView<float, 2> pooled) const {
-  const Index length = state_->length, rows = row_end - row_begin, columns = pooled.shape[1];
-  CheckRows(row_begin, row_end, length);
-  if (pooled.shape[0] < 1 || columns < 1 || pooled.shape[0] > rows || columns > length) {
-    throw Error(ErrorCode::kValue,
-                {"weights of shape ", Shape{rows, length}, " cannot be pooled to ", Shape{pooled.shape[0], columns}});
-  }
-  const Index blocks = pooled.shape[0], most = std::clamp<Index>(kStripFloats / length, 1, rows);
-  const Backend& backend = state_->model->backend;
-  const DeviceTensor strip = backend.Allocate({most, length});
-  const auto pool = [&](Index first, Index count, Backend::Pooling pooling, DeviceView<float, 2> to) {
-    Map(layer, head, row_begin + first, row_begin + first + count, Rows(strip.view<2>(), 0, count));
-    backend.Pool(Rows(strip.view<2>(), 0, count), pooling, to);
-  };
-  for (Index block = 0, end; block < blocks; block = end) {
-    const Index first = BlockBegin(block, rows, blocks), next = BlockBegin(block + 1, rows, blocks);
-    end = block + 1;
-    if (next - first > most) {
-      const std::array<Index, 4> row = {1, 1, 1, columns};
-      backend.Copy(DenseView(PoolTall(first, next, most, columns, pool).data(), row), DenseView(pooled.at(block), row));
-      continue;
-    }
-    while (end < blocks && BlockBegin(end + 1, rows, blocks) - first <= most) ++end;
-    const Index count = BlockBegin(end, rows, blocks) - first;
-    pool(first, count, {rows, blocks, first, block}, Rows(pooled, block, end - block));
-  }
+  state_->MapsOf(layer, head).Pooled(0, head, window, kind, pooled);
+}
+
+std::vector<RowSummary> ModelAttention::RowSummaries(Index layer, Index head, Index row_begin, Index row_end) const {
+  return state_->MapsOf(layer, head).Summaries(0, head, row_begin, row_end);
 }
 
 Tensor ModelAttention::Logits(Index row_begin, Index row_end) const {
@@ -172,6 +126,7 @@ ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& optio
     pass.RunLayer(i, state->hidden, kept, [&] {
       AttentionProblem problem = models::ProblemOf(*model_, i, AsHeads(kept.q, info().heads), 0,
                                                    AsHeads(kept.k, info().kv_heads), 0, state->padding);
+      state->maps.emplace_back(problem, model_->backend);
       problem.v = AsHeads(kept.v, info().kv_heads);
       return problem;
     });

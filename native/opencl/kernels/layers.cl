@@ -4,18 +4,25 @@
 
 #define EACH_ITEM __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void
 
-// Returns the sum of the values of a work-group's items.
-float Sum(__local float* scratch, const float value) {
-  const int item = get_local_id(0);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  scratch[item] = value;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int half_size = GROUP_ITEMS / 2; half_size > 0; half_size /= 2) {
-    if (item < half_size) scratch[item] += scratch[item + half_size];
-    barrier(CLK_LOCAL_MEM_FENCE);
+// Returns the larger number, or NaN where one of them is NaN.
+float Larger(const float a, const float b) { return b > a || isnan(b) ? b : a; }
+
+// A work-group combines a value of each of its items.
+#define REDUCE(name, combine)                                                                                     \
+  float name(__local float* scratch, const float value) {                                                         \
+    const int item = get_local_id(0);                                                                             \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                 \
+    scratch[item] = value;                                                                                        \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                                 \
+    for (int half_size = GROUP_ITEMS / 2; half_size > 0; half_size /= 2) {                                        \
+      if (item < half_size) scratch[item] = combine(scratch[item], scratch[item + half_size]);                    \
+      barrier(CLK_LOCAL_MEM_FENCE);                                                                               \
+    }                                                                                                             \
+    return scratch[0];                                                                                            \
   }
-  return scratch[0];
-}
+#define PLUS(a, b) ((a) + (b))
+REDUCE(Sum, PLUS)
+REDUCE(Largest, Larger)
 
 // Each work-group computes a row of x [rows, width]. y may be x.
 EACH_ITEM RmsNorm(__global const float* x, const long x_first, const long x_stride, __global const float* weight,
@@ -117,12 +124,12 @@ EACH_ITEM FindUnusual(__global const float* x, const Place place, const Heads he
 // Returns where part i begins when `count` is cut into `parts` equal ones.
 long PartBegin(const long i, const long count, const long parts) { return i * count / parts; }
 
-// y [parts, columns] becomes the means of x over equal blocks, each of which is computed by a work-group. x [.., keys]
-// has the rows from first_row on of a map of `rows` rows, which is cut into `all_parts` parts; y's are those from
-// first_part on. The sums are compensated (Kahan 1965), as a block can have many cells.
+// y [parts, columns] becomes the means of x over equal blocks, or their largest numbers, a work-group for each block. x
+// [.., keys] has the rows from first_row on of a map of `rows` rows, which is cut into `all_parts` parts; y's are those
+// from first_part on. The sums are compensated (Kahan 1965), as a block can have many cells. A NaN makes its block NaN.
 EACH_ITEM Pool(__global const float* x, const long x_first, const long x_stride, const long keys, const long first_row,
-               const long rows, const long first_part, const long all_parts, const long columns, __global float* y,
-               const long y_first, const long y_stride) {
+               const long rows, const long first_part, const long all_parts, const long columns, const int largest,
+               __global float* y, const long y_first, const long y_stride) {
   __local float scratch[GROUP_ITEMS];
   long id = get_group_id(0);
   const long column = Next(&id, columns), part = id;
@@ -131,12 +138,13 @@ EACH_ITEM Pool(__global const float* x, const long x_first, const long x_stride,
   const long left = PartBegin(column, keys, columns), width = PartBegin(column + 1, keys, columns) - left;
   const long cells = (bottom - top) * width;
   x += x_first + (top - first_row) * x_stride + left;
-  float sum = 0.0f, lost = 0.0f;
+  float sum = 0.0f, lost = 0.0f, most = -INFINITY;
   for (long i = get_local_id(0); i < cells; i += GROUP_ITEMS) {
-    const float term = x[i / width * x_stride + i % width] - lost, next = sum + term;
+    const float cell = x[i / width * x_stride + i % width], term = cell - lost, next = sum + term;
     lost = (next - sum) - term;
     sum = next;
+    most = Larger(most, cell);
   }
-  sum = Sum(scratch, sum);
-  if (get_local_id(0) == 0) y[y_first + part * y_stride + column] = sum / (float)cells;
+  const float pooled = largest ? Largest(scratch, most) : Sum(scratch, sum) / (float)cells;
+  if (get_local_id(0) == 0) y[y_first + part * y_stride + column] = pooled;
 }

@@ -131,8 +131,8 @@ void RunPool(Session& session, const DeviceView<const float, 2>& x, const Backen
     const Index items = GroupItems(session);
     session.Launch(kLayersSource, GroupOption(session), "Pool", {y.shape[1] * y.shape[0] * items, items}, from.buffer,
                    from.first, from.stride, cl_long{x.shape[1]}, cl_long{pooling.first_row}, cl_long{pooling.rows},
-                   cl_long{pooling.first_block}, cl_long{pooling.row_blocks}, cl_long{y.shape[1]}, to.buffer, to.first,
-                   to.stride);
+                   cl_long{pooling.first_block}, cl_long{pooling.row_blocks}, cl_long{y.shape[1]},
+                   cl_int{pooling.kind == PoolKind::kMax}, to.buffer, to.first, to.stride);
   });
 }
 

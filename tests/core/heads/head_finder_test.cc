@@ -179,7 +179,7 @@ TEST_CASE("rollout over the built-in model, a layer at a time, is PyTorch's") {
   for (Index layer = 0; layer < model.info().layers; ++layer) {
     for (Index head = 0; head < model.info().heads; ++head) {
       const View<float, 2> map = DenseView(layer_weights.view<3>().at(head), std::array<Index, 2>{length, length});
-      attention.Map(layer, head, 0, length, map);
+      attention.Map(layer, head, {}, map);
     }
     rollout.Add(layer_weights.view<3>());
   }

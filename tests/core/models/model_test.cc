@@ -65,7 +65,7 @@ struct Golden {
 
 Tensor MapOf(const ModelAttention& attention, Index layer, Index head) {
   Tensor map({attention.length(), attention.length()});
-  attention.Map(layer, head, 0, attention.length(), map.view<2>());
+  attention.Map(layer, head, {}, map.view<2>());
   return map;
 }
 
@@ -149,11 +149,11 @@ TEST_CASE("strips and pooled maps come from the whole map") {
       const Index length = attention.length();
       const Tensor map = MapOf(attention, 1, 2);
       Tensor strip({3, length}), pooled({4, 3});
-      attention.Map(1, 2, 5, 8, strip.view<2>());
+      attention.Map(1, 2, {5, 8}, strip.view<2>());
       CheckClose("strip", strip.values(),
                  map.values().subspan(static_cast<std::size_t>(5 * length), static_cast<std::size_t>(3 * length)),
                  8 * kEpsilon);
-      attention.PooledMap(1, 2, 1, length, pooled.view<2>());
+      attention.PooledMap(1, 2, {1, length}, PoolKind::kMean, pooled.view<2>());
       for (Index i = 0; i < 4; ++i)
         for (Index j = 0; j < 3; ++j) {
           double sum = 0.0;
@@ -168,8 +168,8 @@ TEST_CASE("strips and pooled maps come from the whole map") {
                  8 * kEpsilon * MaxNorm(logits.values()));
       CHECK_THROWS_AS(MapOf(attention, model.info().layers, 0), Error);
       CHECK_THROWS_AS(MapOf(attention, 0, model.info().heads), Error);
-      CHECK_THROWS_AS(attention.Map(0, 0, length - 2, length + 1, strip.view<2>()), Error);
-      CHECK_THROWS_AS(attention.PooledMap(0, 0, 3, 5, pooled.view<2>()), Error);
+      CHECK_THROWS_AS(attention.Map(0, 0, {length - 2, length + 1}, strip.view<2>()), Error);
+      CHECK_THROWS_AS(attention.PooledMap(0, 0, {3, 5}, PoolKind::kMean, pooled.view<2>()), Error);
       CHECK_THROWS_AS(attention.Hidden(0), Error);
       CHECK_THROWS_AS(attention.Values(0), Error);
       CHECK_THROWS_AS(attention.Logits(1, length + 1), Error);
@@ -209,7 +209,7 @@ TEST_CASE("blocks that are taller than a strip are pooled like all others") {
     const Tensor map = MapOf(attention, 0, 0);
     for (const Index blocks : {1, 3, 5}) {
       const Tensor pooled({blocks, 2});
-      attention.PooledMap(0, 0, 0, kLength, pooled.view<2>());
+      attention.PooledMap(0, 0, {}, PoolKind::kMean, pooled.view<2>());
       for (Index i = 0; i < blocks; ++i)
         for (Index j = 0; j < 2; ++j) {
           double sum = 0.0;

@@ -2,7 +2,9 @@
 /// Tensors in a backend's own memory, and the functions that move elements without computing, on every backend.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numeric>
 #ifndef __EMSCRIPTEN__
@@ -169,7 +171,7 @@ TEST_CASE("rows of weights of every type, onto the host and onto the backend") {
   });
 }
 
-TEST_CASE("pooled maps are means over blocks that are equal to within one cell") {
+TEST_CASE("pooled maps are means or largest numbers over blocks that are equal to within one cell") {
   ForEachBackend([](const Backend& backend) {
     CAPTURE(backend.name());
     Random random(47);
@@ -179,24 +181,41 @@ TEST_CASE("pooled maps are means over blocks that are equal to within one cell")
           for (const Index columns : {Index{1}, (keys + 3) / 4, keys}) {
             Twins x(backend, random.NormalTensor({rows, keys}));
             const Index first = blocks / 2, top = BlockBegin(first, rows, blocks);
-            const Backend::Pooling pooling = {rows, blocks, top, first};
-            const DeviceTensor own = backend.Allocate({blocks - first, columns});
-            const Tensor host({blocks - first, columns}), expected({blocks - first, columns}), map = x.host.host();
+            const Tensor host({blocks - first, columns}), mean({blocks - first, columns}),
+                largest({blocks - first, columns}), map = x.host.host();
             for (Index i = first; i < blocks; ++i)
               for (Index j = 0; j < columns; ++j) {
-                double sum = 0.0, cells = 0.0;
+                double sum = 0.0, cells = 0.0, most = -std::numeric_limits<double>::infinity();
                 for (Index t = BlockBegin(i, rows, blocks); t < BlockBegin(i + 1, rows, blocks); ++t)
-                  for (Index s = BlockBegin(j, keys, columns); s < BlockBegin(j + 1, keys, columns); ++s, ++cells)
+                  for (Index s = BlockBegin(j, keys, columns); s < BlockBegin(j + 1, keys, columns); ++s, ++cells) {
                     sum += double{map.view<2>()(t, s)};
-                expected.view<2>()(i - first, j) = static_cast<float>(sum / cells);
+                    most = std::max(most, double{map.view<2>()(t, s)});
+                  }
+                mean.view<2>()(i - first, j) = static_cast<float>(sum / cells);
+                largest.view<2>()(i - first, j) = static_cast<float>(most);
               }
             const auto below = [&](const DeviceTensor& t) { return From(t.view<2>(), top * keys, {rows - top, keys}); };
-            backend.Pool(below(x.kept), pooling, own.view<2>());
-            backend.Pool(below(x.host), pooling, host.view<2>());
-            const double tolerance = 4 * kEpsilon * MaxNorm(map.values());
-            CheckClose("own", Read(backend, own).values(), expected.values(), tolerance);
-            CheckClose("host", host.values(), expected.values(), tolerance);
+            for (const PoolKind kind : {PoolKind::kMean, PoolKind::kMax}) {
+              const Backend::Pooling pooling = {rows, blocks, top, first, kind};
+              const DeviceTensor own = backend.Allocate({blocks - first, columns});
+              backend.Pool(below(x.kept), pooling, own.view<2>());
+              backend.Pool(below(x.host), pooling, host.view<2>());
+              const bool is_mean = kind == PoolKind::kMean;
+              const double tolerance = is_mean ? 4 * kEpsilon * MaxNorm(map.values()) : 0.0;
+              const Tensor& expected = is_mean ? mean : largest;
+              CheckClose("own", Read(backend, own).values(), expected.values(), tolerance);
+              CheckClose("host", host.values(), expected.values(), tolerance);
+            }
           }
+    Tensor nan({3, 4});
+    std::ranges::fill(nan.values(), 0.0f);
+    nan.view<2>()(1, 2) = std::numeric_limits<float>::quiet_NaN();
+    for (const PoolKind kind : {PoolKind::kMean, PoolKind::kMax}) {
+      const Tensor pooled({1, 2});
+      backend.Pool(nan.view<2>(), {3, 1, 0, 0, kind}, pooled.view<2>());
+      CHECK(pooled.values()[0] == 0.0f);
+      CHECK(std::isnan(pooled.values()[1]));
+    }
     const Tensor x({4, 4}), y({2, 2});
     const auto refuse = [&](const Backend::Pooling& pooling) {
       Refused(ErrorCode::kValue, "cannot be pooled", [&] { backend.Pool(x.view<2>(), pooling, y.view<2>()); });

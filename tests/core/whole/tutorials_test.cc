@@ -218,7 +218,7 @@ std::vector<double> Scores(const Model& model, const std::vector<std::vector<std
     const ModelAttention attention = model.Attend(ids);
     const Index length = attention.length();
     const Tensor weights({1, length, length});
-    attention.Map(layer, head, 0, length, DenseView(weights.data(), std::array{length, length}));
+    attention.Map(layer, head, {}, DenseView(weights.data(), std::array{length, length}));
     const MapInfo info{.causal = true, .tokens = ids, .repeat = FindRepeat(ids)};
     const std::vector<MetricValue> scores = HeadMetrics(weights.view<3>(), info, std::vector(names))[0];
     for (std::size_t i = 0; i < means.size(); ++i)
@@ -257,7 +257,7 @@ TEST_CASE(
     CHECK(spreads[0] > 0.6);
     const ModelAttention attention = model.Attend(sentence);
     Tensor map({12, 12});
-    attention.Map(3, 2, 0, 12, map.view<2>());
+    attention.Map(3, 2, {}, map.view<2>());
     CHECK(At(map, {3, 2}) > 0.5f);  // sat looks at cat
     CHECK(At(map, {9, 2}) > 0.9f);  // was looks at cat, not at mat
     CHECK(At(map, {9, 6}) < 0.05f);
