@@ -50,7 +50,7 @@ void CheckPooled(const AttentionMaps& maps, const Head& head, const MapWindow& w
              ++s, ++cells) {
           const double cell = head(window.row_begin + t, window.col_begin + s);
           sum += cell;
-          most = std::max(most, cell);
+          if (cell > most || std::isnan(cell)) most = cell;
         }
       expected.view<2>()(i, j) = static_cast<float>(kind == PoolKind::kMax ? most : sum / cells);
     }
@@ -173,7 +173,7 @@ TEST_CASE("a long map is pooled strip by strip to the largest weights, and summa
     maps.Map(0, 0, {2000, 2040, 1990, 2040}, part.view<2>());
     for (Index t = 0; t < 40; ++t) {
       CheckClose("part", {part.view<2>().at(t), 50}, {whole.view<4>().at(0, 0, 2000 + t, 1990), 50}, 64 * kEpsilon);
-      CHECK(part.view<2>()(t, 49) == (t == 39 ? whole.view<4>()(0, 0, 2039, 2039) : 0.0f));
+      CHECK((part.view<2>()(t, 49) > 0.0f) == (t == 39));  // key 2039 is hidden from all queries before 2039
     }
   }
 }
