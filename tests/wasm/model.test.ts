@@ -602,8 +602,8 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
   test("files, as a file input or a drop gives them", async () => {
     const files = kNames.map((name) => new File([readFileSync(`${kFolder}/${name}`)], name));
     await expectReads(await engine.loadModel(files as never), "model");
-    await expectError(() => engine.loadModel(files.slice(1) as never), "value", /config.json missing/);
-    await expectError(() => engine.loadModel([]), "value", /config.json, tokenizer.json, model.safetensors missing/);
+    await expectError(() => engine.loadModel(files.slice(1) as never), "value", /holds \["tokenizer.json","model.safetensors"\], expected config.json as well$/);
+    await expectError(() => engine.loadModel([]), "value", /holds \[\], expected config.json, tokenizer.json, model.safetensors as well$/);
   });
 
   test("progress: bytes so far, and of how many", async () => {

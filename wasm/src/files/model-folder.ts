@@ -75,8 +75,7 @@ function fromFiles(files: readonly File[]): Opener {
     return !named.has(name) && !(name === kFiles.weights && named.has(kFiles.index));
   });
   if (missing.length > 0) {
-    const expected = `${missing.join(", ")} beside them: ${kFiles.config}, ${kFiles.tokenizer}, ${kFiles.weights}`;
-    throw wrong("value", "source", show([...named.keys()]), expected, "holds");
+    throw wrong("value", "source", show([...named.keys()]), `${missing.join(", ")} as well`, "holds");
   }
   return (name) => {
     const file = named.get(name);
