@@ -4,8 +4,7 @@ import { checkFollowed, checkOptions, apiName, keepsHalves, listOf, type Read, t
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
-import { surplus } from "../files/safetensors.js";
-import { guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
+import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";

@@ -4,8 +4,7 @@
  * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types. Tests hold the two against each other.
  */
 import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
-import { asHeadlensError, show, showIfAny, wrong } from "../module/failures.js";
-import type { HeadlensError } from "../types/errors.js";
+import { asHeadlensError, show, showIfAny, surplus, wrong } from "../module/failures.js";
 import type { SafetensorsFile, SafetensorsTensor } from "../types/index.js";
 import type { Blob } from "../types/web.js";
 
@@ -108,11 +107,6 @@ function memberNames(json: string): string[] {
 
 function isObject(given: unknown): given is Readonly<Record<string, unknown>> {
   return typeof given === "object" && given !== null && !Array.isArray(given);
-}
-
-/** Returns the error of bytes that follow a file's last tensor. */
-export function surplus(file: string, bytes: number): HeadlensError {
-  return wrong("format", file, `${bytes} bytes after the last tensor`, "none", "has");
 }
 
 /** Reads one file. Its errors begin with the file's name. */

@@ -37,6 +37,11 @@ export function wrong(code: ErrorCode, argument: string, got: string | undefined
   return new HeadlensError(code, `${argument} ${verb} ${got ?? "missing"}, expected ${expected}`, { argument, got, expected });
 }
 
+/** Returns the error of bytes that follow a file's last tensor. */
+export function surplus(file: string, bytes: number): HeadlensError {
+  return wrong("format", file, `${bytes} bytes after the last tensor`, "none", "has");
+}
+
 /** Returns the same error with a place before its message. */
 export function within(place: string, error: HeadlensError): HeadlensError {
   const { code, argument, got, expected, message } = error;
