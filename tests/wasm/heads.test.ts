@@ -5,7 +5,7 @@ import { load, type AsyncEngine, type AsyncModel, type Engine, type MetricName, 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unwrap } from "../../wasm/src/module/failures.js";
 import { makeMemory } from "../../wasm/src/start/features.js";
-import type { ModelHandle, ModuleFactory } from "../../wasm/src/module/module.js";
+import type { ModelHandle, ModuleFactory, RawInput } from "../../wasm/src/module/module.js";
 import { expectClose, expectError, kGolden, kRoot, maxNorm, readSafetensors, tensorOf } from "./support.js";
 
 describe.each([false, true])("worker: %s", (worker) => {
@@ -223,14 +223,15 @@ async function rawModel(): Promise<ModelHandle> {
 test("a text that is refused leaves the one under way", async () => {
   const model = await rawModel();
   const ids = Array.from({ length: 200 }, (_, i) => (i * 37) % 300 + 5);
+  const inputs = (tokens: number[]): RawInput[] => [{ name: "ids", dtype: "i32", shape: [tokens.length], data: Int32Array.from(tokens) }];
   const score = (interrupt: boolean): unknown => {
-    const finder = unwrap(model.findHeads(["duplicate", "induction_text", "ablation_loss"], undefined));
-    unwrap(finder.begin({ ids }));
+    const finder = unwrap(model.findHeads('{ "metrics": ["duplicate", "induction_text", "ablation_loss"] }', []));
+    unwrap(finder.begin(inputs(ids)));
     for (let head = 0; unwrap(finder.next()); ++head) {
       if (!interrupt || head % 7 !== 0) continue;
-      expect(() => unwrap(finder.begin({ ids: ids.map(() => 1e6) }))).toThrow(/1000000/);
+      expect(() => unwrap(finder.begin(inputs(ids.map(() => 1e6))))).toThrow(/1000000/);
     }
-    const heads = unwrap(finder.heads(false));
+    const heads = unwrap(finder.heads());
     finder.delete();
     return heads;
   };

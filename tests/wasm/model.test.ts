@@ -433,6 +433,24 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     attention.dispose();
   });
 
+  test("columns of a map are the map's columns, also of rows that were looked at before; maxima are those of blocks", async () => {
+    const ids = Array.from({ length: 64 }, (_, i) => (i * 37) % model.info.vocabSize);
+    const attention = await model.attend(ids);
+    const whole = await attention.map(2, 3);
+    const block = (top: number, left: number, rows: number, cols: number): number[] => {
+      const at = (i: number): number => (top + Math.floor(i / cols)) * 64 + left + (i % cols);
+      return Array.from({ length: rows * cols }, (_, i) => whole.data[at(i)] ?? NaN);
+    };
+    const columns = { data: block(30, 20, 4, 15), shape: [4, 15] };
+    expectClose("columns", await attention.map(2, 3, { rows: [30, 34], cols: [20, 35] }), columns, 16 * kEpsilon);
+    const maxima = Array.from({ length: 32 }, (_, i) => Math.max(...block(Math.floor(i / 4) * 8, (i % 4) * 16, 8, 16)));
+    const pooled = await attention.map(2, 3, { pool: [8, 4], pooling: "max" });
+    expectClose("maxima", pooled, { data: maxima, shape: [8, 4] }, 8 * kEpsilon);
+    expectClose("the same columns", await attention.map(2, 3, { rows: [30, 34], cols: [20, 35] }), columns, 32 * kEpsilon);
+    expect((await attention.map(2, 3, { cols: [7, 7] })).shape).toEqual([64, 0]);
+    attention.dispose();
+  });
+
   test("pixels: the whole map, what comes later is transparent", async () => {
     const attention = await model.attend("The cat sat");
     const t = attention.tokens.length;
@@ -500,6 +518,8 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     ["map", [0, 0, { rows: [2, 1] }], /rows is \[2,1\]/],
     ["map", [0, 0, { rows: [1] }], /rows is \[1\]/],
     ["map", [0, 0, { rows: 1 }], /rows is 1/],
+    ["map", [0, 0, { cols: [0, 99] }], /cols is \[0,99\], expected two whole numbers from 0 to/],
+    ["map", [0, 0, { cols: 0 }], /cols is 0/],
     ["map", [0, 0, { pool: [0, 4] }], /pool is \[0,4\]/],
     ["map", [0, 0, { row: [0, 1] }], /unknown option "row"/],
     ["pixels", [0, 99], /head is 99/],

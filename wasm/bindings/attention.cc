@@ -17,16 +17,19 @@ class AttentionHandle {
 
   double Length() const { return static_cast<double>(attention_.length()); }
 
-  val Map(int layer, int head, int row_begin, int row_end, int pool_rows, int pool_cols) const {
+  val Map(int layer, int head, const std::string& options) const {
     return Guard([&] {
-      const Index rows = std::max(row_end - row_begin, 0), columns = attention_.length();
-      const bool pooled = pool_rows > 0 && pool_cols > 0 && (pool_rows < rows || pool_cols < columns);
-      const Tensor map(pooled ? Shape{std::min<Index>(pool_rows, rows), std::min<Index>(pool_cols, columns)}
-                              : Shape{rows, columns});
-      if (pooled) {
-        attention_.PooledMap(layer, head, {row_begin, row_end}, PoolKind::kMean, map.view<2>());
+      const auto [given, pool, pooling] = ReadMapOptions(options);
+      MapWindow window = given;
+      window.row_end = std::min(window.row_end, attention_.length());
+      window.col_end = std::min(window.col_end, attention_.length());
+      const Shape whole = {std::max<Index>(window.rows(), 0), std::max<Index>(window.columns(), 0)};
+      const Shape part = pool.empty() ? whole : Shape{std::min(pool[0], whole[0]), std::min(pool[1], whole[1])};
+      const Tensor map(part);
+      if (part == whole) {
+        attention_.Map(layer, head, window, map.view<2>());
       } else {
-        attention_.Map(layer, head, {row_begin, row_end}, map.view<2>());
+        attention_.PooledMap(layer, head, window, pooling, map.view<2>());
       }
       return TensorToJs(map);
     });
@@ -43,8 +46,12 @@ class AttentionHandle {
     });
   }
 
-  val Logits(int row_begin, int row_end) const {
-    return Guard([&] { return TensorToJs(attention_.Logits(row_begin, row_end)); });
+  val Logits(const std::string& options) const {
+    return Guard([&] {
+      const MapWindow rows = ReadLogitsOptions(options);
+      const bool all = rows.row_end == MapWindow::kAll;
+      return TensorToJs(all ? attention_.Logits() : attention_.Logits(rows.row_begin, rows.row_end));
+    });
   }
 
   /// Gives the stream before `layer`; with the number of layers, after the last one.

@@ -4,12 +4,16 @@
 #include <memory>
 
 #include "convert.h"
+#include "headlens/model_call.h"
 
 namespace headlens {
 namespace {
 
-val CreateCache(double window, bool halves) {
-  return Guard([&] { return val(std::make_unique<CacheHandle>(static_cast<Index>(window), KeptAs(halves))); });
+val CreateCache(const std::string& options) {
+  return Guard([&] {
+    const auto [window, dtype] = ReadCacheOptions(options);
+    return val(std::make_unique<CacheHandle>(window, dtype));
+  });
 }
 
 EMSCRIPTEN_BINDINGS(cache) {

@@ -7,9 +7,6 @@
 
 namespace headlens {
 
-/// The type in which a cache keeps keys and values.
-inline DType KeptAs(bool halves) { return halves ? DType::kBF16 : DType::kF32; }
-
 /// The keys and values of the tokens so far.
 class CacheHandle {
  public:

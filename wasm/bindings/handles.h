@@ -2,9 +2,11 @@
 #ifndef HEADLENS_WASM_BINDINGS_HANDLES_H_
 #define HEADLENS_WASM_BINDINGS_HANDLES_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "convert.h"
-#include "headlens/head_finder.h"
-#include "headlens/model.h"
+#include "headlens/model_call.h"
 
 /// The handles that a model makes. JavaScript owns them; each shares the model, and so outlives it whichever of them
 /// JavaScript deletes first.
@@ -14,7 +16,7 @@ val AttentionToJs(ModelAttention attention, const ModelInfo& info);
 
 val DecodingToJs(Decoding decoding);
 
-val FinderToJs(Model model, FinderOptions options);
+val FinderToJs(Model model, RankOptions options, std::vector<std::int32_t> special_tokens);
 
 }  // namespace headlens
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "handles.h"
-#include "model_call.h"
 
 namespace headlens {
 namespace {
@@ -13,13 +12,20 @@ namespace {
 /// Scores a model's heads, text by text and head by head.
 class FinderHandle {
  public:
-  FinderHandle(Model model, FinderOptions options)
-      : model_(std::move(model)), metrics_(options.metrics), finder_(HeadsOf(model_, {}), std::move(options)) {}
+  FinderHandle(Model model, FinderOptions options, bool ascending)
+      : model_(std::move(model)),
+        call_(model_.info()),
+        metrics_(options.metrics),
+        ascending_(ascending),
+        finder_(HeadsOf(model_, {}), std::move(options)) {}
 
-  val Begin(const val& given) {
+  /// `inputs` are as Feed takes them.
+  val Begin(const val& inputs) {
     return Guard([&] {
-      auto call = std::make_unique<const ModelCall>(model_.info(), given);
-      finder_.Begin(TextHeadsOf(model_, call->input));
+      ModelCall call(model_.info());
+      Feed(call, inputs);
+      call.Read();
+      finder_.Begin(TextHeadsOf(model_, call.input()));
       call_ = std::move(call);  // what the text before borrowed is gone with it
       return val::undefined();
     });
@@ -30,10 +36,10 @@ class FinderHandle {
   }
 
   /// [{ layer, head, scores: { name: { mean, texts, nValid } } }] by the first metric; a mean without a value is null.
-  val Heads(bool ascending) const {
+  val Heads() const {
     return Guard([&] {
       std::vector<ScoredHead> heads = finder_.Heads();
-      RankHeads(heads, 0, ascending);
+      RankHeads(heads, 0, ascending_);
       val all = val::array();
       for (const ScoredHead& head : heads) {
         val scores = val::object(), ranked = val::object();
@@ -57,8 +63,9 @@ class FinderHandle {
   }
 
   Model model_;
+  ModelCall call_;
   std::vector<std::string> metrics_;
-  std::unique_ptr<const ModelCall> call_;
+  bool ascending_;
   HeadFinder finder_;  // borrows from call_, and goes before it
 };
 
@@ -71,8 +78,11 @@ EMSCRIPTEN_BINDINGS(head_finder) {
 
 }  // namespace
 
-val FinderToJs(Model model, FinderOptions options) {
-  return val(std::make_unique<FinderHandle>(std::move(model), std::move(options)));
+val FinderToJs(Model model, RankOptions options, std::vector<std::int32_t> special_tokens) {
+  FinderOptions finder;
+  if (!options.metrics.empty()) finder.metrics = std::move(options.metrics);
+  finder.special_tokens = std::move(special_tokens);
+  return val(std::make_unique<FinderHandle>(std::move(model), std::move(finder), options.ascending));
 }
 
 }  // namespace headlens

@@ -9,13 +9,12 @@
 #include <vector>
 
 #include "../threads.h"
-#include "cache.h"
 #include "convert.h"
 #include "handles.h"
 #include "headlens/checkpoint.h"
 #include "headlens/folder.h"
+#include "headlens/model_call.h"
 #include "headlens/preprocess.h"
-#include "model_call.h"
 
 namespace headlens {
 namespace {
@@ -86,15 +85,18 @@ class ModelHandle {
     });
   }
 
-  val Attend(const val& given) const {
+  /// `inputs` are as Feed takes them.
+  val Attend(const val& inputs, const std::string& options) const {
     return Guard([&] {
-      const ModelCall call(info_, given);
-      return AttentionToJs(Built().Attend(call.input, call.options), info_);
+      ModelCall call(info_);
+      Feed(call, inputs);
+      call.Read(options);
+      return AttentionToJs(Built().Attend(call.input(), call.options()), info_);
     });
   }
 
-  val StartDecoding(bool halves) const {
-    return Guard([&] { return DecodingToJs(Built().StartDecoding(KeptAs(halves))); });
+  val StartDecoding(const std::string& options) const {
+    return Guard([&] { return DecodingToJs(Built().StartDecoding(ReadCacheOptions(options).dtype)); });
   }
 
   /// Gives { q, k, v, o, norm? } of a layer.
@@ -118,14 +120,10 @@ class ModelHandle {
     return Guard([&] { return TableToJs(Built().unembedding(), Built().FinalNorm()); });
   }
 
-  /// `metrics` and `special_tokens` are arrays, or undefined.
-  val FindHeads(const val& metrics, const val& special_tokens) const {
+  val FindHeads(const std::string& options, const val& special_tokens) const {
     return Guard([&] {
-      FinderOptions options;
-      if (!metrics.isUndefined()) options.metrics = emscripten::vecFromJSArray<std::string>(metrics);
-      if (!special_tokens.isUndefined())
-        options.special_tokens = emscripten::convertJSArrayToNumberVector<std::int32_t>(special_tokens);
-      return FinderToJs(Built(), std::move(options));
+      const auto tokens = emscripten::convertJSArrayToNumberVector<std::int32_t>(special_tokens);
+      return FinderToJs(Built(), ReadRankOptions(options), tokens);
     });
   }
 

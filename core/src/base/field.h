@@ -47,6 +47,7 @@ enum class FieldType : std::uint8_t {
   kChoice,  ///< one of `choices`
   kName,    ///< a name that the reader of the field looks up; `choices` may list the names
   kNames,   ///< a list of such names
+  kPair,    ///< two whole numbers, which the field's reader reads by itself
   // Tensors:
   kBooleans,
   kIntegers,  ///< whole numbers of 32 bits

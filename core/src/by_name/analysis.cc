@@ -74,10 +74,7 @@ Analysis& Analysis::operator=(Analysis&&) noexcept = default;
 std::span<std::byte> Analysis::Input(std::string_view name, DType dtype, const Shape& shape) {
   const std::vector<std::string_view> known = TensorsOf(state_->kind);
   if (std::find(known.begin(), known.end(), name) == known.end()) throw UnknownName("tensor", name, known);
-  Given input{dtype, shape, Buffer<std::byte>(ElementCount(shape) * static_cast<Index>(ByteSize(dtype)))};
-  const std::span<std::byte> bytes(input.bytes.data(), static_cast<std::size_t>(input.bytes.size()));
-  state_->inputs.insert_or_assign(std::string(name), std::move(input));
-  return bytes;
+  return Declare(state_->inputs, name, dtype, shape);
 }
 
 AnalysisResults Analysis::Run(std::string_view options) const {

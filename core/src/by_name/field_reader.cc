@@ -32,6 +32,7 @@ Index SizeOf(std::string_view dimension, const Sizes& n) {
   if (dimension == "H") return n.heads;
   if (dimension == "T") return n.queries;
   if (dimension == "S") return n.keys;
+  if (dimension == "L") return n.layers;
   return dimension == "1" ? 1 : kAnySize;
 }
 
@@ -121,7 +122,7 @@ const void* DataOf(const AnyField& field, std::string_view name, const Given& in
 }
 
 [[noreturn]] void RefuseCells(std::string_view name, const Shape& shape, const Sizes& n) {
-  const auto& [batch, heads, queries, keys, batched] = n;
+  const auto& [batch, heads, queries, keys, batched, layers] = n;
   throw ShapeError(Fragment::Name(name), shape,
                    {Shape{queries, keys}, ", ", Shape{heads, queries, keys}, ", ", Shape{batch * heads, queries, keys},
                     " or ", Shape{batch, heads, queries, keys},

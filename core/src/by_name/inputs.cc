@@ -8,6 +8,13 @@
 
 namespace headlens {
 
+std::span<std::byte> Declare(Inputs& inputs, std::string_view name, DType dtype, const Shape& shape) {
+  Given input{dtype, shape, Buffer<std::byte>(ElementCount(shape) * static_cast<Index>(ByteSize(dtype)))};
+  const std::span<std::byte> bytes(input.bytes.data(), static_cast<std::size_t>(input.bytes.size()));
+  inputs.insert_or_assign(std::string(name), std::move(input));
+  return bytes;
+}
+
 const Given* Arguments::Find(std::string_view name) const {
   const auto it = inputs_.find(name);
   return it == inputs_.end() ? nullptr : &it->second;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ inline bool IsFloat(DType dtype) {
 }
 
 using Inputs = std::map<std::string, Given, std::less<>>;
+
+/// Puts an input of this name among the others, and returns its storage.
+std::span<std::byte> Declare(Inputs& inputs, std::string_view name, DType dtype, const Shape& shape);
 
 /// Returns the indices of an element of a dense tensor.
 Shape PlaceOf(Index element, const Shape& shape);

@@ -19,6 +19,7 @@
 #include "by_name/analyses/call.h"
 #include "by_name/call_options.h"
 #include "by_name/color_fields.h"
+#include "by_name/model_fields.h"
 #include "by_name/operations/embedding.h"
 #include "by_name/operations/registry.h"
 #include "headlens/conventions.h"
@@ -47,6 +48,8 @@ std::string_view NameOf(FieldType type) {
       return "name";
     case FieldType::kNames:
       return "names";
+    case FieldType::kPair:
+      return "pair";
     case FieldType::kBooleans:
       return "booleans";
     case FieldType::kIntegers:
@@ -240,6 +243,23 @@ json ColorGroups() {
   return {colorbar.described(), pixels.described(), colors.described()};
 }
 
+json ModelGroups() {
+  Group decoding("decoding_options", "");
+  decoding.Add(KeptFields());
+  Group cache("cache_options", "");
+  cache.Extends({"decoding_options"}).Add(CacheFields());
+  Group attend("attend_options", "");
+  attend.Add(TokenFields()).Add(AttendFields());
+  Group logits("logits_options", "");
+  logits.Add(RowFields());
+  Group map("map_options", "");
+  map.Extends({"logits_options"}).Add(MapFields());
+  Group rank("rank_options", "");
+  rank.Add(RankFields());
+  return {decoding.described(), cache.described(), attend.described(),
+          logits.described(),   map.described(),   rank.described()};
+}
+
 /// Each with its arguments in their order, and the name of its options.
 json DescribedAnalyses() {
   json all = json::array();
@@ -296,7 +316,7 @@ json DescribedCodes() {
 
 std::string DescribeNames() {
   json groups = AttentionGroups();
-  for (const json& more : {LayerGroups(), AnalysisGroups(), ColorGroups()})
+  for (const json& more : {LayerGroups(), AnalysisGroups(), ColorGroups(), ModelGroups()})
     for (const json& group : more) groups.push_back(group);
   const json all = {{"operations", DescribedOperations()},
                     {"analyses", DescribedAnalyses()},

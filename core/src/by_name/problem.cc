@@ -59,9 +59,8 @@ Problem& Problem::operator=(Problem&&) noexcept = default;
 std::span<std::byte> Problem::Input(std::string_view name, DType dtype, const Shape& shape) {
   const bool is_parameter = Contains(state_->kind.parameters, name);
   if (!is_parameter && !Contains(state_->kind.inputs, name)) RefuseTensor(state_->kind, name);
-  Given input{dtype, shape, Buffer<std::byte>(ElementCount(shape) * static_cast<Index>(ByteSize(dtype)))};
-  const std::span<std::byte> bytes(input.bytes.data(), static_cast<std::size_t>(input.bytes.size()));
-  (is_parameter ? state_->parameters.tensors : state_->inputs).insert_or_assign(std::string(name), std::move(input));
+  const std::span<std::byte> bytes =
+      Declare(is_parameter ? state_->parameters.tensors : state_->inputs, name, dtype, shape);
   if (is_parameter) ++state_->parameters.version;
   return bytes;
 }

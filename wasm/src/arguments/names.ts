@@ -3,9 +3,8 @@
 import { reading, show, type Spelling, within, wrong } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AttendOptions, AttentionOptions, CachedOptions, CacheOptions, DecoderLayerOptions, DecodingOptions,
-  EncoderLayerOptions, LoadModelOptions, LoadOptions, LogitsOptions, MapOptions, RankOptions,
-  ScaledDotProductAttentionOptions, TensorLike,
+  AttendOptions, AttentionOptions, CachedOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions,
+  LoadOptions, RankOptions, ScaledDotProductAttentionOptions, TensorLike,
 } from "../types/index.js";
 import { type AnalysisName, kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
 import { kAnalysisFields, kFields } from "./fields.js";
@@ -115,8 +114,6 @@ const kScaledDotProduct: Known<ScaledDotProductAttentionOptions> = { ...travels(
 const kTransformer = travels(kFields.transformerLayerOptions);
 const kEncoder: Known<EncoderLayerOptions> = { ...travels(kFields.encoderLayerOptions), out: "out" };
 const kDecoder: Known<DecoderLayerOptions> = { ...travels(kFields.decoderLayerOptions), out: "out" };
-const kDecoding: Known<DecodingOptions> = { dtype: "json" };
-const kCache: Known<CacheOptions> = { ...kDecoding, window: "json" };
 const kCached: Known<CachedOptions<ScaledDotProductAttentionOptions>> = forCache(kScaledDotProduct);
 const kAttentionCache: Known<CachedOptions<AttentionOptions>> = forCache(kAttention);
 const kDecoderCache: Known<CachedOptions<DecoderLayerOptions>> = forCache(kDecoder);
@@ -124,17 +121,10 @@ const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = forCache(kEncod
 const kAnalysisCallers = Object.fromEntries(
   Object.entries<Fields>(kAnalysisFields).map(([name, fields]) => [name, travels(fields)]),
 ) as Record<AnalysisName, Readonly<Record<string, Travel>>>;
-const kMap: Known<MapOptions> = { rows: "json", pool: "json" };
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json", prefetch: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
-const kRankHeads: Known<RankOptions> = {
-  metrics: "json", ascending: "json", specialTokens: "json", signal: "json", onProgress: "json",
-};
-const kAttend: Known<AttendOptions> = {
-  truncate: "json", textPair: "json", segments: "json", paddingMask: "json", headMask: "json",
-  zeroedToken: "json", zeroedLayer: "json", keepHidden: "json", keepValues: "json",
-};
-const kLogits: Known<LogitsOptions> = { rows: "json" };
+const kRankHeads: Known<RankOptions> = { ...travels(kFields.rankOptions), ...kLoadModel };
+const kAttend: Known<AttendOptions> = { ...travels(kFields.attendOptions), truncate: "json", textPair: "json" };
 
 const kCallers = {
   "scaledDotProductAttention": kScaledDotProduct,
@@ -142,13 +132,13 @@ const kCallers = {
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
   "embedding": travels(kFields.embeddingOptions), "Embedding.forward": travels(kFields.embeddingCallOptions),
-  "startCache": kCache, "startDecoding": kDecoding, "CachedAttention.forward": kCached,
+  "startCache": travels(kFields.cacheOptions), "startDecoding": travels(kFields.decodingOptions), "CachedAttention.forward": kCached,
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
   ...kAnalysisCallers,
   "colorize": travels(kFields.colorOptions), "colorbar": travels(kFields.colorbarOptions),
-  "pixels": travels(kFields.pixelsOptions), "map": kMap,
-  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "logits": kLogits, "rankHeads": kRankHeads,
+  "pixels": travels(kFields.pixelsOptions), "map": travels(kFields.mapOptions), "logits": travels(kFields.logitsOptions),
+  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "rankHeads": kRankHeads,
 } as const;
 export type Caller = keyof typeof kCallers;
 
@@ -265,7 +255,7 @@ function namesFor(caller: Caller, name: string): readonly string[] | undefined {
 }
 
 /** A value that the module can be given, with the names in its own words; throws for names that it does not know. */
-function checkJson(caller: Caller, name: string, value: unknown): unknown {
+export function checkJson(caller: Caller, name: string, value: unknown): unknown {
   const known = namesFor(caller, name);
   if (known) {
     const given = listOf<string>(value, (item) => typeof item === "string");
@@ -279,10 +269,9 @@ function checkJson(caller: Caller, name: string, value: unknown): unknown {
   return typeof value === "boolean" || typeof value === "string" || Number.isFinite(value) ? value : unsayable(value);
 }
 
-/** Returns true when the options of a cache ask for bfloat16. */
-export function keepsHalves({ dtype = "float32" }: Read<DecodingOptions>): boolean {
-  if (dtype === "float32" || dtype === "bfloat16") return dtype === "bfloat16";
-  throw wrong("option", "dtype", show(dtype), "one of float32, bfloat16");
+/** Options whose values have been checked, as the module's JSON. Those that are undefined are left out. */
+export function toJson(options: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(Object.fromEntries(Object.entries(options).map(([name, value]) => [toSnake(name), value])));
 }
 
 export interface Request {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Scores the heads of a model without holding the thread: after some milliseconds of work others have their turn. */
-import { checkAborted, checkFollowed, type Following, apiName, kRankMetrics, listOf, type Read, toCamel, toSnake } from "../arguments/names.js";
+import { checkAborted, checkFollowed, type Following, apiName, kRankMetrics, listOf, type Read, toCamel, toJson, toSnake } from "../arguments/names.js";
 import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
-import type { FinderHandle, ModelHandle, RawModelCall } from "../module/module.js";
+import type { FinderHandle, ModelHandle, RawInput } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
 import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOptions } from "../types/index.js";
@@ -36,16 +36,16 @@ function blaming<T>(index: number, call: () => T): T {
 }
 
 class HeadFinder extends HandleResource<FinderHandle> {
-  begin(call: RawModelCall): void {
-    guarded("rankHeads", () => unwrap(this.held.begin(call), apiName));
+  begin(inputs: readonly RawInput[]): void {
+    guarded("rankHeads", () => unwrap(this.held.begin(inputs), apiName));
   }
 
   next(): boolean {
     return guarded("rankHeads", () => unwrap(this.held.next(), apiName));
   }
 
-  heads(ascending: boolean): RankedHead[] {
-    return unwrap(this.held.heads(ascending), apiName).map(({ layer, head, scores }) => {
+  heads(): RankedHead[] {
+    return unwrap(this.held.heads(), apiName).map(({ layer, head, scores }) => {
       const named = Object.entries(scores).map(([name, score]): [string, HeadScore] => [toCamel(name), score]);
       return { layer, head, scores: Object.fromEntries(named) as RankedHead["scores"] };
     });
@@ -58,12 +58,13 @@ interface Ranked {
   readonly handle: () => ModelHandle;
   readonly info: ModelInfo;
   readonly owner: Resource<unknown>;
-  readonly read: (input: ModelInput) => RawModelCall;
+  readonly read: (input: ModelInput) => readonly RawInput[];
 }
 
-function startFinder({ handle, owner }: Ranked, { metrics, specialTokens }: Read<RankOptions>): HeadFinder {
-  const names = metrics?.map(toSnake);
-  const make = (): FinderHandle => unwrap(handle().findHeads(names, specialTokens), apiName);
+function startFinder({ handle, owner }: Ranked, options: Read<RankOptions>): HeadFinder {
+  const { metrics, ascending, specialTokens = [] } = options;
+  const json = toJson({ metrics: metrics?.map(toSnake), ascending });
+  const make = (): FinderHandle => unwrap(handle().findHeads(json, specialTokens), apiName);
   return new HeadFinder("head finder", () => guarded("rankHeads", make), owner);
 }
 
@@ -92,7 +93,7 @@ export async function rankHeads(
         checkAborted("rankHeads", options);
       }
     }
-    return finder.heads(options.ascending ?? false);
+    return finder.heads();
   } finally {
     finder.dispose();
   }

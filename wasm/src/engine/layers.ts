@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** These are the layers with parameters: multi-head attention, the transformer layers around it, and embeddings. */
-import { type Caller, checkOptions, apiName, isAbsent, keepsHalves, optionNames, type Read, type Request, toRequest } from "../arguments/names.js";
+import { type Caller, checkOptions, apiName, isAbsent, optionNames, type Read, type Request, toRequest } from "../arguments/names.js";
 import { entriesOf, floats, type Input, isTensorLike, kTensor, lengths } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap, wrong } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule } from "../module/module.js";
@@ -92,13 +92,8 @@ function causally(caller: Caller, options: unknown): object {
 
 abstract class WasmCache extends HandleResource<CacheHandle> {
   constructor(module: HeadlensModule, options: unknown, owner: Resource<unknown>) {
-    const checked = checkOptions<CacheOptions>("startCache", options);
-    const { window = 0 } = checked;
-    if (!Number.isSafeInteger(window) || window < 0) {
-      throw wrong("option", "window", show(window), "a whole number from 0 up");
-    }
-    const halves = keepsHalves(checked);
-    super("cache", () => guarded("startCache", () => unwrap(module.createCache(window, halves), apiName)), owner);
+    const { json } = toRequest("startCache", options);
+    super("cache", () => guarded("startCache", () => unwrap(module.createCache(json), apiName)), owner);
   }
 
   get length(): number {

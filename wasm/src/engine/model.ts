@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { checkFollowed, checkOptions, apiName, keepsHalves, listOf, type Read, toRequest } from "../arguments/names.js";
+import { checkFollowed, checkJson, checkOptions, apiName, listOf, type Read, toJson, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
 import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } from "../module/failures.js";
-import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, RawModelCall } from "../module/module.js";
+import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, NumberArray, RawInput } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";
 import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
@@ -108,7 +108,7 @@ export async function loadModel(
 
 /** An input as it was read. */
 interface Reading extends Encoded {
-  readonly call: RawModelCall;
+  readonly inputs: readonly RawInput[];
   /** The number of tokens of the whole text. */
   readonly count: number;
 }
@@ -126,25 +126,22 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention {
     void this.held; // a disposed object is reported before anything that is wrong with the arguments
     const checked = checkAttend(options, this.info);
-    const { zeroedToken, zeroedLayer, headMask, keepHidden = false, keepValues = false } = checked;
+    const { zeroedToken, zeroedLayer, headMask, keepHidden, keepValues } = checked;
     const maskShape = [this.info.layers, this.info.heads];
     const mask = headMask === undefined ? undefined : shaped("headMask", headMask, maskShape);
     const reading = this.#read(input, checked);
-    const call = {
-      ...reading.call, keepHidden, keepValues,
-      ...(zeroedToken !== undefined && { zeroedToken }), ...(zeroedLayer !== undefined && { zeroedLayer }),
-      ...(mask && { headMask: mask.data }),
-    };
+    const json = toJson({ zeroedToken, zeroedLayer, keepHidden, keepValues });
+    const inputs = mask ? [...reading.inputs, { ...mask, name: "head_mask" }] : reading.inputs;
     const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
     if (mask) expectThere([mask]);
-    const attention = guarded("attend", () => unwrap(handle.attend(call), apiName));
+    const attention = guarded("attend", () => unwrap(handle.attend(inputs, json), apiName));
     return new WasmModelAttention(attention, reading, this.info, this);
   }
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
-    const halves = keepsHalves(checkOptions<DecodingOptions>("startDecoding", options));
+    const { json } = toRequest("startDecoding", options);
     const handle = this.held; // it is taken after the caller's options, whose getters may have disposed it
-    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(halves), apiName));
+    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(json), apiName));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
   }
 
@@ -169,7 +166,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   async rankHeads<M extends MetricName | ModelMetricName>(
     inputs: readonly ModelInput[], options?: Maybe<RankOptions<M>>,
   ): Promise<RankedHead<M>[]> {
-    const read = (input: unknown): RawModelCall => this.#read(input, {}).call;
+    const read = (input: unknown): readonly RawInput[] => this.#read(input, {}).inputs;
     void this.held;
     return rankHeads({ handle: () => this.held, info: this.info, owner: this, read }, inputs, options);
   }
@@ -201,12 +198,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     }
     const cut = <T>(values: readonly T[]): T[] => values.slice(0, maxPositions);
     const kinds = segments ?? encoded.segments;
-    const call = {
-      ids: cut(encoded.ids),
-      ...(kinds && { segments: cut(kinds) }),
-      ...(paddingMask && { padding: cut(paddingMask).map(Number) }),
-    };
-    return { ids: call.ids, tokens: cut(encoded.tokens), call, count };
+    const ids = cut(encoded.ids);
+    const inputs = [listed("ids", "i32", Int32Array.from(ids))];
+    if (kinds) inputs.push(listed("segments", "i32", Int32Array.from(cut(kinds))));
+    if (paddingMask) inputs.push(listed("padding_mask", "u8", Uint8Array.from(cut(paddingMask), Number)));
+    return { ids, tokens: cut(encoded.tokens), inputs, count };
   }
 
   #encode(input: unknown, isFirst: boolean): Encoded {
@@ -225,11 +221,12 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   #readPicture(input: unknown): Reading {
     const { size, patchSize, channels } = this.info.image ?? { size: 0, patchSize: 1, channels: 0 };
     const picture = imageOf(input);
-    const image = picture ? this.#preprocess(picture) : finite("image", shaped("image", input, [channels, size, size]).data);
+    const shape = [channels, size, size];
+    const data = picture ? this.#preprocess(picture) : finite("image", shaped("image", input, shape).data);
     const side = size / patchSize;
     const patches = Array.from({ length: side * side }, (_, i) => `${Math.floor(i / side)},${i % side}`);
     const tokens = ["[CLS]", ...patches];
-    return { ids: [], tokens, call: { image }, count: tokens.length };
+    return { ids: [], tokens, inputs: [{ name: "image", dtype: "f32", shape, data }], count: tokens.length };
   }
 
   #preprocess({ data, width, height }: Picture): Float32Array {
@@ -243,6 +240,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 }
 
+/** A list of our own as an input. */
+function listed(name: string, dtype: RawInput["dtype"], data: NumberArray): RawInput {
+  return { name, dtype, shape: [data.length], data };
+}
+
 /** Reads the numbers of a tensor that must have this shape. */
 function shaped(name: string, tensor: unknown, expected: readonly number[]): Input {
   const input = withOwnView(floats(name, tensor as TensorLike));
@@ -251,7 +253,7 @@ function shaped(name: string, tensor: unknown, expected: readonly number[]): Inp
   return input;
 }
 
-function finite(name: string, data: ArrayLike<number>): ArrayLike<number> {
+function finite(name: string, data: NumberArray): NumberArray {
   const at = Array.prototype.findIndex.call(data, (value) => !Number.isFinite(Math.fround(value as number)));
   if (at >= 0) throw wrong("value", `${name}.data[${at}]`, String(data[at]), "a finite number that a 32-bit float can hold");
   return data;
@@ -327,12 +329,15 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     void this.held; // a disposed object is reported before anything that is wrong with the arguments
     checkHead(this.#info, layer, head);
     const { length } = this.tokens;
-    const { rows, pool } = checkOptions<MapOptions>("map", options);
-    const [begin, end] = checkRows(rows, length);
-    const [poolRows, poolCols] = pool === undefined ? [0, 0] : checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER);
+    const { rows, cols, pool, pooling } = checkOptions<MapOptions>("map", options);
+    const json = toJson({
+      rows: ifGiven(rows, () => checkRange("rows", rows, length)),
+      cols: ifGiven(cols, () => checkRange("cols", cols, length)),
+      pool: ifGiven(pool, () => checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER)),
+      pooling: ifGiven(pooling, () => checkJson("map", "pooling", pooling)),
+    });
     const handle = this.held;
-    return guarded("map", () => unwrap(
-      handle.map(layer, head, begin, end, Math.min(poolRows, length), Math.min(poolCols, length)), apiName));
+    return guarded("map", () => unwrap(handle.map(layer, head, json), apiName));
   }
 
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
@@ -356,9 +361,10 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
     if (this.#info.logits === 0) {
       throw new HeadlensError("unsupported", "logits: this model has none, its weights end with the last layer's output");
     }
-    const [begin, end] = checkRows(rows, this.#info.image ? 1 : this.tokens.length);
+    const length = this.#info.image ? 1 : this.tokens.length;
+    const json = toJson({ rows: ifGiven(rows, () => checkRange("rows", rows, length)) });
     const handle = this.held;
-    return guarded("logits", () => unwrap(handle.logits(begin, end), apiName));
+    return guarded("logits", () => unwrap(handle.logits(json), apiName));
   }
 
   hidden(layer: number): Tensor {
@@ -426,9 +432,13 @@ function checkHead(info: ModelInfo, layer: number, head: number): void {
   checkIndex("head", head, info.heads);
 }
 
-function checkRows(rows: unknown, length: number): [number, number] {
-  const [begin, end] = rows === undefined ? [0, length] : checkPair("rows", rows, 0, length);
-  if (begin > end) throw wrong("value", "rows", show(rows), "a first row that is not after the end");
+function ifGiven<T>(option: unknown, read: () => T): T | undefined {
+  return option === undefined ? undefined : read();
+}
+
+function checkRange(name: string, range: unknown, length: number): [number, number] {
+  const [begin, end] = checkPair(name, range, 0, length);
+  if (begin > end) throw wrong("value", name, show(range), "a beginning that is not after the end");
   return [begin, end];
 }
 

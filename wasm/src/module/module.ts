@@ -105,22 +105,6 @@ export interface KeptViews {
   readonly results: Readonly<Record<string, RawTensor>>;
 }
 
-/** Says what a model reads, and what is changed in it on the way. */
-export interface RawModelCall {
-  readonly ids?: readonly number[];
-  readonly segments?: readonly number[];
-  /** Padding is 1, and other tokens are 0. */
-  readonly padding?: readonly number[];
-  /** The pixels are [channels, imageSize, imageSize], flat. */
-  readonly image?: ArrayLike<number>;
-  /** The factors are [layers, heads], flat. */
-  readonly headMask?: ArrayLike<number>;
-  readonly zeroedToken?: number;
-  readonly zeroedLayer?: number;
-  readonly keepHidden?: boolean;
-  readonly keepValues?: boolean;
-}
-
 /** A model out of a Hugging Face folder is made from its config.json, then given the bytes of its weights, then built. */
 export interface ModelHandle extends Handle {
   /** Starts a file of weights and gives its number. A length of -1 is one that is not known. */
@@ -136,13 +120,10 @@ export interface ModelHandle extends Handle {
   /** Turns RGBA bytes into what the model reads. `processor` is the text of preprocessor_config.json, or empty. */
   preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
   /** Runs the model. Everything needed for any map is kept in the result. */
-  attend(call: RawModelCall): AttentionHandle | Failure;
-  /** With `halves` keys and values are kept in bfloat16. */
-  startDecoding(halves: boolean): DecodingHandle | Failure;
-  /** Takes names of metrics in snake_case (the default ones when absent), and ids that count as special. */
-  findHeads(
-    metrics: readonly string[] | undefined, specialTokens: readonly number[] | undefined,
-  ): FinderHandle | Failure;
+  attend(inputs: readonly RawInput[], options: string): AttentionHandle | Failure;
+  startDecoding(options: string): DecodingHandle | Failure;
+  /** `specialTokens` are the ids that count as special. */
+  findHeads(options: string, specialTokens: readonly number[]): FinderHandle | Failure;
   layerWeights(layer: number): RawLayerWeights | Failure;
   /** Gives [V, D], and undefined where the model has none. */
   embedding(): RawTensor | Failure | undefined;
@@ -162,11 +143,11 @@ export interface RawLayerWeights {
 /** Scores the heads of a model, text by text. */
 export interface FinderHandle extends Handle {
   /** Runs the model on a text, whose heads are then the next ones. */
-  begin(call: RawModelCall): Failure | undefined;
+  begin(inputs: readonly RawInput[]): Failure | undefined;
   /** Scores the next head, and gives false when the text has no more. */
   next(): boolean | Failure;
   /** Gives all heads by the first metric, as scored so far, with metrics in snake_case. */
-  heads(ascending: boolean): RawScoredHead[] | Failure;
+  heads(): RawScoredHead[] | Failure;
 }
 
 export interface RawScoredHead {
@@ -178,14 +159,12 @@ export interface RawScoredHead {
 export interface AttentionHandle extends Handle {
   /** Gives T, the number of tokens, or of patches and CLS. */
   length(): number;
-  /** Gives weights of one head, rows [rowBegin, rowEnd): [rows, T], or mean-pooled to at most [poolRows, poolCols] (0: not pooled). */
-  map(
-    layer: number, head: number, rowBegin: number, rowEnd: number, poolRows: number, poolCols: number,
-  ): RawTensor | Failure;
+  /** Gives the weights of one head, or a part or a smaller picture of them. */
+  map(layer: number, head: number, options: string): RawTensor | Failure;
   /** Gives one head's whole map as coloured pixels, one per cell (T by T). `options` are those of colorize without `causal`. */
   pixels(layer: number, head: number, options: string): RawImage | Failure;
   /** Gives rows of the logits. */
-  logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
+  logits(options: string): RawTensor | Failure;
   /** Gives the stream before a layer, or after the last: [T, D]. */
   hidden(layer: number): RawTensor | Failure;
   /** Gives [H, T, d]. */
@@ -229,7 +208,7 @@ export interface HeadlensModule {
   /** Gives the bytes in use on the wasm heap (for leak tests). */
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
-  createCache(window: number, halves: boolean): CacheHandle | Failure;
+  createCache(options: string): CacheHandle | Failure;
   /** Answers one question about attention. Names and options are in snake_case. */
   analyze(name: string, inputs: readonly RawInput[], options: string): RawAnalysis | Failure;
   /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */

@@ -10,7 +10,7 @@ import type { CacheOptions } from "./options/caches.js";
 import type {
   DecoderLayerOptions, EncoderLayerOptions, MultiheadAttentionOptions, TransformerLayerOptions,
 } from "./options/layers.js";
-import type { LoadModelOptions } from "./options/models.js";
+import type { LoadModelOptions } from "./options/load.js";
 import type { Asked, AttentionResult, DecoderLayerResult } from "./results.js";
 import type { Maybe, TensorLike } from "./tensors.js";
 import type { MemoryStage, MetricName, Stage } from "./vocabulary.js";

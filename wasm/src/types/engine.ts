@@ -8,7 +8,7 @@ import type { ScaledDotProductAttentionOptions } from "./options/attention.js";
 import type { CacheOptions } from "./options/caches.js";
 import type { ColorbarOptions, ColorOptions } from "./options/colors.js";
 import type { EmbeddingOptions, MultiheadAttentionOptions, TransformerLayerOptions } from "./options/layers.js";
-import type { LoadModelOptions } from "./options/models.js";
+import type { LoadModelOptions } from "./options/load.js";
 import type { Image } from "./pictures.js";
 import type { Asked, AttentionResult } from "./results.js";
 import type { Maybe, TensorLike } from "./tensors.js";

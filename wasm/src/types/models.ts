@@ -190,12 +190,15 @@ export interface ModelAttention extends Disposable {
   /** The number of tokens of the whole text, which exceeds that of `tokens` when the text was truncated. */
   readonly tokenCount: number;
   /**
-   * Returns the attention weights of one head, [rows, T].
+   * Returns the attention weights of one head, [rows, columns]: all of them, a part, or a smaller picture of either. Only what is returned is ever
+   * in memory. With `pooling: "max"`, a picture of whole rows also keeps what it learned of each row, so that later parts of these rows take only the
+   * work of their own cells.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
    * seen.map(1, 3).shape // → [8, 8]
    * seen.map(1, 3, { rows: [7, 8] }).shape // → [1, 8]
+   * seen.map(1, 3, { rows: [4, 8], cols: [2, 6], pool: [2, 2], pooling: "max" }).shape // → [2, 2]
    */
   map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor;
   /**

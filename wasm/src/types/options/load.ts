@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The options of `load`. */
+/** The options of `load` and of `loadModel`. */
 import type { Maybe } from "../tensors.js";
-import type { URL } from "../web.js";
+import type { AbortSignal, URL } from "../web.js";
 
 export interface LoadOptions {
   /** "auto" (default) uses the relaxed-SIMD build when this browser or Node can run it. */
@@ -21,4 +21,10 @@ export interface LoadOptions {
    * `loadModel`. The first `loadModel` of it then finds them on their way.
    */
   prefetch?: Maybe<string | URL>;
+}
+
+export interface LoadModelOptions {
+  signal?: Maybe<AbortSignal>;
+  /** Called with the loaded and the total bytes (0 when unknown). When it throws, loading ends and rejects with that error. */
+  onProgress?: Maybe<(loaded: number, total: number) => void>;
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The calls of models and of caches by name, for callers who have named tensors and JSON, such as the npm package.
+#ifndef HEADLENS_MODEL_CALL_H_
+#define HEADLENS_MODEL_CALL_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlens/model.h"
+#include "headlens/problem.h"
+
+namespace headlens {
+
+/// What a model reads and how it is run. It is given named tensors, and then its options.
+class ModelCall {
+ public:
+  explicit ModelCall(const ModelInfo& info);
+  ~ModelCall();
+  ModelCall(ModelCall&&) noexcept;
+  ModelCall& operator=(ModelCall&&) noexcept;
+
+  /// Declares a tensor and returns its storage, dense and row-major, which the caller fills before Read: `ids`,
+  /// `segments` and `padding_mask` [T], `image` [channels, image_size, image_size], or `head_mask` [layers, heads].
+  /// Throws kOption for another name.
+  std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
+
+  /// Reads the tensors, and the other members of AttendOptions from a JSON object. Throws kOption for an option that is
+  /// not known or that this model cannot have, and kShape or kDtype for a tensor that does not fit.
+  void Read(std::string_view options = "{}");
+
+  /// What was read. Borrowed from this call.
+  const ModelInput& input() const;
+  const AttendOptions& options() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The options of caches of keys and values.
+struct CacheOptions {
+  Index window = 0;
+  DType dtype = DType::kF32;
+};
+
+/// Reads the members of CacheOptions from a JSON object. Throws kOption for what is wrong. So do the other functions.
+CacheOptions ReadCacheOptions(std::string_view options);
+
+/// The part of a head's map that a caller wants, and its picture.
+struct MapOptions {
+  MapWindow window;
+  Shape pool;  ///< the most rows and columns of the picture; empty: the part is not pooled
+  PoolKind pooling = PoolKind::kMean;
+};
+
+MapOptions ReadMapOptions(std::string_view options);
+
+/// The rows of the logits that a caller wants: a window of all columns.
+MapWindow ReadLogitsOptions(std::string_view options);
+
+/// The options of ranking a model's heads.
+struct RankOptions {
+  std::vector<std::string> metrics;  ///< empty: those of FinderOptions
+  bool ascending = false;
+};
+
+/// Names of metrics are looked up by the finder.
+RankOptions ReadRankOptions(std::string_view options);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_MODEL_CALL_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The options of the calls of models and of caches.
+#ifndef HEADLENS_SRC_BY_NAME_MODEL_FIELDS_H_
+#define HEADLENS_SRC_BY_NAME_MODEL_FIELDS_H_
+
+#include <span>
+
+#include "base/field.h"
+#include "headlens/model_call.h"
+
+namespace headlens {
+
+/// What stands beside the tokens of a text, and the changes in a run of a model.
+std::span<const Field<ModelInput>> TokenFields();
+std::span<const Field<AttendOptions>> AttendFields();
+
+/// The rows of a map or of logits that a caller wants, and the other options of maps.
+std::span<const Field<MapOptions>> RowFields();
+std::span<const Field<MapOptions>> MapFields();
+
+/// The options of all that keeps keys and values, and of caches alone.
+std::span<const Field<CacheOptions>> KeptFields();
+std::span<const Field<CacheOptions>> CacheFields();
+
+std::span<const Field<RankOptions>> RankFields();
+
+}  // namespace headlens
+
+#endif  // HEADLENS_SRC_BY_NAME_MODEL_FIELDS_H_
