@@ -78,7 +78,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     }
     halves.dispose();
     floats.dispose();
-    await expectError(() => engine.cachedAttention({ dtype: "float16" as never }), "option", /dtype is "float16", expected one of float32, bfloat16/);
+    await expectError(() => engine.cachedAttention({ dtype: "float16" as never }), "option", /dtype is "float16", expected one of "float32", "bfloat16"/);
   });
 
   test("a window rolls: what lies further back is gone, and the numbers are those of windowLeft", async () => {

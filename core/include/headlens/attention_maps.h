@@ -6,10 +6,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <mutex>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "headlens/attention.h"
@@ -57,6 +55,7 @@ class AttentionMaps {
   };
 
   Index columns() const { return problem_.k.shape[2]; }
+  std::size_t Number(const Head& head) const { return static_cast<std::size_t>(head.b * problem_.q.shape[1] + head.h); }
   MapWindow Checked(const Head& head, MapWindow window) const;
   AttentionProblem Part(const Head& head, const MapWindow& window) const;
   void Compute(const Head& head, const MapWindow& window, DeviceView<float, 2> weights, float* lse) const;
@@ -73,7 +72,7 @@ class AttentionMaps {
   AttentionProblem problem_;
   const Backend& backend_;
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<Index, Index>, std::vector<RowSummary>> summaries_;  // of each head; some still unknown
+  mutable std::vector<std::vector<RowSummary>> summaries_;  // of each head of each batch; some or all are still unknown
 };
 
 }  // namespace headlens

@@ -119,6 +119,7 @@ AttentionMaps::AttentionMaps(const AttentionProblem& problem, const Backend& bac
   problem_.dropout_p = 0.0;
   problem_.head_mask = {};
   Validate(problem_, {});
+  summaries_.resize(static_cast<std::size_t>(ElementCount({problem_.q.shape[0], problem_.q.shape[1]})));
 }
 
 /// The window with its ends filled in.
@@ -298,15 +299,14 @@ std::vector<RowSummary> AttentionMaps::Summaries(Index b, Index h, Index row_beg
 
 std::vector<RowSummary> AttentionMaps::Known(const Head& head, const MapWindow& window) const {
   const std::lock_guard lock(mutex_);
-  const auto it = summaries_.find({head.b, head.h});
-  if (it == summaries_.end())
-    return std::vector<RowSummary>(static_cast<std::size_t>(window.rows()), {0.0f, kUnknown, 0});
-  return {it->second.begin() + window.row_begin, it->second.begin() + window.row_end};
+  const std::vector<RowSummary>& rows = summaries_[Number(head)];
+  if (rows.empty()) return std::vector<RowSummary>(static_cast<std::size_t>(window.rows()), {0.0f, kUnknown, 0});
+  return {rows.begin() + window.row_begin, rows.begin() + window.row_end};
 }
 
 void AttentionMaps::Remember(const Head& head, Index row_begin, std::span<const RowSummary> made) const {
   const std::lock_guard lock(mutex_);
-  std::vector<RowSummary>& rows = summaries_[{head.b, head.h}];
+  std::vector<RowSummary>& rows = summaries_[Number(head)];
   rows.resize(static_cast<std::size_t>(problem_.q.shape[2]), {0.0f, kUnknown, 0});
   std::ranges::copy(made, rows.begin() + row_begin);
 }

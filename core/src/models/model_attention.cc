@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The result of a pass over a whole input, and the maps that are computed from it.
-#include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "models/pass.h"
@@ -36,8 +36,8 @@ struct ModelAttention::State {
   Index length = 0;
   std::vector<std::uint8_t> padding;
   std::vector<Kept> layers;
-  std::deque<AttentionMaps> maps;     // of each layer
-  std::vector<DeviceTensor> streams;  // before each layer, when they are kept
+  std::vector<std::unique_ptr<const AttentionMaps>> maps;  // of each layer
+  std::vector<DeviceTensor> streams;                       // before each layer, when they are kept
   DeviceTensor hidden;
 
   const Kept& At(Index layer) const {
@@ -47,7 +47,7 @@ struct ModelAttention::State {
 
   const AttentionMaps& MapsOf(Index layer, Index head) const {
     CheckLayer(model->architecture.info, layer, head);
-    return maps[static_cast<std::size_t>(layer)];
+    return *maps[static_cast<std::size_t>(layer)];
   }
 
   /// The elements of one of these tensors on the host, which are read back once.
@@ -126,7 +126,7 @@ ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& optio
     pass.RunLayer(i, state->hidden, kept, [&] {
       AttentionProblem problem = models::ProblemOf(*model_, i, AsHeads(kept.q, info().heads), 0,
                                                    AsHeads(kept.k, info().kv_heads), 0, state->padding);
-      state->maps.emplace_back(problem, model_->backend);
+      state->maps.push_back(std::make_unique<const AttentionMaps>(problem, model_->backend));
       problem.v = AsHeads(kept.v, info().kv_heads);
       return problem;
     });
