@@ -231,8 +231,9 @@ async function buildPreset(preset, { compiler, cxx, werror, targets = [] }) {
     const args = ["--preset", preset];
     if (compilerBefore !== compiler) args.push("--fresh");
     if (werror !== undefined) args.push(`-DHEADLENS_WERROR=${werror ? "ON" : "OFF"}`);
-    const hasCache = fs.existsSync(at("build", preset, "CMakeCache.txt"));
-    const ninja = !hasCache && ask("ninja", "--version") ? { CMAKE_GENERATOR: "Ninja" } : {};
+    // A folder that was configured before keeps its generator, unless it starts empty again.
+    const isNew = args.includes("--fresh") || !fs.existsSync(at("build", preset, "CMakeCache.txt"));
+    const ninja = isNew && ask("ninja", "--version") ? { CMAKE_GENERATOR: "Ninja" } : {};
     await run(`${preset}-configure`, "cmake", args, { yields: true, env: { ...ninja, ...(cxx ? { CXX: cxx } : {}) } });
     fs.writeFileSync(stamp, `${compiler}\n${settings}\n`);
   }
