@@ -114,8 +114,9 @@ void CheckFlow(const View<const float, 4>& weights, const FlowOptions& options) 
   ExpectSizes("`weights`", SizesOf(weights), {weights.shape[0], weights.shape[1], length, length});
   metrics::ExpectElements("`weights`", weights);
   if (length > options.max_tokens) {
+    const Index most = options.max_tokens;
     throw Wrong(ErrorCode::kUnsupported, "attention flow", "takes", {length, " x ", length, " maximal flows"},
-                {"at most `max_tokens` of each, ", options.max_tokens});
+                {"at most ", most, " x ", most, ": `max_tokens` is ", most});
   }
 }
 

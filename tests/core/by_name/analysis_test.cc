@@ -256,7 +256,7 @@ TEST_CASE("rollout and flow: two layers of one head") {
   Refused(ErrorCode::kValue, "start_layer is 2", "rollout", {kLayers}, R"({"start_layer": 2})");
   Refused(ErrorCode::kOption, "fusion", "rollout", {kLayers}, R"({"fusion": "sum"})");
   Refused(ErrorCode::kValue, "discard_ratio", "flow", {kLayers}, R"({"discard_ratio": 1})");
-  Refused(ErrorCode::kUnsupported, "takes 2 x 2 maximal flows, expected at most max_tokens of each, 1", "flow",
+  Refused(ErrorCode::kUnsupported, "takes 2 x 2 maximal flows, expected at most 1 x 1: max_tokens is 1", "flow",
           {kLayers}, R"({"max_tokens": 1})");
 }
 

@@ -386,7 +386,7 @@ TEST_CASE("flow is the least cut, by trying all of them") {
 TEST_CASE("flow: too many tokens are refused, and it can be stopped") {
   const Tensor many = Identity(1, 1, 65);
   Refused(ErrorCode::kUnsupported,
-          "attention flow takes 65 x 65 maximal flows, expected at most max_tokens of each, 64",
+          "attention flow takes 65 x 65 maximal flows, expected at most 64 x 64: max_tokens is 64",
           [&] { AttentionFlow(many.view<4>()); });
   CHECK(AttentionFlow(many.view<4>(), {.max_tokens = 65}).has_value());
   int calls = 0;
