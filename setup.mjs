@@ -453,7 +453,7 @@ function stages(quick) {
     ...still,
     wasm: all(["wasm"], () => ctest("wasm")),
     js: one(["native", "wasm", "dist"], () => vitest()),
-    native: all(["native"], () => ctest("native")),
+    native: one(["native"], () => ctest("native", "--parallel", "1")),  // beside js, which takes about as long
     oclgrind: one(["native"], oclgrind),
     "native-debug": all(["native-debug"], async () => sum(await ctest("native-debug"), await sanitizedProgram())),
   };
