@@ -14,7 +14,7 @@
 
 namespace headlens {
 
-/// What a model reads and how it is run. It is given named tensors, and then its options.
+/// The input of a model and the options of its run. It is given named tensors, and then its options.
 class ModelCall {
  public:
   explicit ModelCall(const ModelInfo& info);
@@ -31,7 +31,7 @@ class ModelCall {
   /// not known or that this model cannot have, and kShape or kDtype for a tensor that does not fit.
   void Read(std::string_view options = "{}");
 
-  /// What was read. Borrowed from this call.
+  /// The input and the options that were read. Borrowed from this call.
   const ModelInput& input() const;
   const AttendOptions& options() const;
 

@@ -10,7 +10,7 @@
 
 namespace headlens {
 
-/// What stands beside the tokens of a text, and the changes in a run of a model.
+/// The lists that stand beside the tokens of a text, and the changes in a run of a model.
 std::span<const Field<ModelInput>> TokenFields();
 std::span<const Field<AttendOptions>> AttendFields();
 
