@@ -23,7 +23,8 @@ namespace {
 
 using Numbers = std::vector<float>;
 
-/// A cache of programs for the test only, which is removed at the end.
+/// A cache of programs for the test only, which is removed at the end. A device that is opened anew takes its programs
+/// from there, in a tenth of the time that PoCL takes to find them in its own cache.
 class TemporaryCache {
  public:
   TemporaryCache() { Clear(); }
@@ -229,6 +230,7 @@ bool Waits(const std::string& call) {
 }
 
 TEST_CASE("OpenCL: after a call that failed, whichever it was, results are right again") {
+  const TemporaryCache cache;
   std::map<std::string, int> failed;
   for (const Operation& operation : Operations()) {
     CAPTURE(std::string(operation.name));
@@ -248,6 +250,7 @@ TEST_CASE("OpenCL: after a call that failed, whichever it was, results are right
 }
 
 TEST_CASE("OpenCL: a kernel whose failure is reported late is no result") {
+  const TemporaryCache cache;
   for (const Operation& operation : Operations()) {
     CAPTURE(std::string(operation.name));
     Ready ready(operation);
@@ -295,6 +298,7 @@ TEST_CASE("OpenCL: after a device that did not open or a program that did not bu
 }
 
 TEST_CASE("OpenCL: a device that was lost is opened again, and what was on it is not used any more") {
+  const TemporaryCache cache;
   for (const Operation& operation : Operations())
     for (const std::string call : kOperationCalls) {
       CAPTURE(std::string(operation.name));
@@ -426,7 +430,7 @@ void CheckLeaks(const Operation& operation, Index idle_memory) {
 }
 
 TEST_CASE("OpenCL: a thousand runs leave nothing behind, and no more when every tenth fails") {
-  const TemporaryCache cache;  // each device that opens takes its programs from there, as most do
+  const TemporaryCache cache;
   std::vector<Operation> operations = Operations();
   operations.push_back({"opening", false, [](const Backend&) { return Open; }});
   const std::string before = HeldReferences();
