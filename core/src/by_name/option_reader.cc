@@ -8,15 +8,17 @@
 
 namespace headlens {
 
-JsonField OptionReader::Find(std::string_view name) {
+std::optional<JsonField> OptionReader::Find(std::string_view name) {
   known_.push_back(name);
+  const auto option = options_.find(name);
+  if (option == options_.end() || option->is_null()) return std::nullopt;
   return JsonField(options_, "", ErrorCode::kOption)[name];
 }
 
 std::optional<double> OptionReader::Scalar(const AnyField& parameter, std::string_view name) {
   switch (parameter.type) {
     case FieldType::kFlag:
-      return Has(name) ? std::optional<double>(Flag(name, false)) : std::nullopt;
+      return Find(name) ? std::optional<double>(Flag(name, false)) : std::nullopt;
     case FieldType::kCount:
       return Count(name, parameter.least);
     case FieldType::kSingle:
@@ -28,52 +30,58 @@ std::optional<double> OptionReader::Scalar(const AnyField& parameter, std::strin
   }
 }
 
+bool OptionReader::Flag(std::string_view name, bool fallback) {
+  const std::optional<JsonField> value = Find(name);
+  return value ? value->Flag() : fallback;
+}
+
 std::optional<double> OptionReader::Number(std::string_view name) {
-  const JsonField value = Find(name);
-  return value.is_null() ? std::nullopt : std::optional(value.Number());
+  const std::optional<JsonField> value = Find(name);
+  return value ? std::optional(value->Number()) : std::nullopt;
 }
 
 std::optional<float> OptionReader::Single(std::string_view name) {
-  const JsonField value = Find(name);
-  return value.is_null() ? std::nullopt : std::optional(value.Single());
+  const std::optional<JsonField> value = Find(name);
+  return value ? std::optional(value->Single()) : std::nullopt;
 }
 
 std::optional<Index> OptionReader::Count(std::string_view name, Index least) {
-  const JsonField value = Find(name);
-  return value.is_null() ? std::nullopt : std::optional<Index>(value.Whole(least));
+  const std::optional<JsonField> value = Find(name);
+  return value ? std::optional<Index>(value->Whole(least)) : std::nullopt;
 }
 
 std::optional<int> OptionReader::OneOf(std::string_view name, std::span<const Choice> choices) {
-  const JsonField value = Find(name);
-  if (value.is_null()) return std::nullopt;
+  const std::optional<JsonField> value = Find(name);
+  if (!value) return std::nullopt;
   for (const Choice& choice : choices)
-    if (value.value() == choice.name) return choice.value;
-  value.Fail({"one of ", Joined(choices, [](const Choice& choice) { return Quoted(choice.name); })});
+    if (value->value() == choice.name) return choice.value;
+  value->Fail({"one of ", Joined(choices, [](const Choice& choice) { return Quoted(choice.name); })});
 }
 
 std::string OptionReader::Text(std::string_view name, std::string_view fallback) {
-  const JsonField value = Find(name);
-  if (!value.is_null() && !value.value().is_string()) value.Fail("a name");
-  return value.Text(fallback);
+  const std::optional<JsonField> value = Find(name);
+  if (!value) return std::string(fallback);
+  if (!value->value().is_string()) value->Fail("a name");
+  return value->Text();
 }
 
 std::vector<std::string> OptionReader::Names(std::string_view name) {
-  const JsonField value = Find(name);
-  if (value.is_null()) return {};
+  const std::optional<JsonField> value = Find(name);
+  if (!value) return {};
   std::vector<std::string> names;
-  if (!value.value().is_array()) value.Fail("a list of names");
-  for (const nlohmann::json& item : value.value()) {
-    if (!item.is_string()) value.Fail("a list of names");
+  if (!value->value().is_array()) value->Fail("a list of names");
+  for (const nlohmann::json& item : value->value()) {
+    if (!item.is_string()) value->Fail("a list of names");
     names.push_back(item.get<std::string>());
   }
   return names;
 }
 
 std::optional<std::pair<Index, Index>> OptionReader::Pair(std::string_view name, Index least) {
-  const JsonField value = Find(name);
-  if (value.is_null()) return std::nullopt;
-  if (!value.value().is_array() || value.ListSize() != 2) value.Fail("two whole numbers");
-  return std::pair<Index, Index>(value.Element(0).Whole(least), value.Element(1).Whole(least));
+  const std::optional<JsonField> value = Find(name);
+  if (!value) return std::nullopt;
+  if (!value->value().is_array() || value->ListSize() != 2) value->Fail("two whole numbers");
+  return std::pair<Index, Index>(value->Element(0).Whole(least), value->Element(1).Whole(least));
 }
 
 void OptionReader::RejectUnknown() const {

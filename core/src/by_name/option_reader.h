@@ -24,12 +24,12 @@ class OptionReader {
   explicit OptionReader(nlohmann::json options, std::span<const headlens::Backend* const> backends = Backends())
       : options_(std::move(options)), backends_(backends) {}
 
-  bool Has(std::string_view name) { return !Find(name).is_null(); }
+  bool Has(std::string_view name) { return Find(name).has_value(); }
   /// Reads the option `name` as `parameter` describes it. Flags are 0 or 1, and choices are the numbers of their
   /// enumerators. Returns nothing when the option was not given. Throws kOption for a wrong value.
   std::optional<double> Scalar(const AnyField& parameter, std::string_view name);
 
-  bool Flag(std::string_view name, bool fallback) { return Find(name).Flag(fallback); }
+  bool Flag(std::string_view name, bool fallback);
   std::optional<double> Number(std::string_view name);
   double Number(std::string_view name, double fallback) { return Number(name).value_or(fallback); }
   /// A number that is computed with in fp32. Throws when it would become infinite or 0 there.
@@ -50,7 +50,8 @@ class OptionReader {
   void RejectUnknown() const;
 
  private:
-  JsonField Find(std::string_view name);
+  /// The option, unless it was not given or is null. Most are not given, and finding that out costs next to nothing.
+  std::optional<JsonField> Find(std::string_view name);
 
   nlohmann::json options_;
   std::span<const headlens::Backend* const> backends_;
