@@ -4,11 +4,20 @@
 #include <emscripten/em_js.h>
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstddef>
 #include <cstring>
 
-EM_JS_DEPS(headlens_runtime, "$UTF8ToString")
+EM_JS_DEPS(headlens_runtime, "$UTF8ToString,$stringToUTF8")
 EM_JS(double, ReadNumber, (const char* text), { return Number(UTF8ToString(text)); })
+EM_JS(void, WriteNumber, (char* text, double number, int size), {
+  const parts = number.toExponential(5).split("e");
+  const power = Number(parts[1]);
+  const exponent = (power < 0 ? "e-" : "e+") + String(Math.abs(power)).padStart(2, "0");
+  const isFar = power < -4 || power > 5;
+  const shown = isFar ? Number(parts[0]) + exponent : String(Number(number.toPrecision(6)));
+  stringToUTF8(Number.isFinite(number) ? shown : number > 0 ? "inf" : "-inf", text, size);
+})
 
 extern "C" {
 
@@ -36,5 +45,15 @@ int emscripten_resize_heap(std::size_t bytes) {
 double __wrap_strtod(const char* text, char** end) {
   *end = const_cast<char*>(text) + std::strlen(text);
   return ReadNumber(text);
+}
+
+/// The same for snprintf in the package's modules, where only the messages of errors call it, and only with the format
+/// "%g" and a number that is not NaN. libc's own would be 2 KB of the download.
+int __wrap_snprintf(char* text, std::size_t size, const char* format, ...) {
+  std::va_list arguments;
+  va_start(arguments, format);
+  WriteNumber(text, va_arg(arguments, double), static_cast<int>(size));
+  va_end(arguments);
+  return static_cast<int>(std::strlen(text));
 }
 }

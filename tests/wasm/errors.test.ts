@@ -33,6 +33,15 @@ describe.each([false, true])("worker: %s", (worker) => {
 
   const q = random(1, 2, 2, 3, 4);
 
+  test("numbers in messages have six digits, as C++ prints them", async () => {
+    const q = zeros(1, 2, 4);
+    const shown = async (dropoutP: number): Promise<string | undefined> =>
+      (await thrownBy(() => engine.scaledDotProductAttention(q, q, q, { dropoutP }))).got;
+    const numbers = [1.5, 100, -0.001, -1.23456789e-7, -2e-5, 123456.7, 999999.9, 1234567, 1e21, -1e-100];
+    const texts = ["1.5", "100", "-0.001", "-1.23457e-07", "-2e-05", "123457", "1e+06", "1.23457e+06", "1e+21", "-1e-100"];
+    for (const [index, number] of numbers.entries()) expect(await shown(number)).toBe(texts[index]);
+  });
+
   test("what is wrong is data, of the module and of the package alike", async () => {
     expect(await thrownBy(() => engine.scaledDotProductAttention(q, q, q, { attnMask: maskOf(2, 3) }))).toMatchObject({
       code: "shape", argument: "attnMask", got: "(2, 3)", expected: expect.stringMatching(/^\(3, 3\), /) as string,
