@@ -203,6 +203,7 @@ ${list("kEngineCodes", names(codes))}export type EngineCode = (typeof kEngineCod
 
 const kAttentionGroups = [
   "mask_options", "normalizer_options", "position_options", "attention_options", "scaled_dot_product_attention_options",
+  "attention_maps_options",
 ];
 const kLayerGroups = [
   "multihead_attention_options", "transformer_layer_options", "encoder_layer_options", "decoder_layer_options", "embedding_options",
@@ -210,7 +211,7 @@ const kLayerGroups = [
 ];
 const kColorGroups = ["colorbar_options", "pixels_options", "color_options"];
 const kCacheGroups = ["decoding_options", "cache_options"];
-const kModelGroups = ["attend_options", "logits_options", "map_options", "rank_options"];
+const kModelGroups = ["attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "rank_options"];
 
 function interfaces(options, groups) {
   return groups.map((name) => options.interface(name)).join("\n");

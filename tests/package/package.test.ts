@@ -86,7 +86,7 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 37_000,
+      "worker.js": 38_000,
       "headlens-simd.wasm": 210_000,
       "headlens-relaxed.wasm": 210_000,
     };

@@ -50,6 +50,7 @@ const withCache = async (op: string, inputs: readonly TensorLike[], options: Giv
 /** Every call that takes options, with its other arguments. */
 const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   scaledDotProductAttention: (o: Given) => engine.scaledDotProductAttention(q, q, q, o),
+  attentionMaps: (o: Given) => disposed(engine.attentionMaps(q, q, o)),
   multiheadAttention: (o: Given) => {
     const mha = engine.multiheadAttention({ ...kLayerOptions, ...o });
     try {
@@ -101,6 +102,8 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   colorbar: (o: Given) => engine.colorbar(4, o),
   pixels: (o: Given) => attended((attention) => attention.pixels(0, 0, o)),
   map: (o: Given) => attended((attention) => attention.map(0, 0, o)),
+  rowSummaries: (o: Given) => attended((attention) => attention.rowSummaries(0, 0, o)),
+  overview: (o: Given) => attended((attention) => attention.overview(0, o)),
   logits: (o: Given) => attended((attention) => attention.logits(o)),
   attend: (o: Given) => disposed(model.attend("paddingMask" in o || "segments" in o ? [1, 2, 3] : kText, o)),
   load: async (o: Given) => disposed(await load(o as never)),
@@ -245,6 +248,8 @@ const kArguments: readonly (readonly [string, (given: never) => unknown])[] = [
   ["q", (t: TensorLike) => engine.scaledDotProductAttention(t, q, q)],
   ["k", (t: TensorLike) => engine.scaledDotProductAttention(q, t, q)],
   ["v", (t: TensorLike) => engine.scaledDotProductAttention(q, q, t)],
+  ["q of maps", (t: TensorLike) => disposed(engine.attentionMaps(t, q))],
+  ["k of maps", (t: TensorLike) => disposed(engine.attentionMaps(q, t))],
   ["query", (t: TensorLike) => layer("multihead_attention").forward(t)],
   ["key", (t: TensorLike) => layer("multihead_attention").forward(x, t, x)],
   ["src", (t: TensorLike) => layer("transformer_encoder_layer").forward(t)],
@@ -271,6 +276,8 @@ const kArguments: readonly (readonly [string, (given: never) => unknown])[] = [
   ["an input", (input: string) => model.rankHeads([input])],
   ["layer", (n: number) => attended((attention) => attention.map(n, 0))],
   ["head", (n: number) => attended((attention) => attention.pixels(0, n))],
+  ["layer of an overview", (n: number) => attended((attention) => attention.overview(n))],
+  ["head of summaries", (n: number) => attended((attention) => attention.rowSummaries(0, n))],
   ["step", (input: string) => {
     const decoding = model.startDecoding();
     try {

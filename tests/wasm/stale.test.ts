@@ -56,6 +56,12 @@ const kLiars: readonly (readonly [string, (data: Float32Array) => Float32Array])
 const kWays: readonly (readonly [string, Tensor, (on: Engine | AsyncEngine, tensor: TensorLike) => unknown])[] = [
   ["q", q, (on, t) => on.scaledDotProductAttention(t, q, q)],
   ["v", q, (on, t) => on.scaledDotProductAttention(q, q, t)],
+  ["q of maps", q, async (on, t) => {
+    const maps = await on.attentionMaps(t, q);
+    const overview = await maps.overview(0);
+    maps.dispose();
+    return overview;
+  }],
   ["attnMask", random(5, 4, 4), (on, t) => on.scaledDotProductAttention(q, q, q, { attnMask: t as Tensor })],
   ["weights", weights, (on, t) => on.headMetrics(t)],
   ["a layer's weights", weights, (on, t) => on.rollout([t, weights])],
@@ -119,6 +125,8 @@ describe.each(["page", "worker"])("in the %s", (where) => {
       await expectError(() => on().scaledDotProductAttention(taken, q, tensorThat(lose, q)), "dtype", where === "page" ? /^q\.data had 64 values/ : /data had 64/);
       expect(bits(await on().scaledDotProductAttention(q, q, q))).toEqual(expected);
     }
+    const [lost, loseQuery] = make(q.data);
+    await expectError(() => on().attentionMaps({ data: lost, shape: q.shape }, tensorThat(loseQuery, q)), "dtype", /data had 64/);
     const [mask, loseMask] = make(random(5, 4, 4).data);
     await expectError(
       () => on().scaledDotProductAttention(q, tensorThat(loseMask, q), q, { attnMask: { data: mask, shape: [4, 4] } }),
@@ -189,6 +197,7 @@ describe.each(["page", "worker"])("in the %s", (where) => {
     type Call = (on: Engine | AsyncEngine, options: object) => unknown;
     for (const [name, call] of [
       ["isCausal", (on, o) => on.scaledDotProductAttention(q, q, q, o)],
+      ["isCausal", (on, o) => on.attentionMaps(q, q, o)],
       ["numKvHeads", (on, o) => on.multiheadAttention(Object.assign(o, kMha))],
       ["isCausal", (on, o) => on.headMetrics(weights, o)],
       ["theme", (on, o) => on.colorize(random(6, 4, 4), o)],
@@ -257,6 +266,8 @@ describe("models", () => {
     await expectError(() => third.rankHeads(["The cat"], disposing(third, "metrics")), "disposed");
     for (const [name, call] of [
       ["rows", (seen: ReturnType<Model["attend"]>, o: object): unknown => seen.map(0, 0, o)],
+      ["rows", (seen: ReturnType<Model["attend"]>, o: object): unknown => seen.rowSummaries(0, 0, o)],
+      ["pool", (seen: ReturnType<Model["attend"]>, o: object): unknown => seen.overview(0, o)],
       ["theme", (seen: ReturnType<Model["attend"]>, o: object): unknown => seen.pixels(0, 0, o)],
       ["rows", (seen: ReturnType<Model["attend"]>, o: object): unknown => seen.logits(o)],
     ] as const) {

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "colors.h"
-
 #include <cstdint>
 #include <vector>
 
+#include "convert.h"
 #include "headlens/color_options.h"
+#include "headlens/image.h"
 
 namespace headlens {
 namespace {
 
 val Clamped(std::span<const std::uint8_t> bytes) {
   return val::global("Uint8ClampedArray").new_(Copy(bytes)["buffer"]);
+}
+
+/// { data, width, height } with the RGBA bytes of `values`, one pixel a cell.
+val ImageToJs(View<const float, 2> values, const ColorOptions& colors) {
+  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(ElementCount({values.shape[0], values.shape[1], 4})));
+  Colorize(values, colors, rgba);
+  val image = val::object();
+  image.set("data", Clamped(rgba));
+  image.set("height", static_cast<double>(values.shape[0]));
+  image.set("width", static_cast<double>(values.shape[1]));
+  return image;
 }
 
 val ColorizeMatrix(const val& data, int rows, int cols, const std::string& options) {
@@ -40,15 +51,5 @@ EMSCRIPTEN_BINDINGS(colors) {
 }
 
 }  // namespace
-
-val ImageToJs(View<const float, 2> values, const ColorOptions& colors) {
-  std::vector<std::uint8_t> rgba(static_cast<std::size_t>(ElementCount({values.shape[0], values.shape[1], 4})));
-  Colorize(values, colors, rgba);
-  val image = val::object();
-  image.set("data", Clamped(rgba));
-  image.set("height", static_cast<double>(values.shape[0]));
-  image.set("width", static_cast<double>(values.shape[1]));
-  return image;
-}
 
 }  // namespace headlens

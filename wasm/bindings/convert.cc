@@ -72,12 +72,6 @@ val TensorToJs(const Tensor& tensor) {
   return object;
 }
 
-InputHeader ReadHeader(const val& input) {
-  const Keys& keys = TensorKeys();
-  const DType dtype = ParseDType(input[keys.dtype].as<std::string>());
-  return {input[keys.name].as<std::string>(), dtype, ShapeFromJs(input[keys.shape])};
-}
-
 val Fillable(std::span<std::byte> bytes, DType dtype) {
   const auto view = [&]<class T>(T* data) {
     return val(emscripten::typed_memory_view(bytes.size() / sizeof(T), data));
@@ -85,6 +79,18 @@ val Fillable(std::span<std::byte> bytes, DType dtype) {
   if (dtype == DType::kF32) return view(reinterpret_cast<float*>(bytes.data()));
   if (dtype == DType::kI32) return view(reinterpret_cast<std::int32_t*>(bytes.data()));
   return view(reinterpret_cast<std::uint8_t*>(bytes.data()));
+}
+
+void FeedAny(void* to, Declaration declare, const val& inputs) {
+  const Keys& keys = TensorKeys();
+  const int count = inputs["length"].as<int>();
+  for (int i = 0; i < count; ++i) {
+    const val input = inputs[i];
+    const DType dtype = ParseDType(input[keys.dtype].as<std::string>());
+    const std::span<std::byte> bytes =
+        declare(to, input[keys.name].as<std::string>(), dtype, ShapeFromJs(input[keys.shape]));
+    Fillable(bytes, dtype).call<void>("set", input[keys.data]);
+  }
 }
 
 }  // namespace headlens

@@ -49,31 +49,24 @@ val ShapeToJs(const Shape& shape);
 /// { data, shape }, whose data are a copy.
 val TensorToJs(const Tensor& tensor);
 
-/// JavaScript's description of an input { name, dtype, shape, data } before its data are read. TypeScript has checked
-/// that sizes are whole numbers that doubles hold exactly.
-struct InputHeader {
-  std::string name;
-  DType dtype;
-  Shape shape;
-};
-
-InputHeader ReadHeader(const val& input);
-
 /// A typed array over `bytes`. It is to be used at once: when memory grows, it looks at nothing any more.
 val Fillable(std::span<std::byte> bytes, DType dtype);
+
+/// Declares an input of `to`, and returns its storage.
+using Declaration = std::span<std::byte> (*)(void* to, const std::string& name, DType dtype, const Shape& shape);
+void FeedAny(void* to, Declaration declare, const val& inputs);
 
 /// Copies `inputs`, an array of { name, dtype, shape, data }, to where `to` wants them. The data are typed arrays of
 /// the package's own, as long as their shapes say. TypeScript checks that after the last of the page's code has run, so
 /// that reading them runs no code, which could come back here, and fills all that is declared.
 template <class T>
 void Feed(T& to, const val& inputs) {
-  const int count = inputs["length"].template as<int>();
-  for (int i = 0; i < count; ++i) {
-    const val input = inputs[i];
-    const InputHeader header = ReadHeader(input);
-    const std::span<std::byte> bytes = to.Input(header.name, header.dtype, header.shape);
-    Fillable(bytes, header.dtype).template call<void>("set", input[TensorKeys().data]);
-  }
+  FeedAny(
+      &to,
+      [](void* object, const std::string& name, DType dtype, const Shape& shape) {
+        return static_cast<T*>(object)->Input(name, dtype, shape);
+      },
+      inputs);
 }
 
 }  // namespace headlens

@@ -38,6 +38,11 @@ class AttentionMaps {
   /// Borrows `backend` and all tensors of `problem`, which needs no v. Throws as Backend::Attention does.
   AttentionMaps(const AttentionProblem& problem, const Backend& backend);
 
+  Index batches() const { return problem_.q.shape[0]; }
+  Index heads() const { return problem_.q.shape[1]; }
+  Index queries() const { return problem_.q.shape[2]; }
+  Index keys() const { return problem_.k.shape[2]; }
+
   /// Computes the weights of a part of the map of head `h` in batch `b` into `weights` [rows, columns]. Throws kValue
   /// for a head or a part that does not exist, and kShape for weights of another size.
   void Map(Index b, Index h, const MapWindow& window, DeviceView<float, 2> weights) const;
@@ -54,8 +59,7 @@ class AttentionMaps {
     Index b, h;
   };
 
-  Index columns() const { return problem_.k.shape[2]; }
-  std::size_t Number(const Head& head) const { return static_cast<std::size_t>(head.b * problem_.q.shape[1] + head.h); }
+  std::size_t Number(const Head& head) const { return static_cast<std::size_t>(head.b * heads() + head.h); }
   MapWindow Checked(const Head& head, MapWindow window) const;
   AttentionProblem Part(const Head& head, const MapWindow& window) const;
   void Compute(const Head& head, const MapWindow& window, DeviceView<float, 2> weights, float* lse) const;

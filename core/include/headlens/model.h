@@ -90,6 +90,9 @@ class ModelAttention {
   /// T: the number of tokens, or of patches and CLS together.
   Index length() const;
 
+  /// The maps of a layer's heads, which are those of batch 0. Borrowed. Throws kValue for a layer that does not exist.
+  const AttentionMaps& Maps(Index layer) const;
+
   /// Computes the attention weights of a part of one head's map into `weights` [rows, columns]. Throws kValue for a
   /// layer, head or part that does not exist.
   void Map(Index layer, Index head, const MapWindow& window, DeviceView<float, 2> weights) const;

@@ -49,18 +49,6 @@ struct CacheOptions {
 /// Reads the members of CacheOptions from a JSON object. Throws kOption for what is wrong. So do the other functions.
 CacheOptions ReadCacheOptions(std::string_view options);
 
-/// The part of a head's map that a caller wants, and its picture.
-struct MapOptions {
-  MapWindow window;
-  Shape pool;  ///< the most rows and columns of the picture; empty: the part is not pooled
-  PoolKind pooling = PoolKind::kMean;
-};
-
-MapOptions ReadMapOptions(std::string_view options);
-
-/// The rows of the logits that a caller wants: a window of all columns.
-MapWindow ReadLogitsOptions(std::string_view options);
-
 /// The options of ranking a model's heads.
 struct RankOptions {
   std::vector<std::string> metrics;  ///< empty: those of FinderOptions

@@ -27,7 +27,7 @@ std::span<const Field<AttentionSettings>> MaskedRowFields() {
   return kFields;
 }
 
-std::span<const Field<AttentionSettings>> AttentionFields() {
+std::span<const Field<AttentionSettings>> ScoreFields() {
   static constexpr Field<AttentionSettings> kFields[] = {
       field::OneOf<&AttentionSettings::gqa_order>("gqa_order", kGqaOrder,
                                                   "The key/value head that query head h reads: ⌊h·G/H⌋ (\"block\") or "
@@ -38,6 +38,12 @@ std::span<const Field<AttentionSettings>> AttentionFields() {
           "softcap_order", kSoftcapOrder,
           "The soft cap is applied before masks and biases are added (\"before_bias\") or after (\"after_bias\"). The "
           "default depends on `conventions`."),
+  };
+  return kFields;
+}
+
+std::span<const Field<AttentionSettings>> SeedFields() {
+  static constexpr Field<AttentionSettings> kFields[] = {
       field::Count<&AttentionSettings::seed>(
           "seed", 0,
           "The seed of the dropout on the weights. The same seed always drops the same weights. A decoder layer's "

@@ -13,8 +13,11 @@ namespace headlens {
 /// Options for rows with no key to look at and for NaN in masked keys.
 std::span<const Field<AttentionSettings>> MaskedRowFields();
 
-/// Options of the computation: head order, soft cap and seed.
-std::span<const Field<AttentionSettings>> AttentionFields();
+/// Options of the scores: head order and soft cap.
+std::span<const Field<AttentionSettings>> ScoreFields();
+
+/// The seed of the dropout.
+std::span<const Field<AttentionSettings>> SeedFields();
 
 /// Dropout, which is an option of functions and of layers, but not of a layer's call.
 std::span<const Field<AttentionSettings>> DropoutFields();

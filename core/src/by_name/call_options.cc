@@ -47,7 +47,7 @@ void ExpectNoHeadsWeights(const CallOptions& options) {
 /// The conventions that were named; without any, those of the call, but rows with no key get zeros, and no masked NaN
 /// reaches anything.
 Conventions ReadConventions(OptionReader& reader, std::string_view otherwise) {
-  if (const std::optional<int> named = reader.OneOf("conventions", CallFields()[0].choices)) {
+  if (const std::optional<int> named = reader.OneOf("conventions", WeightFields()[0].choices)) {
     return AllConventions()[static_cast<std::size_t>(*named)].second;
   }
   Conventions conventions = FindConventions(otherwise);
@@ -86,7 +86,7 @@ PositionBias ReadPositionBias(FieldReader& reader) {
 
 }  // namespace
 
-std::span<const Field<CallOptions>> CallFields() {
+std::span<const Field<CallOptions>> WeightFields() {
   static const auto kConventions = [] {
     std::vector<Choice> names;
     for (const auto& [name, conventions] : AllConventions()) names.emplace_back(name, static_cast<int>(names.size()));
@@ -98,6 +98,14 @@ std::span<const Field<CallOptions>> CallFields() {
           "The library whose choices are the defaults where libraries disagree. Single options override them.",
           kConventions),
       field::Number<&CallOptions::scale>("scale", "The factor on q·kᵀ. Default 1/√d."),
+      field::Listed<CallOptions>(FieldType::kName, "backend", "",
+                                 "\"simd\" (default), or \"reference\", which computes in fp64.", kBackendNames),
+  };
+  return kFields;
+}
+
+std::span<const Field<CallOptions>> CallFields() {
+  static constexpr Field<CallOptions> kFields[] = {
       field::Listed<CallOptions>(FieldType::kFloats, "past_key", "B,G,P,d",
                                  "Keys that come before those of this call, as the stage `present_key` returns them."),
       field::Listed<CallOptions>(FieldType::kFloats, "past_value", "B,G,P,dv", "The values of `past_key`."),
@@ -112,8 +120,6 @@ std::span<const Field<CallOptions>> CallFields() {
       field::Listed<CallOptions>(
           FieldType::kNames, "stages", "",
           "Intermediate results to return, under their own names. Stages that are not named here cost nothing."),
-      field::Listed<CallOptions>(FieldType::kName, "backend", "",
-                                 "\"simd\" (default), or \"reference\", which computes in fp64.", kBackendNames),
   };
   return kFields;
 }
@@ -132,35 +138,48 @@ std::span<const Field<CallOptions>> LayerFields() {
   return kFields;
 }
 
-CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory) {
+CallOptions ReadWeightOptions(OptionReader& reader, const CallDefaults& defaults) {
   CallOptions options;
   Choose(ReadConventions(reader, defaults.conventions), options.settings);
   FieldReader fields(reader);
   fields.Read(MaskedRowFields(), options.settings);
-  fields.Read(AttentionFields(), options.settings);
-  fields.Read(DropoutFields(), options.settings);
-  options.need_weights = defaults.need_weights;
-  options.average_weights = defaults.average_weights;
-  fields.Read(CallFields(), options);
+  fields.Read(ScoreFields(), options.settings);
+  fields.Read(WeightFields(), options);
   fields.Read(defaults.own_fields(), options);
   options.backend = &reader.Backend();
   Rotary rotary;
   fields.Read(RotaryFields(), rotary);
   if (reader.Has("rotary")) options.rotary = rotary;
+  return options;
+}
+
+CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory) {
+  CallOptions options = ReadWeightOptions(reader, defaults);
+  options.need_weights = defaults.need_weights;
+  options.average_weights = defaults.average_weights;
+  FieldReader fields(reader);
+  fields.Read(SeedFields(), options.settings);
+  fields.Read(DropoutFields(), options.settings);
+  fields.Read(CallFields(), options);
   ReadStages(reader, with_memory, options);
   if (reader.Flag("average_attn_weights", false)) ExpectNoHeadsWeights(options);
   return options;
 }
 
+AttentionSettings ReadWeightSettings(FieldReader& reader, const CallOptions& options, const Sizes& n,
+                                     bool over_memory) {
+  AttentionSettings settings = options.settings;
+  settings.mask = ReadMask(reader, n, over_memory, settings.mask);
+  settings.normalizer = ReadNormalizer(reader);
+  if (!over_memory) settings.position_bias = ReadPositionBias(reader);
+  return settings;
+}
+
 AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const CallOptions& options, const Sizes& n,
                                Renames renames, bool over_memory) {
   FieldReader fields(reader, args, n, renames);
-  AttentionSettings settings = options.settings;
-  settings.mask = ReadMask(fields, n, over_memory, settings.mask);
-  settings.normalizer = ReadNormalizer(fields);
-  if (over_memory) return settings;
-  settings.position_bias = ReadPositionBias(fields);
-  fields.Read(HeadMaskFields(), settings);
+  AttentionSettings settings = ReadWeightSettings(fields, options, n, over_memory);
+  if (!over_memory) fields.Read(HeadMaskFields(), settings);
   return settings;
 }
 

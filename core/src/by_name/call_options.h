@@ -36,7 +36,9 @@ struct CallOptions {
 /// The backends of every build.
 inline constexpr Choice kBackendNames[] = {{"simd", 0}, {"reference", 1}};
 
-/// The options in CallOptions that every call of attention has, and the tensors that calls read by themselves.
+/// The options in CallOptions that decide the weights of every call of attention.
+std::span<const Field<CallOptions>> WeightFields();
+/// The other options that every call has, and the tensors that calls read by themselves.
 std::span<const Field<CallOptions>> CallFields();
 /// The options of scaled_dot_product_attention only.
 std::span<const Field<CallOptions>> FunctionFields();
@@ -53,9 +55,14 @@ inline constexpr CallDefaults kFunctionDefaults{"torch-sdpa", false, false, Func
 inline constexpr CallDefaults kMultiheadDefaults{"torch-mha", true, true, LayerFields};
 inline constexpr CallDefaults kTransformerDefaults{"torch-mha", false, true, LayerFields};
 
+/// Reads what decides the weights, and nothing else, so that all other options are unknown.
+CallOptions ReadWeightOptions(OptionReader& reader, const CallDefaults& defaults);
 /// `with_memory` allows stages of the attention over the memory, such as "memory_scores".
 CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory = false);
 
+/// Reads the masks, the normaliser and the positions of an attention. The rest is as ReadSettings has it.
+AttentionSettings ReadWeightSettings(FieldReader& reader, const CallOptions& options, const Sizes& n,
+                                     bool over_memory = false);
 /// Reads everything about an attention except its q, k and v. `n.keys` includes past keys. `over_memory` is for a
 /// decoder layer's attention over its memory, which has its own masks and no positions.
 AttentionSettings ReadSettings(OptionReader& reader, Arguments& args, const CallOptions& options, const Sizes& n,

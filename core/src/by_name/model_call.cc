@@ -2,7 +2,6 @@
 #include "headlens/model_call.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/words.h"
@@ -19,7 +18,9 @@ constexpr Field<ModelInput> kInputFields[] = {
     field::Floats<&ModelInput::image>("image", "C,Y,X", {}, "A picture, prepared as in the model's training."),
 };
 
-constexpr std::pair<Index, Index> kAll = {0, MapWindow::kAll};
+constexpr Choice kPoolKinds[] = {
+    {"mean", PoolKind::kMean, "the mean of a block."},
+    {"max", PoolKind::kMax, "its largest weight, in which narrow diagonals and columns stay visible."}};
 
 /// Reads all of a JSON object.
 template <class Options>
@@ -72,13 +73,20 @@ std::span<const Field<MapOptions>> RowFields() {
 }
 
 std::span<const Field<MapOptions>> MapFields() {
-  static constexpr Choice kKinds[] = {
-      {"mean", PoolKind::kMean, "the mean of a block."},
-      {"max", PoolKind::kMax, "its largest weight, in which narrow diagonals and columns stay visible."}};
   static constexpr Field<MapOptions> kFields[] = {
       field::Listed<MapOptions>(FieldType::kPair, "cols", "", "The half-open range of columns. Default all columns."),
       field::Listed<MapOptions>(FieldType::kPair, "pool", "", "Pools the map down to at most [rows, columns]."),
-      field::OneOf<&MapOptions::pooling>("pooling", kKinds, "The number that stands for a block of a pooled map."),
+      field::OneOf<&MapOptions::pooling>("pooling", kPoolKinds, "The number that stands for a block of a pooled map."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> OverviewFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      field::Listed<MapOptions>(FieldType::kPair, "heads", "", "The half-open range of heads. Default all heads."),
+      field::Listed<MapOptions>(FieldType::kPair, "pool", "", "Pools each map down to at most [rows, columns]."),
+      field::OneOf<&MapOptions::pooling>("pooling", kPoolKinds,
+                                         "The number that stands for a block of a pooled map. Default \"max\"."),
   };
   return kFields;
 }
@@ -159,24 +167,6 @@ const AttendOptions& ModelCall::options() const { return state_->options; }
 
 CacheOptions ReadCacheOptions(std::string_view options) {
   return ReadAll<CacheOptions>(options, {KeptFields(), CacheFields()});
-}
-
-MapOptions ReadMapOptions(std::string_view options) {
-  OptionReader reader(ParseObject(options, "options"));
-  MapOptions map;
-  std::tie(map.window.row_begin, map.window.row_end) = reader.Pair("rows", 0).value_or(kAll);
-  std::tie(map.window.col_begin, map.window.col_end) = reader.Pair("cols", 0).value_or(kAll);
-  if (const auto pool = reader.Pair("pool", 1)) map.pool = {pool->first, pool->second};
-  FieldReader(reader).Read(MapFields(), map);
-  reader.RejectUnknown();
-  return map;
-}
-
-MapWindow ReadLogitsOptions(std::string_view options) {
-  OptionReader reader(ParseObject(options, "options"));
-  const auto [begin, end] = reader.Pair("rows", 0).value_or(kAll);
-  reader.RejectUnknown();
-  return {begin, end};
 }
 
 RankOptions ReadRankOptions(std::string_view options) { return ReadAll<RankOptions>(options, {RankFields()}); }

@@ -14,9 +14,16 @@ namespace headlens {
 std::span<const Field<ModelInput>> TokenFields();
 std::span<const Field<AttendOptions>> AttendFields();
 
-/// The rows of a map or of logits that a caller wants, and the other options of maps.
+/// The options of maps, which the package reads itself, so that the module gets plain numbers.
+struct MapOptions {
+  PoolKind pooling = PoolKind::kMean;
+};
+
+/// The rows of a map, of its summaries or of logits that a caller wants, and the other options of maps.
 std::span<const Field<MapOptions>> RowFields();
 std::span<const Field<MapOptions>> MapFields();
+/// The options of pictures of several heads.
+std::span<const Field<MapOptions>> OverviewFields();
 
 /// The options of all that keeps keys and values, and of caches alone.
 std::span<const Field<CacheOptions>> KeptFields();

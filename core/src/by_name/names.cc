@@ -168,13 +168,22 @@ json AttentionGroups() {
   AddRules(positions, BiasRules()).Add(RotaryFields());
   Group attention("attention_options", "Options of every attention call. Absent options have PyTorch's defaults.");
   attention.Extends({"mask_options", "normalizer_options", "position_options"})
+      .Add(WeightFields())
       .Add(CallFields())
-      .Add(AttentionFields())
+      .Add(ScoreFields())
+      .Add(SeedFields())
       .Add(HeadMaskFields());
   Group function("scaled_dot_product_attention_options", "");
   function.Extends({"attention_options"}).Add(DropoutFields()).Add(FunctionFields());
-  return {masks.described(), normalizers.described(), positions.described(), attention.described(),
-          function.described()};
+  Group maps("attention_maps_options",
+             "The options of maps of given queries and keys: those of `scaled_dot_product_attention` that decide its "
+             "weights. Inputs without a batch have B = 1.");
+  maps.Extends({"mask_options", "normalizer_options", "position_options"})
+      .Add(WeightFields())
+      .Add(ScoreFields())
+      .Add(FunctionFields());
+  return {masks.described(),     normalizers.described(), positions.described(),
+          attention.described(), function.described(),    maps.described()};
 }
 
 json LayerGroups() {
@@ -254,10 +263,14 @@ json ModelGroups() {
   logits.Add(RowFields());
   Group map("map_options", "");
   map.Extends({"logits_options"}).Add(MapFields());
+  Group summaries("row_summaries_options", "");
+  summaries.Add(RowFields());
+  Group overview("overview_options", "");
+  overview.Add(OverviewFields());
   Group rank("rank_options", "");
   rank.Add(RankFields());
-  return {decoding.described(), cache.described(), attend.described(),
-          logits.described(),   map.described(),   rank.described()};
+  return {decoding.described(), cache.described(),     attend.described(),   logits.described(),
+          map.described(),      summaries.described(), overview.described(), rank.described()};
 }
 
 /// Each with its arguments in their order, and the name of its options.

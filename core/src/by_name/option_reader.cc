@@ -77,13 +77,6 @@ std::vector<std::string> OptionReader::Names(std::string_view name) {
   return names;
 }
 
-std::optional<std::pair<Index, Index>> OptionReader::Pair(std::string_view name, Index least) {
-  const std::optional<JsonField> value = Find(name);
-  if (!value) return std::nullopt;
-  if (!value->value().is_array() || value->ListSize() != 2) value->Fail("two whole numbers");
-  return std::pair<Index, Index>(value->Element(0).Whole(least), value->Element(1).Whole(least));
-}
-
 void OptionReader::RejectUnknown() const {
   for (const auto& [name, value] : options_.items()) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;

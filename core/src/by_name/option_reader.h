@@ -42,8 +42,6 @@ class OptionReader {
   std::optional<int> OneOf(std::string_view name, std::span<const Choice> choices);
   std::string Text(std::string_view name, std::string_view fallback);
   std::vector<std::string> Names(std::string_view name);
-  /// Two whole numbers of at least `least`.
-  std::optional<std::pair<Index, Index>> Pair(std::string_view name, Index least);
   const headlens::Backend& Backend() { return FindBackend(Text("backend", "simd"), backends_); }
 
   /// Throws kOption, naming the first option that was not read and all options that were.

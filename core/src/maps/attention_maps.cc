@@ -119,23 +119,23 @@ AttentionMaps::AttentionMaps(const AttentionProblem& problem, const Backend& bac
   problem_.dropout_p = 0.0;
   problem_.head_mask = {};
   Validate(problem_, {});
-  summaries_.resize(static_cast<std::size_t>(ElementCount({problem_.q.shape[0], problem_.q.shape[1]})));
+  // Without rows there is nothing to summarise, and sizes that no tensor's elements hold back may be very large.
+  if (queries() > 0) summaries_.resize(static_cast<std::size_t>(ElementCount({batches(), heads()})));
 }
 
 /// The window with its ends filled in.
 MapWindow AttentionMaps::Checked(const Head& head, MapWindow window) const {
-  const auto& [batch, heads, queries, width] = problem_.q.shape;
-  if (head.b < 0 || head.b >= batch || head.h < 0 || head.h >= heads) {
-    throw Error(ErrorCode::kValue, {"batch ", head.b, ", head ", head.h, " is not there: there are ", batch,
-                                    " batches of ", heads, " heads"});
+  if (head.b < 0 || head.b >= batches() || head.h < 0 || head.h >= heads()) {
+    throw Error(ErrorCode::kValue, {"batch ", head.b, ", head ", head.h, " is not there: there are ", batches(),
+                                    " batches of ", heads(), " heads"});
   }
   const auto check = [](const char* what, Index begin, Index& end, Index count) {
     if (end == MapWindow::kAll) end = count;
     if (begin >= 0 && end <= count && begin <= end) return;
     throw Error(ErrorCode::kValue, {what, begin, " to ", end, " are not there: there are ", count});
   };
-  check("rows ", window.row_begin, window.row_end, queries);
-  check("columns ", window.col_begin, window.col_end, columns());
+  check("rows ", window.row_begin, window.row_end, queries());
+  check("columns ", window.col_begin, window.col_end, keys());
   return window;
 }
 
@@ -159,7 +159,7 @@ AttentionProblem AttentionMaps::Part(const Head& head, const MapWindow& window) 
 /// Computes the part as if it were a whole map. `lse` has room for a number of each row, or is null.
 void AttentionMaps::Compute(const Head& head, const MapWindow& window, DeviceView<float, 2> weights, float* lse) const {
   AttentionProblem part = Part(head, window);
-  const bool whole = window.columns() == columns();
+  const bool whole = window.columns() == keys();
   if (!whole) part.fully_masked = FullyMasked::kZero;  // other parts of the row may have visible keys
   AttentionResults results;
   results.weights = AsOneHead(weights);
@@ -173,7 +173,11 @@ void AttentionMaps::ComputeWholeRows(const Head& head, const MapWindow& window, 
   if (std::ranges::all_of(rows, IsKnown)) return Compute(head, window, weights, nullptr);
   const Tensor lse({window.rows()}), largest({window.rows(), 1});
   Compute(head, window, weights, lse.data());
-  backend_.Pool(weights, {window.rows(), window.rows(), 0, 0, PoolKind::kMax}, largest.view<2>());
+  if (keys() > 0) {
+    backend_.Pool(weights, {window.rows(), window.rows(), 0, 0, PoolKind::kMax}, largest.view<2>());
+  } else {
+    std::ranges::fill(largest.values(), 0.0f);
+  }
   VisibleKeys visible(problem_, head.b, head.h);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = {lse.values()[i], largest.values()[i], visible.Count(window.row_begin + static_cast<Index>(i))};
@@ -204,10 +208,10 @@ void AttentionMaps::CutColumns(const Head& head, const MapWindow& window, View<f
 
 /// Computes whole rows strip by strip, and copies the columns that are asked for.
 void AttentionMaps::CopyColumns(const Head& head, const MapWindow& window, View<float, 2> weights) const {
-  const Index most = StripRows(columns(), window.rows());
+  const Index most = StripRows(keys(), window.rows());
   for (Index first = window.row_begin; first < window.row_end; first += most) {
-    const MapWindow rows{first, std::min(first + most, window.row_end), 0, columns()};
-    const DeviceTensor strip = backend_.Allocate({rows.rows(), columns()});
+    const MapWindow rows{first, std::min(first + most, window.row_end), 0, keys()};
+    const DeviceTensor strip = backend_.Allocate({rows.rows(), keys()});
     ComputeWholeRows(head, rows, strip.view<2>());
     const Tensor whole = backend_.ReadBack(strip)->Wait();
     for (Index i = 0; i < rows.rows(); ++i) {
@@ -244,7 +248,7 @@ void AttentionMaps::Map(Index b, Index h, const MapWindow& given, DeviceView<flo
   const MapWindow window = Checked(head, given);
   ExpectSizes("a part of a map", SizesOf(weights), {window.rows(), window.columns()});
   if (window.rows() == 0 || window.columns() == 0) return;
-  if (window.columns() == columns()) return Compute(head, window, weights, nullptr);
+  if (window.columns() == keys()) return Compute(head, window, weights, nullptr);
   if (!weights.data.storage) return ComputeColumns(head, window, weights.host());
   const Tensor host({window.rows(), window.columns()});
   ComputeColumns(head, window, host.view<2>());
@@ -264,7 +268,7 @@ void AttentionMaps::Pooled(Index b, Index h, const MapWindow& given, PoolKind ki
   const auto pool = [&](Index first, Index count, const Backend::Pooling& pooling, DeviceView<float, 2> to) {
     const MapWindow part{window.row_begin + first, window.row_begin + first + count, window.col_begin, window.col_end};
     const DeviceView<float, 2> cells = Rows(strip.view<2>(), 0, count);
-    if (kind == PoolKind::kMax && part.columns() == columns()) {
+    if (kind == PoolKind::kMax && part.columns() == keys()) {
       ComputeWholeRows(head, part, cells);
     } else {
       Map(b, h, part, cells);
@@ -288,16 +292,17 @@ void AttentionMaps::Pooled(Index b, Index h, const MapWindow& given, PoolKind ki
 std::vector<RowSummary> AttentionMaps::Summaries(Index b, Index h, Index row_begin, Index row_end) const {
   const Head head{b, h};
   const MapWindow window = Checked(head, {row_begin, row_end});
-  const Index most = StripRows(columns(), window.rows());
+  const Index most = StripRows(keys(), window.rows());
   for (Index first = window.row_begin; first < window.row_end; first += most) {
-    const MapWindow rows{first, std::min(first + most, window.row_end), 0, columns()};
+    const MapWindow rows{first, std::min(first + most, window.row_end), 0, keys()};
     if (std::ranges::all_of(Known(head, rows), IsKnown)) continue;
-    ComputeWholeRows(head, rows, backend_.Allocate({rows.rows(), columns()}).view<2>());
+    ComputeWholeRows(head, rows, backend_.Allocate({rows.rows(), keys()}).view<2>());
   }
   return Known(head, window);
 }
 
 std::vector<RowSummary> AttentionMaps::Known(const Head& head, const MapWindow& window) const {
+  if (window.rows() == 0) return {};
   const std::lock_guard lock(mutex_);
   const std::vector<RowSummary>& rows = summaries_[Number(head)];
   if (rows.empty()) return std::vector<RowSummary>(static_cast<std::size_t>(window.rows()), {0.0f, kUnknown, 0});
@@ -307,7 +312,7 @@ std::vector<RowSummary> AttentionMaps::Known(const Head& head, const MapWindow& 
 void AttentionMaps::Remember(const Head& head, Index row_begin, std::span<const RowSummary> made) const {
   const std::lock_guard lock(mutex_);
   std::vector<RowSummary>& rows = summaries_[Number(head)];
-  rows.resize(static_cast<std::size_t>(problem_.q.shape[2]), {0.0f, kUnknown, 0});
+  rows.resize(static_cast<std::size_t>(queries()), {0.0f, kUnknown, 0});
   std::ranges::copy(made, rows.begin() + row_begin);
 }
 

@@ -84,6 +84,8 @@ const Tensor& ModelAttention::Hidden(Index layer) const {
   return state_->OnHost(state_->streams[static_cast<std::size_t>(layer)]);
 }
 
+const AttentionMaps& ModelAttention::Maps(Index layer) const { return state_->MapsOf(layer, 0); }
+
 void ModelAttention::Map(Index layer, Index head, const MapWindow& window, DeviceView<float, 2> weights) const {
   state_->MapsOf(layer, head).Map(0, head, window, weights);
 }

@@ -17,12 +17,16 @@ const positionOptions = {
   t5MaxDistance: "json", rotary: "json", rotaryDim: "json", rotaryBase: "json", rotaryScale: "json",
 } as const;
 const attentionOptions = {
-  ...maskOptions, ...normalizerOptions, ...positionOptions, conventions: "json", scale: "json", pastKey: "floats",
-  pastValue: "floats", needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json",
+  ...maskOptions, ...normalizerOptions, ...positionOptions, conventions: "json", scale: "json", backend: "json",
+  pastKey: "floats", pastValue: "floats", needWeights: "json", averageAttnWeights: "json", stages: "json",
   gqaOrder: "json", softcap: "json", softcapOrder: "json", seed: "json", headMask: "floats",
 } as const;
 const scaledDotProductAttentionOptions = {
   ...attentionOptions, dropoutP: "json", enableGqa: "json",
+} as const;
+const attentionMapsOptions = {
+  ...maskOptions, ...normalizerOptions, ...positionOptions, conventions: "json", scale: "json", backend: "json",
+  gqaOrder: "json", softcap: "json", softcapOrder: "json", enableGqa: "json",
 } as const;
 const multiheadAttentionOptions = {
   embedDim: "json", numHeads: "json", numKvHeads: "json", bias: "json", kdim: "json", vdim: "json", addBiasKv: "json",
@@ -39,9 +43,10 @@ const encoderLayerOptions = {
   globalTokens: "booleans", normalizer: "json", temperature: "json", sink: "json", sinks: "floats", sigmoidBias: "json",
   topK: "json", fullyMasked: "json", maskedNan: "json", alibi: "json", alibiSlopes: "floats", relativeBias: "floats",
   t5Bias: "floats", t5Bidirectional: "json", t5MaxDistance: "json", rotary: "json", rotaryDim: "json",
-  rotaryBase: "json", rotaryScale: "json", conventions: "json", scale: "json", pastKey: "floats", pastValue: "floats",
-  needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", gqaOrder: "json", softcap: "json",
-  softcapOrder: "json", seed: "json", headMask: "floats", srcMask: "cells", srcKeyPaddingMask: "booleans",
+  rotaryBase: "json", rotaryScale: "json", conventions: "json", scale: "json", backend: "json", pastKey: "floats",
+  pastValue: "floats", needWeights: "json", averageAttnWeights: "json", stages: "json", gqaOrder: "json",
+  softcap: "json", softcapOrder: "json", seed: "json", headMask: "floats", srcMask: "cells",
+  srcKeyPaddingMask: "booleans",
 } as const;
 const decoderLayerOptions = {
   maskTrue: "json", validLens: "lengths", keyDocuments: "integers", queryDocuments: "integers", causalAlignment: "json",
@@ -50,10 +55,11 @@ const decoderLayerOptions = {
   normalizer: "json", temperature: "json", sink: "json", sinks: "floats", sigmoidBias: "json", topK: "json",
   fullyMasked: "json", maskedNan: "json", alibi: "json", alibiSlopes: "floats", relativeBias: "floats",
   t5Bias: "floats", t5Bidirectional: "json", t5MaxDistance: "json", rotary: "json", rotaryDim: "json",
-  rotaryBase: "json", rotaryScale: "json", conventions: "json", scale: "json", pastKey: "floats", pastValue: "floats",
-  needWeights: "json", averageAttnWeights: "json", stages: "json", backend: "json", gqaOrder: "json", softcap: "json",
-  softcapOrder: "json", seed: "json", headMask: "floats", tgtMask: "cells", tgtKeyPaddingMask: "booleans",
-  tgtIsCausal: "json", memoryMask: "cells", memoryKeyPaddingMask: "booleans", memoryIsCausal: "json",
+  rotaryBase: "json", rotaryScale: "json", conventions: "json", scale: "json", backend: "json", pastKey: "floats",
+  pastValue: "floats", needWeights: "json", averageAttnWeights: "json", stages: "json", gqaOrder: "json",
+  softcap: "json", softcapOrder: "json", seed: "json", headMask: "floats", tgtMask: "cells",
+  tgtKeyPaddingMask: "booleans", tgtIsCausal: "json", memoryMask: "cells", memoryKeyPaddingMask: "booleans",
+  memoryIsCausal: "json",
 } as const;
 const embeddingOptions = {
   positions: "json", scaleEmbeddings: "json",
@@ -124,17 +130,23 @@ const logitsOptions = {
 const mapOptions = {
   ...logitsOptions, cols: "json", pool: "json", pooling: "json",
 } as const;
+const rowSummariesOptions = {
+  rows: "json",
+} as const;
+const overviewOptions = {
+  heads: "json", pool: "json", pooling: "json",
+} as const;
 const rankOptions = {
   metrics: "json", ascending: "json", specialTokens: "integer_list",
 } as const;
 
 export const kFields = {
   maskOptions, normalizerOptions, positionOptions, attentionOptions, scaledDotProductAttentionOptions,
-  multiheadAttentionOptions, transformerLayerOptions, encoderLayerOptions, decoderLayerOptions, embeddingOptions,
-  embeddingCallOptions, mapMasks, mapContext, headMetricsOptions, headSimilarityOptions, rolloutOptions, flowOptions,
-  weightedMapOptions, mixingOptions, valueZeroingOptions, circuitsOptions, compositionOptions, t5BucketOptions,
-  colorbarOptions, pixelsOptions, colorOptions, decodingOptions, cacheOptions, attendOptions, logitsOptions, mapOptions,
-  rankOptions,
+  attentionMapsOptions, multiheadAttentionOptions, transformerLayerOptions, encoderLayerOptions, decoderLayerOptions,
+  embeddingOptions, embeddingCallOptions, mapMasks, mapContext, headMetricsOptions, headSimilarityOptions,
+  rolloutOptions, flowOptions, weightedMapOptions, mixingOptions, valueZeroingOptions, circuitsOptions,
+  compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, decodingOptions, cacheOptions,
+  attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions,
 } as const;
 
 /** The options of each analysis, with the positional arguments of its function other than tensors. */

@@ -127,7 +127,7 @@ const kRankHeads: Known<RankOptions> = { ...travels(kFields.rankOptions), ...kLo
 const kAttend: Known<AttendOptions> = { ...travels(kFields.attendOptions), truncate: "json", textPair: "json" };
 
 const kCallers = {
-  "scaledDotProductAttention": kScaledDotProduct,
+  "scaledDotProductAttention": kScaledDotProduct, "attentionMaps": travels(kFields.attentionMapsOptions),
   "multiheadAttention": travels(kFields.multiheadAttentionOptions), "MultiheadAttention.forward": kAttention,
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
@@ -137,7 +137,8 @@ const kCallers = {
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
   ...kAnalysisCallers,
   "colorize": travels(kFields.colorOptions), "colorbar": travels(kFields.colorbarOptions),
-  "pixels": travels(kFields.pixelsOptions), "map": travels(kFields.mapOptions), "logits": travels(kFields.logitsOptions),
+  "pixels": travels(kFields.pixelsOptions), "map": travels(kFields.mapOptions), "rowSummaries": travels(kFields.rowSummariesOptions),
+  "overview": travels(kFields.overviewOptions), "logits": travels(kFields.logitsOptions),
   "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "rankHeads": kRankHeads,
 } as const;
 export type Caller = keyof typeof kCallers;

@@ -5,16 +5,17 @@ import { guarded, show, showShape, unwrap, wrong } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { Platform, Thread } from "../platform/platform.js";
 import type {
-  CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding, EmbeddingOptions, Engine,
-  EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention, MultiheadAttentionOptions,
-  ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer, TransformerEncoderLayer,
-  TransformerLayerOptions,
+  AttentionMaps, AttentionMapsOptions, CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding,
+  EmbeddingOptions, Engine, EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention,
+  MultiheadAttentionOptions, ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer,
+  TransformerEncoderLayer, TransformerLayerOptions,
 } from "../types/index.js";
 import { WasmAnalyses } from "./analyses.js";
 import {
   createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
   WasmMultiheadAttention,
 } from "./layers.js";
+import { WasmAttentionMaps } from "./maps.js";
 import { loadModel } from "./model.js";
 import type { Problem, Results } from "./problem.js";
 import { warmUp } from "./warm-up.js";
@@ -50,6 +51,10 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     const module = this.held; // it is taken after the caller's data, whose getters may have disposed it
     this.#attention ??= createAttention(module);
     return this.#attention.run(caller, [...qkv, ...inputs], request);
+  }
+
+  attentionMaps(q: TensorLike, k: TensorLike, options?: Maybe<AttentionMapsOptions>): AttentionMaps {
+    return WasmAttentionMaps.of(() => this.held, this, q, k, options);
   }
 
   cachedAttention(options?: Maybe<CacheOptions>): CachedAttention {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { checkFollowed, checkJson, checkOptions, apiName, listOf, type Read, toJson, toRequest } from "../arguments/names.js";
+import { checkFollowed, checkOptions, apiName, listOf, type Read, toJson, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
@@ -12,19 +12,14 @@ import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
   AttendOptions, Decoding, DecodingOptions, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
-  LogitsOptions, MapOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
+  LogitsOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
   ModelSource, PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
 } from "../types/index.js";
 import { rankHeads } from "./head-finder.js";
+import { checkIndex, checkRange, ifGiven, WasmHeadMaps } from "./maps.js";
 
 function needs(argument: string, expected: string): HeadlensError {
   return new HeadlensError("option", `${argument} needs ${expected}`, { argument, expected });
-}
-
-function checkIndex(name: string, value: unknown, below: number): void {
-  if (!Number.isInteger(value) || (value as number) < 0 || (value as number) >= below) {
-    throw wrong("value", name, show(value), `a whole number from 0 to ${below - 1}`);
-  }
 }
 
 function parse(name: string, text: string): object {
@@ -97,7 +92,7 @@ export async function loadModel(
     await folder.readWeights(files.weights, shardNames, (byteLength) => sinkOf(made, byteLength));
     module();
     guarded("loadModel", () => unwrap(made.build(), apiName));
-    const model = new WasmModel(made, infoOf(folder.name, made), reader, owner);
+    const model = new WasmModel(made, infoOf(folder.name, made), into, reader, owner);
     handle = undefined;
     return model;
   } finally {
@@ -115,10 +110,14 @@ interface Reading extends Encoded {
 
 class WasmModel extends HandleResource<ModelHandle> implements Model {
   readonly info: ModelInfo;
+  readonly #module: HeadlensModule;
   readonly #reader: Reader;
 
-  constructor(handle: ModelHandle, info: ModelInfo, reader: Reader, engine: Resource<unknown>) {
+  constructor(
+    handle: ModelHandle, info: ModelInfo, module: HeadlensModule, reader: Reader, engine: Resource<unknown>,
+  ) {
     super("model", () => handle, engine);
+    this.#module = module;
     this.info = info;
     this.#reader = reader;
   }
@@ -135,7 +134,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
     if (mask) expectThere([mask]);
     const attention = guarded("attend", () => unwrap(handle.attend(inputs, json), apiName));
-    return new WasmModelAttention(attention, reading, this.info, this);
+    return new WasmModelAttention(attention, reading, this.info, this.#module, this);
   }
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
@@ -306,15 +305,24 @@ function checkAttend(given: unknown, info: ModelInfo): Read<AttendOptions> {
   return { ...options, ...(segments && { segments }), ...(paddingMask && { paddingMask }) };
 }
 
-class WasmModelAttention extends HandleResource<AttentionHandle> implements ModelAttention {
+/** The module counts what was kept of a layer in this order. */
+const kKept = ["hidden", "queries", "keys", "values"] as const;
+
+class WasmModelAttention extends WasmHeadMaps<AttentionHandle> implements ModelAttention {
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
   readonly tokenCount: number;
   declare readonly patches?: readonly [number, number];
   readonly #info: ModelInfo;
 
-  constructor(handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, model: WasmModel) {
-    super("attention", () => handle, model);
+  readonly #module: HeadlensModule;
+
+  constructor(
+    handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, module: HeadlensModule, model: WasmModel,
+  ) {
+    const { layers, heads } = info;
+    const { length } = tokens;
+    super("attention", () => handle, { of: "layer", count: layers, heads, queries: length, keys: length }, model);
     this.tokens = tokens;
     this.ids = ids;
     this.tokenCount = count;
@@ -323,29 +331,19 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
       this.patches = [side, side];
     }
     this.#info = info;
-  }
-
-  map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor {
-    void this.held; // a disposed object is reported before anything that is wrong with the arguments
-    checkHead(this.#info, layer, head);
-    const { length } = this.tokens;
-    const { rows, cols, pool, pooling } = checkOptions<MapOptions>("map", options);
-    const json = toJson({
-      rows: ifGiven(rows, () => checkRange("rows", rows, length)),
-      cols: ifGiven(cols, () => checkRange("cols", cols, length)),
-      pool: ifGiven(pool, () => checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER)),
-      pooling: ifGiven(pooling, () => checkJson("map", "pooling", pooling)),
-    });
-    const handle = this.held;
-    return guarded("map", () => unwrap(handle.map(layer, head, json), apiName));
+    this.#module = module;
   }
 
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
-    void this.held;
-    checkHead(this.#info, layer, head);
-    const { json } = toRequest("pixels", options);
+    this.checkHead(layer, head);
+    const { causal } = this.#info; // the picture of a causal model leaves out what no query may look at
+    const { json } = toRequest("colorize", { ...checkOptions<PixelsOptions>("pixels", options), causal });
     const handle = this.held;
-    return guarded("pixels", () => unwrap(handle.pixels(layer, head, json), apiName));
+    return guarded("pixels", () => {
+      const { length } = this.tokens;
+      const { data } = unwrap(handle.map(layer, head, 0, length, 0, length, length, length, false), apiName);
+      return unwrap(this.#module.colorize(data, length, length, json), apiName);
+    });
   }
 
   allPixels(options?: Maybe<PixelsOptions>): Image[][] {
@@ -362,33 +360,31 @@ class WasmModelAttention extends HandleResource<AttentionHandle> implements Mode
       throw new HeadlensError("unsupported", "logits: this model has none, its weights end with the last layer's output");
     }
     const length = this.#info.image ? 1 : this.tokens.length;
-    const json = toJson({ rows: ifGiven(rows, () => checkRange("rows", rows, length)) });
+    const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, length)) ?? [0, length];
     const handle = this.held;
-    return guarded("logits", () => unwrap(handle.logits(json), apiName));
+    return guarded("logits", () => unwrap(handle.logits(begin, end), apiName));
   }
 
   hidden(layer: number): Tensor {
-    const handle = this.held;
-    checkIndex("layer", layer, this.#info.layers + 1);
-    return guarded("hidden", () => unwrap(handle.hidden(layer), apiName));
+    return this.#kept("hidden", layer, this.#info.layers + 1);
   }
 
   queries(layer: number): Tensor {
-    return this.#heads("queries", layer);
+    return this.#kept("queries", layer);
   }
 
   keys(layer: number): Tensor {
-    return this.#heads("keys", layer);
+    return this.#kept("keys", layer);
   }
 
   values(layer: number): Tensor {
-    return this.#heads("values", layer);
+    return this.#kept("values", layer);
   }
 
-  #heads(name: "queries" | "keys" | "values", layer: number): Tensor {
+  #kept(name: (typeof kKept)[number], layer: number, end = this.#info.layers): Tensor {
     const handle = this.held;
-    checkIndex("layer", layer, this.#info.layers);
-    return guarded(name, () => unwrap(handle[name](layer), apiName));
+    checkIndex("layer", layer, end);
+    return guarded(name, () => unwrap(handle.kept(kKept.indexOf(name), layer), apiName));
   }
 }
 
@@ -418,34 +414,12 @@ class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
 
   map(layer: number, head: number): Tensor {
     const handle = this.held;
-    checkHead(this.#info, layer, head);
+    checkIndex("layer", layer, this.#info.layers);
+    checkIndex("head", head, this.#info.heads);
     return guarded("map", () => unwrap(handle.map(layer, head), apiName));
   }
 
   reset(): void {
     this.held.reset();
   }
-}
-
-function checkHead(info: ModelInfo, layer: number, head: number): void {
-  checkIndex("layer", layer, info.layers);
-  checkIndex("head", head, info.heads);
-}
-
-function ifGiven<T>(option: unknown, read: () => T): T | undefined {
-  return option === undefined ? undefined : read();
-}
-
-function checkRange(name: string, range: unknown, length: number): [number, number] {
-  const [begin, end] = checkPair(name, range, 0, length);
-  if (begin > end) throw wrong("value", name, show(range), "a beginning that is not after the end");
-  return [begin, end];
-}
-
-function checkPair(name: string, pair: unknown, min: number, max: number): [number, number] {
-  const isInRange = (n: unknown): boolean => Number.isInteger(n) && (n as number) >= min && (n as number) <= max;
-  const numbers = reading(name, () => listOf<number>(pair, isInRange));
-  if (numbers?.length === 2) return numbers as [number, number];
-  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
-  throw wrong("value", name, show(pair), `two whole numbers ${range}`);
 }

@@ -156,23 +156,30 @@ export interface RawScoredHead {
   readonly scores: Readonly<Record<string, { mean: number | null; texts: number; nValid: number }>>;
 }
 
-export interface AttentionHandle extends Handle {
+/** Has the maps of heads: of each layer of a model, or of each batch. */
+export interface HeadMapsHandle extends Handle {
+  /** Gives a part of one head's weights as a picture of so many rows and columns: of the means or the largest weights of blocks. */
+  map(
+    layerOrBatch: number, head: number, rowBegin: number, rowEnd: number, colBegin: number, colEnd: number,
+    rows: number, cols: number, largest: boolean,
+  ): RawTensor | Failure;
+  /** Gives [3, rows]: ln Σ exp of the masked scores, the largest weights, and the numbers of keys that queries may look at. */
+  rowSummaries(layerOrBatch: number, head: number, rowBegin: number, rowEnd: number): RawTensor | Failure;
+}
+
+/** Keeps the queries and keys that it was made from. */
+export interface MapsHandle extends HeadMapsHandle {
+  /** Gives the numbers of batches, heads, queries and keys. */
+  sizes(): [batches: number, heads: number, queries: number, keys: number];
+}
+
+export interface AttentionHandle extends HeadMapsHandle {
   /** Gives T, the number of tokens, or of patches and CLS. */
   length(): number;
-  /** Gives the weights of one head, or a part or a smaller picture of them. */
-  map(layer: number, head: number, options: string): RawTensor | Failure;
-  /** Gives one head's whole map as coloured pixels, one per cell (T by T). `options` are those of colorize without `causal`. */
-  pixels(layer: number, head: number, options: string): RawImage | Failure;
   /** Gives rows of the logits. */
-  logits(options: string): RawTensor | Failure;
-  /** Gives the stream before a layer, or after the last: [T, D]. */
-  hidden(layer: number): RawTensor | Failure;
-  /** Gives [H, T, d]. */
-  queries(layer: number): RawTensor | Failure;
-  /** Gives [G, T, d]. */
-  keys(layer: number): RawTensor | Failure;
-  /** Gives [G, T, d]. */
-  values(layer: number): RawTensor | Failure;
+  logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
+  /** Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, T, d]. */
+  kept(what: number, layer: number): RawTensor | Failure;
 }
 
 /** Reads a text that grows. */
@@ -209,6 +216,8 @@ export interface HeadlensModule {
   heapBytes(): number;
   createProblem(op: string, options: string): ProblemHandle | Failure;
   createCache(options: string): CacheHandle | Failure;
+  /** `inputs` are the query and the key, and what masks and positions need. Names and options are in snake_case. */
+  createMaps(inputs: readonly RawInput[], options: string): MapsHandle | Failure;
   /** Answers one question about attention. Names and options are in snake_case. */
   analyze(name: string, inputs: readonly RawInput[], options: string): RawAnalysis | Failure;
   /** `config` is the text of config.json, `maxBytes` the most that its weights may have. */

@@ -3,6 +3,7 @@
 import type { AttentionCache, CachedOptions } from "./caches.js";
 import type { Engine } from "./engine.js";
 import type { Embedding, Layer } from "./layers.js";
+import type { AttentionMaps } from "./maps.js";
 import type { Decoding, Model, ModelAttention, ModelSource } from "./models.js";
 import type { HeadMetricsOptions } from "./options/analyses.js";
 import type { AttentionOptions, ScaledDotProductAttentionOptions } from "./options/attention.js";
@@ -74,6 +75,7 @@ export interface AsyncTransformerDecoderLayer extends AsyncMembers<Layer> {
 }
 
 export type AsyncEmbedding = AsyncOf<Embedding>;
+export type AsyncAttentionMaps = AsyncOf<AttentionMaps>;
 export type AsyncModelAttention = AsyncOf<ModelAttention>;
 export type AsyncDecoding = AsyncOf<Decoding>;
 

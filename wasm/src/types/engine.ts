@@ -3,8 +3,9 @@
 import type { Analyses } from "./analyses.js";
 import type { CachedAttention } from "./caches.js";
 import type { Embedding, MultiheadAttention, TransformerDecoderLayer, TransformerEncoderLayer } from "./layers.js";
+import type { AttentionMaps } from "./maps.js";
 import type { Model, ModelSource } from "./models.js";
-import type { ScaledDotProductAttentionOptions } from "./options/attention.js";
+import type { AttentionMapsOptions, ScaledDotProductAttentionOptions } from "./options/attention.js";
 import type { CacheOptions } from "./options/caches.js";
 import type { ColorbarOptions, ColorOptions } from "./options/colors.js";
 import type { EmbeddingOptions, MultiheadAttentionOptions, TransformerLayerOptions } from "./options/layers.js";
@@ -37,6 +38,17 @@ export interface Engine extends Analyses, Disposable {
   scaledDotProductAttention<W extends boolean = false, const S extends readonly Stage[] = []>(
     q: TensorLike, k: TensorLike, v: TensorLike, options?: Maybe<ScaledDotProductAttentionOptions & Asked<W, S>>,
   ): AttentionResult<W, S>;
+  /**
+   * Makes the maps of queries q [B,H,T,d] and keys k [B,G,S,d], of any length: they are computed as they are looked at. Inputs of 3 dimensions are
+   * [H,T,d] and [G,S,d], as a model's attention returns them, and inputs of 2 are [T,d] and [S,d] with one head.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the mat.");
+   * const maps = engine.attentionMaps(seen.queries(1), seen.keys(1), { isCausal: true });
+   * [maps.batches, maps.heads, maps.queries, maps.keys] // → [1, 8, 8, 8]
+   * maps.map(0, 3).data.every((weight, i) => Math.abs(weight - seen.map(1, 3).data[i]) < 1e-6) // → true
+   */
+  attentionMaps(q: TensorLike, k: TensorLike, options?: Maybe<AttentionMapsOptions>): AttentionMaps;
   /**
    * Makes a cache for attention step by step, which keeps the keys and values of earlier tokens.
    * @example

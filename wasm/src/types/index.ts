@@ -18,6 +18,7 @@ export type * from "./conventions.js";
 export type * from "./engine.js";
 export type * from "./layers.js";
 export type * from "./load.js";
+export type * from "./maps.js";
 export type * from "./models.js";
 export type * from "./pictures.js";
 export type * from "./results.js";

@@ -2,7 +2,10 @@
 /** Models, which are run on texts or pictures and whose attention can be looked at. */
 import type { DecodingOptions } from "./options/caches.js";
 import type { PixelsOptions } from "./options/colors.js";
-import type { AttendOptions, LogitsOptions, MapOptions, RankOptions } from "./options/models.js";
+import type { Overview, RowSummaries } from "./maps.js";
+import type {
+  AttendOptions, LogitsOptions, MapOptions, OverviewOptions, RankOptions, RowSummariesOptions,
+} from "./options/models.js";
 import type { Image, ImageLike } from "./pictures.js";
 import type { Maybe, Tensor, TensorLike } from "./tensors.js";
 import type { MetricName, ModelMetricName } from "./vocabulary.js";
@@ -201,6 +204,24 @@ export interface ModelAttention extends Disposable {
    * seen.map(1, 3, { rows: [4, 8], cols: [2, 6], pool: [2, 2], pooling: "max" }).shape // → [2, 2]
    */
   map(layer: number, head: number, options?: Maybe<MapOptions>): Tensor;
+  /**
+   * Returns what whole rows of one head's map come to. Rows are summarised once, and later parts of them take only the work of their own cells.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const { lse, largest, keys } = model.attend("The cat sat on the mat.").rowSummaries(1, 3, { rows: [0, 3] });
+   * keys.data // → [1, 2, 3]
+   * largest.data[0] // → 1
+   * lse.shape // → [3]
+   */
+  rowSummaries(layer: number, head: number, options?: Maybe<RowSummariesOptions>): RowSummaries;
+  /**
+   * Returns pictures of several heads of one layer at once, with what a scale of colours needs to know of their rows.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const { maps, largest, keys } = model.attend("The cat sat on the mat.").overview(1, { pool: [4, 4] });
+   * [maps.shape, largest.shape, keys.shape] // → [[8, 4, 4], [8, 8], [8, 8]]
+   */
+  overview(layer: number, options?: Maybe<OverviewOptions>): Overview;
   /**
    * Returns the whole map of one head as a picture with one pixel per cell. Masked cells are transparent.
    * @example

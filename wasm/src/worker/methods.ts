@@ -4,8 +4,8 @@
  * comes from there; what only this package offers is named here. What the public interface lacks, or has besides, does not compile.
  */
 import type {
-  AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine, AsyncLayerCache,
-  AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
+  AsyncAttentionMaps, AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine,
+  AsyncLayerCache, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
   AsyncTransformerEncoderLayer, AttentionOptions,
 } from "../types/index.js";
 import { kAnalyses, kFunctions, kLayers, type LayerName } from "../types/vocabulary.js";
@@ -17,10 +17,14 @@ interface Interfaces {
   cache: AsyncCachedAttention & AsyncLayerCache<AttentionOptions, true> & AsyncDecoderLayerCache;
   model: AsyncModel;
   attention: AsyncModelAttention;
+  attentionMaps: AsyncAttentionMaps;
   decoding: AsyncDecoding;
 }
 
 export type Kind = keyof Interfaces;
+
+/** Everything that has maps of heads has these. */
+const kMapMethods = ["map", "rowSummaries", "overview"] as const;
 
 /** These methods give values. */
 export const kValueMethods = {
@@ -28,7 +32,8 @@ export const kValueMethods = {
   layer: ["loadStateDict", "forward"],
   cache: ["forward", "reset"],
   model: ["layerWeights", "embedding", "unembedding"],
-  attention: ["map", "pixels", "allPixels", "logits", "hidden", "queries", "keys", "values"],
+  attention: [...kMapMethods, "pixels", "allPixels", "logits", "hidden", "queries", "keys", "values"],
+  attentionMaps: kMapMethods,
   decoding: ["step", "map", "reset"],
 } as const satisfies { readonly [K in Kind]: readonly (keyof Interfaces[K])[] };
 
@@ -38,11 +43,12 @@ const kLayerMakers = Object.fromEntries(
 
 /** These methods make objects, of the kind that stands beside them. */
 export const kMakers = {
-  engine: { cachedAttention: "cache", ...kLayerMakers },
+  engine: { attentionMaps: "attentionMaps", cachedAttention: "cache", ...kLayerMakers },
   layer: { startCache: "cache" },
   cache: {},
   model: { attend: "attention", startDecoding: "decoding" },
   attention: {},
+  attentionMaps: {},
   decoding: {},
 } as const satisfies { readonly [K in Kind]: { readonly [Name in keyof Interfaces[K]]?: Kind } };
 

@@ -8,8 +8,8 @@ import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platfor
 import type { Code } from "../start/code.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, EngineInfo, LoadModelOptions, Maybe, MetricName,
-  ModelInfo, ModelInput, ModelMetricName, ModelSource, RankedHead, RankOptions,
+  AsyncAttentionMaps, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, EngineInfo, LoadModelOptions,
+  Maybe, MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, RankedHead, RankOptions,
 } from "../types/index.js";
 import { Connection, type ProgressListener } from "./connection.js";
 import type { Answer, ErrorAnswer, NamedBlob, Reference, ReferenceAnswer, ValueAnswer } from "./messages.js";
@@ -167,10 +167,20 @@ class RemoteModelAttention extends remote("attention") implements AsyncModelAtte
   declare readonly patches?: readonly [number, number];
 }
 
+class RemoteAttentionMaps extends remote("attentionMaps") implements AsyncAttentionMaps {
+  declare readonly batches: number;
+  declare readonly heads: number;
+  declare readonly queries: number;
+  declare readonly keys: number;
+}
+
 class RemoteDecoding extends remote("decoding") implements AsyncDecoding {}
 
 /** Methods make objects of these classes. */
-const kMade = { layer: RemoteLayer, cache: RemoteCache, attention: RemoteModelAttention, decoding: RemoteDecoding };
+const kMade = {
+  layer: RemoteLayer, cache: RemoteCache, attention: RemoteModelAttention, attentionMaps: RemoteAttentionMaps,
+  decoding: RemoteDecoding,
+};
 
 /** Starts a worker, and the engine in it when the code is there. */
 export async function createRemoteEngine(

@@ -17,8 +17,8 @@ Names Join(Names names, const Names& more) {
   return names;
 }
 
-/// Adds the tensors that every attention takes to `names`.
-Names AttentionInputs(Names names) {
+/// Adds the tensors that decide the weights of every attention to `names`.
+Names WeightInputs(Names names) {
   const auto add = [&names](const auto& fields) {
     for (const AnyField& field : fields) {
       const bool renamed = field.name == "attn_mask" || field.name == "key_padding_mask";
@@ -29,8 +29,12 @@ Names AttentionInputs(Names names) {
   for (const BiasRule* rule : BiasRules()) add(rule->fields);
   add(NormalizerFields());
   for (const NormalizerRule* rule : NormalizerRules()) add(rule->fields);
-  add(HeadMaskFields());
-  return Join(std::move(names), {"past_key", "past_value"});
+  return names;
+}
+
+/// Adds all tensors that every attention takes.
+Names AttentionInputs(Names names) {
+  return Join(WeightInputs(std::move(names)), {"head_mask", "past_key", "past_value"});
 }
 
 Names AttentionParameters(const std::string& prefix) {
@@ -71,6 +75,11 @@ const std::vector<OperationKind>& OperationKinds() {
       {"embedding", {"ids"}, {"weight", "position_embeddings"}, MakeEmbedding},
   };
   return kOperations;
+}
+
+const std::vector<std::string>& MapInputs() {
+  static const Names kNames = WeightInputs({"query", "key", "attn_mask", "key_padding_mask"});
+  return kNames;
 }
 
 const OperationKind& FindOperation(std::string_view name) {

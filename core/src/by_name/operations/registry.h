@@ -22,6 +22,9 @@ struct OperationKind {
 /// Every operation.
 const std::vector<OperationKind>& OperationKinds();
 
+/// The tensors that decide the weights of scaled_dot_product_attention.
+const std::vector<std::string>& MapInputs();
+
 /// The names that encoder layers, decoder layers and their attention over the memory have for some fields of attention.
 Renames EncoderNames();
 Renames DecoderNames();

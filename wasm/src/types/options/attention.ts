@@ -125,6 +125,8 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
   conventions?: Maybe<Conventions>;
   /** The factor on q·kᵀ. Default 1/√d. */
   scale?: Maybe<number>;
+  /** "simd" (default), or "reference", which computes in fp64. */
+  backend?: Maybe<"simd" | "reference">;
   /** [B,G,P,d] floats. Keys that come before those of this call, as the stage `presentKey` returns them. */
   pastKey?: Maybe<TensorLike>;
   /** [B,G,P,dv] floats. The values of `pastKey`. */
@@ -138,8 +140,6 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
   averageAttnWeights?: Maybe<boolean>;
   /** Intermediate results to return, under their own names. Stages that are not named here cost nothing. */
   stages?: Maybe<readonly Stage[]>;
-  /** "simd" (default), or "reference", which computes in fp64. */
-  backend?: Maybe<"simd" | "reference">;
   /** The key/value head that query head h reads: ⌊h·G/H⌋ ("block") or h mod G ("interleaved"). The default depends on `conventions`. */
   gqaOrder?: Maybe<"block" | "interleaved">;
   /** Scores become softcap · tanh(scores / softcap). With 0 (default) there is no cap. */
@@ -164,6 +164,24 @@ export interface AttentionOptions extends MaskOptions, NormalizerOptions, Positi
 export interface ScaledDotProductAttentionOptions extends AttentionOptions {
   /** Each weight is dropped with this probability; the others are divided by 1 − p. Default 0. */
   dropoutP?: Maybe<number>;
+  /** Allows fewer key/value heads than query heads. */
+  enableGqa?: Maybe<boolean>;
+}
+
+/** The options of maps of given queries and keys: those of `scaledDotProductAttention` that decide its weights. Inputs without a batch have B = 1. */
+export interface AttentionMapsOptions extends MaskOptions, NormalizerOptions, PositionOptions {
+  /** The library whose choices are the defaults where libraries disagree. Single options override them. */
+  conventions?: Maybe<Conventions>;
+  /** The factor on q·kᵀ. Default 1/√d. */
+  scale?: Maybe<number>;
+  /** "simd" (default), or "reference", which computes in fp64. */
+  backend?: Maybe<"simd" | "reference">;
+  /** The key/value head that query head h reads: ⌊h·G/H⌋ ("block") or h mod G ("interleaved"). The default depends on `conventions`. */
+  gqaOrder?: Maybe<"block" | "interleaved">;
+  /** Scores become softcap · tanh(scores / softcap). With 0 (default) there is no cap. */
+  softcap?: Maybe<number>;
+  /** The soft cap is applied before masks and biases are added ("before_bias") or after ("after_bias"). The default depends on `conventions`. */
+  softcapOrder?: Maybe<"before_bias" | "after_bias">;
   /** Allows fewer key/value heads than query heads. */
   enableGqa?: Maybe<boolean>;
 }

@@ -43,6 +43,23 @@ export interface MapOptions extends LogitsOptions {
   pooling?: Maybe<"mean" | "max">;
 }
 
+export interface RowSummariesOptions {
+  /** The half-open range of rows. Default all rows. */
+  rows?: Maybe<readonly [number, number]>;
+}
+
+export interface OverviewOptions {
+  /** The half-open range of heads. Default all heads. */
+  heads?: Maybe<readonly [number, number]>;
+  /** Pools each map down to at most [rows, columns]. */
+  pool?: Maybe<readonly [number, number]>;
+  /**
+   * The number that stands for a block of a pooled map. Default "max". "mean": the mean of a block. "max": its largest weight, in which narrow
+   * diagonals and columns stay visible.
+   */
+  pooling?: Maybe<"mean" | "max">;
+}
+
 export interface RankOptions<M extends MetricName | ModelMetricName = MetricName | ModelMetricName> {
   /**
    * The metrics to compute; the first one ranks the heads. Default `inductionText`, `previous`, `duplicateText`, `entropyNormalized`, `distance`,

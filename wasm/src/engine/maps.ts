@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Maps of heads, which are computed when they are looked at: those of a model's layers, and those of given queries and keys. */
+import { apiName, checkOptions, listOf, namesIn, toRequest } from "../arguments/names.js";
+import { expectThere, floats } from "../arguments/tensors.js";
+import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
+import type { HeadlensModule, HeadMapsHandle, MapsHandle } from "../module/module.js";
+import { HandleResource, type Resource } from "../module/resource.js";
+import type {
+  AttentionMaps, AttentionMapsOptions, MapOptions, Maybe, Overview, OverviewOptions, RowSummaries,
+  RowSummariesOptions, Tensor, TensorLike,
+} from "../types/index.js";
+
+export function checkIndex(name: string, value: unknown, below: number): void {
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < below) return;
+  throw wrong("value", name, show(value), below > 0 ? `a whole number from 0 to ${below - 1}` : "nothing: there are none");
+}
+
+export function ifGiven<T>(option: unknown, read: () => T): T | undefined {
+  return option === undefined ? undefined : read();
+}
+
+export function checkRange(name: string, range: unknown, length: number): [number, number] {
+  const [begin, end] = checkPair(name, range, 0, length);
+  if (begin > end) throw wrong("value", name, show(range), "a beginning that is not after the end");
+  return [begin, end];
+}
+
+function checkPair(name: string, pair: unknown, min: number, max: number): [number, number] {
+  const isInRange = (n: unknown): boolean => Number.isInteger(n) && (n as number) >= min && (n as number) <= max;
+  const numbers = reading(name, () => listOf<number>(pair, isInRange));
+  if (numbers?.length === 2) return numbers as [number, number];
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
+  throw wrong("value", name, show(pair), `two whole numbers ${range}`);
+}
+
+const kPooling = ["mean", "max"];
+
+/** Reads how a part of a map becomes a picture: the sizes of that, and whether it has the largest weights. A part without cells is not pooled. */
+function pictureOf(
+  rows: number, cols: number, pool: unknown, caller: string, pooling: string,
+): [rows: number, cols: number, largest: boolean] {
+  if (!kPooling.includes(pooling)) {
+    throw within(caller, wrong("option", "pooling", show(pooling), `one of ${kPooling.map(show).join(", ")}`));
+  }
+  const most = ifGiven(pool, () => checkPair("pool", pool, 1, Number.MAX_SAFE_INTEGER));
+  if (!most || rows === 0 || cols === 0) return [rows, cols, false];
+  return [Math.min(most[0], rows), Math.min(most[1], cols), pooling === "max"];
+}
+
+/** The sizes of maps, which are those of `count` layers or batches. */
+export interface MapSizes {
+  readonly of: "layer" | "batch";
+  readonly count: number;
+  readonly heads: number;
+  readonly queries: number;
+  readonly keys: number;
+}
+
+/** Each method takes what is held after the caller's options are read, whose getters may have disposed of it. */
+export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResource<H> {
+  readonly #sizes: MapSizes;
+
+  constructor(what: string, make: () => H, sizes: MapSizes, owner: Resource<unknown>) {
+    super(what, make, owner);
+    this.#sizes = sizes;
+  }
+
+  map(index: number, head: number, options?: Maybe<MapOptions>): Tensor {
+    this.checkHead(index, head);
+    const { queries, keys } = this.#sizes;
+    const { rows, cols, pool, pooling } = checkOptions<MapOptions>("map", options);
+    const [top, bottom] = ifGiven(rows, () => checkRange("rows", rows, queries)) ?? [0, queries];
+    const [left, right] = ifGiven(cols, () => checkRange("cols", cols, keys)) ?? [0, keys];
+    const picture = pictureOf(bottom - top, right - left, pool, "map", pooling ?? "mean");
+    const handle = this.held;
+    return guarded("map", () => unwrap(handle.map(index, head, top, bottom, left, right, ...picture), apiName));
+  }
+
+  rowSummaries(index: number, head: number, options?: Maybe<RowSummariesOptions>): RowSummaries {
+    this.checkHead(index, head);
+    const { queries } = this.#sizes;
+    const { rows } = checkOptions<RowSummariesOptions>("rowSummaries", options);
+    const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, queries)) ?? [0, queries];
+    const handle = this.held;
+    return guarded("rowSummaries", () => {
+      const { data } = unwrap(handle.rowSummaries(index, head, begin, end), apiName);
+      const [lse, largest, keys] = [0, 1, 2].map((row): Tensor => {
+        const length = end - begin;
+        return { data: data.slice(row * length, (row + 1) * length), shape: [length] };
+      }) as [Tensor, Tensor, Tensor];
+      return { lse, largest, keys };
+    });
+  }
+
+  overview(index: number, options?: Maybe<OverviewOptions>): Overview {
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const { of, count, heads: all, queries, keys } = this.#sizes;
+    checkIndex(of, index, count);
+    const { heads, pool = [queries || 1, keys || 1], pooling = "max" } = checkOptions<OverviewOptions>("overview", options);
+    const [begin, end] = ifGiven(heads, () => checkRange("heads", heads, all)) ?? [0, all];
+    const picture = pictureOf(queries, keys, pool, "overview", pooling);
+    const [rows, cols] = picture;
+    const handle = this.held;
+    return guarded("overview", () => {
+      const count = end - begin;
+      const tensor = (...shape: number[]): Tensor =>
+        ({ data: new Float32Array(shape.reduce((size, n) => size * n, count)), shape: [count, ...shape] });
+      const maps = tensor(rows, cols), largest = tensor(queries), visible = tensor(queries);
+      for (let i = 0; i < count; ++i) {
+        // The picture of the largest weights comes first, since it summarises the rows on its way.
+        const map = unwrap(handle.map(index, begin + i, 0, queries, 0, keys, ...picture), apiName);
+        const { data } = unwrap(handle.rowSummaries(index, begin + i, 0, queries), apiName);
+        maps.data.set(map.data, i * map.data.length);
+        largest.data.set(data.subarray(queries, 2 * queries), i * queries);
+        visible.data.set(data.subarray(2 * queries), i * queries);
+      }
+      return { maps, largest, keys: visible };
+    });
+  }
+
+  /** Throws unless there is such a head, and unless this is there still. */
+  protected checkHead(index: number, head: number): void {
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    checkIndex(this.#sizes.of, index, this.#sizes.count);
+    checkIndex("head", head, this.#sizes.heads);
+  }
+}
+
+export class WasmAttentionMaps extends WasmHeadMaps<MapsHandle> implements AttentionMaps {
+  readonly batches: number;
+  readonly heads: number;
+  readonly queries: number;
+  readonly keys: number;
+
+  private constructor(handle: MapsHandle, engine: Resource<unknown>) {
+    const [batches, heads, queries, keys] = handle.sizes();
+    super("attentionMaps", () => handle, { of: "batch", count: batches, heads, queries, keys }, engine);
+    this.batches = batches;
+    this.heads = heads;
+    this.queries = queries;
+    this.keys = keys;
+  }
+
+  /** `module` is called after the caller's data are read, whose getters may have disposed of the engine. */
+  static of(
+    module: () => HeadlensModule, engine: Resource<unknown>, q: TensorLike, k: TensorLike,
+    options: Maybe<AttentionMapsOptions>,
+  ): WasmAttentionMaps {
+    const { json, inputs: more } = toRequest("attentionMaps", options);
+    const inputs = [{ ...floats("q", q), name: "query" }, { ...floats("k", k), name: "key" }, ...more];
+    const made = module();
+    expectThere(inputs);
+    const handle = guarded("attentionMaps", () => unwrap(made.createMaps(inputs, json), namesIn(inputs)));
+    return new WasmAttentionMaps(handle, engine);
+  }
+}
