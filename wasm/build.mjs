@@ -125,9 +125,9 @@ function runTool(packageName, script, ...args) {
   execFileSync(process.execPath, [join("node_modules", packageName, script), ...args], { stdio: ["ignore", "inherit", "inherit"] });
 }
 
-/** Copies index.d.ts and every declaration that it reaches. */
-function copyTypes(from, to, edit = (text) => text) {
-  const pending = ["index"];
+/** Copies the declarations of `entry` and of every file that it reaches. */
+function copyTypes(from, to, entry, edit = (text) => text) {
+  const pending = [entry];
   for (const name of pending) {
     const text = edit(readFileSync(`${from}/${name}.d.ts`, "utf8"));
     mkdirSync(dirname(`${to}/${name}`), { recursive: true });
@@ -165,10 +165,10 @@ function withoutLit(text) {
 /** Writes the declarations of the two public entries. */
 function writeTypes() {
   runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.json");
-  copyTypes("build/types", kOut);
+  copyTypes("build/types", kOut, "index");
   runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.element.json");
-  copyTypes("build/types-element", `${kOut}/elements`, withoutLit);
-  writeFileSync(`${kOut}/element.d.ts`, 'export * from "./elements/index.js";\n');
+  copyTypes("build/types-element", `${kOut}/web`, "elements/index", withoutLit);
+  writeFileSync(`${kOut}/element.d.ts`, 'export * from "./web/elements/index.js";\n');
 }
 
 function copyFiles() {

@@ -37,8 +37,8 @@ async function opening(page) {
 }
 
 /**
- * Runs in the page. Returns the milliseconds of each reading of the text, which runs the model and makes pixels of the
- * maps of all heads.
+ * Runs in the page. Returns the milliseconds of each reading of the text, which runs the model and makes a picture of the
+ * map of every head.
  */
 async function read({ text, calls, warm }) {
   const { load } = await import("/dist/index.js");
@@ -48,7 +48,7 @@ async function read({ text, calls, warm }) {
   for (let call = 0; call < calls; ++call) {
     const start = performance.now();
     const seen = await model.attend(text);
-    await seen.allPixels();
+    for (let layer = 0; layer < model.info.layers; ++layer) await seen.overview(layer);
     times.push(performance.now() - start);
     seen.dispose();
   }

@@ -26,7 +26,9 @@ export const kHelp = `npm run bench -- [options]
   --sweep         attention at many lengths, head widths and conventions, instead of the workloads
   --out FILE      Google Benchmark's JSON; default build/bench/bench.json
   --report[=FILE] workloads and sweeps as one HTML page, with --memory; default build/bench/report.html
-npm run bench -- tab [TOKENS]: the maps of a large model in a tab of Chromium`;
+npm run bench -- tab [TOKENS]: the maps of a large model in a tab of Chromium
+npm run bench -- first [PROFILES]: how soon the playground shows its first maps
+npm run bench -- page [DIST…]: how the element answers, beside other states`;
 
 function listOf(name, text, known) {
   const items = text.split(",");

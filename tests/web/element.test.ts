@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
+import { paletteOf } from "../../web/maps/palette.js";
 import { serve } from "../wasm/server.js";
 import { launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
@@ -35,11 +36,11 @@ afterEach(async () => {
 
 type Properties = Record<string, unknown>;
 
-/** A page with one element that has these properties (an array under `weights.data` becomes a Float32Array). */
-async function openElement(properties: Properties): Promise<Page> {
+/** A page with one element that has these properties. `values` are those of the weights that JSON cannot hold. */
+async function openElement(properties: Properties, values: readonly number[] = []): Promise<Page> {
   const opened = await open(browser, server.url, undefined, false);
   faults = opened.faults;
-  await opened.page.evaluate(async (given) => {
+  await opened.page.evaluate(async (given, texts) => {
     await customElements.whenDefined("attention-map");
     const element = document.createElement("attention-map");
     element.id = "map";
@@ -54,9 +55,26 @@ async function openElement(properties: Properties): Promise<Page> {
       });
     }
     Object.assign(element, given);
+    if (texts.length > 0) Object.assign(element.weights ?? {}, { data: texts.map(Number) });
     document.querySelector("main")?.append(element);
-  }, properties);
+  }, properties, values.map(String));
   return opened.page;
+}
+
+/** The colours [row][col] in the middle of each cell of the open head, as RGBA. */
+function cellColors(page: Page, rows: number, cols: number): Promise<number[][][]> {
+  return page.$eval(
+    "#map >>> .cells > canvas",
+    (canvas, [height, width]) => {
+      const context = canvas.getContext("2d");
+      const at = (index: number, count: number, length: number): number => Math.floor(((index + 0.5) / count) * length);
+      const color = (row: number, col: number): number[] => [
+        ...(context?.getImageData(at(col, width, canvas.width), at(row, height, canvas.height), 1, 1).data ?? []),
+      ];
+      return Array.from({ length: height }, (_, row) => Array.from({ length: width }, (__, col) => color(row, col)));
+    },
+    [rows, cols] as const,
+  );
 }
 
 const log = (page: Page): Promise<string[]> => page.evaluate(() => (window as unknown as { log: string[] }).log);
@@ -110,24 +128,176 @@ test("arrays computed elsewhere: cross-attention of several heads", async () => 
   );
 });
 
+test("NaN and the infinities are shown as what they are, and told in the legend", async () => {
+  const data = [0.5, NaN, 0, Infinity, 0.25, -Infinity];
+  const page = await openElement({ view: "map", weights: { shape: [2, 3] } }, data);
+  await logged(page, "attention-draw");
+  const colors = (await cellColors(page, 2, 3)).flat().map(String);
+  expect(new Set(colors).size).toBe(6);
+  expect((await texts(page, "#map >>> .legend .masked")).sort()).toEqual(["NaN", "∞", "−∞"].sort());
+  await page.focus("#map >>> .plot");
+  await page.keyboard.press("ArrowRight");
+  expect(await texts(page, "#map >>> .readout b")).toEqual(["NaN"]);
+});
+
+test("a mask, a scale, and layers with other numbers of heads", async () => {
+  const page = await openElement({ view: "map", tokens: ["a", "b"], weights: { data: [0.5, 0.25, 1, 0], shape: [2, 2] } });
+  await logged(page, "attention-draw");
+  const before = (await cellColors(page, 2, 2)).flat();
+  await page.$eval("#map", (element) => {
+    Object.assign(element, { mask: { data: [1, 0, 1, 1], shape: [2, 2] }, scale: "row" });
+  });
+  await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelector(".legend .masked"));
+  const after = (await cellColors(page, 2, 2)).flat();
+  expect(after[1]).toEqual([0, 0, 0, 0]);
+  expect(after[0], "0.5 is the largest of its row").toEqual(before[2]);
+  expect(await texts(page, "#map >>> .range")).toEqual(["0 – the largest of each row"]);
+  await page.$eval("#map", (element) => {
+    const layer = (heads: number): object => ({ data: new Float32Array(heads * 4).fill(0.5), shape: [heads, 2, 2] });
+    Object.assign(element, { mask: undefined, scale: "auto", view: "grid", weights: [layer(1), layer(3)] });
+  });
+  await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelectorAll(".thumb").length === 4);
+  await page.focus("#map >>> .thumb");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("End");
+  await seen(page, "#map >>> .thumb[data-layer='1'][data-head='2']:focus");
+  await page.keyboard.press("ArrowUp");
+  await seen(page, "#map >>> .thumb[data-layer='0'][data-head='0']:focus");
+});
+
+test("zoom by keys, wheel and buttons, drag, and the small map; what is drawn stays true", async () => {
+  const page = await openElement({ view: "map", causal: true });
+  const size = 300;
+  await page.evaluate((length) => {
+    const data = Float32Array.from({ length: length * length }, (_, index) => ((index * 2654435761) % 1000) / 1000);
+    Object.assign(document.querySelector("#map")!, { weights: { data, shape: [length, length] } });
+  }, size);
+  await logged(page, "attention-draw");
+  expect(await page.$("#map >>> .minimap")).toBeNull();
+  await page.focus("#map >>> .plot");
+  for (const key of ["+", "+", "+", "+"] as const) await page.keyboard.press(key);
+  await seen(page, "#map >>> .minimap");
+  // The first labels are those of the part that is seen.
+  expect((await texts(page, "#map >>> .rows .label"))[0]).toBe("0");
+  const cells = await seen(page, "#map >>> .cells");
+  const box = (await cells.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 20, box.y + 20, { steps: 5 });
+  await page.mouse.up();
+  expect(Number((await texts(page, "#map >>> .rows .label"))[0])).toBeGreaterThan(10);
+  await page.mouse.move(box.x + box.width / 3, box.y + box.height / 2);
+  await page.waitForFunction(() => !document.querySelector("#map")?.shadowRoot?.querySelector(".coarse"));
+  const [words = ""] = await texts(page, "#map >>> .readout");
+  const [, row = "", col = "", value = ""] = /‘(\d+)’ → key ‘(\d+)’: ([\d.]+|masked)$/.exec(words.replaceAll(/[\u2068\u2069]/g, "")) ?? [];
+  const index = Number(row) * size + Number(col);
+  expect(value, words).toBe(Number(col) > Number(row) ? "masked" : (((index * 2654435761) % 1000) / 1000).toFixed(4));
+  await page.mouse.wheel({ deltaY: -400 });
+  await page.mouse.move(box.x + box.width / 3 + 1, box.y + box.height / 2);
+  expect((await texts(page, "#map >>> .readout"))[0]?.replaceAll(/[\u2068\u2069]/g, "")).toContain(`‘${row}’ → key ‘${col}’`);
+  await page.click("#map >>> .zoom button:last-child");
+  expect(await page.$("#map >>> .minimap")).toBeNull();
+});
+
+test("a large map's pixels are the colours of its blocks, at every zoom, light and dark", async () => {
+  const size = 1000;
+  const valueAt = (row: number, col: number): number => (((row * size + col) * 2654435761) % 1000) / 1000;
+  const page = await openElement({ view: "map", scale: "fixed" });
+  await page.evaluate((length) => {
+    const data = Float32Array.from({ length: length * length }, (_, index) => ((index * 2654435761) % 1000) / 1000);
+    Object.assign(document.querySelector("#map")!, { weights: { data, shape: [length, length] } });
+  }, size);
+  await logged(page, "attention-draw");
+  for (const [scheme, zooms] of [["light", 0], ["dark", 4]] as const) {
+    await page.evaluate((wanted) => (document.documentElement.style.colorScheme = wanted), scheme);
+    await page.focus("#map >>> .plot");
+    for (let zoom = 0; zoom < zooms; zoom++) await page.keyboard.press("+");
+    await page.waitForFunction(() => {
+      const element = document.querySelector("attention-map");
+      element?.requestUpdate();
+      return !element?.shadowRoot?.querySelector(".coarse");
+    });
+    // The labels say where the part that is seen begins, and the canvas how large a cell is.
+    const seenPart = await page.$eval("#map >>> .cells > canvas", (canvas) => {
+      const labels = [...(canvas.getRootNode() as ShadowRoot).querySelectorAll<HTMLElement>(".rows .label")];
+      const at = labels.map((label) => [Number(label.textContent), parseFloat(label.style.getPropertyValue("--at"))]);
+      const [first = [0, 0], last = [0, 0]] = [at[0], at.at(-1)];
+      const cell = ((last[1] ?? 0) - (first[1] ?? 0)) / ((last[0] ?? 0) - (first[0] ?? 0));
+      const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+      const row = (first[0] ?? 0) + 0.5 - (first[1] ?? 0) / cell;
+      return { cell, row, width: canvas.width, height: canvas.height, data: [...data] };
+    });
+    const { cell, row: begin, width, height, data } = seenPart;
+    const block = Math.max(1, 2 ** Math.ceil(Math.log2(1 / cell) - 1e-9));
+    const bar = [...paletteOf("sequential", scheme).bytes];
+    for (let sample = 0; sample < 400; sample++) {
+      const [x, y] = [(sample * 7919) % width, (sample * 104729) % height];
+      const [row, col] = [begin + (y + 0.5) / cell, begin + (x + 0.5) / cell];
+      const near = (at: number): number => Math.abs(at / block - Math.round(at / block)) * block * cell;
+      if (near(row) < 0.75 || near(col) < 0.75) continue; // the edges of tiles are rounded to pixels
+      let most = 0;
+      for (let i = Math.floor(row / block) * block; i < Math.min((Math.floor(row / block) + 1) * block, size); i++)
+        for (let j = Math.floor(col / block) * block; j < Math.min((Math.floor(col / block) + 1) * block, size); j++)
+          most = Math.max(most, valueAt(i, j));
+      const step = Math.round(255 * Math.sqrt(Math.fround(most)));
+      expect(data.slice((y * width + x) * 4, (y * width + x) * 4 + 3), `${scheme}, row ${row}, column ${col}`).toEqual(
+        bar.slice(step * 4, step * 4 + 3),
+      );
+    }
+  }
+});
+
+test("queries and keys of any length are mapped as they are looked at", async () => {
+  const page = await openElement({ view: "map" });
+  const [length, width] = [3000, 16];
+  const expected = await page.evaluate(
+    (rows, cols) => {
+      let state = 7;
+      const random = (): number => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 31 - 1;
+      const make = (): { data: Float32Array; shape: number[] } => {
+        return { data: Float32Array.from({ length: rows * cols }, random), shape: [rows, cols] };
+      };
+      const [queries, keys] = [make(), make()];
+      Object.assign(document.querySelector("#map")!, { queries, keys, causal: true });
+      const row = 1500;
+      const scores = Array.from({ length: row + 1 }, (_, key) => {
+        let sum = 0;
+        for (let i = 0; i < cols; i++) sum += (queries.data[row * cols + i] ?? 0) * (keys.data[key * cols + i] ?? 0);
+        return Math.exp(sum / Math.sqrt(cols));
+      });
+      const total = scores.reduce((sum, score) => sum + score, 0);
+      return scores.map((score) => score / total);
+    },
+    length,
+    width,
+  );
+  await logged(page, "attention-draw");
+  expect((await texts(page, "#map >>> .range"))[0]).toMatch(/this head · max of 8×8$/);
+  const cells = await seen(page, "#map >>> .cells");
+  const box = (await cells.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(box.x + 0.2 * box.width, box.y + 0.5001 * box.height);
+  await page.waitForFunction(() => /: [\d.e−]+$/.test(document.querySelector("#map")?.shadowRoot?.querySelector(".readout")?.textContent ?? ""));
+  const words = ((await texts(page, "#map >>> .readout"))[0] ?? "").replaceAll(/[\u2068\u2069]/g, "");
+  const [, row = "", col = "", value = ""] = /‘(\d+)’ → key ‘(\d+)’: (.+)$/.exec(words) ?? [];
+  expect(row).toBe("1500");
+  const number = Number(value.replace("−", "-"));
+  expect(Math.abs(number / (expected[Number(col)] ?? NaN) - 1)).toBeLessThan(1e-3);
+});
+
 test("a single array with masked and with negative values", async () => {
   const page = await openElement({ view: "map", weights: { data: [-2, 1, 0, 4], shape: [2, 2] }, causal: true });
   await logged(page, "attention-draw");
-  const sizes = await page.$$eval("#map >>> .cells canvas", (found) =>
-    found.map((canvas) => {
-      const { width, height } = canvas;
-      const data = canvas.getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
-      return [...data].filter((_, index) => index % 4 === 3);
-    }),
-  );
-  expect(sizes).toEqual([[255, 0, 255, 255]]);
-  expect(await texts(page, "#map >>> .ticks span")).toEqual(["−4.00", "−2.00", "0.00", "2.00", "4.00"]);
+  const colors = (await cellColors(page, 2, 2)).flat();
+  expect(colors.map(([, , , alpha]) => alpha)).toEqual([255, 0, 255, 255]);
+  expect(await texts(page, "#map >>> .ticks span")).toEqual(["−4", "−2", "0", "2", "4"]);
   expect(await texts(page, "#map >>> .legend .masked")).toEqual(["masked"]);
 });
 
 const kMistakes: [string, Properties, RegExp][] = [
   ["an unknown view", { text: "a", view: "lines" }, /view: "lines" is not known; grid, map, steps are/],
   ["a layer that is not there", { text: "a", view: "map", layer: 9 }, /layer: 9 is not one of 0 to 3/],
+  ["an unknown scale", { text: "a", scale: "cube" }, /scale: "cube" is not known; auto, fixed, head, row, log are/],
+  ["queries without keys", { queries: { data: [1, 2], shape: [1, 2] } }, /keys is missing: maps are computed from both/],
   [
     "a shape that does not fit",
     { weights: { data: [1, 2, 3], shape: [2, 2] } },
@@ -173,8 +343,9 @@ test("twelve heads of 1024 by 1024 are drawn and stay quick to the pointer", asy
     Object.assign(document.querySelector("#map")!, { weights: { data, shape: [12, 1024, 1024] } });
   });
   await logged(page, "attention-draw");
+  // Thumbnails have the pixels that the screen has, and no more.
   expect(await page.$$eval("#map >>> canvas", (found) => found.map((canvas) => canvas.width))).toEqual(
-    Array<number>(12).fill(1024),
+    await page.$$eval("#map >>> .thumb", (found) => found.map((thumb) => Math.round(thumb.clientWidth))),
   );
   await page.click("#map >>> .thumb[data-head='7']");
   await seen(page, "#map >>> .plot:focus");

@@ -3,9 +3,32 @@
 import { load } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
+import type { AttentionMap } from "../../web/elements/index.js";
 import { firefoxPage, isDrawn, launchFirefox, servePlayground } from "./browser.js";
 
-test("draws every head and says a cell's value", async () => {
+/** The colours in the middle of each cell of the open head, in a page of this colour scheme. */
+function cellColors(page: Page, scheme: string, size: number): Promise<number[][]> {
+  return page.evaluate(
+    async (wanted, count) => {
+      document.documentElement.style.colorScheme = wanted;
+      const map = document.querySelector<AttentionMap>("#map");
+      map?.requestUpdate();
+      await map?.updateComplete;
+      const canvas = map?.shadowRoot?.querySelector<HTMLCanvasElement>(".cells > canvas");
+      const context = canvas?.getContext("2d");
+      if (!canvas || !context) return [];
+      const at = (index: number, length: number): number => Math.floor(((index + 0.5) / count) * length);
+      return Array.from({ length: count * count }, (_, cell) => {
+        const [x, y] = [at(cell % count, canvas.width), at(Math.floor(cell / count), canvas.height)];
+        return [...context.getImageData(x, y, 1, 1).data];
+      });
+    },
+    scheme,
+    size,
+  );
+}
+
+test("draws every head in the colours of its weights, and says a cell's value", async () => {
   const [browser, server, engine] = await Promise.all([launchFirefox(), servePlayground(), load()]);
   try {
     const open = async (): Promise<{ page: Page; faults: string[] }> => {
@@ -31,6 +54,18 @@ test("draws every head and says a cell's value", async () => {
     });
     expect(canvases).toHaveLength(model.info.layers * model.info.heads);
     for (const colors of canvases) expect(colors).toBeGreaterThan(3);
+    for (const scheme of ["light", "dark"] as const) {
+      const shown = await cellColors(page, scheme, attention.tokens.length);
+      const bar = engine.colorbar(256, { theme: scheme });
+      const { data } = attention.map(1, 0);
+      for (const [cell, color] of shown.entries()) {
+        const isMasked = cell % attention.tokens.length > Math.floor(cell / attention.tokens.length);
+        const step = Math.round(255 * Math.sqrt(data[cell] ?? NaN)) * 4;
+        const expected = isMasked ? [0, 0, 0, 0] : [...bar.slice(step, step + 4)];
+        const farthest = Math.max(...color.map((byte, index) => Math.abs(byte - (expected[index] ?? NaN))));
+        expect(farthest, `${scheme}, cell ${cell}`).toBeLessThanOrEqual(6);
+      }
+    }
     await page.evaluate(() => document.querySelector("#map")?.shadowRoot?.querySelector<HTMLElement>(".plot")?.focus());
     await page.keyboard.press("ArrowDown");
     const readout = await page.evaluate(

@@ -6,7 +6,7 @@
 import { load, type AsyncEngine, type Engine } from "headlens";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kCatSatOnMat } from "../../web/elements/worked-example.js";
+import { kCatSatOnMat } from "../../web/views/worked-example.js";
 import { countOperations, kCheckpoints, multiplications, prices } from "../../web/lessons/index.js";
 import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/lessons/index.js";
 import type { Checkpoint, Experiment, Lesson, Matrix } from "../../web/lessons/index.js";
@@ -503,5 +503,5 @@ test("a page takes the lessons in as they are: no engine of their own, no librar
   const options = { bundle: true, format: "esm", target: "es2022", write: false, metafile: true } as const;
   const { metafile } = await build({ ...options, entryPoints: [entry], platform: "browser", absWorkingDir: kRoot });
   const foreign = Object.keys(metafile.inputs).filter((path) => !path.startsWith("web/lessons/"));
-  expect(foreign.sort()).toEqual(["web/elements/format.ts", "web/elements/worked-example.ts"]);
+  expect(foreign.sort()).toEqual(["web/maps/format.ts", "web/views/worked-example.ts"]);
 });

@@ -60,6 +60,10 @@ test.each(kCases)("%s, %s: axe finds nothing in any view", async (view, scheme) 
   await shoot(page, name("long"));
   await point(page, "#map >>> .cells", 0.3, 0.6);
   await shoot(page, name("long-map"));
+  await page.focus("#map >>> .plot");
+  for (const key of ["+", "+", "+"] as const) await page.keyboard.press(key);
+  await seen(page, "#map >>> .minimap");
+  await shoot(page, name("zoomed"));
   expect(await axe(page)).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   expect(faults).toEqual([]);

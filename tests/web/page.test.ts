@@ -52,6 +52,29 @@ function pixelsOf(page: Page, selector: string): Promise<{ width: number; height
   );
 }
 
+/** The colours [row][col] in the middle of each cell of the open head, as RGBA. */
+async function cellColors(page: Page, size: number): Promise<number[][][]> {
+  const [map] = await pixelsOf(page, "#map >>> .cells > canvas");
+  if (!map) throw new Error("no map");
+  const at = (index: number, length: number): number => Math.floor(((index + 0.5) / size) * length);
+  const color = (row: number, col: number): number[] => {
+    const pixel = (at(row, map.height) * map.width + at(col, map.width)) * 4;
+    return map.data.slice(pixel, pixel + 4);
+  };
+  return Array.from({ length: size }, (_, row) => Array.from({ length: size }, (__, col) => color(row, col)));
+}
+
+/** The colour of a weight on the fixed scale, whose steps follow its square root. */
+function colorOf(weight: number, theme: "light" | "dark" = "light"): number[] {
+  const bar = engine.colorbar(256, { theme });
+  const step = Math.round(255 * Math.sqrt(Math.min(Math.max(weight, 0), 1)));
+  return [...bar.slice(step * 4, step * 4 + 4)];
+}
+
+/** The page may run another SIMD build than Node, so the last bit of a weight may round to the neighbouring colour. */
+const farthest = (a: readonly number[], b: readonly number[]): number =>
+  Math.max(...a.map((byte, index) => Math.abs(byte - (b[index] ?? NaN))));
+
 /** The middle of a map's cell on the screen. */
 async function cellAt(page: Page, row: number, col: number, size: number): Promise<{ x: number; y: number }> {
   const cells = await page.$("#map >>> .cells");
@@ -70,8 +93,8 @@ const focused = (page: Page): Promise<string | null> =>
     return active?.getAttribute("aria-label") ?? active?.id ?? null;
   });
 
-test("every head has a map, painted with the engine's own colours", async () => {
-  const page = await openPage();
+test.each(["light", "dark"] as const)("every head has a map in the colours of its weights: %s", async (scheme) => {
+  const page = await openPage("", { ...desktop, scheme });
   const canvases = await pixelsOf(page, "#grid >>> canvas");
   const { layers, heads } = model.info;
   expect(canvases).toHaveLength(layers * heads);
@@ -79,32 +102,37 @@ test("every head has a map, painted with the engine's own colours", async () => 
   const size = attention.tokens.length;
   for (const [index, canvas] of canvases.entries()) {
     const [layer, head] = [Math.floor(index / heads), index % heads];
-    const options = { theme: "light", min: 0, max: 1 } as const;
-    const expected = attention.pixels(layer, head, options);
+    const { data } = attention.map(layer, head);
     expect([canvas.width, canvas.height]).toEqual([size, size]);
-    // The page may run another SIMD build than Node, so the last bit of a weight may round to the neighbouring colour.
-    const worst = canvas.data.reduce(
-      (most, byte, at) => Math.max(most, Math.abs(byte - (expected.data[at] ?? NaN))),
-      0,
-    );
-    expect(worst, `layer ${layer}, head ${head}`).toBeLessThanOrEqual(3);
+    for (let cell = 0; cell < size * size; cell++) {
+      const isMasked = cell % size > Math.floor(cell / size);
+      const expected = isMasked ? [0, 0, 0, 0] : colorOf(data[cell] ?? NaN, scheme);
+      const name = `layer ${layer}, head ${head}, cell ${cell}`;
+      expect(farthest(canvas.data.slice(cell * 4, cell * 4 + 4), expected), name).toBeLessThanOrEqual(6);
+    }
     expect(new Set(canvas.data).size, `colours of layer ${layer}, head ${head}`).toBeGreaterThan(8);
+  }
+  const { data } = attention.map(3, 2);
+  for (const [row, colors] of (await cellColors(page, size)).entries()) {
+    for (const [col, color] of colors.entries()) {
+      const expected = col > row ? [0, 0, 0, 0] : colorOf(data[row * size + col] ?? NaN, scheme);
+      expect(farthest(color, expected), `row ${row}, column ${col}`).toBeLessThanOrEqual(6);
+    }
   }
   attention.dispose();
 });
 
 test("masked cells are transparent, and told apart from zeros", async () => {
   const page = await openPage();
-  const [map] = await pixelsOf(page, "#map >>> .cells canvas");
-  if (!map) throw new Error("no map");
-  for (let row = 0; row < map.height; row++) {
-    for (let col = 0; col < map.width; col++) {
-      expect(map.data[(row * map.width + col) * 4 + 3], `${row}, ${col}`).toBe(col > row ? 0 : 255);
-    }
+  const size = model.attend(kSentence).tokens.length;
+  for (const [row, colors] of (await cellColors(page, size)).entries()) {
+    for (const [col, color] of colors.entries()) expect(color[3], `${row}, ${col}`).toBe(col > row ? 0 : 255);
   }
+  const thumbs = await page.$eval("#grid >>> .thumb", (thumb) => getComputedStyle(thumb).backgroundImage);
+  expect(thumbs).toContain("gradient");
   const hatch = await page.$eval("#map >>> .cells", (cells) => getComputedStyle(cells).backgroundImage);
   expect(hatch).toContain("gradient");
-  const { x, y } = await cellAt(page, 1, 4, map.width);
+  const { x, y } = await cellAt(page, 1, 4, size);
   await page.mouse.move(x, y);
   expect(await readout(page)).toMatch(/: masked$/);
 });
@@ -151,19 +179,16 @@ test("the page opens on a head that finds the subject", async () => {
 
 test("the tokens take the colours of the row that is pointed at", async () => {
   const page = await openPage("#layer=1&head=2");
-  const [map] = await pixelsOf(page, "#map >>> .cells canvas");
-  if (!map) throw new Error("no map");
-  const row = map.height - 1;
-  const { x, y } = await cellAt(page, row, 0, map.width);
+  const size = model.attend(kSentence).tokens.length;
+  const row = size - 1;
+  const cells = (await cellColors(page, size))[row] ?? [];
+  const { x, y } = await cellAt(page, row, 0, size);
   await page.mouse.move(x, y);
+  await page.waitForFunction(() => document.querySelector("#tokens li.query")?.getAttribute("style"));
   const colors = await page.$$eval("#tokens li", (found) =>
     found.map((item) => getComputedStyle(item).backgroundColor),
   );
-  const expected = Array.from({ length: map.width }, (_, col) => {
-    const at = (row * map.width + col) * 4;
-    return `rgb(${map.data.slice(at, at + 3).join(", ")})`;
-  });
-  expect(colors).toEqual(expected);
+  expect(colors).toEqual(cells.map((color) => `rgb(${color.slice(0, 3).join(", ")})`));
   expect(await page.$$eval("#tokens li", (found) => found.findIndex((item) => item.className === "query"))).toBe(row);
 });
 
@@ -171,6 +196,7 @@ test("keys go through all of it: grid, one head, its cells, the next head, and b
   const page = await openPage("#layer=0&head=0");
   const size = model.attend(kSentence).tokens.length;
   await page.focus("#text");
+  await page.keyboard.press("Tab"); // the choice of a scale
   await page.keyboard.press("Tab");
   expect(await focused(page)).toMatch(/^Layer 0, head 0/);
   await page.keyboard.press("ArrowRight");
@@ -234,10 +260,9 @@ test("while typing fast the last text wins", async () => {
   expect(await texts(page, "#tokens li")).toEqual(attention.tokens.map((token) => token.trim()));
   const [first] = await pixelsOf(page, "#grid >>> canvas");
   expect(first?.width).toBe(attention.tokens.length);
-  const { data, width } = attention.pixels(0, 0, { theme: "light", min: 0, max: 1 });
-  expect(width).toBe(attention.tokens.length);
-  const worst = first?.data.reduce((most, byte, at) => Math.max(most, Math.abs(byte - (data[at] ?? NaN))), 0);
-  expect(worst).toBeLessThanOrEqual(3);
+  const { data } = attention.map(0, 0);
+  const last = (attention.tokens.length ** 2 - 1) * 4;
+  expect(farthest(first?.data.slice(last) ?? [], colorOf(data.at(-1) ?? NaN))).toBeLessThanOrEqual(6);
   attention.dispose();
 });
 
@@ -287,8 +312,7 @@ test("of a text that is too long the beginning is read, and that is said", async
   expect(await texts(page, "#count")).toEqual([
     `${all.tokenCount} tokens, of which the model reads the first ${maxPositions}`,
   ]);
-  const [first] = await pixelsOf(page, "#grid >>> canvas");
-  expect(first?.width).toBe(maxPositions);
+  expect(await texts(page, "#grid >>> .status")).toEqual([expect.stringMatching(/^each head: .*; max of \d+×\d+$/)]);
   all.dispose();
 });
 

@@ -4,27 +4,30 @@
  * page, or arrays that were computed elsewhere.
  *
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `view` (grid, map or steps),
- * `layer` and `head` (from 0), `causal`.
- * Properties besides: `weights` ([T,S], [H,T,S] or [L,H,T,S]) with `tokens` and `keyTokens`; `example` for the steps.
- * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, back and shortened.
+ * `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log).
+ * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
+ * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
+ * `tokens` and `keyTokens`; `example` for the steps. Arrays are borrowed and must not change while they are shown.
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, scale, minimap, back and shortened.
  */
-import type { Image, TensorLike } from "headlens";
+import { HeadlensError } from "headlens";
+import type { TensorLike } from "headlens";
 import { LitElement, html, nothing } from "lit";
 import type { PropertyValues, TemplateResult } from "lit";
-import { attend, sharedEngine, sharedModel } from "./engine.js";
-import { GridView } from "./grid-view.js";
-import type { GridContent } from "./grid-view.js";
-import { HeadView } from "./head-view.js";
-import type { Cell, HeadContent } from "./head-view.js";
-import { arrayMaps, modelMaps } from "./maps.js";
-import type { HeadPicture, Maps, Theme } from "./maps.js";
-import { StepsView } from "./steps-view.js";
-import type { StepsContent } from "./steps-view.js";
-import { styles } from "./styles.js";
+import { sharedEngine, sharedModel } from "../maps/engine.js";
+import { computedMaps, modelMaps } from "../maps/engine-maps.js";
+import { givenMaps } from "../maps/given.js";
+import type { Theme } from "../maps/palette.js";
+import { kScales, type ScaleChoice } from "../maps/scale.js";
+import type { Lease, MapSource } from "../maps/source.js";
+import { kInitial } from "../state/state.js";
+import { kViews } from "../views/index.js";
+import type { Cell, Host, View, ViewKind } from "../views/view.js";
+import { kCatSatOnMat } from "../views/worked-example.js";
+import type { WorkedExample } from "../views/worked-example.js";
+import { kAfter, kBefore } from "./styles.js";
 import { ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
-import { kCatSatOnMat, workExample } from "./worked-example.js";
-import type { WorkedExample } from "./worked-example.js";
 
 /** The details of the events. All events bubble and cross shadow roots. */
 export interface AttentionMapEvents {
@@ -38,6 +41,7 @@ export interface AttentionMapEvents {
     /** The number of tokens of the whole text. It exceeds `tokens` when the model has no positions for the rest. */
     tokenCount: number;
     layers: number;
+    /** The number of heads of each layer; the largest, where they differ. */
     heads: number;
     /** The time from the inputs to the painted canvases. */
     milliseconds: number;
@@ -52,14 +56,10 @@ export interface AttentionMapEvents {
   "head-close": { layer: number; head: number };
   /**
    * The highlighted cell of the open head, and the colours (RGBA) of the cells in its row; null without a highlighted
-   * cell.
+   * cell, and while the row is still being computed.
    */
   "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
-
-const kViews = ["grid", "map", "steps"] as const;
-type View = (typeof kViews)[number];
-type Content = GridContent | HeadContent | StepsContent;
 
 /** Everything that a picture depends on. Two inputs are compared field by field. */
 interface Inputs {
@@ -67,8 +67,8 @@ interface Inputs {
   readonly picture: readonly unknown[];
 }
 
-export class AttentionMap extends LitElement {
-  static override styles = styles;
+export class AttentionMap extends LitElement implements Host {
+  static override styles = [kBefore, ...kViews.map(({ styles }) => styles), ...kAfter];
   static override properties = {
     text: {},
     model: {},
@@ -76,7 +76,12 @@ export class AttentionMap extends LitElement {
     layer: { type: Number },
     head: { type: Number },
     causal: { type: Boolean },
+    scale: {},
     weights: { attribute: false },
+    queries: { attribute: false },
+    keys: { attribute: false },
+    softmaxScale: { attribute: false },
+    mask: { attribute: false },
     tokens: { attribute: false },
     keyTokens: { attribute: false },
     example: { attribute: false },
@@ -88,26 +93,33 @@ export class AttentionMap extends LitElement {
   declare layer: number;
   declare head: number;
   declare causal: boolean;
-  declare weights: TensorLike | undefined;
+  declare scale: string;
+  declare weights: TensorLike | readonly TensorLike[] | undefined;
+  declare queries: TensorLike | undefined;
+  declare keys: TensorLike | undefined;
+  declare softmaxScale: number | undefined;
+  declare mask: TensorLike | undefined;
   declare tokens: readonly string[] | undefined;
   declare keyTokens: readonly string[] | undefined;
   declare example: WorkedExample;
 
+  /** The colour scheme as of the last update. */
+  theme: Theme = "light";
+
   readonly #theme = new ThemeController(this);
-  readonly #grid = new GridView(this);
-  readonly #map = new HeadView(this);
-  readonly #steps = new StepsView(this);
+  readonly #views = new Map<ViewKind, View>();
 
   #near = false;
   #busy = false;
   #tried: Inputs | undefined;
-  #maps: { inputs: readonly unknown[]; maps: Maps } | undefined;
-  #content: Content | undefined;
+  #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
+  /** The view that has something to draw. */
+  #drawn: View | undefined;
   #error: Error | undefined;
   #progress: { loaded: number; total: number } | undefined;
   #moveFocus = false;
-  /** Ends the wait for a model that is no longer needed. */
-  #giveUp: () => void = () => undefined;
+  /** Ends the run under way when its inputs are no longer wanted. */
+  #abort = new AbortController();
 
   /** Work starts when the element comes close to the visible part of the page. Visible elements go first. */
   readonly #nearness = new IntersectionObserver(
@@ -121,13 +133,12 @@ export class AttentionMap extends LitElement {
 
   constructor() {
     super();
-    this.text = "";
-    this.model = "tiny";
-    this.view = "grid";
-    this.layer = 0;
-    this.head = 0;
-    this.causal = false;
+    Object.assign(this, kInitial);
     this.weights = undefined;
+    this.queries = undefined;
+    this.keys = undefined;
+    this.softmaxScale = undefined;
+    this.mask = undefined;
     this.tokens = undefined;
     this.keyTokens = undefined;
     this.example = kCatSatOnMat;
@@ -146,39 +157,26 @@ export class AttentionMap extends LitElement {
     setTimeout(() => this.isConnected || this.#release());
   }
 
+  override willUpdate(): void {
+    this.theme = this.#theme.theme;
+  }
+
   override updated(changed: PropertyValues<this>): void {
-    if (changed.has("model") || changed.has("weights") || changed.has("view")) this.#giveUp();
+    // The same pictures may be asked for by a scroll, and only other inputs end a run.
+    if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) this.#abort.abort();
     if (this.#near) void this.#catchUp();
   }
 
   override render(): TemplateResult {
-    return html`
-      ${this.#error ? this.#failure(this.#error) : nothing}
-      ${!this.#error && this.#content ? [this.#shortened(this.#content), this.#draw(this.#content)] : nothing}
-      ${!this.#error && !this.#content ? this.#waiting() : nothing}
-    `;
-  }
-
-  #draw(content: Content): TemplateResult {
-    switch (content.view) {
-      case "grid":
-        return this.#grid.render(content);
-      case "map":
-        return this.#map.render(content);
-      case "steps":
-        return this.#steps.render(content);
-    }
+    if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
+    return this.#drawn ? html`${this.#shortened()} ${this.#drawn.render()}` : this.#waiting();
   }
 
   /** Says that only the beginning of the text is shown, since the pictures look complete. */
-  #shortened(content: Content): TemplateResult | typeof nothing {
-    if (content.view === "steps" || content.maps.tokenCount <= content.maps.tokens.length) return nothing;
-    const { tokens, tokenCount } = content.maps;
-    return html`<p class="shortened" part="shortened">Only the first ${tokens.length} of ${tokenCount} tokens: the model has no positions for more.</p>`;
-  }
-
-  #failure(error: Error): TemplateResult {
-    return html`<div class="message" role="alert"><p>${error.message}</p><button @click=${this.retry}>Try again</button></div>`;
+  #shortened(): TemplateResult | typeof nothing {
+    const maps = this.#lease?.lease.maps;
+    if (!maps || maps.tokenCount <= maps.tokens.length || !kindOf(this.view)?.hasMaps) return nothing;
+    return html`<p class="shortened" part="shortened">Only the first ${maps.tokens.length} of ${maps.tokenCount} tokens: the model has no positions for more.</p>`;
   }
 
   #waiting(): TemplateResult {
@@ -186,15 +184,17 @@ export class AttentionMap extends LitElement {
     const { loaded = 0, total = 0 } = this.#progress ?? {};
     const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
     const amount = total > 0 ? `${megabytes(loaded)} of ${megabytes(total)} MB` : "";
+    const what = this.#lease ? "Computing" : `Loading the ${this.#isGiven() || !kindOf(this.view)?.hasMaps ? "engine" : "model"}`;
     return html`<div class="message" role="status">
-      <p>Loading the ${this.weights || this.view === "steps" ? "engine" : "model"} … ${amount}</p>
+      <p>${what} … ${amount}</p>
       ${total > 0 ? html`<progress aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
     </div>`;
   }
 
   /** Focuses the map of the open head, or the chosen head in the grid. */
   override focus(): void {
-    if (this.#content) this.#focusView(this.#content.view);
+    this.#moveFocus = false;
+    this.#drawn?.focus();
   }
 
   /** Tries again after a failure. */
@@ -206,11 +206,19 @@ export class AttentionMap extends LitElement {
 
   // The interface that the views use.
 
-  openHead(layer: number, head: number): void {
+  drawn(view: View): void {
+    this.#show(view);
+  }
+
+  get scaleChoice(): ScaleChoice {
+    return kScales.find((known) => known === this.scale) ?? "auto";
+  }
+
+  openHead(layer: number, head: number, view: string): void {
     this.layer = layer;
     this.head = head;
     if (!this.#emit("head-select", { layer, head })) return;
-    this.view = "map";
+    this.view = view;
     this.#moveFocus = true;
   }
 
@@ -224,9 +232,9 @@ export class AttentionMap extends LitElement {
     this.#emit("head-focus", { layer, head });
   }
 
-  closeHead(): void {
+  closeHead(view: string): void {
     if (!this.#emit("head-close", { layer: this.layer, head: this.head })) return;
-    this.view = "grid";
+    this.view = view;
     this.#moveFocus = true;
   }
 
@@ -234,18 +242,33 @@ export class AttentionMap extends LitElement {
     this.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null });
   }
 
+  fail(error: unknown): void {
+    // What newer inputs have ended or released is nothing to report.
+    if (!this.isConnected || isEnded(error)) return;
+    this.#error = error instanceof Error ? error : new Error(String(error));
+    this.#progress = undefined;
+    this.#moveFocus = false;
+    this.requestUpdate();
+    this.#emit("attention-error", { error: this.#error });
+  }
+
   // From inputs to pictures.
 
+  #isGiven(): boolean {
+    return Boolean(this.weights ?? this.queries ?? this.keys);
+  }
+
   #isEmpty(): boolean {
-    return this.view !== "steps" && !this.weights && this.text === "";
+    return kindOf(this.view)?.hasMaps !== false && !this.#isGiven() && this.text === "";
   }
 
   #inputs(): Inputs {
-    const { text, model, weights, tokens, keyTokens, causal, view, layer, head, example } = this;
-    const theme = this.#theme.theme;
-    if (view === "steps") return { maps: [], picture: [view, theme, head, causal, example] };
-    const maps = weights ? [weights, tokens, keyTokens, causal] : [model, text];
-    return { maps, picture: view === "map" ? [view, theme, layer, head] : [view, theme] };
+    const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
+    const kind = kindOf(this.view);
+    const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal];
+    const maps = kind?.hasMaps === false ? [] : this.#isGiven() ? given : [model, text];
+    const isKnown = this.scaleChoice === this.scale;
+    return { maps, picture: [this.view, isKnown || this.scale, ...(kind?.watches.map((name) => this[name]) ?? [])] };
   }
 
   /**
@@ -258,114 +281,97 @@ export class AttentionMap extends LitElement {
     try {
       for (let inputs = this.#inputs(); this.isConnected && !isSame(inputs, this.#tried); inputs = this.#inputs()) {
         this.#tried = inputs;
-        await takeTurn(this, () => this.#run(inputs));
+        this.#abort = new AbortController();
+        const { signal } = this.#abort;
+        await takeTurn(this, () => this.#run(inputs, signal));
       }
     } finally {
       this.#busy = false;
     }
   }
 
-  async #run(inputs: Inputs): Promise<void> {
+  async #run(inputs: Inputs, signal: AbortSignal): Promise<void> {
     const started = performance.now();
-    const text = this.weights ? "" : this.text;
+    const text = this.#isGiven() ? "" : this.text;
     try {
-      const content = this.#isEmpty() ? undefined : await this.#compute(inputs, this.#theme.theme);
-      if (!this.isConnected) return;
-      this.#content = content;
-      this.#error = undefined;
-      this.#progress = undefined;
-      this.requestUpdate();
+      if (this.#isEmpty()) return this.#show(undefined);
+      const kind = this.#knownKind();
+      const view = this.#views.get(kind) ?? kind.create(this);
+      this.#views.set(kind, view);
+      const maps = kind.hasMaps ? await this.#open(inputs, signal, view) : undefined;
+      if (!this.isConnected || signal.aborted) return;
+      await view.load(maps, signal);
+      if (!this.isConnected || signal.aborted) return;
       await this.updateComplete;
-      if (this.#moveFocus && content?.view === this.view) this.#focusView(content.view);
-      if (content) this.#announce(content, text, performance.now() - started);
+      if (this.#moveFocus) this.focus();
+      if (maps) this.#announce(maps, text, performance.now() - started);
     } catch (error) {
-      if (this.isConnected && isSame(inputs, this.#inputs()))
-        this.#fail(error instanceof Error ? error : new Error(String(error)));
+      if (!signal.aborted) this.fail(error);
     }
   }
 
-  async #compute(inputs: Inputs, theme: Theme): Promise<Content> {
-    const view = this.#knownView();
-    if (view === "steps") {
-      const worked = await workExample(await sharedEngine(), this.example, {
-        head: this.head,
-        causal: this.causal,
-        theme,
-      });
-      return { view, worked };
+  #show(view: View | undefined): void {
+    this.#drawn = view;
+    this.#error = undefined;
+    this.#progress = undefined;
+    this.requestUpdate();
+  }
+
+  #knownKind(): ViewKind {
+    if (this.scaleChoice !== this.scale)
+      throw new Error(`scale: ${JSON.stringify(this.scale)} is not known; ${kScales.join(", ")} are`);
+    const kind = kindOf(this.view);
+    if (!kind) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${kViews.map(({ name }) => name).join(", ")} are`);
+    return kind;
+  }
+
+  /** Returns the maps of these inputs, which are opened once as long as the inputs stay the same. */
+  async #open({ maps: inputs }: Inputs, signal: AbortSignal, view: View): Promise<MapSource> {
+    if (this.#lease && isEqual(this.#lease.inputs, inputs)) return this.#lease.lease.maps;
+    const lease = await this.#openNew(signal);
+    if (signal.aborted || !this.isConnected) {
+      lease.release();
+      signal.throwIfAborted();
     }
-    const { layer, head } = this;
-    const maps = await this.#open(inputs);
-    if (view === "grid") return { view, maps, images: await maps.allPixels(theme) };
-    checkHead(maps, layer, head);
-    const [picture, colorbar] = await Promise.all([headPicture(maps, layer, head, theme), colorbarImage(maps, theme)]);
-    return { view, maps, picture, colorbar };
+    const before = this.#lease;
+    this.#lease = { inputs, lease };
+    if (before) {
+      // Views of the maps before would ask for more of them.
+      for (const other of this.#views.values()) if (other !== view) other.clear?.();
+      before.lease.release();
+    }
+    return lease.maps;
   }
 
-  #knownView(): View {
-    const view = kViews.find((known) => known === this.view);
-    if (!view) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${kViews.join(", ")} are`);
-    return view;
-  }
-
-  /** Returns the maps of these inputs, which are computed once as long as the inputs stay the same. */
-  async #open({ maps: inputs }: Inputs): Promise<Maps> {
-    if (this.#maps && isEqual(this.#maps.inputs, inputs)) return this.#maps.maps;
-    const maps = await this.#openNew();
-    this.#maps?.maps.release();
-    this.#maps = { inputs, maps };
-    if (!this.isConnected) this.#release();
-    return maps;
-  }
-
-  async #openNew(): Promise<Maps> {
-    const { weights, tokens, keyTokens, causal, model, text } = this;
-    if (weights) return arrayMaps(await sharedEngine(), { weights, tokens, keyTokens, causal });
-    const givenUp = new Promise<never>((_, reject) => {
-      this.#giveUp = (): void => reject(new Error(`${model} is no longer wanted`));
-    });
+  async #openNew(signal: AbortSignal): Promise<Lease> {
+    const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
+    const given = { mask, tokens, keyTokens, causal };
+    if (weights) return givenMaps({ weights, ...given });
+    if (queries && keys) return computedMaps(await sharedEngine(), { queries, keys, softmaxScale, ...given });
+    if (queries || keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
     const loading = sharedModel(model, (bytes, total) => {
       if (model !== this.model) return;
       this.#progress = { loaded: bytes, total };
       this.requestUpdate();
     });
-    const loaded = await Promise.race([loading, givenUp]);
-    return modelMaps(loaded, await attend(model, text));
+    const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("not wanted any more"))));
+    await Promise.race([loading, ended]);
+    return modelMaps(model, text, signal);
   }
 
   #release(): void {
-    this.#maps?.maps.release();
-    this.#maps = undefined;
+    this.#abort.abort();
+    for (const view of this.#views.values()) view.clear?.();
+    this.#lease?.lease.release();
+    this.#lease = undefined;
+    this.#drawn = undefined;
     this.#tried = undefined;
   }
 
-  #focusView(view: View): void {
-    this.#moveFocus = false;
-    ({ grid: this.#grid, map: this.#map, steps: this.#steps })[view].focus();
-  }
-
-  #announce(content: Content, text: string, milliseconds: number): void {
-    if (content.view === "steps") return;
-    const { tokens, keyTokens, tokenCount, layers, heads } = content.maps;
-    if (content.view === "map") this.#map.announceCell();
-    this.#emit("attention-draw", {
-      view: content.view,
-      text,
-      tokens,
-      keyTokens,
-      tokenCount,
-      layers,
-      heads,
-      milliseconds,
-    });
-  }
-
-  #fail(error: Error): void {
-    this.#error = error;
-    this.#progress = undefined;
-    this.#moveFocus = false;
-    this.requestUpdate();
-    this.#emit("attention-error", { error });
+  #announce({ tokens, keyTokens, tokenCount, heads }: MapSource, text: string, milliseconds: number): void {
+    const { view } = this;
+    const names = { view, text, tokens, keyTokens, tokenCount };
+    this.#emit("attention-draw", { ...names, layers: heads.length, heads: Math.max(...heads), milliseconds });
   }
 
   /** Returns false when a listener prevented the default. */
@@ -375,24 +381,11 @@ export class AttentionMap extends LitElement {
   }
 }
 
-async function headPicture(maps: Maps, layer: number, head: number, theme: Theme): Promise<HeadPicture> {
-  const [matrix, image] = await Promise.all([maps.map(layer, head), maps.pixels(layer, head, theme)]);
-  return { layer, head, matrix, image };
-}
+const kindOf = (view: string): ViewKind | undefined => kViews.find(({ name }) => name === view);
 
-async function colorbarImage({ range }: Maps, theme: Theme): Promise<Image> {
-  const width = 256;
-  const engine = await sharedEngine();
-  return { data: await engine.colorbar(width, { colormap: range.colormap, theme }), width, height: 1 };
-}
-
-function checkHead(maps: Maps, layer: number, head: number): void {
-  const check = (name: string, value: number, count: number): void => {
-    if (!Number.isInteger(value) || value < 0 || value >= count)
-      throw new Error(`${name}: ${value} is not one of 0 to ${count - 1}`);
-  };
-  check("layer", layer, maps.layers);
-  check("head", head, maps.heads);
+function isEnded(error: unknown): boolean {
+  if (error instanceof HeadlensError) return error.code === "aborted" || error.code === "disposed";
+  return error instanceof DOMException && error.name === "AbortError";
 }
 
 const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean =>

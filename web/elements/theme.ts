@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ReactiveController, ReactiveControllerHost } from "lit";
-import type { Theme } from "./maps.js";
+import type { Theme } from "../maps/palette.js";
 
 /**
  * The colour scheme of an element. The page's `color-scheme` decides, so the maps stay light on a page that is always

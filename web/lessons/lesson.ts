@@ -5,8 +5,8 @@
  */
 import type { AsyncEngine, AsyncMultiheadAttention, Engine, MultiheadAttention } from "headlens";
 import type { MultiheadAttentionOptions, StateDict, Tensor } from "headlens";
-import { formatValue } from "../elements/format.js";
-import type { Matrix } from "../elements/worked-example.js";
+import { formatValue } from "../maps/format.js";
+import type { Matrix } from "../views/worked-example.js";
 
 export type { Matrix };
 export type LessonEngine = Engine | AsyncEngine;

@@ -5,13 +5,14 @@ import { html, render } from "lit";
 import type { TemplateResult } from "lit";
 import type { AttentionMap, AttentionMapEvents } from "../elements/index.js";
 import "../elements/index.js";
-import { sharedEngine } from "../elements/engine.js";
-import { tintStyle } from "../elements/ink.js";
-import { tokenLabel } from "../elements/tokens.js";
+import { sharedEngine } from "../maps/engine.js";
+import { tintStyle } from "../maps/ink.js";
+import { kScales } from "../maps/scale.js";
+import { tokenLabel } from "../maps/tokens.js";
+import { kInitial, readState, type State, writeState } from "../state/state.js";
 
-const kDefaultText = "The cat sat on the mat because it was tired.";
-/** In the built-in model this head finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
-const kDefaultHead = { layer: "3", head: "2" };
+/** In the built-in model head 2 of layer 3 finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
+const kUsual: State = { ...kInitial, text: "The cat sat on the mat because it was tired.", layer: 3, head: 2 };
 /** Longer texts are not put into the address. */
 const kMaxHashLength = 2000;
 
@@ -22,6 +23,7 @@ function byId<E extends Element>(id: string, type: new () => E): E {
 }
 
 const text = byId("text", HTMLTextAreaElement);
+const scale = byId("scale", HTMLSelectElement);
 const count = byId("count", HTMLElement);
 const tokenList = byId("tokens", HTMLElement);
 const engineLine = byId("engine", HTMLElement);
@@ -38,15 +40,14 @@ function listen<Name extends keyof AttentionMapEvents>(
   target.addEventListener(name, (event) => act((event as CustomEvent<AttentionMapEvents[Name]>).detail, event));
 }
 
-// The address holds the state of the page: text, layer and head.
+// The address holds the state of the page: text, head and scale.
 
 function readHash(): void {
-  const state = new URLSearchParams(location.hash.slice(1));
-  const index = (name: "layer" | "head"): number => {
-    return Math.max(0, Math.trunc(Number(state.get(name) ?? kDefaultHead[name]) || 0));
-  };
-  text.value = state.get("text") ?? kDefaultText;
-  chooseHead(index("layer"), index("head"));
+  const state = { ...kUsual, ...readState(new URLSearchParams(location.hash.slice(1))) };
+  text.value = state.text;
+  scale.value = kScales.find((known) => known === state.scale) ?? kInitial.scale;
+  chooseHead(state.layer, state.head);
+  showScale();
   showText();
 }
 
@@ -56,10 +57,15 @@ let hashTimer = 0;
 function writeHash(): void {
   clearTimeout(hashTimer);
   hashTimer = window.setTimeout(() => {
-    const state = new URLSearchParams({ layer: String(map.layer), head: String(map.head) });
-    if (text.value !== kDefaultText && text.value.length <= kMaxHashLength) state.set("text", text.value);
+    const { layer, head } = map;
+    const written = text.value.length <= kMaxHashLength ? text.value : kUsual.text;
+    const state = writeState({ text: written, layer, head, scale: scale.value }, kUsual);
     history.replaceState(null, "", `#${state}`);
   }, 250);
+}
+
+function showScale(): void {
+  for (const view of [grid, map]) view.scale = scale.value;
 }
 
 function chooseHead(layer: number, head: number): void {
@@ -171,6 +177,11 @@ listen(map, "head-close", (_, event) => {
   event.preventDefault();
   if (isNarrow.matches) grid.scrollIntoView();
   grid.focus();
+});
+
+scale.addEventListener("change", () => {
+  showScale();
+  writeHash();
 });
 
 text.addEventListener("input", () => {

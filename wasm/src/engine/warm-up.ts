@@ -70,7 +70,8 @@ const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 async function runModel(model: AsyncModel, tokens: number): Promise<void> {
   const seen = await model.attend("ab" + " ab".repeat(tokens - 2));
   await turn();
-  await seen.allPixels({ colormap: "sequential", min: 0, max: 1 });
+  await seen.overview(0, { pool: [tokens, tokens] });
+  await seen.map(0, 0, { pool: [tokens, tokens], pooling: "max" });
   for (let head = 0; head < kHeads; ++head) await seen.map(0, head);
   await seen.logits({ rows: [tokens - 1, tokens] });
   seen.dispose();

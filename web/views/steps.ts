@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The worked example: matrices as tables and, for each number of a result, the numbers and the sum that give it. */
-import { html, nothing } from "lit";
-import type { ReactiveControllerHost, TemplateResult } from "lit";
-import { tintStyle } from "./ink.js";
-import { tokenLabel } from "./tokens.js";
-import { at, printed } from "./worked-example.js";
+import { css, html, nothing } from "lit";
+import type { TemplateResult } from "lit";
+import { sharedEngine } from "../maps/engine.js";
+import { tintStyle } from "../maps/ink.js";
+import { tokenLabel } from "../maps/tokens.js";
+import type { Host, View, ViewKind } from "./view.js";
+import { at, printed, workExample } from "./worked-example.js";
 import type { Matrix, Step, Worked } from "./worked-example.js";
-
-export interface StepsContent {
-  readonly view: "steps";
-  readonly worked: Worked;
-}
-
-interface Host extends ReactiveControllerHost {
-  readonly renderRoot: HTMLElement | DocumentFragment;
-  head: number;
-  causal: boolean;
-}
 
 interface Place {
   step: number;
@@ -24,7 +15,8 @@ interface Place {
   col: number;
 }
 
-export class StepsView {
+class StepsView implements View {
+  #worked: Worked | undefined;
   #place: Place | undefined;
 
   constructor(private readonly host: Host) {}
@@ -33,7 +25,17 @@ export class StepsView {
     this.host.renderRoot.querySelector<HTMLElement>("td[tabindex='0']")?.focus();
   }
 
-  render({ worked }: StepsContent): TemplateResult {
+  async load(_: undefined, signal: AbortSignal): Promise<void> {
+    const { example, head, causal, theme } = this.host;
+    const worked = await workExample(await sharedEngine(), example, { head, causal, theme });
+    signal.throwIfAborted();
+    this.#worked = worked;
+    this.host.drawn(this);
+  }
+
+  render(): TemplateResult {
+    const worked = this.#worked;
+    if (!worked) return html``;
     return html`<div class="steps" part="steps">${this.#choices(worked.numHeads)} ${worked.steps.map((step, index) => this.#step(step, index))}</div>`;
   }
 
@@ -142,3 +144,153 @@ const symbols = (text: string): (string | TemplateResult)[] =>
 /** Returns true when the matrices of a step are too wide for half a page. */
 const isWide = ({ factors, result }: Step): boolean =>
   [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;
+
+const styles = css`
+  .steps {
+    display: grid;
+    grid-template-columns: repeat(auto-fit, minmax(min(536px, 100%), 1fr));
+    gap: 40px 48px;
+  }
+  .choices,
+  .step.wide {
+    grid-column: 1 / -1;
+  }
+  .choices {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 8px 24px;
+  }
+  .segments {
+    display: flex;
+    border: 1px solid var(--line);
+    border-radius: 4px;
+  }
+  .segments label {
+    padding: 4px 16px;
+    border-radius: 3px;
+    cursor: pointer;
+  }
+  .segments label:has(:checked) {
+    background: var(--ink);
+    color: var(--paper);
+  }
+  .segments label:has(:focus-visible) {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+  }
+  .segments input {
+    position: absolute;
+    opacity: 0;
+    pointer-events: none;
+  }
+  .check {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+    cursor: pointer;
+  }
+  .check input {
+    width: 16px;
+    height: 16px;
+    margin: 0;
+    accent-color: var(--accent);
+  }
+  .steps h3,
+  .steps p {
+    margin: 0;
+  }
+  .steps h3 {
+    font: 600 14px/24px var(--mono);
+  }
+  .steps p {
+    color: var(--faint);
+  }
+  .steps h3 span {
+    margin-inline-end: 8px;
+    color: var(--faint);
+    font-weight: 400;
+  }
+  .equation {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 8px;
+    margin-top: 16px;
+  }
+  .term {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+  }
+  .sign {
+    padding-top: 24px;
+    color: var(--faint);
+    font: 16px/24px var(--mono);
+  }
+  table {
+    border-collapse: separate;
+    border-spacing: 1px;
+    font: 12px/16px var(--mono);
+    font-variant-numeric: tabular-nums;
+  }
+  caption {
+    padding-bottom: 4px;
+    color: var(--ink);
+    text-align: start;
+  }
+  caption small {
+    color: var(--faint);
+    font-size: inherit;
+  }
+  th {
+    padding: 0 8px 0 0;
+    color: var(--faint);
+    font-weight: 400;
+    text-align: end;
+  }
+  thead th {
+    padding: 0 8px 0 0;
+  }
+  tbody td {
+    min-width: calc(var(--chars) * 1ch + 12px);
+    height: 32px;
+    padding: 0 6px;
+    border-radius: 2px;
+    background: var(--tint);
+    color: var(--ink-on-tint);
+    text-align: end;
+  }
+  td.masked {
+    background: var(--hatch);
+    color: var(--ink);
+  }
+  td.lit {
+    outline: 2px solid var(--ink);
+    outline-offset: -1px;
+    box-shadow: inset 0 0 0 2px var(--paper);
+  }
+  .result td {
+    cursor: crosshair;
+  }
+  sub {
+    font-size: 0.8em;
+    line-height: 0;
+  }
+  .sum {
+    display: block;
+    min-height: 24px;
+    margin-top: 8px;
+    overflow-wrap: anywhere;
+    font: 12px/24px var(--mono);
+    font-variant-numeric: tabular-nums;
+  }
+`;
+
+export const stepsView: ViewKind = {
+  name: "steps",
+  hasMaps: false,
+  styles,
+  watches: ["head", "causal", "example", "theme"],
+  create: (host) => new StepsView(host),
+};

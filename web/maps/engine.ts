@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
-import type { AsyncEngine, AsyncModel, AsyncModelAttention } from "headlens";
+import type { AsyncEngine, AsyncModel } from "headlens";
 
 /** Loaded and total bytes. The total is 0 when it is not known. */
 export type Progress = (loaded: number, total: number) => void;
@@ -47,43 +47,4 @@ export function sharedModel(source: string, onProgress?: Progress): Promise<Asyn
     () => models.delete(source),
   );
   return model;
-}
-
-/** A share in the attention of one text. Elements that show the same text compute it only once. */
-export interface Lease {
-  readonly attention: AsyncModelAttention;
-  release(this: void): void;
-}
-
-const running = new Map<string, { attention: Promise<AsyncModelAttention>; users: number }>();
-
-/**
- * Runs the model on a text, or on as much of its beginning as the model has positions for. When another element already
- * holds that run, joins it. The lease has to be released.
- */
-export async function attend(source: string, text: string): Promise<Lease> {
-  const key = `${source}\n${text}`;
-  const run = running.get(key) ?? {
-    attention: sharedModel(source).then((model) => model.attend(text, { truncate: true })),
-    users: 0,
-  };
-  running.set(key, run);
-  run.users++;
-  const leave = (): boolean => {
-    if (--run.users > 0) return false;
-    if (running.get(key) === run) running.delete(key);
-    return true;
-  };
-  try {
-    const attention = await run.attention;
-    let held = true;
-    const release = (): void => {
-      if (held && leave()) attention.dispose();
-      held = false;
-    };
-    return { attention, release };
-  } catch (error) {
-    leave();
-    throw error;
-  }
 }

@@ -4,8 +4,8 @@
  * computes, and this file arranges.
  */
 import type { AsyncEngine, AttentionResult, Image, Stage, Tensor, TensorLike } from "headlens";
-import type { Theme } from "./maps.js";
-import { formatValue } from "./format.js";
+import { formatValue } from "../maps/format.js";
+import type { Theme } from "../maps/palette.js";
 
 /**
  * Embeddings [T, D] of the tokens and projections [D, D] for x · W. Head h has the columns from h · D / numHeads on.

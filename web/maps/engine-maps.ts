@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Maps that the engine computes: of a model that reads a text, and of given queries and keys. */
+import type { AsyncAttentionMaps, AsyncEngine, AsyncModelAttention, Maybe, TensorLike } from "headlens";
+import { sharedModel } from "./engine.js";
+import { both, causalMask, type CellMask, givenMask, kOpen } from "./mask.js";
+import { blockBegin, KnownOverviews, type Lease, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
+import { names, shapeOf } from "./given.js";
+
+/** Something of the engine that has maps: `layer` is the batch where there are no layers. */
+type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" | "rowSummaries">;
+
+/** Maps with more cells are computed in pieces. */
+const kLargeMap = 1 << 25;
+
+type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "mask">;
+
+const fitting = ([rows, cols]: Size, height: number, width: number): Size => [
+  Math.max(Math.min(rows, height), 1),
+  Math.max(Math.min(cols, width), 1),
+];
+
+class EngineMaps implements MapSource {
+  readonly tokens: readonly string[];
+  readonly keyTokens: readonly string[];
+  readonly tokenCount: number;
+  readonly heads: readonly number[];
+  readonly mask: CellMask;
+  readonly fixedMost = 1;
+  readonly #engine: Engine;
+  readonly #known = new KnownOverviews();
+
+  constructor(engine: Engine, facts: Facts) {
+    this.#engine = engine;
+    ({ tokens: this.tokens, keyTokens: this.keyTokens, tokenCount: this.tokenCount } = facts);
+    ({ heads: this.heads, mask: this.mask } = facts);
+  }
+
+  async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
+    const pool = fitting(size, part.rows[1] - part.rows[0], part.cols[1] - part.cols[0]);
+    const { data } = await this.#engine.map(layer, head, { ...part, pool, pooling: "max" });
+    return { part, size: pool, values: data };
+  }
+
+  async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
+    const [rows, cols] = [this.tokens.length, this.keyTokens.length];
+    const pool = fitting(size, rows, cols);
+    const whole: Part = { rows: [0, rows], cols: [0, cols] };
+    if (rows * cols > kLargeMap) {
+      const overviews: Overview[] = [];
+      for (let head = heads[0]; head < heads[1]; head++) overviews.push(await this.#inBands(layer, head, whole, pool));
+      return this.#known.add(layer, heads[0], overviews);
+    }
+    const { maps, largest, keys } = await this.#engine.overview(layer, { heads, pool, pooling: "max" });
+    const cells = pool[0] * pool[1];
+    const overviewOf = (_: unknown, index: number): Overview => ({
+      picture: { part: whole, size: pool, values: maps.data.subarray(index * cells, (index + 1) * cells) },
+      largest: largest.data.subarray(index * rows, (index + 1) * rows),
+      keys: keys.data.subarray(index * rows, (index + 1) * rows),
+      signed: false,
+    });
+    return this.#known.add(layer, heads[0], Array.from({ length: heads[1] - heads[0] }, overviewOf));
+  }
+
+  /** The overview of a large map, one row of blocks at a time, so that what is looked at meanwhile need not wait for it. */
+  async #inBands(layer: number, head: number, whole: Part, size: Size): Promise<Overview> {
+    const [[, rows], cols] = [whole.rows, size[1]];
+    const values = new Float32Array(size[0] * cols);
+    for (let block = 0; block < size[0]; block++) {
+      const band: Range = [blockBegin(block, rows, size[0]), blockBegin(block + 1, rows, size[0])];
+      const { data } = await this.#engine.map(layer, head, { rows: band, pool: [1, cols], pooling: "max" });
+      values.set(data, block * cols);
+    }
+    const { largest, keys } = await this.#engine.rowSummaries(layer, head);
+    return { picture: { part: whole, size, values }, largest: largest.data, keys: keys.data, signed: false };
+  }
+
+  known(layer: number, head: number): Overview | undefined {
+    return this.#known.get(layer, head);
+  }
+}
+
+/** Runs of models under way or held, by model and text, with the number of elements that want each. */
+const runs = new Map<string, { lease: Promise<Lease>; users: number; abort: AbortController }>();
+
+async function attend(model: string, text: string, signal: AbortSignal): Promise<Lease> {
+  const loaded = await sharedModel(model);
+  signal.throwIfAborted();
+  const attention = await loaded.attend(text, { truncate: true });
+  const { layers, heads, causal, window } = loaded.info;
+  const { tokens, tokenCount } = attention;
+  const facts = {
+    tokens,
+    keyTokens: tokens,
+    tokenCount,
+    heads: Array<number>(layers).fill(heads),
+    mask: causal ? causalMask(window) : kOpen,
+  };
+  return { maps: new EngineMaps(attention, facts), release: () => attention.dispose() };
+}
+
+/**
+ * Runs the model on a text, or on as much of its beginning as the model has positions for. Elements that show the same
+ * text share one run, which ends early when none of them wants it any more.
+ */
+export async function modelMaps(model: string, text: string, signal: AbortSignal): Promise<Lease> {
+  const key = `${model}\n${text}`;
+  const known = runs.get(key);
+  const abort = known?.abort ?? new AbortController();
+  const run = known ?? { lease: attend(model, text, abort.signal), users: 0, abort };
+  runs.set(key, run);
+  run.users++;
+  let held = true;
+  const release = (): void => {
+    if (!held) return;
+    held = false;
+    if (--run.users > 0) return;
+    if (runs.get(key) === run) runs.delete(key);
+    run.abort.abort();
+    run.lease.then((lease) => lease.release(), () => undefined);
+  };
+  signal.addEventListener("abort", release);
+  try {
+    const { maps } = await run.lease;
+    signal.throwIfAborted();
+    return { maps, release };
+  } catch (error) {
+    release();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", release);
+  }
+}
+
+export interface GivenQueries {
+  /** [T,d], [H,T,d] or [L,H,T,d]. */
+  readonly queries: TensorLike;
+  /** [S,d], [G,S,d] or [L,G,S,d], where G divides H. */
+  readonly keys: TensorLike;
+  /** [T,S], nonzero where a query may look at a key. */
+  readonly mask: TensorLike | undefined;
+  /** The factor of the scores; by default 1/√d. */
+  readonly softmaxScale: Maybe<number>;
+  readonly causal: boolean;
+  readonly tokens: readonly string[] | undefined;
+  readonly keyTokens: readonly string[] | undefined;
+}
+
+/** The maps of given queries and keys, of any length. The engine keeps copies of both until they are released. */
+export async function computedMaps(engine: AsyncEngine, given: GivenQueries): Promise<Lease> {
+  const { queries, keys, mask, softmaxScale, causal } = given;
+  const shown = mask && { shape: shapeOf(mask), data: Uint8Array.from(mask.data, Number) };
+  const maps = await engine.attentionMaps(queries, keys, {
+    isCausal: causal,
+    enableGqa: true,
+    ...(softmaxScale !== undefined && softmaxScale !== null && { scale: softmaxScale }),
+    ...(shown && { attnMask: shown, maskTrue: "keep" }),
+  });
+  const [rows, cols] = [maps.queries, maps.keys];
+  const tokens = names("tokens", given.tokens, rows);
+  const masks = shown ? givenMask(shown.data, cols) : kOpen;
+  const facts = {
+    tokens,
+    keyTokens: names("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols),
+    tokenCount: tokens.length,
+    heads: Array<number>(maps.batches).fill(maps.heads),
+    mask: causal ? both(masks, causalMask()) : masks,
+  };
+  return { maps: new EngineMaps(maps, facts), release: () => maps.dispose() };
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Maps that were computed elsewhere and are given as arrays. They are pooled here, where they are. */
+import type { TensorLike } from "headlens";
+import { both, causalMask, type CellMask, givenMask, kOpen } from "./mask.js";
+import { blockBegin, KnownOverviews, type Lease, type MapSource, nextTurn } from "./source.js";
+import type { Overview, Part, Picture, Range, Size } from "./source.js";
+
+export const shapeOf = (tensor: TensorLike): readonly number[] => ("shape" in tensor ? tensor.shape : tensor.dims);
+
+const showShape = (shape: readonly number[]): string => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
+
+/** The names of an axis, by default its numbers. Throws when there are fewer or more than the axis has. */
+export function names(what: string, given: readonly string[] | undefined, count: number): readonly string[] {
+  if (given && given.length !== count)
+    throw new Error(`${what}: ${given.length} names for ${count} ${what === "tokens" ? "rows" : "columns"}`);
+  return given ?? Array.from({ length: count }, (_, index) => String(index));
+}
+
+export interface GivenWeights {
+  /** [T,S], [H,T,S] or [L,H,T,S], or a list with one [H,T,S] for each layer, whose numbers of heads may differ. */
+  readonly weights: TensorLike | readonly TensorLike[];
+  readonly tokens: readonly string[] | undefined;
+  readonly keyTokens: readonly string[] | undefined;
+  /** [T,S], nonzero where a query may look at a key. */
+  readonly mask: TensorLike | undefined;
+  /** Masks the cells above the diagonal. */
+  readonly causal: boolean;
+}
+
+/** The values of one layer's heads, one after the other. */
+interface Layer {
+  readonly heads: number;
+  readonly values: Float32Array;
+}
+
+interface Layers {
+  readonly layers: readonly Layer[];
+  readonly size: Size;
+}
+
+function floatsOf(name: string, tensor: TensorLike, shape: readonly number[]): Float32Array {
+  const { data } = tensor;
+  const values = data instanceof Float32Array ? data : Float32Array.from(data, Number);
+  const count = shape.reduce((product, size) => product * size, 1);
+  if (values.length !== count)
+    throw new Error(`${name}: ${values.length} values do not fill the shape ${showShape(shape)}`);
+  if (count === 0) throw new Error(`${name} has shape ${showShape(shape)}, expected at least one element`);
+  return values;
+}
+
+function readTensor(
+  name: string, tensor: TensorLike, ranks: readonly number[],
+): { shape: readonly number[]; values: Float32Array } {
+  const shape = shapeOf(tensor);
+  const expected = ["(T, S)", "(H, T, S)", "(L, H, T, S)"].filter((_, index) => ranks.includes(index + 2));
+  if (!ranks.includes(shape.length)) {
+    const words = [expected.slice(0, -1).join(", "), expected.at(-1)].filter(Boolean).join(" or ");
+    throw new Error(`${name} has shape ${showShape(shape)}, expected ${words}`);
+  }
+  return { shape, values: floatsOf(name, tensor, shape) };
+}
+
+/** Reads arrays into layers. Throws an Error that says which shape does not fit. */
+function readLayers(weights: GivenWeights["weights"]): Layers {
+  if (!isList(weights)) {
+    const { shape, values } = readTensor("weights", weights, [2, 3, 4]);
+    const [layers = 1, heads = 1, rows = 0, cols = 0] = [...Array<number>(4 - shape.length).fill(1), ...shape];
+    const length = heads * rows * cols;
+    const valuesOf = (layer: number): Float32Array => values.subarray(layer * length, (layer + 1) * length);
+    const layer = (_: unknown, index: number): Layer => ({ heads, values: valuesOf(index) });
+    return { layers: Array.from({ length: layers }, layer), size: [rows, cols] };
+  }
+  if (weights.length === 0) throw new Error("weights: an empty list, expected one array (H, T, S) for each layer");
+  const read = weights.map((tensor, layer) => readTensor(`weights[${layer}]`, tensor, [3]));
+  const [, rows = 0, cols = 0] = read[0]?.shape ?? [];
+  const wrong = read.findIndex(({ shape }) => shape[1] !== rows || shape[2] !== cols);
+  if (wrong >= 0)
+    throw new Error(`weights[${wrong}] has shape ${showShape(read[wrong]?.shape ?? [])}, expected (H, ${rows}, ${cols}) as weights[0] has`);
+  return { layers: read.map(({ shape, values }) => ({ heads: shape[0] ?? 0, values })), size: [rows, cols] };
+}
+
+function isList(weights: GivenWeights["weights"]): weights is readonly TensorLike[] {
+  return Array.isArray(weights);
+}
+
+/** Reads a mask [T,S]. */
+export function readMask(mask: TensorLike | undefined, causal: boolean, [rows, cols]: Size): CellMask {
+  if (!mask) return causal ? causalMask() : kOpen;
+  const shape = shapeOf(mask);
+  if (shape.length !== 2 || shape[0] !== rows || shape[1] !== cols || mask.data.length !== rows * cols)
+    throw new Error(`mask has shape ${showShape(shape)} and ${mask.data.length} values, expected (${rows}, ${cols})`);
+  const given = givenMask(mask.data, cols);
+  return causal ? both(given, causalMask()) : given;
+}
+
+/** The cells that are looked at before the page has its turn. */
+const kTurnCells = 1 << 20;
+
+class GivenMaps implements MapSource {
+  readonly tokens: readonly string[];
+  readonly keyTokens: readonly string[];
+  readonly tokenCount: number;
+  readonly heads: readonly number[];
+  readonly mask: CellMask;
+  readonly #layers: readonly Layer[];
+  readonly #size: Size;
+  readonly #signed: boolean;
+  readonly #known = new KnownOverviews();
+  #fixedMost: number | undefined;
+  #cellsOfTurn = 0;
+
+  constructor({ weights, tokens, keyTokens, mask, causal }: GivenWeights) {
+    const { layers, size } = readLayers(weights);
+    const [rows, cols] = size;
+    this.#layers = layers;
+    this.#size = size;
+    this.heads = layers.map(({ heads }) => heads);
+    this.tokens = names("tokens", tokens, rows);
+    this.keyTokens = names("keyTokens", keyTokens ?? (rows === cols ? tokens : undefined), cols);
+    this.tokenCount = this.tokens.length;
+    this.mask = readMask(mask, causal, size);
+    this.#signed = layers.some(({ values }) => hasNegative(values));
+  }
+
+  get fixedMost(): number {
+    this.#fixedMost ??= this.#layers.reduce((most, { values }) => Math.max(most, largestOf(values)), 0);
+    return this.#signed ? this.#fixedMost : Math.max(this.#fixedMost, 1);
+  }
+
+  async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
+    await this.#takeTurn((part.rows[1] - part.rows[0]) * (part.cols[1] - part.cols[0]));
+    return this.#pooled(this.#valuesOf(layer, head), part, size);
+  }
+
+  async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
+    const [rows, cols] = this.#size;
+    const overviews: Overview[] = [];
+    for (let head = heads[0]; head < heads[1]; head++) {
+      await this.#takeTurn(rows * cols);
+      const values = this.#valuesOf(layer, head);
+      const whole: Part = { rows: [0, rows], cols: [0, cols] };
+      overviews.push({ picture: this.#pooled(values, whole, size), ...this.#factsOf(values) });
+    }
+    return this.#known.add(layer, heads[0], overviews);
+  }
+
+  known(layer: number, head: number): Overview | undefined {
+    return this.#known.get(layer, head);
+  }
+
+  #valuesOf(layer: number, head: number): Float32Array {
+    const [rows, cols] = this.#size;
+    return this.#layers[layer]?.values.subarray(head * rows * cols, (head + 1) * rows * cols) ?? new Float32Array();
+  }
+
+  async #takeTurn(cells: number): Promise<void> {
+    this.#cellsOfTurn += cells;
+    if (this.#cellsOfTurn < kTurnCells) return;
+    this.#cellsOfTurn = 0;
+    await nextTurn();
+  }
+
+  /** NaN stays NaN, so that a pooled picture does not hide it. Masked cells count for nothing. */
+  #pooled(values: Float32Array, part: Part, wanted: Size): Picture {
+    const [height, width] = [part.rows[1] - part.rows[0], part.cols[1] - part.cols[0]];
+    const size: Size = [Math.min(wanted[0], height), Math.min(wanted[1], width)];
+    const cols = this.#size[1];
+    const pooled = new Float32Array(size[0] * size[1]).fill(NaN);
+    const seen = new Uint8Array(pooled.length);
+    const endOf = (block: number): number => part.cols[0] + blockBegin(block + 1, width, size[1]);
+    const ends = Uint32Array.from({ length: size[1] }, (_, block) => endOf(block));
+    for (let blockRow = 0; blockRow < size[0]; blockRow++) {
+      const end = part.rows[0] + blockBegin(blockRow + 1, height, size[0]);
+      for (let row = part.rows[0] + blockBegin(blockRow, height, size[0]); row < end; row++) {
+        let col = part.cols[0];
+        for (let block = 0, to = blockRow * size[1]; block < size[1]; block++, to++) {
+          for (; col < (ends[block] as number); col++) {
+            const value = values[row * cols + col] as number;
+            const best = pooled[to] as number;
+            if (seen[to] && !(Math.abs(value) > Math.abs(best) || Number.isNaN(value))) continue;
+            if (Number.isNaN(best) && seen[to]) continue;
+            if (this.mask !== kOpen && this.mask.hides(row, row + 1, col, col + 1)) continue;
+            pooled[to] = value;
+            seen[to] = 1;
+          }
+        }
+      }
+    }
+    return { part, size, values: pooled };
+  }
+
+  #factsOf(values: Float32Array): Omit<Overview, "picture"> {
+    const [rows, cols] = this.#size;
+    const largest = new Float32Array(rows);
+    const keys = new Float32Array(rows);
+    const open = this.mask === kOpen;
+    for (let row = 0; row < rows; row++) {
+      let [most, count] = [0, 0];
+      for (let col = 0; col < cols; col++) {
+        if (!open && this.mask.hides(row, row + 1, col, col + 1)) continue;
+        count++;
+        const value = values[row * cols + col] as number;
+        if (Math.abs(value) > Math.abs(most) && Math.abs(value) !== Infinity) most = value;
+      }
+      largest[row] = most;
+      keys[row] = count;
+    }
+    return { largest, keys, signed: this.#signed };
+  }
+}
+
+// Loops over indexes are twelve times as fast here as those over elements.
+
+function hasNegative(values: Float32Array): boolean {
+  let i = 0;
+  while (i < values.length && !((values[i] as number) < 0)) i++;
+  return i < values.length;
+}
+
+/** The largest finite magnitude. */
+function largestOf(values: Float32Array): number {
+  let [most, i] = [0, 0];
+  while (i < values.length) {
+    const magnitude = Math.abs(values[i++] as number);
+    if (magnitude > most && magnitude !== Infinity) most = magnitude;
+  }
+  return most;
+}
+
+/** The maps of arrays that were computed elsewhere, which are borrowed. Throws an Error that says which shape does not fit. */
+export const givenMaps = (given: GivenWeights): Lease => ({ maps: new GivenMaps(given), release: () => undefined });

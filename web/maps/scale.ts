@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The scale of a map: which value has which of the palette's steps. A scale is chosen for a head from numbers of that
+ * head, and always written beside the picture.
+ */
+import { formatValue } from "./format.js";
+import { type Colormap, kInfinite, kMinusInfinite, kNaN, kSteps } from "./palette.js";
+
+/**
+ * The choices of a reader. `auto` is `fixed` for maps of at most kSmall keys and `head` above; `fixed` is 0 to 1, or
+ * all that given arrays have; `head` ends at the 95th percentile of the largest weights of the head's rows; `row` ends
+ * at the largest weight of each row; `log` has four powers of ten below the head's largest weight.
+ */
+export const kScales = ["auto", "fixed", "head", "row", "log"] as const;
+export type ScaleChoice = (typeof kScales)[number];
+
+const kSmall = 32;
+const kDecades = 4;
+const kPercentile = 0.95;
+
+/** The numbers of a head from which its scale is chosen. */
+export interface HeadFacts {
+  /** The largest value of each row, by its magnitude where there are negative ones. */
+  readonly largest: Float32Array;
+  /** The number of keys that each query may look at. */
+  readonly keys: Float32Array;
+  /** True where values may be negative, as in given scores. */
+  readonly signed: boolean;
+}
+
+export interface Scale {
+  readonly kind: Exclude<ScaleChoice, "auto">;
+  readonly colormap: Colormap;
+  readonly min: number;
+  readonly max: number;
+  /** The largest value of each row, for `row`. */
+  readonly rows?: Float32Array;
+}
+
+/** The largest value below which 95 % of the rows stay that have a choice of keys. */
+function usualLargest({ largest, keys }: HeadFacts): number {
+  const rows = largest.filter((value, row) => (keys[row] ?? 0) > 1 && Number.isFinite(value)).map(Math.abs).sort();
+  const all = rows.length > 0 ? rows : largest.filter(Number.isFinite).map(Math.abs).sort();
+  return all[Math.ceil(kPercentile * all.length) - 1] ?? 0;
+}
+
+function mostOf({ largest }: HeadFacts): number {
+  return largest.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
+}
+
+/** Chooses the scale of one head. `fixed` is the largest value of the fixed scale. */
+export function scaleOf(choice: ScaleChoice, facts: HeadFacts, keyCount: number, fixed: number): Scale {
+  const kind = choice === "auto" ? (keyCount <= kSmall ? "fixed" : "head") : choice;
+  const most = { fixed, head: usualLargest(facts), row: mostOf(facts), log: mostOf(facts) }[kind];
+  const max = most > 0 ? most : 1;
+  const min = facts.signed ? -max : kind === "log" ? max / 10 ** kDecades : 0;
+  const colormap = facts.signed ? "diverging" : "sequential";
+  return { kind, colormap, min, max, ...(kind === "row" && { rows: facts.largest }) };
+}
+
+/**
+ * The place of a value on the scale, from 0 to 1, and outside for values that are. Weights have a square-root ramp, in
+ * which small ones can be told from zero; with negative values the ramp is linear.
+ */
+export function placeOf(scale: Scale, value: number, row = -1): number {
+  const max = scale.rows ? Math.abs(scale.rows[row] ?? scale.max) || scale.max : scale.max;
+  if (scale.colormap === "diverging") return 0.5 + (0.5 * value) / max;
+  if (scale.kind === "log") return value > 0 ? 1 + Math.log10(value / max) / kDecades : 0;
+  return value > 0 ? Math.sqrt(value / max) : value / max;
+}
+
+/** The value at a place of the scale. */
+export function valueAt({ kind, colormap, max }: Scale, place: number): number {
+  if (colormap === "diverging") return (2 * place - 1) * max;
+  return kind === "log" ? max * 10 ** ((place - 1) * kDecades) : place * place * max;
+}
+
+/** The palette's code of a value. */
+export function codeOf(scale: Scale, value: number, row = -1): number {
+  if (Number.isFinite(value)) {
+    const place = placeOf(scale, value, row);
+    return place >= 1 ? kSteps - 1 : place > 0 ? Math.round(place * (kSteps - 1)) : 0;
+  }
+  if (Number.isNaN(value)) return kNaN;
+  return value > 0 ? kInfinite : kMinusInfinite;
+}
+
+/** Enough digits to tell the ends of the scale from each other. */
+export function formatOn({ max }: Scale, value: number): string {
+  if (Number.isInteger(value)) return formatValue(value, 0);
+  const digits = max >= 20 ? 0 : max >= 0.2 ? 2 : Math.min(2 - Math.floor(Math.log10(max)), 20);
+  if (Math.abs(value) < 10 ** -digits) return value.toExponential(0).replace("-", "−");
+  return formatValue(value, digits);
+}
+
+/** The scale in words, as it is written beside the picture: "0 – 0.08, this head". */
+export function scaleInWords(scale: Scale): string {
+  const [from, to] = [formatOn(scale, scale.min), formatOn(scale, scale.max)];
+  switch (scale.kind) {
+    case "fixed":
+      return `${from} – ${to}`;
+    case "head":
+      return `${from} – ${to}, this head`;
+    case "row":
+      return scale.colormap === "diverging" ? "each row by its own largest" : "0 – the largest of each row";
+    case "log":
+      return scale.colormap === "diverging" ? `${from} – ${to}` : `${from} – ${to}, logarithmic`;
+  }
+}

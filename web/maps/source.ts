@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The maps that views draw, behind one interface: those of a model that reads a text, arrays that were computed
+ * elsewhere, or maps of given queries and keys. Numbers leave a source for what is looked at only.
+ */
+import type { CellMask } from "./mask.js";
+import type { HeadFacts } from "./scale.js";
+
+export type Range = readonly [begin: number, end: number];
+export type Size = readonly [rows: number, cols: number];
+
+/** A part of a map in cells, both ranges half-open. */
+export interface Part {
+  readonly rows: Range;
+  readonly cols: Range;
+}
+
+/** A part of a map pooled to `size` numbers: in each block the largest, by its magnitude where there are negative ones. */
+export interface Picture {
+  readonly part: Part;
+  readonly size: Size;
+  readonly values: Float32Array;
+}
+
+/** A whole head as a small picture, with what its scale is chosen from. */
+export interface Overview extends HeadFacts {
+  readonly picture: Picture;
+}
+
+export interface MapSource {
+  /** The names of the rows (queries) and of the columns (keys). */
+  readonly tokens: readonly string[];
+  readonly keyTokens: readonly string[];
+  /** The number of tokens of the whole text. It exceeds `tokens` when only the beginning was read. */
+  readonly tokenCount: number;
+  /** The number of heads of each layer. */
+  readonly heads: readonly number[];
+  readonly mask: CellMask;
+  /** The end of the fixed scale: 1 for weights, and for given arrays their largest magnitude when that is more. */
+  readonly fixedMost: number;
+  /** Computes a part of one head's map, pooled to at most `size`. */
+  part(layer: number, head: number, part: Part, size: Size): Promise<Picture>;
+  /** Computes overviews of heads [begin, end) of a layer, pooled to at most `size`. */
+  overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]>;
+  /** The overview of a head that was computed last, if there is one. */
+  known(layer: number, head: number): Overview | undefined;
+}
+
+/** A source that is held, and what gives it back. */
+export interface Lease {
+  readonly maps: MapSource;
+  release(this: void): void;
+}
+
+/** The first cell of a block, when `count` cells are pooled to `blocks`: blocks are equal to within one cell. */
+export function blockBegin(block: number, count: number, blocks: number): number {
+  return Math.floor((block * count) / blocks);
+}
+
+/** The larger of the numbers of cells that a block has across and down, as in "max of 16×16". */
+export function blockSize({ part: { rows, cols }, size }: Picture): Size {
+  return [Math.ceil((rows[1] - rows[0]) / size[0]), Math.ceil((cols[1] - cols[0]) / size[1])];
+}
+
+/** Overviews by layer and head. */
+export class KnownOverviews {
+  readonly #known = new Map<string, Overview>();
+
+  get(layer: number, head: number): Overview | undefined {
+    return this.#known.get(`${layer} ${head}`);
+  }
+
+  add(layer: number, first: number, overviews: readonly Overview[]): readonly Overview[] {
+    overviews.forEach((overview, index) => this.#known.set(`${layer} ${first + index}`, overview));
+    return overviews;
+  }
+}
+
+export function checkHead({ heads }: MapSource, layer: number, head: number): void {
+  const check = (name: string, value: number, count: number): void => {
+    if (!Number.isInteger(value) || value < 0 || value >= count)
+      throw new Error(`${name}: ${value} is not one of 0 to ${count - 1}`);
+  };
+  check("layer", layer, heads.length);
+  check("head", head, heads[layer] ?? 0);
+}
+
+/** Lets the page take its turn in the middle of long work. */
+export const nextTurn = (): Promise<void> => new Promise((next) => setTimeout(next));

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Maps in words, for readers who hear them. */
+import { formatValue } from "./format.js";
+import type { MapSource, Overview } from "./source.js";
+import { tokenName } from "./tokens.js";
+
+/** The row with the largest weight among the queries that have a choice of keys. */
+function strongestRow({ largest, keys }: Overview): number | undefined {
+  let best: number | undefined;
+  largest.forEach((value, row) => {
+    if ((keys[row] ?? 0) < 2 && !(largest.length === 1 && keys[row] === 1)) return;
+    if (best === undefined || value > (largest[best] ?? NaN)) best = row;
+  });
+  return best;
+}
+
+/** A sentence about the strongest link of a head, for which one row is computed. */
+export async function strongestLink(maps: MapSource, layer: number, head: number, overview: Overview): Promise<string> {
+  const row = strongestRow(overview);
+  if (row === undefined) return "no query has a choice of keys";
+  const width = maps.keyTokens.length;
+  const { values } = await maps.part(layer, head, { rows: [row, row + 1], cols: [0, width] }, [1, width]);
+  let col = 0;
+  for (let key = 1; key < width; key++) {
+    if (!maps.mask.hides(row, row + 1, key, key + 1) && !((values[key] ?? NaN) <= (values[col] ?? NaN))) col = key;
+  }
+  const value = values[col] ?? NaN;
+  const share = maps.fixedMost === 1 && !overview.signed ? `${(value * 100).toFixed(0)} %` : formatValue(value);
+  return `strongest link ${tokenName(maps.tokens[row] ?? "")} to ${tokenName(maps.keyTokens[col] ?? "")} ${share}`;
+}

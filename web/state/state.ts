@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The state of an element: what is looked at, and how. One table says how each part of it is written as text, which
+ * attributes, the page's address and exports share.
+ */
+
+export interface State {
+  text: string;
+  /** A built-in name or the URL of a Hugging Face folder. */
+  model: string;
+  view: string;
+  layer: number;
+  head: number;
+  causal: boolean;
+  /** "auto", "fixed", "head", "row" or "log". */
+  scale: string;
+}
+
+interface Field<T> {
+  readonly initial: T;
+  /** Reads text that anyone may have written. What cannot be read is the initial value. */
+  read(text: string): T;
+  write(value: T): string;
+}
+
+const word = (initial: string): Field<string> => ({ initial, read: (text) => text, write: (value) => value });
+
+const kIndex: Field<number> = {
+  initial: 0,
+  read: (text) => Math.max(0, Math.trunc(Number(text)) || 0),
+  write: String,
+};
+
+const kFlag: Field<boolean> = {
+  initial: false,
+  read: (text) => text !== "false" && text !== "0",
+  write: (value) => (value ? "true" : "false"),
+};
+
+export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
+  text: word(""),
+  model: word("tiny"),
+  view: word("grid"),
+  layer: kIndex,
+  head: kIndex,
+  causal: kFlag,
+  scale: word("auto"),
+};
+
+export const kInitial: Readonly<State> = {
+  text: kFields.text.initial,
+  model: kFields.model.initial,
+  view: kFields.view.initial,
+  layer: kFields.layer.initial,
+  head: kFields.head.initial,
+  causal: kFields.causal.initial,
+  scale: kFields.scale.initial,
+};
+
+function readField<Name extends keyof State>(state: Partial<State>, name: Name, text: string): void {
+  state[name] = kFields[name].read(text);
+}
+
+/** Reads the parts of a state that an address names. */
+export function readState(parameters: URLSearchParams): Partial<State> {
+  const state: Partial<State> = {};
+  for (const name of Object.keys(kFields) as (keyof State)[]) {
+    const text = parameters.get(name);
+    if (text !== null) readField(state, name, text);
+  }
+  return state;
+}
+
+function writeField<Name extends keyof State>(name: Name, value: State[Name]): string {
+  return kFields[name].write(value);
+}
+
+/** Writes the parts of a state that differ from `usual`. */
+export function writeState(state: Partial<State>, usual: Readonly<State> = kInitial): URLSearchParams {
+  const parameters = new URLSearchParams();
+  for (const name of Object.keys(kFields) as (keyof State)[]) {
+    const value = state[name];
+    if (value !== undefined && value !== usual[name]) parameters.set(name, writeField(name, value));
+  }
+  return parameters;
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+/** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
+import { HeadlensError } from "headlens";
+import { css, html, nothing } from "lit";
+import type { ReactiveController, TemplateResult } from "lit";
+import { draw, type Look, Looks } from "../maps/canvas.js";
+import { blockSize, type MapSource, type Overview, type Size } from "../maps/source.js";
+import { scaleInWords } from "../maps/scale.js";
+import { strongestLink } from "../maps/words.js";
+import type { Host, View, ViewKind } from "./view.js";
+
+type Head = readonly [layer: number, head: number];
+
+/** Sizes in pixels: of the space between maps, of the layers' names, and of a map's side at least and at most. */
+const kGap = 8;
+const kNames = 28;
+const kLeastSide = 40;
+const mostSide = (heads: number, aspect: number): number => (heads <= 4 ? 224 : 112) * Math.max(1, Math.min(aspect, 2));
+/** Narrower and lower maps than this are drawn wider and higher, since nothing could be seen of them. */
+const kMostAspect = 8;
+/** The cells that are asked for at a time. All heads of a short text come at once, and those of a long one by and by. */
+const kBatchCells = 1 << 20;
+/** Pictures with more blocks on a side than they have pixels are smoothed. */
+const isFine = (blocks: number, side: number): boolean => blocks > side;
+
+/** What is drawn: maps, and the overviews of them that are there, as [layer][head]. */
+interface Content {
+  readonly maps: MapSource;
+  readonly overviews: (Overview | undefined)[][];
+  done: number;
+}
+
+const headCount = ({ heads }: MapSource): number => heads.reduce((sum, count) => sum + count, 0);
+
+const isComplete = ({ maps, done }: Content): boolean => done === headCount(maps);
+
+interface Layout {
+  readonly columns: number;
+  readonly side: number;
+}
+
+class GridView implements View, ReactiveController {
+  /** The only map that is a tab stop: the chosen head, until the arrow keys move to another. */
+  #stop: Head = [0, 0];
+  #chosen: Head = [0, 0];
+  #content: Content | undefined;
+  #links: string[][] = [];
+  #width = 0;
+  readonly #looks = new Looks();
+  readonly #resize = new ResizeObserver(([entry]) => {
+    this.#width = Math.floor(entry?.contentRect.width ?? 0);
+    this.host.requestUpdate();
+  });
+
+  constructor(private readonly host: Host) {
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    this.#resize.observe(this.host);
+  }
+
+  hostDisconnected(): void {
+    this.#resize.disconnect();
+  }
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>(".thumb[tabindex='0']")?.focus();
+  }
+
+  clear(): void {
+    this.#content = undefined;
+  }
+
+  async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
+    if (!maps) return;
+    if (this.#content?.maps === maps && isComplete(this.#content)) return this.host.drawn(this);
+    this.#width ||= this.host.clientWidth;
+    const content: Content = { maps, overviews: maps.heads.map((heads) => Array<undefined>(heads)), done: 0 };
+    const size = pictureSize(maps, layoutOf(maps, this.#width).side);
+    for (const batch of batchesOf(maps, [this.host.layer, this.host.head])) {
+      const asked = batch.map(async ({ layer, heads: [begin, end] }) => {
+        const overviews = await maps.overviews(layer, [begin, end], size);
+        overviews.forEach((overview, index) => ((content.overviews[layer] ?? [])[begin + index] = overview));
+        content.done += end - begin;
+      });
+      await Promise.all(asked);
+      signal.throwIfAborted();
+      if (content !== this.#content) this.#replace(content);
+      this.host.drawn(this);
+    }
+    void this.#describe(content);
+  }
+
+  #replace(content: Content): void {
+    this.#content = content;
+    this.#links = [];
+    this.#stop = within(content.maps, this.#stop);
+  }
+
+  render(): TemplateResult {
+    const content = this.#content;
+    if (!content) return html``;
+    const { layer, head } = this.host;
+    if (!Object.is(layer, this.#chosen[0]) || !Object.is(head, this.#chosen[1])) {
+      this.#chosen = [layer, head];
+      this.#stop = within(content.maps, this.#chosen);
+    }
+    const { heads } = content.maps;
+    const layout = layoutOf(content.maps, this.#width);
+    const most = Math.max(...heads);
+    const isWrapped = most > layout.columns;
+    const name = (_: unknown, index: number): TemplateResult =>
+      html`<span role="columnheader" class="name">H${index}</span>`;
+    const names = Array.from({ length: most }, name);
+    const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --aspect: ${aspectOf(content.maps)}`;
+    return html`
+      <div class="heads ${isWrapped ? "wrapped" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
+        <div role="row" class="layer ${isWrapped ? "unseen" : ""}">
+          <span role="columnheader" class="name"><span class="unseen">Layer</span></span>
+          <div role="presentation" class="line">${names}</div>
+        </div>
+        ${heads.map((_, index) => this.#row(content, index, isWrapped))}
+      </div>
+      ${this.#status(content)}
+    `;
+  }
+
+  /** The scale, and how far a long computation is. */
+  #status({ maps, overviews, done }: Content): TemplateResult {
+    const total = headCount(maps);
+    if (done < total) {
+      return html`<p class="status" role="status"><progress aria-label="Heads computed" max=${total} .value=${done}></progress> ${done} of ${total} heads</p>`;
+    }
+    const first = overviews.flat().find((overview) => overview !== undefined);
+    if (!first) return html`<p class="status"></p>`;
+    const { scale } = this.#lookFor(maps, first);
+    const words = scale.kind === "head" ? "each head: 0 – its usual largest weight" : scaleInWords(scale);
+    return html`<p class="status" part="scale">${words}${pooledInWords(first)}</p>`;
+  }
+
+  #row({ maps, overviews }: Content, layer: number, isWrapped: boolean): TemplateResult {
+    const [stopLayer, stopHead] = this.#stop;
+    const cell = (_: unknown, head: number): TemplateResult => {
+      const overview = overviews[layer]?.[head];
+      const isChosen = layer === this.host.layer && head === this.host.head;
+      const words = this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`;
+      const picture = overview?.picture;
+      const side = layoutOf(maps, this.#width).side * devicePixelRatio;
+      const fine = picture && isFine(Math.max(...picture.size), side) ? "fine" : nothing;
+      return html`
+        <div role="gridcell" aria-selected=${isChosen ? "true" : "false"}>
+          <button
+            class="thumb ${overview ? "" : "unknown"}"
+            aria-label=${`Layer ${layer}, head ${head}: ${overview ? words : "not computed yet"}`}
+            tabindex=${layer === stopLayer && head === stopHead ? 0 : -1}
+            data-layer=${layer}
+            data-head=${head}
+            @click=${(): void => this.host.openHead(layer, head, "map")}
+          >
+            <canvas class=${fine} ${draw(picture, overview && this.#lookFor(maps, overview))}></canvas>
+          </button>
+          ${isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
+        </div>
+      `;
+    };
+    const cells = Array.from({ length: maps.heads[layer] ?? 0 }, cell);
+    return html`<div role="row" class="layer"><span role="rowheader" class="name">L${layer}</span><div role="presentation" class="line">${cells}</div></div>`;
+  }
+
+  #lookFor(maps: MapSource, overview: Overview): Look {
+    return this.#looks.of(maps, overview, this.host.scaleChoice, this.host.theme);
+  }
+
+  /**
+   * Writes the text alternatives after the pictures, head by head, and stops when there are newer maps. Each needs one
+   * row of its map.
+   */
+  async #describe(content: Content): Promise<void> {
+    const { maps } = content;
+    const links: string[][] = [];
+    try {
+      await new Promise((later) => setTimeout(later, 150));
+      for (const [layer, row] of content.overviews.entries()) {
+        const words: string[] = [];
+        links.push(words);
+        for (const [head, overview] of row.entries()) {
+          if (content !== this.#content) return;
+          if (overview) words[head] = await strongestLink(maps, layer, head, overview);
+        }
+      }
+    } catch (error) {
+      // The maps were released because newer ones came, which get text alternatives of their own.
+      if (error instanceof HeadlensError && error.code === "disposed") return;
+      this.host.fail(error);
+    }
+    if (content !== this.#content) return;
+    this.#links = links;
+    this.host.requestUpdate();
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (!this.#content || event.altKey || event.metaKey) return;
+    const { heads } = this.#content.maps;
+    const [layer, head] = this.#stop;
+    const last = (of: number): number => (heads[of] ?? 0) - 1;
+    const moves: Readonly<Record<string, Head>> = {
+      ArrowUp: [layer - 1, Math.min(head, last(layer - 1))],
+      ArrowDown: [layer + 1, Math.min(head, last(layer + 1))],
+      ArrowLeft: [layer, head - 1],
+      ArrowRight: [layer, head + 1],
+      Home: [event.ctrlKey ? 0 : layer, 0],
+      End: event.ctrlKey ? [heads.length - 1, last(heads.length - 1)] : [layer, last(layer)],
+    };
+    const to = moves[event.key];
+    if (!to) return;
+    event.preventDefault();
+    if (to[1] < 0 || to[1] > last(to[0])) return;
+    this.#stop = to;
+    this.host.requestUpdate();
+    void this.host.updateComplete.then(() => this.focus());
+    this.host.visitHead(...to);
+  };
+}
+
+/** The head closest to the given one among those that exist. */
+function within({ heads }: MapSource, [layer, head]: Head): Head {
+  const clamp = (index: number, count: number): number => Math.max(0, Math.min(Math.trunc(index) || 0, count - 1));
+  const to = clamp(layer, heads.length);
+  return [to, clamp(head, heads[to] ?? 0)];
+}
+
+/** The width of a map by its height, within what can be seen. */
+function aspectOf({ tokens, keyTokens }: MapSource): number {
+  return Math.max(1 / kMostAspect, Math.min(keyTokens.length / tokens.length, kMostAspect));
+}
+
+/** All heads of a layer stand side by side where they are large enough, and else on several lines. */
+function layoutOf(maps: MapSource, width: number): Layout {
+  const most = Math.max(...maps.heads);
+  const room = Math.max(width - kNames, kLeastSide);
+  const fitting = Math.max(1, Math.min(most, Math.floor((room + kGap) / (kLeastSide + kGap))));
+  const columns = Math.ceil(most / Math.ceil(most / fitting)); // lines of equal length
+  const side = Math.min((room - (columns - 1) * kGap) / columns, mostSide(most, aspectOf(maps)));
+  return { columns, side: Math.floor(side) };
+}
+
+/** The blocks of a thumbnail: as many as it has pixels on the device. */
+function pictureSize(maps: MapSource, side: number): Size {
+  const aspect = aspectOf(maps);
+  const pixels = Math.max(side, kLeastSide) * devicePixelRatio;
+  return [Math.round(pixels / Math.max(aspect, 1)), Math.round(pixels * Math.min(aspect, 1))];
+}
+
+interface Ask {
+  readonly layer: number;
+  readonly heads: readonly [number, number];
+}
+
+/** The heads in groups that are asked for at a time: all together for small maps, else one by one from the chosen one on. */
+function batchesOf(maps: MapSource, [layer, head]: Head): Ask[][] {
+  const cells = maps.tokens.length * maps.keyTokens.length;
+  const whole = maps.heads.map((heads, index): Ask => ({ layer: index, heads: [0, heads] }));
+  if (cells * headCount(maps) <= kBatchCells) return [whole];
+  const few = Math.max(1, Math.floor(kBatchCells / cells));
+  const asks = whole.flatMap(({ layer: of, heads: [, count] }) =>
+    Array.from({ length: Math.ceil(count / few) }, (_, index): Ask => ({
+      layer: of,
+      heads: [index * few, Math.min((index + 1) * few, count)],
+    })),
+  );
+  const isChosen = ({ layer: of, heads: [begin, end] }: Ask): boolean => of === layer && head >= begin && head < end;
+  return [...asks.filter(isChosen), ...asks.filter((ask) => !isChosen(ask))].map((ask) => [ask]);
+}
+
+function pooledInWords({ picture }: Overview): string {
+  const [rows, cols] = blockSize(picture);
+  return rows * cols > 1 ? `; max of ${rows}×${cols}` : "";
+}
+
+const styles = css`
+  .heads {
+    display: grid;
+    gap: 8px;
+  }
+  .layer {
+    display: grid;
+    grid-template-columns: 20px 1fr;
+    align-items: start;
+    gap: 8px;
+  }
+  .layer > .name {
+    align-self: center;
+  }
+  .wrapped .layer > .name {
+    align-self: start;
+  }
+  .line {
+    display: grid;
+    grid-template-columns: repeat(var(--columns), var(--side));
+    gap: 8px;
+  }
+  .name {
+    display: block;
+    color: var(--faint);
+    font: 12px/16px var(--mono);
+    text-align: center;
+  }
+  .thumb {
+    display: grid;
+    width: 100%;
+    aspect-ratio: var(--aspect);
+    border-radius: 2px;
+    background: var(--hatch);
+    overflow: hidden;
+  }
+  .thumb.unknown {
+    background: var(--dots);
+  }
+  .thumb.unknown canvas {
+    visibility: hidden;
+  }
+  .thumb:hover {
+    outline: 1px solid var(--faint);
+    outline-offset: 1px;
+  }
+  [aria-selected="true"] .thumb {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+  }
+  .thumb:focus-visible {
+    outline: 2px solid var(--ink);
+    outline-offset: 2px;
+  }
+  .status {
+    min-height: 16px;
+    margin: 8px 0 0;
+    color: var(--faint);
+    font: 12px/16px var(--mono);
+  }
+`;
+
+export const gridView: ViewKind = {
+  name: "grid",
+  hasMaps: true,
+  styles,
+  watches: [],
+  create: (host) => new GridView(host),
+};

@@ -1,0 +1,745 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The large map of one head, which can be moved and enlarged, with labelled rows and columns, the exact value of the
+ * cell under the pointer or the keyboard's cursor, and a legend.
+ */
+import { css, html, nothing } from "lit";
+import type { ReactiveController, TemplateResult } from "lit";
+import { barLook, draw, eachCode, kBar, type Look, Looks, rowColors } from "../maps/canvas.js";
+import { formatValue } from "../maps/format.js";
+import { kInfinite, kMasked, kMinusInfinite, kNaN } from "../maps/palette.js";
+import { formatOn, placeOf, scaleInWords, valueAt } from "../maps/scale.js";
+import { checkHead, type MapSource, type Overview } from "../maps/source.js";
+import { Strips, type Tile, tileOf, Tiles } from "../maps/tiles.js";
+import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
+import {
+  fittingCell, isWhole, settled, showing, shownPart, shownSize, type Viewport, zoomed,
+} from "../maps/viewport.js";
+import { strongestLink } from "../maps/words.js";
+import { Gestures } from "./gestures.js";
+import type { Cell, Host, View, ViewKind } from "./view.js";
+
+/** Sizes in pixels of the map within the window, and of labels. */
+const maxSide = (): number => Math.min(Math.max(0.6 * innerHeight, 320), 640);
+const kLabelHeight = 14;
+const kCharWidth = 7.3;
+const kMaxChars = 12;
+/** Column labels are tilted by 60°. For each pixel of length they take this much space upwards and to the right. */
+const kLean = { up: 0.87, right: 0.5 };
+/** The blocks on a side of the overview that is fetched when no other is known. */
+const kOverview = 256;
+const kZoomStep = Math.SQRT2;
+const kMinimap = 96;
+
+/** One head of the maps, and what is known of it. */
+interface Content {
+  readonly maps: MapSource;
+  readonly layer: number;
+  readonly head: number;
+  readonly overview: Overview;
+  readonly base: Tile;
+  readonly tiles: Tiles;
+  readonly strips: Strips;
+  /** The length in pixels of the longest row label and of the longest column label. */
+  readonly rowLabel: number;
+  readonly colLabel: number;
+  strongest: string;
+}
+
+interface Layout {
+  readonly left: number;
+  readonly top: number;
+  readonly view: Viewport;
+}
+
+class MapView implements View, ReactiveController {
+  #content: Content | undefined;
+  #cell: Cell | undefined;
+  #width = 0;
+  /** The zoom and place that the reader chose, or undefined while the whole map is shown. */
+  #chosen: Pick<Viewport, "cell" | "row" | "col"> | undefined;
+  #layout: Layout | undefined;
+  #look: Look | undefined;
+  #barLook: Look | undefined;
+  readonly #looks = new Looks();
+  /** The kinds of cells that only a legend can explain. */
+  #odd: (typeof kOddCells)[number][] = [];
+  readonly #gestures: Gestures;
+  readonly #resize = new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry?.contentRect.width ?? 0);
+    if (width === this.#width) return;
+    this.#width = width;
+    this.host.requestUpdate();
+  });
+
+  constructor(private readonly host: Host) {
+    host.addController(this);
+    this.#gestures = new Gestures({
+      view: () => this.#layout?.view,
+      move: (view) => this.#moveMap(view),
+      point: (x, y) => this.#pointAt(x, y),
+      leave: () => this.host.renderRoot.querySelector(".plot:focus") === null && this.#moveTo(undefined),
+      hasFocus: () => this.host.renderRoot.querySelector(".plot:focus-within") !== null,
+    });
+  }
+
+  hostConnected(): void {
+    this.#resize.observe(this.host);
+  }
+
+  hostDisconnected(): void {
+    this.#resize.disconnect();
+  }
+
+  hostUpdated(): void {
+    if (this.#content) this.#paint(this.#content);
+  }
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>(".plot")?.focus();
+  }
+
+  clear(): void {
+    this.#content?.tiles.close();
+    this.#content = undefined;
+  }
+
+  async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
+    if (!maps) return;
+    const { layer, head } = this.host;
+    checkHead(maps, layer, head);
+    this.#width ||= this.host.clientWidth;
+    const side = [kOverview, kOverview] as const;
+    const overview = maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], side))[0];
+    signal.throwIfAborted();
+    if (!overview) throw new Error(`layer ${layer}, head ${head} has no map`);
+    const content = this.#contentOf(maps, layer, head, overview);
+    const view = this.#layoutOf(content).view;
+    await this.#untilSharp(content.tiles, view, signal);
+    this.#content?.tiles.close();
+    this.#content = content;
+    this.#fit(view.map);
+    this.host.drawn(this);
+    await this.host.updateComplete;
+    this.#announceCell();
+    void this.#describe(content);
+  }
+
+  /** Keeps the zoom and the highlighted cell when the new map has the size of the one before. */
+  #fit([rows, cols]: Viewport["map"]): void {
+    const before = this.#layout?.view.map;
+    if (before?.[0] !== rows || before[1] !== cols) this.#chosen = undefined;
+    if (this.#cell && (this.#cell.row >= rows || this.#cell.col >= cols)) this.#cell = undefined;
+  }
+
+  #contentOf(maps: MapSource, layer: number, head: number, overview: Overview): Content {
+    const changed = (): void => this.host.requestUpdate();
+    const failed = (error: unknown): void => this.host.fail(error);
+    const heard = (): void => {
+      changed();
+      this.#announceCell();
+    };
+    return {
+      maps,
+      layer,
+      head,
+      overview,
+      base: tileOf(overview.picture, Infinity),
+      tiles: new Tiles(maps, layer, head, changed, failed),
+      strips: new Strips(maps, layer, head, heard, failed),
+      rowLabel: labelLength(maps.tokens),
+      colLabel: labelLength(maps.keyTokens),
+      strongest: "",
+    };
+  }
+
+  /** Waits for the tiles of a small map, so that it appears at once. A large one appears with its overview. */
+  async #untilSharp(tiles: Tiles, view: Viewport, signal: AbortSignal): Promise<void> {
+    tiles.show(view, devicePixelRatio);
+    const [rows, cols] = view.map;
+    if (rows * cols > kWaitCells) return;
+    while (!tiles.isSharp) {
+      await tiles.next();
+      signal.throwIfAborted();
+    }
+  }
+
+  async #describe(content: Content): Promise<void> {
+    const { maps, layer, head, overview } = content;
+    try {
+      content.strongest = await strongestLink(maps, layer, head, overview);
+    } catch (error) {
+      if (content === this.#content) this.host.fail(error);
+      return;
+    }
+    if (content === this.#content) this.host.requestUpdate();
+  }
+
+  render(): TemplateResult {
+    const content = this.#content;
+    if (!content) return html``;
+    const { maps, layer, head, strongest } = content;
+    const layout = this.#layoutOf(content);
+    this.#layout = layout;
+    this.#look = this.#lookOf(content);
+    content.tiles.show(layout.view, devicePixelRatio);
+    const about = `Layer ${layer}, head ${head}: ${strongest}. Rows are queries, columns are keys. Arrow keys move the cell, plus and minus zoom.`;
+    const zoom = isWhole(layout.view) ? "" : "zoomed";
+    return html`
+      <div class="head" part="map">
+        ${this.#bar(content, layout.view)}
+        <output class="readout" aria-live="polite">${this.#readout(content)}</output>
+        <div
+          class="plot"
+          role="application"
+          aria-roledescription="attention map"
+          aria-label=${about}
+          tabindex="0"
+          .style=${sizes(layout)}
+          @keydown=${this.#onKey}
+          @focus=${this.#onFocus}
+        >
+          <div class="axes" aria-hidden="true"><span class="key">key →</span><span class="query">query ↓</span></div>
+          ${labels("cols", maps.keyTokens, layout.view, this.#cell?.col)} ${labels("rows", maps.tokens, layout.view, this.#cell?.row)}
+          <div class="cells ${zoom}" ${this.#gestures.attach()}>
+            <canvas></canvas>
+            ${this.#cell ? highlight(this.#cell, layout.view) : nothing} ${this.#minimap(content, layout.view)}
+            ${content.tiles.isSharp ? nothing : html`<span class="coarse" role="status">coarse, being computed …</span>`}
+          </div>
+        </div>
+        ${this.#legend(content, this.#look)}
+      </div>
+    `;
+  }
+
+  #bar({ maps, layer, head }: Content, view: Viewport): TemplateResult {
+    const heads = headsOf(maps);
+    const index = heads.findIndex(([ofLayer, of]) => ofLayer === layer && of === head);
+    const step = (by: number, sign: string, words: string, key: string): TemplateResult => {
+      const to = heads[index + by];
+      return html`<button class="turn" aria-label=${words} title=${`${words} ( ${key} )`} ?disabled=${!to} @click=${(): void => this.#goTo(by)}>${sign}</button>`;
+    };
+    const zoom = (factor: number, sign: string, words: string, key: string, none: boolean): TemplateResult =>
+      html`<button aria-label=${words} title=${`${words} ( ${key} )`} ?disabled=${none} @click=${(): void => this.#zoom(factor)}>${sign}</button>`;
+    const most = settled({ ...view, cell: Infinity }).cell;
+    return html`
+      <div class="bar">
+        <button class="back" part="back" @click=${(): void => this.host.closeHead("grid")}><span aria-hidden="true">←</span> All heads</button>
+        <span class="title">L${layer} H${head}</span>
+        ${step(-1, "‹", "Previous head", "[")}${step(1, "›", "Next head", "]")}
+        <span class="zoom" role="group" aria-label="Zoom">
+          ${zoom(1 / kZoomStep, "−", "Zoom out", "-", isWhole(view))} ${zoom(kZoomStep, "+", "Zoom in", "+", view.cell >= most)}
+          ${zoom(0, "fit", "Fit the whole map", "0", isWhole(view))}
+        </span>
+      </div>
+    `;
+  }
+
+  #goTo(by: number): void {
+    if (!this.#content) return;
+    const { maps, layer, head } = this.#content;
+    const heads = headsOf(maps);
+    const to = heads[heads.findIndex(([ofLayer, of]) => ofLayer === layer && of === head) + by];
+    if (to) this.host.showHead(...to);
+  }
+
+  /** Zooms around the highlighted cell or the middle; by 0, shows the whole map. */
+  #zoom(factor: number): void {
+    const view = this.#layout?.view;
+    if (!view) return;
+    if (factor === 0) return this.#moveMap({ ...view, cell: 0 });
+    const { width, height } = shownSize(view);
+    const inside = (at: number, length: number): number => (at >= 0 && at <= length ? at : length / 2);
+    const x = this.#cell ? inside((this.#cell.col + 0.5 - view.col) * view.cell, width) : width / 2;
+    const y = this.#cell ? inside((this.#cell.row + 0.5 - view.row) * view.cell, height) : height / 2;
+    this.#moveMap(zoomed(view, factor, x, y));
+  }
+
+  #moveMap(view: Viewport): void {
+    const { cell, row, col } = settled(view);
+    const isFit = cell <= fittingCell(view.map, view.width, view.height);
+    this.#chosen = isFit && isWhole(settled(view)) ? undefined : { cell, row, col };
+    this.host.requestUpdate();
+  }
+
+  #layoutOf({ maps, rowLabel, colLabel }: Content): Layout {
+    const left = Math.ceil(Math.max(rowLabel, 56));
+    const [width, height] = [Math.max(Math.min(this.#width - left - colLabel * kLean.right, maxSide()), 64), maxSide()];
+    const map = [maps.tokens.length, maps.keyTokens.length] as const;
+    const { cell = 0, row = 0, col = 0 } = this.#chosen ?? {};
+    return { left, top: Math.ceil(colLabel * kLean.up + 8), view: settled({ map, width, height, cell, row, col }) };
+  }
+
+  #lookOf({ maps, overview }: Content): Look {
+    const look = this.#looks.of(maps, overview, this.host.scaleChoice, this.host.theme);
+    if (look === this.#look) return look;
+    this.#odd = oddCells(overview, look);
+    this.#barLook = barLook(look);
+    return look;
+  }
+
+  #paint(content: Content): void {
+    const [layout, look] = [this.#layout, this.#look];
+    const canvas = this.host.renderRoot.querySelector<HTMLCanvasElement>(".cells > canvas");
+    const context = canvas?.getContext("2d");
+    if (!layout || !look || !canvas || !context) return;
+    const ratio = devicePixelRatio;
+    const { width, height } = shownSize(layout.view);
+    [canvas.width, canvas.height] = [Math.max(Math.round(width * ratio), 1), Math.max(Math.round(height * ratio), 1)];
+    content.tiles.draw(context, layout.view, ratio, look, content.base);
+  }
+
+  /** The whole map in a corner, unless it would cover much of a narrow one. */
+  #minimap({ overview }: Content, view: Viewport): TemplateResult | typeof nothing {
+    const [rows, cols] = view.map;
+    const cell = Math.min(kMinimap / rows, kMinimap / cols);
+    const { width, height } = shownSize(view);
+    if (isWhole(view) || rows * cell > height / 2 || cols * cell > width / 2) return nothing;
+    const size = `width: ${Math.max(cols * cell, 4)}px; height: ${Math.max(rows * cell, 4)}px`;
+    const share = (value: number, of: number): string => `${(100 * value) / of}%`;
+    const frame = `left: ${share(view.col, cols)}; top: ${share(view.row, rows)}; width: ${share(width / view.cell, cols)}; height: ${share(height / view.cell, rows)}`;
+    return html`
+      <div class="minimap" part="minimap" aria-hidden="true" .style=${size} @pointerdown=${this.#onMinimap} @pointermove=${this.#onMinimap}>
+        <canvas ${draw(overview.picture, this.#look)}></canvas>
+        <div class="frame" .style=${frame}></div>
+      </div>
+    `;
+  }
+
+  readonly #onMinimap = (event: PointerEvent): void => {
+    event.stopPropagation();
+    if (event.type === "pointermove" && event.buttons === 0) return;
+    const view = this.#layout?.view;
+    if (!view || !(event.currentTarget instanceof HTMLElement)) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const box = event.currentTarget.getBoundingClientRect();
+    const { width, height } = shownSize(view);
+    const row = ((event.clientY - box.top) / box.height) * view.map[0] - height / view.cell / 2;
+    const col = ((event.clientX - box.left) / box.width) * view.map[1] - width / view.cell / 2;
+    this.#moveMap({ ...view, row, col });
+  };
+
+  /** The exact value of a cell, undefined until it is there, or "masked". */
+  #valueAt({ maps, tiles, strips }: Content, { row, col }: Cell): number | "masked" | undefined {
+    if (maps.mask.hides(row, row + 1, col, col + 1)) return "masked";
+    const picture = tiles.block === 1 ? tiles.pictureAt(row, col) : undefined;
+    if (!picture) return strips.row(row)?.[col];
+    const { part, size, values } = picture;
+    return values[(row - part.rows[0]) * size[1] + col - part.cols[0]];
+  }
+
+  #readout(content: Content): TemplateResult {
+    if (!this.#cell)
+      return html`<span class="hint">Point at a cell, or use the arrow keys, for its exact value.<span class="mouse"> Ctrl + wheel zooms.</span></span>`;
+    const { row, col } = this.#cell;
+    const value = this.#valueAt(content, this.#cell);
+    const shown = value === undefined ? "…" : value === "masked" ? "masked" : exact(value);
+    const { tokens, keyTokens } = content.maps;
+    return html`query ${tokenName(tokens[row] ?? "")} → key ${tokenName(keyTokens[col] ?? "")}: <b>${shown}</b>`;
+  }
+
+  #legend(content: Content, look: Look): TemplateResult {
+    const { scale } = look;
+    const ticks = [0, 0.25, 0.5, 0.75, 1].map((place) => formatOn(scale, valueAt(scale, place)));
+    const value = this.#cell && this.#valueAt(content, this.#cell);
+    const place = typeof value === "number" ? placeOf(scale, value, this.#cell?.row) : NaN;
+    const { block } = content.tiles;
+    const pooled = block > 1 ? ` · max of ${block}×${block}` : "";
+    return html`
+      <div class="legend">
+        <div class="scale" aria-label=${`Colours: ${scaleInWords(scale)}`} role="img">
+          <canvas ${draw(kBar, this.#barLook)}></canvas>
+          ${Number.isFinite(place) ? html`<span class="pointer" .style=${`--place: ${Math.min(Math.max(place, 0), 1)}`}></span>` : nothing}
+          <div class="ticks">${scale.kind === "row" ? html`<span>0</span><span>largest of the row</span>` : ticks.map((tick) => html`<span>${tick}</span>`)}</div>
+        </div>
+        <div class="words">
+          <span class="range" part="scale">${scaleInWords(scale)}${pooled}</span>
+          ${this.#odd.map((kind) => oddSwatch(kind, look))}
+        </div>
+      </div>
+    `;
+  }
+
+  #moveTo(cell: Cell | undefined): void {
+    if (cell?.row === this.#cell?.row && cell?.col === this.#cell?.col) return;
+    this.#cell = cell;
+    this.host.requestUpdate();
+    this.#announceCell();
+  }
+
+  /** Reports the highlighted cell, when it moves and when the numbers under it change. */
+  #announceCell(): void {
+    const [cell, content, look] = [this.#cell, this.#content, this.#look];
+    if (!cell || !content || !look) return this.host.visitCell(undefined, undefined);
+    const values = content.strips.row(cell.row);
+    this.host.visitCell(cell, values && rowColors(values, cell.row, look));
+  }
+
+  #pointAt(x: number, y: number): void {
+    const view = this.#layout?.view;
+    if (!view) return;
+    const [row, col] = [Math.floor(view.row + y / view.cell), Math.floor(view.col + x / view.cell)];
+    if (row >= 0 && row < view.map[0] && col >= 0 && col < view.map[1]) this.#moveTo({ row, col });
+  }
+
+  readonly #onFocus = (): void => {
+    if (!this.host.renderRoot.querySelector(".plot:focus-visible")) return;
+    this.#moveTo(this.#cell ?? { row: 0, col: 0 });
+  };
+
+  /** Moves the highlighted cell, and the map with it. */
+  #step(to: Cell): void {
+    const view = this.#layout?.view;
+    if (!view) return;
+    const inside = (at: number, count: number): number => Math.max(0, Math.min(at, count - 1));
+    const cell = { row: inside(to.row, view.map[0]), col: inside(to.col, view.map[1]) };
+    this.#moveTo(cell);
+    if (!isWhole(view)) this.#moveMap(showing(view, cell.row, cell.col));
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    // Alt with an arrow belongs to the browser. On many keyboards AltGr types a bracket, which is allowed.
+    if (!this.#content || event.metaKey || (event.altKey && event.key.length > 1)) return;
+    if (event.ctrlKey && event.key.length === 1) return;
+    const { tokens, keyTokens } = this.#content.maps;
+    const { row, col } = this.#cell ?? { row: 0, col: 0 };
+    const far = event.shiftKey ? 10 : 1;
+    const actions: Record<string, () => void> = {
+      ArrowUp: () => this.#step({ row: row - far, col }),
+      ArrowDown: () => this.#step({ row: row + far, col }),
+      ArrowLeft: () => this.#step({ row, col: col - far }),
+      ArrowRight: () => this.#step({ row, col: col + far }),
+      Home: () => this.#step({ row: event.ctrlKey ? 0 : row, col: 0 }),
+      End: () => this.#step({ row: event.ctrlKey ? tokens.length - 1 : row, col: keyTokens.length - 1 }),
+      PageUp: () => this.#goTo(-1),
+      PageDown: () => this.#goTo(1),
+      "[": () => this.#goTo(-1),
+      "]": () => this.#goTo(1),
+      "+": () => this.#zoom(kZoomStep),
+      "=": () => this.#zoom(kZoomStep),
+      "-": () => this.#zoom(1 / kZoomStep),
+      "0": () => this.#zoom(0),
+      Escape: () => this.host.closeHead("grid"),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  };
+}
+
+/** The cells of a map for whose tiles its first picture waits. */
+const kWaitCells = 1 << 18;
+
+const headsOf = ({ heads }: MapSource): [layer: number, head: number][] =>
+  heads.flatMap((count, layer) => Array.from({ length: count }, (_, head): [number, number] => [layer, head]));
+
+/** All digits that a 32-bit float has. */
+function exact(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
+  return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(3).replace(/-/g, "−") : formatValue(value);
+}
+
+/** The kinds of cells that have no place on the scale. */
+const kOddCells = [
+  [kMasked, "masked"],
+  [kNaN, "NaN"],
+  [kInfinite, "∞"],
+  [kMinusInfinite, "−∞"],
+] as const;
+
+/** Which of these kinds the overview has. */
+function oddCells({ picture }: Overview, look: Look): (typeof kOddCells)[number][] {
+  const found = new Set<number>();
+  eachCode(picture, look, (_, code) => void (code >= kMasked && found.add(code)));
+  return kOddCells.filter(([code]) => found.has(code));
+}
+
+function oddSwatch([code, name]: (typeof kOddCells)[number], { palette: { bytes } }: Look): TemplateResult {
+  const color = `background: rgb(${[...bytes.subarray(code * 4, code * 4 + 3)].join(" ")})`;
+  return html`<span class="masked"><span class="swatch" .style=${code === kMasked ? "" : color}></span>${name}</span>`;
+}
+
+function highlight({ row, col }: Cell, view: Viewport): TemplateResult | typeof nothing {
+  const { rows, cols } = shownPart(view);
+  if (row < rows[0] || row >= rows[1] || col < cols[0] || col >= cols[1]) return nothing;
+  const side = Math.max(view.cell, 1);
+  const at = `--y: ${(row - view.row) * view.cell}px; --x: ${(col - view.col) * view.cell}px; --cell: ${side}px`;
+  return html`<div class="across" .style=${at}></div>
+    <div class="down" .style=${at}></div>
+    <div class="cell" .style=${at}></div>`;
+}
+
+function sizes({ left, top, view }: Layout): string {
+  const { width, height } = shownSize(view);
+  return `--left: ${left}px; --top: ${top}px; --width: ${width}px; --height: ${height}px`;
+}
+
+/**
+ * Shows only every second, third, … label of what is seen where labels would overlap. The highlighted one is always
+ * shown, and its neighbours are left out.
+ */
+function labels(axis: "rows" | "cols", tokens: readonly string[], view: Viewport, chosen: number | undefined): TemplateResult {
+  const every = Math.ceil(kLabelHeight / view.cell);
+  const [begin, end] = shownPart(view)[axis];
+  const indexes = new Set<number>();
+  for (let index = Math.ceil(begin / every) * every; index < end; index += every) indexes.add(index);
+  if (chosen !== undefined && chosen >= begin && chosen < end) {
+    for (const index of [...indexes]) if (Math.abs(index - chosen) < every) indexes.delete(index);
+    indexes.add(chosen);
+  }
+  const origin = axis === "rows" ? view.row : view.col;
+  const space = shownSize(view)[axis === "rows" ? "height" : "width"];
+  const label = (index: number): TemplateResult | typeof nothing => {
+    const at = (index + 0.5 - origin) * view.cell;
+    if (at < 0 || at > space) return nothing;
+    return html`<span class="label ${index === chosen ? "chosen" : ""}" .style=${`--at: ${at}px`}>${tokenLabel(tokens[index] ?? "")}</span>`;
+  };
+  return html`<div class=${axis} aria-hidden="true">${[...indexes].sort((a, b) => a - b).map(label)}</div>`;
+}
+
+function labelLength(tokens: readonly string[]): number {
+  let longest = 2;
+  for (const token of tokens) {
+    if (longest >= kMaxChars) break;
+    longest = Math.max(longest, tokenWidth(token));
+  }
+  return Math.min(longest, kMaxChars) * kCharWidth + 10;
+}
+
+const styles = css`
+  .head {
+    display: grid;
+    gap: 8px;
+  }
+  .bar {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+    min-height: 32px;
+  }
+  .bar button {
+    min-width: 32px;
+    height: 32px;
+    color: var(--faint);
+  }
+  .bar button:not(:disabled):hover {
+    color: var(--ink);
+  }
+  .back {
+    padding-inline-end: 8px;
+  }
+  .title {
+    font: 600 16px/24px var(--mono);
+  }
+  .turn {
+    font-size: 24px;
+    line-height: 24px;
+  }
+  .zoom {
+    display: flex;
+    margin-inline-start: auto;
+  }
+  .zoom button {
+    font: 16px/24px var(--mono);
+  }
+  .zoom button:last-child {
+    font-size: 14px;
+  }
+  .plot {
+    position: relative;
+    display: grid;
+    grid-template: var(--top) var(--height) / var(--left) var(--width);
+    margin-top: -8px;
+    width: max-content;
+    max-width: 100%;
+    border-radius: 4px;
+  }
+  .axes {
+    display: flex;
+    flex-direction: column;
+    align-items: flex-end;
+    justify-content: flex-end;
+    padding: 0 8px 4px 0;
+    color: var(--faint);
+    font-size: 12px;
+    line-height: 16px;
+    white-space: nowrap;
+  }
+  .rows,
+  .cols,
+  .cells {
+    position: relative;
+  }
+  .label {
+    position: absolute;
+    max-width: calc(12ch + 10px);
+    overflow: hidden;
+    font: 12px/16px var(--mono);
+    text-overflow: ellipsis;
+    white-space: pre;
+    pointer-events: none;
+  }
+  .rows .label {
+    top: calc(var(--at) - 8px);
+    right: 8px;
+  }
+  .cols .label {
+    bottom: 2px;
+    left: calc(var(--at) - 4px);
+    transform: rotate(-60deg);
+    transform-origin: 0 50%;
+  }
+  .label.chosen {
+    z-index: 1;
+    background: var(--paper);
+    color: var(--accent);
+    font-weight: 600;
+  }
+  .cells {
+    width: var(--width);
+    height: var(--height);
+    overflow: hidden;
+    background: var(--hatch);
+    cursor: crosshair;
+    touch-action: pan-x pan-y;
+  }
+  .cells.zoomed {
+    touch-action: none;
+  }
+  .across,
+  .down,
+  .cell {
+    position: absolute;
+    top: 0;
+    left: 0;
+    width: 100%;
+    height: 100%;
+    pointer-events: none;
+  }
+  .across,
+  .cell {
+    top: var(--y);
+    height: var(--cell);
+  }
+  .down,
+  .cell {
+    left: var(--x);
+    width: var(--cell);
+  }
+  .across,
+  .down {
+    outline: 1px solid color-mix(in oklab, var(--accent) 70%, transparent);
+  }
+  .cell {
+    outline: 2px solid var(--accent);
+    box-shadow: 0 0 0 3px var(--paper);
+  }
+  .minimap {
+    position: absolute;
+    top: 8px;
+    right: 8px;
+    overflow: hidden;
+    outline: 1px solid var(--faint);
+    background: var(--hatch) var(--paper);
+    cursor: move;
+    touch-action: none;
+  }
+  .frame {
+    position: absolute;
+    min-width: 4px;
+    min-height: 4px;
+    outline: 2px solid var(--accent);
+    box-shadow: 0 0 0 1px var(--paper) inset;
+  }
+  .coarse {
+    position: absolute;
+    bottom: 8px;
+    left: 8px;
+    padding: 0 8px;
+    border-radius: 4px;
+    background: var(--paper);
+    color: var(--faint);
+    font-size: 12px;
+    pointer-events: none;
+  }
+  .readout {
+    display: block;
+    min-height: 24px;
+    overflow-wrap: anywhere;
+    font: 14px/24px var(--mono);
+    font-variant-numeric: tabular-nums;
+  }
+  /* Room for two lines, so that the map stays where it is. */
+  @container (max-width: 640px) {
+    .readout {
+      min-height: 48px;
+    }
+  }
+  .hint {
+    color: var(--faint);
+    font-family: system-ui, sans-serif;
+  }
+  @media (hover: none) {
+    .mouse {
+      display: none;
+    }
+  }
+  .legend {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: flex-start;
+    gap: 8px 24px;
+    margin-top: 8px;
+    color: var(--faint);
+    font: 12px/16px var(--mono);
+  }
+  .scale {
+    position: relative;
+    flex: 0 1 256px;
+  }
+  .scale canvas {
+    height: 8px;
+    border-radius: 2px;
+    image-rendering: auto;
+  }
+  .pointer {
+    position: absolute;
+    top: -4px;
+    left: calc(var(--place) * 100%);
+    width: 2px;
+    height: 16px;
+    margin-left: -1px;
+    background: var(--accent);
+  }
+  .ticks {
+    display: flex;
+    justify-content: space-between;
+    margin-top: 4px;
+  }
+  .words {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 4px 16px;
+  }
+  .masked {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+  }
+  .swatch {
+    width: 16px;
+    height: 16px;
+    border: 1px solid var(--line);
+    border-radius: 2px;
+    background: var(--hatch);
+  }
+`;
+
+export const mapView: ViewKind = {
+  name: "map",
+  hasMaps: true,
+  styles,
+  watches: ["layer", "head"],
+  create: (host) => new MapView(host),
+};
