@@ -44,8 +44,13 @@ void ForEachTarget(const std::function<void()>& test) {
 }
 
 void ForEachBackend(const std::function<void(const Backend&)>& test) {
+  test(ReferenceBackend());
+  ForEachOtherBackend(test);
+}
+
+void ForEachOtherBackend(const std::function<void(const Backend&)>& test) {
   for (const Backend* backend : TestBackends())
-    if (backend != &SimdBackend()) test(*backend);
+    if (backend != &SimdBackend() && backend != &ReferenceBackend()) test(*backend);
   ForEachTarget([&] { test(SimdBackend()); });
 }
 

@@ -29,6 +29,8 @@ void ForEachTarget(const std::function<void()>& test);
 
 /// Calls `test` with each of TestBackends, and with every target of the SIMD backend.
 void ForEachBackend(const std::function<void(const Backend&)>& test);
+/// The same without the reference backend, for what is compared with it.
+void ForEachOtherBackend(const std::function<void(const Backend&)>& test);
 
 std::vector<std::byte> ReadFile(const std::string& path);
 /// The sorted paths of the golden cases. The test fails when there are none.
