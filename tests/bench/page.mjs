@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serve } from "../wasm/server.ts";
 import { launchChromium } from "../web/browser.ts";
@@ -16,6 +16,8 @@ import { median } from "./measure.mjs";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const kLongTokens = 4096;
 const kRounds = 3;
+/** A call in the page that takes longer, in milliseconds, has failed. */
+const kPatience = 90_000;
 const kWord = "the cat sat on the mat. ";
 const kShortText = kWord.repeat(9).trim(); // 64 tokens with the beginning
 
@@ -123,79 +125,85 @@ async function move(id, kind) {
   return { main, sharp: performance.now() - begin };
 }
 
+/** What is measured: each gets a fresh page and the address of the server, and returns named figures. */
+const kMeasures = [
+  async function keys(page) {
+    await page.evaluate((text) => globalThis.draw({ text }, "grid"), kShortText);
+    const times = [];
+    for (const key of " and then it was late") times.push(await page.evaluate((one) => globalThis.type("grid", one), key));
+    return { "64 tokens, key press to all heads": median(times) };
+  },
+
+  async function givenArrays(page) {
+    const [first, all] = await page.evaluate(() => {
+      const data = Float32Array.from({ length: 144 * 512 * 512 }, (_, i) => ((i * 2654435761) % 1000) / 1000);
+      const begin = performance.now();
+      const drawn = globalThis.draw({ weights: { data, shape: [12, 12, 512, 512] } }, "given");
+      const seen = (async () => {
+        const element = document.getElementById("given");
+        while (!element.shadowRoot?.querySelector(".thumb:not(.unknown) canvas")) await new Promise((next) => setTimeout(next, 1));
+        return performance.now() - begin;
+      })();
+      return Promise.all([seen, drawn]);
+    });
+    return { "given [12,12,512,512], first drawn": first, "given [12,12,512,512], all drawn": all };
+  },
+
+  async function longText(page, url) {
+    const properties = { text: kWord.repeat(Math.ceil(kLongTokens / 7) + 1), model: `${url}models/long` };
+    await page.evaluate((all) => globalThis.draw({ ...all, text: "One two." }, "warm"), properties);
+    await page.evaluate(() => document.getElementById("warm").remove());
+    const named = (what) => `${kLongTokens} tokens, ${what}`;
+    return {
+      [named("text to all thumbnails")]: await page.evaluate((all) => globalThis.draw(all, "grid"), properties),
+      [named("open head")]: await page.evaluate((all) => globalThis.draw({ ...all, view: "map" }, "map"), properties),
+      [named("hover")]: median(await page.evaluate(() => globalThis.hover("map", 20))),
+      [named("memory at most (MiB)")]: memory("VmHWM"),
+      [named("memory now (MiB)")]: memory("VmRSS"),
+    };
+  },
+
+  async function queriesAndKeys(page) {
+    const figures = { "16384² from q, k: first drawn": await page.evaluate(() => globalThis.computed("map", 16384, 64)) };
+    for (const kind of ["zoom", "pan"]) {
+      const moves = [];
+      for (let i = 0; i < 12; ++i) moves.push(await page.evaluate((one) => globalThis.move("map", one), kind));
+      figures[`16384² ${kind}, main thread`] = median(moves.map(({ main }) => main));
+      figures[`16384² ${kind}, sharp (median)`] = median(moves.map(({ sharp }) => sharp));
+      figures[`16384² ${kind}, sharp (longest)`] = Math.max(...moves.map(({ sharp }) => sharp));
+    }
+    return figures;
+  },
+];
+
+async function freshPage(browser, url) {
+  const page = await browser.newPage();
+  await page.setViewport({ width: 1440, height: 900 });
+  await page.goto(url);
+  await page.evaluate(() => customElements.whenDefined("attention-map"));
+  await page.evaluate(`Object.assign(globalThis, { draw: ${draw}, hover: ${hover}, type: ${type}, computed: ${computed}, move: ${move} })`);
+  return page;
+}
+
+/** All figures of one state. Each measure has a browser of its own, since a state may fail in it. */
 async function measure(folder) {
   const server = await serve(folder, (path, response) => {
     if (path !== "/") return false;
     response.writeHead(200, { "content-type": "text/html" }).end(kPage);
     return true;
   });
-  const browser = await launchChromium({ args: ["--no-sandbox", "--disable-dev-shm-usage", "--js-flags=--expose-gc"], protocolTimeout: 600_000 });
   const figures = {};
-  const note = (name, value) => { figures[name] = value; };
-  const fresh = async () => {
-    const page = await browser.newPage();
-    await page.setViewport({ width: 1440, height: 900 });
-    await page.goto(server.url);
-    await page.evaluate(() => customElements.whenDefined("attention-map"));
-    await page.evaluate(`globalThis.draw = ${draw}; globalThis.hover = ${hover}; globalThis.type = ${type}; globalThis.computed = ${computed}; globalThis.move = ${move}`);
-    return page;
-  };
-  try {
-    let page = await fresh();
-    await page.evaluate((text) => globalThis.draw({ text }, "grid"), kShortText);
-    const keys = [];
-    for (const key of " and then it was late".slice(0, 20)) keys.push(await page.evaluate((one) => globalThis.type("grid", one), key));
-    note("64 tokens, key press to all heads", median(keys));
-    await page.close();
-
-    page = await fresh();
-    const arrays = await page.evaluate(() => {
-      const data = Float32Array.from({ length: 144 * 512 * 512 }, (_, i) => ((i * 2654435761) % 1000) / 1000);
-      const weights = { data, shape: [12, 12, 512, 512] };
-      const begin = performance.now();
-      const all = globalThis.draw({ weights }, "given");
-      const first = (async () => {
-        const element = document.getElementById("given");
-        while (!element.shadowRoot?.querySelector(".thumb:not(.unknown) canvas")) await new Promise((next) => setTimeout(next, 1));
-        return performance.now() - begin;
-      })();
-      return Promise.all([first, all]);
-    });
-    note("given [12,12,512,512], first drawn", arrays[0]);
-    note("given [12,12,512,512], all drawn", arrays[1]);
-    await page.close();
-
-    page = await fresh();
-    const text = kWord.repeat(Math.ceil(kLongTokens / 7) + 1);
-    const model = `${server.url}models/long`;
-    await page.evaluate((url) => globalThis.draw({ text: "One two.", model: url }, "warm"), model);
-    await page.evaluate(() => document.getElementById("warm").remove());
-    const properties = { text, model };
-    note(`${kLongTokens} tokens, text to all thumbnails`, await page.evaluate((all) => globalThis.draw(all, "grid"), properties));
-    note(`${kLongTokens} tokens, open head`, await page.evaluate((all) => globalThis.draw({ ...all, view: "map" }, "map"), properties));
-    note(`${kLongTokens} tokens, hover`, median(await page.evaluate(() => globalThis.hover("map", 20))));
-    note(`${kLongTokens} tokens, memory at most (MiB)`, memory("VmHWM"));
-    note(`${kLongTokens} tokens, memory now (MiB)`, memory("VmRSS"));
-    await page.close();
-
-    page = await fresh();
+  for (const one of kMeasures) {
+    const browser = await launchChromium({ protocolTimeout: kPatience });
     try {
-      note("16384² from q, k: first drawn", await page.evaluate(() => globalThis.computed("map", 16384, 64)));
-      for (const kind of ["zoom", "pan"]) {
-        const moves = [];
-        for (let i = 0; i < 12; ++i) moves.push(await page.evaluate((one) => globalThis.move("map", one), kind));
-        note(`16384² ${kind}, main thread`, median(moves.map(({ main }) => main)));
-        note(`16384² ${kind}, sharp (median)`, median(moves.map(({ sharp }) => sharp)));
-        note(`16384² ${kind}, sharp (longest)`, Math.max(...moves.map(({ sharp }) => sharp)));
-      }
+      Object.assign(figures, await one(await freshPage(browser, server.url), server.url));
     } catch (error) {
-      console.error(`${basename(dirname(folder))}: ${String(error).split("\n")[0]}`);
+      console.error(`${one.name}: ${String(error).split("\n")[0]}`);
+    } finally {
+      await browser.close();
     }
-    await page.close();
-  } finally {
-    await browser.close();
-    await server.close();
   }
+  await server.close();
   return figures;
 }
 

@@ -61,7 +61,7 @@ describe("the tarball", () => {
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
       /^dist\/((chunk|code|instantiate|remote)-\w+|(worker|thread)(-node)?|index|node|element)\.js(\.map)?$/,
-      /^dist\/((elements|files|types|types\/options)\/)?[\w-]+\.d\.ts$/,
+      /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,
       /^dist\/models\/\w+\/[\w.]+$/,

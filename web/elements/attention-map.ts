@@ -22,7 +22,7 @@ import { kScales, type ScaleChoice } from "../maps/scale.js";
 import type { Lease, MapSource } from "../maps/source.js";
 import { kInitial } from "../state/state.js";
 import { kViews } from "../views/index.js";
-import type { Cell, Host, View, ViewKind } from "../views/view.js";
+import type { Cell, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { kAfter, kBefore } from "./styles.js";
@@ -67,7 +67,7 @@ interface Inputs {
   readonly picture: readonly unknown[];
 }
 
-export class AttentionMap extends LitElement implements Host {
+export class AttentionMap extends LitElement {
   static override styles = [kBefore, ...kViews.map(({ styles }) => styles), ...kAfter];
   static override properties = {
     text: {},
@@ -103,7 +103,7 @@ export class AttentionMap extends LitElement implements Host {
   declare keyTokens: readonly string[] | undefined;
   declare example: WorkedExample;
 
-  /** The colour scheme as of the last update. */
+  /** @internal The colour scheme as of the last update. */
   theme: Theme = "light";
 
   readonly #theme = new ThemeController(this);
@@ -204,16 +204,19 @@ export class AttentionMap extends LitElement implements Host {
     this.requestUpdate();
   };
 
-  // The interface that the views use.
+  // The interface that the views use (Host), which is left out of the published types.
 
+  /** @internal */
   drawn(view: View): void {
     this.#show(view);
   }
 
+  /** @internal */
   get scaleChoice(): ScaleChoice {
     return kScales.find((known) => known === this.scale) ?? "auto";
   }
 
+  /** @internal */
   openHead(layer: number, head: number, view: string): void {
     this.layer = layer;
     this.head = head;
@@ -222,26 +225,31 @@ export class AttentionMap extends LitElement implements Host {
     this.#moveFocus = true;
   }
 
+  /** @internal */
   showHead(layer: number, head: number): void {
     this.layer = layer;
     this.head = head;
     this.#emit("head-focus", { layer, head });
   }
 
+  /** @internal */
   visitHead(layer: number, head: number): void {
     this.#emit("head-focus", { layer, head });
   }
 
+  /** @internal */
   closeHead(view: string): void {
     if (!this.#emit("head-close", { layer: this.layer, head: this.head })) return;
     this.view = view;
     this.#moveFocus = true;
   }
 
+  /** @internal */
   visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void {
     this.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null });
   }
 
+  /** @internal */
   fail(error: unknown): void {
     // What newer inputs have ended or released is nothing to report.
     if (!this.isConnected || isEnded(error)) return;
