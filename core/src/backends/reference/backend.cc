@@ -47,12 +47,16 @@ class Reference final : public Backend {
     const View<float, 2> y = device_y.host();
     const auto& plain = static_cast<const PlainLinear&>(weights);
     const View<const float, 2> w = plain.w.view<2>();
-    for (Index row = 0; row < x.shape[0]; ++row)
+    std::vector<double> given(static_cast<std::size_t>(w.shape[1]));
+    for (Index row = 0; row < x.shape[0]; ++row) {
+      for (std::size_t i = 0; i < given.size(); ++i) given[i] = double{x(row, static_cast<Index>(i))};
       for (Index o = 0; o < w.shape[0]; ++o) {
         double sum = plain.b.empty() ? 0.0 : double{plain.b[static_cast<std::size_t>(o)]};
-        for (Index i = 0; i < w.shape[1]; ++i) sum += double{x(row, i)} * double{w(o, i)};
+        const float* weight = w.at(o);
+        for (std::size_t i = 0; i < given.size(); ++i) sum += given[i] * double{weight[i]};
         y(row, o) = static_cast<float>(sum);
       }
+    }
   }
 
   void Attention(const AttentionProblem& problem, const AttentionResults& results) const override {
