@@ -23,10 +23,10 @@ function(headlens_unite target)
   endforeach()
 endfunction()
 
-# Precompiles headers for the files of `target`, other than those with options of their own, for which compilers do not
+# Precompiles the headers in ARGN for the files of `target`, other than those with options of their own, for which compilers do not
 # take them.
 function(headlens_precompile_for target)
-  target_precompile_headers(${target} PRIVATE ${standard} ${ARGN})
+  target_precompile_headers(${target} PRIVATE ${ARGN})
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     get_property(options SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY COMPILE_OPTIONS)
@@ -40,7 +40,7 @@ function(headlens_less_work)
   set(standard <algorithm> <array> <cmath> <filesystem> <functional> <map> <memory> <optional> <set> <span> <sstream>
     <string> <vector>)
   # The files with loops over elements stay apart, so that they are optimised here as they are elsewhere.
-  headlens_precompile_for(headlens_core <nlohmann/json.hpp>)
+  headlens_precompile_for(headlens_core ${standard} <nlohmann/json.hpp>)
   headlens_unite(headlens_core /backends/ "/attention/(masks|normalizers|positions)/" /heads/circuits /by_name/names
     /heads/head_finder "/operations/(embedding|scaled_dot_product)" "/models/(bert|checkpoint|gpt2|llama|vit)")
   set(opencl)
@@ -49,7 +49,7 @@ function(headlens_less_work)
   endif()
   if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     if(TARGET headlens_opencl)
-      headlens_precompile_for(headlens_opencl ${opencl})
+      headlens_precompile_for(headlens_opencl ${standard} ${opencl})
     endif()
     if(TARGET headlens)
       target_precompile_headers(headlens PRIVATE ${standard} <nlohmann/json.hpp> <CLI/CLI.hpp>)
@@ -59,7 +59,7 @@ function(headlens_less_work)
     get_target_property(main headlens_cases SOURCES)
     list(FILTER main INCLUDE REGEX "/main\\.cc$")  # defines what doctest's header does with it
     set_property(SOURCE ${main} TARGET_DIRECTORY headlens_cases PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-    headlens_precompile_for(headlens_cases <doctest/doctest.h> ${opencl})
+    headlens_precompile_for(headlens_cases ${standard} <doctest/doctest.h> ${opencl})
     headlens_unite(headlens_cases "/(main|random_problem|support)\\.cc$" "/(circuits|metrics|problem|lessons)_test"
       "/attention/" "/opencl_(matrix|mma)_test")
   endif()
