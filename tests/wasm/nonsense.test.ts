@@ -2,7 +2,7 @@
 /**
  * Errors that only JavaScript can make: each option and each tensor of each call gets values that make no sense there.
  */
-import { HeadlensError, load, type Engine, type Model, type TensorLike } from "headlens";
+import { HeadlensError, load, type Engine, type Model, type ModelAttention, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Caller, optionNames } from "../../wasm/src/arguments/names.js";
 import { kRight } from "../refusals.js";
@@ -105,7 +105,10 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   rowSummaries: (o: Given) => attended((attention) => attention.rowSummaries(0, 0, o)),
   overview: (o: Given) => attended((attention) => attention.overview(0, o)),
   logits: (o: Given) => attended((attention) => attention.logits(o)),
-  attend: (o: Given) => disposed(model.attend("paddingMask" in o || "segments" in o ? [1, 2, 3] : kText, o)),
+  attend: async (o: Given) => {
+    const seen: ModelAttention | Promise<ModelAttention> = model.attend("paddingMask" in o || "segments" in o ? [1, 2, 3] : kText, o);
+    disposed(await Promise.resolve(seen));
+  },
   load: async (o: Given) => disposed(await load(o as never)),
   loadModel: async (o: Given) => disposed(await engine.loadModel("tiny", o)),
   rankHeads: (o: Given) => model.rankHeads([[1, 2, 3]], { metrics: ["previous"], ...o }),

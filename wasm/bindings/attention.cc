@@ -2,6 +2,7 @@
 /// The results of one run of a model: maps of its heads, logits, and vectors of its layers.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "handles.h"
@@ -12,36 +13,48 @@ namespace {
 
 class AttentionHandle {
  public:
-  AttentionHandle(ModelAttention attention, const ModelInfo& info) : attention_(std::move(attention)), info_(info) {}
+  AttentionHandle(AttendSteps steps, const ModelInfo& info) : steps_(std::move(steps)), info_(info) {}
 
-  double Length() const { return static_cast<double>(attention_.length()); }
+  /// Runs the next piece, or all that are left, and gives the share that is done.
+  val Next(bool all) {
+    return Guard([&] {
+      const double done = all || attention_ ? 1.0 : steps_.Next();
+      if (done == 1.0 && !attention_) attention_.emplace(std::move(steps_).Finish());
+      return val(done);
+    });
+  }
 
   val Map(int layer, int head, int top, int bottom, int left, int right, int rows, int columns, bool largest) const {
     return Guard(
-        [&] { return MapToJs(attention_.Maps(layer), 0, head, {top, bottom, left, right}, {rows, columns}, largest); });
+        [&] { return MapToJs(Finished().Maps(layer), 0, head, {top, bottom, left, right}, {rows, columns}, largest); });
   }
 
   val RowSummaries(int layer, int head, int row_begin, int row_end) const {
-    return Guard([&] { return RowSummariesToJs(attention_.Maps(layer), 0, head, row_begin, row_end); });
+    return Guard([&] { return RowSummariesToJs(Finished().Maps(layer), 0, head, row_begin, row_end); });
   }
 
   val Logits(int row_begin, int row_end) const {
-    return Guard([&] { return TensorToJs(attention_.Logits(row_begin, row_end)); });
+    return Guard([&] { return TensorToJs(Finished().Logits(row_begin, row_end)); });
   }
 
   /// Gives what was kept of a layer: 0 the stream before it, or with the number of layers after the last one; 1 its
   /// queries, 2 its keys, 3 its values. One method for all of them takes less of the download.
   val Kept(int what, int layer) const {
     return Guard([&] {
-      if (what == 0) return TensorToJs(layer == info_.layers ? attention_.hidden() : attention_.Hidden(layer));
-      const Tensor& rows = what == 1   ? attention_.Queries(layer)
-                           : what == 2 ? attention_.Keys(layer)
-                                       : attention_.Values(layer);
+      if (what == 0) return TensorToJs(layer == info_.layers ? Finished().hidden() : Finished().Hidden(layer));
+      const Tensor& rows = what == 1   ? Finished().Queries(layer)
+                           : what == 2 ? Finished().Keys(layer)
+                                       : Finished().Values(layer);
       return HeadsToJs(rows, what == 1 ? info_.heads : info_.kv_heads);
     });
   }
 
  private:
+  const ModelAttention& Finished() const {
+    if (!attention_) throw Error(ErrorCode::kOption, "the run is not finished yet");
+    return *attention_;
+  }
+
   /// [T, heads · d] → [heads, T, d]
   static val HeadsToJs(const Tensor& rows, Index heads) {
     const Index length = rows.shape()[0], width = rows.shape()[1] / heads;
@@ -52,13 +65,14 @@ class AttentionHandle {
     return TensorToJs(by_head);
   }
 
-  ModelAttention attention_;
+  AttendSteps steps_;
+  std::optional<ModelAttention> attention_;
   ModelInfo info_;
 };
 
 EMSCRIPTEN_BINDINGS(attention) {
   emscripten::class_<AttentionHandle>("Attention")
-      .function("length", &AttentionHandle::Length)
+      .function("next", &AttentionHandle::Next)
       .function("map", &AttentionHandle::Map)
       .function("rowSummaries", &AttentionHandle::RowSummaries)
       .function("logits", &AttentionHandle::Logits)
@@ -67,8 +81,8 @@ EMSCRIPTEN_BINDINGS(attention) {
 
 }  // namespace
 
-val AttentionToJs(ModelAttention attention, const ModelInfo& info) {
-  return val(std::make_unique<AttentionHandle>(std::move(attention), info));
+val AttentionToJs(AttendSteps steps, const ModelInfo& info) {
+  return val(std::make_unique<AttentionHandle>(std::move(steps), info));
 }
 
 }  // namespace headlens

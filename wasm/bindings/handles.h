@@ -12,7 +12,8 @@
 /// JavaScript deletes first.
 namespace headlens {
 
-val AttentionToJs(ModelAttention attention, const ModelInfo& info);
+/// The run has to be finished before the handle shows anything.
+val AttentionToJs(AttendSteps steps, const ModelInfo& info);
 
 val DecodingToJs(Decoding decoding);
 

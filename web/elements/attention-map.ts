@@ -61,6 +61,9 @@ export interface AttentionMapEvents {
   "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
 
+/** Runs that take longer than this, in milliseconds, show how far they are. */
+const kPatience = 300;
+
 /** Everything that a picture depends on. Two inputs are compared field by field. */
 interface Inputs {
   readonly maps: readonly unknown[];
@@ -117,6 +120,8 @@ export class AttentionMap extends LitElement {
   #drawn: View | undefined;
   #error: Error | undefined;
   #progress: { loaded: number; total: number } | undefined;
+  /** The share of a run of the model that is done, once it has taken some time. */
+  #computed: number | undefined;
   #moveFocus = false;
   /** Ends the run under way when its inputs are no longer wanted. */
   #abort = new AbortController();
@@ -169,7 +174,9 @@ export class AttentionMap extends LitElement {
 
   override render(): TemplateResult {
     if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
-    return this.#drawn ? html`${this.#shortened()} ${this.#drawn.render()}` : this.#waiting();
+    const computed = this.#computed;
+    const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
+    return this.#drawn ? html`${running} ${this.#shortened()} ${this.#drawn.render()}` : html`${running} ${this.#waiting()}`;
   }
 
   /** Says that only the beginning of the text is shown, since the pictures look complete. */
@@ -307,6 +314,7 @@ export class AttentionMap extends LitElement {
       const view = this.#views.get(kind) ?? kind.create(this);
       this.#views.set(kind, view);
       const maps = kind.hasMaps ? await this.#open(inputs, signal, view) : undefined;
+      this.#computed = undefined;
       if (!this.isConnected || signal.aborted) return;
       await view.load(maps, signal);
       if (!this.isConnected || signal.aborted) return;
@@ -315,6 +323,8 @@ export class AttentionMap extends LitElement {
       if (maps) this.#announce(maps, text, performance.now() - started);
     } catch (error) {
       if (!signal.aborted) this.fail(error);
+    } finally {
+      this.#computed = undefined;
     }
   }
 
@@ -364,7 +374,12 @@ export class AttentionMap extends LitElement {
     });
     const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("not wanted any more"))));
     await Promise.race([loading, ended]);
-    return modelMaps(model, text, signal);
+    const began = performance.now();
+    return modelMaps(model, text, signal, (done) => {
+      if (signal.aborted || performance.now() - began < kPatience) return;
+      this.#computed = done;
+      this.requestUpdate();
+    });
   }
 
   #release(): void {

@@ -17,6 +17,7 @@ const base = css`
     --dots: radial-gradient(var(--stripe) 1px, transparent 1.5px) 0 0 / 6px 6px;
     --hatch: linear-gradient(to bottom right, transparent calc(50% - 0.5px), var(--stripe) calc(50% - 0.5px) calc(50% + 0.5px), transparent calc(50% + 0.5px)) 0 0 / 6px 6px;
     display: block;
+    position: relative;
     container-type: inline-size;
     min-height: 64px;
     color: var(--ink);
@@ -108,6 +109,12 @@ const base = css`
     border: 0;
     background: var(--line);
     accent-color: var(--accent);
+  }
+  .running {
+    position: absolute;
+    z-index: 1;
+    width: 100%;
+    height: 2px;
   }
 `;
 

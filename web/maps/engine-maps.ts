@@ -79,13 +79,30 @@ class EngineMaps implements MapSource {
   }
 }
 
-/** Runs of models under way or held, by model and text, with the number of elements that want each. */
-const runs = new Map<string, { lease: Promise<Lease>; users: number; abort: AbortController }>();
+/** A run of a model that is under way or held, for as many elements as want it. */
+interface Run {
+  readonly lease: Promise<Lease>;
+  readonly abort: AbortController;
+  /** Told the share of the run that is done. */
+  readonly listeners: Set<(done: number) => void>;
+  users: number;
+}
 
-async function attend(model: string, text: string, signal: AbortSignal): Promise<Lease> {
+/** The runs by model and text. */
+const runs = new Map<string, Run>();
+
+function startRun(model: string, text: string): Run {
+  const abort = new AbortController();
+  const listeners: Run["listeners"] = new Set();
+  const lease = attend(model, text, abort.signal, (done) => listeners.forEach((listener) => listener(done)));
+  return { lease, abort, listeners, users: 0 };
+}
+
+async function attend(
+  model: string, text: string, signal: AbortSignal, onProgress: (done: number) => void,
+): Promise<Lease> {
   const loaded = await sharedModel(model);
-  signal.throwIfAborted();
-  const attention = await loaded.attend(text, { truncate: true });
+  const attention = await loaded.attend(text, { truncate: true, signal, onProgress });
   const { layers, heads, causal, window } = loaded.info;
   const { tokens, tokenCount } = attention;
   const facts = {
@@ -100,15 +117,16 @@ async function attend(model: string, text: string, signal: AbortSignal): Promise
 
 /**
  * Runs the model on a text, or on as much of its beginning as the model has positions for. Elements that show the same
- * text share one run, which ends early when none of them wants it any more.
+ * text share one run, which ends early when none of them wants it any more. `onProgress` is told the share that is done.
  */
-export async function modelMaps(model: string, text: string, signal: AbortSignal): Promise<Lease> {
+export async function modelMaps(
+  model: string, text: string, signal: AbortSignal, onProgress: (done: number) => void,
+): Promise<Lease> {
   const key = `${model}\n${text}`;
-  const known = runs.get(key);
-  const abort = known?.abort ?? new AbortController();
-  const run = known ?? { lease: attend(model, text, abort.signal), users: 0, abort };
+  const run = runs.get(key) ?? startRun(model, text);
   runs.set(key, run);
   run.users++;
+  run.listeners.add(onProgress);
   let held = true;
   const release = (): void => {
     if (!held) return;
@@ -128,6 +146,7 @@ export async function modelMaps(model: string, text: string, signal: AbortSignal
     throw error;
   } finally {
     signal.removeEventListener("abort", release);
+    run.listeners.delete(onProgress);
   }
 }
 

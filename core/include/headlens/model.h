@@ -4,6 +4,7 @@
 #define HEADLENS_MODEL_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -119,10 +120,35 @@ class ModelAttention {
   Tensor Logits() const;
 
  private:
-  friend class Model;
+  friend class AttendSteps;
   struct State;
   explicit ModelAttention(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+};
+
+/// A run of a model that goes on piece by piece, so that it can be left between two pieces. What is computed is, bit
+/// for bit, what Model::Attend gives. Shares ownership of the model's weights.
+class AttendSteps {
+ public:
+  /// The size of pieces for a run that nobody wants to leave: as large as the backend likes them.
+  static constexpr Index kWhole = std::numeric_limits<Index>::max();
+
+  AttendSteps(AttendSteps&&) noexcept;
+  AttendSteps& operator=(AttendSteps&&) noexcept;
+  ~AttendSteps();
+
+  /// Runs the next piece, and returns the share of the pieces that are done then, which rises to 1. At 1 it does
+  /// nothing. When it throws, the run cannot go on.
+  double Next();
+  /// Runs what is left, and returns the result.
+  ModelAttention Finish() &&;
+
+ private:
+  friend class Model;
+  struct State;
+  explicit AttendSteps(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+  double done_ = 0.0;
 };
 
 /// A text that is run step by step. The keys and values of earlier tokens are kept, so each step computes only its own
@@ -177,6 +203,12 @@ class Model {
   /// reads tokens (and the other way around); kShape for an image or mask of another shape.
   ModelAttention Attend(const ModelInput& input, const AttendOptions& options = {}) const;
   ModelAttention Attend(std::span<const std::int32_t> ids) const;
+
+  /// Starts the same run, without its layers, which AttendSteps::Next runs piece by piece. A piece has about `piece`
+  /// multiply-adds: at least 16 rows of a matrix product, or one key/value head's attention. Throws as Attend, and
+  /// kValue for a piece below 1.
+  AttendSteps StartAttending(const ModelInput& input, const AttendOptions& options = {},
+                             Index piece = Index{1} << 28) const;
 
   /// Starts a text that is run step by step, whose keys and values are kept in F32 or BF16 (see KvCache). Throws
   /// kUnsupported for models that are not causal.

@@ -57,19 +57,23 @@ void RunFeedForward(const Backend& backend, Activation activation, const FeedFor
   backend.Linear(inner.view<2>(), *weights.down, y);
 }
 
+void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Block& block,
+                        DeviceView<float, 2> stream) {
+  AddStep(backend, form, block.feed_forward_norm, stream, [&](DeviceView<const float, 2> x) {
+    DeviceTensor change = backend.Allocate(SizesOf(x));
+    RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
+    return change;
+  });
+}
+
 void RunBlock(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream,
               const BlockStep& attention, const BlockStep& cross_attention) {
   AddStep(backend, form, block.attention_norm, stream, attention);
   if (cross_attention) AddStep(backend, form, block.cross_attention_norm, stream, cross_attention);
-  const auto feed_forward = [&](DeviceView<const float, 2> x) {
-    DeviceTensor change = backend.Allocate(SizesOf(x));
-    RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
-    return change;
-  };
   // Runs in strips of rows, since the inner width is the largest of all.
   const Index rows = stream.shape[0], strip = backend.strip_rows();
   for (Index row = 0; row < rows; row += strip) {
-    AddStep(backend, form, block.feed_forward_norm, Rows(stream, row, std::min(strip, rows - row)), feed_forward);
+    RunFeedForwardStep(backend, form, block, Rows(stream, row, std::min(strip, rows - row)));
   }
 }
 

@@ -44,6 +44,9 @@ DeviceTensor Project(const Backend& backend, DeviceView<const float, 2> x, const
 void RunFeedForward(const Backend& backend, Activation activation, const FeedForwardWeights& weights,
                     DeviceView<const float, 2> x, DeviceView<float, 2> y);
 
+/// stream ← stream with what the feed-forward network adds to it, for some rows of a stream.
+void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream);
+
 /// A step of the block, such as its attention. Returns the rows that it adds to the stream, computed from rows x [rows,
 /// D].
 using BlockStep = std::function<DeviceTensor(DeviceView<const float, 2> x)>;

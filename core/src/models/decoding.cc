@@ -49,19 +49,18 @@ void Decoding::RunLayers(const DeviceTensor& hidden) {
   const LoadedModel& model = *state_->model;
   const ModelInfo& info = model.architecture.info;
   const AttendOptions options;
-  const models::Pass pass(model, options, state_->length, hidden.shape()[0]);
+  models::Pass pass(model, options, state_->length, hidden, AttendSteps::kWhole, [&](Index layer, const Kept& kept) {
+    KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
+    cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
+    AttentionProblem problem =
+        models::ProblemOf(model, layer, AsHeads(kept.q, info.heads), state_->length, cache.k(), cache.first(), {});
+    problem.v = cache.v();
+    return problem;
+  });
   state_->queries.clear();
-  for (Index i = 0; i < info.layers; ++i) {
-    Kept kept;
-    KvCache& cache = state_->caches[static_cast<std::size_t>(i)];
-    pass.RunLayer(i, hidden, kept, [&] {
-      cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
-      AttentionProblem problem =
-          models::ProblemOf(model, i, AsHeads(kept.q, info.heads), state_->length, cache.k(), cache.first(), {});
-      problem.v = cache.v();
-      return problem;
-    });
-    state_->queries.push_back(std::move(kept.q));
+  for (Index layer = 0; layer < info.layers; layer = pass.layer()) {
+    pass.Next();
+    if (pass.layer() > layer) state_->queries.push_back(std::move(pass.kept().q));
   }
 }
 

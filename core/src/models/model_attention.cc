@@ -32,13 +32,19 @@ void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index len
 }  // namespace
 
 struct ModelAttention::State {
+  State(std::shared_ptr<const LoadedModel> of, const ModelInput& input)
+      : model(std::move(of)),
+        padding(input.padding.begin(), input.padding.end()),
+        hidden(models::Embed(*model, input, 0)),
+        length(hidden.shape()[0]) {}
+
   std::shared_ptr<const LoadedModel> model;
-  Index length = 0;
   std::vector<std::uint8_t> padding;
   std::vector<Kept> layers;
   std::vector<std::unique_ptr<const AttentionMaps>> maps;  // of each layer
   std::vector<DeviceTensor> streams;                       // before each layer, when they are kept
   DeviceTensor hidden;
+  Index length;
 
   const Kept& At(Index layer) const {
     CheckLayer(model->architecture.info, layer, 0);
@@ -111,30 +117,73 @@ Tensor ModelAttention::Logits() const {
   return Logits(0, state_->model->parameters.head->first_row_only ? 1 : state_->length);
 }
 
-ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& options) const {
-  auto state = std::make_unique<ModelAttention::State>();
-  state->model = model_;
-  state->padding.assign(input.padding.begin(), input.padding.end());
-  state->hidden = models::Embed(*model_, input, 0);
-  state->length = state->hidden.shape()[0];
-  CheckOptions(info(), options, state->length);
-  const models::Pass pass(*model_, options, 0, state->length);
-  for (Index i = 0; i < info().layers; ++i) {
-    if (options.keep_hidden) {
-      const DeviceTensor& stream = state->streams.emplace_back(model_->backend.Allocate(state->hidden.shape()));
-      model_->backend.Copy(AsHeads(state->hidden, 1), AsHeads(stream, 1));
-    }
-    Kept& kept = state->layers.emplace_back();
-    pass.RunLayer(i, state->hidden, kept, [&] {
-      AttentionProblem problem = models::ProblemOf(*model_, i, AsHeads(kept.q, info().heads), 0,
-                                                   AsHeads(kept.k, info().kv_heads), 0, state->padding);
-      state->maps.push_back(std::make_unique<const AttentionMaps>(problem, model_->backend));
-      problem.v = AsHeads(kept.v, info().kv_heads);
-      return problem;
-    });
-    if (!options.keep_values) kept.v = {};
+struct AttendSteps::State {
+  State(std::shared_ptr<const LoadedModel> model, const ModelInput& input, const AttendOptions& given, Index piece)
+      : info(model->architecture.info),
+        attention(new ModelAttention::State(std::move(model), input)),
+        options(given),
+        pass(*attention->model, options, 0, attention->hidden, piece,
+             [this](Index layer, const Kept& kept) { return ProblemOf(layer, kept); }) {
+    CheckOptions(info, options, attention->length);
+    if (!given.head_mask) return;
+    head_mask = Tensor(SizesOf(given.head_mask));
+    for (Index layer = 0; layer < info.layers; ++layer)
+      for (Index head = 0; head < info.heads; ++head) head_mask.view<2>()(layer, head) = given.head_mask(layer, head);
+    options.head_mask = head_mask.view<2>();
   }
-  return ModelAttention(std::move(state));
+
+  /// The queries and keys are those that the pass still has: moving their tensors leaves their elements in place.
+  AttentionProblem ProblemOf(Index layer, const Kept& kept) {
+    const LoadedModel& model = *attention->model;
+    AttentionProblem problem = models::ProblemOf(model, layer, AsHeads(kept.q, info.heads), 0,
+                                                 AsHeads(kept.k, info.kv_heads), 0, attention->padding);
+    attention->maps.push_back(std::make_unique<const AttentionMaps>(problem, model.backend));
+    problem.v = AsHeads(kept.v, info.kv_heads);
+    return problem;
+  }
+
+  double Next() {
+    const Backend& backend = attention->model->backend;
+    if (options.keep_hidden && pass.at_layer()) {
+      const DeviceTensor& stream = attention->streams.emplace_back(backend.Allocate(attention->hidden.shape()));
+      backend.Copy(AsHeads(attention->hidden, 1), AsHeads(stream, 1));
+    }
+    const Index layer = pass.layer();
+    const double done = pass.Next();
+    if (pass.layer() == layer) return done;
+    if (!options.keep_values) pass.kept().v = {};
+    attention->layers.push_back(std::move(pass.kept()));
+    return done;
+  }
+
+  const ModelInfo& info;
+  std::unique_ptr<ModelAttention::State> attention;
+  AttendOptions options;
+  Tensor head_mask;
+  models::Pass pass;
+};
+
+AttendSteps::AttendSteps(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AttendSteps::AttendSteps(AttendSteps&&) noexcept = default;
+AttendSteps& AttendSteps::operator=(AttendSteps&&) noexcept = default;
+AttendSteps::~AttendSteps() = default;
+
+double AttendSteps::Next() { return done_ < 1.0 ? done_ = state_->Next() : 1.0; }
+
+ModelAttention AttendSteps::Finish() && {
+  while (Next() < 1.0) continue;
+  ModelAttention attention(std::move(state_->attention));
+  state_.reset();
+  return attention;
+}
+
+AttendSteps Model::StartAttending(const ModelInput& input, const AttendOptions& options, Index piece) const {
+  if (piece < 1) throw ValueError("`piece`", piece, "at least 1");
+  return AttendSteps(std::make_unique<AttendSteps::State>(model_, input, options, piece));
+}
+
+ModelAttention Model::Attend(const ModelInput& input, const AttendOptions& options) const {
+  return StartAttending(input, options, AttendSteps::kWhole).Finish();
 }
 
 ModelAttention Model::Attend(std::span<const std::int32_t> ids) const {

@@ -6,8 +6,25 @@
 namespace headlens::models {
 namespace {
 
-DeviceView<float, 3> AsPositions(const DeviceTensor& rows, Index heads) {
-  return DenseView(rows.data(), std::array<Index, 3>{rows.shape()[0], heads, rows.shape()[1] / heads});
+/// The fewest rows of a piece: with fewer, reading the weights would take longer than computing with them.
+constexpr Index kLeastRows = 16;
+
+DeviceView<float, 3> AsPositions(const DeviceView<float, 2>& rows, Index heads) {
+  return DenseView(rows.data, std::array<Index, 3>{rows.shape[0], heads, rows.shape[1] / heads});
+}
+
+/// Heads [first, first + count) of a tensor [1, H, T, d].
+template <class AnyView>
+AnyView HeadsOf(const AnyView& all, Index first, Index count) {
+  AnyView some = all;
+  some.data = all.at(0, first);
+  some.shape[1] = count;
+  return some;
+}
+KeyValueView HeadsOf(const KeyValueView& all, Index first, Index count) {
+  KeyValueView some = all.Part(0, first, 0, all.shape[2]);
+  some.shape[1] = count;
+  return some;
 }
 
 Error InputError(const Fragment& got, const Fragment& expected) {
@@ -160,21 +177,130 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
   return model.backend.ReadBack(logits)->Wait();
 }
 
-void Pass::ProjectHeads(Index index, const Layer& layer, DeviceView<const float, 2> x, Kept& kept) const {
-  const ModelInfo& info = model_.architecture.info;
-  kept.q = Project(model_.backend, x, *layer.q);
-  kept.k = Project(model_.backend, x, *layer.k);
-  kept.v = Project(model_.backend, x, *layer.v);
-  if (model_.architecture.rope) {
-    const DeviceView<float, 2> cosine = cosine_.view<2>(), sine = sine_.view<2>();
-    model_.backend.Rotary(AsPositions(kept.q, info.heads), cosine, sine, RotaryPairs::kHalf);
-    model_.backend.Rotary(AsPositions(kept.k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
+Pass::Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
+           Index piece, Memory memory)
+    : model_(model), options_(options), hidden_(hidden), piece_(piece), memory_(std::move(memory)) {
+  const auto& rope = model.architecture.rope;
+  if (!rope) return;
+  const Index count = hidden.shape()[0];
+  RopeAngles angles = AnglesAt(*rope, first_position, count, first_position + count);
+  cosine_ = model.backend.Upload(std::move(angles.cosine));
+  sine_ = model.backend.Upload(std::move(angles.sine));
+}
+
+double Pass::Next() {
+  const Step step = StepOf(step_);
+  (this->*step.run)(model_.parameters.layers[static_cast<std::size_t>(layer_)], next_);
+  ++done_;
+  if (++next_ == step.pieces) {
+    next_ = 0;
+    if (++step_ == kSteps) {
+      step_ = 0;
+      ++layer_;
+    }
   }
-  const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == index);
-  if (!zeroed) return;
-  const std::array<Index, 4> row = {1, 1, 1, kept.v.shape()[1]};
-  const std::vector<float> zeros(static_cast<std::size_t>(row[3]));
-  model_.backend.Copy(DenseView(zeros.data(), row), DenseView(kept.v.view<2>().at(options_.zeroed_token), row));
+  Index all = 0;
+  for (Index i = 0; i < kSteps; ++i) all += StepOf(i).pieces;
+  return static_cast<double>(done_) / static_cast<double>(all * model_.architecture.info.layers);
+}
+
+/// The number of blocks of rows in a step that takes this many multiply-adds for each of them.
+Index Pass::RowPieces(Index work_of_a_row) const {
+  const Index rows = hidden_.shape()[0],
+              strip = std::clamp(piece_ / work_of_a_row, kLeastRows, model_.backend.strip_rows());
+  return (rows + strip - 1) / strip;
+}
+
+Pass::Step Pass::StepOf(Index step) const {
+  const ModelInfo& info = model_.architecture.info;
+  const Index width = info.hidden_size, queries = info.heads * info.head_dim, keys = info.kv_heads * info.head_dim;
+  if (step == 0) return {RowPieces(width * (queries + 2 * keys)), &Pass::Project};
+  if (step == 2) {
+    const Index matrices = model_.architecture.block.activation == Activation::kSwiGlu ? 3 : 2;
+    return {RowPieces(width * (queries + matrices * model_.architecture.intermediate_size)), &Pass::Finish};
+  }
+  return {(info.kv_heads + GroupsTogether() - 1) / GroupsTogether(), &Pass::Attend};
+}
+
+/// The number of key/value heads whose attention is one piece.
+Index Pass::GroupsTogether() const {
+  const ModelInfo& info = model_.architecture.info;
+  const Index rows = hidden_.shape()[0], work = 2 * rows * rows * info.head_dim * (info.heads / info.kv_heads);
+  return std::clamp<Index>(piece_ / work, 1, info.kv_heads);
+}
+
+Pass::Part Pass::RowsOf(Index piece, Index pieces) const {
+  const Index rows = hidden_.shape()[0], first = BlockBegin(piece, rows, pieces);
+  return {first, BlockBegin(piece + 1, rows, pieces) - first};
+}
+
+void Pass::Project(const Layer& layer, Index piece) {
+  const Backend& backend = model_.backend;
+  const ModelInfo& info = model_.architecture.info;
+  const BlockForm& form = model_.architecture.block;
+  const Index length = hidden_.shape()[0];
+  if (piece == 0) {
+    kept_.q = backend.Allocate({length, layer.q->out_features()});
+    kept_.k = backend.Allocate({length, layer.k->out_features()});
+    kept_.v = backend.Allocate({length, layer.v->out_features()});
+  }
+  const auto [first, count] = RowsOf(piece, StepOf(0).pieces);
+  DeviceTensor normal;
+  DeviceView<const float, 2> x = Rows(hidden_.view<2>(), first, count);
+  if (form.norm_first) {
+    normal = backend.Allocate(SizesOf(x));
+    Normalize(backend, form, layer.attention_norm, x, normal.view<2>());
+    x = normal.view<2>();
+  }
+  const DeviceView<float, 2> q = Rows(kept_.q.view<2>(), first, count), k = Rows(kept_.k.view<2>(), first, count);
+  backend.Linear(x, *layer.q, q);
+  backend.Linear(x, *layer.k, k);
+  backend.Linear(x, *layer.v, Rows(kept_.v.view<2>(), first, count));
+  if (!model_.architecture.rope) return;
+  const DeviceView<const float, 2> cosine = Rows(cosine_.view<2>(), first, count),
+                                   sine = Rows(sine_.view<2>(), first, count);
+  backend.Rotary(AsPositions(q, info.heads), cosine, sine, RotaryPairs::kHalf);
+  backend.Rotary(AsPositions(k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
+}
+
+void Pass::BeginAttention(const Layer& layer) {
+  const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == layer_);
+  if (zeroed) {
+    const std::array<Index, 4> row = {1, 1, 1, kept_.v.shape()[1]};
+    const std::vector<float> zeros(static_cast<std::size_t>(row[3]));
+    model_.backend.Copy(DenseView(zeros.data(), row), DenseView(kept_.v.view<2>().at(options_.zeroed_token), row));
+  }
+  problem_ = memory_(layer_, kept_);
+  if (const auto& mask = options_.head_mask) {
+    problem_.head_mask = {mask.at(layer_), {1, mask.shape[1]}, {0, mask.strides[1]}};
+  }
+  heads_ = model_.backend.Allocate({hidden_.shape()[0], layer.o->in_features()});
+}
+
+void Pass::Attend(const Layer& layer, Index piece) {
+  if (piece == 0) BeginAttention(layer);
+  const ModelInfo& info = model_.architecture.info;
+  const Index together = GroupsTogether(), group = piece * together, groups = std::min(together, info.kv_heads - group),
+              members = info.heads / info.kv_heads, head = group * members, heads = groups * members;
+  AttentionProblem part = problem_;
+  AttentionResults results;
+  results.output = HeadsOf(AsHeads(heads_, info.heads), head, heads);
+  part.q = HeadsOf(problem_.q, head, heads);
+  part.k = HeadsOf(problem_.k, group, groups);
+  part.v = HeadsOf(problem_.v, group, groups);
+  if (part.head_mask) part.head_mask = {part.head_mask.at(0, head), {1, heads}, part.head_mask.strides};
+  model_.backend.Attention(part, results);
+}
+
+void Pass::Finish(const Layer& layer, Index piece) {
+  const Backend& backend = model_.backend;
+  const BlockForm& form = model_.architecture.block;
+  const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
+  const DeviceView<float, 2> stream = Rows(hidden_.view<2>(), first, count);
+  const DeviceTensor change = headlens::Project(backend, Rows(heads_.view<2>(), first, count), *layer.o);
+  backend.Add(Elements(stream), change.values());
+  if (!form.norm_first) Normalize(backend, form, layer.attention_norm, stream, stream);
+  RunFeedForwardStep(backend, form, layer, stream);
 }
 
 }  // namespace headlens::models

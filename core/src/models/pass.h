@@ -3,6 +3,8 @@
 #ifndef HEADLENS_SRC_MODELS_PASS_H_
 #define HEADLENS_SRC_MODELS_PASS_H_
 
+#include <functional>
+
 #include "base/views.h"
 #include "models/family.h"
 
@@ -36,43 +38,64 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
 /// Throws kUnsupported when the model has no logits.
 void RequireLogits(const LoadedModel& model);
 
-/// Takes a residual stream through the layers. `Memory` decides what a layer's attention looks at: a function that is
-/// called once the layer's queries, keys and values are in Kept, and returns the problem with its q, k and v.
+/// Takes a residual stream through the layers, piece by piece. A layer has three steps: its queries, keys and values,
+/// by rows; its attention, by heads; and what is made of that, the output and the feed-forward network, by rows.
 class Pass {
  public:
-  Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, Index count)
-      : model_(model), options_(options) {
-    const auto& rope = model.architecture.rope;
-    if (!rope) return;
-    RopeAngles angles = AnglesAt(*rope, first_position, count, first_position + count);
-    cosine_ = model.backend.Upload(std::move(angles.cosine));
-    sine_ = model.backend.Upload(std::move(angles.sine));
+  /// Decides what a layer's attention looks at: it is called once the layer's queries, keys and values are in Kept, and
+  /// returns the problem with its q, k and v.
+  using Memory = std::function<AttentionProblem(Index layer, const Kept& kept)>;
+
+  /// `hidden` [T, D] is the stream, whose first row is the token at `first_position`. A piece has about `piece`
+  /// multiply-adds. Borrows all but `memory`.
+  Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
+       Index piece, Memory memory);
+
+  /// Runs the next piece, and returns the share of all pieces that are done then: 1 when that was the last one.
+  double Next();
+  /// Runs all pieces.
+  void Run() {
+    while (Next() < 1.0) continue;
   }
 
-  /// Runs one layer: hidden ← layer(hidden).
-  template <class Memory>
-  void RunLayer(Index index, const DeviceTensor& hidden, Kept& kept, const Memory& memory) const {
-    const Layer& layer = model_.parameters.layers[static_cast<std::size_t>(index)];
-    RunBlock(model_.backend, model_.architecture.block, layer, hidden.view<2>(), [&](DeviceView<const float, 2> x) {
-      ProjectHeads(index, layer, x, kept);
-      const DeviceTensor heads = model_.backend.Allocate({x.shape[0], layer.o->in_features()});
-      AttentionResults results;
-      results.output = AsHeads(heads, model_.architecture.info.heads);
-      AttentionProblem problem = memory();
-      if (const auto& mask = options_.head_mask) {
-        problem.head_mask = {mask.at(index), {1, mask.shape[1]}, {0, mask.strides[1]}};
-      }
-      model_.backend.Attention(problem, results);
-      return Project(model_.backend, heads.view<2>(), *layer.o);
-    });
-  }
+  Index layer() const { return layer_; }
+  /// True when the next piece is the first one of its layer.
+  bool at_layer() const { return step_ == 0 && next_ == 0; }
+  /// The queries, keys and values of the layer that was run last.
+  Kept& kept() { return kept_; }
 
  private:
-  void ProjectHeads(Index index, const Layer& layer, DeviceView<const float, 2> x, Kept& kept) const;
+  /// The pieces of a step, and the function that runs one of them.
+  struct Step {
+    Index pieces;
+    void (Pass::*run)(const Layer& layer, Index piece);
+  };
+
+  struct Part {
+    Index first, count;
+  };
+  static constexpr Index kSteps = 3;
+
+  Step StepOf(Index step) const;
+  Index RowPieces(Index work_of_a_row) const;
+  Index GroupsTogether() const;
+  Part RowsOf(Index piece, Index pieces) const;
+  void Project(const Layer& layer, Index piece);
+  void Attend(const Layer& layer, Index piece);
+  void Finish(const Layer& layer, Index piece);
+  void BeginAttention(const Layer& layer);
 
   const LoadedModel& model_;
   const AttendOptions& options_;
+  const DeviceTensor& hidden_;
+  Index piece_;
+  Memory memory_;
   DeviceTensor cosine_, sine_;  // of rotary positions
+  Index layer_ = 0, step_ = 0, next_ = 0;
+  Index done_ = 0;
+  Kept kept_;
+  AttentionProblem problem_;  // of this layer
+  DeviceTensor heads_;        // what its attention gives: [T, H·d]
 };
 
 }  // namespace headlens::models

@@ -25,6 +25,8 @@ std::vector<std::string> GoldenModels() {
   return names;
 }
 
+constexpr std::int32_t kBadId = -1;
+
 template <class T>
 std::vector<T> Integers(const Safetensors& file, std::string_view name) {
   const std::optional<RawTensor> raw = file.Find(name);
@@ -110,6 +112,88 @@ TEST_CASE("every family gives PyTorch's maps, streams and logits") {
     for (const Backend* backend : TestBackends()) CheckAgainst(golden, LoadFolder(GoldenFolder(name), *backend));
     ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
   }
+}
+
+void CheckSame(const ModelAttention& got, const ModelAttention& expected, const ModelInfo& info) {
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    REQUIRE(a.shape() == b.shape());
+    return std::memcmp(a.data(), b.data(), a.values().size_bytes()) == 0;
+  };
+  CHECK(same(got.hidden(), expected.hidden()));
+  for (Index layer = 0; layer < info.layers; ++layer) {
+    CAPTURE(layer);
+    CHECK(same(got.Hidden(layer), expected.Hidden(layer)));
+    CHECK(same(got.Queries(layer), expected.Queries(layer)));
+    CHECK(same(got.Keys(layer), expected.Keys(layer)));
+    CHECK(same(got.Values(layer), expected.Values(layer)));
+    CHECK(same(MapOf(got, layer, info.heads - 1), MapOf(expected, layer, info.heads - 1)));
+  }
+}
+
+/// Runs a pass in pieces of any size, and holds it against the pass in one go.
+void CheckPieces(const Model& model, const ModelInput& input, AttendOptions options, const Tensor& head_mask = {}) {
+  options.keep_hidden = options.keep_values = true;
+  Tensor mask = head_mask.size() > 0 ? head_mask.Clone() : Tensor();
+  if (mask.size() > 0) options.head_mask = mask.view<2>();
+  const ModelAttention expected = model.Attend(input, options);
+  for (const Index piece : {Index{1}, Index{1} << 16, Index{1} << 28}) {
+    CAPTURE(piece);
+    AttendSteps steps = model.StartAttending(input, options, piece);
+    std::ranges::fill(mask.values(), 7.0f);  // it was copied
+    double done = 0.0;
+    for (int count = 0; done < 1.0; ++count) {
+      const double before = std::exchange(done, steps.Next());
+      CHECK(done > before);
+      REQUIRE(count < 10000);
+    }
+    CHECK(done == 1.0);
+    CHECK(steps.Next() == 1.0);
+    CheckSame(std::move(steps).Finish(), expected, model.info());
+    std::ranges::copy(head_mask.values(), mask.values().begin());
+  }
+}
+
+TEST_CASE("a pass in pieces gives, bit for bit, what a pass in one go gives") {
+  const auto check = [](const std::string& name, const Backend& backend) {
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    const Model model = LoadFolder(GoldenFolder(name), backend);
+    AttendOptions options;
+    CheckPieces(model, golden.input, options);
+    options.zeroed_token = 1;
+    CheckPieces(model, golden.input, options, golden.Expected("head_mask"));
+  };
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    check(name, ReferenceBackend());
+    ForEachTarget([&] { check(name, SimdBackend()); });
+  }
+}
+
+TEST_CASE("a long pass in pieces of rows and heads is the same, also on several threads") {
+  std::vector<std::int32_t> ids(250);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 37 % 2048);
+  ModelInput input;
+  input.ids = ids;
+  ForEachTarget([&] { CheckPieces(BuiltInModel(), input, {}); });
+  const std::unique_ptr<const Backend> threads = MakeSimdBackend(3);
+  CheckPieces(BuiltInModel(*threads), input, {});
+}
+
+TEST_CASE("a pass that is left midway leaves the model as it was") {
+  const Model model = BuiltInModel();
+  const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5};
+  ModelInput input;
+  input.ids = ids;
+  const ModelAttention before = model.Attend(ids);
+  for (int count = 0; count < 12; ++count) {
+    AttendSteps steps = model.StartAttending(input);
+    for (int i = 0; i < count; ++i) steps.Next();
+    if (count == 5) CHECK(MapOf(std::move(steps).Finish(), 3, 2).values()[0] == MapOf(before, 3, 2).values()[0]);
+  }
+  const ModelAttention after = model.Attend(ids);
+  CHECK(std::memcmp(after.hidden().data(), before.hidden().data(), before.hidden().values().size_bytes()) == 0);
+  Refused(ErrorCode::kValue, "piece is 0", [&] { model.StartAttending(input, {}, 0); });
+  Refused(ErrorCode::kValue, "token 0", [&] { model.StartAttending({std::span<const std::int32_t>(&kBadId, 1)}); });
 }
 
 TEST_CASE("heads are scaled and ablated as PyTorch does it; a zeroed value reaches nobody") {

@@ -124,7 +124,8 @@ const kAnalysisCallers = Object.fromEntries(
 const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json", prefetch: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
 const kRankHeads: Known<RankOptions> = { ...travels(kFields.rankOptions), ...kLoadModel };
-const kAttend: Known<AttendOptions> = { ...travels(kFields.attendOptions), truncate: "json", textPair: "json" };
+const kAttend: Known<AttendOptions & Following> =
+  { ...travels(kFields.attendOptions), ...kLoadModel, truncate: "json", textPair: "json" };
 
 const kCallers = {
   "scaledDotProductAttention": kScaledDotProduct, "attentionMaps": travels(kFields.attentionMapsOptions),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { checkFollowed, checkOptions, apiName, listOf, type Read, toJson, toRequest } from "../arguments/names.js";
+import { checkAborted, checkFollowed, checkOptions, type Following, apiName, listOf, type Read, toJson, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
@@ -11,12 +11,13 @@ import type { Platform } from "../platform/platform.js";
 import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AttendOptions, Decoding, DecodingOptions, DecodingStep, Image, ImageLike, LayerWeights, LoadModelOptions,
-  LogitsOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
+  AttendOptions, Decoding, DecodingOptions, DecodingStep, FollowedAttendOptions, Image, ImageLike, LayerWeights,
+  LoadModelOptions, LogitsOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
   ModelSource, PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
 } from "../types/index.js";
 import { rankHeads } from "./head-finder.js";
 import { checkIndex, checkRange, ifGiven, WasmHeadMaps } from "./maps.js";
+import { inTurns } from "./turns.js";
 
 function needs(argument: string, expected: string): HeadlensError {
   return new HeadlensError("option", `${argument} needs ${expected}`, { argument, expected });
@@ -122,8 +123,31 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     this.#reader = reader;
   }
 
-  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention {
+  attend(input: ModelInput, options: FollowedAttendOptions): Promise<ModelAttention>;
+  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
+  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention | Promise<ModelAttention> {
     void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const checked = checkFollowed<AttendOptions>("attend", options);
+    if (checked.signal || checked.onProgress) return this.#attendInTurns(input, checked);
+    const attention = this.#begin(input, checked, true);
+    attention.next(true);
+    return attention;
+  }
+
+  async #attendInTurns(input: ModelInput, options: Read<AttendOptions> & Following): Promise<ModelAttention> {
+    checkAborted("attend", options);
+    const attention = this.#begin(input, options, false);
+    try {
+      await inTurns("attend", options, () => attention.next(false));
+      return attention;
+    } catch (error) {
+      attention.dispose();
+      throw error;
+    }
+  }
+
+  /** Begins a run, whose layers are yet to be run. */
+  #begin(input: ModelInput, options: Read<AttendOptions>, atOnce: boolean): WasmModelAttention {
     const checked = checkAttend(options, this.info);
     const { zeroedToken, zeroedLayer, headMask, keepHidden, keepValues } = checked;
     const maskShape = [this.info.layers, this.info.heads];
@@ -133,7 +157,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     const inputs = mask ? [...reading.inputs, { ...mask, name: "head_mask" }] : reading.inputs;
     const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
     if (mask) expectThere([mask]);
-    const attention = guarded("attend", () => unwrap(handle.attend(inputs, json), apiName));
+    const attention = guarded("attend", () => unwrap(handle.attend(inputs, json, atOnce), apiName));
     return new WasmModelAttention(attention, reading, this.info, this.#module, this);
   }
 
@@ -272,8 +296,7 @@ function imageOf(input: unknown): Picture | undefined {
   return data && width !== undefined && height !== undefined ? { data, width, height } : undefined;
 }
 
-function checkAttend(given: unknown, info: ModelInfo): Read<AttendOptions> {
-  const options = checkOptions<AttendOptions>("attend", given);
+function checkAttend(options: Read<AttendOptions>, info: ModelInfo): Read<AttendOptions> {
   const refuse = (name: keyof AttendOptions, expected: string): never => {
     throw within("attend", wrong("option", name, show(options[name]), expected));
   };
@@ -332,6 +355,16 @@ class WasmModelAttention extends WasmHeadMaps<AttentionHandle> implements ModelA
     }
     this.#info = info;
     this.#module = module;
+  }
+
+  /** Runs the next piece, or all that are left, and returns the share that is done. A run that fails is given back. */
+  next(all: boolean): number {
+    try {
+      return guarded("attend", () => unwrap(this.held.next(all), apiName));
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
   }
 
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {

@@ -119,8 +119,8 @@ export interface ModelHandle extends Handle {
   info(): RawModelInfo;
   /** Turns RGBA bytes into what the model reads. `processor` is the text of preprocessor_config.json, or empty. */
   preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
-  /** Runs the model. Everything needed for any map is kept in the result. */
-  attend(inputs: readonly RawInput[], options: string): AttentionHandle | Failure;
+  /** Begins a run of the model, in pieces for all at once or in small ones. Everything needed for any map is kept in the result. */
+  attend(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
   startDecoding(options: string): DecodingHandle | Failure;
   /** `specialTokens` are the ids that count as special. */
   findHeads(options: string, specialTokens: readonly number[]): FinderHandle | Failure;
@@ -174,8 +174,8 @@ export interface MapsHandle extends HeadMapsHandle {
 }
 
 export interface AttentionHandle extends HeadMapsHandle {
-  /** Gives T, the number of tokens, or of patches and CLS. */
-  length(): number;
+  /** Runs the next piece, or all that are left, and gives the share that is done. At 1 the other methods work. */
+  next(all: boolean): number | Failure;
   /** Gives rows of the logits. */
   logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
   /** Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, T, d]. */

@@ -4,7 +4,9 @@ import type { AttentionCache, CachedOptions } from "./caches.js";
 import type { Engine } from "./engine.js";
 import type { Embedding, Layer } from "./layers.js";
 import type { AttentionMaps } from "./maps.js";
-import type { Decoding, Model, ModelAttention, ModelSource } from "./models.js";
+import type {
+  Decoding, FollowedAttendOptions, Model, ModelAttention, ModelInput, ModelSource,
+} from "./models.js";
 import type { HeadMetricsOptions } from "./options/analyses.js";
 import type { AttentionOptions, ScaledDotProductAttentionOptions } from "./options/attention.js";
 import type { CacheOptions } from "./options/caches.js";
@@ -12,6 +14,7 @@ import type {
   DecoderLayerOptions, EncoderLayerOptions, MultiheadAttentionOptions, TransformerLayerOptions,
 } from "./options/layers.js";
 import type { LoadModelOptions } from "./options/load.js";
+import type { AttendOptions } from "./options/models.js";
 import type { Asked, AttentionResult, DecoderLayerResult } from "./results.js";
 import type { Maybe, TensorLike } from "./tensors.js";
 import type { MemoryStage, MetricName, Stage } from "./vocabulary.js";
@@ -80,7 +83,8 @@ export type AsyncModelAttention = AsyncOf<ModelAttention>;
 export type AsyncDecoding = AsyncOf<Decoding>;
 
 /** `Model` with promises. */
-export interface AsyncModel extends AsyncMembers<Model, "rankHeads"> {
+export interface AsyncModel extends AsyncMembers<Model, "attend" | "rankHeads"> {
+  attend(input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>): Promise<AsyncModelAttention>;
   rankHeads: Model["rankHeads"];
 }
 

@@ -9,7 +9,7 @@ import type {
 import type { Image, ImageLike } from "./pictures.js";
 import type { Maybe, Tensor, TensorLike } from "./tensors.js";
 import type { MetricName, ModelMetricName } from "./vocabulary.js";
-import type { File, URL } from "./web.js";
+import type { AbortSignal, File, URL } from "./web.js";
 
 export interface ModelInfo {
   name: string;
@@ -73,8 +73,27 @@ export interface LayerWeights {
   norm?: Tensor;
 }
 
+/** The options of a run that can be stopped or that says how far it is. */
+export type FollowedAttendOptions = AttendOptions & (
+  | { signal: AbortSignal; onProgress?: Maybe<(done: number) => void> }
+  | { signal?: Maybe<AbortSignal>; onProgress: (done: number) => void }
+);
+
 export interface Model extends Disposable {
   readonly info: ModelInfo;
+  /**
+   * Runs the model in turns, between which others have theirs, so that the page stays responsive and the run can be stopped. What it gives is the
+   * same, bit for bit. When `signal` says so, it rejects with "aborted" within a fraction of a second, and all that it computed is released; what
+   * `onProgress` throws ends it in the same way.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const shares = [];
+   * const seen = await model.attend("The cat sat on the mat.", { onProgress: (done) => shares.push(done) });
+   * [seen.map(1, 3).shape, shares.at(-1)] // → [[8, 8], 1]
+   * const stopped = model.attend("The cat sat on the mat.", { signal: AbortSignal.abort() });
+   * await stopped.catch(({ code }) => code) // → "aborted"
+   */
+  attend(input: ModelInput, options: FollowedAttendOptions): Promise<ModelAttention>;
   /**
    * Runs the model. Maps are computed when they are asked for, so they are never all in memory. A text is split by the patterns in tokenizer.json;
    * see `loadModel`.

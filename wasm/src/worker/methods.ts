@@ -46,7 +46,7 @@ export const kMakers = {
   engine: { attentionMaps: "attentionMaps", cachedAttention: "cache", ...kLayerMakers },
   layer: { startCache: "cache" },
   cache: {},
-  model: { attend: "attention", startDecoding: "decoding" },
+  model: { startDecoding: "decoding" },
   attention: {},
   attentionMaps: {},
   decoding: {},

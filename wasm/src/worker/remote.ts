@@ -8,8 +8,9 @@ import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platfor
 import type { Code } from "../start/code.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AsyncAttentionMaps, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, EngineInfo, LoadModelOptions,
-  Maybe, MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource, RankedHead, RankOptions,
+  AsyncAttentionMaps, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AttendOptions, EngineInfo,
+  FollowedAttendOptions, LoadModelOptions, Maybe, MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource,
+  RankedHead, RankOptions,
 } from "../types/index.js";
 import { Connection, type ProgressListener } from "./connection.js";
 import type { Answer, ErrorAnswer, NamedBlob, Reference, ReferenceAnswer, ValueAnswer } from "./messages.js";
@@ -29,7 +30,7 @@ class RemoteObject extends Resource<number> {
       Object.assign(this, { [method]: (...args: readonly unknown[]) => this.#value(method, args) });
     }
     for (const [maker, made] of Object.entries<keyof typeof kMade>(kMakers[kind])) {
-      Object.assign(this, { [maker]: (...args: readonly unknown[]) => this.#make(made, maker, args) });
+      Object.assign(this, { [maker]: (...args: readonly unknown[]) => this.make(made, maker, args) });
     }
   }
 
@@ -43,10 +44,19 @@ class RemoteObject extends Resource<number> {
     return value;
   }
 
-  async #make(kind: keyof typeof kMade, maker: string, args: readonly unknown[]): Promise<RemoteObject> {
+  protected async make<K extends keyof typeof kMade>(
+    kind: K, maker: string, args: readonly unknown[],
+  ): Promise<InstanceType<(typeof kMade)[K]>> {
     const { reference } = await this.#invoke(maker, args) as ReferenceAnswer;
+    return this.made(kind, maker, reference);
+  }
+
+  /** Takes over an object that a method of this one made. */
+  protected made<K extends keyof typeof kMade>(
+    kind: K, maker: string, reference: Reference,
+  ): InstanceType<(typeof kMade)[K]> {
     const what = kind === "layer" ? maker : kind; // messages call a layer by the method that made it
-    return new kMade[kind](this.connection, reference, this, what);
+    return new kMade[kind](this.connection, reference, this, what) as InstanceType<(typeof kMade)[K]>;
   }
 
   async #invoke(method: string, args: readonly unknown[]): Promise<Success> {
@@ -151,6 +161,15 @@ class RemoteCache extends remote("cache") {
 
 class RemoteModel extends remote("model") implements AsyncModel {
   declare readonly info: ModelInfo;
+
+  async attend(
+    input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>,
+  ): Promise<AsyncModelAttention> {
+    const { signal, onProgress, ...rest } = checkFollowed<AttendOptions>("attend", options);
+    if (!signal && !onProgress) return this.make("attention", "attend", [input, rest]);
+    const answer = await this.follow("attend", { signal, onProgress, ...rest }, () => [input]);
+    return this.made("attention", "attend", (answer as ReferenceAnswer).reference);
+  }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
     inputs: readonly ModelInput[], options?: Maybe<RankOptions<M>>,
