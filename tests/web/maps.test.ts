@@ -8,6 +8,7 @@ import { causalMask } from "../../web/maps/mask.js";
 import { kInfinite, kMasked, kMinusInfinite, kNaN, kSteps, paletteOf } from "../../web/maps/palette.js";
 import { codeOf, placeOf, scaleInWords, scaleOf, valueAt } from "../../web/maps/scale.js";
 import { blockBegin, type MapSource, type Overview, type Picture } from "../../web/maps/source.js";
+import { kAttributes, kInitial, readState, writeState } from "../../web/state/state.js";
 import { fittingCell, isWhole, panned, settled, showing, shownPart, zoomed } from "../../web/maps/viewport.js";
 
 const kPlain = { tokens: undefined, keyTokens: undefined, mask: undefined, causal: false };
@@ -199,6 +200,17 @@ test("ragged layers, and arrays that do not fit, are read or refused in words", 
   expect(refused({ weights: [array(2, 3, 4), array(2, 4, 4)] })).toThrow("weights[1] has shape (2, 4, 4), expected (H, 3, 4)");
   expect(refused({ weights: array(7) })).toThrow("weights has shape (7,), expected (T, S), (H, T, S) or (L, H, T, S)");
   expect(refused({ weights: array(3, 4), mask: array(4, 3) })).toThrow("mask has shape (4, 3) and 12 values, expected (3, 4)");
+});
+
+test("the state goes into an address and comes back, and what is usual is left out", () => {
+  const state = { ...kInitial, text: "a & b = ü\u2028", layer: 3, causal: true, scale: "row" };
+  const address = writeState(state);
+  expect([...address.keys()]).toEqual(["text", "layer", "causal", "scale"]);
+  expect({ ...kInitial, ...readState(new URLSearchParams(address.toString())) }).toEqual(state);
+  expect(writeState(state, state).toString()).toBe("");
+  expect(readState(new URLSearchParams("layer=x&head=&causal=false&other=1"))).toEqual({ layer: NaN, head: NaN, causal: false });
+  expect(kAttributes.layer?.converter(null)).toBe(0);
+  expect(kAttributes.causal?.converter("")).toBe(true);
 });
 
 test("the viewport zooms around a point, moves within the map, and keeps proportions", () => {

@@ -20,7 +20,7 @@ import { givenMaps } from "../maps/given.js";
 import type { Theme } from "../maps/palette.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
 import type { Lease, MapSource } from "../maps/source.js";
-import { kInitial } from "../state/state.js";
+import { kAttributes, kInitial } from "../state/state.js";
 import { kViews } from "../views/index.js";
 import type { Cell, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
@@ -73,13 +73,7 @@ interface Inputs {
 export class AttentionMap extends LitElement {
   static override styles = [kBefore, ...kViews.map(({ styles }) => styles), ...kAfter];
   static override properties = {
-    text: {},
-    model: {},
-    view: {},
-    layer: { type: Number },
-    head: { type: Number },
-    causal: { type: Boolean },
-    scale: {},
+    ...kAttributes,
     weights: { attribute: false },
     queries: { attribute: false },
     keys: { attribute: false },

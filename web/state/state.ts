@@ -18,16 +18,16 @@ export interface State {
 
 interface Field<T> {
   readonly initial: T;
-  /** Reads text that anyone may have written. What cannot be read is the initial value. */
-  read(text: string): T;
-  write(value: T): string;
+  /** Reads text that anyone may have written. What is no such value is refused where it is used, in words. */
+  read(this: void, text: string): T;
+  write(this: void, value: T): string;
 }
 
 const word = (initial: string): Field<string> => ({ initial, read: (text) => text, write: (value) => value });
 
 const kIndex: Field<number> = {
   initial: 0,
-  read: (text) => Math.max(0, Math.trunc(Number(text)) || 0),
+  read: (text) => (text.trim() === "" ? NaN : Number(text)),
   write: String,
 };
 
@@ -56,6 +56,14 @@ export const kInitial: Readonly<State> = {
   causal: kFields.causal.initial,
   scale: kFields.scale.initial,
 };
+
+/** The state's fields as attributes of an element, for Lit. An attribute that is removed has its initial value again. */
+export const kAttributes = Object.fromEntries(
+  Object.entries(kFields).map(([name, { initial, read }]) => [
+    name,
+    { converter: (text: string | null): unknown => (text === null ? initial : read(text)) },
+  ]),
+);
 
 function readField<Name extends keyof State>(state: Partial<State>, name: Name, text: string): void {
   state[name] = kFields[name].read(text);
