@@ -252,7 +252,7 @@ export class AttentionMap extends LitElement {
 
   /** @internal */
   fail(error: unknown): void {
-    // What newer inputs have ended or released is nothing to report.
+    // Newer inputs end and release what was asked for before, which is nothing to report.
     if (!this.isConnected || isEnded(error)) return;
     this.#error = error instanceof Error ? error : new Error(String(error));
     this.#progress = undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What pointers and the wheel do on a map: point at a cell, drag, zoom and pinch. */
+/** Pointers and the wheel on a map: they point at a cell, drag, zoom and pinch. */
 import { nothing } from "lit";
 import { ref } from "lit/directives/ref.js";
 import { isWhole, panned, type Viewport, zoomed } from "../maps/viewport.js";

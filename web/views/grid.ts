@@ -23,7 +23,7 @@ const kBatchCells = 1 << 20;
 /** Pictures with more blocks on a side than they have pixels are smoothed. */
 const isFine = (blocks: number, side: number): boolean => blocks > side;
 
-/** What is drawn: maps, and the overviews of them that are there, as [layer][head]. */
+/** The maps that are drawn, and the overviews of them that are there, as [layer][head]. */
 interface Content {
   readonly maps: MapSource;
   readonly overviews: (Overview | undefined)[][];

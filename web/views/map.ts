@@ -224,7 +224,7 @@ class MapView implements View, ReactiveController {
     const most = settled({ ...view, cell: Infinity }).cell;
     return html`
       <div class="bar">
-        <button class="back" part="back" @click=${(): void => this.host.closeHead("grid")}><span aria-hidden="true">←</span> All heads</button>
+        <button class="back" part="back" aria-label="All heads" @click=${(): void => this.host.closeHead("grid")}><span aria-hidden="true">←</span> <span class="words">All heads</span></button>
         <span class="title">L${layer} H${head}</span>
         ${step(-1, "‹", "Previous head", "[")}${step(1, "›", "Next head", "]")}
         <span class="zoom" role="group" aria-label="Zoom">
@@ -528,9 +528,25 @@ const styles = css`
   }
   .back {
     padding-inline-end: 8px;
+    white-space: nowrap;
+  }
+  @container (max-width: 400px) {
+    .bar {
+      gap: 4px;
+    }
+    .back .words {
+      display: none;
+    }
+  }
+  @media (pointer: coarse) {
+    .bar button {
+      min-width: 40px;
+      height: 44px;
+    }
   }
   .title {
     font: 600 16px/24px var(--mono);
+    white-space: nowrap;
   }
   .turn {
     font-size: 24px;
@@ -717,7 +733,7 @@ const styles = css`
     justify-content: space-between;
     margin-top: 4px;
   }
-  .words {
+  .legend > .words {
     display: flex;
     flex-wrap: wrap;
     gap: 4px 16px;
