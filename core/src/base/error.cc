@@ -45,12 +45,17 @@ std::string_view ToString(ErrorCode code) {
 }
 
 void Fragment::AppendTo(std::string& marked) const {
+  const auto append = [&](char from, char to) {
+    const auto old_size = static_cast<std::ptrdiff_t>(marked.size());
+    marked.append(words_);
+    std::replace(marked.begin() + old_size, marked.end(), from, to);
+  };
   switch (kind_) {
     case Kind::kOfLibrary:
-      for (const char c : words_) marked += c == '`' ? Phrase::kNameMark : c;
+      append('`', Phrase::kNameMark);
       break;
     case Kind::kAsIs:
-      for (const char c : words_) marked += c == Phrase::kNameMark ? '?' : c;
+      append(Phrase::kNameMark, '?');
       break;
     case Kind::kName:
       marked += Phrase::kNameMark;

@@ -9,10 +9,11 @@
 namespace headlens {
 
 std::optional<JsonField> OptionReader::Find(std::string_view name) {
+  if (options_.empty()) return std::nullopt;  // none of them can be unknown, either
   known_.push_back(name);
   const auto option = options_.find(name);
   if (option == options_.end() || option->is_null()) return std::nullopt;
-  return JsonField(options_, "", ErrorCode::kOption)[name];
+  return JsonField(*option, Fragment::Name(name), ErrorCode::kOption);
 }
 
 std::optional<double> OptionReader::Scalar(const AnyField& parameter, std::string_view name) {

@@ -273,7 +273,9 @@ export function checkJson(caller: Caller, name: string, value: unknown): unknown
 
 /** Options whose values have been checked, as the module's JSON. Those that are undefined are left out. */
 export function toJson(options: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(Object.fromEntries(Object.entries(options).map(([name, value]) => [toSnake(name), value])));
+  const json: Record<string, unknown> = {};
+  for (const name in options) json[toSnake(name)] = options[name];
+  return JSON.stringify(json);
 }
 
 export interface Request {
