@@ -5,7 +5,7 @@ import { Directive, PartType, directive } from "lit/directive.js";
 import type { ElementPart, PartInfo } from "lit/directive.js";
 import { type CellMask, kOpen } from "./mask.js";
 import { kMasked, kSteps, type Palette, paletteOf, type Theme } from "./palette.js";
-import { codeOf, type Scale, type ScaleChoice, scaleOf } from "./scale.js";
+import { codeIn, mostOfRow, rampOf, type Scale, type ScaleChoice, scaleOf } from "./scale.js";
 import { blockBegin, type MapSource, type Overview, type Picture } from "./source.js";
 
 /** Everything besides the numbers that decides the colours of a map. */
@@ -48,21 +48,25 @@ function ofBlock({ rows }: Scale, begin: number, end: number): number {
   return most;
 }
 
-/** The palette's code of each number of a picture, called as each(index, code). */
-export function eachCode(
-  { part, size, values }: Picture, { scale, mask }: Look, each: (index: number, code: number) => void,
-): void {
+/** The palette's code of each number of a picture. */
+export function codesOf({ part, size, values }: Picture, { scale, mask }: Look): Uint16Array {
   const [rows, cols] = size;
+  const codes = new Uint16Array(rows * cols);
+  const ramp = rampOf(scale);
   const rowEnds = endsOf(part.rows[0], part.rows[1] - part.rows[0], rows);
   const colEnds = endsOf(part.cols[0], part.cols[1] - part.cols[0], cols);
   for (let row = 0, index = 0; row < rows; row++) {
     const [top, bottom] = [rowEnds[row] as number, rowEnds[row + 1] as number];
-    const fact = scale.rows ? ofBlock(scale, top, bottom) : -1;
+    const max = scale.rows ? mostOfRow(scale, ofBlock(scale, top, bottom)) : scale.max;
+    const visible = mask.visible?.(top, bottom);
+    const [first, last] = visible ?? [0, 0];
     for (let col = 0; col < cols; col++, index++) {
-      const hidden = mask.hides(top, bottom, colEnds[col] as number, colEnds[col + 1] as number);
-      each(index, hidden ? kMasked : codeOf(scale, values[index] as number, fact));
+      const [begin, end] = [colEnds[col] as number, colEnds[col + 1] as number];
+      const hidden = visible ? begin >= last || end <= first : mask.hides(top, bottom, begin, end);
+      codes[index] = hidden ? kMasked : codeIn(ramp, values[index] as number, max);
     }
   }
+  return codes;
 }
 
 /** Paints a picture with one pixel for each number. Masked cells are transparent. */
@@ -73,7 +77,8 @@ export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): 
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const colors = look.palette.pixels;
-  eachCode(picture, look, (index, code) => (pixels[index] = colors[code] as number));
+  const codes = codesOf(picture, look);
+  for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
   canvas.getContext("2d")?.putImageData(image, 0, 0);
 }
 
@@ -106,7 +111,7 @@ export const draw = directive(Draw);
 export function rowColors(values: Float32Array, row: number, look: Look): Uint8ClampedArray {
   const colors = new Uint8ClampedArray(values.length * 4);
   const part = { rows: [row, row + 1], cols: [0, values.length] } as const;
-  eachCode({ part, size: [1, values.length], values }, look, (index, code) => {
+  codesOf({ part, size: [1, values.length], values }, look).forEach((code, index) => {
     colors.set(look.palette.bytes.subarray(code * 4, code * 4 + 4), index * 4);
   });
   return colors;

@@ -4,16 +4,19 @@
 export interface CellMask {
   /** True when no key [colBegin, colEnd) may be looked at by any query [rowBegin, rowEnd). */
   hides(rowBegin: number, rowEnd: number, colBegin: number, colEnd: number): boolean;
+  /** Where the keys that some query of [rowBegin, rowEnd) may look at are a range: that range. It is quicker to ask for. */
+  visible?(rowBegin: number, rowEnd: number): readonly [begin: number, end: number];
 }
 
 /** Hides nothing. */
-export const kOpen: CellMask = { hides: () => false };
+export const kOpen: CellMask = { hides: () => false, visible: () => [0, Infinity] };
 
 /** Hides later keys, and with a window also keys that are `window` or more positions before the query. */
 export function causalMask(window = 0): CellMask {
   return {
     hides: (rowBegin, rowEnd, colBegin, colEnd) =>
       colBegin >= rowEnd || (window > 0 && colEnd - 1 <= rowBegin - window),
+    visible: (rowBegin, rowEnd) => [window > 0 ? rowBegin - window + 1 : 0, rowEnd],
   };
 }
 

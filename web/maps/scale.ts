@@ -59,15 +59,30 @@ export function scaleOf(choice: ScaleChoice, facts: HeadFacts, keyCount: number,
 }
 
 /**
- * The place of a value on the scale, from 0 to 1, and outside for values that are. Weights have a square-root ramp, in
- * which small ones can be told from zero; with negative values the ramp is linear.
+ * The shape of a scale between its ends. Weights have a square-root ramp, in which small ones can be told from zero;
+ * with negative values the ramp is linear.
  */
-export function placeOf(scale: Scale, value: number, row = -1): number {
-  const max = scale.rows ? Math.abs(scale.rows[row] ?? scale.max) || scale.max : scale.max;
-  if (scale.colormap === "diverging") return 0.5 + (0.5 * value) / max;
-  if (scale.kind === "log") return value > 0 ? 1 + Math.log10(value / max) / kDecades : 0;
-  return value > 0 ? Math.sqrt(value / max) : value / max;
+export type Ramp = "root" | "linear" | "log";
+
+export function rampOf({ colormap, kind }: Scale): Ramp {
+  if (colormap === "diverging") return "linear";
+  return kind === "log" ? "log" : "root";
 }
+
+/** The end of the scale in a row. */
+export function mostOfRow({ rows, max }: Scale, row: number): number {
+  return Math.abs(rows?.[row] ?? max) || max;
+}
+
+function placeIn(ramp: Ramp, value: number, max: number): number {
+  if (ramp === "root") return value > 0 ? Math.sqrt(value / max) : value / max;
+  if (ramp === "linear") return 0.5 + (0.5 * value) / max;
+  return value > 0 ? 1 + Math.log10(value / max) / kDecades : 0;
+}
+
+/** The place of a value on the scale, from 0 to 1, and outside for values that are. */
+export const placeOf = (scale: Scale, value: number, row = -1): number =>
+  placeIn(rampOf(scale), value, mostOfRow(scale, row));
 
 /** The value at a place of the scale. */
 export function valueAt({ kind, colormap, max }: Scale, place: number): number {
@@ -75,10 +90,10 @@ export function valueAt({ kind, colormap, max }: Scale, place: number): number {
   return kind === "log" ? max * 10 ** ((place - 1) * kDecades) : place * place * max;
 }
 
-/** The palette's code of a value. */
-export function codeOf(scale: Scale, value: number, row = -1): number {
+/** The palette's code of a value, on a ramp that ends at `max`. */
+export function codeIn(ramp: Ramp, value: number, max: number): number {
   if (Number.isFinite(value)) {
-    const place = placeOf(scale, value, row);
+    const place = placeIn(ramp, value, max);
     return place >= 1 ? kSteps - 1 : place > 0 ? Math.round(place * (kSteps - 1)) : 0;
   }
   if (Number.isNaN(value)) return kNaN;

@@ -5,7 +5,7 @@
  */
 import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
-import { barLook, draw, eachCode, kBar, type Look, Looks, rowColors } from "../maps/canvas.js";
+import { barLook, codesOf, draw, kBar, type Look, Looks, rowColors } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
 import { kInfinite, kMasked, kMinusInfinite, kNaN } from "../maps/palette.js";
 import { formatOn, placeOf, scaleInWords, valueAt } from "../maps/scale.js";
@@ -451,7 +451,7 @@ const kOddCells = [
 /** Which of these kinds the overview has. */
 function oddCells({ picture }: Overview, look: Look): (typeof kOddCells)[number][] {
   const found = new Set<number>();
-  eachCode(picture, look, (_, code) => void (code >= kMasked && found.add(code)));
+  for (const code of codesOf(picture, look)) if (code >= kMasked) found.add(code);
   return kOddCells.filter(([code]) => found.has(code));
 }
 
