@@ -125,7 +125,7 @@ async function move(id, kind) {
   return { main, sharp: performance.now() - begin };
 }
 
-/** What is measured: each gets a fresh page and the address of the server, and returns named figures. */
+/** The measures. Each gets a fresh page and the address of the server, and returns named figures. */
 const kMeasures = [
   async function keys(page) {
     await page.evaluate((text) => globalThis.draw({ text }, "grid"), kShortText);

@@ -346,6 +346,6 @@ test("after all of it the numbers are the same, and the heap is no larger", asyn
   }
   for (const [, call] of kArguments) for (const [, value] of kNonsense) await thrownBy(() => call(value as never));
   expect(engine.scaledDotProductAttention(q, q, q)).toEqual(before);
-  // What is kept until the next call may lie in other blocks now. A leak of any of these thousands of calls would be more.
+  // Memory that is kept until the next call may lie in other blocks now. A leak of any of these thousands of calls would be more.
   expect(engine.heapBytes()).toBeLessThanOrEqual(heap + 512);
 });

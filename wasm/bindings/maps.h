@@ -5,7 +5,7 @@
 #include "convert.h"
 #include "headlens/attention_maps.h"
 
-/// What a model's attention and the maps of given queries and keys both show.
+/// The answers that a model's attention and the maps of given queries and keys both give.
 namespace headlens {
 
 /// A part of the map of head `h` in batch `b`, as a picture of that many rows and columns: of means, or of the largest
