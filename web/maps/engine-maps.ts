@@ -2,9 +2,9 @@
 /** Maps that the engine computes: of a model that reads a text, and of given queries and keys. */
 import type { AsyncAttentionMaps, AsyncEngine, AsyncModelAttention, Maybe, TensorLike } from "headlens";
 import { sharedModel } from "./engine.js";
-import { both, causalMask, type CellMask, givenMask, kOpen } from "./mask.js";
+import { causalMask, type CellMask, kOpen } from "./mask.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
-import { names, shapeOf } from "./given.js";
+import { names, readMask, shapeOf } from "./given.js";
 
 /** Something of the engine that has maps: `layer` is the batch where there are no layers. */
 type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" | "rowSummaries">;
@@ -174,15 +174,19 @@ export async function computedMaps(engine: AsyncEngine, given: GivenQueries): Pr
     ...(softmaxScale !== undefined && softmaxScale !== null && { scale: softmaxScale }),
     ...(shown && { attnMask: shown, maskTrue: "keep" }),
   });
-  const [rows, cols] = [maps.queries, maps.keys];
-  const tokens = names("tokens", given.tokens, rows);
-  const masks = shown ? givenMask(shown.data, cols) : kOpen;
-  const facts = {
-    tokens,
-    keyTokens: names("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols),
-    tokenCount: tokens.length,
-    heads: Array<number>(maps.batches).fill(maps.heads),
-    mask: causal ? both(masks, causalMask()) : masks,
-  };
-  return { maps: new EngineMaps(maps, facts), release: () => maps.dispose() };
+  try {
+    const [rows, cols] = [maps.queries, maps.keys];
+    const tokens = names("tokens", given.tokens, rows);
+    const facts = {
+      tokens,
+      keyTokens: names("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols),
+      tokenCount: tokens.length,
+      heads: Array<number>(maps.batches).fill(maps.heads),
+      mask: readMask(mask, causal, [rows, cols]),
+    };
+    return { maps: new EngineMaps(maps, facts), release: () => maps.dispose() };
+  } catch (error) {
+    maps.dispose();
+    throw error;
+  }
 }
