@@ -63,11 +63,13 @@ function loadZeros(engine: AsyncEngine): Promise<AsyncModel> {
   ]);
 }
 
-/** Lets others have their turn. */
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+/** Resolves when others have had their turn. */
+type Turn = () => Promise<void>;
+
+const nextTurn: Turn = () => new Promise((resolve) => setTimeout(resolve));
 
 /** Computes what a page shows of a model. */
-async function runModel(model: AsyncModel, tokens: number): Promise<void> {
+async function runModel(model: AsyncModel, tokens: number, turn: Turn): Promise<void> {
   const seen = await model.attend("ab" + " ab".repeat(tokens - 2));
   await turn();
   await seen.overview(0, { pool: [tokens, tokens] });
@@ -80,7 +82,7 @@ async function runModel(model: AsyncModel, tokens: number): Promise<void> {
 const zeros = (...shape: number[]): TensorLike => ({ data: new Float32Array(sizeOf(shape)), shape });
 
 /** Runs a layer with its maps and without. */
-async function runLayer(engine: AsyncEngine, tokens: number): Promise<void> {
+async function runLayer(engine: AsyncEngine, tokens: number, turn: Turn): Promise<void> {
   const layer = await engine.multiheadAttention({ embedDim: 64, numHeads: 4 });
   await layer.loadStateDict({
     in_proj_weight: zeros(192, 64), in_proj_bias: zeros(192), "out_proj.weight": zeros(64, 64), "out_proj.bias": zeros(64),
@@ -95,18 +97,18 @@ async function runLayer(engine: AsyncEngine, tokens: number): Promise<void> {
 }
 
 /**
- * Warms up an engine in short turns, after each of which others have theirs. An engine that answers at once is awaited like one in a
- * worker. A worker's engine is warmed up from here, so that the way to it and back is warm, too.
+ * Warms up an engine in short turns, before each of which `turn` lets others have theirs. An engine that answers at once is awaited like
+ * one in a worker. A worker's engine is warmed up from here, so that the way to it and back is warm, too.
  */
-export async function warmUp(anyEngine: Engine | AsyncEngine): Promise<void> {
+export async function warmUp(anyEngine: Engine | AsyncEngine, turn: Turn = nextTurn): Promise<void> {
   const engine = anyEngine as AsyncEngine;
   const model = await loadZeros(engine);
   try {
     for (const tokens of kRounds) {
       await turn();
-      await runModel(model, tokens);
+      await runModel(model, tokens, turn);
       await turn();
-      await runLayer(engine, tokens);
+      await runLayer(engine, tokens, turn);
     }
   } finally {
     model.dispose();

@@ -21,6 +21,7 @@ interface Call {
 export class Connection {
   readonly #calls = new Map<number, Call>();
   readonly #waiting = new Set<(error: HeadlensError) => void>();
+  readonly #untilIdle = new Set<() => void>();
   #callCount = 0;
   #ended: HeadlensError | undefined;
   #hasAnswered = false;
@@ -63,6 +64,14 @@ export class Connection {
     if (!this.#ended) this.link.post(notice, []);
   }
 
+  /** Resolves in a later turn, when no call is under way. */
+  async idle(): Promise<void> {
+    do {
+      if (this.#calls.size > 0) await new Promise<void>((resolve) => this.#untilIdle.add(resolve));
+      await new Promise((resolve) => setTimeout(resolve)); // who waited for the last answer may have more to ask
+    } while (this.#calls.size > 0);
+  }
+
   /** Starts `work`, and resolves as it does, unless the worker has ended or ends before. */
   async whileAlive<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended) throw this.#ended;
@@ -89,7 +98,13 @@ export class Connection {
       throw asHeadlensError(error, "value", "the arguments cannot be sent to the worker");
     } finally {
       this.#calls.delete(call);
+      if (this.#calls.size === 0) this.#tellIdle();
     }
+  }
+
+  #tellIdle(): void {
+    for (const resolve of this.#untilIdle) resolve();
+    this.#untilIdle.clear();
   }
 
   #receive(reply: Reply): void {
