@@ -262,14 +262,13 @@ async function buildNative(preset, targets, cxx = process.env.CXX || "c++") {
 
 /** Fills dist/, unless it was made from the same files. */
 async function buildPackage() {
-  const inputs = ["wasm/build.mjs", "wasm/src", "wasm/tsconfig.json", "wasm/tsconfig.element.json", "web/elements", "web/lessons", "web/maps",
-    "web/models", "web/playground", "web/state", "web/views", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
+  const inputs = ["wasm/build.mjs", "wasm/src", "wasm/tsconfig.json", "web", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
   const modules = ["simd", "relaxed"].map((simd) => ["mjs", "wasm"].map((type) => `build/wasm/headlens-${simd}.${type}`));
   const stamp = at("build", "dist.stamp");
   await step("build dist: package and playground", async () => {
     const now = hashOf(...inputs, ...[].concat(...modules));
     if (fs.existsSync(at("dist/index.js")) && read("build/dist.stamp") === now) return "up to date";
-    await run("dist", process.execPath, [at("wasm/build.mjs")], { yields: true });
+    await run("dist", process.execPath, [at("web/build.mjs")], { yields: true });
     fs.writeFileSync(stamp, now);
   });
 }

@@ -14,7 +14,7 @@ const kPolicy = [
   "connect-src 'self'",
   "img-src 'self'",
   "require-trusted-types-for 'script'",
-  "trusted-types default lit-html",
+  "trusted-types default headlens lit-html",
   "base-uri 'none'",
   "form-action 'none'",
 ].join("; ");

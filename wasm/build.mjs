@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills dist/ with the content of the npm package, from the two modules in build/wasm/ and the TypeScript sources: node
-// wasm/build.mjs
+// Makes the engine's part of the npm package from the two modules in build/wasm/ and the TypeScript sources. web/build.mjs calls it, and
+// adds the elements, the model and the playground.
 //
-// The package has ES modules only. Every script is in dist/ itself, also shared chunks, because `new URL("./…",
-// import.meta.url)` is relative to the script that contains it. Libraries are bundled, so the package has no
-// dependencies and a page can use its scripts without a bundler.
+// Every script is in the package's one folder itself, also shared chunks, because `new URL("./…", import.meta.url)` is relative to the
+// script that contains it. Libraries are bundled, so the package has no dependencies and a page can use its scripts without a bundler.
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import ts from "typescript";
-
-const root = fileURLToPath(new URL("..", import.meta.url));
-process.chdir(root);
-
-/** This folder replaces dist/ once it is complete. */
-const kOut = "build/package";
 
 const kModules = ["simd", "relaxed"];
 
@@ -77,56 +68,25 @@ const gluePlugin = {
   },
 };
 
-/** Bundles `entries` (output name to source) and returns the files that went into them. */
-async function bundle(entries, splitting) {
-  const { metafile } = await build({
-    entryPoints: entries, splitting, outdir: kOut, chunkNames: "[name]-[hash]",
+/** Bundles `entries` (output name to source) into the folder `out`. Returns the files that went into them, and what came out. */
+export async function bundle(out, entries, options) {
+  const { metafile, outputFiles } = await build({
+    entryPoints: entries, outdir: out, chunkNames: "[name]-[hash]",
     bundle: true, format: "esm", target: "es2022", platform: "browser", external: ["node:*"],
-    // Traces lead to the sources, which are in the repository. Their paths lead out of kOut, which is one folder deeper than dist/.
+    // Traces lead to the sources, which are in the repository. Their paths lead out of `out`, which is one folder deeper than dist/.
     sourcemap: "linked", sourcesContent: false, sourceRoot: "package/",
-    minify: true, legalComments: "none", metafile: true, plugins: [gluePlugin], logLevel: "warning",
+    minify: true, legalComments: "none", metafile: true, logLevel: "warning", ...options,
+    plugins: [gluePlugin, ...options?.plugins ?? []],
   });
-  return Object.keys(metafile.inputs);
+  return { inputs: Object.keys(metafile.inputs), outputFiles };
 }
 
-/**
- * The entries share chunks, so that a page loads only the code that it uses. A worker is one file, since it uses
- * everything at once.
- */
-async function bundleAll() {
-  const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts", element: "web/elements/index.ts" };
-  const scripts = { worker: ["worker", "worker-node"], start: ["thread", "thread-node"] };
-  const workers = Object.fromEntries(Object.entries(scripts).flatMap(([room, names]) =>
-    names.map((name) => [name, `wasm/src/${room}/${name}.ts`])));
-  return [...await bundle(entries, true), ...await bundle(workers, false)];
-}
-
-const kInTheWasm = `In the .wasm files:
-Highway, copyright The Highway Project Authors (Apache-2.0 or BSD-3-Clause)
-JSON for Modern C++, copyright Niels Lohmann (MIT)
-Eigen, copyright its authors (MPL-2.0; source: https://eigen.tuxfamily.org)
-Emscripten and its C and C++ libraries: copyright the Emscripten authors (MIT or NCSA), musl's authors (MIT),
-and the LLVM Project (Apache-2.0 with LLVM exceptions)
-`;
-
-/** Writes the licences of everything that is bundled. */
-function writeNotices(inputs) {
-  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean));
-  const notices = [...folders].sort().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
-    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : "see the package"}\n`;
-  });
-  notices.unshift(kInTheWasm);
-  writeFileSync(`${kOut}/THIRD-PARTY-LICENSES.txt`, notices.join(`\n${"-".repeat(80)}\n\n`));
-}
-
-function runTool(packageName, script, ...args) {
+export function runTool(packageName, script, ...args) {
   execFileSync(process.execPath, [join("node_modules", packageName, script), ...args], { stdio: ["ignore", "inherit", "inherit"] });
 }
 
 /** Copies the declarations of `entry` and of every file that it reaches. */
-function copyTypes(from, to, entry, edit = (text) => text) {
+export function copyTypes(from, to, entry, edit = (text) => text) {
   const pending = [entry];
   for (const name of pending) {
     const text = edit(readFileSync(`${from}/${name}.d.ts`, "utf8"));
@@ -139,55 +99,23 @@ function copyTypes(from, to, entry, edit = (text) => text) {
   }
 }
 
+/** The code of the engine without threads, in the build that runs everywhere. */
+export const readCode = () => withOwnMemory(readFileSync("build/wasm/headlens-simd.wasm"));
+
 /**
- * Returns declarations without Lit. Lit is bundled, so users of the package do not have it, and see the elements as
- * HTML elements. Members that a class inherits from Lit, and its own templates and life cycle, are left out.
+ * Fills the folder `out` with the engine: its scripts, its .wasm files and its types. The entries share chunks, so that a page loads only
+ * the code that it uses. A worker is one file, since it uses everything at once. Returns the files that went into the scripts.
  */
-function withoutLit(text) {
-  const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);
-  const isLit = (node) => ts.isImportDeclaration(node) && /^"lit\b/.test(node.moduleSpecifier.getText());
-  const imports = source.statements.filter(isLit);
-  const named = imports.flatMap((node) => [...node.importClause?.namedBindings?.elements ?? []]);
-  const names = named.map((element) => element.name.text);
-  const mentionsLit = (node) => new RegExp(`import\\("lit|\\b(${names.join("|") || "lit"})\\b`).test(node.getText());
-  const edits = imports.map((node) => [node, ""]);
-  const isType = (node) => ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node);
-  for (const node of source.statements.filter(isType)) {
-    for (const clause of (node.heritageClauses ?? []).filter(mentionsLit)) {
-      edits.push([clause, /\bLitElement\b/.test(clause.getText()) ? " extends HTMLElement" : ""]);
-    }
-    edits.push(...node.members.filter(mentionsLit).map((member) => [member, ""]));
-  }
-  edits.sort(([a], [b]) => b.pos - a.pos);
-  return edits.reduce((rest, [node, by]) => rest.slice(0, node.pos) + by + rest.slice(node.end), text).trimStart();
-}
-
-/** Writes the declarations of the two public entries. */
-function writeTypes() {
-  runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.json");
-  copyTypes("build/types", kOut, "index");
-  runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.element.json");
-  copyTypes("build/types-element", `${kOut}/web`, "elements/index", withoutLit);
-  writeFileSync(`${kOut}/element.d.ts`, 'export * from "./web/elements/index.js";\n');
-}
-
-function copyFiles() {
+export async function buildEngine(out) {
+  const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts" };
+  const workers = { worker: "wasm/src/worker/worker.ts", "worker-node": "wasm/src/worker/worker-node.ts" };
+  const bundled = [await bundle(out, entries, { splitting: true }), await bundle(out, workers)];
   for (const name of kModules) {
     const code = readFileSync(`build/wasm/headlens-${name}.wasm`);
-    writeFileSync(`${kOut}/headlens-${name}-threads.wasm`, code);
-    writeFileSync(`${kOut}/headlens-${name}.wasm`, withOwnMemory(code));
+    writeFileSync(`${out}/headlens-${name}-threads.wasm`, code);
+    writeFileSync(`${out}/headlens-${name}.wasm`, withOwnMemory(code));
   }
-  for (const model of ["tiny"]) {
-    for (const file of ["config.json", "tokenizer.json", "model.safetensors", "README.md"]) {
-      cpSync(`web/models/${model}/${file}`, `${kOut}/models/${model}/${file}`);
-    }
-  }
+  runTool("typescript", "bin/tsc", "-p", "wasm/tsconfig.json");
+  copyTypes("build/types", out, "index");
+  return bundled.flatMap(({ inputs }) => inputs);
 }
-
-rmSync(kOut, { recursive: true, force: true });
-writeNotices(await bundleAll());
-writeTypes();
-copyFiles();
-rmSync("dist", { recursive: true, force: true });
-renameSync(kOut, "dist");
-runTool("vite", "bin/vite.js", "build");

@@ -72,6 +72,18 @@ describe.each([false, true])("options of load, worker: %s", (worker) => {
   );
 });
 
+test.each([false, true])("the engine's code can be given as bytes, worker: %s", async (worker) => {
+  const bytes = readFileSync(join(kDist, "headlens-simd.wasm"));
+  for (const wasm of [new Uint8Array(bytes), new Uint8Array(bytes).buffer]) {
+    const engine = await load({ wasm, worker });
+    expect(engine.info).toMatchObject({ simd: "baseline", threads: 1 });
+    expect((await engine.alibiSlopes(2)).data).toHaveLength(2);
+    engine.dispose();
+  }
+  await expectError(() => load({ wasm: bytes.subarray(0, 1000), worker }), "wasm-load", "wasm: ");
+  await expectError(() => load({ wasm: "headlens.wasm" as never, worker }), "option", "wasm", "a Uint8Array");
+});
+
 test("worker must be a boolean", () =>
   expectError(() => load({ worker: "yes" } as never), "option", /worker is "yes"/));
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { checkOptions, type Read } from "./arguments/names.js";
-import { show, within, wrong } from "./module/failures.js";
+import { fileBytesOf } from "./arguments/tensors.js";
+import { reading, show, within, wrong } from "./module/failures.js";
 import type { Platform } from "./platform/platform.js";
 import { loadCode } from "./start/code.js";
 import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types/index.js";
 
 function checkLoadOptions(options: unknown): Read<LoadOptions> {
   const checked = checkOptions<LoadOptions>("load", options);
-  const { simd = "auto", threads = 1, worker = false, wasmUrl = "", prefetch = "" } = checked;
+  const { simd = "auto", threads = 1, worker = false, wasm, wasmUrl = "", prefetch = "" } = checked;
   if (!["auto", "baseline", "relaxed"].includes(simd)) {
     throw within("load", wrong("option", "simd", show(simd), '"auto", "baseline" or "relaxed"'));
   }
@@ -15,6 +16,9 @@ function checkLoadOptions(options: unknown): Read<LoadOptions> {
     throw within("load", wrong("option", "threads", show(threads), "a whole number from 1 to 64"));
   }
   if (typeof worker !== "boolean") throw within("load", wrong("option", "worker", show(worker), "a boolean"));
+  if (wasm !== undefined && !reading("wasm", () => fileBytesOf(wasm))) {
+    throw within("load", wrong("option", "wasm", show(wasm), "an ArrayBuffer or a Uint8Array"));
+  }
   if (typeof wasmUrl !== "string" && !(wasmUrl instanceof URL)) {
     throw within("load", wrong("option", "wasmUrl", show(wasmUrl), "a string or a URL"));
   }

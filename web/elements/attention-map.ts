@@ -10,18 +10,16 @@
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are borrowed and must not change while they are shown.
  * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, scale, minimap, back and shortened.
  */
-import { HeadlensError } from "headlens";
 import type { TensorLike } from "headlens";
 import { LitElement, html, nothing } from "lit";
-import type { PropertyValues, TemplateResult } from "lit";
-import { sharedEngine, sharedModel } from "../maps/engine.js";
-import { computedMaps, modelMaps } from "../maps/engine-maps.js";
+import type { CSSResultGroup, PropertyValues, TemplateResult } from "lit";
+import type { Computing } from "../maps/computing.js";
 import { givenMaps } from "../maps/given.js";
 import type { Theme } from "../maps/palette.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
-import type { Lease, MapSource } from "../maps/source.js";
+import { isReleased, type Lease, type MapSource } from "../maps/source.js";
 import { kAttributes, kInitial } from "../state/state.js";
-import { kViews } from "../views/index.js";
+import { kMapViews } from "../views/index.js";
 import type { Cell, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
@@ -61,6 +59,12 @@ export interface AttentionMapEvents {
   "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
 
+declare global {
+  interface HTMLElementTagNameMap {
+    "attention-map": AttentionMap;
+  }
+}
+
 /** Runs that take longer than this, in milliseconds, show how far they are. */
 const kPatience = 300;
 
@@ -71,7 +75,13 @@ interface Inputs {
 }
 
 export class AttentionMap extends LitElement {
-  static override styles = [kBefore, ...kViews.map(({ styles }) => styles), ...kAfter];
+  /** @internal The views by name. The first is the default. */
+  static views: readonly ViewKind[] = kMapViews;
+  /** @internal What computes maps. Without it the element draws only arrays of weights. */
+  static computing: Computing | undefined;
+  static override get styles(): CSSResultGroup {
+    return [kBefore, ...this.views.map(({ styles }) => styles), ...kAfter];
+  }
   static override properties = {
     ...kAttributes,
     weights: { attribute: false },
@@ -176,16 +186,17 @@ export class AttentionMap extends LitElement {
   /** Says that only the beginning of the text is shown, since the pictures look complete. */
   #shortened(): TemplateResult | typeof nothing {
     const maps = this.#lease?.lease.maps;
-    if (!maps || maps.tokenCount <= maps.tokens.length || !kindOf(this.view)?.hasMaps) return nothing;
+    if (!maps || maps.tokenCount <= maps.tokens.length || !this.#kind?.hasMaps) return nothing;
     return html`<p class="shortened" part="shortened">Only the first ${maps.tokens.length} of ${maps.tokenCount} tokens: the model has no positions for more.</p>`;
   }
 
   #waiting(): TemplateResult {
-    if (this.#isEmpty()) return html`<div class="message"><p>No text yet.</p></div>`;
+    const isDrawing = !AttentionMap.computing;
+    if (this.#isEmpty()) return html`<div class="message"><p>No ${isDrawing ? "maps" : "text"} yet.</p></div>`;
     const { loaded = 0, total = 0 } = this.#progress ?? {};
     const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
     const amount = total > 0 ? `${megabytes(loaded)} of ${megabytes(total)} MB` : "";
-    const what = this.#lease ? "Computing" : `Loading the ${this.#isGiven() || !kindOf(this.view)?.hasMaps ? "engine" : "model"}`;
+    const what = this.#lease ? "Computing" : `Loading the ${this.#isGiven() || !this.#kind?.hasMaps ? "engine" : "model"}`;
     return html`<div class="message" role="status">
       <p>${what} … ${amount}</p>
       ${total > 0 ? html`<progress aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
@@ -263,17 +274,21 @@ export class AttentionMap extends LitElement {
 
   // From inputs to pictures.
 
+  get #kind(): ViewKind | undefined {
+    return AttentionMap.views.find(({ name }) => name === this.view);
+  }
+
   #isGiven(): boolean {
     return Boolean(this.weights ?? this.queries ?? this.keys);
   }
 
   #isEmpty(): boolean {
-    return kindOf(this.view)?.hasMaps !== false && !this.#isGiven() && this.text === "";
+    return this.#kind?.hasMaps !== false && !this.#isGiven() && this.text === "";
   }
 
   #inputs(): Inputs {
     const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
-    const kind = kindOf(this.view);
+    const kind = this.#kind;
     const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal];
     const maps = kind?.hasMaps === false ? [] : this.#isGiven() ? given : [model, text];
     const isKnown = this.scaleChoice === this.scale;
@@ -332,8 +347,8 @@ export class AttentionMap extends LitElement {
   #knownKind(): ViewKind {
     if (this.scaleChoice !== this.scale)
       throw new Error(`scale: ${JSON.stringify(this.scale)} is not known; ${kScales.join(", ")} are`);
-    const kind = kindOf(this.view);
-    if (!kind) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${kViews.map(({ name }) => name).join(", ")} are`);
+    const kind = this.#kind;
+    if (!kind) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${AttentionMap.views.map(({ name }) => name).join(", ")} are`);
     return kind;
   }
 
@@ -359,17 +374,16 @@ export class AttentionMap extends LitElement {
     const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
     const given = { mask, tokens, keyTokens, causal };
     if (weights) return givenMaps({ weights, ...given });
-    if (queries && keys) return computedMaps(await sharedEngine(), { queries, keys, softmaxScale, ...given });
+    const { computing } = AttentionMap;
+    if (!computing) throw new Error(`${queries || keys ? "queries and keys" : "text"}: this script only draws arrays of weights; headlens/element computes`);
+    if (queries && keys) return computing.computedMaps({ queries, keys, softmaxScale, ...given });
     if (queries || keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
-    const loading = sharedModel(model, (bytes, total) => {
-      if (model !== this.model) return;
-      this.#progress = { loaded: bytes, total };
+    await computing.loadModel(model, signal, (loaded, total) => {
+      this.#progress = { loaded, total };
       this.requestUpdate();
     });
-    const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("not wanted any more"))));
-    await Promise.race([loading, ended]);
     const began = performance.now();
-    return modelMaps(model, text, signal, (done) => {
+    return computing.modelMaps(model, text, signal, (done) => {
       if (signal.aborted || performance.now() - began < kPatience) return;
       this.#computed = done;
       this.requestUpdate();
@@ -398,11 +412,8 @@ export class AttentionMap extends LitElement {
   }
 }
 
-const kindOf = (view: string): ViewKind | undefined => kViews.find(({ name }) => name === view);
-
 function isEnded(error: unknown): boolean {
-  if (error instanceof HeadlensError) return error.code === "aborted" || error.code === "disposed";
-  return error instanceof DOMException && error.name === "AbortError";
+  return isReleased(error) || (error instanceof DOMException && error.name === "AbortError");
 }
 
 const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean =>

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Importing this file registers `<attention-map>`, unless the page already has such an element. */
+/** Importing this file registers `<attention-map>` with the engine, unless the page already has such an element. */
+import { computedMaps, loadModel, modelMaps } from "../maps/engine-maps.js";
+import { kViews } from "../views/computed.js";
 import { AttentionMap } from "./attention-map.js";
+import { define } from "./define.js";
 
 export { AttentionMap };
 export type { AttentionMapEvents } from "./attention-map.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
-if (!customElements.get("attention-map")) customElements.define("attention-map", AttentionMap);
-
-declare global {
-  interface HTMLElementTagNameMap {
-    "attention-map": AttentionMap;
-  }
-}
+AttentionMap.views = kViews;
+AttentionMap.computing = { loadModel, modelMaps, computedMaps };
+define();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps that the engine computes: of a model that reads a text, and of given queries and keys. */
-import type { AsyncAttentionMaps, AsyncEngine, AsyncModelAttention, Maybe, TensorLike } from "headlens";
-import { sharedModel } from "./engine.js";
+import type { AsyncAttentionMaps, AsyncModelAttention, Maybe, TensorLike } from "headlens";
+import type { Progress } from "./computing.js";
+import { sharedEngine, sharedModel } from "./engine.js";
 import { causalMask, type CellMask, kOpen } from "./mask.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
 import { names, readMask, shapeOf } from "./given.js";
@@ -77,6 +78,13 @@ class EngineMaps implements MapSource {
   known(layer: number, head: number): Overview | undefined {
     return this.#known.get(layer, head);
   }
+}
+
+/** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
+export async function loadModel(model: string, signal: AbortSignal, onProgress: Progress): Promise<void> {
+  const loading = sharedModel(model, (...progress) => signal.aborted || onProgress(...progress));
+  const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  await Promise.race([loading, ended]);
 }
 
 /** A run of a model that is under way or held, for as many elements as want it. */
@@ -165,7 +173,8 @@ export interface GivenQueries {
 }
 
 /** The maps of given queries and keys, of any length. The engine keeps copies of both until they are released. */
-export async function computedMaps(engine: AsyncEngine, given: GivenQueries): Promise<Lease> {
+export async function computedMaps(given: GivenQueries): Promise<Lease> {
+  const engine = await sharedEngine();
   const { queries, keys, mask, softmaxScale, causal } = given;
   const shown = mask && { shape: shapeOf(mask), data: Uint8Array.from(mask.data, Number) };
   const maps = await engine.attentionMaps(queries, keys, {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
-import type { AsyncEngine, AsyncModel } from "headlens";
-
-/** Loaded and total bytes. The total is 0 when it is not known. */
-export type Progress = (loaded: number, total: number) => void;
+import type { AsyncEngine, AsyncModel, LoadOptions } from "headlens";
+import type { Progress } from "./computing.js";
 
 let engine: Promise<AsyncEngine> | undefined;
 
-/** The page's engine, which runs in a worker. `model` is the model that will be needed first, when that is known. */
+/** The page's engine, which runs in a worker where the page's policy allows one. `model` is the model that will be needed first, when that is known. */
 export function sharedEngine(model?: string): Promise<AsyncEngine> {
   engine ??= start(model).catch((error: unknown) => {
     engine = undefined;
@@ -20,10 +18,21 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
 /** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
 async function start(model: string | undefined): Promise<AsyncEngine> {
   const isKnown = model !== undefined && URL.canParse(model, document.baseURI);
-  const started = await load({ worker: true, ...(isKnown && { prefetch: model }) });
+  const started = await startAnywhere(isKnown ? { prefetch: model } : {});
   // Warms up while a model is loading. Without it everything works the same, but is slower at first.
   started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
   return started;
+}
+
+/** An engine on the page's own thread is awaited like one in a worker. */
+async function startAnywhere(options: LoadOptions): Promise<AsyncEngine> {
+  try {
+    return await load({ ...options, worker: true });
+  } catch (error) {
+    const engine = await load({ ...options, worker: false });
+    console.warn("headlens computes on the page's main thread, since no worker can be started:", error);
+    return engine as unknown as AsyncEngine;
+  }
 }
 
 const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();

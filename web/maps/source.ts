@@ -85,5 +85,11 @@ export function checkHead({ heads }: MapSource, layer: number, head: number): vo
   check("head", head, heads[layer] ?? 0);
 }
 
+/** True for the error of maps that were asked for something after they had been released, or while they were computed no more. */
+export function isReleased(error: unknown): boolean {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return error instanceof Error && (code === "aborted" || code === "disposed");
+}
+
 /** Lets the page take its turn in the middle of long work. */
 export const nextTurn = (): Promise<void> => new Promise((next) => setTimeout(next));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import "./trusted-types.js";
 import "./start.js";
 import { html, render } from "lit";
 import type { TemplateResult } from "lit";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
-import { HeadlensError } from "headlens";
 import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { draw, type Look, Looks } from "../maps/canvas.js";
-import { blockSize, type MapSource, type Overview, type Size } from "../maps/source.js";
+import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords } from "../maps/scale.js";
 import { strongestLink } from "../maps/words.js";
 import type { Host, View, ViewKind } from "./view.js";
@@ -191,7 +190,7 @@ class GridView implements View, ReactiveController {
       }
     } catch (error) {
       // The maps were released because newer ones came, which get text alternatives of their own.
-      if (error instanceof HeadlensError && error.code === "disposed") return;
+      if (isReleased(error)) return;
       this.host.fail(error);
     }
     if (content !== this.#content) return;

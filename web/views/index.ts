@@ -2,7 +2,7 @@
 /** The views, each under its name for the attribute `view`. The first is the default. */
 import { gridView } from "./grid.js";
 import { mapView } from "./map.js";
-import { stepsView } from "./steps.js";
 import type { ViewKind } from "./view.js";
 
-export const kViews: readonly ViewKind[] = [gridView, mapView, stepsView];
+/** These need no engine. */
+export const kMapViews: readonly ViewKind[] = [gridView, mapView];

@@ -121,7 +121,7 @@ const kEncoderCache: Known<CachedOptions<EncoderLayerOptions>> = forCache(kEncod
 const kAnalysisCallers = Object.fromEntries(
   Object.entries<Fields>(kAnalysisFields).map(([name, fields]) => [name, travels(fields)]),
 ) as Record<AnalysisName, Readonly<Record<string, Travel>>>;
-const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasmUrl: "json", worker: "json", prefetch: "json" };
+const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasm: "json", wasmUrl: "json", worker: "json", prefetch: "json" };
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
 const kRankHeads: Known<RankOptions> = { ...travels(kFields.rankOptions), ...kLoadModel };
 const kAttend: Known<AttendOptions & Following> =

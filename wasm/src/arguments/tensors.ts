@@ -70,6 +70,12 @@ export function bytesOf(data: unknown): Bytes | undefined {
   return isBytes ? viewOf(data as Uint8Array, tag, lengthOf(data as Uint8Array)) : undefined;
 }
 
+/** Returns the bytes of a file that is given as an ArrayBuffer or a Uint8Array; undefined of anything else. */
+export function fileBytesOf(given: unknown): Bytes | undefined {
+  const isBuffer = /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
+  return isBuffer ? new Uint8Array(given as ArrayBuffer) : bytesOf(given);
+}
+
 /** Returns the kind as messages name it: "Float32Array", "array of number", … */
 function kindOf(data: unknown): string {
   if (Array.isArray(data)) return `array of ${typeof data[0]}`;

@@ -3,6 +3,7 @@
 import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, show, wrong } from "../module/failures.js";
+import type { OwnFile } from "../platform/own-files.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { ModelSource } from "../types/index.js";
@@ -15,16 +16,16 @@ export const kMaxWeights = 2 ** 31;
 /** Gives a file's bytes and status as a fetch does. The status is 404 where there is no such file. */
 type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
-/** These files are the model in the package. Bundlers look for `new URL` with these very words. */
-const kBuiltIn: Readonly<Record<string, () => URL>> = {
-  [kFiles.config]: () => new URL("./models/tiny/config.json", import.meta.url),
-  [kFiles.tokenizer]: () => new URL("./models/tiny/tokenizer.json", import.meta.url),
-  [kFiles.weights]: () => new URL("./models/tiny/model.safetensors", import.meta.url),
+/** These files are the model in the package. */
+const kBuiltIn: Readonly<Record<string, OwnFile>> = {
+  [kFiles.config]: "models/tiny/config.json",
+  [kFiles.tokenizer]: "models/tiny/tokenizer.json",
+  [kFiles.weights]: "models/tiny/model.safetensors",
 };
 
 /** Returns the addresses of a source's files, undefined for a file that a built-in model does not have. Messages call the source `option`. */
 function urlsOf(option: string, source: string | URL, platform: Platform): (name: string) => URL | undefined {
-  if (isBuiltIn(source)) return (name) => kBuiltIn[name]?.();
+  if (isBuiltIn(source)) return (name) => name in kBuiltIn ? platform.ownFile(kBuiltIn[name] as OwnFile) : undefined;
   const folder = folderUrl(option, source, platform);
   return (name) => new URL(encodeURIComponent(name), folder); // a shard may be called as it likes
 }

@@ -3,7 +3,7 @@
  * This reader of safetensors files gives its callers whole tensors, as JavaScript has them. Models go another way, straight into the
  * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types. Tests hold the two against each other.
  */
-import { bytesOf, isExact, sizeOf } from "../arguments/tensors.js";
+import { fileBytesOf, isExact, sizeOf } from "../arguments/tensors.js";
 import { asHeadlensError, show, showIfAny, surplus, wrong } from "../module/failures.js";
 import type { SafetensorsFile, SafetensorsTensor } from "../types/index.js";
 import type { Blob } from "../types/web.js";
@@ -61,8 +61,7 @@ function isBlob(source: unknown): source is BlobLike {
 }
 
 function sourceOf(given: unknown): Source {
-  const isBuffer = /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(given));
-  const bytes = isBuffer ? new Uint8Array(given as ArrayBuffer) : bytesOf(given);
+  const bytes = fileBytesOf(given);
   const name = "safetensors";
   if (bytes) {
     const copy = (begin: number, end: number): ArrayBuffer => Uint8Array.from(bytes.subarray(begin, end)).buffer;

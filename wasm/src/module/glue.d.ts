@@ -4,3 +4,9 @@ declare module "headlens-glue" {
   const createModule: import("./module.js").ModuleFactory;
   export default createModule;
 }
+
+/** What a script that carries all of its files has: the worker's source, and the files as text that standalone.ts unpacks. */
+declare module "headlens-carried" {
+  export const worker: string;
+  export const files: Readonly<Record<string, string>>;
+}

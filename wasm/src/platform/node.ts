@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
+import { kOwnFiles } from "./own-files.js";
 import { fetchData, type Platform } from "./platform.js";
 
 /** Answers with a file as a fetch does. The status is 404 where there is none. */
@@ -19,6 +20,7 @@ async function fetchFile(url: URL, signal?: AbortSignal): Promise<Response> {
 
 export const nodePlatform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
+  ownFile: (name) => kOwnFiles[name](),
 
   async fetch(url, signal) {
     if (url.protocol === "file:") return fetchFile(url, signal);
@@ -43,7 +45,7 @@ export const nodePlatform: Platform = {
   },
 
   startThread(task) {
-    const worker = new Worker(new URL("./thread-node.js", import.meta.url), { execArgv: [], workerData: task });
+    const worker = new Worker(new URL("./worker-node.js", import.meta.url), { execArgv: [], workerData: task });
     return new Promise((resolve, reject) => {
       worker.once("error", reject);
       worker.once("message", () => {

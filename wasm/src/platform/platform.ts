@@ -3,6 +3,7 @@
 import { show } from "../module/failures.js";
 import type { ThreadStart } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";
+import type { OwnFile } from "./own-files.js";
 
 export interface WorkerLink {
   /** Sends a message. The buffers in `transfer` move with it, and are gone here. */
@@ -26,9 +27,16 @@ export interface ThreadTask extends ThreadStart {
   readonly memory: WebAssembly.Memory;
 }
 
+/** Files of the package that its script carries, by name. */
+export type CarriedFiles = ReadonlyMap<string, Blob>;
+
 export interface Platform {
   /** Relative URLs that the caller gives are relative to this one. */
   baseUrl(): string;
+  /** The address of a file of the package. */
+  ownFile(name: OwnFile): URL;
+  /** Gives the package's files, by name, where its script carries them. It then has one build of the engine: baseline, without threads. */
+  readonly carried?: () => Promise<CarriedFiles>;
   /** Does what the web's fetch does. It also reads data: URLs under any Content-Security-Policy and, in Node, file: URLs. */
   fetch(url: URL, signal?: AbortSignal): Promise<Response>;
   startWorker(): WorkerLink;
@@ -58,4 +66,21 @@ export function fetchData(url: URL): Response {
     ? Uint8Array.from(atob(body), (char) => char.charCodeAt(0))
     : new TextEncoder().encode(decodeURIComponent(body));
   return new Response(bytes, { headers: { "content-type": type, "content-length": String(bytes.length) } });
+}
+
+/** Returns a platform whose own files are those that the script carries. */
+export function carrying(carried: () => Promise<CarriedFiles>, platform: Platform): Platform {
+  const scheme = "carried:";
+  return {
+    ...platform,
+    carried,
+    ownFile: (name) => new URL(scheme + name),
+    async fetch(url, signal) {
+      if (url.protocol !== scheme) return platform.fetch(url, signal);
+      const file = (await carried()).get(url.pathname);
+      if (!file) return new Response(null, { status: 404, statusText: "the script does not carry this file" });
+      const type = url.pathname.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
+      return new Response(file, { headers: { "content-length": String(file.size), "content-type": type } });
+    },
+  };
 }

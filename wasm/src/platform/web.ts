@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The package lies flat in one folder when it is built, and the addresses of the scripts here are relative to that folder. */
+import { kOwnFiles } from "./own-files.js";
 import { fetchData, type Platform } from "./platform.js";
+import { linkTo, startScript } from "./web-worker.js";
 
-export const webPlatform: Platform = {
-  baseUrl: () => globalThis.document?.baseURI ?? globalThis.location.href,
+/** Returns a platform whose workers run the script at `worker`, which is wasm/src/worker/worker.ts. */
+export function webPlatformWith(worker: () => URL): Platform {
+  return {
+    baseUrl: () => globalThis.document?.baseURI ?? globalThis.location.href,
+    ownFile: (name) => kOwnFiles[name](),
+    fetch: async (url, signal) => url.protocol === "data:" ? fetchData(url) : fetch(url, signal ? { signal } : {}),
+    startWorker: () => linkTo(startScript(worker(), "headlens")),
 
-  fetch: async (url, signal) => url.protocol === "data:" ? fetchData(url) : fetch(url, signal ? { signal } : {}),
+    startThread(task) {
+      const thread = startScript(worker(), "headlens thread");
+      return new Promise((resolve, reject) => {
+        thread.addEventListener("message", () => resolve(thread), { once: true });
+        thread.addEventListener("error", reject, { once: true });
+        thread.postMessage({ kind: "thread", task });
+      });
+    },
+  };
+}
 
-  startWorker() {
-    const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "headlens" });
-    return {
-      post: (message, transfer) => worker.postMessage(message, transfer),
-      onMessage(listener) {
-        worker.addEventListener("message", ({ data }) => listener(data));
-      },
-      onFailure(listener) {
-        worker.addEventListener("error", (event) => listener(event.message || "the script could not be loaded"), { once: true });
-      },
-      setBusy: () => undefined,
-      terminate: () => worker.terminate(),
-    };
-  },
-
-  startThread(task) {
-    const worker = new Worker(new URL("./thread.js", import.meta.url), { type: "module", name: "headlens thread" });
-    return new Promise((resolve, reject) => {
-      worker.addEventListener("message", () => resolve(worker), { once: true });
-      worker.addEventListener("error", reject, { once: true });
-      worker.postMessage(task);
-    });
-  },
-};
+/** Bundlers look for `new URL` with these very words, and copy the script as it is. */
+export const webPlatform = webPlatformWith(() => new URL("./worker.js", import.meta.url));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The engine's compiled code is one of several builds. A page compiles it and hands it to its workers, who share it. */
 import type { Read } from "../arguments/names.js";
+import { type Bytes, fileBytesOf } from "../arguments/tensors.js";
 import { messageOf, wrong } from "../module/failures.js";
 import { absoluteUrl, folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
@@ -19,18 +20,10 @@ export interface Code {
 /** Compiled code is kept by its URL. A failure is not kept, so that the next load tries again. */
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
-/** These builds lie beside this script. Bundlers look for `new URL` with these very words. */
-const kOwnUrls = {
-  baseline: () => new URL("./headlens-simd.wasm", import.meta.url),
-  relaxed: () => new URL("./headlens-relaxed.wasm", import.meta.url),
-  "baseline-threads": () => new URL("./headlens-simd-threads.wasm", import.meta.url),
-  "relaxed-threads": () => new URL("./headlens-relaxed-threads.wasm", import.meta.url),
-} as const;
-
 function wasmUrlOf(build: Build, shared: boolean, wasmUrl: string | URL | undefined, platform: Platform): URL {
-  if (wasmUrl === undefined) return kOwnUrls[shared ? `${build}-threads` as const : build]();
+  const name = `headlens-${build === "relaxed" ? "relaxed" : "simd"}${shared ? "-threads" : ""}.wasm` as const;
+  if (wasmUrl === undefined) return platform.ownFile(name);
   if (isFile(wasmUrl)) return absoluteUrl("wasmUrl", wasmUrl, platform);
-  const name = `headlens-${build === "relaxed" ? "relaxed" : "simd"}${shared ? "-threads" : ""}.wasm`;
   return new URL(name, folderUrl("wasmUrl", wasmUrl, platform));
 }
 
@@ -39,8 +32,9 @@ function isFile(wasmUrl: string | URL): boolean {
   return /\.wasm([?#]|$)/.test(String(wasmUrl));
 }
 
-/** A wasmUrl that names one file settles which build it is. */
-function wantedBuild({ simd = "auto", wasmUrl }: Read<LoadOptions>): "auto" | Build {
+/** A wasmUrl that names one file settles which build it is. Code that is given or carried is the baseline, unless the caller says otherwise. */
+function wantedBuild({ simd = "auto", wasm, wasmUrl }: Read<LoadOptions>, { carried }: Platform): "auto" | Build {
+  if (simd === "auto" && (wasm || (carried && wasmUrl === undefined))) return "baseline";
   if (simd !== "auto" || wasmUrl === undefined || !isFile(wasmUrl)) return simd;
   return String(wasmUrl).includes("headlens-relaxed") ? "relaxed" : "baseline";
 }
@@ -50,8 +44,10 @@ function defaultThreads(): number {
   return globalThis.crossOriginIsolated ? Math.min(navigator.hardwareConcurrency, 4) : 1;
 }
 
-/** There is one thread where memory cannot be shared, and where a wasmUrl names a build without threads. */
-function usableThreads({ threads = defaultThreads(), wasmUrl }: Read<LoadOptions>): number {
+/** There is one thread where memory cannot be shared, and where the code is a build without threads. */
+function usableThreads(options: Read<LoadOptions>, { carried }: Platform): number {
+  const { threads = defaultThreads(), wasm, wasmUrl } = options;
+  if (wasm || (carried && wasmUrl === undefined)) return 1;
   const named = wasmUrl !== undefined && isFile(wasmUrl) ? String(wasmUrl).includes("-threads") : undefined;
   if (named) {
     if (canShareMemory()) return threads;
@@ -85,9 +81,19 @@ function compileOnce(url: URL, platform: Platform): Promise<WebAssembly.Module> 
   return module;
 }
 
+async function compileGiven(bytes: Bytes): Promise<WebAssembly.Module> {
+  try {
+    return await WebAssembly.compile(bytes as BufferSource);
+  } catch (error) {
+    throw new HeadlensError("wasm-load", `wasm: ${messageOf(error)}`, { cause: error, argument: "wasm" });
+  }
+}
+
 export async function loadCode(options: Read<LoadOptions>, platform: Platform): Promise<Code> {
-  const build = chooseBuild(detectFeatures(), wantedBuild(options));
-  const threads = usableThreads(options);
+  const build = chooseBuild(detectFeatures(), wantedBuild(options, platform));
+  const threads = usableThreads(options, platform);
+  const given = fileBytesOf(options.wasm);
+  if (given) return { build, threads, url: "wasm", module: await compileGiven(given) };
   const url = wasmUrlOf(build, threads > 1, options.wasmUrl, platform);
   return { build, threads, url: url.href, module: await compileOnce(url, platform) };
 }

@@ -4,7 +4,7 @@ import type { Following } from "../arguments/names.js";
 import { canMove } from "../arguments/tensors.js";
 import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";
-import type { Platform } from "../platform/platform.js";
+import { carrying, type Platform } from "../platform/platform.js";
 import { createEngine } from "../start/instantiate.js";
 import { HeadlensError } from "../types/errors.js";
 import type { Answer, ErrorAnswer, Invocation, NamedBlob, Notice, Question, Reference, Reply } from "./messages.js";
@@ -63,7 +63,11 @@ export class Host {
 
   #heed(notice: Notice): void {
     try {
-      if (notice.kind === "prefetch") {
+      if (notice.kind === "files") {
+        const { places, carried } = notice;
+        this.#platform = { ...this.#platform, ownFile: (name) => new URL(places[name]) };
+        if (carried) this.#platform = carrying(() => Promise.resolve(carried), this.#platform);
+      } else if (notice.kind === "prefetch") {
         this.#platform = prefetching(notice.source, this.#platform);
       } else if (notice.kind === "abort") {
         this.#followed.get(notice.call)?.abort();

@@ -3,6 +3,8 @@
  * These messages go between a page and the engine in its worker. The caller numbers its calls, and each is answered once. A worker handles
  * messages in the order in which they come, and its messages about the progress of a call come before that call's answer.
  */
+import type { OwnFile } from "../platform/own-files.js";
+import type { CarriedFiles } from "../platform/platform.js";
 import type { Code } from "../start/code.js";
 import type { ErrorCode, Fault } from "../types/errors.js";
 
@@ -24,8 +26,12 @@ export interface Invocation {
 /** The first message that is answered brings the engine's code. */
 export type Question = { readonly kind: "load"; readonly call: number; readonly code: Code } | Invocation;
 
-/** A notice is not answered. A model's files can be asked for while the code is still on its way. */
+/**
+ * A notice is not answered. The first says where the package's files are for the page, whose bundler may have moved them, and brings those that
+ * the page's script carries. A model's files can be asked for while the code is still on its way.
+ */
 export type Notice =
+  | { readonly kind: "files"; readonly places: Readonly<Record<OwnFile, string>>; readonly carried: CarriedFiles | undefined }
   | { readonly kind: "prefetch"; readonly source: string }
   | { readonly kind: "abort"; readonly call: number }
   | { readonly kind: "dispose"; readonly id: number };

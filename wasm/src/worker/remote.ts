@@ -4,6 +4,7 @@ import { type Caller, checkAborted, checkFollowed, checkSource, type Following, 
 import { warmUp } from "../engine/warm-up.js";
 import { asHeadlensError, reading } from "../module/failures.js";
 import { Resource } from "../module/resource.js";
+import { kOwnFiles, type OwnFile } from "../platform/own-files.js";
 import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platform.js";
 import type { Code } from "../start/code.js";
 import { HeadlensError } from "../types/errors.js";
@@ -131,7 +132,7 @@ class RemoteEngine extends remote("engine") implements AsyncEngine {
   }
 
   warmUp(): Promise<void> {
-    return warmUp(this);
+    return warmUp(this, () => this.connection.idle());
   }
 
   protected override release(): void {
@@ -201,6 +202,11 @@ const kMade = {
   decoding: RemoteDecoding,
 };
 
+function placesOf(platform: Platform): Record<OwnFile, string> {
+  const entries = Object.keys(kOwnFiles).map((name) => [name, platform.ownFile(name as OwnFile).href]);
+  return Object.fromEntries(entries) as Record<OwnFile, string>;
+}
+
 /** Starts a worker, and the engine in it when the code is there. */
 export async function createRemoteEngine(
   code: Promise<Code>, platform: Platform, prefetch?: string | URL,
@@ -213,8 +219,10 @@ export async function createRemoteEngine(
     throw asHeadlensError(error, "wasm-load", "the worker cannot be started");
   }
   const connection = new Connection(link);
-  if (early !== undefined) connection.tell({ kind: "prefetch", source: early });
   try {
+    const carried = platform.carried && await platform.carried();
+    connection.tell({ kind: "files", places: placesOf(platform), carried });
+    if (early !== undefined) connection.tell({ kind: "prefetch", source: early });
     const compiled = await connection.whileAlive(() => code);
     const call = connection.nextCall();
     const answer = await connection.ask(call, () => ({ question: { kind: "load", call, code: compiled }, transfer: [] }));

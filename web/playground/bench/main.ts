@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import "../trusted-types.js";
+import "./trusted-types.js";
 import { html, nothing, render } from "lit";
 import type { TemplateResult } from "lit";
 import { aboutOf, digits, fromHash, rounded, roundedRow, speedOf, toHash, toJson, toText } from "./result.js";

@@ -12,6 +12,11 @@ export interface LoadOptions {
    * number. Results do not depend on it.
    */
   threads?: Maybe<number>;
+  /**
+   * The engine's code itself, where it is not to be fetched: the bytes of headlens-simd.wasm, or with `simd: "relaxed"` those of
+   * headlens-relaxed.wasm.
+   */
+  wasm?: Maybe<ArrayBuffer | Uint8Array>;
   /** The folder of the .wasm files, or one of the files, when they are not next to the module. */
   wasmUrl?: Maybe<string | URL>;
   /** Runs the engine in a worker. Its methods are then the same, but return promises. */

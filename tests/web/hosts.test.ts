@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The element where authors put it: scripts of another origin, files on disk, strict policies, servers without a DOM. */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { serve, type Server } from "../wasm/server.js";
+import { firefoxPage, launchChromium, launchFirefox, root } from "./browser.js";
+
+const kText = '<attention-map text="Anna saw Ben."></attention-map>';
+const kHeads = 32;
+const kScript = '<script type="module" src="/dist/element.js"></script>';
+
+const document_ = (head: string, body: string): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Host</title>${head}</head><body>${body}</body></html>`;
+
+/** All that a page said on its console or threw. */
+interface Visited {
+  readonly page: Page;
+  readonly said: string[];
+}
+
+const heads = (): number =>
+  document.querySelector("attention-map")?.shadowRoot?.querySelectorAll(".thumb:not(.unknown) canvas").length ?? 0;
+
+const isDone = (): boolean =>
+  (document.querySelector("attention-map")?.shadowRoot?.querySelectorAll(".thumb:not(.unknown) canvas, [role=alert]").length ?? 0) > 0;
+
+describe.each(["chromium", "firefox"] as const)("in %s", (name) => {
+  let browser: Browser;
+  const servers: Server[] = [];
+  const folders: string[] = [];
+
+  beforeAll(async () => {
+    browser = await (name === "chromium" ? launchChromium() : launchFirefox());
+  });
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.close();
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+  });
+  afterAll(() => browser.close());
+
+  async function open(url: string): Promise<Visited> {
+    const visit = async (): Promise<Visited> => {
+      const page = await browser.newPage();
+      const said: string[] = [];
+      page.on("console", (message) => said.push(`${message.type()}: ${message.text()}`));
+      page.on("pageerror", (error) => {
+        // Firefox asks for the icon of a page even where its policy forbids that.
+        if (!String(error).includes("favicon.ico")) said.push(`exception: ${String(error)}`);
+      });
+      await page.goto(url);
+      return { page, said };
+    };
+    return firefoxPage(visit, isDone);
+  }
+
+  /** Serves these pages and scripts under a policy, and everything else of the repository. */
+  async function host(
+    files: Readonly<Record<string, string>>, policy: string | undefined, headers = {},
+  ): Promise<Server> {
+    const special = (path: string, response: ServerResponse): boolean => {
+      if (policy === undefined) response.removeHeader("content-security-policy");
+      if (path === "/favicon.ico") return Boolean(response.writeHead(204).end());
+      const text = files[path];
+      if (text === undefined) return false;
+      response.writeHead(200, { "content-type": path.endsWith(".js") ? "text/javascript" : "text/html" }).end(text);
+      return true;
+    };
+    const ofPolicy = policy === undefined ? {} : { "content-security-policy": policy };
+    const server = await serve(root, special, { ...ofPolicy, ...headers });
+    servers.push(server);
+    return server;
+  }
+
+  /** A page that takes the element from another origin. */
+  async function withScriptFromElsewhere(policy: (origin: string) => string | undefined): Promise<Visited> {
+    const other = await host({}, undefined, { "access-control-allow-origin": "*" });
+    const html = document_(`<script type="module" src="${other.url}dist/element.js"></script>`, kText);
+    return open((await host({ "/": html }, policy(new URL(other.url).origin))).url);
+  }
+
+  test("a script from another origin draws, with its engine in a worker", async () => {
+    const { page, said } = await withScriptFromElsewhere(() => undefined);
+    expect(await page.evaluate(heads)).toBe(kHeads);
+    expect(said).toEqual([]);
+    if (name === "chromium") expect(page.workers().map((worker) => worker.url())).toEqual([expect.stringMatching(/^blob:/)]);
+  });
+
+  test("where a policy allows no worker, the engine runs on the main thread, which is said once", async () => {
+    const { page, said } = await withScriptFromElsewhere((origin) =>
+      `default-src 'none'; script-src ${origin} 'wasm-unsafe-eval'; connect-src ${origin}; worker-src 'none'`);
+    expect(await page.evaluate(heads)).toBe(kHeads);
+    expect(said.filter((line) => line.startsWith("warn"))).toEqual([expect.stringContaining("main thread")]);
+  });
+
+  test("the classic script of arrays draws under default-src 'self', and refuses what needs the engine by name", async () => {
+    const scripts = '<script src="/dist/headlens.arrays.js"></script><script src="/given.js" defer></script>';
+    const given = "Object.assign(document.querySelector('attention-map'), "
+      + "{ weights: { data: [1, 0, 0.25, 0.75], shape: [1, 2, 2] }, tokens: ['a', 'b'] });";
+    const files = { "/": document_(scripts, "<attention-map></attention-map>"), "/given.js": given };
+    const server = await host(files, "default-src 'self'");
+    const { page, said } = await open(server.url);
+    expect(await page.evaluate(heads)).toBe(1);
+    expect(said).toEqual([]);
+    const message = await page.evaluate(async () => {
+      const element = document.createElement("attention-map");
+      element.text = "Anna";
+      const failed = new Promise<string>((resolve) =>
+        element.addEventListener("attention-error", (event) => resolve((event as CustomEvent<{ error: Error }>).detail.error.message)));
+      document.body.append(element);
+      return failed;
+    });
+    expect(message).toContain("headlens/element");
+    expect(server.requests.filter((path) => /wasm|worker/.test(path))).toEqual([]);
+  });
+
+  test.each([
+    ["headlens.standalone.js", kText, kHeads],
+    ["headlens.arrays.js", "<attention-map></attention-map>", 1],
+  ])("%s draws in a file on disk", async (script, body, count) => {
+    const folder = mkdtempSync(join(tmpdir(), "headlens-"));
+    folders.push(folder);
+    copyFileSync(join(root, "dist", script), join(folder, script));
+    const given = count === 1
+      ? "<script>document.querySelector('attention-map').weights = { data: [1, 0, 0.5, 0.5], shape: [2, 2] };</script>" : "";
+    writeFileSync(join(folder, "page.html"), document_(`<script src="${script}"></script>`, body + given));
+    const { page, said } = await open(pathToFileURL(join(folder, "page.html")).href);
+    expect(await page.evaluate(heads)).toBe(count);
+    expect(said).toEqual([]);
+    if (name === "chromium" && count > 1) expect(page.workers()).toHaveLength(1);
+  });
+
+  test("Trusted Types with the package's policies, and nothing else", async () => {
+    const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
+      + "require-trusted-types-for 'script'; trusted-types headlens lit-html";
+    const { url } = await host({ "/": document_(kScript, kText) }, policy);
+    const { page, said } = await open(url);
+    expect(await page.evaluate(heads)).toBe(kHeads);
+    expect(said).toEqual([]);
+  });
+
+  test("forty elements share one engine and one model", async () => {
+    const body = Array.from({ length: 40 }, (_, i) => `<attention-map text="Word ${i}."></attention-map>`).join("");
+    const server = await host({ "/": document_(kScript, body) }, undefined);
+    const { page } = await open(server.url);
+    for (let i = 0; i < 40; i += 13) {
+      await page.evaluate((index) => document.querySelectorAll("attention-map")[index]?.scrollIntoView(), i);
+    }
+    const fetched = (part: string): number => server.requests.filter((path) => path.includes(part)).length;
+    expect([fetched("worker.js"), fetched(".wasm"), fetched("model.safetensors")]).toEqual([1, 1, 1]);
+    if (name === "chromium") expect(page.workers()).toHaveLength(1);
+  });
+});
+
+test.each(["element", "arrays", "headlens.arrays", "headlens.standalone"])("%s.js can be imported where there is no DOM", (script) => {
+  const url = pathToFileURL(join(root, "dist", `${script}.js`)).href;
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath, ["--input-type=module", "--eval", `await import(${JSON.stringify(url)}); console.log("imported");`], { encoding: "utf8" },
+  );
+  expect(stderr).toBe("");
+  expect(stdout).toBe("imported\n");
+  expect(status).toBe(0);
+});

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills dist/ with the content of the npm package: node web/build.mjs
+// The engine comes from wasm/build.mjs. The elements, the built-in model and the playground are added here.
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { deflateRawSync } from "node:zlib";
+import ts from "typescript";
+import { buildEngine, bundle, copyTypes, readCode, runTool } from "../wasm/build.mjs";
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+
+/** This folder replaces dist/ once it is complete. */
+const kOut = "build/package";
+
+const kModels = ["tiny"];
+const kModelFiles = ["config.json", "tokenizer.json", "model.safetensors"];
+
+/** The elements' scripts can be imported where there is no DOM. */
+const kInject = { inject: ["web/elements/dom.ts"] };
+
+/** Classic scripts have no addresses of other files, and no source maps, since they are meant to be copied. */
+const kClassic = { ...kInject, format: "iife", sourcemap: false, logOverride: { "empty-import-meta": "silent" } };
+
+/** Resolves the import `name` as `resolve` says. */
+const resolving = (name, resolve, load) => ({
+  name,
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^${name}$`) }, resolve);
+    if (load) onLoad({ filter: /.*/, namespace: name }, load);
+  },
+});
+
+/** The elements import the engine's script, which lies beside theirs. */
+const kEngineBeside = resolving("headlens", () => ({ path: "./index.js", external: true }));
+
+/** Compresses a file into text, as wasm/src/standalone.ts unpacks it. */
+const packed = (bytes) => deflateRawSync(bytes, { level: 9 }).toString("base64");
+
+/** The plugins of the one script that carries its worker, its engine and the models. */
+async function carryingPlugins() {
+  const { outputFiles: [worker] } = await bundle(kOut, { worker: "wasm/src/worker/worker.ts" }, { ...kClassic, inject: [], write: false });
+  const models = kModels.flatMap((model) => kModelFiles.map((file) => `models/${model}/${file}`));
+  const files = { "headlens-simd.wasm": packed(readCode()) };
+  for (const name of models) files[name] = packed(readFileSync(`web/${name}`));
+  const contents = `export const worker = ${JSON.stringify(worker.text)}, files = ${JSON.stringify(files)};`;
+  const carried = "headlens-carried";
+  return [
+    resolving("headlens", () => ({ path: join(process.cwd(), "wasm/src/standalone.ts") })),
+    resolving(carried, () => ({ path: "carried.js", namespace: carried }), () => ({ contents, loader: "js" })),
+  ];
+}
+
+/** Bundles the elements: as modules that share chunks, and as classic scripts. Returns the files that went into them. */
+async function bundleElements() {
+  const modules = { element: "web/elements/index.ts", arrays: "web/elements/arrays.ts" };
+  const bundled = [
+    await bundle(kOut, modules, { ...kInject, splitting: true, plugins: [kEngineBeside] }),
+    await bundle(kOut, { "headlens.arrays": "web/elements/arrays.ts" }, kClassic),
+    await bundle(kOut, { "headlens.standalone": "web/elements/standalone.ts" }, { ...kClassic, plugins: await carryingPlugins() }),
+  ];
+  const names = "AttentionMap, HeadlensError, load";
+  writeFileSync(`${kOut}/standalone.js`, `import "./headlens.standalone.js";\nexport const { ${names} } = globalThis.headlens;\n`);
+  return bundled.flatMap(({ inputs }) => inputs);
+}
+
+const kInTheWasm = `In the .wasm files:
+Highway, copyright The Highway Project Authors (Apache-2.0 or BSD-3-Clause)
+JSON for Modern C++, copyright Niels Lohmann (MIT)
+Eigen, copyright its authors (MPL-2.0; source: https://eigen.tuxfamily.org)
+Emscripten and its C and C++ libraries: copyright the Emscripten authors (MIT or NCSA), musl's authors (MIT),
+and the LLVM Project (Apache-2.0 with LLVM exceptions)
+`;
+
+/** Writes the licences of everything that is bundled. */
+function writeNotices(inputs) {
+  const folders = new Set(inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean));
+  const notices = [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : "see the package"}\n`;
+  });
+  notices.unshift(kInTheWasm);
+  writeFileSync(`${kOut}/THIRD-PARTY-LICENSES.txt`, notices.join(`\n${"-".repeat(80)}\n\n`));
+}
+
+/**
+ * Returns declarations without Lit. Lit is bundled, so users of the package do not have it, and see the elements as
+ * HTML elements. Members that a class inherits from Lit, and its own templates and life cycle, are left out.
+ */
+function withoutLit(text) {
+  const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);
+  const isLit = (node) => ts.isImportDeclaration(node) && /^"lit\b/.test(node.moduleSpecifier.getText());
+  const imports = source.statements.filter(isLit);
+  const named = imports.flatMap((node) => [...node.importClause?.namedBindings?.elements ?? []]);
+  const names = named.map((element) => element.name.text);
+  const mentionsLit = (node) => new RegExp(`import\\("lit|\\b(${names.join("|") || "lit"})\\b`).test(node.getText());
+  const edits = imports.map((node) => [node, ""]);
+  const isType = (node) => ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node);
+  for (const node of source.statements.filter(isType)) {
+    for (const clause of (node.heritageClauses ?? []).filter(mentionsLit)) {
+      edits.push([clause, /\bLitElement\b/.test(clause.getText()) ? " extends HTMLElement" : ""]);
+    }
+    edits.push(...node.members.filter(mentionsLit).map((member) => [member, ""]));
+  }
+  edits.sort(([a], [b]) => b.pos - a.pos);
+  return edits.reduce((rest, [node, by]) => rest.slice(0, node.pos) + by + rest.slice(node.end), text).trimStart();
+}
+
+/** Writes the declarations of the elements. */
+function writeTypes() {
+  runTool("typescript", "bin/tsc", "-p", "web/tsconfig.json");
+  for (const [name, source] of [["element", "index"], ["arrays", "arrays"], ["standalone", "standalone"]]) {
+    copyTypes("build/types-element", `${kOut}/web`, `elements/${source}`, withoutLit);
+    writeFileSync(`${kOut}/${name}.d.ts`, `export * from "./web/elements/${source}.js";\n`);
+  }
+}
+
+function copyModels() {
+  for (const model of kModels) {
+    for (const file of [...kModelFiles, "README.md"]) cpSync(`web/models/${model}/${file}`, `${kOut}/models/${model}/${file}`);
+  }
+}
+
+rmSync(kOut, { recursive: true, force: true });
+writeNotices([...await buildEngine(kOut), ...await bundleElements()]);
+writeTypes();
+copyModels();
+rmSync("dist", { recursive: true, force: true });
+renameSync(kOut, "dist");
+runTool("vite", "bin/vite.js", "build");

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The interface between the element and the engine, which the script that only draws arrays goes without. */
+import type { GivenQueries } from "./engine-maps.js";
+import type { Lease } from "./source.js";
+
+/** Loaded and total bytes. The total is 0 when it is not known. */
+export type Progress = (loaded: number, total: number) => void;
+
+export interface Computing {
+  /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
+  loadModel(this: void, model: string, signal: AbortSignal, onProgress: Progress): Promise<void>;
+  /** Runs a model on a text. `onProgress` is told the share that is done. */
+  modelMaps(
+    this: void, model: string, text: string, signal: AbortSignal, onProgress: (done: number) => void,
+  ): Promise<Lease>;
+  /** Takes queries and keys, from which maps are computed as they are looked at. */
+  computedMaps(this: void, given: GivenQueries): Promise<Lease>;
+}
