@@ -28,22 +28,6 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
-/** Fetches the script that the page imports when it starts its worker together with the page's own. */
-const kPreload: Plugin = {
-  name: "preload",
-  apply: "build",
-  transformIndexHtml: {
-    order: "post",
-    handler(_, { bundle, path }) {
-      if (path !== "/index.html") return [];
-      const scripts = Object.values(bundle ?? {}).filter(({ type }) => type === "chunk");
-      const wanted = scripts.filter(({ fileName }) => /\/remote-[^/]*\.js$/.test(fileName));
-      const attrs = (fileName: string): Record<string, string | true> => ({ rel: "modulepreload", crossorigin: true, href: `./${fileName}` });
-      return wanted.map(({ fileName }) => ({ tag: "link", attrs: attrs(fileName), injectTo: "head" }));
-    },
-  },
-};
-
 /**
  * Redirects the address of the benchmark's page to the one with a slash, without which its relative addresses would
  * fail.
@@ -66,7 +50,7 @@ export default defineConfig({
   base: "./",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kPolicyInPage, kPreload, kBenchFolder],
+  plugins: [kPolicyInPage, kBenchFolder],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),

@@ -63,7 +63,7 @@ describe("the tarball", () => {
       expect(names).toContain(name);
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
-      /^dist\/((chunk|code|instantiate|remote)-\w+|worker(-node)?|index|node|element|arrays|standalone)\.js(\.map)?$/,
+      /^dist\/((chunk|instantiate)-\w+|worker(-node)?|index|node|element|arrays|standalone)\.js(\.map)?$/,
       /^dist\/headlens\.(arrays|standalone)\.js$/,
       /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,

@@ -106,7 +106,8 @@ describe.each([false, true])("worker: %s", (worker) => {
     const mine = await load({ worker });
     const tiny = await mine.loadModel("tiny");
     let calls = 0;
-    const run: Promise<Seen> = tiny.attend(kIds, { onProgress: () => { if (++calls === 3) tiny.dispose(); } });
+    const run: Promise<Seen> = Promise.resolve(
+      tiny.attend(kIds, { onProgress: () => { if (++calls === 3) tiny.dispose(); } }));
     // A worker may be done before it hears of it, and what it made is gone then.
     await run.then((seen) => expectError(() => seen.map(0, 0), "disposed"), ({ code }: HeadlensError) => { expect(code).toBe("disposed"); });
     mine.dispose();

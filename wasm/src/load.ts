@@ -4,6 +4,7 @@ import { fileBytesOf } from "./arguments/tensors.js";
 import { reading, show, within, wrong } from "./module/failures.js";
 import type { Platform } from "./platform/platform.js";
 import { loadCode } from "./start/code.js";
+import { createRemoteEngine } from "./worker/remote.js";
 import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types/index.js";
 
 function checkLoadOptions(options: unknown): Read<LoadOptions> {
@@ -28,14 +29,14 @@ function checkLoadOptions(options: unknown): Read<LoadOptions> {
   return checked;
 }
 
-/** The engine's code is imported when it is needed: a page that runs it in a worker does not load it twice. */
+/** The engine's own scripts are imported when they are needed: a page that runs it in a worker does not load them twice. A worker starts at once. */
 export function makeLoad(platform: Platform): Load {
   async function load(options?: Maybe<LoadOptions>): Promise<Engine | AsyncEngine> {
     const checked = checkLoadOptions(options);
     const code = loadCode(checked, platform);
     code.catch(() => undefined); // its failure is reported where the code is used
     if (!checked.worker) return (await import("./start/instantiate.js")).createEngine(code, platform, checked.prefetch);
-    return (await import("./worker/remote.js")).createRemoteEngine(code, platform, checked.prefetch);
+    return createRemoteEngine(code, platform, checked.prefetch);
   }
   return load as Load;
 }

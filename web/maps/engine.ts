@@ -4,6 +4,9 @@ import { load } from "headlens";
 import type { AsyncEngine, AsyncModel, LoadOptions } from "headlens";
 import type { Progress } from "./computing.js";
 
+/** The engine warms up while a model is on its way. One that comes within so many milliseconds goes first. */
+const kWarmUpAfter = 100;
+
 let engine: Promise<AsyncEngine> | undefined;
 
 /** The page's engine, which runs in a worker where the page's policy allows one. `model` is the model that will be needed first, when that is known. */
@@ -19,8 +22,10 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
 async function start(model: string | undefined): Promise<AsyncEngine> {
   const isKnown = model !== undefined && URL.canParse(model, document.baseURI);
   const started = await startAnywhere(isKnown ? { prefetch: model } : {});
-  // Warms up while a model is loading. Without it everything works the same, but is slower at first.
-  started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
+  setTimeout(() => {
+    // Without it everything works the same, but is slower at first.
+    started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
+  }, kWarmUpAfter);
   return started;
 }
 

@@ -15,6 +15,8 @@ export interface Sent {
 interface Call {
   readonly answered: (answer: Answer) => void;
   readonly onProgress: ProgressListener | undefined;
+  /** True for a call that waits for a model's files most of the time. */
+  readonly waits: boolean;
 }
 
 /** Connects to a worker and keeps the calls under way, which must not wait for ever when it ends. */
@@ -64,12 +66,12 @@ export class Connection {
     if (!this.#ended) this.link.post(notice, []);
   }
 
-  /** Resolves in a later turn, when no call is under way. */
+  /** Resolves in a later turn, when no call is under way but those that wait for files. */
   async idle(): Promise<void> {
     do {
-      if (this.#calls.size > 0) await new Promise<void>((resolve) => this.#untilIdle.add(resolve));
+      if (this.#isBusy()) await new Promise<void>((resolve) => this.#untilIdle.add(resolve));
       await new Promise((resolve) => setTimeout(resolve)); // who waited for the last answer may have more to ask
-    } while (this.#calls.size > 0);
+    } while (this.#isBusy());
   }
 
   /** Starts `work`, and resolves as it does, unless the worker has ended or ends before. */
@@ -91,15 +93,21 @@ export class Connection {
     try {
       return await this.whileAlive(() => new Promise<Answer>((answered) => {
         const { question, transfer } = make();
-        this.#calls.set(call, { answered, onProgress });
+        const waits = question.kind === "invoke" && question.method === "loadModel";
+        this.#calls.set(call, { answered, onProgress, waits });
         this.link.post(question, transfer);
       }));
     } catch (error) {
       throw asHeadlensError(error, "value", "the arguments cannot be sent to the worker");
     } finally {
       this.#calls.delete(call);
-      if (this.#calls.size === 0) this.#tellIdle();
+      if (!this.#isBusy()) this.#tellIdle();
     }
+  }
+
+  #isBusy(): boolean {
+    for (const { waits } of this.#calls.values()) if (!waits) return true;
+    return false;
   }
 
   #tellIdle(): void {
