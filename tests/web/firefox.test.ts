@@ -10,9 +10,8 @@ import { firefoxPage, isDrawn, launchFirefox, servePlayground } from "./browser.
 function cellColors(page: Page, scheme: string, size: number): Promise<number[][]> {
   return page.evaluate(
     async (wanted, count) => {
-      document.documentElement.style.colorScheme = wanted;
       const map = document.querySelector<AttentionMap>("#map");
-      map?.requestUpdate();
+      map?.setAttribute("theme", wanted);
       await map?.updateComplete;
       const canvas = map?.shadowRoot?.querySelector<HTMLCanvasElement>(".cells > canvas");
       const context = canvas?.getContext("2d");

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { serve, type Server } from "../wasm/server.js";
-import { firefoxPage, launchChromium, launchFirefox, root } from "./browser.js";
+import { firefoxPage, holds, launchChromium, launchFirefox, root } from "./browser.js";
 
 const kText = '<attention-map text="Anna saw Ben."></attention-map>';
 const kHeads = 32;
@@ -154,6 +154,82 @@ describe.each(["chromium", "firefox"] as const)("in %s", (name) => {
     const fetched = (part: string): number => server.requests.filter((path) => path.includes(part)).length;
     expect([fetched("worker.js"), fetched(".wasm"), fetched("model.safetensors")]).toEqual([1, 1, 1]);
     if (name === "chromium") expect(page.workers()).toHaveLength(1);
+  });
+});
+
+describe("in the room that a page gives", () => {
+  let browser: Browser;
+  let server: Server;
+  beforeAll(async () => {
+    browser = await launchChromium();
+    const special = (path: string, response: ServerResponse): boolean => {
+      response.removeHeader("content-security-policy");
+      if (path === "/favicon.ico") return Boolean(response.writeHead(204).end());
+      if (path !== "/") return false;
+      return Boolean(response.writeHead(200, { "content-type": "text/html" }).end(document_(kScript, "")));
+    };
+    server = await serve(root, special);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  /** A page of a width with one element in it, that is drawn. */
+  async function place(html: string, width = 800): Promise<Page> {
+    const page = await browser.newPage();
+    await page.setViewport({ width, height: 600 });
+    await page.goto(server.url);
+    await page.evaluate((text) => { document.body.innerHTML = text; }, html);
+    await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(
+      ".thumb:not(.unknown) canvas, .cells canvas, .result") !== null);
+    return page;
+  }
+
+  const text = 'text="The cat sat on the mat because it was tired."';
+
+  /** How far the content is larger than the element, and the element larger than the page. */
+  const spilled = (page: Page): Promise<number[]> => page.evaluate(() => {
+    const element = document.querySelector("attention-map");
+    const box = element?.shadowRoot?.querySelector(".root");
+    const { scrollWidth = 9, clientWidth = 0, scrollHeight = 9, clientHeight = 0 } = box ?? {};
+    return [scrollWidth - clientWidth, scrollHeight - clientHeight, document.documentElement.scrollWidth - innerWidth];
+  });
+
+  test.each([
+    ["grid", "width: 200px; height: 150px", 800], ["map", "width: 200px; height: 150px", 800],
+    ["grid", "width: 400px; height: 300px", 800], ["map", "width: 400px; height: 300px", 800],
+    ["grid", "width: 250px", 800], ["map", "width: 250px", 800],
+    ["grid", "", 360], ["map", "", 360], ["grid", "", 180], ["map", "", 180],
+  ])("%s with %s in a page of %i pixels does not spill", async (view, style, width) => {
+    const page = await place(`<attention-map ${text} view="${view}" style="${style}"></attention-map>`, width);
+    const [right, down, page_] = await spilled(page);
+    expect([right, page_]).toEqual([0, 0]);
+    if (style.includes("height")) expect(down).toBe(0);
+  });
+
+  test("a dark page without a colour scheme has dark maps, which follow its text when that changes", async () => {
+    const page = await place(
+      `<div style="background: #111; color: #eee"><attention-map ${text} view="map"></attention-map></div>`);
+    const isDark = (): boolean =>
+      document.querySelector("attention-map")?.shadowRoot?.querySelector(".root")?.classList.contains("dark") ?? false;
+    expect(await page.evaluate(isDark)).toBe(true);
+    await page.evaluate(() => { (document.querySelector("div") as HTMLElement).style.color = "#222"; });
+    await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(".root.light") !== null, 5);
+    await page.evaluate(() => document.querySelector("attention-map")?.setAttribute("theme", "dark"));
+    await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(".root.dark") !== null, 5);
+  });
+
+  test("properties are reflected as attributes, and usual values as none", async () => {
+    const page = await place(`<attention-map ${text} layer="1" theme="auto"></attention-map>`);
+    const html = await page.evaluate(async () => {
+      const element = document.querySelector("attention-map");
+      if (!element) return "";
+      Object.assign(element, { layer: 0, head: 3, view: "map", causal: true, text: "a" });
+      await element.updateComplete;
+      return element.outerHTML;
+    });
+    expect(html).toBe('<attention-map text="a" head="3" view="map" causal="true"></attention-map>');
   });
 });
 

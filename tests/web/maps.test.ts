@@ -213,8 +213,10 @@ test("the state goes into an address and comes back, and what is usual is left o
   expect({ ...kInitial, ...readState(new URLSearchParams(address.toString())) }).toEqual(state);
   expect(writeState(state, state).toString()).toBe("");
   expect(readState(new URLSearchParams("layer=x&head=&causal=false&other=1"))).toEqual({ layer: NaN, head: NaN, causal: false });
-  expect(kAttributes.layer?.converter(null)).toBe(0);
-  expect(kAttributes.causal?.converter("")).toBe(true);
+  expect(kAttributes.layer.converter.fromAttribute(null)).toBe(0);
+  expect(kAttributes.layer.converter.toAttribute(0)).toBe(null);
+  expect(kAttributes.layer.converter.toAttribute(3)).toBe("3");
+  expect(kAttributes.causal.converter.fromAttribute("")).toBe(true);
 });
 
 test("the viewport zooms around a point, moves within the map, and keeps proportions", () => {

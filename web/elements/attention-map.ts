@@ -4,7 +4,7 @@
  * page, or arrays that were computed elsewhere.
  *
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `view` (grid, map or steps),
- * `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log).
+ * `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark).
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are borrowed and must not change while they are shown.
@@ -12,7 +12,7 @@
  */
 import type { TensorLike } from "headlens";
 import { LitElement, html, nothing } from "lit";
-import type { CSSResultGroup, PropertyValues, TemplateResult } from "lit";
+import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
 import type { Computing } from "../maps/computing.js";
 import { givenMaps } from "../maps/given.js";
 import type { Theme } from "../maps/palette.js";
@@ -20,11 +20,12 @@ import { kScales, type ScaleChoice } from "../maps/scale.js";
 import { isReleased, type Lease, type MapSource } from "../maps/source.js";
 import { kAttributes, kInitial } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
-import type { Cell, View, ViewKind } from "../views/view.js";
+import type { Cell, Room, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { kAfter, kBefore } from "./styles.js";
-import { ThemeController } from "./theme.js";
+import { RoomController } from "./room.js";
+import { kThemes, ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
 
 /** The details of the events. All events bubble and cross shadow roots. */
@@ -59,6 +60,27 @@ export interface AttentionMapEvents {
   "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
 }
 
+/** Listeners get the events above with their details. */
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- it adds types to methods that are there
+export interface AttentionMap {
+  addEventListener<Name extends keyof AttentionMapEvents>(
+    type: Name,
+    listener: (this: AttentionMap, event: CustomEvent<AttentionMapEvents[Name]>) => unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<Name extends keyof AttentionMapEvents>(
+    type: Name,
+    listener: (this: AttentionMap, event: CustomEvent<AttentionMapEvents[Name]>) => unknown,
+    options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | EventListenerOptions,
+  ): void;
+}
+
 declare global {
   interface HTMLElementTagNameMap {
     "attention-map": AttentionMap;
@@ -74,6 +96,7 @@ interface Inputs {
   readonly picture: readonly unknown[];
 }
 
+// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- as above
 export class AttentionMap extends LitElement {
   /** @internal The views by name. The first is the default. */
   static views: readonly ViewKind[] = kMapViews;
@@ -82,7 +105,7 @@ export class AttentionMap extends LitElement {
   static override get styles(): CSSResultGroup {
     return [kBefore, ...this.views.map(({ styles }) => styles), ...kAfter];
   }
-  static override properties = {
+  static override properties: PropertyDeclarations = {
     ...kAttributes,
     weights: { attribute: false },
     queries: { attribute: false },
@@ -101,6 +124,7 @@ export class AttentionMap extends LitElement {
   declare head: number;
   declare causal: boolean;
   declare scale: string;
+  declare theme: string;
   declare weights: TensorLike | readonly TensorLike[] | undefined;
   declare queries: TensorLike | undefined;
   declare keys: TensorLike | undefined;
@@ -110,10 +134,11 @@ export class AttentionMap extends LitElement {
   declare keyTokens: readonly string[] | undefined;
   declare example: WorkedExample;
 
-  /** @internal The colour scheme as of the last update. */
-  theme: Theme = "light";
+  /** @internal The colours as of the last update. */
+  scheme: Theme = "light";
 
   readonly #theme = new ThemeController(this);
+  readonly #room = new RoomController(this);
   readonly #views = new Map<ViewKind, View>();
 
   #near = false;
@@ -167,7 +192,8 @@ export class AttentionMap extends LitElement {
   }
 
   override willUpdate(): void {
-    this.theme = this.#theme.theme;
+    this.scheme = this.#theme.of(this.theme);
+    this.#room.measure();
   }
 
   override updated(changed: PropertyValues<this>): void {
@@ -177,6 +203,10 @@ export class AttentionMap extends LitElement {
   }
 
   override render(): TemplateResult {
+    return html`<div class="room"></div><div class="root ${this.scheme} ${this.room.height < Infinity ? "limited" : ""}">${this.#content()}</div>`;
+  }
+
+  #content(): TemplateResult {
     if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
     const computed = this.#computed;
     const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
@@ -226,6 +256,11 @@ export class AttentionMap extends LitElement {
   /** @internal */
   get scaleChoice(): ScaleChoice {
     return kScales.find((known) => known === this.scale) ?? "auto";
+  }
+
+  /** @internal */
+  get room(): Room {
+    return this.#room.room;
   }
 
   /** @internal */
@@ -291,8 +326,9 @@ export class AttentionMap extends LitElement {
     const kind = this.#kind;
     const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal];
     const maps = kind?.hasMaps === false ? [] : this.#isGiven() ? given : [model, text];
-    const isKnown = this.scaleChoice === this.scale;
-    return { maps, picture: [this.view, isKnown || this.scale, ...(kind?.watches.map((name) => this[name]) ?? [])] };
+    const isKnown = this.scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
+    const words = isKnown ? "" : `${this.scale} ${this.theme}`;
+    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this[name]) ?? [])] };
   }
 
   /**
@@ -345,11 +381,10 @@ export class AttentionMap extends LitElement {
   }
 
   #knownKind(): ViewKind {
-    if (this.scaleChoice !== this.scale)
-      throw new Error(`scale: ${JSON.stringify(this.scale)} is not known; ${kScales.join(", ")} are`);
-    const kind = this.#kind;
-    if (!kind) throw new Error(`view: ${JSON.stringify(this.view)} is not known; ${AttentionMap.views.map(({ name }) => name).join(", ")} are`);
-    return kind;
+    checkKnown("scale", this.scale, kScales);
+    checkKnown("theme", this.theme, kThemes);
+    checkKnown("view", this.view, AttentionMap.views.map(({ name }) => name));
+    return this.#kind as ViewKind;
   }
 
   /** Returns the maps of these inputs, which are opened once as long as the inputs stay the same. */
@@ -410,6 +445,10 @@ export class AttentionMap extends LitElement {
     const cancelable = name === "head-select" || name === "head-close";
     return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable }));
   }
+}
+
+function checkKnown(name: string, value: string, known: readonly string[]): void {
+  if (!known.includes(value)) throw new Error(`${name}: ${JSON.stringify(value)} is not known; ${known.join(", ")} are`);
 }
 
 function isEnded(error: unknown): boolean {

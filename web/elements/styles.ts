@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The styles use a grid of 8 px and one accent colour. light-dark() follows the page's color-scheme, as do the colours
- * of the maps (theme.ts).
+ * The styles use a grid of 8 px and one accent colour. light-dark() follows the theme, as do the colours of the maps.
  */
 import { css } from "lit";
 
@@ -19,13 +18,38 @@ const base = css`
     display: block;
     position: relative;
     container-type: inline-size;
-    min-height: 64px;
-    color: var(--ink);
+    transition: color 1ms; /* its end tells of a change (theme.ts) */
     font: 14px/1.5 system-ui, sans-serif;
     text-align: start;
   }
   :host([hidden]) {
     display: none;
+  }
+  /* An empty box, which has a height only where the page limits that of the element. */
+  .room {
+    float: inline-start;
+    width: 0;
+    height: 100%;
+  }
+  .root {
+    position: relative;
+    min-height: min(64px, 100%);
+    color: var(--ink);
+  }
+  .root.limited {
+    height: 100%;
+    padding: 4px;
+    overflow: auto;
+  }
+  :host([theme="light"]) .root,
+  :host([theme="dark"]) .root {
+    background: var(--paper);
+  }
+  .root.light {
+    color-scheme: light;
+  }
+  .root.dark {
+    color-scheme: dark;
   }
   *,
   *::before {

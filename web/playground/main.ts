@@ -36,7 +36,7 @@ function listen<Name extends keyof AttentionMapEvents>(
   name: Name,
   act: (detail: AttentionMapEvents[Name], event: Event) => void,
 ): void {
-  target.addEventListener(name, (event) => act((event as CustomEvent<AttentionMapEvents[Name]>).detail, event));
+  target.addEventListener(name, (event) => act(event.detail, event));
 }
 
 // The address holds the state of the page: text, head and scale.

@@ -14,6 +14,8 @@ export interface State {
   causal: boolean;
   /** "auto", "fixed", "head", "row" or "log". */
   scale: string;
+  /** "auto", "light" or "dark". */
+  theme: string;
 }
 
 interface Field<T> {
@@ -45,6 +47,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   head: kIndex,
   causal: kFlag,
   scale: word("auto"),
+  theme: word("auto"),
 };
 
 export const kInitial: Readonly<State> = {
@@ -55,15 +58,38 @@ export const kInitial: Readonly<State> = {
   head: kFields.head.initial,
   causal: kFields.causal.initial,
   scale: kFields.scale.initial,
+  theme: kFields.theme.initial,
 };
 
-/** The state's fields as attributes of an element, for Lit. An attribute that is removed has its initial value again. */
-export const kAttributes = Object.fromEntries(
-  Object.entries(kFields).map(([name, { initial, read }]) => [
-    name,
-    { converter: (text: string | null): unknown => (text === null ? initial : read(text)) },
-  ]),
-);
+interface Attribute<T> {
+  readonly reflect: true;
+  readonly converter: {
+    fromAttribute(this: void, text: string | null): T;
+    toAttribute(this: void, value: T): string | null;
+  };
+}
+
+/**
+ * One field as an attribute of an element, for Lit. An attribute that is removed has its initial value again, and a
+ * property with that has no attribute.
+ */
+function attributeOf<T>({ initial, read, write }: Field<T>): Attribute<T> {
+  const fromAttribute = (text: string | null): T => (text === null ? initial : read(text));
+  const toAttribute = (value: T): string | null => (value === initial ? null : write(value));
+  return { reflect: true, converter: { fromAttribute, toAttribute } };
+}
+
+/** The state's fields as attributes of an element. */
+export const kAttributes = {
+  text: attributeOf(kFields.text),
+  model: attributeOf(kFields.model),
+  view: attributeOf(kFields.view),
+  layer: attributeOf(kFields.layer),
+  head: attributeOf(kFields.head),
+  causal: attributeOf(kFields.causal),
+  scale: attributeOf(kFields.scale),
+  theme: attributeOf(kFields.theme),
+};
 
 function readField<Name extends keyof State>(state: Partial<State>, name: Name, text: string): void {
   state[name] = kFields[name].read(text);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
 import { css, html, nothing } from "lit";
-import type { ReactiveController, TemplateResult } from "lit";
+import type { TemplateResult } from "lit";
 import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords } from "../maps/scale.js";
 import { strongestLink } from "../maps/words.js";
-import type { Host, View, ViewKind } from "./view.js";
+import type { Host, Room, View, ViewKind } from "./view.js";
 
 type Head = readonly [layer: number, head: number];
 
@@ -14,6 +14,14 @@ type Head = readonly [layer: number, head: number];
 const kGap = 8;
 const kNames = 28;
 const kLeastSide = 40;
+/** In a small room there are no names, and the maps stand close together. */
+const kCompactGap = 2;
+const kCompactLeast = 6;
+/** The heights of a head's name and of the line below the maps. */
+const kNameHeight = 16;
+const kStatusHeight = 24;
+/** The most lines that the heads of a layer are tried on. */
+const kMostLines = 8;
 const mostSide = (heads: number, aspect: number): number => (heads <= 4 ? 224 : 112) * Math.max(1, Math.min(aspect, 2));
 /** Narrower and lower maps than this are drawn wider and higher, since nothing could be seen of them. */
 const kMostAspect = 8;
@@ -36,32 +44,18 @@ const isComplete = ({ maps, done }: Content): boolean => done === headCount(maps
 interface Layout {
   readonly columns: number;
   readonly side: number;
+  readonly gap: number;
 }
 
-class GridView implements View, ReactiveController {
+class GridView implements View {
   /** The only map that is a tab stop: the chosen head, until the arrow keys move to another. */
   #stop: Head = [0, 0];
   #chosen: Head = [0, 0];
   #content: Content | undefined;
   #links: string[][] = [];
-  #width = 0;
   readonly #looks = new Looks();
-  readonly #resize = new ResizeObserver(([entry]) => {
-    this.#width = Math.floor(entry?.contentRect.width ?? 0);
-    this.host.requestUpdate();
-  });
 
-  constructor(private readonly host: Host) {
-    host.addController(this);
-  }
-
-  hostConnected(): void {
-    this.#resize.observe(this.host);
-  }
-
-  hostDisconnected(): void {
-    this.#resize.disconnect();
-  }
+  constructor(private readonly host: Host) {}
 
   focus(): void {
     this.host.renderRoot.querySelector<HTMLElement>(".thumb[tabindex='0']")?.focus();
@@ -74,9 +68,8 @@ class GridView implements View, ReactiveController {
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
     if (this.#content?.maps === maps && isComplete(this.#content)) return this.host.drawn(this);
-    this.#width ||= this.host.clientWidth;
     const content: Content = { maps, overviews: maps.heads.map((heads) => Array<undefined>(heads)), done: 0 };
-    const size = pictureSize(maps, layoutOf(maps, this.#width).side);
+    const size = pictureSize(maps, layoutOf(maps, this.host.room).side);
     for (const batch of batchesOf(maps, [this.host.layer, this.host.head])) {
       const asked = batch.map(async ({ layer, heads: [begin, end] }) => {
         const overviews = await maps.overviews(layer, [begin, end], size);
@@ -106,15 +99,15 @@ class GridView implements View, ReactiveController {
       this.#stop = within(content.maps, this.#chosen);
     }
     const { heads } = content.maps;
-    const layout = layoutOf(content.maps, this.#width);
+    const layout = layoutOf(content.maps, this.host.room);
     const most = Math.max(...heads);
     const isWrapped = most > layout.columns;
     const name = (_: unknown, index: number): TemplateResult =>
       html`<span role="columnheader" class="name">H${index}</span>`;
     const names = Array.from({ length: most }, name);
-    const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --aspect: ${aspectOf(content.maps)}`;
+    const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --gap: ${layout.gap}px; --aspect: ${aspectOf(content.maps)}`;
     return html`
-      <div class="heads ${isWrapped ? "wrapped" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
+      <div class="heads ${isWrapped ? "wrapped" : ""} ${this.host.room.isCompact ? "compact" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
         <div role="row" class="layer ${isWrapped ? "unseen" : ""}">
           <span role="columnheader" class="name"><span class="unseen">Layer</span></span>
           <div role="presentation" class="line">${names}</div>
@@ -145,7 +138,7 @@ class GridView implements View, ReactiveController {
       const isChosen = layer === this.host.layer && head === this.host.head;
       const words = this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`;
       const picture = overview?.picture;
-      const side = layoutOf(maps, this.#width).side * devicePixelRatio;
+      const side = layoutOf(maps, this.host.room).side * devicePixelRatio;
       const fine = picture && isFine(Math.max(...picture.size), side) ? "fine" : nothing;
       return html`
         <div role="gridcell" aria-selected=${isChosen ? "true" : "false"}>
@@ -168,7 +161,7 @@ class GridView implements View, ReactiveController {
   }
 
   #lookFor(maps: MapSource, overview: Overview): Look {
-    return this.#looks.of(maps, overview, this.host.scaleChoice, this.host.theme);
+    return this.#looks.of(maps, overview, this.host.scaleChoice, this.host.scheme);
   }
 
   /**
@@ -234,14 +227,33 @@ function aspectOf({ tokens, keyTokens }: MapSource): number {
   return Math.max(1 / kMostAspect, Math.min(keyTokens.length / tokens.length, kMostAspect));
 }
 
-/** All heads of a layer stand side by side where they are large enough, and else on several lines. */
-function layoutOf(maps: MapSource, width: number): Layout {
+/**
+ * All heads of a layer stand side by side where they are large enough, and else on several lines. Where the height is
+ * limited, all layers fit into it, on as many lines as make the maps largest.
+ */
+function layoutOf(maps: MapSource, room: Room): Layout {
   const most = Math.max(...maps.heads);
-  const room = Math.max(width - kNames, kLeastSide);
-  const fitting = Math.max(1, Math.min(most, Math.floor((room + kGap) / (kLeastSide + kGap))));
-  const columns = Math.ceil(most / Math.ceil(most / fitting)); // lines of equal length
-  const side = Math.min((room - (columns - 1) * kGap) / columns, mostSide(most, aspectOf(maps)));
-  return { columns, side: Math.floor(side) };
+  if (room.height < Infinity) {
+    const layouts = Array.from({ length: Math.min(most, kMostLines) }, (_, lines) => layoutOn(maps, room, lines + 1));
+    return layouts.reduce((best, layout) => (layout.side > best.side ? layout : best));
+  }
+  const [gap, least] = room.isCompact ? [kCompactGap, kCompactLeast] : [kGap, kLeastSide];
+  const fitting = Math.max(1, Math.min(most, Math.floor((freeWidth(room) + gap) / (least + gap))));
+  return layoutOn(maps, room, Math.ceil(most / fitting));
+}
+
+const freeWidth = ({ width, isCompact }: Room): number => Math.max(width - (isCompact ? 0 : kNames), kCompactLeast);
+
+/** The layout with the heads of a layer on `lines` lines of equal length. */
+function layoutOn(maps: MapSource, room: Room, lines: number): Layout {
+  const gap = room.isCompact ? kCompactGap : kGap;
+  const name = room.isCompact || lines === 1 ? 0 : kNameHeight;
+  const most = Math.max(...maps.heads);
+  const columns = Math.ceil(most / lines);
+  const wide = Math.min((freeWidth(room) - (columns - 1) * gap) / columns, mostSide(most, aspectOf(maps)));
+  const free = room.height - kStatusHeight - (room.isCompact || lines > 1 ? 0 : kNameHeight + gap);
+  const high = (free / (maps.heads.length * lines) - gap - name) * aspectOf(maps);
+  return { columns, side: Math.floor(Math.max(Math.min(wide, high), kCompactLeast)), gap };
 }
 
 /** The blocks of a thumbnail: as many as it has pixels on the device. */
@@ -280,7 +292,15 @@ function pooledInWords({ picture }: Overview): string {
 const styles = css`
   .heads {
     display: grid;
-    gap: 8px;
+    gap: var(--gap);
+  }
+  .compact .layer {
+    grid-template-columns: 1fr;
+  }
+  .compact .layer > .name,
+  .compact .layer:first-child,
+  .compact.wrapped .name {
+    display: none;
   }
   .layer {
     display: grid;
@@ -297,7 +317,7 @@ const styles = css`
   .line {
     display: grid;
     grid-template-columns: repeat(var(--columns), var(--side));
-    gap: 8px;
+    gap: var(--gap);
   }
   .name {
     display: block;
@@ -332,6 +352,8 @@ const styles = css`
     outline-offset: 2px;
   }
   .status {
+    direction: ltr;
+    text-align: match-parent;
     min-height: 16px;
     margin: 8px 0 0;
     color: var(--faint);

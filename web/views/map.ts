@@ -17,10 +17,11 @@ import {
 } from "../maps/viewport.js";
 import { strongestLink } from "../maps/words.js";
 import { Gestures } from "./gestures.js";
-import type { Cell, Host, View, ViewKind } from "./view.js";
+import type { Cell, Host, Room, View, ViewKind } from "./view.js";
 
 /** Sizes in pixels of the map within the window, and of labels. */
 const maxSide = (): number => Math.min(Math.max(0.6 * innerHeight, 320), 640);
+const kLeastSide = 64;
 const kLabelHeight = 14;
 const kCharWidth = 7.3;
 const kMaxChars = 12;
@@ -55,7 +56,6 @@ interface Layout {
 class MapView implements View, ReactiveController {
   #content: Content | undefined;
   #cell: Cell | undefined;
-  #width = 0;
   /** The zoom and place that the reader chose, or undefined while the whole map is shown. */
   #chosen: Pick<Viewport, "cell" | "row" | "col"> | undefined;
   #layout: Layout | undefined;
@@ -65,12 +65,6 @@ class MapView implements View, ReactiveController {
   /** The kinds of cells that only a legend can explain. */
   #odd: (typeof kOddCells)[number][] = [];
   readonly #gestures: Gestures;
-  readonly #resize = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width === this.#width) return;
-    this.#width = width;
-    this.host.requestUpdate();
-  });
 
   constructor(private readonly host: Host) {
     host.addController(this);
@@ -81,14 +75,6 @@ class MapView implements View, ReactiveController {
       leave: () => this.host.renderRoot.querySelector(".plot:focus") === null && this.#moveTo(undefined),
       hasFocus: () => this.host.renderRoot.querySelector(".plot:focus-within") !== null,
     });
-  }
-
-  hostConnected(): void {
-    this.#resize.observe(this.host);
-  }
-
-  hostDisconnected(): void {
-    this.#resize.disconnect();
   }
 
   hostUpdated(): void {
@@ -108,7 +94,6 @@ class MapView implements View, ReactiveController {
     if (!maps) return;
     const { layer, head } = this.host;
     checkHead(maps, layer, head);
-    this.#width ||= this.host.clientWidth;
     const side = [kOverview, kOverview] as const;
     const overview = maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], side))[0];
     signal.throwIfAborted();
@@ -178,17 +163,18 @@ class MapView implements View, ReactiveController {
   render(): TemplateResult {
     const content = this.#content;
     if (!content) return html``;
-    const { maps, layer, head, strongest } = content;
+    const { layer, head, strongest } = content;
     const layout = this.#layoutOf(content);
     this.#layout = layout;
     this.#look = this.#lookOf(content);
     content.tiles.show(layout.view, devicePixelRatio);
     const about = `Layer ${layer}, head ${head}: ${strongest}. Rows are queries, columns are keys. Arrow keys move the cell, plus and minus zoom.`;
     const zoom = isWhole(layout.view) ? "" : "zoomed";
+    const { isCompact } = this.host.room;
     return html`
-      <div class="head" part="map">
+      <div class="head ${isCompact ? "compact" : ""}" part="map">
         ${this.#bar(content, layout.view)}
-        <output class="readout" aria-live="polite">${this.#readout(content)}</output>
+        <output class=${isCompact ? "unseen" : "readout"} aria-live="polite">${this.#readout(content)}</output>
         <div
           class="plot"
           role="application"
@@ -199,8 +185,7 @@ class MapView implements View, ReactiveController {
           @keydown=${this.#onKey}
           @focus=${this.#onFocus}
         >
-          <div class="axes" aria-hidden="true"><span class="key">key →</span><span class="query">query ↓</span></div>
-          ${labels("cols", maps.keyTokens, layout.view, this.#cell?.col)} ${labels("rows", maps.tokens, layout.view, this.#cell?.row)}
+          ${isCompact ? nothing : this.#axes(content, layout.view)}
           <div class="cells ${zoom}" ${this.#gestures.attach()}>
             <canvas></canvas>
             ${this.#cell ? highlight(this.#cell, layout.view) : nothing} ${this.#minimap(content, layout.view)}
@@ -209,6 +194,13 @@ class MapView implements View, ReactiveController {
         </div>
         ${this.#legend(content, this.#look)}
       </div>
+    `;
+  }
+
+  #axes({ maps: { tokens, keyTokens } }: Content, view: Viewport): TemplateResult {
+    return html`
+      <div class="axes" aria-hidden="true"><span class="key">key →</span><span class="query">query ↓</span></div>
+      ${labels("cols", keyTokens, view, this.#cell?.col)} ${labels("rows", tokens, view, this.#cell?.row)}
     `;
   }
 
@@ -263,15 +255,19 @@ class MapView implements View, ReactiveController {
   }
 
   #layoutOf({ maps, rowLabel, colLabel }: Content): Layout {
-    const left = Math.ceil(Math.max(rowLabel, 56));
-    const [width, height] = [Math.max(Math.min(this.#width - left - colLabel * kLean.right, maxSide()), 64), maxSide()];
+    const { room } = this.host;
+    const left = room.isCompact ? 0 : Math.ceil(Math.max(rowLabel, 56));
+    const top = room.isCompact ? 0 : Math.ceil(colLabel * kLean.up + 8);
+    const right = room.isCompact ? 0 : colLabel * kLean.right;
+    const width = Math.max(Math.min(room.width - left - right, maxSide()), kLeastSide);
+    const height = room.height === Infinity ? maxSide() : Math.max(room.height - top - wordsHeight(room), kLeastSide);
     const map = [maps.tokens.length, maps.keyTokens.length] as const;
     const { cell = 0, row = 0, col = 0 } = this.#chosen ?? {};
-    return { left, top: Math.ceil(colLabel * kLean.up + 8), view: settled({ map, width, height, cell, row, col }) };
+    return { left, top, view: settled({ map, width, height, cell, row, col }) };
   }
 
   #lookOf({ maps, overview }: Content): Look {
-    const look = this.#looks.of(maps, overview, this.host.scaleChoice, this.host.theme);
+    const look = this.#looks.of(maps, overview, this.host.scaleChoice, this.host.scheme);
     if (look === this.#look) return look;
     this.#odd = oddCells(overview, look);
     this.#barLook = barLook(look);
@@ -428,6 +424,9 @@ class MapView implements View, ReactiveController {
   };
 }
 
+/** What stands above and below the map, in pixels: the bar, the exact value and the legend. */
+const wordsHeight = ({ isCompact }: Room): number => (isCompact ? 56 : 120);
+
 /** The cells of a map for whose tiles its first picture waits. */
 const kWaitCells = 1 << 18;
 
@@ -511,6 +510,35 @@ const styles = css`
   .head {
     display: grid;
     gap: 8px;
+  }
+  .compact.head {
+    gap: 4px;
+  }
+  .compact .bar {
+    min-height: 28px;
+  }
+  .compact .bar button {
+    min-width: 24px;
+    height: 28px;
+  }
+  .compact .words,
+  .compact .ticks,
+  .compact .scale,
+  .compact .zoom {
+    display: none;
+  }
+  .compact .legend {
+    margin: 0;
+    flex-wrap: nowrap;
+    white-space: nowrap;
+    overflow: hidden;
+  }
+  .compact .legend > .words {
+    display: flex;
+  }
+  .compact .plot {
+    margin-top: 0;
+    grid-template: var(--height) / var(--width);
   }
   .bar {
     display: flex;
@@ -692,6 +720,19 @@ const styles = css`
       min-height: 48px;
     }
   }
+  /* Where the height is limited, the words take one line each. */
+  .limited .readout {
+    min-height: 24px;
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .limited .legend {
+    flex-wrap: nowrap;
+  }
+  .limited .plot {
+    margin-top: 0;
+  }
   .hint {
     color: var(--faint);
     font-family: system-ui, sans-serif;
@@ -727,6 +768,10 @@ const styles = css`
     height: 16px;
     margin-left: -1px;
     background: var(--accent);
+  }
+  .range {
+    direction: ltr;
+    unicode-bidi: isolate;
   }
   .ticks {
     display: flex;

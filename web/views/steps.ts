@@ -26,7 +26,7 @@ class StepsView implements View {
   }
 
   async load(_: undefined, signal: AbortSignal): Promise<void> {
-    const { example, head, causal, theme } = this.host;
+    const { example, head, causal, scheme: theme } = this.host;
     const worked = await workExample(await sharedEngine(), example, { head, causal, theme });
     signal.throwIfAborted();
     this.#worked = worked;
@@ -291,6 +291,6 @@ export const stepsView: ViewKind = {
   name: "steps",
   hasMaps: false,
   styles,
-  watches: ["head", "causal", "example", "theme"],
+  watches: ["head", "causal", "example", "scheme"],
   create: (host) => new StepsView(host),
 };

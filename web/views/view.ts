@@ -11,6 +11,15 @@ export interface Cell {
   readonly col: number;
 }
 
+/** What the page gives the element, in pixels. */
+export interface Room {
+  readonly width: number;
+  /** Infinity where the element is as high as it wants to be. */
+  readonly height: number;
+  /** True where there is no place for names and words. */
+  readonly isCompact: boolean;
+}
+
 /** The element, as far as its views need it. */
 export interface Host extends ReactiveControllerHost, HTMLElement {
   readonly renderRoot: HTMLElement | DocumentFragment;
@@ -19,7 +28,9 @@ export interface Host extends ReactiveControllerHost, HTMLElement {
   causal: boolean;
   readonly scaleChoice: ScaleChoice;
   readonly example: WorkedExample;
-  readonly theme: Theme;
+  /** The colours that are drawn. */
+  readonly scheme: Theme;
+  readonly room: Room;
   /** Called when `view` has something new to draw. */
   drawn(view: View): void;
   /** Called when a head was chosen, to be shown by the view `view`. */
@@ -56,6 +67,6 @@ export interface ViewKind {
   readonly hasMaps: boolean;
   readonly styles: CSSResult;
   /** The properties of the element, besides those that decide the maps, that make `load` run again. */
-  readonly watches: readonly ("layer" | "head" | "causal" | "example" | "theme")[];
+  readonly watches: readonly ("layer" | "head" | "causal" | "example" | "scheme")[];
   create(host: Host): View;
 }
