@@ -4,6 +4,7 @@ import { AttentionMap } from "./attention-map.js";
 
 export { AttentionMap };
 export type { AttentionMapEvents } from "./attention-map.js";
+export type { NestedNumbers } from "../maps/nested.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
 if (!customElements.get("attention-map")) customElements.define("attention-map", AttentionMap);

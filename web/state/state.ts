@@ -8,6 +8,8 @@ export interface State {
   text: string;
   /** A built-in name or the URL of a Hugging Face folder. */
   model: string;
+  /** The address of a file with maps, or nothing. */
+  src: string;
   view: string;
   layer: number;
   head: number;
@@ -40,6 +42,7 @@ const kFlag: Field<boolean> = {
 export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   text: word(""),
   model: word("tiny"),
+  src: word(""),
   view: word("grid"),
   layer: kIndex,
   head: kIndex,
@@ -50,6 +53,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
 export const kInitial: Readonly<State> = {
   text: kFields.text.initial,
   model: kFields.model.initial,
+  src: kFields.src.initial,
   view: kFields.view.initial,
   layer: kFields.layer.initial,
   head: kFields.head.initial,

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Maps that a page declares without a line of script: a file that `src` names, or JSON in a child of the element. */
+import type { ReactiveController, ReactiveControllerHost } from "lit";
+import { fetchFile, type OnProgress } from "../files/fetched.js";
+import type { Given } from "../files/given-maps.js";
+import { readMaps } from "../files/maps-file.js";
+
+type Host = ReactiveControllerHost & HTMLElement & { readonly src: string };
+
+export class DeclaredMaps implements ReactiveController {
+  #json = "";
+  readonly #observer = new MutationObserver(() => this.#readChild());
+
+  constructor(private readonly host: Host) {
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    this.#observer.observe(this.host, { childList: true, characterData: true, subtree: true });
+    this.#readChild();
+    // Until the page is parsed, a child may have arrived in part.
+    document.addEventListener("DOMContentLoaded", this.#readChild, { once: true });
+  }
+
+  hostDisconnected(): void {
+    this.#observer.disconnect();
+    document.removeEventListener("DOMContentLoaded", this.#readChild);
+  }
+
+  readonly #readChild = (): void => {
+    if (document.readyState === "loading") return;
+    const child = this.host.querySelector(':scope > script[type="application/json"]');
+    const json = child?.textContent.trim() ?? "";
+    if (json === this.#json) return;
+    this.#json = json;
+    this.host.requestUpdate();
+  };
+
+  /** What the maps are read from, to be compared; without elements when nothing is declared. */
+  get source(): readonly string[] {
+    if (this.host.src !== "") return ["src", this.host.src];
+    return this.#json === "" ? [] : ["child", this.#json];
+  }
+
+  /** Reads what is declared. */
+  async read(signal: AbortSignal, onProgress: OnProgress): Promise<Given> {
+    const { src } = this.host;
+    if (src === "") return readMaps(new TextEncoder().encode(this.#json), "the child script");
+    const { name, bytes } = await fetchFile(src, signal, onProgress);
+    return readMaps(bytes, name);
+  }
+}
