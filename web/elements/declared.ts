@@ -3,7 +3,6 @@
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 import { fetchFile, type OnProgress } from "../files/fetched.js";
 import type { Given } from "../files/given-maps.js";
-import { readMaps } from "../files/maps-file.js";
 
 type Host = ReactiveControllerHost & HTMLElement & { readonly src: string };
 
@@ -42,11 +41,12 @@ export class DeclaredMaps implements ReactiveController {
     return this.#json === "" ? [] : ["child", this.#json];
   }
 
-  /** Reads what is declared. */
+  /** Reads what is declared. Only then are the readers of files loaded. */
   async read(signal: AbortSignal, onProgress: OnProgress): Promise<Given> {
-    const { src } = this.host;
-    if (src === "") return readMaps(new TextEncoder().encode(this.#json), "the child script");
-    const { name, bytes } = await fetchFile(src, signal, onProgress);
+    const [{ src }, json] = [this.host, this.#json];
+    const child = { name: "the child script", bytes: new TextEncoder().encode(json) };
+    const file = src === "" ? child : fetchFile(src, signal, onProgress);
+    const [{ readMaps }, { name, bytes }] = await Promise.all([import("../files/maps-file.js"), file]);
     return readMaps(bytes, name);
   }
 }

@@ -8,6 +8,7 @@ const kCells = ["layer", "head", "query", "key", "weight"];
 
 /** The rows of a table. Cells in quotes may contain separators, ends of lines, and quotes, which stand twice. */
 function* rowsOf(file: string, text: string, separator: string): Generator<string[]> {
+  const plain = new RegExp(`[^${separator}\n]*`, "y");
   let cells: string[] = [];
   for (let at = 0; at <= text.length; at++) {
     let cell = "";
@@ -20,9 +21,10 @@ function* rowsOf(file: string, text: string, separator: string): Generator<strin
       cell = text.slice(at + 1, end).replaceAll('""', '"');
       at = end + 1;
     }
-    const begin = at;
-    while (at < text.length && text[at] !== separator && text[at] !== "\n") at++;
-    cells.push(cell + text.slice(begin, at).replace(/\r$/, ""));
+    plain.lastIndex = at;
+    const rest = plain.exec(text)?.[0] ?? "";
+    at += rest.length;
+    cells.push(cell + (rest.endsWith("\r") ? rest.slice(0, -1) : rest));
     if (text[at] === separator) continue;
     if (cells.length > 1 || cells[0] !== "") yield cells;
     cells = [];
@@ -32,11 +34,10 @@ function* rowsOf(file: string, text: string, separator: string): Generator<strin
 /** A number, which is NaN where it is missing, or undefined for other text. */
 function numberOf(cell: string): number | undefined {
   const text = cell.trim();
-  if (/^([+-]?nan|null|na|)$/i.test(text)) return NaN;
+  const value = text === "" ? NaN : Number(text);
+  if (!Number.isNaN(value) || /^([+-]?nan|null|na|)$/i.test(text)) return value;
   const [infinite, sign] = /^([+-]?)inf(inity)?$/i.exec(text) ?? [];
-  if (infinite !== undefined) return sign === "-" ? -Infinity : Infinity;
-  const value = Number(text);
-  return Number.isNaN(value) ? undefined : value;
+  return infinite === undefined ? undefined : sign === "-" ? -Infinity : Infinity;
 }
 
 const isName = (cell: string): boolean => numberOf(cell) === undefined;

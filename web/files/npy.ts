@@ -6,11 +6,13 @@ import { readNumbers, typeInWords } from "./numbers.js";
 import { type StoredArray, storedMaps } from "./stored.js";
 
 const kMagic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]; // "\x93NUMPY"
-const kTypes: ReadonlyMap<string, string> = new Map([
-  ["f2", "F16"], ["f4", "F32"], ["f8", "F64"], ["b1", "BOOL"],
-  ["i1", "I8"], ["i2", "I16"], ["i4", "I32"], ["i8", "I64"],
-  ["u1", "U8"], ["u2", "U16"], ["u4", "U32"], ["u8", "U64"],
-]);
+
+/** NumPy's name of a type, such as "<f4", as safetensors has it; undefined for what is not little-endian numbers. */
+function dtypeOf(type: string): string | undefined {
+  const [, letter, bytes] = /^[<=|]([fiub])([1248])$/.exec(type) ?? [];
+  if (letter === undefined) return undefined;
+  return letter === "b" ? "BOOL" : `${letter.toUpperCase()}${8 * Number(bytes)}`;
+}
 
 export const isNpy = (bytes: Uint8Array): boolean => kMagic.every((byte, index) => bytes[index] === byte);
 
@@ -61,8 +63,8 @@ function inRows(values: Float32Array, shape: readonly number[]): Float32Array {
 export function npyArray(file: string, name: string, bytes: Uint8Array<ArrayBuffer>): StoredArray {
   const { type, isFortran, shape, start } = headerOf(file, bytes);
   const count = countOf(file, shape);
-  const dtype = kTypes.get(type.slice(1));
-  if (dtype === undefined || type.startsWith(">")) {
+  const dtype = dtypeOf(type);
+  if (dtype === undefined) {
     const words = type.endsWith("O") ? " (Python objects, which are not read)" : "";
     throw new Error(`${file} has the type ${show(type)}${words}, expected little-endian numbers such as "<f4"`);
   }

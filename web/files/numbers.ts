@@ -3,12 +3,11 @@
 import { show } from "./limits.js";
 
 interface Kind {
-  readonly words: string;
   readonly bytes: number;
   read(this: void, bytes: Uint8Array<ArrayBuffer>): Float32Array;
 }
 
-type Integers = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;
+type Plain = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float64Array;
 
 interface Maker<T> {
   readonly BYTES_PER_ELEMENT: number;
@@ -22,13 +21,11 @@ function viewOf<T>(List: Maker<T>, bytes: Uint8Array<ArrayBuffer>): T {
   return new List(buffer, byteOffset, length / size);
 }
 
-function kind<T>(words: string, List: Maker<T>, convert: (values: T) => Float32Array): Kind {
-  return { words, bytes: List.BYTES_PER_ELEMENT, read: (bytes) => convert(viewOf(List, bytes)) };
+function kind<T>(List: Maker<T>, convert: (values: T) => Float32Array): Kind {
+  return { bytes: List.BYTES_PER_ELEMENT, read: (bytes) => convert(viewOf(List, bytes)) };
 }
 
-function integers(words: string, List: Maker<Integers>): Kind {
-  return kind(words, List, (values) => new Float32Array(values));
-}
+const plain = (List: Maker<Plain>): Kind => kind(List, (values) => new Float32Array(values));
 
 /** The values of all halves, which are made when the first are read. */
 let halves: Float32Array | undefined;
@@ -60,19 +57,19 @@ function fromLongs(longs: BigInt64Array | BigUint64Array): Float32Array {
 
 /** The kinds of numbers by the names that safetensors gives them. */
 const kKinds: ReadonlyMap<string, Kind> = new Map([
-  ["F64", kind("float64", Float64Array, (values) => new Float32Array(values))],
-  ["F32", kind("float32", Float32Array, (values) => values)],
-  ["F16", kind("float16", Uint16Array, fromHalves)],
-  ["BF16", kind("bfloat16", Uint16Array, fromBfloats)],
-  ["BOOL", integers("bool", Uint8Array)],
-  ["U8", integers("uint8", Uint8Array)],
-  ["I8", integers("int8", Int8Array)],
-  ["U16", integers("uint16", Uint16Array)],
-  ["I16", integers("int16", Int16Array)],
-  ["U32", integers("uint32", Uint32Array)],
-  ["I32", integers("int32", Int32Array)],
-  ["U64", kind("uint64", BigUint64Array, fromLongs)],
-  ["I64", kind("int64", BigInt64Array, fromLongs)],
+  ["F64", plain(Float64Array)],
+  ["F32", kind(Float32Array, (values) => values)],
+  ["F16", kind(Uint16Array, fromHalves)],
+  ["BF16", kind(Uint16Array, fromBfloats)],
+  ["BOOL", plain(Uint8Array)],
+  ["U8", plain(Uint8Array)],
+  ["I8", plain(Int8Array)],
+  ["U16", plain(Uint16Array)],
+  ["I16", plain(Int16Array)],
+  ["U32", plain(Uint32Array)],
+  ["I32", plain(Int32Array)],
+  ["U64", kind(BigUint64Array, fromLongs)],
+  ["I64", kind(BigInt64Array, fromLongs)],
 ]);
 
 /** The kind of numbers with this name. Throws an Error that begins with `place`. */
@@ -89,4 +86,6 @@ export function readNumbers(place: string, name: string, bytes: Uint8Array<Array
   return read(bytes);
 }
 
-export const typeInWords = (name: string): string => kKinds.get(name)?.words ?? name;
+/** The name in words, such as "float32" for F32. */
+export const typeInWords = (name: string): string =>
+  name.toLowerCase().replace(/^(b?f|i|u)(?=\d)/, (letter) => ({ f: "float", bf: "bfloat", i: "int", u: "uint" })[letter] ?? letter);
