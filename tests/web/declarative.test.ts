@@ -167,8 +167,10 @@ test("how a file was understood is said before it is drawn", async () => {
 test("arrays of a script go before src, src before the child, and the element's own tokens before a file's", async () => {
   const page = await openPage('<attention-map view="map" src="files/maps.json"><script type="application/json">[[1]]</script></attention-map>');
   expect(await logged(page, 1)).toEqual(["drawn: a b"]);
+  const requests = server.requests.length;
   await change(page, { tokens: ["le", "chat"] });
   expect((await logged(page, 2))[1]).toBe("drawn: le chat");
+  expect(server.requests.slice(requests), "the file is fetched once").toEqual([]);
   await change(page, { tokens: null, weights: [[0.5, 0.25, 0.25]] });
   expect((await logged(page, 3))[2]).toBe("drawn: 0");
   expect(await understood(page)).toEqual([]);

@@ -268,14 +268,30 @@ test.each([
   expect(() => opened(readMaps(bytes, "f"))).toThrow(message);
 });
 
-test("no prefix of a file crashes: each is read or refused with the file's name", () => {
-  const files = [safetensors({ a: layer(1, 0) }), fromBase64(kFortran), fromBase64(kNpz), text({ weights: [[1, 2]] }), text("layer,head,query,key,weight\n0,0,0,0,1\n")];
-  for (const file of files)
-    for (let length = 0; length < file.length; length++) {
-      try {
-        readMaps(file.slice(0, length), "the file");
-      } catch (error) {
-        expect(String(error), `${length} bytes`).toMatch(/^Error: the file/);
-      }
+test("no beginning of a file and no file with other bytes crashes: each is read, or refused with its name", () => {
+  const weights = { dtype: "F32", shape: [1, 2], data: toBase64(floats(2)) };
+  const files = [
+    safetensors({ a: layer(1, 0) }, { tokens: '["a"]' }), fromBase64(kFortran), fromBase64(kNpz), text({ weights }),
+    text({ rows: [[[0, 1]]] }), text("layer,head,query,key,weight\n0,0,0,0,1\n"), text(",a\nb,1\n"),
+  ];
+  const tryToRead = (bytes: Bytes): void => {
+    try {
+      readMaps(bytes, "the file");
+    } catch (error) {
+      expect(String(error), Buffer.from(bytes).toString("latin1")).toMatch(/^Error: the file/);
     }
+  };
+  let state = 7;
+  const random = (most: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * most);
+  };
+  for (const file of files) {
+    for (let length = 0; length < file.length; length++) tryToRead(file.slice(0, length));
+    for (let round = 0; round < 1000; round++) {
+      const changed = file.slice();
+      for (let count = random(3); count >= 0; count--) changed[random(changed.length)] = random(256);
+      tryToRead(changed);
+    }
+  }
 });

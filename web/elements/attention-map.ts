@@ -17,14 +17,14 @@
 import { HeadlensError } from "headlens";
 import { LitElement, html, nothing } from "lit";
 import type { PropertyValues, TemplateResult } from "lit";
+import type { Given } from "../files/given-maps.js";
 import { sharedEngine, sharedModel } from "../maps/engine.js";
 import { computedMaps, modelMaps } from "../maps/engine-maps.js";
-import { givenMaps, type Weights } from "../maps/given.js";
-import type { Numbers } from "../maps/nested.js";
+import { givenMaps } from "../maps/given.js";
+import type { Numbers, Weights } from "../maps/nested.js";
 import type { Theme } from "../maps/palette.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
 import { type Lease, type MapSource, nextTurn } from "../maps/source.js";
-import type { Given } from "../files/given-maps.js";
 import { kAttributes, kInitial } from "../state/state.js";
 import { kViews } from "../views/index.js";
 import type { Cell, View, ViewKind } from "../views/view.js";
@@ -380,9 +380,9 @@ export class AttentionMap extends LitElement {
   }
 
   async #openNew(signal: AbortSignal): Promise<Lease> {
-    const { weights, queries, keys, softmaxScale, model, text } = this;
+    const { weights, queries, keys, model, text } = this;
     this.#understood = undefined;
-    if (this.#hasArrays()) return this.#openGiven({ weights, queries, keys, softmaxScale });
+    if (this.#hasArrays()) return this.#openGiven({ weights, queries, keys });
     if (this.#isGiven()) return this.#openGiven(await this.#readDeclared(signal));
     const loading = sharedModel(model, (bytes, total) => {
       if (model !== this.model) return;
@@ -413,8 +413,9 @@ export class AttentionMap extends LitElement {
   }
 
   /** Opens given arrays. What the element has besides, such as tokens, goes before what a file has. */
-  async #openGiven({ weights, queries, keys, softmaxScale, ...given }: Partial<Given>): Promise<Lease> {
+  async #openGiven({ weights, queries, keys, ...given }: Partial<Given>): Promise<Lease> {
     const { mask = given.mask, tokens = given.tokens, keyTokens = given.keyTokens } = this;
+    const softmaxScale = this.softmaxScale ?? given.softmaxScale;
     const beside = { mask, tokens, keyTokens, causal: this.causal || given.causal === true };
     const { known, understood } = given;
     if (weights) return { ...givenMaps({ weights, known, ...beside }), understood };

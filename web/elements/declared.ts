@@ -8,6 +8,8 @@ type Host = ReactiveControllerHost & HTMLElement & { readonly src: string };
 
 export class DeclaredMaps implements ReactiveController {
   #json = "";
+  /** What was read last, so that other tokens or another mask fetch nothing again. */
+  #known: { readonly source: readonly string[]; readonly given: Given } | undefined;
   readonly #observer = new MutationObserver(() => this.#readChild());
 
   constructor(private readonly host: Host) {
@@ -22,6 +24,7 @@ export class DeclaredMaps implements ReactiveController {
   }
 
   hostDisconnected(): void {
+    this.#known = undefined;
     this.#observer.disconnect();
     document.removeEventListener("DOMContentLoaded", this.#readChild);
   }
@@ -43,10 +46,14 @@ export class DeclaredMaps implements ReactiveController {
 
   /** Reads what is declared. Only then are the readers of files loaded. */
   async read(signal: AbortSignal, onProgress: OnProgress): Promise<Given> {
-    const [{ src }, json] = [this.host, this.#json];
-    const child = { name: "the child script", bytes: new TextEncoder().encode(json) };
-    const file = src === "" ? child : fetchFile(src, signal, onProgress);
+    const { source } = this;
+    const [kind = "", text = ""] = source;
+    if (this.#known?.source.join() === source.join()) return this.#known.given;
+    const child = { name: "the child script", bytes: new TextEncoder().encode(text) };
+    const file = kind === "src" ? fetchFile(text, signal, onProgress) : child;
     const [{ readMaps }, { name, bytes }] = await Promise.all([import("../files/maps-file.js"), file]);
-    return readMaps(bytes, name);
+    const given = readMaps(bytes, name);
+    if (this.host.isConnected) this.#known = { source, given };
+    return given;
   }
 }

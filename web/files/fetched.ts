@@ -30,8 +30,8 @@ async function bodyOf(name: string, response: Response, onProgress: OnProgress):
     chunks.push(next.value);
     loaded += next.value.length;
     checkSize(name, loaded);
-    // A packed answer is longer than its content-length says.
-    onProgress(loaded, Math.max(total, loaded));
+    // A packed answer is longer than its content-length says, so that the whole is not known.
+    onProgress(loaded, loaded <= total ? total : 0);
   }
   const bytes = new Uint8Array(loaded);
   let at = 0;

@@ -81,8 +81,9 @@ export function npyTexts(file: string, bytes: Uint8Array<ArrayBuffer>): string[]
   const width = Number(/^<U(\d+)$/.exec(type)?.[1] ?? NaN);
   if (!(width > 0)) return undefined;
   const count = countOf(file, shape);
-  const codes = new Uint32Array(bytes.slice(start, start + count * width * 4).buffer);
-  if (codes.length !== count * width) throw new Error(`${file} has ${codes.length * 4} bytes of texts, expected ${count * width * 4}`);
+  const [length, expected] = [bytes.length - start, count * width * 4];
+  if (length !== expected) throw new Error(`${file} has ${length} bytes of texts, expected ${expected}`);
+  const codes = new Uint32Array(bytes.slice(start).buffer);
   const charOf = (code: number): string => (code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd");
   const textAt = (_: unknown, index: number): string => Array.from(codes.subarray(index * width, (index + 1) * width), charOf).join("").replace(/\0+$/, "");
   return Array.from({ length: count }, textAt);

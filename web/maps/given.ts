@@ -2,7 +2,7 @@
 /** Maps that were computed elsewhere and are given as arrays. They are pooled here, where they are. */
 import type { TensorLike } from "headlens";
 import { both, causalMask, type CellMask, givenMask, kOpen } from "./mask.js";
-import { type Numbers, showShape, tensorOf } from "./nested.js";
+import { type Numbers, showShape, tensorOf, type Weights } from "./nested.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, nextTurn } from "./source.js";
 import type { Overview, Part, Picture, Range, Size } from "./source.js";
 
@@ -14,8 +14,6 @@ export function names(what: string, given: readonly string[] | undefined, count:
     throw new Error(`${what}: ${given.length} names for ${count} ${what === "tokens" ? "rows" : "columns"}`);
   return given ?? Array.from({ length: count }, (_, index) => String(index));
 }
-
-export type Weights = Numbers | readonly TensorLike[];
 
 export interface GivenWeights {
   /** [T,S], [H,T,S] or [L,H,T,S], or a list with one tensor [H,T,S] for each layer, whose numbers of heads may differ. */

@@ -13,6 +13,9 @@ export type NestedNumbers = NumberRow | readonly NestedNumbers[];
 /** A tensor or nested lists. */
 export type Numbers = TensorLike | NestedNumbers;
 
+/** Weights of all layers, or a list with one tensor for each layer. */
+export type Weights = Numbers | readonly TensorLike[];
+
 /** The most axes that anything has here: layers, batch, heads, queries and keys. */
 const kMostAxes = 5;
 
