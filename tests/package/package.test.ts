@@ -60,7 +60,7 @@ describe("the tarball", () => {
       expect(names).toContain(name);
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
-      /^dist\/((chunk|code|instantiate|remote)-\w+|(worker|thread)(-node)?|index|node|element)\.js(\.map)?$/,
+      /^dist\/((chunk|code|instantiate|maps-file|remote)-\w+|(worker|thread)(-node)?|index|node|element)\.js(\.map)?$/,
       /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,
