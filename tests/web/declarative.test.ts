@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `<attention-map>` with maps that a page declares: by `src`, by a child script, and as nested lists. */
+import type { ServerResponse } from "node:http";
 import { zipSync } from "fflate";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
@@ -24,11 +25,17 @@ const kFiles: Readonly<Record<string, Uint8Array>> = {
 let browser: Browser;
 let server: Server;
 let html = "";
+/** The answer to /slow, whose page comes in parts. */
+let slow: ServerResponse | undefined;
 
 beforeAll(async () => {
   browser = await launchChromium();
   server = await serve(root, (path, response) => {
     if (path === "/files/never") return true;
+    if (path === "/slow") {
+      slow = response.writeHead(200, { "content-type": "text/html" });
+      return true;
+    }
     if (path === "/favicon.ico") response.writeHead(204).end();
     if (response.writableEnded) return true;
     const file = path === "/" ? html : kFiles[path.replace("/files/", "")];
@@ -50,9 +57,8 @@ afterEach(async () => {
   expect(faults.splice(0)).toEqual([]);
 });
 
-/** Opens a page with this body, which logs what its elements draw, cannot draw, and say meanwhile. */
-async function openPage(body: string): Promise<Page> {
-  html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Declared</title></head><body>${body}${kScript}</body></html>`;
+/** Opens an empty page, whose next one logs what its elements draw and cannot draw. */
+async function openLog(): Promise<Page> {
   const opened = await open(browser, "about:blank", undefined, false);
   faults = opened.faults;
   await opened.page.evaluateOnNewDocument(() => {
@@ -64,8 +70,15 @@ async function openPage(body: string): Promise<Page> {
         log.push(error ? `error: ${error.message}` : `drawn: ${tokens?.join(" ")}`);
       });
   });
-  await opened.page.goto(server.url);
   return opened.page;
+}
+
+/** Opens a page with this body. */
+async function openPage(body: string): Promise<Page> {
+  html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Declared</title></head><body>${body}${kScript}</body></html>`;
+  const page = await openLog();
+  await page.goto(server.url);
+  return page;
 }
 
 /** Waits until this many pictures were drawn or refused, and returns what was logged. */
@@ -117,6 +130,18 @@ test("a child that comes later is drawn, and drawn anew when its text changes", 
   expect((await logged(page, 3))[2]).toMatch(/^error: the child script is not JSON: /);
   await page.$eval("attention-map > script", (script) => script.remove());
   await seen(page, "attention-map >>> .message ::-p-text(No text yet)");
+});
+
+test("a child that is still being parsed when the element is defined is read once it is complete", async () => {
+  const page = await openLog();
+  const loaded = page.goto(`${server.url}slow`);
+  await expect.poll(() => slow).toBeDefined();
+  const script = kScript.replace("<script", "<script async");
+  slow?.write(`<!doctype html>${script}<attention-map view="map"><script type="application/json">{"tokens": ["x",`);
+  await expect.poll(() => page.evaluate(() => document.querySelector("attention-map")?.shadowRoot?.querySelector("p")?.textContent)).toBe("No text yet.");
+  slow?.end(`"y"], "weights": [[1, 0], [0, 1]]}</script></attention-map>`);
+  await loaded;
+  expect(await logged(page, 1)).toEqual(["drawn: x y"]);
 });
 
 test("src of each kind of file is drawn, and says how it was understood", async () => {

@@ -156,7 +156,7 @@ test("the compact form, packed or as a list, with a mask, and with queries and k
 
 test("sparse maps: what is missing is not known, and pooled only where all of a block is", async () => {
   const given = readMaps(text({ tokens: ["a", "b", "c", "d"], rows: [[[0, 1]], [[0, 0.25]], [[2, 0.5]], [[0, 0], [3, null]]] }), "s");
-  expect(given.understood).toBe("s: one head of 4 × 4, read as rows of [key, weight]; 5 of 16 cells are known, none of a key after its query, so that the maps are causal");
+  expect(given.understood).toBe("s: one head of 4 × 4, read as rows of [key, weight]; 5 of 10 cells are known; causal, since no key is after its query");
   const maps = opened(given);
   const whole = { rows: [0, 4], cols: [0, 4] } as const;
   const { known = [] } = await maps.part(0, 0, whole, [4, 4]);
@@ -175,7 +175,7 @@ test("a head of HeadVis: the strongest of its sequences, cell by cell", async ()
   expect(given.tokens).toEqual(["a", "b"]);
   expect(await numbers(given)).toEqual([1, NaN, 0.25, 0.75]);
   expect(given.understood).toContain("L0H1.json: one head of HeadVis, 2 × 2; sequence 2 of 2, whose");
-  expect(given.understood).toContain("; 3 of 4 cells are known, none of a key after its query, so that the maps are causal");
+  expect(given.understood).toContain("is the largest; causal, since no key is after its query");
   const one = readMaps(text({ tokens: ["a", "b"], attentionIndices: [3], attentionValues: [1] }), "n");
   expect(await numbers(one)).toEqual([NaN, NaN, NaN, 1]);
 });
@@ -200,7 +200,7 @@ test("the program's CSV: layers and heads by their numbers, pieces as they were"
   expect(await numbers(given, 0)).toEqual([1, NaN, 0.25, NaN]);
   const { known } = await opened(given).part(1, 0, { rows: [0, 2], cols: [0, 2] }, [2, 2]);
   expect([...(known ?? [])]).toEqual([0, 0, 0, 1]);
-  expect(given.understood).toBe("m.csv: a table of cells, 2 × 2, of layers 4, 9 and heads 1; 4 of 8 cells are known, none of a key after its query, so that the maps are causal");
+  expect(given.understood).toBe("m.csv: a table of cells, 2 × 2, of layers 4, 9 and heads 1; 4 of 6 cells are known; causal, since no key is after its query");
 });
 
 const f32 = (shape: string, count: number): Bytes => npy({ descr: "<f4", shape, data: floats(count) });

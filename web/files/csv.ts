@@ -136,7 +136,7 @@ function cellMaps(file: string, rows: () => Iterable<string[]>): Given {
     maps.set(layerAt.get(layer) ?? 0, headAt.get(head) ?? 0, query, key, weight);
   const { words, ...given } = maps.given();
   const list = (indexes: readonly number[]): string => `${indexes.slice(0, 12).join(", ")}${indexes.length > 12 ? ", …" : ""}`;
-  const understood = `${file}: a table of cells, ${height} × ${width}, of layers ${list(ofLayers)} and heads ${list(ofHeads)}; ${words}`;
+  const understood = `${file}: a table of cells, ${height} × ${width}, of layers ${list(ofLayers)} and heads ${list(ofHeads)}${words}`;
   return { ...given, tokens: namesOf(queries, height), keyTokens: namesOf(keys, width), understood };
 }
 

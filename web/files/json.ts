@@ -105,8 +105,8 @@ function rowsOf(file: string, members: Members): Given {
       maps.set(0, 0, row, key, weight ?? NaN);
     });
   });
-  const { words, ...given } = maps.given(members.causal === true || undefined);
-  return { ...facts, ...given, understood: `${file}: one head of ${size.join(" × ")}, read as rows of [key, weight]; ${words}` };
+  const { words, ...given } = maps.given(members.causal === true);
+  return { ...facts, ...given, understood: `${file}: one head of ${size.join(" × ")}, read as rows of [key, weight]${words}` };
 }
 
 /** A sequence of HeadVis and Neuronpedia: the weights of some cells, by query × length + key. */
@@ -125,7 +125,7 @@ function headVisMaps(file: string, sequence: Members, which: string): Given {
     maps.set(0, 0, Math.floor(at / length), at % length, value);
   });
   const { words, ...given } = maps.given();
-  return { tokens, ...given, understood: `${file}: one head of HeadVis, ${length} × ${length}${which}; ${words}` };
+  return { tokens, ...given, understood: `${file}: one head of HeadVis, ${length} × ${length}${which}${words}` };
 }
 
 /** Of the sequences of a head, the one with the largest weight is read. */

@@ -32,16 +32,23 @@ export class SparseMaps {
     if (col > row) this.#isCausal = false;
   }
 
-  /** The maps, which count as causal when no key after its query is known, and in words how much is known. */
-  given(causal?: boolean): Omit<Given, "understood"> & { readonly words: string } {
+  /** The maps, which also count as causal when no key after its query is known, and what is to be said of their cells. */
+  given(isCausal = false): Omit<Given, "understood"> & { readonly words: string } {
     const [, , rows, cols] = this.#shape;
-    const isCausal = causal ?? (this.#isCausal && rows === cols && rows > 1);
-    const known = this.#known.reduce((sum, cell) => sum + cell, 0);
+    const isFoundCausal = !isCausal && this.#isCausal && rows === cols && rows > 1;
+    const causal = isCausal || isFoundCausal;
+    let [known, all] = [0, 0];
+    this.#known.forEach((cell, at) => {
+      if (causal && at % cols > Math.floor(at / cols) % rows) return;
+      known += cell;
+      all++;
+    });
+    const counted = known < all ? `; ${known} of ${all} cells are known` : "";
     return {
       weights: { data: this.#values, shape: this.#shape },
-      known: this.#known,
-      causal: isCausal,
-      words: `${known} of ${this.#known.length} cells are known${isCausal ? ", none of a key after its query, so that the maps are causal" : ""}`,
+      known: known < all ? this.#known : undefined,
+      causal,
+      words: `${counted}${isFoundCausal ? "; causal, since no key is after its query" : ""}`,
     };
   }
 }
