@@ -3,26 +3,32 @@
  * `<attention-map text="…">` draws the attention of every head of a model that reads a text, which it computes in the
  * page, or arrays that were computed elsewhere.
  *
- * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `view` (grid, map or steps),
- * `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark).
+ * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
+ * `view` (grid, map or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+ * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
+ * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
- * `tokens` and `keyTokens`; `example` for the steps. Arrays are borrowed and must not change while they are shown.
- * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, scale, minimap, back and shortened.
+ * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
+ * they are borrowed and must not change while they are shown.
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, scale, minimap, back,
+ * shortened and understood.
  */
-import type { TensorLike } from "headlens";
 import { LitElement, html, nothing } from "lit";
 import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import type { Given } from "../files/given-maps.js";
 import type { Computing } from "../maps/computing.js";
 import { givenMaps } from "../maps/given.js";
+import type { Numbers, Weights } from "../maps/nested.js";
 import type { Theme } from "../maps/palette.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
-import { isReleased, type Lease, type MapSource } from "../maps/source.js";
+import { isReleased, type Lease, type MapSource, nextTurn } from "../maps/source.js";
 import { kAttributes, kInitial } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
 import type { Cell, Room, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
+import { DeclaredMaps } from "./declared.js";
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
 import { kThemes, ThemeController } from "./theme.js";
@@ -119,17 +125,18 @@ export class AttentionMap extends LitElement {
 
   declare text: string;
   declare model: string;
+  declare src: string;
   declare view: string;
   declare layer: number;
   declare head: number;
   declare causal: boolean;
   declare scale: string;
   declare theme: string;
-  declare weights: TensorLike | readonly TensorLike[] | undefined;
-  declare queries: TensorLike | undefined;
-  declare keys: TensorLike | undefined;
+  declare weights: Weights | undefined;
+  declare queries: Numbers | undefined;
+  declare keys: Numbers | undefined;
   declare softmaxScale: number | undefined;
-  declare mask: TensorLike | undefined;
+  declare mask: Numbers | undefined;
   declare tokens: readonly string[] | undefined;
   declare keyTokens: readonly string[] | undefined;
   declare example: WorkedExample;
@@ -139,12 +146,15 @@ export class AttentionMap extends LitElement {
 
   readonly #theme = new ThemeController(this);
   readonly #room = new RoomController(this);
+  readonly #declared = new DeclaredMaps(this);
   readonly #views = new Map<ViewKind, View>();
 
   #near = false;
   #busy = false;
   #tried: Inputs | undefined;
   #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
+  /** How the declared maps that are about to be drawn were understood. */
+  #understood: string | undefined;
   /** The view that has something to draw. */
   #drawn: View | undefined;
   #error: Error | undefined;
@@ -210,7 +220,15 @@ export class AttentionMap extends LitElement {
     if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
     const computed = this.#computed;
     const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
-    return this.#drawn ? html`${running} ${this.#shortened()} ${this.#drawn.render()}` : html`${running} ${this.#waiting()}`;
+    return this.#drawn
+      ? html`${running} ${this.#shortened()} ${this.#drawn.render()} ${this.#declaration()}`
+      : html`${running} ${this.#waiting()}`;
+  }
+
+  /** Says how declared maps were understood, which could not be seen otherwise. */
+  #declaration(): TemplateResult | typeof nothing {
+    const understood = this.#lease?.lease.understood;
+    return understood && this.#kind?.hasMaps ? html`<p class="shortened" part="understood">${understood}</p>` : nothing;
   }
 
   /** Says that only the beginning of the text is shown, since the pictures look complete. */
@@ -226,9 +244,10 @@ export class AttentionMap extends LitElement {
     const { loaded = 0, total = 0 } = this.#progress ?? {};
     const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
     const amount = total > 0 ? `${megabytes(loaded)} of ${megabytes(total)} MB` : "";
-    const what = this.#lease ? "Computing" : `Loading the ${this.#isGiven() || !this.#kind?.hasMaps ? "engine" : "model"}`;
+    const isEngine = this.#hasArrays() || !this.#kind?.hasMaps;
+    const what = this.#lease ? "Computing" : `Loading the ${isEngine ? "engine" : this.#isGiven() ? "file" : "model"}`;
     return html`<div class="message" role="status">
-      <p>${what} … ${amount}</p>
+      <p>${this.#understood ?? `${what} … ${amount}`}</p>
       ${total > 0 ? html`<progress aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
     </div>`;
   }
@@ -313,8 +332,12 @@ export class AttentionMap extends LitElement {
     return AttentionMap.views.find(({ name }) => name === this.view);
   }
 
-  #isGiven(): boolean {
+  #hasArrays(): boolean {
     return Boolean(this.weights ?? this.queries ?? this.keys);
+  }
+
+  #isGiven(): boolean {
+    return this.#hasArrays() || this.#declared.source.length > 0;
   }
 
   #isEmpty(): boolean {
@@ -324,7 +347,8 @@ export class AttentionMap extends LitElement {
   #inputs(): Inputs {
     const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
     const kind = this.#kind;
-    const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal];
+    const declared = this.#hasArrays() ? [] : this.#declared.source;
+    const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, ...declared];
     const maps = kind?.hasMaps === false ? [] : this.#isGiven() ? given : [model, text];
     const isKnown = this.scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
     const words = isKnown ? "" : `${this.scale} ${this.theme}`;
@@ -406,13 +430,11 @@ export class AttentionMap extends LitElement {
   }
 
   async #openNew(signal: AbortSignal): Promise<Lease> {
-    const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
-    const given = { mask, tokens, keyTokens, causal };
-    if (weights) return givenMaps({ weights, ...given });
-    const { computing } = AttentionMap;
-    if (!computing) throw new Error(`${queries || keys ? "queries and keys" : "text"}: this script only draws arrays of weights; headlens/element computes`);
-    if (queries && keys) return computing.computedMaps({ queries, keys, softmaxScale, ...given });
-    if (queries || keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
+    const { weights, queries, keys, model, text } = this;
+    this.#understood = undefined;
+    if (this.#hasArrays()) return this.#openGiven({ weights, queries, keys });
+    if (this.#isGiven()) return this.#openGiven(await this.#readDeclared(signal));
+    const computing = this.#expectComputing("text");
     await computing.loadModel(model, signal, (loaded, total) => {
       this.#progress = { loaded, total };
       this.requestUpdate();
@@ -423,6 +445,37 @@ export class AttentionMap extends LitElement {
       this.#computed = done;
       this.requestUpdate();
     });
+  }
+
+  /** Reads declared maps, and says how they were understood before they are drawn. */
+  async #readDeclared(signal: AbortSignal): Promise<Given> {
+    const given = await this.#declared.read(signal, (loaded, total) => {
+      this.#progress = { loaded, total };
+      this.requestUpdate();
+    });
+    this.#understood = given.understood;
+    this.#progress = undefined;
+    this.requestUpdate();
+    await nextTurn();
+    return given;
+  }
+
+  /** Opens given arrays. What the element has besides, such as tokens, goes before what a file has. */
+  #expectComputing(what: string): Computing {
+    const { computing } = AttentionMap;
+    if (computing) return computing;
+    throw new Error(`${what}: this script only draws arrays of weights; headlens/element computes`);
+  }
+
+  async #openGiven({ weights, queries, keys, ...given }: Partial<Given>): Promise<Lease> {
+    const { mask = given.mask, tokens = given.tokens, keyTokens = given.keyTokens } = this;
+    const softmaxScale = this.softmaxScale ?? given.softmaxScale;
+    const beside = { mask, tokens, keyTokens, causal: this.causal || given.causal === true };
+    const { known, understood } = given;
+    if (weights) return { ...givenMaps({ weights, known, ...beside }), understood };
+    if (!queries || !keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
+    const computing = this.#expectComputing("queries and keys");
+    return { ...(await computing.computedMaps({ queries, keys, softmaxScale, ...beside })), understood };
   }
 
   #release(): void {

@@ -7,6 +7,7 @@ import { define } from "./define.js";
 
 export { AttentionMap };
 export type { AttentionMapEvents } from "./attention-map.js";
+export type { NestedNumbers } from "../maps/nested.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
 AttentionMap.views = kViews;

@@ -4,9 +4,9 @@ import { noChange } from "lit";
 import { Directive, PartType, directive } from "lit/directive.js";
 import type { ElementPart, PartInfo } from "lit/directive.js";
 import { type CellMask, kOpen } from "./mask.js";
-import { kMasked, kSteps, type Palette, paletteOf, type Theme } from "./palette.js";
+import { kMasked, kSteps, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
 import { codeIn, mostOfRow, rampOf, type Scale, type ScaleChoice, scaleOf } from "./scale.js";
-import { blockBegin, type MapSource, type Overview, type Picture } from "./source.js";
+import { blockBegin, type MapSource, type Overview, type Picture, type Size } from "./source.js";
 
 /** Everything besides the numbers that decides the colours of a map. */
 export interface Look {
@@ -49,7 +49,7 @@ function ofBlock({ rows }: Scale, begin: number, end: number): number {
 }
 
 /** The palette's code of each number of a picture. */
-export function codesOf({ part, size, values }: Picture, { scale, mask }: Look): Uint16Array {
+export function codesOf({ part, size, values, known }: Picture, { scale, mask }: Look): Uint16Array {
   const [rows, cols] = size;
   const codes = new Uint16Array(rows * cols);
   const ramp = rampOf(scale);
@@ -63,14 +63,14 @@ export function codesOf({ part, size, values }: Picture, { scale, mask }: Look):
     for (let col = 0; col < cols; col++, index++) {
       const [begin, end] = [colEnds[col] as number, colEnds[col + 1] as number];
       const hidden = visible ? begin >= last || end <= first : mask.hides(top, bottom, begin, end);
-      codes[index] = hidden ? kMasked : codeIn(ramp, values[index] as number, max);
+      codes[index] = hidden ? kMasked : known?.[index] === 0 ? kUnknown : codeIn(ramp, values[index] as number, max);
     }
   }
   return codes;
 }
 
-/** Paints a picture with one pixel for each number. Masked cells are transparent. */
-export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): void {
+/** Paints a picture with one pixel for each number, and returns its codes. Masked and unknown cells are transparent. */
+export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): Uint16Array {
   const [height, width] = picture.size;
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
@@ -80,6 +80,57 @@ export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): 
   const codes = codesOf(picture, look);
   for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
   canvas.getContext("2d")?.putImageData(image, 0, 0);
+  return codes;
+}
+
+/** The paper and the dots of unknown cells, as the style sheet has them, and the distance of the dots in CSS pixels. */
+const kDots = { light: ["#ffffff", "#d3d9df"], dark: ["#12151b", "#333a45"] } as const;
+const kDotStep = 6;
+
+/** A fill for unknown cells, on a canvas with so many pixels for each CSS pixel. */
+export function dots(context: CanvasRenderingContext2D, theme: Theme, pixelRatio: number): CanvasPattern | string {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = Math.max(Math.round(kDotStep * pixelRatio), 2);
+  const [paper, dot] = kDots[theme];
+  const tile = canvas.getContext("2d");
+  if (!tile) return paper;
+  tile.fillStyle = paper;
+  tile.fillRect(0, 0, canvas.width, canvas.height);
+  tile.fillStyle = dot;
+  tile.arc(canvas.width / 2, canvas.width / 2, canvas.width / 5, 0, 2 * Math.PI);
+  tile.fill();
+  return context.createPattern(canvas, "repeat") ?? paper;
+}
+
+/** Fills the unknown cells of a picture with these codes, which lies in `box`. */
+export function fillUnknown(
+  context: CanvasRenderingContext2D, codes: Uint16Array, [rows, cols]: Size,
+  box: Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">, fill: CanvasPattern | string,
+): void {
+  const x = (col: number): number => box.x + Math.round((col * box.width) / cols);
+  const y = (row: number): number => box.y + Math.round((row * box.height) / rows);
+  context.fillStyle = fill;
+  for (let row = 0; row < rows; row++)
+    for (let col = 0; col < cols; col++) {
+      const begin = col;
+      while (col < cols && codes[row * cols + col] === kUnknown) col++;
+      if (col > begin) context.fillRect(x(begin), y(row), x(col) - x(begin), y(row + 1) - y(row));
+    }
+}
+
+/** Paints a picture that has unknown cells with as many pixels as its canvas has on the screen, so that their dots are seen. */
+function paintDotted(canvas: HTMLCanvasElement, picture: Picture, look: Look): void {
+  const small = document.createElement("canvas");
+  const codes = paint(small, picture, look);
+  const [rows, cols] = picture.size;
+  const pixels = (length: number, blocks: number): number => Math.max(Math.round(length * devicePixelRatio), blocks);
+  [canvas.width, canvas.height] = [pixels(canvas.clientWidth, cols), pixels(canvas.clientHeight, rows)];
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  context.imageSmoothingEnabled = false;
+  context.drawImage(small, 0, 0, canvas.width, canvas.height);
+  const box = { x: 0, y: 0, width: canvas.width, height: canvas.height };
+  fillUnknown(context, codes, picture.size, box, dots(context, look.palette.theme, devicePixelRatio));
 }
 
 class Draw extends Directive {
@@ -93,7 +144,12 @@ class Draw extends Directive {
 
   override update(part: ElementPart, [picture, look]: [Picture | undefined, Look | undefined]): unknown {
     const isNew = picture !== this.#picture || look !== this.#look;
-    if (picture && look && isNew && part.element instanceof HTMLCanvasElement) paint(part.element, picture, look);
+    const { element } = part;
+    if (picture && look && isNew && element instanceof HTMLCanvasElement) {
+      // The size of a new canvas is known once it is in the page.
+      if (picture.known) queueMicrotask(() => paintDotted(element, picture, look));
+      else paint(element, picture, look);
+    }
     this.#picture = picture;
     this.#look = look;
     return noChange;
@@ -104,14 +160,13 @@ class Draw extends Directive {
   }
 }
 
-/** `<canvas ${draw(picture, look)}>` paints one pixel for each number, and only when something is different. */
+/** `<canvas ${draw(picture, look)}>` paints one pixel for each number where all are known, and only when something is different. */
 export const draw = directive(Draw);
 
-/** The colours [cells × RGBA] of a row of values, for what is tinted beside a map. */
-export function rowColors(values: Float32Array, row: number, look: Look): Uint8ClampedArray {
-  const colors = new Uint8ClampedArray(values.length * 4);
-  const part = { rows: [row, row + 1], cols: [0, values.length] } as const;
-  codesOf({ part, size: [1, values.length], values }, look).forEach((code, index) => {
+/** The colours [cells × RGBA] of a row, for what is tinted beside a map. */
+export function rowColors(row: Picture, look: Look): Uint8ClampedArray {
+  const colors = new Uint8ClampedArray(row.values.length * 4);
+  codesOf(row, look).forEach((code, index) => {
     colors.set(look.palette.bytes.subarray(code * 4, code * 4 + 4), index * 4);
   });
   return colors;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps that the engine computes: of a model that reads a text, and of given queries and keys. */
-import type { AsyncAttentionMaps, AsyncModelAttention, Maybe, TensorLike } from "headlens";
+import type { AsyncAttentionMaps, AsyncModelAttention, Maybe } from "headlens";
 import type { Progress } from "./computing.js";
 import { sharedEngine, sharedModel } from "./engine.js";
 import { causalMask, type CellMask, kOpen } from "./mask.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
 import { names, readMask, shapeOf } from "./given.js";
+import { type Numbers, tensorOf } from "./nested.js";
 
 /** Something of the engine that has maps: `layer` is the batch where there are no layers. */
 type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" | "rowSummaries">;
@@ -160,11 +161,11 @@ export async function modelMaps(
 
 export interface GivenQueries {
   /** [T,d], [H,T,d] or [L,H,T,d]. */
-  readonly queries: TensorLike;
+  readonly queries: Numbers;
   /** [S,d], [G,S,d] or [L,G,S,d], where G divides H. */
-  readonly keys: TensorLike;
+  readonly keys: Numbers;
   /** [T,S], nonzero where a query may look at a key. */
-  readonly mask: TensorLike | undefined;
+  readonly mask: Numbers | undefined;
   /** The factor of the scores; by default 1/√d. */
   readonly softmaxScale: Maybe<number>;
   readonly causal: boolean;
@@ -175,7 +176,9 @@ export interface GivenQueries {
 /** The maps of given queries and keys, of any length. The engine keeps copies of both until they are released. */
 export async function computedMaps(given: GivenQueries): Promise<Lease> {
   const engine = await sharedEngine();
-  const { queries, keys, mask, softmaxScale, causal } = given;
+  const { softmaxScale, causal } = given;
+  const [queries, keys] = [tensorOf("queries", given.queries), tensorOf("keys", given.keys)];
+  const mask = given.mask && tensorOf("mask", given.mask);
   const shown = mask && { shape: shapeOf(mask), data: Uint8Array.from(mask.data, Number) };
   const maps = await engine.attentionMaps(queries, keys, {
     isCausal: causal,

@@ -2,12 +2,11 @@
 /** Maps that were computed elsewhere and are given as arrays. They are pooled here, where they are. */
 import type { TensorLike } from "headlens";
 import { both, causalMask, type CellMask, givenMask, kOpen } from "./mask.js";
+import { type Numbers, showShape, tensorOf, type Weights } from "./nested.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, nextTurn } from "./source.js";
 import type { Overview, Part, Picture, Range, Size } from "./source.js";
 
 export const shapeOf = (tensor: TensorLike): readonly number[] => ("shape" in tensor ? tensor.shape : tensor.dims);
-
-const showShape = (shape: readonly number[]): string => `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
 
 /** The names of an axis, by default its numbers. Throws when there are fewer or more than the axis has. */
 export function names(what: string, given: readonly string[] | undefined, count: number): readonly string[] {
@@ -17,20 +16,27 @@ export function names(what: string, given: readonly string[] | undefined, count:
 }
 
 export interface GivenWeights {
-  /** [T,S], [H,T,S] or [L,H,T,S], or a list with one [H,T,S] for each layer, whose numbers of heads may differ. */
-  readonly weights: TensorLike | readonly TensorLike[];
+  /** [T,S], [H,T,S] or [L,H,T,S], or a list with one tensor [H,T,S] for each layer, whose numbers of heads may differ. */
+  readonly weights: Weights;
+  /** For each value of one tensor, whether it is known (1) or not (0). By default all are. */
+  readonly known?: Uint8Array | undefined;
   readonly tokens: readonly string[] | undefined;
   readonly keyTokens: readonly string[] | undefined;
   /** [T,S], nonzero where a query may look at a key. */
-  readonly mask: TensorLike | undefined;
+  readonly mask: Numbers | undefined;
   /** Masks the cells above the diagonal. */
   readonly causal: boolean;
 }
 
-/** The values of one layer's heads, one after the other. */
-interface Layer {
-  readonly heads: number;
+/** Values, and which of them are known: all, where that is undefined. */
+interface Values {
   readonly values: Float32Array;
+  readonly known: Uint8Array | undefined;
+}
+
+/** The values of one layer's heads, one after the other. */
+interface Layer extends Values {
+  readonly heads: number;
 }
 
 interface Layers {
@@ -49,8 +55,9 @@ function floatsOf(name: string, tensor: TensorLike, shape: readonly number[]): F
 }
 
 function readTensor(
-  name: string, tensor: TensorLike, ranks: readonly number[],
+  name: string, numbers: Numbers, ranks: readonly number[],
 ): { shape: readonly number[]; values: Float32Array } {
+  const tensor = tensorOf(name, numbers);
   const shape = shapeOf(tensor);
   const expected = ["(T, S)", "(H, T, S)", "(L, H, T, S)"].filter((_, index) => ranks.includes(index + 2));
   if (!ranks.includes(shape.length)) {
@@ -60,14 +67,19 @@ function readTensor(
   return { shape, values: floatsOf(name, tensor, shape) };
 }
 
+/** The part with this index of values that are cut into parts of one length. */
+function partOf({ values, known }: Values, index: number, length: number): Values {
+  const [begin, end] = [index * length, (index + 1) * length];
+  return { values: values.subarray(begin, end), known: known?.subarray(begin, end) };
+}
+
 /** Reads arrays into layers. Throws an Error that says which shape does not fit. */
-function readLayers(weights: GivenWeights["weights"]): Layers {
+function readLayers({ weights, known }: GivenWeights): Layers {
   if (!isList(weights)) {
     const { shape, values } = readTensor("weights", weights, [2, 3, 4]);
     const [layers = 1, heads = 1, rows = 0, cols = 0] = [...Array<number>(4 - shape.length).fill(1), ...shape];
     const length = heads * rows * cols;
-    const valuesOf = (layer: number): Float32Array => values.subarray(layer * length, (layer + 1) * length);
-    const layer = (_: unknown, index: number): Layer => ({ heads, values: valuesOf(index) });
+    const layer = (_: unknown, index: number): Layer => ({ heads, ...partOf({ values, known }, index, length) });
     return { layers: Array.from({ length: layers }, layer), size: [rows, cols] };
   }
   if (weights.length === 0) throw new Error("weights: an empty list, expected one array (H, T, S) for each layer");
@@ -76,20 +88,25 @@ function readLayers(weights: GivenWeights["weights"]): Layers {
   const wrong = read.findIndex(({ shape }) => shape[1] !== rows || shape[2] !== cols);
   if (wrong >= 0)
     throw new Error(`weights[${wrong}] has shape ${showShape(read[wrong]?.shape ?? [])}, expected (H, ${rows}, ${cols}) as weights[0] has`);
-  return { layers: read.map(({ shape, values }) => ({ heads: shape[0] ?? 0, values })), size: [rows, cols] };
+  const layers = read.map(({ shape, values }): Layer => ({ heads: shape[0] ?? 0, values, known: undefined }));
+  return { layers, size: [rows, cols] };
 }
 
-function isList(weights: GivenWeights["weights"]): weights is readonly TensorLike[] {
-  return Array.isArray(weights);
+/** Tells a list of tensors from nested lists of numbers. */
+function isList(weights: Weights): weights is readonly TensorLike[] {
+  if (!Array.isArray(weights)) return false;
+  const first: unknown = weights[0];
+  return weights.length === 0 || (typeof first === "object" && first !== null && "data" in first);
 }
 
 /** Reads a mask [T,S]. */
-export function readMask(mask: TensorLike | undefined, causal: boolean, [rows, cols]: Size): CellMask {
+export function readMask(mask: Numbers | undefined, causal: boolean, [rows, cols]: Size): CellMask {
   if (!mask) return causal ? causalMask() : kOpen;
-  const shape = shapeOf(mask);
-  if (shape.length !== 2 || shape[0] !== rows || shape[1] !== cols || mask.data.length !== rows * cols)
-    throw new Error(`mask has shape ${showShape(shape)} and ${mask.data.length} values, expected (${rows}, ${cols})`);
-  const given = givenMask(mask.data, cols);
+  const tensor = tensorOf("mask", mask);
+  const shape = shapeOf(tensor);
+  if (shape.length !== 2 || shape[0] !== rows || shape[1] !== cols || tensor.data.length !== rows * cols)
+    throw new Error(`mask has shape ${showShape(shape)} and ${tensor.data.length} values, expected (${rows}, ${cols})`);
+  const given = givenMask(tensor.data, cols);
   return causal ? both(given, causalMask()) : given;
 }
 
@@ -109,8 +126,9 @@ class GivenMaps implements MapSource {
   #fixedMost: number | undefined;
   #cellsOfTurn = 0;
 
-  constructor({ weights, tokens, keyTokens, mask, causal }: GivenWeights) {
-    const { layers, size } = readLayers(weights);
+  constructor(given: GivenWeights) {
+    const { tokens, keyTokens, mask, causal } = given;
+    const { layers, size } = readLayers(given);
     const [rows, cols] = size;
     this.#layers = layers;
     this.#size = size;
@@ -129,7 +147,7 @@ class GivenMaps implements MapSource {
 
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
     await this.#takeTurn((part.rows[1] - part.rows[0]) * (part.cols[1] - part.cols[0]));
-    return this.#pooled(this.#valuesOf(layer, head), part, size);
+    return this.#pooled(this.#headOf(layer, head), part, size);
   }
 
   async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
@@ -137,9 +155,9 @@ class GivenMaps implements MapSource {
     const overviews: Overview[] = [];
     for (let head = heads[0]; head < heads[1]; head++) {
       await this.#takeTurn(rows * cols);
-      const values = this.#valuesOf(layer, head);
+      const ofHead = this.#headOf(layer, head);
       const whole: Part = { rows: [0, rows], cols: [0, cols] };
-      overviews.push({ picture: this.#pooled(values, whole, size), ...this.#factsOf(values) });
+      overviews.push({ picture: this.#pooled(ofHead, whole, size), ...this.#factsOf(ofHead) });
     }
     return this.#known.add(layer, heads[0], overviews);
   }
@@ -148,9 +166,9 @@ class GivenMaps implements MapSource {
     return this.#known.get(layer, head);
   }
 
-  #valuesOf(layer: number, head: number): Float32Array {
+  #headOf(layer: number, head: number): Values {
     const [rows, cols] = this.#size;
-    return this.#layers[layer]?.values.subarray(head * rows * cols, (head + 1) * rows * cols) ?? new Float32Array();
+    return partOf(this.#layers[layer] ?? { values: new Float32Array(), known: undefined }, head, rows * cols);
   }
 
   async #takeTurn(cells: number): Promise<void> {
@@ -160,8 +178,8 @@ class GivenMaps implements MapSource {
     await nextTurn();
   }
 
-  /** NaN stays NaN, so that a pooled picture does not hide it. Masked cells count for nothing. */
-  #pooled(values: Float32Array, part: Part, wanted: Size): Picture {
+  /** NaN stays NaN, so that a pooled picture does not hide it. Masked cells and those that are not known count for nothing. */
+  #pooled({ values, known }: Values, part: Part, wanted: Size): Picture {
     const [height, width] = [part.rows[1] - part.rows[0], part.cols[1] - part.cols[0]];
     const size: Size = [Math.min(wanted[0], height), Math.min(wanted[1], width)];
     const cols = this.#size[1];
@@ -176,6 +194,7 @@ class GivenMaps implements MapSource {
         for (let block = 0, to = blockRow * size[1]; block < size[1]; block++, to++) {
           for (; col < (ends[block] as number); col++) {
             const value = values[row * cols + col] as number;
+            if (known && !known[row * cols + col]) continue;
             const best = pooled[to] as number;
             if (seen[to] && !(Math.abs(value) > Math.abs(best) || Number.isNaN(value))) continue;
             if (Number.isNaN(best) && seen[to]) continue;
@@ -186,10 +205,10 @@ class GivenMaps implements MapSource {
         }
       }
     }
-    return { part, size, values: pooled };
+    return { part, size, values: pooled, ...(known && { known: seen }) };
   }
 
-  #factsOf(values: Float32Array): Omit<Overview, "picture"> {
+  #factsOf({ values, known }: Values): Omit<Overview, "picture"> {
     const [rows, cols] = this.#size;
     const largest = new Float32Array(rows);
     const keys = new Float32Array(rows);
@@ -199,6 +218,7 @@ class GivenMaps implements MapSource {
       for (let col = 0; col < cols; col++) {
         if (!open && this.mask.hides(row, row + 1, col, col + 1)) continue;
         count++;
+        if (known && !known[row * cols + col]) continue;
         const value = values[row * cols + col] as number;
         if (Math.abs(value) > Math.abs(most) && Math.abs(value) !== Infinity) most = value;
       }

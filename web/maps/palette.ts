@@ -14,7 +14,8 @@ export const kMasked = kSteps;
 export const kNaN = kSteps + 1;
 export const kInfinite = kSteps + 2;
 export const kMinusInfinite = kSteps + 3;
-const kCodes = kSteps + 4;
+export const kUnknown = kSteps + 4;
+const kCodes = kSteps + 5;
 
 /** A colour in OKLab by lightness, chroma and hue (degrees). */
 type Oklch = readonly [lightness: number, chroma: number, hue: number];
@@ -76,7 +77,7 @@ const kOdd: Readonly<Record<Theme, readonly (readonly [number, number, number])[
 export interface Palette {
   readonly theme: Theme;
   readonly colormap: Colormap;
-  /** RGBA of each code, four bytes each. Masked cells are transparent, so that what lies below shows through. */
+  /** RGBA of each code, four bytes each. Masked cells are transparent, so that what lies below shows through, and so are unknown ones. */
   readonly bytes: Uint8ClampedArray;
   /** The same colours as numbers for a Uint32Array over the pixels of a picture. */
   readonly pixels: Uint32Array;

@@ -20,6 +20,19 @@ export interface Picture {
   readonly part: Part;
   readonly size: Size;
   readonly values: Float32Array;
+  /** 0 for blocks of which no cell is known. Without it all are. */
+  readonly known?: Uint8Array;
+}
+
+/** One row of a picture, as a picture. */
+export function rowOf({ part: { rows, cols }, size: [, width], values, known }: Picture, row: number): Picture {
+  const [begin, end] = [row * width, (row + 1) * width];
+  return {
+    part: { rows: [rows[0] + row, rows[0] + row + 1], cols },
+    size: [1, width],
+    values: values.subarray(begin, end),
+    ...(known && { known: known.subarray(begin, end) }),
+  };
 }
 
 /** A whole head as a small picture, with what its scale is chosen from. */
@@ -49,6 +62,8 @@ export interface MapSource {
 /** A source that is held, and what gives it back. */
 export interface Lease {
   readonly maps: MapSource;
+  /** How the file of the maps was understood, if they are of one. */
+  readonly understood?: string | undefined;
   release(this: void): void;
 }
 

@@ -3,8 +3,8 @@
  * One head's map in tiles. A tile of level z has blocks of 2^z × 2^z cells, and is asked for when it is looked at. Until
  * it is there, what is known of coarser levels is drawn in its place.
  */
-import { type Look, paint } from "./canvas.js";
-import type { MapSource, Part, Picture, Size } from "./source.js";
+import { dots, fillUnknown, type Look, paint } from "./canvas.js";
+import { type MapSource, type Part, type Picture, rowOf, type Size } from "./source.js";
 import { shownPart, type Viewport } from "./viewport.js";
 
 /** The blocks on each side of a tile. */
@@ -19,6 +19,8 @@ interface Tile {
   readonly level: number;
   readonly canvas: HTMLCanvasElement;
   look: Look | undefined;
+  /** The codes of a picture with unknown cells. */
+  codes: Uint16Array | undefined;
 }
 
 interface Place {
@@ -122,6 +124,7 @@ export class Tiles {
     if (missing.length > 0) drawn.unshift(base);
     const scale = view.cell * pixelRatio;
     context.imageSmoothingEnabled = false;
+    const fill = base.picture.known && dots(context, look.palette.theme, pixelRatio);
     for (const tile of drawn) {
       colored(tile, look);
       const { rows, cols } = tile.picture.part;
@@ -130,6 +133,7 @@ export class Tiles {
       const height = Math.max(Math.round((rows[1] - view.row) * scale) - y, 1);
       context.clearRect(x, y, width, height);
       context.drawImage(tile.canvas, x, y, width, height);
+      if (fill && tile.codes) fillUnknown(context, tile.codes, tile.picture.size, { x, y, width, height }, fill);
     }
   }
 
@@ -192,13 +196,15 @@ export const tileOf = (picture: Picture, level: number): Tile => ({
   level,
   canvas: document.createElement("canvas"),
   look: undefined,
+  codes: undefined,
 });
 
 export type { Tile };
 
 function colored(tile: Tile, look: Look): void {
   if (tile.look === look) return;
-  paint(tile.canvas, tile.picture, look);
+  const codes = paint(tile.canvas, tile.picture, look);
+  tile.codes = tile.picture.known && codes;
   tile.look = look;
 }
 
@@ -218,17 +224,15 @@ export class Strips {
     this.#rows = Math.max(1, Math.min(64, Math.floor(kStripCells / source.keyTokens.length)));
   }
 
-  /** The values of a row, or undefined until they have come. */
-  row(row: number): Float32Array | undefined {
+  /** A row, or undefined until it has come. */
+  row(row: number): Picture | undefined {
     const index = Math.floor(row / this.#rows);
     const strip = this.#strips.get(index);
     if (!strip) {
       if (!this.#asked.has(index)) void this.#ask(index);
       return undefined;
     }
-    const cols = strip.size[1];
-    const at = row - strip.part.rows[0];
-    return strip.values.subarray(at * cols, (at + 1) * cols);
+    return rowOf(strip, row - strip.part.rows[0]);
   }
 
   async #ask(index: number): Promise<void> {

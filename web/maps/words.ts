@@ -19,10 +19,12 @@ export async function strongestLink(maps: MapSource, layer: number, head: number
   const row = strongestRow(overview);
   if (row === undefined) return "no query has a choice of keys";
   const width = maps.keyTokens.length;
-  const { values } = await maps.part(layer, head, { rows: [row, row + 1], cols: [0, width] }, [1, width]);
-  let col = 0;
-  for (let key = 1; key < width; key++) {
-    if (!maps.mask.hides(row, row + 1, key, key + 1) && !((values[key] ?? NaN) <= (values[col] ?? NaN))) col = key;
+  const { values, known } = await maps.part(layer, head, { rows: [row, row + 1], cols: [0, width] }, [1, width]);
+  let col = known ? known.indexOf(1) : 0;
+  if (col < 0) return "no weight is known";
+  for (let key = col + 1; key < width; key++) {
+    const isSeen = !maps.mask.hides(row, row + 1, key, key + 1) && known?.[key] !== 0;
+    if (isSeen && !((values[key] ?? NaN) <= (values[col] ?? NaN))) col = key;
   }
   const value = values[col] ?? NaN;
   const share = maps.fixedMost === 1 && !overview.signed ? `${(value * 100).toFixed(0)} %` : formatValue(value);

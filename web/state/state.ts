@@ -8,6 +8,8 @@ export interface State {
   text: string;
   /** A built-in name or the URL of a Hugging Face folder. */
   model: string;
+  /** The address of a file with maps, or nothing. */
+  src: string;
   view: string;
   layer: number;
   head: number;
@@ -42,6 +44,7 @@ const kFlag: Field<boolean> = {
 export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   text: word(""),
   model: word("tiny"),
+  src: word(""),
   view: word("grid"),
   layer: kIndex,
   head: kIndex,
@@ -53,6 +56,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
 export const kInitial: Readonly<State> = {
   text: kFields.text.initial,
   model: kFields.model.initial,
+  src: kFields.src.initial,
   view: kFields.view.initial,
   layer: kFields.layer.initial,
   head: kFields.head.initial,
@@ -83,6 +87,7 @@ function attributeOf<T>({ initial, read, write }: Field<T>): Attribute<T> {
 export const kAttributes = {
   text: attributeOf(kFields.text),
   model: attributeOf(kFields.model),
+  src: attributeOf(kFields.src),
   view: attributeOf(kFields.view),
   layer: attributeOf(kFields.layer),
   head: attributeOf(kFields.head),

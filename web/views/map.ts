@@ -7,7 +7,7 @@ import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { barLook, codesOf, draw, kBar, type Look, Looks, rowColors } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
-import { kInfinite, kMasked, kMinusInfinite, kNaN } from "../maps/palette.js";
+import { kInfinite, kMasked, kMinusInfinite, kNaN, kUnknown } from "../maps/palette.js";
 import { formatOn, placeOf, scaleInWords, valueAt } from "../maps/scale.js";
 import { checkHead, type MapSource, type Overview } from "../maps/source.js";
 import { Strips, type Tile, tileOf, Tiles } from "../maps/tiles.js";
@@ -315,13 +315,14 @@ class MapView implements View, ReactiveController {
     this.#moveMap({ ...view, row, col });
   };
 
-  /** The exact value of a cell, undefined until it is there, or "masked". */
-  #valueAt({ maps, tiles, strips }: Content, { row, col }: Cell): number | "masked" | undefined {
+  /** The exact value of a cell, undefined until it is there, or why it has none. */
+  #valueAt({ maps, tiles, strips }: Content, { row, col }: Cell): number | "masked" | "not known" | undefined {
     if (maps.mask.hides(row, row + 1, col, col + 1)) return "masked";
-    const picture = tiles.block === 1 ? tiles.pictureAt(row, col) : undefined;
-    if (!picture) return strips.row(row)?.[col];
-    const { part, size, values } = picture;
-    return values[(row - part.rows[0]) * size[1] + col - part.cols[0]];
+    const picture = (tiles.block === 1 ? tiles.pictureAt(row, col) : undefined) ?? strips.row(row);
+    if (!picture) return undefined;
+    const { part, size, values, known } = picture;
+    const at = (row - part.rows[0]) * size[1] + col - part.cols[0];
+    return known?.[at] === 0 ? "not known" : values[at];
   }
 
   #readout(content: Content): TemplateResult {
@@ -329,7 +330,7 @@ class MapView implements View, ReactiveController {
       return html`<span class="hint">Point at a cell, or use the arrow keys, for its exact value.<span class="mouse"> Ctrl + wheel zooms.</span></span>`;
     const { row, col } = this.#cell;
     const value = this.#valueAt(content, this.#cell);
-    const shown = value === undefined ? "…" : value === "masked" ? "masked" : exact(value);
+    const shown = typeof value === "number" ? exact(value) : (value ?? "…");
     const { tokens, keyTokens } = content.maps;
     return html`query ${tokenName(tokens[row] ?? "")} → key ${tokenName(keyTokens[col] ?? "")}: <b>${shown}</b>`;
   }
@@ -367,8 +368,8 @@ class MapView implements View, ReactiveController {
   #announceCell(): void {
     const [cell, content, look] = [this.#cell, this.#content, this.#look];
     if (!cell || !content || !look) return this.host.visitCell(undefined, undefined);
-    const values = content.strips.row(cell.row);
-    this.host.visitCell(cell, values && rowColors(values, cell.row, look));
+    const row = content.strips.row(cell.row);
+    this.host.visitCell(cell, row && rowColors(row, look));
   }
 
   #pointAt(x: number, y: number): void {
@@ -445,6 +446,7 @@ const kOddCells = [
   [kNaN, "NaN"],
   [kInfinite, "∞"],
   [kMinusInfinite, "−∞"],
+  [kUnknown, "not known"],
 ] as const;
 
 /** Which of these kinds the overview has. */
@@ -455,8 +457,8 @@ function oddCells({ picture }: Overview, look: Look): (typeof kOddCells)[number]
 }
 
 function oddSwatch([code, name]: (typeof kOddCells)[number], { palette: { bytes } }: Look): TemplateResult {
-  const color = `background: rgb(${[...bytes.subarray(code * 4, code * 4 + 3)].join(" ")})`;
-  return html`<span class="masked"><span class="swatch" .style=${code === kMasked ? "" : color}></span>${name}</span>`;
+  const color = code === kUnknown ? "var(--dots)" : `rgb(${[...bytes.subarray(code * 4, code * 4 + 3)].join(" ")})`;
+  return html`<span class="masked"><span class="swatch" .style=${code === kMasked ? "" : `background: ${color}`}></span>${name}</span>`;
 }
 
 function highlight({ row, col }: Cell, view: Viewport): TemplateResult | typeof nothing {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What is read from a file: the arrays of an `<attention-map>`, and a sentence that says how they were understood. */
+import type { GivenQueries } from "../maps/engine-maps.js";
+import type { GivenWeights } from "../maps/given.js";
+
+/** Maps, or queries and keys to compute them from. */
+export interface Given extends Partial<GivenWeights>, Partial<Omit<GivenQueries, "mask" | "tokens" | "keyTokens" | "causal">> {
+  /** Such as "maps.npy: float32 (12, 64, 64), read as heads × queries × keys". */
+  readonly understood: string;
+}
+
+/** What stands beside the numbers of a file. */
+export type Facts = Pick<Given, "tokens" | "keyTokens" | "mask" | "causal">;
