@@ -33,7 +33,7 @@ const layer = (heads: number, first: number): Stored =>
 test("safetensors of transformers: layers in natural order, without the batch, and with other numbers of heads", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `attentions.${index}`).sort();
   const layers = names.map((name) => [name, layer(name.endsWith("11") ? 3 : 2, Number(name.slice(11)))] as const);
-  const given = readMaps(safetensors(Object.fromEntries(layers)), "a.safetensors");
+  const given = await readMaps(safetensors(Object.fromEntries(layers)), "a.safetensors");
   expect(opened(given).heads).toEqual([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3]);
   expect(await numbers(given, 2, 1)).toEqual([2.75, 2.875, 3, 3.125, 3.25, 3.375]);
   expect(await numbers(given, 11, 2)).toEqual([12.5, 12.625, 12.75, 12.875, 13, 13.125]);
@@ -41,7 +41,7 @@ test("safetensors of transformers: layers in natural order, without the batch, a
 });
 
 test("a cache of TransformerLens: patterns alone, whatever else there is and of any type", async () => {
-  const given = readMaps(safetensors({
+  const given = await readMaps(safetensors({
     "blocks.0.attn.hook_q": { dtype: "F8_E4M3", shape: [1, 4], data: new Uint8Array(4) },
     "blocks.0.attn.hook_pattern": { dtype: "BF16", shape: [1, 1, 1, 2], data: Uint16Array.of(0x3f00, 0x3e80) },
     "blocks.10.attn.hook_pattern": { dtype: "F64", shape: [1, 1, 1, 2], data: Float64Array.of(0.125, 1) },
@@ -55,23 +55,23 @@ test("a cache of TransformerLens: patterns alone, whatever else there is and of 
   expect(given.understood).toMatch(/; 2 other arrays are left out$/);
 });
 
-test("the program's safetensors have pieces and are causal, and queries with keys are found by layer", () => {
+test("the program's safetensors have pieces and are causal, and queries with keys are found by layer", async () => {
   const metadata = { tokens: "[5,7]", pieces: '["The"," <img onerror=x>"]', causal: "true" };
   const maps = { "attentions.3": { dtype: "F32", shape: [1, 2, 2], data: floats(4) } };
-  const given = readMaps(safetensors(maps, metadata), "maps");
+  const given = await readMaps(safetensors(maps, metadata), "maps");
   expect(given).toMatchObject({ tokens: ["The", " <img onerror=x>"], causal: true });
   const part = (first: number): Stored => ({ dtype: "F32", shape: [2, 2, 3], data: floats(12, first) });
   const parts = { "queries.1": part(4), "queries.0": part(2), "keys.0": part(6), "keys.1": part(8) };
-  const pair = readMaps(safetensors(parts), "pair");
+  const pair = await readMaps(safetensors(parts), "pair");
   expect(pair.queries).toMatchObject({ shape: [2, 2, 2, 3] });
   expect(pair.queries && [pair.queries].flatMap((of) => ("data" in of ? [of.data[0], of.data[12]] : []))).toEqual([2, 4]);
   expect(pair.understood).toBe('pair: queries and keys, from which maps are computed; 2 layers from "queries.0" on: float32 (2, 2, 3), read as heads × queries × width');
 });
 
 test("one array under any name, and the stack of a batch", async () => {
-  const one = readMaps(safetensors({ whatever: { dtype: "F32", shape: [2, 3], data: floats(6) } }), "one");
+  const one = await readMaps(safetensors({ whatever: { dtype: "F32", shape: [2, 3], data: floats(6) } }), "one");
   expect(one.understood).toBe("one: float32 (2, 3), read as queries × keys");
-  const stack = readMaps(safetensors({ x: { dtype: "F32", shape: [2, 1, 1, 2, 3], data: floats(12) } }), "stack");
+  const stack = await readMaps(safetensors({ x: { dtype: "F32", shape: [2, 1, 1, 2, 3], data: floats(12) } }), "stack");
   expect(stack.understood).toBe("stack: float32 (2, 1, 1, 2, 3), read as layers × batch × heads × queries × keys");
   expect(await numbers(stack, 1)).toEqual([0.75, 0.875, 1, 1.125, 1.25, 1.375]);
 });
@@ -82,10 +82,10 @@ const kFortran = "k05VTVBZAQB2AHsnZGVzY3InOiAnPGY0JywgJ2ZvcnRyYW5fb3JkZXInOiBUcn
 const kNpz = "UEsDBBQAAAAIAAAAIQBNdON5TgAAAIgAAAALABQAd2VpZ2h0cy5ucHkBABAAiAAAAAAAAABOAAAAAAAAAJvsF+obEMnIUMZQrZ6SWpxcpG6loG6TZqSuo6Cell9UUpSYF59flJIKEndLzClOBYoXZyQWpAL5GoY6CkZApKmjUKtAHuBisABCEwYrAFBLAwQUAAAACAAAACEAfjF2IlsAAACoAAAACgAUAHRva2Vucy5ucHkBABAAqAAAAAAAAABbAAAAAAAAAJvsF+obEMnIUMZQrZ6SWpxcpG6loG4Taqquo6Cell9UUpSYF59flJIKEndLzClOBYoXZyQWpAL5GkY6mjoKtQoUAK4QBgaGDCBOZUAABSBOBuJEIC4B4pdADABQSwECFAMUAAAACAAAACEATXTjeU4AAACIAAAACwAAAAAAAAAAAAAAgAEAAAAAd2VpZ2h0cy5ucHlQSwECFAMUAAAACAAAACEAfjF2IlsAAACoAAAACgAAAAAAAAAAAAAAgAGLAAAAdG9rZW5zLm5weVBLBQYAAAAAAgACAHEAAAAiAQAAAAA=";
 
 test("arrays of NumPy, in rows and in columns", async () => {
-  const given = readMaps(fromBase64(kFloat64), "maps.npy");
+  const given = await readMaps(fromBase64(kFloat64), "maps.npy");
   expect(given.understood).toBe("maps.npy: float64 (2, 3), read as queries × keys");
   expect(await numbers(given)).toEqual([0.5, 0.25, 0.125, 1, 2, 3]);
-  const fortran = readMaps(fromBase64(kFortran), "f.npy");
+  const fortran = await readMaps(fromBase64(kFortran), "f.npy");
   expect(fortran.understood).toBe("f.npy: float32 (2, 3, 4), read as heads × queries × keys");
   expect(await numbers(fortran, 0, 1)).toEqual([12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]);
 });
@@ -96,27 +96,27 @@ test.each([
   ["|b1", 3, Uint8Array.of(1, 0)],
   ["=u2", 1, Uint16Array.of(1, 65535)],
 ] as const)("numbers of the type %s in version %i", async (descr, version, data) => {
-  const given = readMaps(npy({ descr, version, shape: "(1, 2)", data }), "x");
+  const given = await readMaps(npy({ descr, version, shape: "(1, 2)", data }), "x");
   const expected = { "<f2": [1, -Infinity], "<i8": [1, -3], "|b1": [1, 0], "=u2": [1, 65535] }[descr];
   expect(await numbers(given)).toEqual(expected);
 });
 
 test("zips of NumPy with tokens, and with layers that have no names", async () => {
-  const given = readMaps(fromBase64(kNpz), "maps.npz");
+  const given = await readMaps(fromBase64(kNpz), "maps.npz");
   expect(given).toMatchObject({ tokens: ["The", " caté"], understood: "maps.npz: float16 (1, 2, 2), read as heads × queries × keys" });
   expect(await numbers(given)).toEqual([0.5, 0.5, 0.25, 0.75]);
   const array = (first: number): Uint8Array => npy({ descr: "<f4", shape: "(1, 1, 2, 3)", data: floats(6, first) });
   const zip = zipSync({ "arr_10.npy": array(10), "arr_0.npy": array(0), "arr_2.npy": [array(2), { level: 0 }] });
-  const layers = readMaps(Uint8Array.from(zip), "z");
+  const layers = await readMaps(Uint8Array.from(zip), "z");
   const all = await Promise.all([0, 1, 2].map((index) => numbers(layers, index)));
   expect(all.map(([first]) => first)).toEqual([0, 2, 10]);
 });
 
 test("nested lists, those of CircuitsVis, and null for NaN", async () => {
-  const given = readMaps(text("[[[1, 0], [0.25, null]], [[0.5, 0.5], [0, 1]]]"), "a.json");
+  const given = await readMaps(text("[[[1, 0], [0.25, null]], [[0.5, 0.5], [0, 1]]]"), "a.json");
   expect(given.understood).toBe("a.json: numbers (2, 2, 2), read as heads × queries × keys");
   expect(await numbers(given)).toEqual([1, 0, 0.25, NaN]);
-  const vis = readMaps(text({ tokens: ["a", "b"], attention: [[[1, 0], [0.5, 0.5]]] }), "c");
+  const vis = await readMaps(text({ tokens: ["a", "b"], attention: [[[1, 0], [0.5, 0.5]]] }), "c");
   expect(vis.tokens).toEqual(["a", "b"]);
   expect(opened(vis).heads).toEqual([1]);
 });
@@ -124,7 +124,7 @@ test("nested lists, those of CircuitsVis, and null for NaN", async () => {
 test("BertViz in its newer and older forms: the first entry, with names on both sides", async () => {
   const entry = { name: "Cross", attn: [[[[0.25, 0.75, 0]]]], left_text: ["x"], right_text: ["a", "b", "c"] };
   for (const attention of [[entry, { ...entry, name: "All" }], { all: entry, ab: entry }]) {
-    const given = readMaps(text({ attention, default_filter: "0" }), "b");
+    const given = await readMaps(text({ attention, default_filter: "0" }), "b");
     expect(given).toMatchObject({ tokens: ["x"], keyTokens: ["a", "b", "c"] });
     expect(given.understood).toBe('b: BertViz\'s numbers (1, 1, 1, 3), read as layers × heads × queries × keys; the first of 2 entries, "Cross"');
     expect(await numbers(given)).toEqual([0.25, 0.75, 0]);
@@ -134,7 +134,7 @@ test("BertViz in its newer and older forms: the first entry, with names on both 
 test("the program's JSON, with the layers and heads that it names", async () => {
   const maps = [[[[1, 0], [0.5, 0.5]], [[1, 0], [0.25, 0.75]]]];
   const which = { layers: [3], heads: [0, 2], causal: true };
-  const given = readMaps(text({ tokens: [5, 7], pieces: ["The", " cat"], ...which, maps }), "m.json");
+  const given = await readMaps(text({ tokens: [5, 7], pieces: ["The", " cat"], ...which, maps }), "m.json");
   expect(given).toMatchObject({ tokens: ["The", " cat"], causal: true });
   expect(given.understood).toBe("m.json: numbers (1, 2, 2, 2), read as layers × heads × queries × keys; layers 3; heads 0, 2");
   expect(await numbers(given, 0, 1)).toEqual([1, NaN, 0.25, 0.75]);
@@ -142,20 +142,20 @@ test("the program's JSON, with the layers and heads that it names", async () => 
 
 test("the compact form, packed or as a list, with a mask, and with queries and keys", async () => {
   const weights = { dtype: "F32", shape: [1, 2, 2], data: toBase64(Float32Array.of(0.5, 0.5, 0.25, 0.75)) };
-  const given = readMaps(text({ tokens: ["a", "b"], mask: [[1, 0], [1, 1]], weights }), "c");
+  const given = await readMaps(text({ tokens: ["a", "b"], mask: [[1, 0], [1, 1]], weights }), "c");
   expect(await numbers(given)).toEqual([0.5, NaN, 0.25, 0.75]);
   const halves = { dtype: "F16", shape: [1, 2], data: toBase64(Uint16Array.of(0x3c00, 0x3800)) };
-  const half = readMaps(text({ weights: halves }), "h");
+  const half = await readMaps(text({ weights: halves }), "h");
   expect(await numbers(half)).toEqual([1, 0.5]);
-  const plain = readMaps(text({ tokens: ["q"], keyTokens: ["a", "b"], weights: { shape: [1, 2], data: [0.25, null] } }), "p");
+  const plain = await readMaps(text({ tokens: ["q"], keyTokens: ["a", "b"], weights: { shape: [1, 2], data: [0.25, null] } }), "p");
   expect(await numbers(plain)).toEqual([0.25, NaN]);
-  const pair = readMaps(text({ queries: [[1, 2]], keys: { shape: [1, 2], data: [3, 4] }, softmaxScale: 2 }), "q");
+  const pair = await readMaps(text({ queries: [[1, 2]], keys: { shape: [1, 2], data: [3, 4] }, softmaxScale: 2 }), "q");
   const keys = { shape: [1, 2], data: Float32Array.of(3, 4) };
   expect(pair).toMatchObject({ softmaxScale: 2, queries: { shape: [1, 2] }, keys });
 });
 
 test("sparse maps: what is missing is not known, and pooled only where all of a block is", async () => {
-  const given = readMaps(text({ tokens: ["a", "b", "c", "d"], rows: [[[0, 1]], [[0, 0.25]], [[2, 0.5]], [[0, 0], [3, null]]] }), "s");
+  const given = await readMaps(text({ tokens: ["a", "b", "c", "d"], rows: [[[0, 1]], [[0, 0.25]], [[2, 0.5]], [[0, 0], [3, null]]] }), "s");
   expect(given.understood).toBe("s: one head of 4 × 4, read as rows of [key, weight]; 5 of 10 cells are known; causal, since no key is after its query");
   const maps = opened(given);
   const whole = { rows: [0, 4], cols: [0, 4] } as const;
@@ -171,31 +171,31 @@ test("a head of HeadVis: the strongest of its sequences, cell by cell", async ()
   const sequence = (most: number, tokens: string[]): object =>
     ({ tokens, attention_indices: [0, 2, 3], attention_values: [1, 0.25, most], max_activation: most });
   const sequences = [sequence(0.5, ["x", "y"]), sequence(0.75, ["a", "b"])];
-  const given = readMaps(text({ sequences }), "L0H1.json");
+  const given = await readMaps(text({ sequences }), "L0H1.json");
   expect(given.tokens).toEqual(["a", "b"]);
   expect(await numbers(given)).toEqual([1, NaN, 0.25, 0.75]);
   expect(given.understood).toContain("L0H1.json: one head of HeadVis, 2 × 2; sequence 2 of 2, whose");
   expect(given.understood).toContain("is the largest; causal, since no key is after its query");
-  const one = readMaps(text({ tokens: ["a", "b"], attentionIndices: [3], attentionValues: [1] }), "n");
+  const one = await readMaps(text({ tokens: ["a", "b"], attentionIndices: [3], attentionValues: [1] }), "n");
   expect(await numbers(one)).toEqual([NaN, NaN, NaN, 1]);
 });
 
 test("CSV of one head, with and without names", async () => {
-  const plain = readMaps(text("0.5,0.5\n0.25,nan\n"), "a.csv");
+  const plain = await readMaps(text("0.5,0.5\n0.25,nan\n"), "a.csv");
   expect(plain.understood).toBe("a.csv: a table (2, 2), read as queries × keys");
   expect(await numbers(plain)).toEqual([0.5, 0.5, 0.25, NaN]);
-  const named = readMaps(text('query,"a,b",c""\r\n"x ""y""\nz",1,0\r\nw,0.5,-inf'), "n");
+  const named = await readMaps(text('query,"a,b",c""\r\n"x ""y""\nz",1,0\r\nw,0.5,-inf'), "n");
   expect(named).toMatchObject({ tokens: ['x "y"\nz', "w"], keyTokens: ["a,b", 'c""'] });
   expect(await numbers(named)).toEqual([1, 0, 0.5, -Infinity]);
   // An empty corner says that numbers are names, as pandas writes them.
-  expect(readMaps(text(",0,1\n0,0.5,0.5\n1,0.25,0.75\n"), "p")).toMatchObject({ tokens: ["0", "1"], keyTokens: ["0", "1"] });
-  expect(readMaps(text("\tle\tchat\nthe\t1\t0\n"), "t")).toMatchObject({ tokens: ["the"], keyTokens: ["le", "chat"] });
+  expect(await readMaps(text(",0,1\n0,0.5,0.5\n1,0.25,0.75\n"), "p")).toMatchObject({ tokens: ["0", "1"], keyTokens: ["0", "1"] });
+  expect(await readMaps(text("\tle\tchat\nthe\t1\t0\n"), "t")).toMatchObject({ tokens: ["the"], keyTokens: ["le", "chat"] });
 });
 
 test("the program's CSV: layers and heads by their numbers, pieces as they were", async () => {
   const rows = ["4,1,0,0,1,'=1,'=1", "4,1,1,0,0.25,b,'=1", "4,1,1,1,null,b,b", "9,1,1,1,0.5,b,b"];
   const header = "layer,head,query,key,weight,query_piece,key_piece";
-  const given = readMaps(text([header, ...rows].join("\n")), "m.csv");
+  const given = await readMaps(text([header, ...rows].join("\n")), "m.csv");
   expect(given).toMatchObject({ tokens: ["=1", "b"], keyTokens: ["=1", "b"], causal: true });
   expect(await numbers(given, 0)).toEqual([1, NaN, 0.25, NaN]);
   const { known } = await opened(given).part(1, 0, { rows: [0, 2], cols: [0, 2] }, [2, 2]);
@@ -206,12 +206,10 @@ test("the program's CSV: layers and heads by their numbers, pieces as they were"
 const f32 = (shape: string, count: number): Bytes => npy({ descr: "<f4", shape, data: floats(count) });
 const entry = (members: object): Bytes => withHeader(JSON.stringify({ a: members }), new Uint8Array(8));
 
-/** A zip whose directory claims other sizes than its content has. */
-function withSizes(zip: Uint8Array, packed: number, size: number): Bytes {
+/** A zip whose directory claims another size than its content has. */
+function withSize(zip: Uint8Array, size: number): Bytes {
   const view = new DataView(Uint8Array.from(zip).buffer);
-  const directory = view.getUint32(zip.length - 6, true);
-  view.setUint32(directory + 20, packed, true);
-  view.setUint32(directory + 24, size, true);
+  view.setUint32(view.getUint32(zip.length - 6, true) + 24, size, true);
   return new Uint8Array(view.buffer);
 }
 
@@ -245,9 +243,9 @@ test.each([
   ["big-endian numbers", npy({ descr: ">f4", shape: "(1, 1)", data: floats(1) }), /^f has the type ">f4", expected little-endian numbers/],
   ["Python objects", npy({ descr: "|O", shape: "(1, 1)", data: floats(1) }), /^f has the type "\|O" \(Python objects, which are not read\)/],
   ["a structured type", npy({ descr: "[('x', '<f4')]", shape: "(1, 1)", data: floats(1) }), /^f has the header .* expected plain numbers/],
-  ["a zip that claims much", withSizes(kZip, 100, 2 ** 31 - 1), /^f: "a\.npy" claims 2147483647 bytes, packed into 100/],
-  ["a zip that claims more than all", withSizes(kZip, 2 ** 31 + 1, 100), /^f: "a\.npy" claims 100 bytes, packed into 2147483649/],
-  ["a truncated zip", Uint8Array.from(kZip.subarray(0, 60)), /^f cannot be unpacked: /],
+  ["a zip that claims much", withSize(kZip, 2 ** 31 - 1), /^f: "a\.npy" claims 2147483647 bytes, packed into \d+,/],
+  ["a zip that claims less than it has", withSize(kZip, 50), /^f: "a\.npy" cannot be unpacked to 50 bytes$/],
+  ["a truncated zip", Uint8Array.from(kZip.subarray(0, 60)), /^f is not a whole zip$/],
   ["broken JSON", text('{"weights": [['), /^f is not JSON: /],
   ["JSON of something else", text({ model: 1 }), /^f is an object with "model", expected weights, maps/],
   ["a polluted prototype", text('{"__proto__": {"weights": [[1]]}}'), /^f is an object with "__proto__", expected weights/],
@@ -264,19 +262,19 @@ test.each([
   ["CSV with an open quote", text('"a,1\n2,3\n'), /^f has a quote that is not closed/],
   ["cells far out", text("layer,head,query,key,weight\n0,0,99999999,99999999,1\n"), /^f has maps of 1 × 1 × 100000000 × 100000000 cells/],
   ["cells at no place", text("layer,head,query,key,weight\n0,0,-1,0,1\n"), /^f: row 2 has the query "-1", expected a whole number from 0/],
-])("%s is refused by name", (_, bytes, message) => {
-  expect(() => opened(readMaps(bytes, "f"))).toThrow(message);
+])("%s is refused by name", async (_, bytes, message) => {
+  await expect(readMaps(bytes, "f").then(opened)).rejects.toThrow(message);
 });
 
-test("no beginning of a file and no file with other bytes crashes: each is read, or refused with its name", () => {
+test("no beginning of a file and no file with other bytes crashes: each is read, or refused with its name", async () => {
   const weights = { dtype: "F32", shape: [1, 2], data: toBase64(floats(2)) };
   const files = [
     safetensors({ a: layer(1, 0) }, { tokens: '["a"]' }), fromBase64(kFortran), fromBase64(kNpz), text({ weights }),
     text({ rows: [[[0, 1]]] }), text("layer,head,query,key,weight\n0,0,0,0,1\n"), text(",a\nb,1\n"),
   ];
-  const tryToRead = (bytes: Bytes): void => {
+  const tryToRead = async (bytes: Bytes): Promise<void> => {
     try {
-      readMaps(bytes, "the file");
+      await readMaps(bytes, "the file");
     } catch (error) {
       expect(String(error), Buffer.from(bytes).toString("latin1")).toMatch(/^Error: the file/);
     }
@@ -287,11 +285,11 @@ test("no beginning of a file and no file with other bytes crashes: each is read,
     return Math.floor((state / 2 ** 32) * most);
   };
   for (const file of files) {
-    for (let length = 0; length < file.length; length++) tryToRead(file.slice(0, length));
+    for (let length = 0; length < file.length; length++) await tryToRead(file.slice(0, length));
     for (let round = 0; round < 1000; round++) {
       const changed = file.slice();
       for (let count = random(3); count >= 0; count--) changed[random(changed.length)] = random(256);
-      tryToRead(changed);
+      await tryToRead(changed);
     }
   }
 });

@@ -52,7 +52,7 @@ export class DeclaredMaps implements ReactiveController {
     const child = { name: "the child script", bytes: new TextEncoder().encode(text) };
     const file = kind === "src" ? fetchFile(text, signal, onProgress) : child;
     const [{ readMaps }, { name, bytes }] = await Promise.all([import("../files/maps-file.js"), file]);
-    const given = readMaps(bytes, name);
+    const given = await readMaps(bytes, name);
     if (this.host.isConnected) this.#known = { source, given };
     return given;
   }

@@ -12,8 +12,8 @@ import { isSafetensors, safetensorsMaps } from "./safetensors.js";
 
 const kZip = [0x50, 0x4b, 3, 4];
 
-/** Reads a file's maps. `file` is its name in messages. Throws an Error that says what the file is and what was expected. */
-export function readMaps(bytes: Uint8Array<ArrayBuffer>, file: string): Given {
+/** Reads a file's maps. `file` is its name in messages. Rejects with an Error that says what the file is and what was expected. */
+export async function readMaps(bytes: Uint8Array<ArrayBuffer>, file: string): Promise<Given> {
   if (bytes.length === 0) throw new Error(`${file} is empty, expected ${kAccepted}`);
   if (bytes.length > kMaxBytes) throw new Error(`${file} has ${bytes.length} bytes, expected at most ${kMaxBytes}`);
   if (isSafetensors(bytes)) return safetensorsMaps(file, bytes);
