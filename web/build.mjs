@@ -38,27 +38,30 @@ const kEngineBeside = resolving("headlens", () => ({ path: "./index.js", externa
 const packed = (bytes) => deflateRawSync(bytes, { level: 9 }).toString("base64");
 
 /** The plugins of the one script that carries its worker, its engine and the models. */
-async function carryingPlugins() {
+async function carryingPlugins(drawing) {
   const { outputFiles: [worker] } = await bundle(kOut, { worker: "wasm/src/worker/worker.ts" }, { ...kClassic, inject: [], write: false });
   const models = kModels.flatMap((model) => kModelFiles.map((file) => `models/${model}/${file}`));
   const files = { "headlens-simd.wasm": packed(readCode()) };
   for (const name of models) files[name] = packed(readFileSync(`web/${name}`));
   const contents = `export const worker = ${JSON.stringify(worker.text)}, files = ${JSON.stringify(files)};`;
   const carried = "headlens-carried";
+  const drawn = "headlens-drawing";
   return [
     resolving("headlens", () => ({ path: join(process.cwd(), "wasm/src/standalone.ts") })),
     resolving(carried, () => ({ path: "carried.js", namespace: carried }), () => ({ contents, loader: "js" })),
+    resolving(drawn, () => ({ path: "drawing.js", namespace: drawn }), () => ({ contents: `export const drawing = ${JSON.stringify(drawing)};`, loader: "js" })),
   ];
 }
 
 /** Bundles the elements: as modules that share chunks, and as classic scripts. Returns the files that went into them. */
 async function bundleElements() {
-  const modules = { element: "web/elements/index.ts", arrays: "web/elements/arrays.ts" };
+  const modules = { element: "web/elements/element.ts", arrays: "web/elements/arrays.ts" };
   const bundled = [
     await bundle(kOut, modules, { ...kInject, splitting: true, plugins: [kEngineBeside] }),
-    await bundle(kOut, { "headlens.arrays": "web/elements/arrays.ts" }, kClassic),
-    await bundle(kOut, { "headlens.standalone": "web/elements/standalone.ts" }, { ...kClassic, plugins: await carryingPlugins() }),
+    await bundle(kOut, { "headlens.arrays": "web/elements/classic.ts" }, kClassic),
   ];
+  const plugins = await carryingPlugins(readFileSync(`${kOut}/headlens.arrays.js`, "utf8"));
+  bundled.push(await bundle(kOut, { "headlens.standalone": "web/elements/standalone.ts" }, { ...kClassic, plugins }));
   const names = "AttentionMap, HeadlensError, load";
   writeFileSync(`${kOut}/standalone.js`, `import "./headlens.standalone.js";\nexport const { ${names} } = globalThis.headlens;\n`);
   return bundled.flatMap(({ inputs }) => inputs);
@@ -110,9 +113,9 @@ function withoutLit(text) {
 /** Writes the declarations of the elements. */
 function writeTypes() {
   runTool("typescript", "bin/tsc", "-p", "web/tsconfig.json");
-  for (const [name, source] of [["element", "index"], ["arrays", "arrays"], ["standalone", "standalone"]]) {
-    copyTypes("build/types-element", `${kOut}/web`, `elements/${source}`, withoutLit);
-    writeFileSync(`${kOut}/${name}.d.ts`, `export * from "./web/elements/${source}.js";\n`);
+  for (const name of ["element", "arrays", "standalone"]) {
+    copyTypes("build/types-element", `${kOut}/web`, `elements/${name}`, withoutLit);
+    writeFileSync(`${kOut}/${name}.d.ts`, `export * from "./web/elements/${name}.js";\n`);
   }
 }
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Importing this file registers `<attention-map>` without the engine: it draws arrays of weights only. */
+/** The entry `headlens/element/arrays`: importing it registers `<attention-map>` without the engine, for arrays of weights only. */
 import { AttentionMap } from "./attention-map.js";
 import { define } from "./define.js";
+import { fetchText } from "./script.js";
 
 export { AttentionMap };
 export type { AttentionMapEvents } from "./attention-map.js";
 
+AttentionMap.script = {
+  url: new URL("./arrays.js", import.meta.url).href,
+  text: () => fetchText(new URL("./headlens.arrays.js", import.meta.url)),
+};
 define();

@@ -12,7 +12,7 @@
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
  * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, scale, minimap, back,
- * shortened and understood.
+ * shortened, understood and export.
  */
 import { LitElement, html, nothing } from "lit";
 import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
@@ -29,8 +29,11 @@ import type { Cell, Room, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
+import { ExportMenu } from "./export-menu.js";
+import { type Shown, toCSV, toEmbedCode, toHTML, toJSON, toNPY, toPNG, toSVG } from "./exports.js";
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
+import type { Script } from "./script.js";
 import { kThemes, ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
 
@@ -108,6 +111,8 @@ export class AttentionMap extends LitElement {
   static views: readonly ViewKind[] = kMapViews;
   /** @internal What computes maps. Without it the element draws only arrays of weights. */
   static computing: Computing | undefined;
+  /** @internal The scripts that exported pages need. */
+  static script: Script | undefined;
   static override get styles(): CSSResultGroup {
     return [kBefore, ...this.views.map(({ styles }) => styles), ...kAfter];
   }
@@ -147,6 +152,7 @@ export class AttentionMap extends LitElement {
   readonly #theme = new ThemeController(this);
   readonly #room = new RoomController(this);
   readonly #declared = new DeclaredMaps(this);
+  readonly #menu = new ExportMenu(this);
   readonly #views = new Map<ViewKind, View>();
 
   #near = false;
@@ -213,7 +219,10 @@ export class AttentionMap extends LitElement {
   }
 
   override render(): TemplateResult {
-    return html`<div class="room"></div><div class="root ${this.scheme} ${this.room.height < Infinity ? "limited" : ""}">${this.#content()}</div>`;
+    const { height, isCompact } = this.room;
+    const isLimited = height < Infinity;
+    const menu = this.#drawn && !this.#error && !isLimited && !isCompact ? this.#menu.render() : nothing;
+    return html`<div class="room"></div><div class="root ${this.scheme} ${isLimited ? "limited" : ""}">${this.#content()} ${menu}</div>`;
   }
 
   #content(): TemplateResult {
@@ -256,6 +265,55 @@ export class AttentionMap extends LitElement {
   override focus(): void {
     this.#moveFocus = false;
     this.#drawn?.focus();
+  }
+
+  // What is shown, to be taken elsewhere. Each rejects where nothing is drawn, or where it would be too large.
+
+  /** What is seen as a vector graphic. */
+  toSVG(): Promise<string> {
+    return this.#export(toSVG);
+  }
+
+  /** What is seen as a PNG with `scale` pixels, 1 to 4, for each pixel of CSS. */
+  toBlob({ scale = 2 }: { scale?: number } = {}): Promise<Blob> {
+    return this.#export((shown) => toPNG(shown, scale));
+  }
+
+  /** The numbers of the shown heads, a line for each cell, as `headlens map` writes them. */
+  toCSV(): Promise<string> {
+    return this.#export(toCSV);
+  }
+
+  /** The numbers of the shown heads as nested lists, with tokens and mask, or the matrices of the steps. */
+  toJSON(): Promise<string> {
+    return this.#export(toJSON);
+  }
+
+  /** The numbers as a .npy file: float32 [T,S] of one head, or [L,H,T,S]. */
+  toNPY(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#export(toNPY);
+  }
+
+  /** A page with the maps and the script that draws them inside, which opens offline. */
+  toHTML(): Promise<string> {
+    return this.#export(toHTML);
+  }
+
+  /** The lines of HTML that show the same in another page. */
+  toEmbedCode(): Promise<string> {
+    return this.#export(toEmbedCode);
+  }
+
+  async #export<T>(make: (shown: Shown) => Promise<T>): Promise<T> {
+    const view = this.#drawn;
+    const root = this.renderRoot.querySelector(".root");
+    if (!view || !root) throw new Error("nothing is drawn yet: wait for attention-draw");
+    await this.updateComplete;
+    const maps = this.#kind?.hasMaps ? this.#lease?.lease.maps : undefined;
+    const { text, model, src, view: name, layer, head, causal, scale, theme } = this;
+    const state = { text, model, src, view: name, layer, head, causal, scale, theme };
+    const isGiven = this.#isGiven() && src === "";
+    return make({ root, view, maps, theme: this.scheme, state, isGiven, script: AttentionMap.script });
   }
 
   /** Tries again after a failure. */

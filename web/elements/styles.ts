@@ -2,17 +2,23 @@
 /**
  * The styles use a grid of 8 px and one accent colour. light-dark() follows the theme, as do the colours of the maps.
  */
-import { css } from "lit";
+import { css, unsafeCSS } from "lit";
+import type { CSSResult } from "lit";
+import { kMenuStyles } from "./export-menu.js";
+import { kSurroundings } from "../maps/palette.js";
+
+const ofTheme = (name: keyof (typeof kSurroundings)["light"]): CSSResult =>
+  unsafeCSS(`light-dark(${kSurroundings.light[name]}, ${kSurroundings.dark[name]})`);
 
 const base = css`
   :host {
-    --ink: light-dark(#16191d, #e8eaee);
-    --faint: light-dark(#5b636c, #9aa3ad);
-    --line: light-dark(#d5dadf, #343a44);
-    --paper: var(--attention-paper, light-dark(#ffffff, #12151b));
+    --ink: ${ofTheme("ink")};
+    --faint: ${ofTheme("faint")};
+    --line: ${ofTheme("line")};
+    --paper: var(--attention-paper, ${ofTheme("paper")});
     --accent: var(--attention-accent, light-dark(#b4460a, #ff9d5c));
     --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace;
-    --stripe: light-dark(#d3d9df, #333a45);
+    --stripe: ${ofTheme("stripe")};
     --dots: radial-gradient(var(--stripe) 1px, transparent 1.5px) 0 0 / 6px 6px;
     --hatch: linear-gradient(to bottom right, transparent calc(50% - 0.5px), var(--stripe) calc(50% - 0.5px) calc(50% + 0.5px), transparent calc(50% + 0.5px)) 0 0 / 6px 6px;
     display: block;
@@ -179,4 +185,4 @@ const preferences = css`
 
 /** The styles of the element itself, before and after those of its views. */
 export const kBefore = base;
-export const kAfter = [directions, preferences];
+export const kAfter = [kMenuStyles, directions, preferences];

@@ -4,7 +4,7 @@ import { noChange } from "lit";
 import { Directive, PartType, directive } from "lit/directive.js";
 import type { ElementPart, PartInfo } from "lit/directive.js";
 import { type CellMask, kOpen } from "./mask.js";
-import { kMasked, kSteps, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
+import { kMasked, kSteps, kSurroundings, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
 import { codeIn, mostOfRow, rampOf, type Scale, type ScaleChoice, scaleOf } from "./scale.js";
 import { blockBegin, type MapSource, type Overview, type Picture, type Size } from "./source.js";
 
@@ -83,20 +83,19 @@ export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): 
   return codes;
 }
 
-/** The paper and the dots of unknown cells, as the style sheet has them, and the distance of the dots in CSS pixels. */
-const kDots = { light: ["#ffffff", "#d3d9df"], dark: ["#12151b", "#333a45"] } as const;
+/** The distance of the dots of unknown cells in CSS pixels, as the style sheet has it. */
 const kDotStep = 6;
 
 /** A fill for unknown cells, on a canvas with so many pixels for each CSS pixel. */
 export function dots(context: CanvasRenderingContext2D, theme: Theme, pixelRatio: number): CanvasPattern | string {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = Math.max(Math.round(kDotStep * pixelRatio), 2);
-  const [paper, dot] = kDots[theme];
+  const { paper, stripe } = kSurroundings[theme];
   const tile = canvas.getContext("2d");
   if (!tile) return paper;
   tile.fillStyle = paper;
   tile.fillRect(0, 0, canvas.width, canvas.height);
-  tile.fillStyle = dot;
+  tile.fillStyle = stripe;
   tile.arc(canvas.width / 2, canvas.width / 2, canvas.width / 5, 0, 2 * Math.PI);
   tile.fill();
   return context.createPattern(canvas, "repeat") ?? paper;

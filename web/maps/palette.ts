@@ -60,6 +60,12 @@ function diverging(theme: Theme, t: number): Oklch {
     : [0.23 + 0.52 * strength, 0.13 * strength, hue];
 }
 
+/** The colours of what stands around maps: text, names, lines, the ground, and the pattern of cells without a colour. */
+export const kSurroundings = {
+  light: { ink: "#16191d", faint: "#5b636c", line: "#d5dadf", paper: "#ffffff", stripe: "#d3d9df" },
+  dark: { ink: "#e8eaee", faint: "#9aa3ad", line: "#343a44", paper: "#12151b", stripe: "#333a45" },
+} as const satisfies Record<Theme, object>;
+
 /** NaN and ±∞ in colours that neither ramp has: magenta, and two that differ from it and from each other in lightness. */
 const kOdd: Readonly<Record<Theme, readonly (readonly [number, number, number])[]>> = {
   light: [

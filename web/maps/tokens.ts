@@ -65,6 +65,12 @@ export function tokenName(token: string): string {
   return `‘\u2068${short}\u2069’`;
 }
 
+/** The label of a token as plain text, shortened to `most` characters. */
+export function tokenText(token: string, most: number): string {
+  const letters = [...pieces(token).map((piece) => piece.text).join("")];
+  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join("");
+}
+
 /** The number of columns that the label takes in a monospaced font, for layout. */
 export function tokenWidth(token: string): number {
   return pieces(token).reduce((sum, piece) => sum + [...piece.text].length, 0);

@@ -65,6 +65,11 @@ class GridView implements View {
     this.#content = undefined;
   }
 
+  heads(): readonly Head[] {
+    const counts = this.#content?.maps.heads ?? [];
+    return counts.flatMap((count, layer) => Array.from({ length: count }, (_, head): Head => [layer, head]));
+  }
+
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
     if (this.#content?.maps === maps && isComplete(this.#content)) return this.host.drawn(this);

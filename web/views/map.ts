@@ -90,6 +90,10 @@ class MapView implements View, ReactiveController {
     this.#content = undefined;
   }
 
+  heads(): readonly (readonly [number, number])[] {
+    return this.#content ? [[this.#content.layer, this.#content.head]] : [];
+  }
+
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
     const { layer, head } = this.host;

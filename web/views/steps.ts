@@ -33,6 +33,14 @@ class StepsView implements View {
     this.host.drawn(this);
   }
 
+  matrices(): Record<string, number[][]> {
+    const of = ({ factors, result }: Step): Matrix[] => [...factors.map(({ matrix }) => matrix), result];
+    const matrices = this.#worked?.steps.flatMap(of);
+    const rows = ({ rows, cols, values }: Matrix): number[][] =>
+      rows.map((_, row) => [...values.subarray(row * cols.length, (row + 1) * cols.length)]);
+    return Object.fromEntries(matrices?.map((matrix) => [matrix.name, rows(matrix)]) ?? []);
+  }
+
   render(): TemplateResult {
     const worked = this.#worked;
     if (!worked) return html``;

@@ -57,6 +57,10 @@ export interface View {
   render(): TemplateResult;
   /** Focuses what the keyboard moves in. */
   focus(): void;
+  /** The heads whose maps are shown. */
+  heads?(): readonly (readonly [layer: number, head: number])[];
+  /** The matrices that are shown, for views that need no maps. */
+  matrices?(): Readonly<Record<string, readonly (readonly number[])[]>>;
   /** Forgets the maps, which will be released. */
   clear?(): void;
 }
