@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The options of `headlens map`, and what they mean for the maps.
+#ifndef HEADLENS_NATIVE_CLI_MAP_OPTIONS_H_
+#define HEADLENS_NATIVE_CLI_MAP_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/backends.h"
+#include "cli/maps.h"
+#include "cli/progress.h"
+#include "cli/text.h"
+
+namespace headlens::cli {
+
+struct MapOptions {
+  std::string model, image, output;
+  Ids tokens;
+  TextOptions text;
+  std::optional<Index> layer, head;
+  std::string theme = "light";
+  Index cell = 0;  ///< 0: depends on the number of tokens
+  BackendOptions backend;
+
+  /// True when the name of the output ends so, for example in ".svg".
+  bool Writes(std::string_view extension) const;
+};
+
+/// Adds all options to the command.
+void AddMapOptions(CLI::App& command, MapOptions& options);
+
+PictureStyle StyleOf(const MapOptions& options, const Maps& maps);
+
+/// The numbers 0 to count - 1.
+std::vector<Index> FirstNumbers(Index count);
+
+/// The chosen one of `numbers`, or all. Throws InputError when it is not there.
+std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, const std::vector<Index>& numbers);
+
+/// Throws InputError when the numbers or the picture of these maps, whose weights are still to come, would be too
+/// large.
+void CheckSizes(const MapOptions& options, const Maps& maps);
+
+/// The maps of --model. Throws InputError.
+Maps MapsOfModel(const MapOptions& options, const Progress& progress);
+
+}  // namespace headlens::cli
+
+#endif  // HEADLENS_NATIVE_CLI_MAP_OPTIONS_H_

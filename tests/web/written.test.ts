@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The pictures that `headlens map` writes, opened in Chromium from a file: no fault, and the right looks. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { succeeds } from "../native/support.js";
+import { launchChromium, open, root } from "./browser.js";
+
+const kFolder = mkdtempSync(join(tmpdir(), "headlens-"));
+let browser: Browser;
+beforeAll(async () => { browser = await launchChromium(); });
+afterAll(async () => {
+  await browser.close();
+  rmSync(kFolder, { recursive: true });
+});
+
+/** Opens what the program writes under this name, and checks that nothing is wrong in it. */
+async function opened(name: string, ...args: string[]): Promise<Page> {
+  const path = join(kFolder, name);
+  succeeds(["map", "--out", path, ...args]);
+  const { page, faults } = await open(browser, pathToFileURL(path).href, undefined, false);
+  expect(faults).toEqual([]);
+  return page;
+}
+
+const ofText = ["--model", join(root, "web/models/tiny"), "--text", "The cat sat."];
+
+test("an SVG: names beside their rows, and nothing outside the picture", async () => {
+  const page = await opened("maps.svg", ...ofText, "--layer", "3", "--head", "2");
+  const { places, size, cells } = await page.evaluate(() => {
+    const svg = document.documentElement;
+    const box = (element: Element): { x: number; y: number; right: number; bottom: number } => {
+      const { x, y, right, bottom } = element.getBoundingClientRect();
+      return { x, y, right, bottom };
+    };
+    const texts = [...svg.querySelectorAll("text")];
+    return {
+      places: texts.map((text) => ({ name: text.textContent ?? "", ...box(text) })),
+      size: { width: svg.clientWidth, height: svg.clientHeight },
+      cells: box(svg.querySelector("image") as Element),
+    };
+  });
+  for (const { name, x, y, right, bottom } of places) {
+    expect([x >= 0, y >= 0, right <= size.width, bottom <= size.height], name).toEqual([true, true, true, true]);
+  }
+  const cats = places.filter(({ name }) => name === "·cat");
+  const cell = (cells.right - cells.x) / 5;
+  expect((cats[0]?.right ?? NaN) < cells.x).toBe(true);
+  expect(((cats[0]?.y ?? 0) + (cats[0]?.bottom ?? 0)) / 2).toBeCloseTo(cells.y + 2.5 * cell, -1);
+  expect((cats[1]?.bottom ?? NaN) < cells.y).toBe(true);
+  expect(((cats[1]?.x ?? 0) + (cats[1]?.right ?? 0)) / 2).toBeCloseTo(cells.x + 2.5 * cell, -1);
+  await page.close();
+});
