@@ -14,35 +14,45 @@
 namespace headlens::cli {
 namespace {
 
-/// Throws InputError for a name that says no format.
+/// Throws InputError where options do not fit the kind of file or each other.
 void CheckOptions(const MapOptions& options) {
-  constexpr std::array<const char*, 4> kKinds = {".png", ".svg", ".json", ".csv"};
+  constexpr std::array<const char*, 5> kKinds = {".png", ".svg", ".json", ".csv", ".safetensors"};
   bool known = false;
   for (const char* kind : kKinds) known |= options.Writes(kind);
   if (!known) {
-    throw InputError(OptionError("--out", Quoted(options.output), "a name that ends in .png, .svg, .json or .csv"));
+    throw InputError(
+        OptionError("--out", Quoted(options.output), "a name that ends in .png, .svg, .json, .csv or .safetensors"));
   }
+  const auto only_for = [&options](const char* option, const char* kind, bool given) {
+    if (given && !options.Writes(kind)) throw InputError(NeedsError(ErrorCode::kOption, option, {"--out *", kind}));
+  };
+  only_for("--what", ".safetensors", options.what != MapOptions{}.what);
 }
 
-/// Throws InputError when the output is one of the inputs. It may be in the model's folder.
+/// Throws InputError when the output is one of the inputs, or a file of tensors among those of the model.
 void ExpectNoInput(const MapOptions& options) {
   for (const std::string& file : {options.image, options.text.file})
     if (!file.empty()) ExpectOther(options.output, file);
   for (const char* file : {kConfigFile, kTokenizerFile, kProcessorFile, kIndexFile})
     ExpectOther(options.output, options.model + "/" + file);
+  std::error_code missing;
+  const auto folder = std::filesystem::weakly_canonical(options.output, missing).parent_path();
+  if (options.Writes(".safetensors") && std::filesystem::equivalent(folder, options.model, missing))
+    throw InputError(OptionError("--out", Quoted(options.output), "a file outside of the model's folder"));
 }
 
 void Map(const MapOptions& options) {
   CheckOptions(options);
   ExpectNoInput(options);
   const Progress progress;
-  const Maps maps = MapsOfModel(options, progress);
+  Maps maps = MapsOfModel(options, progress);
   progress.Show("writing " + options.output);
   Blaming(options.output, [&] {
     if (options.Writes(".png")) WriteFile(options.output, ToPng(maps, StyleOf(options, maps)));
     if (options.Writes(".svg")) WriteFile(options.output, ToSvg(maps, StyleOf(options, maps)));
     if (options.Writes(".json")) WriteFile(options.output, ToJson(maps));
     if (options.Writes(".csv")) WriteFile(options.output, ToCsv(maps));
+    if (options.Writes(".safetensors")) WriteFile(options.output, ToSafetensors(std::move(maps)));
   });
 }
 

@@ -34,10 +34,19 @@ void AddInputs(CLI::App& command, MapOptions& options) {
 void AddOutputs(CLI::App& command, MapOptions& options) {
   command
       .add_option("--out", options.output,
-                  "Picture (.png, .svg) or numbers (.json, .csv; in CSV an apostrophe stands "
+                  "Picture (.png, .svg) or numbers (.json, .csv, .safetensors; in CSV an apostrophe stands "
                   "before tokens that begin as formulas)")
       ->required()
       ->type_name("FILE");
+  command
+      .add_option("--what", options.what,
+                  "Tensors of a .safetensors file: maps (attentions.LAYER), queries, keys, values (queries.LAYER …), "
+                  "stream (stream.LAYER, the residual stream before a layer; one more after the last), logits")
+      ->check(CLI::IsMember({"maps", "queries", "keys", "values", "stream", "logits"}))
+      ->delimiter(',')
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->type_name("LIST");
   command.add_option("--layer", options.layer, "Only this layer, counted from 0")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
@@ -67,6 +76,8 @@ void CheckPicture(const MapOptions& options, const Maps& maps, const std::string
 }
 
 }  // namespace
+
+bool MapOptions::Wants(std::string_view name) const { return std::find(what.begin(), what.end(), name) != what.end(); }
 
 bool MapOptions::Writes(std::string_view extension) const {
   return std::filesystem::path(output).extension() == extension;
@@ -101,16 +112,21 @@ std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, const
   throw InputError(ValueError(option, *chosen, expected));
 }
 
-void CheckSizes(const MapOptions& options, const Maps& maps) {
+void CheckSizes(const MapOptions& options, const Maps& maps, double others) {
   const auto layers = static_cast<Index>(maps.layers.size()), heads = static_cast<Index>(maps.heads.size());
   const std::string fewer = ": choose a --layer or a --head, or give fewer tokens";
   const Phrase tokens =
       maps.rows == maps.cols ? Phrase{maps.rows, " tokens"} : Phrase{maps.rows, " queries and ", maps.cols, " keys"};
-  const double weights = static_cast<double>(maps.rows) * static_cast<double>(maps.cols) * static_cast<double>(layers) *
-                         static_cast<double>(heads);
+  const double weights = options.Wants("maps") ? static_cast<double>(maps.rows) * static_cast<double>(maps.cols) *
+                                                     static_cast<double>(layers) * static_cast<double>(heads)
+                                               : 0.0;
   if (weights > static_cast<double>(kMaxNumbers)) {
     throw InputError(Wrong(ErrorCode::kValue, {"the maps of ", layers, " layers of ", heads, " heads for ", tokens},
                            "have", {weights, " weights"}, {"at most ", kMaxNumbers, fewer}));
+  }
+  if (weights + others > static_cast<double>(kMaxNumbers)) {
+    throw InputError(Wrong(ErrorCode::kValue, {"--what for ", tokens}, "has", {weights + others, " numbers"},
+                           {"at most ", kMaxNumbers, fewer, " or --what with less"}));
   }
   if (options.Writes(".png") || options.Writes(".svg")) CheckPicture(options, maps, fewer);
 }

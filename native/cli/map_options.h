@@ -19,11 +19,13 @@ struct MapOptions {
   std::string model, image, output;
   Ids tokens;
   TextOptions text;
+  std::vector<std::string> what = {"maps"};
   std::optional<Index> layer, head;
   std::string theme = "light";
   Index cell = 0;  ///< 0: depends on the number of tokens
   BackendOptions backend;
 
+  bool Wants(std::string_view name) const;
   /// True when the name of the output ends so, for example in ".svg".
   bool Writes(std::string_view extension) const;
 };
@@ -40,10 +42,10 @@ std::vector<Index> FirstNumbers(Index count);
 std::vector<Index> Chosen(const char* option, std::optional<Index> chosen, const std::vector<Index>& numbers);
 
 /// Throws InputError when the numbers or the picture of these maps, whose weights are still to come, would be too
-/// large.
-void CheckSizes(const MapOptions& options, const Maps& maps);
+/// large. `others` counts the numbers of Maps::others.
+void CheckSizes(const MapOptions& options, const Maps& maps, double others);
 
-/// The maps of --model. Throws InputError.
+/// The maps of --model, and what else --what asks for. Throws InputError.
 Maps MapsOfModel(const MapOptions& options, const Progress& progress);
 
 }  // namespace headlens::cli

@@ -20,7 +20,8 @@ struct Maps {
   Index patches = 0;    ///< for an image: patches on each side; rows of its maps are CLS and then the patches
   bool causal = false;  ///< cells above a map's diagonal are masked
   std::vector<Index> layers, heads;  ///< the numbers of the chosen layers and heads
-  std::vector<Tensor> weights;       ///< [heads, T, S] for each of `layers`
+  std::vector<Tensor> weights;       ///< [heads, T, S] for each of `layers`; none when they are not asked for
+  TensorMap others;                  ///< what else of the model is asked for, for ToSafetensors
 
   View<const float, 2> at(std::size_t layer, std::size_t head) const {
     return DenseView<const float, 2>(weights[layer].view<3>().at(head), {rows, cols});
@@ -65,6 +66,10 @@ std::string ToJson(const Maps& maps);
 /// A line "layer,head,query,key,weight" for each cell that is not masked. When pieces are known, each line ends with
 /// those of the query and the key.
 std::string ToCsv(const Maps& maps);
+
+/// A safetensors file with "attentions.{layer}" [H, T, S] for each layer and `others`. Its metadata holds, as JSON,
+/// what ToJson has beside the maps.
+std::vector<std::byte> ToSafetensors(Maps maps);
 
 }  // namespace headlens::cli
 

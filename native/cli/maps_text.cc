@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Writes maps as JSON and CSV. Numbers are written one by one: a JSON tree of millions of numbers would
+/// Writes maps as JSON, CSV and safetensors. Numbers are written one by one: a JSON tree of millions of numbers would
 /// take several times the memory.
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/maps.h"
 #include "cli/show.h"
+#include "headlens/safetensors.h"
+#include "headlens/version.h"
 #include "nlohmann/json.hpp"
 
 namespace headlens::cli {
@@ -91,6 +94,15 @@ std::string ToCsv(const Maps& maps) {
         }
     }
   return text;
+}
+
+std::vector<std::byte> ToSafetensors(Maps maps) {
+  std::map<std::string, std::string, std::less<>> metadata{{"generator", std::string("headlens ") + Version()}};
+  for (const auto& [name, value] : FactsOf(maps)) metadata.emplace(name, value);
+  TensorMap tensors = std::move(maps.others);
+  for (std::size_t i = 0; i < maps.weights.size(); ++i)
+    tensors.emplace("attentions." + std::to_string(maps.layers[i]), std::move(maps.weights[i]));
+  return WriteSafetensors(tensors, metadata);
 }
 
 }  // namespace headlens::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Runs a model for `headlens map`.
+#include <algorithm>
 #include <utility>
 
 #include "base/words.h"
@@ -26,6 +27,21 @@ void ReadTokens(const MapOptions& options, Maps& maps) {
   }
 }
 
+/// The number of numbers that --what asks for beside the maps.
+double CountOthers(const MapOptions& options, const Maps& maps, const ModelInfo& info) {
+  const auto layers = static_cast<double>(maps.layers.size()), heads = static_cast<double>(maps.heads.size());
+  const auto kv_heads = maps.heads.size() == 1 ? 1.0 : static_cast<double>(info.kv_heads);
+  const auto head_dim = static_cast<double>(info.head_dim);
+  double width = 0.0;
+  if (options.Wants("queries")) width += layers * heads * head_dim;
+  if (options.Wants("keys")) width += layers * kv_heads * head_dim;
+  if (options.Wants("values")) width += layers * kv_heads * head_dim;
+  if (options.Wants("stream")) width += (layers + 1.0) * static_cast<double>(info.hidden_size);
+  // A config does not say how many classes of images there are, but they are few.
+  if (options.Wants("logits")) width += static_cast<double>(info.vocab_size);
+  return width * static_cast<double>(maps.rows);
+}
+
 /// The maps that the options ask for, still without weights.
 Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   Maps maps;
@@ -36,8 +52,43 @@ Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
   ExpectImage(maps.patches > 0, options.image);
   ReadTokens(options, maps);
   maps.rows = maps.cols = maps.patches > 0 ? maps.patches * maps.patches + 1 : static_cast<Index>(maps.ids.size());
-  CheckSizes(options, maps);
+  CheckSizes(options, maps, CountOthers(options, maps, info));
   return maps;
+}
+
+/// Some heads of [T, heads · width] as [heads, T, width].
+Tensor HeadsOf(const Tensor& joined, Index first, Index count, Index width) {
+  const View<const float, 2> all = joined.view<2>();
+  const Index length = all.shape[0];
+  Tensor apart({count, length, width});
+  for (Index head = 0; head < count; ++head)
+    for (Index t = 0; t < length; ++t)
+      std::copy_n(all.at(t, (first + head) * width), width, apart.view<3>().at(head, t));
+  return apart;
+}
+
+/// The tensors that --what asks for beside the maps.
+TensorMap OthersOf(const MapOptions& options, const Maps& maps, const ModelInfo& info,
+                   const ModelAttention& attention) {
+  TensorMap others;
+  const auto add = [&](const std::string& name, Index layer, const Tensor& joined, Index heads) {
+    const bool single = options.head.has_value();
+    const Index first = single ? *options.head * heads / info.heads : 0;
+    others.emplace(name + "." + std::to_string(layer), HeadsOf(joined, first, single ? 1 : heads, info.head_dim));
+  };
+  const auto add_stream = [&](Index layer) {
+    const Tensor& stream = layer < info.layers ? attention.Hidden(layer) : attention.hidden();
+    others.insert_or_assign("stream." + std::to_string(layer), stream.Clone());
+  };
+  for (const Index layer : maps.layers) {
+    if (options.Wants("queries")) add("queries", layer, attention.Queries(layer), info.heads);
+    if (options.Wants("keys")) add("keys", layer, attention.Keys(layer), info.kv_heads);
+    if (options.Wants("values")) add("values", layer, attention.Values(layer), info.kv_heads);
+    if (options.Wants("stream")) add_stream(layer);
+  }
+  if (options.Wants("stream")) add_stream(maps.layers.back() + 1);
+  if (options.Wants("logits")) others.emplace("logits", attention.Logits());
+  return others;
 }
 
 std::vector<Tensor> WeightsOf(const Maps& maps, const ModelAttention& attention, const Progress& progress) {
@@ -67,10 +118,14 @@ Maps MapsOfModel(const MapOptions& options, const Progress& progress) {
   ModelInput input;
   input.ids = maps.ids;
   if (image.size() > 0) input.image = image.view<3>();
+  AttendOptions attend;
+  attend.keep_hidden = options.Wants("stream");
+  attend.keep_values = options.Wants("values");
   const std::string source = options.text.IsGiven() ? "the text" : options.image.empty() ? "--tokens" : "--image";
   return Blaming(source, [&] {
-    const ModelAttention attention = model.Attend(input);
-    maps.weights = WeightsOf(maps, attention, progress);
+    const ModelAttention attention = model.Attend(input, attend);
+    if (options.Wants("maps")) maps.weights = WeightsOf(maps, attention, progress);
+    maps.others = OthersOf(options, maps, model.info(), attention);
     return std::move(maps);
   });
 }
