@@ -134,7 +134,7 @@ function missingPackages(goal, ownEmscripten) {
       "libpcre2-dev", "libutf8proc-dev");
     wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL makes the processor an OpenCL device
     wanted.push("oclgrind");
-    wanted.push("librsvg2-bin");  // draws the program's pictures
+    wanted.push("librsvg2-bin", "python3-numpy");  // the program's pictures are drawn, and it reads NumPy's own files
     wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, but still lists the others.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The command `headlens map --model DIR (--text TEXT | --tokens IDS | --image FILE) --out FILE`, which draws or writes
-/// attention maps.
+/// The command `headlens map (--model DIR … | --weights FILE) --out FILE`, which draws or writes attention maps.
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -27,12 +26,17 @@ void CheckOptions(const MapOptions& options) {
     if (given && !options.Writes(kind)) throw InputError(NeedsError(ErrorCode::kOption, option, {"--out *", kind}));
   };
   only_for("--what", ".safetensors", options.what != MapOptions{}.what);
+  if (options.weights.empty() && options.model.empty())
+    throw InputError(MissingError(ErrorCode::kOption, "--model or --weights", "a model's folder, or a file of maps"));
+  if (!options.weights.empty() && options.what != MapOptions{}.what)
+    throw InputError(OptionError("--what", Joined(options.what), "maps, which is all that --weights has"));
 }
 
 /// Throws InputError when the output is one of the inputs, or a file of tensors among those of the model.
 void ExpectNoInput(const MapOptions& options) {
-  for (const std::string& file : {options.image, options.text.file})
+  for (const std::string& file : {options.image, options.text.file, options.weights, options.tokens_file})
     if (!file.empty()) ExpectOther(options.output, file);
+  if (options.model.empty()) return;
   for (const char* file : {kConfigFile, kTokenizerFile, kProcessorFile, kIndexFile})
     ExpectOther(options.output, options.model + "/" + file);
   std::error_code missing;
@@ -45,7 +49,7 @@ void Map(const MapOptions& options) {
   CheckOptions(options);
   ExpectNoInput(options);
   const Progress progress;
-  Maps maps = MapsOfModel(options, progress);
+  Maps maps = options.weights.empty() ? MapsOfModel(options, progress) : MapsOfFile(options, progress);
   progress.Show("writing " + options.output);
   Blaming(options.output, [&] {
     if (options.Writes(".png")) WriteFile(options.output, ToPng(maps, StyleOf(options, maps)));
@@ -59,7 +63,7 @@ void Map(const MapOptions& options) {
 }  // namespace
 
 void AddMap(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("map", "Draw what every head of a model looks at");
+  CLI::App* command = app.add_subcommand("map", "Draw what every head of a model looks at, or maps of your own");
   const auto options = std::make_shared<MapOptions>();
   AddMapOptions(*command, *options);
   command->callback([options] { Map(*options); });

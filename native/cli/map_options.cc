@@ -22,12 +22,31 @@ void AddInputs(CLI::App& command, MapOptions& options) {
   CLI::Option* model =
       command.add_option("--model", options.model,
                          "Folder as Hugging Face has it: config.json, model.safetensors or its shards, tokenizer.json");
-  CLI::Option* tokens = AddIdsOption(command, "--tokens", options.tokens, "Ids of the tokens, as 1,2,3");
+  CLI::Option* weights = command.add_option(
+      "--weights", options.weights,
+      "Maps that were computed elsewhere, instead of a model: .npy of shape (T, S), (H, T, S) or (L, H, T, S), or "
+      ".safetensors with a tensor for each layer");
+  CLI::Option* tokens =
+      command.add_option("--tokens", options.tokens,
+                         "Ids of the tokens, as 1,2,3; with --weights the names of the queries, as The,cat,sat or as a "
+                         "JSON list");
+  CLI::Option* keys =
+      command.add_option("--key-tokens", options.key_tokens, "With --weights: the names of keys that are other tokens");
+  CLI::Option* file = command.add_option("--tokens-file", options.tokens_file,
+                                         "With --weights: a file with the names, as in --tokens or as `headlens "
+                                         "tokens` prints them");
+  CLI::Option* causal =
+      command.add_flag("--causal", options.causal, "With --weights: the cells above the diagonal are masked");
   CLI::Option* image = command.add_option("--image", options.image, "PNG picture, for models that read pictures");
-  model->required()->type_name("DIR");
-  image->type_name("FILE")->excludes(tokens);
+  model->type_name("DIR")->excludes(weights);
+  weights->type_name("FILE")->excludes(image);
+  tokens->type_name("LIST")->excludes(file)->excludes(image);
+  keys->type_name("LIST")->needs(weights);
+  file->type_name("FILE")->needs(weights);
+  causal->needs(weights);
+  image->type_name("FILE");
   for (CLI::Option* text : AddTextOptions(command, options.text)) {
-    text->excludes(tokens)->excludes(image);
+    text->excludes(tokens)->excludes(image)->excludes(weights);
   }
 }
 
@@ -87,6 +106,9 @@ void AddMapOptions(CLI::App& command, MapOptions& options) {
   AddInputs(command, options);
   AddOutputs(command, options);
   AddBackendOptions(command, options.backend);
+  for (const char* name : {"--backend", "--threads", "--device", "--precision"}) {
+    if (CLI::Option* option = command.get_option_no_throw(name)) option->excludes("--weights");
+  }
 }
 
 PictureStyle StyleOf(const MapOptions& options, const Maps& maps) {

@@ -16,11 +16,13 @@
 namespace headlens::cli {
 
 struct MapOptions {
-  std::string model, image, output;
-  Ids tokens;
+  std::string model, image, weights, output;
+  std::optional<std::string> tokens, key_tokens;  ///< ids for a model, names for given weights
+  std::string tokens_file;
   TextOptions text;
   std::vector<std::string> what = {"maps"};
   std::optional<Index> layer, head;
+  bool causal = false;  ///< of given weights
   std::string theme = "light";
   Index cell = 0;  ///< 0: depends on the number of tokens
   BackendOptions backend;
@@ -47,6 +49,9 @@ void CheckSizes(const MapOptions& options, const Maps& maps, double others);
 
 /// The maps of --model, and what else --what asks for. Throws InputError.
 Maps MapsOfModel(const MapOptions& options, const Progress& progress);
+
+/// The maps of --weights. Throws InputError.
+Maps MapsOfFile(const MapOptions& options, const Progress& progress);
 
 }  // namespace headlens::cli
 

@@ -14,7 +14,7 @@ namespace {
 
 /// Reads the ids or the text that the options give.
 void ReadTokens(const MapOptions& options, Maps& maps) {
-  maps.ids = options.tokens;
+  if (options.tokens) maps.ids = ParseIds("--tokens", *options.tokens);
   if (options.text.IsGiven()) {
     TextTokens tokens = Tokenize(options.model, options.text);
     maps.ids = std::move(tokens.ids);

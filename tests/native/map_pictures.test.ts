@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pictures with names of `headlens map`: what they hold, as text and as librsvg draws it. */
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { PNG } from "pngjs";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { kRoot } from "../compare.js";
+import { writeSafetensors } from "../safetensors.js";
 import { succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 const kModel = `${kRoot}web/models/tiny`;
+const kHostile = ["</script><b>", "]]>", "\"'&", "\u0000\u001b[31m\u202e", "שלום", "", " two words", "x".repeat(30)];
+
+beforeAll(() => {
+  const weights = Float32Array.from({ length: 64 }, (_, i) => i / 63);
+  writeFileSync(inFolder("hostile.safetensors"), writeSafetensors({ maps: { data: weights, shape: [8, 8] } }, {}));
+});
 
 function map(kind: string, ...args: string[]): string {
   const out = inFolder(`maps.${kind}`);
@@ -17,6 +24,9 @@ function map(kind: string, ...args: string[]): string {
 }
 
 const ofText = (kind: string, ...args: string[]): string => map(kind, "--model", kModel, "--text", "The cat sat.", ...args);
+const hostile = (kind: string, ...args: string[]): string =>
+  map(kind, "--weights", inFolder("hostile.safetensors"), "--tokens", JSON.stringify(kHostile), ...args);
+
 const kNames = ["&lt;s&gt;", "The", "·cat", "·sat", "."].map((name) => name.replace("&lt;", "&#60;").replace("&gt;", "&#62;"));
 const namesIn = (svg: string): string[] => [...svg.matchAll(/^<text unicode-bidi="plaintext" [^>]*>(.*)<\/text>$/gm)].map(([, name = ""]) => name);
 
@@ -44,6 +54,14 @@ describe("an SVG", () => {
     const patches = map("svg", "--model", `${kRoot}tests/golden/models/vit`, "--image", `${kRoot}web/playground/screenshot.png`,
       "--layer", "0", "--head", "0");
     expect(namesIn(patches).slice(0, 10)).toEqual(["CLS", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "2,0", "2,1", "2,2"]);
+  });
+
+  test("shows hostile names as text", () => {
+    const names = namesIn(hostile("svg"));
+    expect(names.slice(0, 8)).toEqual([
+      "&#60;/script&#62;&#60;b&#62;", "]]&#62;", "&#34;&#39;&#38;", "⟨U+0000⟩⟨U+001B⟩[31m…", "שלום", "∅", "·two·words", `${"x".repeat(20)}…`,
+    ]);
+    expect(names.slice(8)).toEqual(names.slice(0, 8));
   });
 });
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pictures that `headlens map` writes, opened in Chromium from a file: no fault, and the right looks. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,6 +10,7 @@ import { succeeds } from "../native/support.js";
 import { launchChromium, open, root } from "./browser.js";
 
 const kFolder = mkdtempSync(join(tmpdir(), "headlens-"));
+const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e", "שלום·a", "<img src=x onerror=alert(1)>"];
 let browser: Browser;
 beforeAll(async () => { browser = await launchChromium(); });
 afterAll(async () => {
@@ -27,6 +28,16 @@ async function opened(name: string, ...args: string[]): Promise<Page> {
 }
 
 const ofText = ["--model", join(root, "web/models/tiny"), "--text", "The cat sat."];
+
+function hostile(): string[] {
+  const path = join(kFolder, "hostile.npy");
+  const header = "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 6), }\n";
+  const numbers = Float32Array.from({ length: 36 }, (_, i) => i / 35);
+  writeFileSync(path, Buffer.concat([
+    Buffer.from(`\x93NUMPY\x01\x00${String.fromCharCode(header.length)}\x00${header}`, "latin1"), Buffer.from(numbers.buffer),
+  ]));
+  return ["--weights", path, "--tokens", JSON.stringify(kHostile)];
+}
 
 test("an SVG: names beside their rows, and nothing outside the picture", async () => {
   const page = await opened("maps.svg", ...ofText, "--layer", "3", "--head", "2");
@@ -52,5 +63,15 @@ test("an SVG: names beside their rows, and nothing outside the picture", async (
   expect(((cats[0]?.y ?? 0) + (cats[0]?.bottom ?? 0)) / 2).toBeCloseTo(cells.y + 2.5 * cell, -1);
   expect((cats[1]?.bottom ?? NaN) < cells.y).toBe(true);
   expect(((cats[1]?.x ?? 0) + (cats[1]?.right ?? 0)) / 2).toBeCloseTo(cells.x + 2.5 * cell, -1);
+  await page.close();
+});
+
+test("hostile names are text, each in its own direction", async () => {
+  const page = await opened("hostile.svg", ...hostile());
+  expect(await page.$$("b, img, script")).toHaveLength(0);
+  expect(await page.$$eval("g text", (all) => all.slice(0, 6).map(({ textContent }) => textContent))).toEqual([
+    "</script><b>", "]]>", "\"'&", "⟨U+001B⟩⟨U+202E⟩", "שלום·a", "<img·src=x·onerror=a…",
+  ]);
+  expect(await page.$eval("text[unicode-bidi]", (name) => getComputedStyle(name).unicodeBidi)).toBe("plaintext");
   await page.close();
 });
