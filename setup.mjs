@@ -383,7 +383,7 @@ async function sanitizedProgram() {
     [0, ["info"]],
     [0, ["attend", "tests/golden/cases/composed_llama_block.safetensors", "--threads", "2", "--out", "/dev/null"]],
     [0, ["tokens", "--model", "web/models/tiny", "--text", "The cat sat."]],
-    [0, ["map", "--model", "web/models/tiny", "--text", "The cat sat.", "--out", "build/logs/maps.svg"]],
+    [0, ["map", "--model", "web/models/tiny", "--text", "The cat sat.", "--out", "build/logs/maps.html"]],
     [2, ["attend", "package.json", "--out", "/dev/null"]],
   ];
   for (const [status, args] of expected) {

@@ -11,8 +11,9 @@
 namespace headlens::cli {
 namespace {
 
-constexpr Index kMaxNumbers = 1 << 26;  // limit for all maps together: 256 MiB
-constexpr Index kMaxPixels = 1 << 26;   // limit for a picture of pixels: 192 MiB
+constexpr Index kMaxNumbers = 1 << 26;      // limit for all maps together: 256 MiB
+constexpr Index kMaxPageNumbers = 1 << 24;  // the same for a page that a browser has to read: 64 MiB
+constexpr Index kMaxPixels = 1 << 26;       // limit for a picture of pixels: 192 MiB
 constexpr Index kMaxSide = 1 << 20;
 constexpr Index kMapPixels = 200;       // approximate width of a map without --cell
 constexpr Index kLargeMapPixels = 600;  // the same of a single map with the names of its tokens
@@ -52,9 +53,10 @@ void AddInputs(CLI::App& command, MapOptions& options) {
 
 void AddOutputs(CLI::App& command, MapOptions& options) {
   command
-      .add_option("--out", options.output,
-                  "Picture (.png, .svg) or numbers (.json, .csv, .safetensors; in CSV an apostrophe stands "
-                  "before tokens that begin as formulas)")
+      .add_option(
+          "--out", options.output,
+          "Picture (.png, .svg), page (.html) or numbers (.json, .csv, .safetensors; in CSV an apostrophe stands "
+          "before tokens that begin as formulas)")
       ->required()
       ->type_name("FILE");
   command
@@ -78,6 +80,11 @@ void AddOutputs(CLI::App& command, MapOptions& options) {
   command.add_option("--cell", options.cell, "Side of a cell in the picture, in pixels")
       ->check(CLI::Range(1, 64))
       ->type_name("PIXELS");
+  CLI::Option* script = command.add_option(
+      "--script", options.script,
+      "The package's headlens.arrays.js, with which a page can be explored; one that is installed is taken by itself");
+  CLI::Option* no_script = command.add_flag("--no-script", options.no_script, "A page with a picture and tables only");
+  script->type_name("FILE")->excludes(no_script);
 }
 
 void CheckPicture(const MapOptions& options, const Maps& maps, const std::string& fewer) {
@@ -142,15 +149,16 @@ void CheckSizes(const MapOptions& options, const Maps& maps, double others) {
   const double weights = options.Wants("maps") ? static_cast<double>(maps.rows) * static_cast<double>(maps.cols) *
                                                      static_cast<double>(layers) * static_cast<double>(heads)
                                                : 0.0;
-  if (weights > static_cast<double>(kMaxNumbers)) {
+  const Index most = options.Writes(".html") ? kMaxPageNumbers : kMaxNumbers;
+  if (weights > static_cast<double>(most)) {
     throw InputError(Wrong(ErrorCode::kValue, {"the maps of ", layers, " layers of ", heads, " heads for ", tokens},
-                           "have", {weights, " weights"}, {"at most ", kMaxNumbers, fewer}));
+                           "have", {weights, " weights"}, {"at most ", most, fewer}));
   }
   if (weights + others > static_cast<double>(kMaxNumbers)) {
     throw InputError(Wrong(ErrorCode::kValue, {"--what for ", tokens}, "has", {weights + others, " numbers"},
                            {"at most ", kMaxNumbers, fewer, " or --what with less"}));
   }
-  if (options.Writes(".png") || options.Writes(".svg")) CheckPicture(options, maps, fewer);
+  if (options.Writes(".png") || options.Writes(".svg") || options.Writes(".html")) CheckPicture(options, maps, fewer);
 }
 
 }  // namespace headlens::cli

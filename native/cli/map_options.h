@@ -16,13 +16,14 @@
 namespace headlens::cli {
 
 struct MapOptions {
-  std::string model, image, weights, output;
+  std::string model, image, weights, output, script;
   std::optional<std::string> tokens, key_tokens;  ///< ids for a model, names for given weights
   std::string tokens_file;
   TextOptions text;
   std::vector<std::string> what = {"maps"};
   std::optional<Index> layer, head;
-  bool causal = false;  ///< of given weights
+  bool causal = false;     ///< of given weights
+  bool no_script = false;  ///< a page is static even where a script is installed
   std::string theme = "light";
   Index cell = 0;  ///< 0: depends on the number of tokens
   BackendOptions backend;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlens/image.h"
@@ -58,6 +59,14 @@ std::vector<std::byte> ToPng(const Maps& maps, const PictureStyle& style);
 /// The same grid as a vector graphic, with headings, the names of the tokens and a legend. A grid of several maps has
 /// names where a cell is at least 9 pixels high.
 std::string ToSvg(const Maps& maps, const PictureStyle& style);
+
+/// The most cells of a map of which ToHtml shows every number.
+inline constexpr Index kMostTableCells = 32 * 32;
+
+/// A page that loads nothing. With a `script`, which defines <attention-map>, that element draws the maps. Without one,
+/// which is an empty text, the page has ToSvg's picture and tables of the weights; maps of more than kMostTableCells
+/// cells have the strongest key of each query there.
+std::string ToHtml(const Maps& maps, const PictureStyle& style, std::string_view script);
 
 /// {"tokens": [ids] or "patches": [rows, columns], "pieces": [texts, if known], "layers": […], "heads": […], "causal":
 /// true, "maps": [layer][head][query][key]}. Keys that are other tokens than the queries have "key_pieces".

@@ -336,7 +336,7 @@ describe("map refuses", () => {
   ])("%j", (args, message) => { refuses(message, kModel, ...args); });
 
   test("a name that says no format", () => {
-    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /--out is ".*", expected a name that ends in \.png, \.svg, \.json, \.csv or \.safetensors/);
+    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /--out is ".*", expected a name that ends in \.png, \.svg, \.html, \.json, \.csv or \.safetensors/);
   });
 
   test.each([

@@ -146,7 +146,7 @@ describe("safetensors", () => {
   test("what the program writes, it reads: the same files come out of both", () => {
     const model = ["--model", kModel, "--text", "The cat <b>", "--head", "3"];
     succeeds(["map", ...model, "--what", "maps,queries", "--out", inFolder("model.safetensors")]);
-    for (const kind of ["png", "svg", "csv"]) {
+    for (const kind of ["png", "svg", "csv", "html"]) {
       succeeds(["map", ...model, "--out", inFolder(`model.${kind}`)]);
       succeeds(["map", "--weights", inFolder("model.safetensors"), "--out", inFolder(`given.${kind}`)]);
       expect(readFileSync(inFolder(`given.${kind}`)).equals(readFileSync(inFolder(`model.${kind}`))), kind).toBe(true);

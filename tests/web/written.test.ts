@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The pictures that `headlens map` writes, opened in Chromium from a file: no fault, and the right looks. */
+/** The pictures and pages that `headlens map` writes, opened in Chromium from a file: no fault, and the right looks. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { succeeds } from "../native/support.js";
-import { launchChromium, open, root } from "./browser.js";
+import { axe, launchChromium, open, root } from "./browser.js";
 
 const kFolder = mkdtempSync(join(tmpdir(), "headlens-"));
 const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e", "שלום·a", "<img src=x onerror=alert(1)>"];
@@ -66,12 +66,43 @@ test("an SVG: names beside their rows, and nothing outside the picture", async (
   await page.close();
 });
 
+test.each(["light", "dark"])("a %s page without script has nothing that axe finds, and opens its tables", async (theme) => {
+  const page = await opened(`${theme}.html`, ...ofText, "--theme", theme, "--no-script");
+  expect(await page.$$eval("summary", (all) => all.map(({ textContent }) => textContent))).toHaveLength(32);
+  await page.click("summary");
+  expect(await page.$eval("details[open] tbody tr:nth-child(3)", (row) => (row as HTMLElement).innerText.split("\t").length)).toBe(6);
+  expect(await axe(page)).toEqual([]);
+  await page.close();
+});
+
 test("hostile names are text, each in its own direction", async () => {
-  const page = await opened("hostile.svg", ...hostile());
+  const page = await opened("hostile.html", ...hostile(), "--no-script");
   expect(await page.$$("b, img, script")).toHaveLength(0);
-  expect(await page.$$eval("g text", (all) => all.slice(0, 6).map(({ textContent }) => textContent))).toEqual([
+  expect(await page.$$eval("tbody th", (all) => all.map(({ textContent }) => textContent))).toEqual([
     "</script><b>", "]]>", "\"'&", "⟨U+001B⟩⟨U+202E⟩", "שלום·a", "<img·src=x·onerror=a…",
   ]);
-  expect(await page.$eval("text[unicode-bidi]", (name) => getComputedStyle(name).unicodeBidi)).toBe("plaintext");
+  expect(await page.$eval("svg text[unicode-bidi]", (name) => getComputedStyle(name).unicodeBidi)).toBe("plaintext");
+  const svg = await opened("hostile.svg", ...hostile());
+  expect(await svg.$$("b, img, script")).toHaveLength(0);
+  await Promise.all([page.close(), svg.close()]);
+});
+
+test("a page with a script gives it the data, and lets it load nothing", async () => {
+  const script = join(kFolder, "draw.js");
+  writeFileSync(script, `
+    const text = "</script><!-- <script>";
+    customElements.define("attention-map", class extends HTMLElement {
+      connectedCallback() {
+        const data = JSON.parse(this.querySelector("script").textContent);
+        const bytes = Uint8Array.from(atob(data.weights.data), (c) => c.charCodeAt(0));
+        globalThis.seen = { ...data, text, weights: [...new Float32Array(bytes.buffer)] };
+      }
+    });`);
+  const page = await opened("script.html", ...hostile(), "--script", script);
+  expect(await page.evaluate(() => (globalThis as { seen?: unknown }).seen)).toEqual({
+    tokens: kHostile, causal: false, layers: [0], heads: [0], text: "</script><!-- <script>",
+    weights: Array.from({ length: 36 }, (_, i) => Math.fround(i / 35)),
+  });
+  expect(await page.evaluate(() => fetch("data:text/plain,a").then(() => "loaded", () => "refused"))).toBe("refused");
   await page.close();
 });
