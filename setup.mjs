@@ -134,6 +134,7 @@ function missingPackages(goal, ownEmscripten) {
       "libpcre2-dev", "libutf8proc-dev");
     wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL makes the processor an OpenCL device
     wanted.push("oclgrind");
+    wanted.push("librsvg2-bin", "python3-numpy");  // the program's pictures are drawn, and it reads NumPy's own files
     wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, but still lists the others.
@@ -381,6 +382,7 @@ async function sanitizedProgram() {
     [0, ["info"]],
     [0, ["attend", "tests/golden/cases/composed_llama_block.safetensors", "--threads", "2", "--out", "/dev/null"]],
     [0, ["tokens", "--model", "web/models/tiny", "--text", "The cat sat."]],
+    [0, ["map", "--model", "web/models/tiny", "--text", "The cat sat.", "--out", "build/logs/maps.html"]],
     [2, ["attend", "package.json", "--out", "/dev/null"]],
   ];
   for (const [status, args] of expected) {

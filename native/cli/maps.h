@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Maps of a model's heads, and the file formats for them.
+/// Maps of heads, and the file formats for them.
 #ifndef HEADLENS_NATIVE_CLI_MAPS_H_
 #define HEADLENS_NATIVE_CLI_MAPS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlens/image.h"
@@ -14,16 +15,29 @@
 namespace headlens::cli {
 
 struct Maps {
-  std::vector<std::int32_t> tokens;  ///< for a text
-  std::vector<std::string> pieces;   ///< the text of each token; empty when only ids are known
-  Index patches = 0;   ///< for an image: patches on each side; rows of its maps are CLS and then the patches
-  bool causal = true;  ///< cells above a map's diagonal are masked
-  std::vector<Index> layers, heads;  ///< the chosen layers and heads of the model
-  std::vector<Tensor> weights;       ///< [T, T] each, in order of layer, then head
+  Index rows = 0, cols = 0;                     ///< the numbers T of queries and S of keys
+  std::vector<std::int32_t> ids;                ///< of the tokens that a model has read
+  std::vector<std::string> pieces, key_pieces;  ///< the text of each query and of each key; empty when not known
+  Index patches = 0;    ///< for an image: patches on each side; rows of its maps are CLS and then the patches
+  bool causal = false;  ///< cells above a map's diagonal are masked
+  std::vector<Index> layers, heads;  ///< the numbers of the chosen layers and heads
+  std::vector<Tensor> weights;       ///< [heads, T, S] for each of `layers`; none when they are not asked for
+  TensorMap others;                  ///< what else of the model is asked for, for ToSafetensors
 
-  Index length() const { return patches > 0 ? patches * patches + 1 : static_cast<Index>(tokens.size()); }
-  const Tensor& at(std::size_t layer, std::size_t head) const { return weights[layer * heads.size() + head]; }
+  View<const float, 2> at(std::size_t layer, std::size_t head) const {
+    return DenseView<const float, 2>(weights[layer].view<3>().at(head), {rows, cols});
+  }
+  bool IsMasked(Index query, Index key) const { return causal && key > query; }
 };
+
+/// The name of each query or key, safe to show: its text, its id, its patch, or its number where no more is known.
+std::vector<std::string> QueryNames(const Maps& maps);
+std::vector<std::string> KeyNames(const Maps& maps);
+
+/// "layer 3, head 2"
+std::string NameOf(const Maps& maps, std::size_t layer, std::size_t head);
+/// "Attention of layer 3, head 2", or of how many layers and heads.
+std::string TitleOf(const Maps& maps);
 
 struct PictureStyle {
   Theme theme = Theme::kLight;
@@ -34,23 +48,37 @@ struct PictureSize {
   Index width, height;
 };
 
-/// The size of ToPng's picture of `rows` × `columns` maps of `length` tokens each.
-PictureSize SizeOfPicture(Index rows, Index columns, Index length, Index cell);
+/// The sizes of the pictures of ToPng and ToSvg.
+PictureSize SizeOfPng(const Maps& maps, Index cell);
+PictureSize SizeOfSvg(const Maps& maps, Index cell);
 
-/// A grid of maps with a row for each layer, a column for each head, and thin lines between them. Colours range from
-/// weight 0 to weight 1, and masked cells are hatched.
+/// A grid of maps with a row for each layer, a column for each head, and thin lines between them. Colours range as
+/// ColorsOf says, and masked cells are hatched.
 std::vector<std::byte> ToPng(const Maps& maps, const PictureStyle& style);
 
-/// The same grid with headings, as a vector graphic.
+/// The same grid as a vector graphic, with headings, the names of the tokens and a legend. A grid of several maps has
+/// names where a cell is at least 9 pixels high.
 std::string ToSvg(const Maps& maps, const PictureStyle& style);
 
+/// The most cells of a map of which ToHtml shows every number.
+inline constexpr Index kMostTableCells = 32 * 32;
+
+/// A page that loads nothing. With a `script`, which defines <attention-map>, that element draws the maps. Without one,
+/// which is an empty text, the page has ToSvg's picture and tables of the weights; maps of more than kMostTableCells
+/// cells have the strongest key of each query there.
+std::string ToHtml(const Maps& maps, const PictureStyle& style, std::string_view script);
+
 /// {"tokens": [ids] or "patches": [rows, columns], "pieces": [texts, if known], "layers": […], "heads": […], "causal":
-/// true, "maps": [layer][head][query][key]}
+/// true, "maps": [layer][head][query][key]}. Keys that are other tokens than the queries have "key_pieces".
 std::string ToJson(const Maps& maps);
 
 /// A line "layer,head,query,key,weight" for each cell that is not masked. When pieces are known, each line ends with
 /// those of the query and the key.
 std::string ToCsv(const Maps& maps);
+
+/// A safetensors file with "attentions.{layer}" [H, T, S] for each layer and `others`. Its metadata holds, as JSON,
+/// what ToJson has beside the maps.
+std::vector<std::byte> ToSafetensors(Maps maps);
 
 }  // namespace headlens::cli
 

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Writes maps as JSON and CSV, number by number. A JSON tree of millions of numbers would take several times the
-/// memory.
+/// Writes maps as JSON, CSV and safetensors. Numbers are written one by one: a JSON tree of millions of numbers would
+/// take several times the memory.
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <concepts>
-#include <span>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/maps.h"
 #include "cli/show.h"
+#include "headlens/safetensors.h"
+#include "headlens/version.h"
 #include "nlohmann/json.hpp"
 
 namespace headlens::cli {
 namespace {
 
 /// Appends a number with as few digits as identify it exactly.
-void Append(std::string& text, std::integral auto value) { text += std::to_string(value); }
 void Append(std::string& text, float value) {
   if (!std::isfinite(value)) {
     text += "null";  // JSON has no infinities and no NaN
@@ -37,59 +39,70 @@ void AppendList(std::string& text, Index count, const Append& append) {
   text += ']';
 }
 
-template <class T>
-void AppendNumbers(std::string& text, std::span<const T> numbers) {
-  AppendList(text, static_cast<Index>(numbers.size()),
-             [&](Index i) { Append(text, numbers[static_cast<std::size_t>(i)]); });
-}
-
-std::span<const float> RowOf(const Tensor& weights, Index t) {
-  const Index length = weights.shape()[1];
-  return {weights.data() + t * length, static_cast<std::size_t>(length)};
+/// All that is known about the maps, in the order in which it is written: names, and values as JSON.
+std::vector<std::pair<std::string, std::string>> FactsOf(const Maps& maps) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto add = [&facts](const char* name, const nlohmann::json& value) {
+    facts.emplace_back(name, ShownJson(value.dump()));
+  };
+  if (maps.patches > 0) add("patches", {maps.patches, maps.patches});
+  if (!maps.ids.empty()) add("tokens", maps.ids);
+  if (!maps.pieces.empty()) add("pieces", maps.pieces);
+  if (!maps.key_pieces.empty() && maps.key_pieces != maps.pieces) add("key_pieces", maps.key_pieces);
+  add("layers", maps.layers);
+  add("heads", maps.heads);
+  add("causal", maps.causal);
+  return facts;
 }
 
 }  // namespace
 
 std::string ToJson(const Maps& maps) {
-  std::string text = maps.patches > 0 ? "{\"patches\":" : "{\"tokens\":";
-  if (maps.patches > 0) {
-    AppendNumbers<Index>(text, std::vector<Index>{maps.patches, maps.patches});
-  } else {
-    AppendNumbers<std::int32_t>(text, maps.tokens);
-  }
-  if (!maps.pieces.empty()) text += ",\"pieces\":" + ShownJson(nlohmann::json(maps.pieces).dump());
-  text += ",\"layers\":";
-  AppendNumbers<Index>(text, maps.layers);
-  text += ",\"heads\":";
-  AppendNumbers<Index>(text, maps.heads);
-  text += std::string(",\"causal\":") + (maps.causal ? "true" : "false") + ",\"maps\":";
-  const auto heads = static_cast<Index>(maps.heads.size());
+  std::string text = "{";
+  for (const auto& [name, value] : FactsOf(maps))
+    text.append("\"").append(name).append("\":").append(value).append(",");
+  text += "\"maps\":";
   AppendList(text, static_cast<Index>(maps.layers.size()), [&](Index i) {
-    AppendList(text, heads, [&](Index j) {
-      const Tensor& weights = maps.weights[static_cast<std::size_t>(i * heads + j)];
-      AppendList(text, maps.length(), [&](Index t) { AppendNumbers(text, RowOf(weights, t)); });
+    AppendList(text, static_cast<Index>(maps.heads.size()), [&](Index j) {
+      const View<const float, 2> weights = maps.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
+      AppendList(text, maps.rows,
+                 [&](Index t) { AppendList(text, maps.cols, [&](Index s) { Append(text, weights(t, s)); }); });
     });
   });
   return text + "}\n";
 }
 
 std::string ToCsv(const Maps& maps) {
-  std::vector<std::string> pieces;
-  for (const std::string& piece : maps.pieces) pieces.push_back("," + ShownCsv(piece));
+  const bool named = !maps.pieces.empty() || !maps.key_pieces.empty();
+  const auto cells = [named](const std::vector<std::string>& pieces, Index count) {
+    std::vector<std::string> shown(static_cast<std::size_t>(count), named ? "," : "");
+    for (std::size_t i = 0; i < pieces.size(); ++i) shown[i] += ShownCsv(pieces[i]);
+    return shown;
+  };
+  const std::vector<std::string> queries = cells(maps.pieces, maps.rows), keys = cells(maps.key_pieces, maps.cols);
   std::string text = "layer,head,query,key,weight";
-  text += pieces.empty() ? "\n" : ",query_piece,key_piece\n";
+  text += named ? ",query_piece,key_piece\n" : "\n";
   for (std::size_t i = 0; i < maps.layers.size(); ++i)
     for (std::size_t j = 0; j < maps.heads.size(); ++j) {
+      const View<const float, 2> weights = maps.at(i, j);
       const std::string head = std::to_string(maps.layers[i]) + "," + std::to_string(maps.heads[j]) + ",";
-      for (Index t = 0; t < maps.length(); ++t)
-        for (Index s = 0; s < (maps.causal ? t + 1 : maps.length()); ++s) {
+      for (Index t = 0; t < maps.rows; ++t)
+        for (Index s = 0; s < maps.cols && !maps.IsMasked(t, s); ++s) {
           text += head + std::to_string(t) + "," + std::to_string(s) + ",";
-          Append(text, RowOf(maps.at(i, j), t)[static_cast<std::size_t>(s)]);
-          if (!pieces.empty()) text += pieces[static_cast<std::size_t>(t)] + pieces[static_cast<std::size_t>(s)];
-          text += '\n';
+          Append(text, weights(t, s));
+          text += queries[static_cast<std::size_t>(t)] + keys[static_cast<std::size_t>(s)] + '\n';
         }
     }
   return text;
+}
+
+std::vector<std::byte> ToSafetensors(Maps maps) {
+  std::map<std::string, std::string, std::less<>> metadata{{"generator", std::string("headlens ") + Version()}};
+  for (const auto& [name, value] : FactsOf(maps)) metadata.emplace(name, value);
+  TensorMap tensors = std::move(maps.others);
+  for (std::size_t i = 0; i < maps.weights.size(); ++i)
+    tensors.emplace("attentions." + std::to_string(maps.layers[i]), std::move(maps.weights[i]));
+  return WriteSafetensors(tensors, metadata);
 }
 
 }  // namespace headlens::cli

@@ -40,6 +40,30 @@ std::string Shown(std::string_view text, std::string_view kept) {
   });
 }
 
+std::string ShownToken(std::string_view token) {
+  constexpr int kLongest = 20;
+  if (token.empty()) return "∅";
+  std::string label;
+  int characters = 0;
+  const std::string shown = Shown(token);
+  tokenizer::ForEachCharacter(shown, [&](const tokenizer::Character& character, std::size_t at) {
+    if (++characters <= kLongest) label += shown[at] == ' ' ? "·" : shown.substr(at, character.size);
+  });
+  return characters > kLongest ? label + "…" : label;
+}
+
+std::string EscapedMarkup(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'') {
+      escaped += "&#" + std::to_string(static_cast<int>(c)) + ";";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 std::string ShownJson(std::string_view json) {
   return Marked(json, "\n", [](const tokenizer::Character& character, unsigned) {
     const unsigned code = character.code;

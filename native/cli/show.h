@@ -13,6 +13,13 @@ namespace headlens::cli {
 /// character as ⟨9B⟩. Characters in `kept` stay.
 std::string Shown(std::string_view text, std::string_view kept = "");
 
+/// A token as a label: as Shown, with spaces as "·", "∅" in the place of no text, and an ellipsis after 20 characters.
+std::string ShownToken(std::string_view token);
+
+/// The text for SVG and HTML, with the characters of markup escaped. Characters that must not be there at all are for
+/// Shown.
+std::string EscapedMarkup(std::string_view text);
+
 /// The same JSON, with \u escapes for characters that Shown would mark.
 std::string ShownJson(std::string_view json);
 

@@ -247,10 +247,11 @@ test("as SVG, each map is there once, with its name and its pixels", () => {
   for (const [i, [, layer, head, data = ""]] of found.entries()) {
     expect([Number(layer), Number(head)]).toEqual([Math.floor(i / heads), i % heads]);
     const image = PNG.sync.read(Buffer.from(data, "base64"));
-    expect([image.width, image.height]).toEqual([length, length]);
+    const side = image.width / length;
+    expect([side, image.height]).toEqual([5, image.width]);
     // Above the diagonal the hatched background is visible.
     const masked = [...image.data].filter((value, at) => at % 4 === 3 && value === 0).length;
-    expect(masked).toBe(length * (length - 1) / 2);
+    expect(masked).toBe(length * (length - 1) / 2 * side ** 2);
     expect(image.data[3]).toBe(255);
   }
   expect(svg).toMatch(/^<svg xmlns[^]*<\/svg>\n$/);
@@ -335,7 +336,7 @@ describe("map refuses", () => {
   ])("%j", (args, message) => { refuses(message, kModel, ...args); });
 
   test("a name that says no format", () => {
-    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /--out is ".*", expected a name that ends in \.png, \.svg, \.json or \.csv/);
+    fails(["map", "--model", kModel, "--tokens", "1", "--out", inFolder("out/maps.gif")], 2, /--out is ".*", expected a name that ends in \.png, \.svg, \.html, \.json, \.csv or \.safetensors/);
   });
 
   test.each([

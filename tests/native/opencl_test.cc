@@ -13,8 +13,8 @@
 
 #include "environment.h"
 #include "opencl/runtime/program_cache.h"
-#include "opencl/runtime/sha256.h"
 #include "random_problem.h"
+#include "system/sha256.h"
 
 /// Read by LeakSanitizer: what PoCL and its compiler leave behind when they build a kernel is not ours.
 extern "C" const char* __lsan_default_suppressions();
@@ -344,18 +344,18 @@ TEST_CASE("OpenCL: a cache that may not be read or written is none") {
 }
 
 TEST_CASE("OpenCL: hashes are SHA-256's, by the examples of NIST and at every length around a block's") {
-  CHECK(opencl::Sha256("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  CHECK(opencl::Sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(opencl::Sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+  CHECK(Sha256Digits("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(Sha256Digits("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(Sha256Digits("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  CHECK(opencl::Sha256(
-            "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmno"
-            "pqrstnopqrstu") == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
-  CHECK(opencl::Sha256(std::string(1'000'000, 'a')) ==
+  CHECK(
+      Sha256Digits("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmno"
+                   "pqrstnopqrstu") == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+  CHECK(Sha256Digits(std::string(1'000'000, 'a')) ==
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
   std::string all;  // the hashes of 0 to 129 bytes, hashed; by Python's hashlib
-  for (std::size_t size = 0; size < 130; ++size) all += opencl::Sha256(std::string(size, '\xA5'));
-  CHECK(opencl::Sha256(all) == "afe4420b805262aa658db9c825dada1b1be50171a820ac7a4625bb68b2013f42");
+  for (std::size_t size = 0; size < 130; ++size) all += Sha256Digits(std::string(size, '\xA5'));
+  CHECK(Sha256Digits(all) == "afe4420b805262aa658db9c825dada1b1be50171a820ac7a4625bb68b2013f42");
 }
 
 TEST_CASE("OpenCL: the cache is one's own, and what others own or may write is not read") {

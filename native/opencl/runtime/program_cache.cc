@@ -10,8 +10,8 @@
 #include <span>
 #include <string_view>
 
-#include "opencl/runtime/sha256.h"
 #include "system/replace_file.h"
+#include "system/sha256.h"
 
 namespace headlens::opencl {
 namespace {
@@ -26,7 +26,7 @@ std::string_view TextOf(const Binary& binary) { return {reinterpret_cast<const c
 /// Each file begins with this header. It shows which files are of another program, and which were cut or changed and so
 /// might crash a driver.
 std::string Header(const std::string& key, std::string_view binary) {
-  return "headlens OpenCL program\n" + key + "\n" + Sha256(binary) + "\n";
+  return "headlens OpenCL program\n" + key + "\n" + Sha256Digits(binary) + "\n";
 }
 
 fs::path CacheFolder() {
@@ -37,7 +37,7 @@ fs::path CacheFolder() {
   return {};
 }
 
-std::string NameOf(const std::string& key) { return "opencl-" + Sha256(key); }
+std::string NameOf(const std::string& key) { return "opencl-" + Sha256Digits(key); }
 
 /// Returns true for a file of this kind that belongs to the user and that no one else may write: its content is given
 /// to a driver.

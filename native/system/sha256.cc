@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "opencl/runtime/sha256.h"
+#include "system/sha256.h"
 
-#include <array>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
 
-namespace headlens::opencl {
+namespace headlens {
 namespace {
 
 using Words = std::array<std::uint32_t, 8>;
@@ -67,20 +64,26 @@ std::string Ending(std::string_view bytes) {
 
 }  // namespace
 
-std::string Sha256(std::string_view bytes) {
+Sha256Bytes Sha256(std::string_view bytes) {
   Words sum = kStart;
   const auto add_blocks = [&sum](std::string_view text) {
     for (std::size_t at = 0; at + kBlock <= text.size(); at += kBlock) Add(sum, text.substr(at, kBlock));
   };
   add_blocks(bytes);
   add_blocks(Ending(bytes));
+  Sha256Bytes hash{};
+  for (std::size_t i = 0; i < hash.size(); ++i) hash[i] = static_cast<std::byte>(sum[i / 4] >> (24 - 8 * (i % 4)));
+  return hash;
+}
+
+std::string Sha256Digits(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
   std::string digits;
-  for (const std::uint32_t word : sum) {
-    std::array<char, 9> text{};
-    std::snprintf(text.data(), text.size(), "%08x", static_cast<unsigned>(word));
-    digits += text.data();
+  for (const std::byte byte : Sha256(bytes)) {
+    digits += kDigits[std::to_integer<int>(byte >> 4)];
+    digits += kDigits[std::to_integer<int>(byte & std::byte{15})];
   }
   return digits;
 }
 
-}  // namespace headlens::opencl
+}  // namespace headlens

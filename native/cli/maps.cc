@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/maps.h"
+
+#include "cli/show.h"
+
+namespace headlens::cli {
+namespace {
+
+/// "0,2": the row and the column of a patch. CLS stands before the patches.
+std::string PatchName(Index at, Index patches) {
+  return at == 0 ? "CLS" : std::to_string((at - 1) / patches) + "," + std::to_string((at - 1) % patches);
+}
+
+std::vector<std::string> NamesOf(const Maps& maps, Index count, const std::vector<std::string>& pieces) {
+  std::vector<std::string> names;
+  for (Index i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!pieces.empty()) {
+      names.push_back(ShownToken(pieces[at]));
+    } else if (!maps.ids.empty()) {
+      names.push_back(std::to_string(maps.ids[at]));
+    } else {
+      names.push_back(maps.patches > 0 ? PatchName(i, maps.patches) : std::to_string(i));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> QueryNames(const Maps& maps) { return NamesOf(maps, maps.rows, maps.pieces); }
+std::vector<std::string> KeyNames(const Maps& maps) { return NamesOf(maps, maps.cols, maps.key_pieces); }
+
+std::string NameOf(const Maps& maps, std::size_t layer, std::size_t head) {
+  return "layer " + std::to_string(maps.layers[layer]) + ", head " + std::to_string(maps.heads[head]);
+}
+
+std::string TitleOf(const Maps& maps) {
+  const std::size_t layers = maps.layers.size(), heads = maps.heads.size();
+  if (layers == 1 && heads == 1) return "Attention of " + NameOf(maps, 0, 0);
+  const auto part = [](const std::string& kind, const std::vector<Index>& chosen) {
+    return chosen.size() == 1 ? kind + " " + std::to_string(chosen[0])
+                              : std::to_string(chosen.size()) + " " + kind + "s";
+  };
+  return "Attention of " + part("layer", maps.layers) + ", " + part("head", maps.heads);
+}
+
+}  // namespace headlens::cli

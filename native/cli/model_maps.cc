@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Runs a model for `headlens map`.
+#include <algorithm>
+#include <utility>
+
+#include "base/words.h"
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/map_options.h"
+#include "cli/model_folder.h"
+
+namespace headlens::cli {
+namespace {
+
+/// Reads the ids or the text that the options give.
+void ReadTokens(const MapOptions& options, Maps& maps) {
+  if (options.tokens) maps.ids = ParseIds("--tokens", *options.tokens);
+  if (options.text.IsGiven()) {
+    TextTokens tokens = Tokenize(options.model, options.text);
+    maps.ids = std::move(tokens.ids);
+    maps.pieces = maps.key_pieces = std::move(tokens.pieces);
+    if (maps.ids.empty()) throw InputError(Wrong(ErrorCode::kValue, "the text", "has", "no tokens", "at least one"));
+  }
+  if (maps.patches == 0 && maps.ids.empty()) {
+    throw InputError(MissingError(ErrorCode::kOption, "--text, --text-file or --tokens",
+                                  "the text, or the ids of its tokens, as 1,2,3"));
+  }
+}
+
+/// The number of numbers that --what asks for beside the maps.
+double CountOthers(const MapOptions& options, const Maps& maps, const ModelInfo& info) {
+  const auto layers = static_cast<double>(maps.layers.size()), heads = static_cast<double>(maps.heads.size());
+  const auto kv_heads = maps.heads.size() == 1 ? 1.0 : static_cast<double>(info.kv_heads);
+  const auto head_dim = static_cast<double>(info.head_dim);
+  double width = 0.0;
+  if (options.Wants("queries")) width += layers * heads * head_dim;
+  if (options.Wants("keys")) width += layers * kv_heads * head_dim;
+  if (options.Wants("values")) width += layers * kv_heads * head_dim;
+  if (options.Wants("stream")) width += (layers + 1.0) * static_cast<double>(info.hidden_size);
+  // A config does not say how many classes of images there are, but they are few.
+  if (options.Wants("logits")) width += static_cast<double>(info.vocab_size);
+  return width * static_cast<double>(maps.rows);
+}
+
+/// The maps that the options ask for, still without weights.
+Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
+  Maps maps;
+  maps.patches = info.image_size > 0 ? info.image_size / info.patch_size : 0;
+  maps.causal = info.causal;
+  maps.layers = Chosen("--layer", options.layer, FirstNumbers(info.layers));
+  maps.heads = Chosen("--head", options.head, FirstNumbers(info.heads));
+  ExpectImage(maps.patches > 0, options.image);
+  ReadTokens(options, maps);
+  maps.rows = maps.cols = maps.patches > 0 ? maps.patches * maps.patches + 1 : static_cast<Index>(maps.ids.size());
+  CheckSizes(options, maps, CountOthers(options, maps, info));
+  return maps;
+}
+
+/// Some heads of [T, heads · width] as [heads, T, width].
+Tensor HeadsOf(const Tensor& joined, Index first, Index count, Index width) {
+  const View<const float, 2> all = joined.view<2>();
+  const Index length = all.shape[0];
+  Tensor apart({count, length, width});
+  for (Index head = 0; head < count; ++head)
+    for (Index t = 0; t < length; ++t)
+      std::copy_n(all.at(t, (first + head) * width), width, apart.view<3>().at(head, t));
+  return apart;
+}
+
+/// The tensors that --what asks for beside the maps.
+TensorMap OthersOf(const MapOptions& options, const Maps& maps, const ModelInfo& info,
+                   const ModelAttention& attention) {
+  TensorMap others;
+  const auto add = [&](const std::string& name, Index layer, const Tensor& joined, Index heads) {
+    const bool single = options.head.has_value();
+    const Index first = single ? *options.head * heads / info.heads : 0;
+    others.emplace(name + "." + std::to_string(layer), HeadsOf(joined, first, single ? 1 : heads, info.head_dim));
+  };
+  const auto add_stream = [&](Index layer) {
+    const Tensor& stream = layer < info.layers ? attention.Hidden(layer) : attention.hidden();
+    others.insert_or_assign("stream." + std::to_string(layer), stream.Clone());
+  };
+  for (const Index layer : maps.layers) {
+    if (options.Wants("queries")) add("queries", layer, attention.Queries(layer), info.heads);
+    if (options.Wants("keys")) add("keys", layer, attention.Keys(layer), info.kv_heads);
+    if (options.Wants("values")) add("values", layer, attention.Values(layer), info.kv_heads);
+    if (options.Wants("stream")) add_stream(layer);
+  }
+  if (options.Wants("stream")) add_stream(maps.layers.back() + 1);
+  if (options.Wants("logits")) others.emplace("logits", attention.Logits());
+  return others;
+}
+
+std::vector<Tensor> WeightsOf(const Maps& maps, const ModelAttention& attention, const Progress& progress) {
+  std::vector<Tensor> weights;
+  for (const Index layer : maps.layers) {
+    progress.Show("maps of layer " + std::to_string(layer));
+    const Tensor& all = weights.emplace_back(Shape{static_cast<Index>(maps.heads.size()), maps.rows, maps.cols});
+    for (std::size_t j = 0; j < maps.heads.size(); ++j) {
+      float* const map = all.view<3>().at(j);
+      attention.Map(layer, maps.heads[j], {}, DenseView<float, 2>(map, {maps.rows, maps.cols}));
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+Maps MapsOfModel(const MapOptions& options, const Progress& progress) {
+  const ModelConfig config = ReadConfig(options.model);
+  const ModelInfo& info = config.info();
+  Maps maps = PlanMaps(options, info);
+  progress.Show("reading " + options.model);
+  const BackendSet backends(options.backend);
+  const Model model = LoadModelFolder(options.model, config, backends.chosen());
+  progress.Show("running the model");
+  const Tensor image = options.image.empty() ? Tensor() : ReadImage(options.model, options.image, info);
+  ModelInput input;
+  input.ids = maps.ids;
+  if (image.size() > 0) input.image = image.view<3>();
+  AttendOptions attend;
+  attend.keep_hidden = options.Wants("stream");
+  attend.keep_values = options.Wants("values");
+  const std::string source = options.text.IsGiven() ? "the text" : options.image.empty() ? "--tokens" : "--image";
+  return Blaming(source, [&] {
+    const ModelAttention attention = model.Attend(input, attend);
+    if (options.Wants("maps")) maps.weights = WeightsOf(maps, attention, progress);
+    maps.others = OthersOf(options, maps, model.info(), attention);
+    return std::move(maps);
+  });
+}
+
+}  // namespace headlens::cli
