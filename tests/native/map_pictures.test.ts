@@ -174,8 +174,8 @@ describe("a page with a script", () => {
     const page = scripted("--causal");
     expect(page.match(/<\/?script/gi)).toEqual(["<script", "</script", "<script", "</script"]);
     expect(page).not.toContain("<!--");
-    expect(page).toContain('<script type="module">document.title = "\\x3c/script>\\x3c!-- \\x3c/SCRIPT >" + /<\\/b>/.source;\n</script>');
-    const [, script = ""] = /<script type="module">([^]*)<\/script>/.exec(page) ?? [];
+    expect(page).toContain('<script>document.title = "\\x3c/script>\\x3c!-- \\x3c/SCRIPT >" + /<\\/b>/.source;\n</script>');
+    const [, script = ""] = /<script>([^]*)<\/script>/.exec(page) ?? [];
     expect(page).toContain(`; script-src 'sha256-${createHash("sha256").update(script).digest("base64")}'">`);
     const { weights, ...data } = dataOf(page);
     expect(data).toEqual({ tokens: kHostile, causal: true, layers: [0], heads: [0] });
@@ -211,7 +211,7 @@ describe("a page with a script", () => {
     };
     expect(page()).not.toContain("<script");
     writeFileSync(inFolder("share/headlens/headlens.arrays.js"), "installed();");
-    expect(page()).toContain('<script type="module">installed();</script>');
+    expect(page()).toContain('<script>installed();</script>');
     expect(page("--script", inFolder("draw.js"))).not.toContain("installed();");
     expect(page("--no-script")).not.toContain("<script");
   });

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pictures and pages that `headlens map` writes, opened in Chromium from a file: no fault, and the right looks. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { AttentionMap } from "../../web/elements/index.js";
 import { succeeds } from "../native/support.js";
-import { axe, launchChromium, open, root } from "./browser.js";
+import { axe, holds, launchChromium, open, root } from "./browser.js";
 
 const kFolder = mkdtempSync(join(tmpdir(), "headlens-"));
 const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e", "שלום·a", "<img src=x onerror=alert(1)>"];
@@ -104,5 +105,19 @@ test("a page with a script gives it the data, and lets it load nothing", async (
     weights: Array.from({ length: 36 }, (_, i) => Math.fround(i / 35)),
   });
   expect(await page.evaluate(() => fetch("data:text/plain,a").then(() => "loaded", () => "refused"))).toBe("refused");
+  await page.close();
+});
+
+test("with headlens.arrays.js the page is alive, and has the program's numbers", async () => {
+  const path = join(root, "dist/headlens.arrays.js");
+  const page = await opened("alive.html", ...ofText, "--script", path);
+  await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(".thumb:not(.unknown)") !== null);
+  await page.click("attention-map >>> .thumb[data-layer='3'][data-head='2']");
+  await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(".cells canvas") !== null);
+  const shown = await page.evaluate(() => (document.querySelector("attention-map") as AttentionMap).toJSON());
+  const file = join(kFolder, "maps.json");
+  succeeds(["map", "--out", file, ...ofText, "--layer", "3", "--head", "2"]);
+  const { maps, pieces } = JSON.parse(readFileSync(file, "utf8")) as { maps: unknown; pieces: unknown };
+  expect(JSON.parse(shown)).toMatchObject({ weights: maps, tokens: pieces, causal: true });
   await page.close();
 });

@@ -51,10 +51,10 @@ function indexesInWords(what: string, indexes: unknown): string {
   return Array.isArray(indexes) && indexes.length > 0 ? `; ${what} ${indexes.slice(0, 12).map(show).join(", ")}${indexes.length > 12 ? ", …" : ""}` : "";
 }
 
-function factsOf(file: string, { tokens, pieces, keyTokens, causal, mask }: Members): Facts {
+function factsOf(file: string, { tokens, pieces, keyTokens, key_pieces: keyPieces, causal, mask }: Members): Facts {
   return {
     tokens: tokensOf(`${file}: tokens`, pieces, tokens),
-    keyTokens: tokensOf(`${file}: keyTokens`, keyTokens),
+    keyTokens: tokensOf(`${file}: keyTokens`, keyTokens ?? keyPieces),
     causal: causal === true,
     ...(mask !== undefined && mask !== null && { mask: arrayOf(`${file}: mask`, mask).tensor }),
   };

@@ -56,11 +56,11 @@ export function safetensorsMaps(file: string, bytes: Uint8Array<ArrayBuffer>): G
     const read = (): Float32Array => readNumbers(`${file}: ${show(name)}`, dtype, data.subarray(begin, end), count);
     return { name, type: typeInWords(dtype), shape, read };
   });
-  const { tokens, pieces, key_tokens: keyTokens, causal } = membersOf(metadata) ?? {};
+  const { tokens, pieces, key_tokens: keyTokens, key_pieces: keyPieces, causal } = membersOf(metadata) ?? {};
   const list = (name: string, json: unknown): unknown => (typeof json === "string" ? parseJson(`${file}: ${name}`, json) : undefined);
   return storedMaps(file, arrays, {
     tokens: tokensOf(`${file}: tokens`, list("pieces", pieces), list("tokens", tokens)),
-    keyTokens: tokensOf(`${file}: key_tokens`, list("key_tokens", keyTokens)),
+    keyTokens: tokensOf(`${file}: key_tokens`, list("key_tokens", keyTokens ?? keyPieces)),
     causal: causal === "true",
   });
 }
