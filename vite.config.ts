@@ -28,6 +28,20 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
+/** The figure for iframes may be framed by anyone. */
+const kEmbed: Plugin = {
+  name: "embed",
+  configurePreviewServer({ middlewares }) {
+    middlewares.use((request, response, next) => {
+      if (!/^\/embed\.html(\?|$)/.test(request.url ?? "")) return next();
+      const set = response.setHeader.bind(response);
+      response.setHeader = (name, value) => set(name, name === "Content-Security-Policy" ? `${kPolicy}; frame-ancestors *` : value);
+      set("Cross-Origin-Resource-Policy", "cross-origin");
+      next();
+    });
+  },
+};
+
 /**
  * Redirects the address of the benchmark's page to the one with a slash, without which its relative addresses would
  * fail.
@@ -50,7 +64,7 @@ export default defineConfig({
   base: "./",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kPolicyInPage, kBenchFolder],
+  plugins: [kPolicyInPage, kEmbed, kBenchFolder],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),
@@ -58,7 +72,7 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { input: [at("web/playground/index.html"), at("web/playground/bench/index.html")] },
+    rolldownOptions: { input: [at("web/playground/index.html"), at("web/playground/embed.html"), at("web/playground/bench/index.html")] },
   },
   server: { strictPort: true, headers: kIsolation },
   preview: {

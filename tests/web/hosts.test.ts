@@ -6,10 +6,12 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Browser, Page } from "puppeteer-core";
+import { deflateRawSync } from "node:zlib";
+import type { Browser, Frame, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { readAddress, writeAddress } from "../../web/state/address.js";
 import { serve, type Server } from "../wasm/server.js";
-import { firefoxPage, holds, launchChromium, launchFirefox, root } from "./browser.js";
+import { firefoxPage, holds, launchChromium, launchFirefox, root, servePlayground } from "./browser.js";
 
 const kText = '<attention-map text="Anna saw Ben."></attention-map>';
 const kHeads = 32;
@@ -155,6 +157,79 @@ describe.each(["chromium", "firefox"] as const)("in %s", (name) => {
     expect([fetched("worker.js"), fetched(".wasm"), fetched("model.safetensors")]).toEqual([1, 1, 1]);
     if (name === "chromium") expect(page.workers()).toHaveLength(1);
   });
+});
+
+describe("the page for iframes", () => {
+  let browser: Browser;
+  const closing: { close(this: void): Promise<void> }[] = [];
+  beforeAll(async () => {
+    browser = await launchChromium();
+  });
+  afterEach(async () => {
+    for (const served of closing.splice(0)) await served.close();
+  });
+  afterAll(() => browser.close());
+
+  /** A page of another origin with a frame of the figure. */
+  async function framed(hash: string, more = ""): Promise<Page> {
+    const playground = await servePlayground();
+    const html = document_("", `<iframe src="${playground.url}embed.html#${hash}" width="600" height="100"></iframe>${more}`);
+    const host = await serve(root, (path, response) => {
+      response.removeHeader("content-security-policy");
+      if (path === "/favicon.ico") return Boolean(response.writeHead(204).end());
+      return Boolean(response.writeHead(200, { "content-type": "text/html" }).end(html));
+    });
+    closing.push(playground, host);
+    const page = await browser.newPage();
+    await page.goto(host.url);
+    return page;
+  }
+
+  async function frameOf(page: Page): Promise<Frame> {
+    const frame = await page.waitForFrame((one) => one.url().includes("embed.html"));
+    await frame.waitForFunction(isDone);
+    return frame;
+  }
+
+  test("draws in a host without scripts", async () => {
+    const frame = await frameOf(await framed("text=Anna+saw+Ben.&view=grid"));
+    expect(await frame.evaluate(heads)).toBe(kHeads);
+    expect(await frame.$eval("a", (link) => link.href)).toContain("/#text=Anna+saw+Ben.&view=grid");
+  });
+
+  test("tells its height", async () => {
+    const page = await framed("text=Anna+saw+Ben.&view=grid", `<script>addEventListener("message", ({ data, source }) => {
+      for (const frame of document.querySelectorAll("iframe"))
+        if (frame.contentWindow === source && data.type === "headlens-height") frame.style.height = data.height + "px";
+    });</script>`);
+    const frame = await frameOf(page);
+    await holds(page, () => (document.querySelector("iframe")?.clientHeight ?? 0) > 300, 10);
+    expect(await frame.evaluate(() => document.documentElement.scrollHeight - innerHeight)).toBeLessThanOrEqual(0);
+  });
+
+  test("holds long texts, and names what it cannot hold", async () => {
+    const long = "The cat sat on the mat because it was tired. ".repeat(20);
+    const frame = await frameOf(await framed(await writeAddress({ text: long, view: "grid" })));
+    expect(await frame.evaluate(() => document.querySelector("attention-map")?.text)).toBe(long);
+    const page = await framed("needs=text");
+    const asking = await page.waitForFrame((one) => one.url().includes("embed.html"));
+    await asking.waitForSelector("[role=alert]:not([hidden]) ::-p-text(could not hold the text)");
+  });
+});
+
+test("an address holds a text of any length in few letters, and says what it cannot hold or read", async () => {
+  const words = "it was tired and ";
+  for (const text of ["", "short", words.repeat(500), "ü\u2028😀".repeat(100)]) {
+    const address = await writeAddress({ text, layer: 2 });
+    expect(address.length).toBeLessThan(700);
+    const { state, text: packed, needs } = readAddress(`#${address}`);
+    expect([(await packed) ?? state.text ?? "", state.layer, needs]).toEqual([text, 2, []]);
+  }
+  const noise = Array.from({ length: 12_000 }, () => String.fromCharCode(33 + Math.floor(Math.random() * 90))).join("");
+  expect(readAddress(await writeAddress({ text: noise })).needs).toEqual(["text"]);
+  await expect(readAddress("packed=AAAA").text).rejects.toThrow("no readable text");
+  const bomb = deflateRawSync(Buffer.alloc(3 << 20, 97)).toString("base64url");
+  await expect(readAddress(`packed=${bomb}`).text).rejects.toThrow("no readable text");
 });
 
 describe("in the room that a page gives", () => {

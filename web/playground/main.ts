@@ -8,12 +8,11 @@ import { sharedEngine } from "../maps/engine.js";
 import { tintStyle } from "../maps/ink.js";
 import { kScales } from "../maps/scale.js";
 import { tokenLabel } from "../maps/tokens.js";
-import { kInitial, readState, type State, writeState } from "../state/state.js";
+import { readAddress, writeAddress } from "../state/address.js";
+import { kInitial, type State } from "../state/state.js";
 
 /** In the built-in model head 2 of layer 3 finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
 const kUsual: State = { ...kInitial, text: "The cat sat on the mat because it was tired.", layer: 3, head: 2 };
-/** Longer texts are not put into the address. */
-const kMaxHashLength = 2000;
 
 function byId<E extends Element>(id: string, type: new () => E): E {
   const element = document.getElementById(id);
@@ -24,6 +23,7 @@ function byId<E extends Element>(id: string, type: new () => E): E {
 const text = byId("text", HTMLTextAreaElement);
 const scale = byId("scale", HTMLSelectElement);
 const count = byId("count", HTMLElement);
+const shared = byId("shared", HTMLElement);
 const tokenList = byId("tokens", HTMLElement);
 const engineLine = byId("engine", HTMLElement);
 /** True when the grid and the open head are below each other. */
@@ -42,8 +42,14 @@ function listen<Name extends keyof AttentionMapEvents>(
 // The address holds the state of the page: text, head and scale.
 
 function readHash(): void {
-  const state = { ...kUsual, ...readState(new URLSearchParams(location.hash.slice(1))) };
+  const { state: given, text: packed, needs } = readAddress(location.hash);
+  const state = { ...kUsual, ...given };
   text.value = state.text;
+  packed?.then((long) => {
+    text.value = long;
+    showText();
+  }, (error: unknown) => say(String(error)));
+  if (needs.length > 0) say(`This address could not hold the ${needs.join(" and the ")}. Please give it once more.`);
   scale.value = kScales.find((known) => known === state.scale) ?? kInitial.scale;
   chooseHead(state.layer, state.head);
   showScale();
@@ -56,11 +62,30 @@ let hashTimer = 0;
 function writeHash(): void {
   clearTimeout(hashTimer);
   hashTimer = window.setTimeout(() => {
-    const { layer, head } = map;
-    const written = text.value.length <= kMaxHashLength ? text.value : kUsual.text;
-    const state = writeState({ text: written, layer, head, scale: scale.value }, kUsual);
-    history.replaceState(null, "", `#${state}`);
+    void address().then((state) => history.replaceState(null, "", `#${state}`));
   }, 250);
+}
+
+const address = (more: Partial<State> = {}, usual = kUsual): Promise<string> =>
+  writeAddress({ text: text.value, layer: map.layer, head: map.head, scale: scale.value, ...more }, usual);
+
+function say(words: string): void {
+  shared.textContent = words;
+}
+
+/** Copies what `make` gives. A page that is not secure has no clipboard, and shows it instead. */
+async function copy(make: () => Promise<string>): Promise<void> {
+  const made = await make();
+  const { clipboard } = navigator as Partial<Navigator>;
+  const isCopied = await clipboard?.writeText(made).then(() => true, () => false);
+  say(isCopied === true ? "Copied." : made);
+}
+
+/** The lines that show the open head in a page that strips scripts. */
+async function frameLines(): Promise<string> {
+  const url = new URL(`./embed.html#${await address({ view: "map" }, kInitial)}`, location.href);
+  const escaped = url.href.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  return `<iframe src="${escaped}" title="Attention of layer ${map.layer}, head ${map.head}" width="100%" height="640" style="border: 0"></iframe>`;
 }
 
 function showScale(): void {
@@ -187,6 +212,10 @@ text.addEventListener("input", () => {
   showText();
   writeHash();
 });
+
+byId("copy-link", HTMLButtonElement).addEventListener("click", () =>
+  void copy(async () => new URL(`#${await address()}`, location.href).href));
+byId("copy-frame", HTMLButtonElement).addEventListener("click", () => void copy(frameLines));
 
 window.addEventListener("resize", makeReachable);
 window.addEventListener("hashchange", readHash);
