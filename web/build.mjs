@@ -31,6 +31,18 @@ const resolving = (name, resolve, load) => ({
   },
 });
 
+/** Takes the space out of style sheets in scripts, which no minifier of scripts does. */
+const kTightStyles = {
+  name: "tight-styles",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/web\/(views|elements)\/.*\.ts$/ }, ({ path }) => {
+      const contents = readFileSync(path, "utf8").replace(/\bcss`[^`]*`/g, (sheet) =>
+        sheet.replace(/\/\*.*?\*\//gs, "").replace(/\s+/g, " ").replace(/ ?([{};]) ?/g, "$1"));
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
 /** The elements import the engine's script, which lies beside theirs. */
 const kEngineBeside = resolving("headlens", () => ({ path: "./index.js", external: true }));
 
@@ -57,11 +69,11 @@ async function carryingPlugins(drawing) {
 async function bundleElements() {
   const modules = { element: "web/elements/element.ts", arrays: "web/elements/arrays.ts" };
   const bundled = [
-    await bundle(kOut, modules, { ...kInject, splitting: true, plugins: [kEngineBeside] }),
-    await bundle(kOut, { "headlens.arrays": "web/elements/classic.ts" }, kClassic),
+    await bundle(kOut, modules, { ...kInject, splitting: true, plugins: [kTightStyles, kEngineBeside] }),
+    await bundle(kOut, { "headlens.arrays": "web/elements/classic.ts" }, { ...kClassic, plugins: [kTightStyles] }),
   ];
   const plugins = await carryingPlugins(readFileSync(`${kOut}/headlens.arrays.js`, "utf8"));
-  bundled.push(await bundle(kOut, { "headlens.standalone": "web/elements/standalone.ts" }, { ...kClassic, plugins }));
+  bundled.push(await bundle(kOut, { "headlens.standalone": "web/elements/standalone.ts" }, { ...kClassic, plugins: [kTightStyles, ...plugins] }));
   const names = "AttentionMap, HeadlensError, load";
   writeFileSync(`${kOut}/standalone.js`, `import "./headlens.standalone.js";\nexport const { ${names} } = globalThis.headlens;\n`);
   return bundled.flatMap(({ inputs }) => inputs);

@@ -63,7 +63,7 @@ describe("the tarball", () => {
       expect(names).toContain(name);
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
-      /^dist\/((chunk|instantiate|maps-file)-\w+|worker(-node)?|index|node|element|arrays|standalone)\.js(\.map)?$/,
+      /^dist\/((chunk|drawing|instantiate|maps-file|numbers|page|png|svg)-\w+|worker(-node)?|index|node|element|arrays|standalone)\.js(\.map)?$/,
       /^dist\/headlens\.(arrays|standalone)\.js$/,
       /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
@@ -102,6 +102,26 @@ describe("the tarball", () => {
     expect(model).toBeLessThan(4 << 20);
     const standalone = gzipSync(read("headlens.standalone.js")).length; // it carries the model once more
     expect(project.packedSize - model - standalone).toBeLessThan(1_400_000);
+  });
+
+  /** The compressed size of a script and of what it imports at once. */
+  function loaded(name: string, seen = new Set<string>()): number {
+    if (seen.has(name)) return 0;
+    seen.add(name);
+    const imported = [...read(name).matchAll(/(?:\bfrom|\bimport)\s*"\.\/([^"]+)"/g)].map(([, other = ""]) => other);
+    const own = brotliCompressSync(readFileSync(join(dist, name))).length;
+    return own + imported.reduce((sum, other) => sum + loaded(other, seen), 0);
+  }
+
+  test("has scripts as large as its document says, and the one for arrays of at most 35 kB", () => {
+    const rows = readFileSync(join(kRoot, "wasm/README.md"), "utf8").matchAll(/^\| `dist\/([\w.-]+)` \|[^|]*\| ([\d,]+) \|/gm);
+    const sizes = [...rows].map(([, name = "", size = ""]) => [name, Number(size.replace(",", ""))] as const);
+    expect(sizes.length).toBeGreaterThan(6);
+    for (const [name, size] of sizes) {
+      const bytes = loaded(name);
+      expect(Math.abs(bytes / 1000 - size), `${name}: ${bytes}`).toBeLessThan(Math.max(1, 0.02 * size));
+    }
+    expect(loaded("arrays.js")).toBeLessThan(35_000);
   });
 
   test("publint finds nothing", async () => {

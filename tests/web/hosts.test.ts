@@ -295,6 +295,26 @@ describe("in the room that a page gives", () => {
     await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(".root.dark") !== null, 5);
   });
 
+  test("a page's custom properties decide the colours, also of the canvases, and parts can be styled", async () => {
+    const style = "--attention-low: rgb(250 240 200); --attention-high: color(srgb 0.2 0 0.4); --attention-ink: rgb(0 0 120)";
+    const page = await place(`<style>attention-map::part(title) { color: rgb(1, 2, 3); }</style>
+      <attention-map view="map" style="${style}"><script type="application/json">[[0, 1], [1, 0]]</script></attention-map>`);
+    const { cells, bar, ink, title } = await page.evaluate(() => {
+      const { shadowRoot } = document.querySelector("attention-map") as HTMLElement;
+      const find = (selector: string): HTMLElement => shadowRoot?.querySelector(selector) as HTMLElement;
+      const at = (canvas: HTMLCanvasElement, x: number, y: number): number[] =>
+        [...(canvas.getContext("2d")?.getImageData(x * (canvas.width - 1), y * (canvas.height - 1), 1, 1).data ?? [])];
+      const map = find(".cells > canvas") as HTMLCanvasElement, legend = find(".scale canvas") as HTMLCanvasElement;
+      return {
+        cells: [at(map, 0, 0), at(map, 1, 0)], bar: [at(legend, 0, 0), at(legend, 1, 0)],
+        ink: getComputedStyle(find(".label")).color, title: getComputedStyle(find(".title")).color,
+      };
+    });
+    expect(cells).toEqual([[250, 240, 200, 255], [51, 0, 102, 255]]);
+    expect(bar).toEqual(cells);
+    expect([ink, title]).toEqual(["rgb(0, 0, 120)", "rgb(1, 2, 3)"]);
+  });
+
   test("properties are reflected as attributes, and usual values as none", async () => {
     const page = await place(`<attention-map ${text} layer="1" theme="auto"></attention-map>`);
     const html = await page.evaluate(async () => {

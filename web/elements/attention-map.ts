@@ -11,8 +11,10 @@
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
- * Its events are those of AttentionMapEvents. Its parts are grid, map, steps, scale, minimap, back,
- * shortened, understood and export.
+ * Its events are those of AttentionMapEvents. Its parts are grid, map and steps; thumb, canvas, label, bar, title, back,
+ * readout, plot, crosshair, minimap, legend, scale and table; shortened, understood and export. Its custom properties
+ * are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
+ * themselves --attention-low and -high, with -negative for signed numbers.
  */
 import { LitElement, html, nothing } from "lit";
 import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
@@ -20,12 +22,12 @@ import type { Given } from "../files/given-maps.js";
 import type { Computing } from "../maps/computing.js";
 import { givenMaps } from "../maps/given.js";
 import type { Numbers, Weights } from "../maps/nested.js";
-import type { Theme } from "../maps/palette.js";
+import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
 import { isReleased, type Lease, type MapSource, nextTurn } from "../maps/source.js";
 import { kAttributes, kInitial } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
-import type { Cell, Room, View, ViewKind } from "../views/view.js";
+import type { Host, View, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
@@ -34,7 +36,7 @@ import { type Shown, toCSV, toEmbedCode, toHTML, toJSON, toNPY, toPNG, toSVG } f
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
-import { kThemes, ThemeController } from "./theme.js";
+import { endsOf, kThemes, ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
 
 /** The details of the events. All events bubble and cross shadow roots. */
@@ -146,9 +148,9 @@ export class AttentionMap extends LitElement {
   declare keyTokens: readonly string[] | undefined;
   declare example: WorkedExample;
 
-  /** @internal The colours as of the last update. */
-  scheme: Theme = "light";
-
+  /** The colours as of the last update. */
+  #colors: Colors = { theme: "light" };
+  readonly #host: Host = AttentionMap.#hostOf(this);
   readonly #theme = new ThemeController(this);
   readonly #room = new RoomController(this);
   readonly #declared = new DeclaredMaps(this);
@@ -208,7 +210,10 @@ export class AttentionMap extends LitElement {
   }
 
   override willUpdate(): void {
-    this.scheme = this.#theme.of(this.theme);
+    const [theme, ends] = [this.#theme.of(this.theme), endsOf(this)];
+    const { theme: before, ends: endsBefore } = this.#colors;
+    const isSame = theme === before && JSON.stringify(ends) === JSON.stringify(endsBefore);
+    if (!isSame) this.#colors = { theme, ends };
     this.#room.measure();
   }
 
@@ -219,10 +224,10 @@ export class AttentionMap extends LitElement {
   }
 
   override render(): TemplateResult {
-    const { height, isCompact } = this.room;
+    const { height, isCompact } = this.#room.room;
     const isLimited = height < Infinity;
     const menu = this.#drawn && !this.#error && !isLimited && !isCompact ? this.#menu.render() : nothing;
-    return html`<div class="room"></div><div class="root ${this.scheme} ${isLimited ? "limited" : ""}">${this.#content()} ${menu}</div>`;
+    return html`<div class="room"></div><div class="root ${this.#colors.theme} ${isLimited ? "limited" : ""}">${this.#content()} ${menu}</div>`;
   }
 
   #content(): TemplateResult {
@@ -313,7 +318,7 @@ export class AttentionMap extends LitElement {
     const { text, model, src, view: name, layer, head, causal, scale, theme } = this;
     const state = { text, model, src, view: name, layer, head, causal, scale, theme };
     const isGiven = this.#isGiven() && src === "";
-    return make({ root, view, maps, theme: this.scheme, state, isGiven, script: AttentionMap.script });
+    return make({ root, view, maps, theme: this.#colors.theme, state, isGiven, script: AttentionMap.script });
   }
 
   /** Tries again after a failure. */
@@ -323,58 +328,54 @@ export class AttentionMap extends LitElement {
     this.requestUpdate();
   };
 
-  // The interface that the views use (Host), which is left out of the published types.
-
-  /** @internal */
-  drawn(view: View): void {
-    this.#show(view);
+  /** What the views see of the element, and the page does not. */
+  static #hostOf(element: AttentionMap): Host {
+    return {
+      get renderRoot() { return element.renderRoot; },
+      get updateComplete() { return element.updateComplete; },
+      requestUpdate: () => element.requestUpdate(),
+      addController: (controller) => element.addController(controller),
+      removeController: (controller) => element.removeController(controller),
+      get layer() { return element.layer; },
+      get head() { return element.head; },
+      set head(head) { element.head = head; },
+      get causal() { return element.causal; },
+      set causal(causal) { element.causal = causal; },
+      get example() { return element.example; },
+      get scaleChoice() { return element.#scaleChoice; },
+      get colors() { return element.#colors; },
+      get room() { return element.#room.room; },
+      drawn: (view) => element.#show(view),
+      openHead: (layer, head, view) => element.#openHead(layer, head, view),
+      showHead(layer, head) {
+        [element.layer, element.head] = [layer, head];
+        element.#emit("head-focus", { layer, head });
+      },
+      visitHead: (layer, head) => void element.#emit("head-focus", { layer, head }),
+      closeHead: (view) => element.#closeHead(view),
+      visitCell: (cell, colors) => void element.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null }),
+      fail: (error) => element.#fail(error),
+    };
   }
 
-  /** @internal */
-  get scaleChoice(): ScaleChoice {
+  get #scaleChoice(): ScaleChoice {
     return kScales.find((known) => known === this.scale) ?? "auto";
   }
 
-  /** @internal */
-  get room(): Room {
-    return this.#room.room;
-  }
-
-  /** @internal */
-  openHead(layer: number, head: number, view: string): void {
-    this.layer = layer;
-    this.head = head;
+  #openHead(layer: number, head: number, view: string): void {
+    [this.layer, this.head] = [layer, head];
     if (!this.#emit("head-select", { layer, head })) return;
     this.view = view;
     this.#moveFocus = true;
   }
 
-  /** @internal */
-  showHead(layer: number, head: number): void {
-    this.layer = layer;
-    this.head = head;
-    this.#emit("head-focus", { layer, head });
-  }
-
-  /** @internal */
-  visitHead(layer: number, head: number): void {
-    this.#emit("head-focus", { layer, head });
-  }
-
-  /** @internal */
-  closeHead(view: string): void {
+  #closeHead(view: string): void {
     if (!this.#emit("head-close", { layer: this.layer, head: this.head })) return;
     this.view = view;
     this.#moveFocus = true;
   }
 
-  /** @internal */
-  visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void {
-    this.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null });
-  }
-
-  /** @internal */
-  fail(error: unknown): void {
+  #fail(error: unknown): void {
     // Newer inputs end and release what was asked for before, which is nothing to report.
     if (!this.isConnected || isEnded(error)) return;
     this.#error = error instanceof Error ? error : new Error(String(error));
@@ -408,9 +409,9 @@ export class AttentionMap extends LitElement {
     const declared = this.#hasArrays() ? [] : this.#declared.source;
     const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, ...declared];
     const maps = kind?.hasMaps === false ? [] : this.#isGiven() ? given : [model, text];
-    const isKnown = this.scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
+    const isKnown = this.#scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
     const words = isKnown ? "" : `${this.scale} ${this.theme}`;
-    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this[name]) ?? [])] };
+    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this.#host[name]) ?? [])] };
   }
 
   /**
@@ -438,7 +439,7 @@ export class AttentionMap extends LitElement {
     try {
       if (this.#isEmpty()) return this.#show(undefined);
       const kind = this.#knownKind();
-      const view = this.#views.get(kind) ?? kind.create(this);
+      const view = this.#views.get(kind) ?? kind.create(this.#host);
       this.#views.set(kind, view);
       const maps = kind.hasMaps ? await this.#open(inputs, signal, view) : undefined;
       this.#computed = undefined;
@@ -449,7 +450,7 @@ export class AttentionMap extends LitElement {
       if (this.#moveFocus) this.focus();
       if (maps) this.#announce(maps, text, performance.now() - started);
     } catch (error) {
-      if (!signal.aborted) this.fail(error);
+      if (!signal.aborted) this.#fail(error);
     } finally {
       this.#computed = undefined;
     }

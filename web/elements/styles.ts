@@ -12,13 +12,13 @@ const ofTheme = (name: keyof (typeof kSurroundings)["light"]): CSSResult =>
 
 const base = css`
   :host {
-    --ink: ${ofTheme("ink")};
-    --faint: ${ofTheme("faint")};
-    --line: ${ofTheme("line")};
+    --ink: var(--attention-ink, ${ofTheme("ink")});
+    --faint: var(--attention-faint, ${ofTheme("faint")});
+    --line: var(--attention-line, ${ofTheme("line")});
     --paper: var(--attention-paper, ${ofTheme("paper")});
     --accent: var(--attention-accent, light-dark(#b4460a, #ff9d5c));
-    --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace;
-    --stripe: ${ofTheme("stripe")};
+    --mono: var(--attention-mono, ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace);
+    --stripe: var(--attention-stripe, ${ofTheme("stripe")});
     --dots: radial-gradient(var(--stripe) 1px, transparent 1.5px) 0 0 / 6px 6px;
     --hatch: linear-gradient(to bottom right, transparent calc(50% - 0.5px), var(--stripe) calc(50% - 0.5px) calc(50% + 0.5px), transparent calc(50% + 0.5px)) 0 0 / 6px 6px;
     display: block;

@@ -4,26 +4,22 @@
  * nothing of a colour scheme, and into those that change it while they are read.
  */
 import type { ReactiveController, ReactiveControllerHost } from "lit";
-import type { Theme } from "../maps/palette.js";
+import { rgbOf } from "../maps/color.js";
+import type { Ends, Theme } from "../maps/palette.js";
 
 export const kThemes = ["auto", "light", "dark"] as const;
 
-const lightness = new Map<string, number>();
-let pixel: CanvasRenderingContext2D | null | undefined;
-
-/** The luma of a colour in any of the forms that browsers compute, from 0 to 255. */
+/** The luma of a colour, from 0 to 255. */
 function lightnessOf(color: string): number {
-  const known = lightness.get(color);
-  if (known !== undefined) return known;
-  pixel ??= new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D | null;
-  if (!pixel) return 0;
-  pixel.clearRect(0, 0, 1, 1);
-  pixel.fillStyle = color;
-  pixel.fillRect(0, 0, 1, 1);
-  const [red = 0, green = 0, blue = 0] = pixel.getImageData(0, 0, 1, 1).data;
-  const light = 0.299 * red + 0.587 * green + 0.114 * blue;
-  lightness.set(color, light);
-  return light;
+  const [red, green, blue] = rgbOf(color);
+  return 0.299 * red + 0.587 * green + 0.114 * blue;
+}
+
+/** The ends of the colours of maps that a page sets, if it does. They are read whenever the element draws. */
+export function endsOf(host: Element): Ends | undefined {
+  const style = getComputedStyle(host);
+  const [low, high, negative] = ["low", "high", "negative"].map((end) => style.getPropertyValue(`--attention-${end}`).trim());
+  return low && high ? { low, high, negative: negative === "" ? high : (negative ?? high) } : undefined;
 }
 
 export class ThemeController implements ReactiveController {

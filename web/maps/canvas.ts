@@ -4,7 +4,7 @@ import { noChange } from "lit";
 import { Directive, PartType, directive } from "lit/directive.js";
 import type { ElementPart, PartInfo } from "lit/directive.js";
 import { type CellMask, kOpen } from "./mask.js";
-import { kMasked, kSteps, kSurroundings, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
+import { type Ends, kMasked, kSteps, kSurroundings, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
 import { codeIn, mostOfRow, rampOf, type Scale, type ScaleChoice, scaleOf } from "./scale.js";
 import { blockBegin, type MapSource, type Overview, type Picture, type Size } from "./source.js";
 
@@ -15,21 +15,30 @@ export interface Look {
   readonly mask: CellMask;
 }
 
-export const lookOf = (scale: Scale, mask: CellMask, theme: Theme): Look => ({
+/** What decides the palette. */
+export interface Colors {
+  readonly theme: Theme;
+  readonly ends?: Ends | undefined;
+}
+
+export const lookOf = (scale: Scale, mask: CellMask, { theme, ends }: Colors): Look => ({
   scale,
   mask,
-  palette: paletteOf(scale.colormap, theme),
+  palette: paletteOf(scale.colormap, theme, ends),
 });
 
 /** The looks of heads, each of which stays the same object as long as nothing about it changes. */
 export class Looks {
-  readonly #looks = new WeakMap<Overview, { choice: ScaleChoice; theme: Theme; look: Look }>();
+  readonly #looks = new WeakMap<Overview, { choice: ScaleChoice; look: Look }>();
 
-  of({ keyTokens, fixedMost, mask }: MapSource, overview: Overview, choice: ScaleChoice, theme: Theme): Look {
+  of({ keyTokens, fixedMost, mask }: MapSource, overview: Overview, choice: ScaleChoice, colors: Colors): Look {
     const known = this.#looks.get(overview);
-    if (known?.choice === choice && known.theme === theme) return known.look;
-    const look = lookOf(scaleOf(choice, overview, keyTokens.length, fixedMost), mask, theme);
-    this.#looks.set(overview, { choice, theme, look });
+    if (known?.choice === choice) {
+      const { palette, scale } = known.look;
+      if (palette === paletteOf(scale.colormap, colors.theme, colors.ends)) return known.look;
+    }
+    const look = lookOf(scaleOf(choice, overview, keyTokens.length, fixedMost), mask, colors);
+    this.#looks.set(overview, { choice, look });
     return look;
   }
 }

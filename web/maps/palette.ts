@@ -4,6 +4,8 @@
  * place among them. They are the engine's own colours (core/src/maps/image.cc), which a test holds.
  */
 
+import { type Rgb, rgbOf } from "./color.js";
+
 export type Theme = "light" | "dark";
 export type Colormap = "sequential" | "diverging";
 
@@ -36,6 +38,28 @@ function toRgb([lightness, chroma, hue]: Oklch): [number, number, number] {
     byte(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
     byte(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s),
   ];
+}
+
+/** Converts sRGB to OKLab. */
+function toLab(color: Rgb): readonly [lightness: number, a: number, b: number] {
+  const linear = (byte: number): number => (byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
+  const [red, green, blue] = color.map(linear) as [number, number, number];
+  const l = Math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue);
+  const m = Math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue);
+  const s = Math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue);
+  return [
+    0.2104542553 * l + 0.793617785 * m - 0.0040720468 * s,
+    1.9779984951 * l - 2.428592205 * m + 0.4505937099 * s,
+    0.0259040371 * l + 0.7827717662 * m - 0.808675766 * s,
+  ];
+}
+
+/** The straight way from one colour to another, which looks even. */
+function between(from: string, to: string, t: number): Oklch {
+  const [start, end] = [toLab(rgbOf(from)), toLab(rgbOf(to))];
+  const mix = (i: 0 | 1 | 2): number => start[i] + t * (end[i] - start[i]);
+  const [lightness, a, b] = [mix(0), mix(1), mix(2)];
+  return [lightness, Math.hypot(a, b), (Math.atan2(b, a) * 180) / Math.PI];
 }
 
 /** Blends two colours. Lightness and hue change evenly, and chroma rises by up to `swell` in between, inside sRGB. */
@@ -80,6 +104,18 @@ const kOdd: Readonly<Record<Theme, readonly (readonly [number, number, number])[
   ],
 };
 
+/** The colours of a page's own, in CSS: of the smallest and the largest weight, and of the most negative value. */
+export interface Ends {
+  readonly low: string;
+  readonly high: string;
+  readonly negative: string;
+}
+
+function ofEnds({ low, high, negative }: Ends, colormap: Colormap, t: number): Oklch {
+  if (colormap === "sequential") return between(low, high, t);
+  return t < 0.5 ? between(low, negative, 1 - 2 * t) : between(low, high, 2 * t - 1);
+}
+
 export interface Palette {
   readonly theme: Theme;
   readonly colormap: Colormap;
@@ -89,19 +125,21 @@ export interface Palette {
   readonly pixels: Uint32Array;
 }
 
-function makePalette(colormap: Colormap, theme: Theme): Palette {
+function makePalette(colormap: Colormap, theme: Theme, ends: Ends | undefined): Palette {
   const bytes = new Uint8ClampedArray(kCodes * 4);
   const ramp = colormap === "sequential" ? sequential : diverging;
-  for (let step = 0; step < kSteps; step++) bytes.set([...toRgb(ramp(theme, step / (kSteps - 1))), 255], step * 4);
+  const at = (t: number): Oklch => (ends ? ofEnds(ends, colormap, t) : ramp(theme, t));
+  for (let step = 0; step < kSteps; step++) bytes.set([...toRgb(at(step / (kSteps - 1))), 255], step * 4);
   kOdd[theme].forEach((color, index) => bytes.set([...color, 255], (kNaN + index) * 4));
   return { theme, colormap, bytes, pixels: new Uint32Array(bytes.buffer) };
 }
 
 const palettes = new Map<string, Palette>();
 
-export function paletteOf(colormap: Colormap, theme: Theme): Palette {
-  const key = `${colormap} ${theme}`;
-  const palette = palettes.get(key) ?? makePalette(colormap, theme);
+/** The same object for the same colours. */
+export function paletteOf(colormap: Colormap, theme: Theme, ends?: Ends): Palette {
+  const key = [colormap, theme, ends?.low, ends?.high, ends?.negative].join();
+  const palette = palettes.get(key) ?? makePalette(colormap, theme, ends);
   palettes.set(key, palette);
   return palette;
 }

@@ -108,7 +108,7 @@ class GridView implements View {
     const most = Math.max(...heads);
     const isWrapped = most > layout.columns;
     const name = (_: unknown, index: number): TemplateResult =>
-      html`<span role="columnheader" class="name">H${index}</span>`;
+      html`<span role="columnheader" class="name" part="label">H${index}</span>`;
     const names = Array.from({ length: most }, name);
     const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --gap: ${layout.gap}px; --aspect: ${aspectOf(content.maps)}`;
     return html`
@@ -148,25 +148,25 @@ class GridView implements View {
       return html`
         <div role="gridcell" aria-selected=${isChosen ? "true" : "false"}>
           <button
-            class="thumb ${overview ? "" : "unknown"}"
+            part="thumb" class="thumb ${overview ? "" : "unknown"}"
             aria-label=${`Layer ${layer}, head ${head}: ${overview ? words : "not computed yet"}`}
             tabindex=${layer === stopLayer && head === stopHead ? 0 : -1}
             data-layer=${layer}
             data-head=${head}
             @click=${(): void => this.host.openHead(layer, head, "map")}
           >
-            <canvas class=${fine} ${draw(picture, overview && this.#lookFor(maps, overview))}></canvas>
+            <canvas part="canvas" class=${fine} ${draw(picture, overview && this.#lookFor(maps, overview))}></canvas>
           </button>
           ${isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
         </div>
       `;
     };
     const cells = Array.from({ length: maps.heads[layer] ?? 0 }, cell);
-    return html`<div role="row" class="layer"><span role="rowheader" class="name">L${layer}</span><div role="presentation" class="line">${cells}</div></div>`;
+    return html`<div role="row" class="layer"><span role="rowheader" class="name" part="label">L${layer}</span><div role="presentation" class="line">${cells}</div></div>`;
   }
 
   #lookFor(maps: MapSource, overview: Overview): Look {
-    return this.#looks.of(maps, overview, this.host.scaleChoice, this.host.scheme);
+    return this.#looks.of(maps, overview, this.host.scaleChoice, this.host.colors);
   }
 
   /**

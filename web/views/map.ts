@@ -178,9 +178,10 @@ class MapView implements View, ReactiveController {
     return html`
       <div class="head ${isCompact ? "compact" : ""}" part="map">
         ${this.#bar(content, layout.view)}
-        <output class=${isCompact ? "unseen" : "readout"} aria-live="polite">${this.#readout(content)}</output>
+        <output part="readout" class=${isCompact ? "unseen" : "readout"} aria-live="polite">${this.#readout(content)}</output>
         <div
           class="plot"
+          part="plot"
           role="application"
           aria-roledescription="attention map"
           aria-label=${about}
@@ -191,7 +192,7 @@ class MapView implements View, ReactiveController {
         >
           ${isCompact ? nothing : this.#axes(content, layout.view)}
           <div class="cells ${zoom}" ${this.#gestures.attach()}>
-            <canvas></canvas>
+            <canvas part="canvas"></canvas>
             ${this.#cell ? highlight(this.#cell, layout.view) : nothing} ${this.#minimap(content, layout.view)}
             ${content.tiles.isSharp ? nothing : html`<span class="coarse" role="status">coarse, being computed …</span>`}
           </div>
@@ -219,9 +220,9 @@ class MapView implements View, ReactiveController {
       html`<button aria-label=${words} title=${`${words} ( ${key} )`} ?disabled=${none} @click=${(): void => this.#zoom(factor)}>${sign}</button>`;
     const most = settled({ ...view, cell: Infinity }).cell;
     return html`
-      <div class="bar">
+      <div class="bar" part="bar">
         <button class="back" part="back" aria-label="All heads" @click=${(): void => this.host.closeHead("grid")}><span aria-hidden="true">←</span> <span class="words">All heads</span></button>
-        <span class="title">L${layer} H${head}</span>
+        <span class="title" part="title">L${layer} H${head}</span>
         ${step(-1, "‹", "Previous head", "[")}${step(1, "›", "Next head", "]")}
         <span class="zoom" role="group" aria-label="Zoom">
           ${zoom(1 / kZoomStep, "−", "Zoom out", "-", isWhole(view))} ${zoom(kZoomStep, "+", "Zoom in", "+", view.cell >= most)}
@@ -271,7 +272,7 @@ class MapView implements View, ReactiveController {
   }
 
   #lookOf({ maps, overview }: Content): Look {
-    const look = this.#looks.of(maps, overview, this.host.scaleChoice, this.host.scheme);
+    const look = this.#looks.of(maps, overview, this.host.scaleChoice, this.host.colors);
     if (look === this.#look) return look;
     this.#odd = oddCells(overview, look);
     this.#barLook = barLook(look);
@@ -347,9 +348,9 @@ class MapView implements View, ReactiveController {
     const { block } = content.tiles;
     const pooled = block > 1 ? ` · max of ${block}×${block}` : "";
     return html`
-      <div class="legend">
+      <div class="legend" part="legend">
         <div class="scale" aria-label=${`Colours: ${scaleInWords(scale)}`} role="img">
-          <canvas ${draw(kBar, this.#barLook)}></canvas>
+          <canvas part="canvas" ${draw(kBar, this.#barLook)}></canvas>
           ${Number.isFinite(place) ? html`<span class="pointer" .style=${`--place: ${Math.min(Math.max(place, 0), 1)}`}></span>` : nothing}
           <div class="ticks">${scale.kind === "row" ? html`<span>0</span><span>largest of the row</span>` : ticks.map((tick) => html`<span>${tick}</span>`)}</div>
         </div>
@@ -470,9 +471,9 @@ function highlight({ row, col }: Cell, view: Viewport): TemplateResult | typeof 
   if (row < rows[0] || row >= rows[1] || col < cols[0] || col >= cols[1]) return nothing;
   const side = Math.max(view.cell, 1);
   const at = `--y: ${(row - view.row) * view.cell}px; --x: ${(col - view.col) * view.cell}px; --cell: ${side}px`;
-  return html`<div class="across" .style=${at}></div>
-    <div class="down" .style=${at}></div>
-    <div class="cell" .style=${at}></div>`;
+  return html`<div class="across" part="crosshair" .style=${at}></div>
+    <div class="down" part="crosshair" .style=${at}></div>
+    <div class="cell" part="crosshair" .style=${at}></div>`;
 }
 
 function sizes({ left, top, view }: Layout): string {
@@ -498,7 +499,7 @@ function labels(axis: "rows" | "cols", tokens: readonly string[], view: Viewport
   const label = (index: number): TemplateResult | typeof nothing => {
     const at = (index + 0.5 - origin) * view.cell;
     if (at < 0 || at > space) return nothing;
-    return html`<span class="label ${index === chosen ? "chosen" : ""}" .style=${`--at: ${at}px`}>${tokenLabel(tokens[index] ?? "")}</span>`;
+    return html`<span part="label" class="label ${index === chosen ? "chosen" : ""}" .style=${`--at: ${at}px`}>${tokenLabel(tokens[index] ?? "")}</span>`;
   };
   return html`<div class=${axis} aria-hidden="true">${[...indexes].sort((a, b) => a - b).map(label)}</div>`;
 }

@@ -26,7 +26,7 @@ class StepsView implements View {
   }
 
   async load(_: undefined, signal: AbortSignal): Promise<void> {
-    const { example, head, causal, scheme: theme } = this.host;
+    const { example, head, causal, colors: { theme } } = this.host;
     const worked = await workExample(await sharedEngine(), example, { head, causal, theme });
     signal.throwIfAborted();
     this.#worked = worked;
@@ -135,7 +135,7 @@ function table(
   };
   const widest = Math.max(...Array.from(matrix.values, (value) => printed(value, matrix.digits).length));
   return html`
-    <table .style=${`--chars: ${widest}`}>
+    <table part="table" .style=${`--chars: ${widest}`}>
       <caption>${symbols(matrix.name)} <small>${matrix.rows.length} × ${matrix.cols.length}</small></caption>
       <thead><tr><td></td>${matrix.cols.map((name) => html`<th scope="col">${tokenLabel(name)}</th>`)}</tr></thead>
       <tbody>
@@ -299,6 +299,6 @@ export const stepsView: ViewKind = {
   name: "steps",
   hasMaps: false,
   styles,
-  watches: ["head", "causal", "example", "scheme"],
+  watches: ["head", "causal", "example", "colors"],
   create: (host) => new StepsView(host),
 };

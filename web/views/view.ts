@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between `<attention-map>` and its views. A view is one file, and one line in index.ts. */
 import type { CSSResult, ReactiveControllerHost, TemplateResult } from "lit";
-import type { Theme } from "../maps/palette.js";
+import type { Colors } from "../maps/canvas.js";
 import type { ScaleChoice } from "../maps/scale.js";
 import type { MapSource } from "../maps/source.js";
 import type { WorkedExample } from "./worked-example.js";
@@ -21,15 +21,14 @@ export interface Room {
 }
 
 /** The element, as far as its views need it. */
-export interface Host extends ReactiveControllerHost, HTMLElement {
+export interface Host extends ReactiveControllerHost {
   readonly renderRoot: HTMLElement | DocumentFragment;
-  layer: number;
+  readonly layer: number;
   head: number;
   causal: boolean;
   readonly scaleChoice: ScaleChoice;
   readonly example: WorkedExample;
-  /** The colours that are drawn. */
-  readonly scheme: Theme;
+  readonly colors: Colors;
   readonly room: Room;
   /** Called when `view` has something new to draw. */
   drawn(view: View): void;
@@ -71,6 +70,6 @@ export interface ViewKind {
   readonly hasMaps: boolean;
   readonly styles: CSSResult;
   /** The properties of the element, besides those that decide the maps, that make `load` run again. */
-  readonly watches: readonly ("layer" | "head" | "causal" | "example" | "scheme")[];
+  readonly watches: readonly ("layer" | "head" | "causal" | "example" | "colors")[];
   create(host: Host): View;
 }
