@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps that are computed as they are looked at: of given queries and keys, with their summaries, and of several heads at once. */
-import { load, type AttentionMapsOptions, type Overview, type OverviewOptions, type Tensor, type TensorLike } from "headlens";
+import { readFileSync } from "node:fs";
+import { load, readSafetensors, type AttentionMapsOptions, type MapOptions, type Overview, type OverviewOptions, type Tensor, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AnyEngine } from "./cases.js";
-import { bits, expectClose, expectError, kEpsilon, random } from "./support.js";
+import { bits, expectClose, expectError, kBuilds, kEpsilon, kRoot, random } from "./support.js";
 
 const q = random(1, 2, 4, 9, 6), k = random(2, 2, 4, 11, 6);
 const grouped = random(3, 2, 2, 11, 6);
@@ -28,6 +29,27 @@ const kCases: readonly (readonly [string, TensorLike, AttentionMapsOptions])[] =
     queryDocuments: { data: Int32Array.from({ length: 18 }, (_, i) => i % 4), shape: [2, 9] },
   }],
 ];
+
+test("parts and pooled maps are PyTorch's", async () => {
+  const file = await readSafetensors(readFileSync(`${kRoot}tests/golden/maps/parts.safetensors`));
+  const of = (name: string): Tensor => file.tensors.get(name) as Tensor;
+  for (const simd of kBuilds) {
+    const engine = await load({ simd });
+    for (const isCausal of [false, true]) {
+      const maps = engine.attentionMaps(of("query"), of("key"), { scale: 0.25, isCausal });
+      const name = isCausal ? "causal" : "plain";
+      for (let head = 0; head < 2; ++head) {
+        const expected = (what: string): Tensor => partOf(of(`${name}.${what}`), 0, head);
+        const part = { rows: [5, 17], cols: [3, 29] } satisfies MapOptions;
+        expectClose("part", maps.map(0, head, part), expected("part"), 32 * kEpsilon);
+        expectClose("max", maps.map(0, head, { pool: [6, 6], pooling: "max" }), expected("max"), 32 * kEpsilon);
+        expectClose("mean", maps.map(0, head, { pool: [6, 6] }), expected("mean"), 32 * kEpsilon);
+        expectClose("part's max", maps.map(0, head, { ...part, pool: [4, 13], pooling: "max" }), expected("part_max"), 32 * kEpsilon);
+      }
+    }
+    engine.dispose();
+  }
+});
 
 describe.each([false, true])("worker: %s", (worker) => {
   let engine: AnyEngine;

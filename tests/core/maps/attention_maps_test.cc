@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "headlens/safetensors.h"
 #include "random_problem.h"
 #include "support.h"
 
@@ -198,6 +200,49 @@ TEST_CASE("parts of maps that do not exist are refused") {
   Refused(ErrorCode::kValue, "cannot be pooled",
           [&] { maps.Pooled(0, 0, {0, 1, 0, 5}, PoolKind::kMean, two.view<2>()); });
   Refused(ErrorCode::kValue, "rows 0 to 5 are not there", [&] { maps.Summaries(0, 0, 0, 5); });
+}
+
+/// Holds one picture of a map's part, in which the golden file has `heads` after one another.
+void CheckPicture(const AttentionMaps& maps, const MapWindow& window, std::optional<PoolKind> kind,
+                  const Tensor& expected) {
+  const Shape size{expected.shape()[2], expected.shape()[3]};
+  for (Index h = 0; h < maps.heads(); ++h) {
+    const Tensor got(size);
+    if (kind) {
+      maps.Pooled(0, h, window, *kind, got.view<2>());
+    } else {
+      maps.Map(0, h, window, got.view<2>());
+    }
+    CheckClose(
+        "a picture of PyTorch's", got.values(),
+        expected.values().subspan(static_cast<std::size_t>(h * got.size()), static_cast<std::size_t>(got.size())),
+        32 * kEpsilon);
+  }
+}
+
+TEST_CASE("parts and pooled maps are PyTorch's") {
+  const std::vector<std::byte> bytes = ReadFile(GoldenFolder("../maps") + "/parts.safetensors");
+  const Safetensors file(bytes);
+  const auto read = [&](const std::string& name) { return ToFloat(file.Find(name).value()); };
+  const Tensor query = read("query"), key = read("key");
+  const MapWindow whole{0, query.shape()[2], 0, key.shape()[2]}, part{5, 17, 3, 29};
+  for (const bool causal : {false, true}) {
+    CAPTURE(causal);
+    const std::string name = causal ? "causal." : "plain.";
+    AttentionProblem problem;
+    problem.q = query.view<4>();
+    problem.k = DeviceView<const float, 4>(key.view<4>());
+    problem.scale = 0.25f;
+    problem.mask.causal = causal;
+    ForEachBackend([&](const Backend& backend) {
+      const AttentionMaps maps(problem, backend);
+      CheckPicture(maps, part, {}, read(name + "part"));
+      CheckPicture(maps, whole, PoolKind::kMax, read(name + "max"));
+      CheckPicture(maps, part, {}, read(name + "part"));  // its rows are summarised now
+      CheckPicture(maps, part, PoolKind::kMax, read(name + "part_max"));
+      CheckPicture(maps, whole, PoolKind::kMean, read(name + "mean"));
+    });
+  }
 }
 
 }  // namespace
