@@ -7,10 +7,10 @@ import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { paletteOf } from "../../web/maps/palette.js";
 import { serve } from "../wasm/server.js";
 import { launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
+import { expectLargeMap } from "./large-map.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Element</title>
 <script type="module" src="/dist/element.js"></script></head><body><main><h1>Element</h1></main></body></html>`;
@@ -200,51 +200,7 @@ test("zoom by keys, wheel and buttons, drag, and the small map; what is drawn st
 });
 
 test("a large map's pixels are the colours of its blocks, at every zoom, light and dark", async () => {
-  const size = 1000;
-  const valueAt = (row: number, col: number): number => (((row * size + col) * 2654435761) % 1000) / 1000;
-  const page = await openElement({ view: "map", scale: "fixed" });
-  await page.evaluate((length) => {
-    const data = Float32Array.from({ length: length * length }, (_, index) => ((index * 2654435761) % 1000) / 1000);
-    Object.assign(document.querySelector("#map")!, { weights: { data, shape: [length, length] } });
-  }, size);
-  await logged(page, "attention-draw");
-  for (const [scheme, zooms] of [["light", 0], ["dark", 4]] as const) {
-    await page.evaluate((wanted) => (document.documentElement.style.colorScheme = wanted), scheme);
-    await page.focus("#map >>> .plot");
-    for (let zoom = 0; zoom < zooms; zoom++) await page.keyboard.press("+");
-    await page.waitForFunction(() => {
-      const element = document.querySelector("attention-map");
-      element?.requestUpdate();
-      return !element?.shadowRoot?.querySelector(".coarse");
-    });
-    // The labels say where the part that is seen begins, and the canvas how large a cell is.
-    const seenPart = await page.$eval("#map >>> .cells > canvas", (canvas) => {
-      const labels = [...(canvas.getRootNode() as ShadowRoot).querySelectorAll<HTMLElement>(".rows .label")];
-      const at = labels.map((label) => [Number(label.textContent), parseFloat(label.style.getPropertyValue("--at"))]);
-      const [first = [0, 0], last = [0, 0]] = [at[0], at.at(-1)];
-      const cell = ((last[1] ?? 0) - (first[1] ?? 0)) / ((last[0] ?? 0) - (first[0] ?? 0));
-      const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
-      const row = (first[0] ?? 0) + 0.5 - (first[1] ?? 0) / cell;
-      return { cell, row, width: canvas.width, height: canvas.height, data: [...data] };
-    });
-    const { cell, row: begin, width, height, data } = seenPart;
-    const block = Math.max(1, 2 ** Math.ceil(Math.log2(1 / cell) - 1e-9));
-    const bar = [...paletteOf("sequential", scheme).bytes];
-    for (let sample = 0; sample < 400; sample++) {
-      const [x, y] = [(sample * 7919) % width, (sample * 104729) % height];
-      const [row, col] = [begin + (y + 0.5) / cell, begin + (x + 0.5) / cell];
-      const near = (at: number): number => Math.abs(at / block - Math.round(at / block)) * block * cell;
-      if (near(row) < 0.75 || near(col) < 0.75) continue; // the edges of tiles are rounded to pixels
-      let most = 0;
-      for (let i = Math.floor(row / block) * block; i < Math.min((Math.floor(row / block) + 1) * block, size); i++)
-        for (let j = Math.floor(col / block) * block; j < Math.min((Math.floor(col / block) + 1) * block, size); j++)
-          most = Math.max(most, valueAt(i, j));
-      const step = Math.round(255 * Math.sqrt(Math.fround(most)));
-      expect(data.slice((y * width + x) * 4, (y * width + x) * 4 + 3), `${scheme}, row ${row}, column ${col}`).toEqual(
-        bar.slice(step * 4, step * 4 + 3),
-      );
-    }
-  }
+  await expectLargeMap(await openElement({ view: "map", scale: "fixed" }));
 });
 
 test("queries and keys of any length are mapped as they are looked at", async () => {

@@ -4,7 +4,8 @@ import { load } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { firefoxPage, isDrawn, launchFirefox, servePlayground } from "./browser.js";
+import { firefoxPage, isDrawn, launchFirefox, servePackage, servePlayground } from "./browser.js";
+import { expectLargeMap } from "./large-map.js";
 
 /** The colours in the middle of each cell of the open head, in a page of this colour scheme. */
 function cellColors(page: Page, scheme: string, size: number): Promise<number[][]> {
@@ -76,5 +77,21 @@ test("draws every head in the colours of its weights, and says a cell's value", 
     await browser.close();
     await server.close();
     engine.dispose();
+  }
+});
+
+test("a large map's pixels and values are those of its numbers", async () => {
+  const html = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Large</title>'
+    + '<script type="module" src="/dist/arrays.js"></script><attention-map view="map" scale="fixed"></attention-map></html>';
+  const [browser, server] = await Promise.all([launchFirefox(), servePackage(html)]);
+  try {
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1000, height: 900 });
+    await page.goto(server.url);
+    await page.evaluate(() => customElements.whenDefined("attention-map").then(() => undefined));
+    await expectLargeMap(page, 6);
+  } finally {
+    await browser.close();
+    await server.close();
   }
 });
