@@ -471,3 +471,16 @@ test("a number of the worked example tells the sum that makes it, to pointer and
   expect(await step.$eval("td:focus", ({ dataset }) => [dataset.row, dataset.col])).toEqual(["2", "1"]);
   expect(await step.$eval(".sum", (output) => output.textContent)).toMatch(/^0\.05·.+ = /);
 });
+
+test("what is exported from the page finds its scripts", async () => {
+  const page = await openPage();
+  const [code, html] = await page.evaluate(async () => {
+    const map = document.querySelector<AttentionMap>("#map");
+    return [await map?.toEmbedCode() ?? "", await map?.toHTML() ?? ""];
+  });
+  const script = /^<script src="([^"]+)"/.exec(code)?.[1] ?? "";
+  expect((await fetch(script)).headers.get("content-type")).toMatch(/javascript/);
+  expect(html.length).toBeGreaterThan(100_000);
+  await page.click("#copy-frame");
+  await page.waitForFunction(() => document.querySelector("#shared")?.textContent !== "");
+});

@@ -226,7 +226,7 @@ export class AttentionMap extends LitElement {
   override render(): TemplateResult {
     const { height, isCompact } = this.#room.room;
     const isLimited = height < Infinity;
-    const menu = this.#drawn && !this.#error && !isLimited && !isCompact ? this.#menu.render() : nothing;
+    const menu = this.#drawn && !this.#error ? this.#menu.render(isLimited || isCompact) : nothing;
     return html`<div class="room"></div><div class="root ${this.#colors.theme} ${isLimited ? "limited" : ""}">${this.#content()} ${menu}</div>`;
   }
 

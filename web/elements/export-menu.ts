@@ -21,10 +21,10 @@ export class ExportMenu {
 
   constructor(private readonly host: AttentionMap) {}
 
-  render(): TemplateResult {
+  render(hidden: boolean): TemplateResult {
     const save = (kind: Kind): TemplateResult => html`<button @click=${(): void => void this.#try(() => this.#save(kind))}>${kind[0]}</button>`;
     return html`
-      <details class="export" part="export">
+      <details class="export" part="export" ?hidden=${hidden}>
         <summary>Export</summary>
         <div class="choose">
           ${kKinds.map(save)}

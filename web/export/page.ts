@@ -41,7 +41,7 @@ export function pageOf(title: string, state: Partial<State>, json: string, scrip
 
 /** The lines that show an element in another page. */
 export function embedCode(scriptUrl: string, state: Partial<State>, json: string | undefined): string {
-  const isModule = !/headlens\.(arrays|standalone)\.js/.test(scriptUrl);
+  const isModule = !/headlens\.(arrays|standalone)[^/]*\.js/.test(scriptUrl);
   const child = json === undefined ? "" : `\n  <script type="application/json">${inPage(json)}</script>\n`;
   return `<script${isModule ? ' type="module"' : ""} src="${escaped(scriptUrl)}"></script>
 <attention-map${attributesOf(state)}>${child}</attention-map>

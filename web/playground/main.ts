@@ -2,14 +2,20 @@
 import "./start.js";
 import { html, render } from "lit";
 import type { TemplateResult } from "lit";
-import type { AttentionMap, AttentionMapEvents } from "../elements/index.js";
-import "../elements/index.js";
+import { AttentionMap, type AttentionMapEvents } from "../elements/index.js";
+import { fetchText } from "../elements/script.js";
 import { sharedEngine } from "../maps/engine.js";
 import { tintStyle } from "../maps/ink.js";
 import { kScales } from "../maps/scale.js";
 import { tokenLabel } from "../maps/tokens.js";
 import { readAddress, writeAddress } from "../state/address.js";
 import { kInitial, type State } from "../state/state.js";
+
+// What is exported here takes the scripts of the package, which are copied to this page.
+AttentionMap.script = {
+  url: new URL("../../dist/headlens.standalone.js", import.meta.url).href,
+  text: () => fetchText(new URL("../../dist/headlens.arrays.js", import.meta.url)),
+};
 
 /** In the built-in model head 2 of layer 3 finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
 const kUsual: State = { ...kInitial, text: "The cat sat on the mat because it was tired.", layer: 3, head: 2 };
