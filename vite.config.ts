@@ -28,6 +28,12 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
+/** What starts the engine stands in scripts of its own, which run before the elements are defined. */
+const kStart = [
+  { name: "start", test: /\/web\/playground\/start\.ts$/ },
+  { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },
+];
+
 /** The figure for iframes may be framed by anyone. */
 const kEmbed: Plugin = {
   name: "embed",
@@ -72,7 +78,10 @@ export default defineConfig({
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { input: [at("web/playground/index.html"), at("web/playground/embed.html"), at("web/playground/bench/index.html")] },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: kStart } },
+      input: [at("web/playground/index.html"), at("web/playground/embed.html"), at("web/playground/bench/index.html")],
+    },
   },
   server: { strictPort: true, headers: kIsolation },
   preview: {

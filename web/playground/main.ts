@@ -135,7 +135,7 @@ function showTokens(newTokens: readonly string[], total = newTokens.length): voi
   const amount = total === 1 ? "1 token" : `${total} tokens`;
   count.textContent = total > tokens.length ? `${amount}, of which the model reads the first ${tokens.length}` : amount;
   drawTokens();
-  makeReachable();
+  requestAnimationFrame(makeReachable); // it needs the layout, which is made by then
 }
 
 /** Draws the tokens. While the pointer is on a row of the open head, each has the colour of its weight in that row. */
