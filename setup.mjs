@@ -135,6 +135,7 @@ function missingPackages(goal, ownEmscripten) {
     wanted.push("opencl-headers", "ocl-icd-opencl-dev", "pocl-opencl-icd");  // PoCL makes the processor an OpenCL device
     wanted.push("oclgrind");
     wanted.push("librsvg2-bin", "python3-numpy");  // the program's pictures are drawn, and it reads NumPy's own files
+    wanted.push("python3-notebook");  // 18 MB, installed within 20 s, so that its stage is part of every whole run
     wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
   // dpkg-query fails when it does not know one of the names, but still lists the others.
@@ -393,12 +394,13 @@ async function sanitizedProgram() {
   return total;
 }
 
-async function vitest(...selection) {
-  const report = at("build/logs/vitest.json");
+/** Runs the tests that `selection` leaves of Vitest's, with a report and an output named `log`. */
+async function vitest(log, ...selection) {
+  const report = at("build/logs", `${log}.json`);
   fs.rmSync(report, { force: true });
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const workers = `--maxWorkers=${Math.max(1, cores - 1)}`;
-  const { code, output } = await run("js", "npm", ["run", "--silent", "test:js", "--", workers, ...reporters, ...selection], { check: false });
+  const { code, output } = await run(log, "npm", ["run", "--silent", "test:js", "--", workers, ...reporters, ...selection], { check: false });
   const json = fs.existsSync(report) ? JSON.parse(fs.readFileSync(report, "utf8")) : {};
   const skipped = (json.numPendingTests || 0) + (json.numTodoTests || 0);
   const total = counts(json.numPassedTests || 0, json.numFailedTests || 0, skipped);
@@ -449,15 +451,16 @@ function stages(quick) {
   if (quick) {
     return {
       ...still,
-      js: one(["native", "wasm", "dist"], () => vitest("--project=wasm", "--project=native", "--exclude=**/bench.test.ts")),
+      js: one(["native", "wasm", "dist"], () => vitest("js", "--project=wasm", "--project=native", "--exclude=**/bench.test.ts")),
       native: one(["native"], () => ctest("native", "-L", "quick", "--parallel", "1")),
     };
   }
   return {
     ...still,
     wasm: all(["wasm"], () => ctest("wasm")),
-    js: one(["native", "wasm", "dist"], () => vitest()),
+    js: one(["native", "wasm", "dist"], () => vitest("js", "--project=!notebook")),
     native: one(["native"], () => ctest("native", "--parallel", "1")),  // beside js, which takes about as long
+    notebook: one(["wasm", "dist"], () => vitest("notebook", "--project=notebook")),
     oclgrind: one(["native"], oclgrind),
     "native-debug": all(["native-debug"], async () => sum(await ctest("native-debug"), await sanitizedProgram())),
   };

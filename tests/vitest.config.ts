@@ -9,7 +9,7 @@ const execArgv = detectFeatures().relaxedSimd ? [] : ["--experimental-wasm-relax
 // One project per folder: `vitest run --config tests/vitest.config.ts --project wasm`.
 export default defineConfig({
   test: {
-    projects: ["wasm", "web", "package", "native"].map((name) => ({
+    projects: ["wasm", "web", "package", "native", "notebook"].map((name) => ({
       // The package's own name is what npm run build made, untouched by the test runner.
       resolve: { alias: { headlens: fileURLToPath(new URL("../dist/node.js", import.meta.url)) } },
       test: {

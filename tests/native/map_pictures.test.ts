@@ -211,7 +211,7 @@ describe("a page with a script", () => {
     };
     expect(page()).not.toContain("<script");
     writeFileSync(inFolder("share/headlens/headlens.arrays.js"), "installed();");
-    expect(page()).toContain('<script>installed();</script>');
+    expect(page()).toContain("<script>installed();</script>");
     expect(page("--script", inFolder("draw.js"))).not.toContain("installed();");
     expect(page("--no-script")).not.toContain("<script");
   });

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { launch } from "puppeteer-core";
-import type { Browser, ElementHandle, LaunchOptions, Page } from "puppeteer-core";
+import type { Browser, ElementHandle, Frame, LaunchOptions, Page } from "puppeteer-core";
 import { preview } from "vite";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -188,6 +188,22 @@ export async function setText(page: Page, text: string): Promise<void> {
 /** The text of everything that a selector finds in the page and its shadow roots, without space around it. */
 export function texts(page: Page, selector: string): Promise<string[]> {
   return page.$$eval(`>>> ${selector}`, (found) => found.map((element) => (element.textContent ?? "").trim()));
+}
+
+/** The colours [row][col] in the middle of each cell of the head that the element `map` shows large, as RGBA. */
+export function cellColors(page: Page | Frame, map: string, rows: number, cols: number): Promise<number[][][]> {
+  return page.$eval(
+    `${map} >>> .cells > canvas`,
+    (canvas, [height, width]) => {
+      const context = canvas.getContext("2d");
+      const at = (index: number, count: number, length: number): number => Math.floor(((index + 0.5) / count) * length);
+      const color = (row: number, col: number): number[] => [
+        ...(context?.getImageData(at(col, width, canvas.width), at(row, height, canvas.height), 1, 1).data ?? []),
+      ];
+      return Array.from({ length: height }, (_, row) => Array.from({ length: width }, (__, col) => color(row, col)));
+    },
+    [rows, cols] as const,
+  );
 }
 
 /** Runs axe on the whole page with its shadow roots, and returns its findings in words. */

@@ -8,7 +8,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { serve } from "../wasm/server.js";
-import { launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
+import { cellColors, launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
 import { expectLargeMap } from "./large-map.js";
 
@@ -59,22 +59,6 @@ async function openElement(properties: Properties, values: readonly number[] = [
     document.querySelector("main")?.append(element);
   }, properties, values.map(String));
   return opened.page;
-}
-
-/** The colours [row][col] in the middle of each cell of the open head, as RGBA. */
-function cellColors(page: Page, rows: number, cols: number): Promise<number[][][]> {
-  return page.$eval(
-    "#map >>> .cells > canvas",
-    (canvas, [height, width]) => {
-      const context = canvas.getContext("2d");
-      const at = (index: number, count: number, length: number): number => Math.floor(((index + 0.5) / count) * length);
-      const color = (row: number, col: number): number[] => [
-        ...(context?.getImageData(at(col, width, canvas.width), at(row, height, canvas.height), 1, 1).data ?? []),
-      ];
-      return Array.from({ length: height }, (_, row) => Array.from({ length: width }, (__, col) => color(row, col)));
-    },
-    [rows, cols] as const,
-  );
 }
 
 const log = (page: Page): Promise<string[]> => page.evaluate(() => (window as unknown as { log: string[] }).log);
@@ -132,7 +116,7 @@ test("NaN and the infinities are shown as what they are, and told in the legend"
   const data = [0.5, NaN, 0, Infinity, 0.25, -Infinity];
   const page = await openElement({ view: "map", weights: { shape: [2, 3] } }, data);
   await logged(page, "attention-draw");
-  const colors = (await cellColors(page, 2, 3)).flat().map(String);
+  const colors = (await cellColors(page, "#map", 2, 3)).flat().map(String);
   expect(new Set(colors).size).toBe(6);
   expect((await texts(page, "#map >>> .legend .masked")).sort()).toEqual(["NaN", "∞", "−∞"].sort());
   await page.focus("#map >>> .plot");
@@ -143,12 +127,12 @@ test("NaN and the infinities are shown as what they are, and told in the legend"
 test("a mask, a scale, and layers with other numbers of heads", async () => {
   const page = await openElement({ view: "map", tokens: ["a", "b"], weights: { data: [0.5, 0.25, 1, 0], shape: [2, 2] } });
   await logged(page, "attention-draw");
-  const before = (await cellColors(page, 2, 2)).flat();
+  const before = (await cellColors(page, "#map", 2, 2)).flat();
   await page.$eval("#map", (element) => {
     Object.assign(element, { mask: { data: [1, 0, 1, 1], shape: [2, 2] }, scale: "row" });
   });
   await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelector(".legend .masked"));
-  const after = (await cellColors(page, 2, 2)).flat();
+  const after = (await cellColors(page, "#map", 2, 2)).flat();
   expect(after[1]).toEqual([0, 0, 0, 0]);
   expect(after[0], "0.5 is the largest of its row").toEqual(before[2]);
   expect(await texts(page, "#map >>> .range")).toEqual(["0 – the largest of each row"]);
@@ -243,7 +227,7 @@ test("queries and keys of any length are mapped as they are looked at", async ()
 test("a single array with masked and with negative values", async () => {
   const page = await openElement({ view: "map", weights: { data: [-2, 1, 0, 4], shape: [2, 2] }, causal: true });
   await logged(page, "attention-draw");
-  const colors = (await cellColors(page, 2, 2)).flat();
+  const colors = (await cellColors(page, "#map", 2, 2)).flat();
   expect(colors.map(([, , , alpha]) => alpha)).toEqual([255, 0, 255, 255]);
   expect(await texts(page, "#map >>> .ticks span")).toEqual(["−4", "−2", "0", "2", "4"]);
   expect(await texts(page, "#map >>> .legend .masked")).toEqual(["masked"]);

@@ -474,9 +474,9 @@ test("a number of the worked example tells the sum that makes it, to pointer and
 
 test("what is exported from the page finds its scripts", async () => {
   const page = await openPage();
-  const [code, html] = await page.evaluate(async () => {
+  const { code, html } = await page.evaluate(async () => {
     const map = document.querySelector<AttentionMap>("#map");
-    return [await map?.toEmbedCode() ?? "", await map?.toHTML() ?? ""];
+    return { code: await map?.toEmbedCode() ?? "", html: await map?.toHTML() ?? "" };
   });
   const script = /^<script src="([^"]+)"/.exec(code)?.[1] ?? "";
   expect((await fetch(script)).headers.get("content-type")).toMatch(/javascript/);
