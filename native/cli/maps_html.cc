@@ -157,8 +157,8 @@ std::string Explorable(const Maps& maps, Theme theme, std::string_view given_scr
   AppendBase64(allowed, Sha256(script));
   const char* const view = maps.layers.size() * maps.heads.size() == 1 ? "map" : "grid";
   return HtmlHead(maps, theme, allowed + "'") + "<attention-map view=\"" + view + "\" theme=\"" + NameOf(theme) +
-         "\"><script type=\"application/json\">" + InlineData(maps) +
-         "</script></attention-map>\n</main>\n<script>" + script + "</script>\n</body>\n</html>\n";
+         "\"><script type=\"application/json\">" + InlineData(maps) + "</script></attention-map>\n</main>\n<script>" +
+         script + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace
