@@ -124,7 +124,7 @@ function withoutLit(text) {
 
 /** Writes the declarations of the elements. */
 function writeTypes() {
-  runTool("typescript", "bin/tsc", "-p", "web/tsconfig.json");
+  runTool("typescript", "bin/tsc", "-p", "web/tsconfig.package.json");
   for (const name of ["element", "arrays", "standalone"]) {
     copyTypes("build/types-element", `${kOut}/web`, `elements/${name}`, withoutLit);
     writeFileSync(`${kOut}/${name}.d.ts`, `export * from "./web/elements/${name}.js";\n`);

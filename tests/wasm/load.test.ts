@@ -72,10 +72,11 @@ describe.each([false, true])("options of load, worker: %s", (worker) => {
   );
 });
 
-test.each([false, true])("the engine's code can be given as bytes, worker: %s", async (worker) => {
+test.each([false, true])("the engine's code can be given as bytes and in a URL, worker: %s", async (worker) => {
   const bytes = readFileSync(join(kDist, "headlens-simd.wasm"));
-  for (const wasm of [new Uint8Array(bytes), new Uint8Array(bytes).buffer]) {
-    const engine = await load({ wasm, worker });
+  const url = `data:application/wasm;base64,${bytes.toString("base64")}`;
+  for (const given of [{ wasm: new Uint8Array(bytes) }, { wasm: new Uint8Array(bytes).buffer }, { wasmUrl: url }]) {
+    const engine = await load({ ...given, worker });
     expect(engine.info).toMatchObject({ simd: "baseline", threads: 1 });
     expect((await engine.alibiSlopes(2)).data).toHaveLength(2);
     engine.dispose();

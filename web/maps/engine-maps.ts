@@ -30,6 +30,8 @@ class EngineMaps implements MapSource {
   readonly fixedMost = 1;
   readonly #engine: Engine;
   readonly #known = new KnownOverviews();
+  /** What was asked for last of each layer. */
+  readonly #asked = new Map<number, { heads: Range; pool: Size; overviews: Promise<readonly Overview[]> }>();
 
   constructor(engine: Engine, facts: Facts) {
     this.#engine = engine;
@@ -43,9 +45,20 @@ class EngineMaps implements MapSource {
     return { part, size: pool, values: data };
   }
 
+  /** Two views that want the same are given the same. */
   async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
+    const pool = fitting(size, this.tokens.length, this.keyTokens.length);
+    const asked = this.#asked.get(layer);
+    if (asked?.pool.join() === pool.join() && asked.heads[0] <= heads[0] && asked.heads[1] >= heads[1])
+      return (await asked.overviews).slice(heads[0] - asked.heads[0], heads[1] - asked.heads[0]);
+    const overviews = this.#compute(layer, heads, pool);
+    this.#asked.set(layer, { heads, pool, overviews });
+    overviews.catch(() => this.#asked.delete(layer));
+    return overviews;
+  }
+
+  async #compute(layer: number, heads: Range, pool: Size): Promise<readonly Overview[]> {
     const [rows, cols] = [this.tokens.length, this.keyTokens.length];
-    const pool = fitting(size, rows, cols);
     const whole: Part = { rows: [0, rows], cols: [0, cols] };
     if (rows * cols > kLargeMap) {
       const overviews: Overview[] = [];

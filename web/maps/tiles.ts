@@ -34,6 +34,8 @@ function levelFor(cell: number, pixelRatio: number): number {
   return Math.max(0, Math.ceil(Math.log2(1 / (cell * pixelRatio)) - 1e-9));
 }
 
+const keyOf = (level: number, row: number, col: number): string => `${level} ${row} ${col}`;
+
 /** The tiles of a level that cover a part of the map, those in the middle first. */
 function placesOf({ rows, cols }: Part, [height, width]: Size, level: number): Place[] {
   const side = kTile * 2 ** level;
@@ -44,7 +46,7 @@ function placesOf({ rows, cols }: Part, [height, width]: Size, level: number): P
         rows: [row * side, Math.min((row + 1) * side, height)],
         cols: [col * side, Math.min((col + 1) * side, width)],
       };
-      places.push({ key: `${level} ${row} ${col}`, level, part });
+      places.push({ key: keyOf(level, row, col), level, part });
     }
   const middle = [(rows[0] + rows[1]) / 2, (cols[0] + cols[1]) / 2] as const;
   const distance = ({ part }: Place): number =>
@@ -71,6 +73,13 @@ export class Tiles {
     private readonly changed: () => void,
     private readonly failed: (error: unknown) => void,
   ) {}
+
+  /** Takes a picture of the whole map, if that is a tile itself: not pooled, and not larger than one. */
+  seed(picture: Picture): void {
+    const [rows, cols] = this.#map;
+    const isFull = picture.size[0] === rows && picture.size[1] === cols;
+    if (isFull && rows <= kTile && cols <= kTile) this.#tiles.set(keyOf(0, 0, 0), tileOf(picture, 0));
+  }
 
   /** Nothing is asked for or told any more. */
   close(): void {

@@ -128,13 +128,15 @@ class MapView implements View, ReactiveController {
       changed();
       this.#announceCell();
     };
+    const tiles = new Tiles(maps, layer, head, changed, failed);
+    tiles.seed(overview.picture);
     return {
       maps,
       layer,
       head,
       overview,
       base: tileOf(overview.picture, Infinity),
-      tiles: new Tiles(maps, layer, head, changed, failed),
+      tiles,
       strips: new Strips(maps, layer, head, heard, failed),
       rowLabel: labelLength(maps.tokens),
       colLabel: labelLength(maps.keyTokens),

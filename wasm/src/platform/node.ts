@@ -44,14 +44,22 @@ export const nodePlatform: Platform = {
     };
   },
 
-  startThread(task) {
-    const worker = new Worker(new URL("./worker-node.js", import.meta.url), { execArgv: [], workerData: task });
-    return new Promise((resolve, reject) => {
+  openThread() {
+    const worker = new Worker(new URL("./worker-node.js", import.meta.url), { execArgv: [] });
+    const running = new Promise<void>((resolve, reject) => {
       worker.once("error", reject);
       worker.once("message", () => {
         worker.unref();
-        resolve({ terminate: () => void worker.terminate() });
+        resolve();
       });
     });
+    running.catch(() => undefined); // the failure is reported by run
+    return {
+      run(task) {
+        worker.postMessage({ kind: "thread", task });
+        return running;
+      },
+      terminate: () => void worker.terminate(),
+    };
   },
 };

@@ -21,6 +21,12 @@ export interface Thread {
   terminate(): void;
 }
 
+/** A thread that starts, and waits for its task. */
+export interface OpenedThread extends Thread {
+  /** Resolves when the thread works on the task. Rejects when there will be no thread. */
+  run(task: ThreadTask): Promise<void>;
+}
+
 /** A thread's script is sent what it makes its instance from. */
 export interface ThreadTask extends ThreadStart {
   readonly code: WebAssembly.Module;
@@ -40,8 +46,7 @@ export interface Platform {
   /** Does what the web's fetch does. It also reads data: URLs under any Content-Security-Policy and, in Node, file: URLs. */
   fetch(url: URL, signal?: AbortSignal): Promise<Response>;
   startWorker(): WorkerLink;
-  /** Rejects when there will be no thread. */
-  startThread(task: ThreadTask): Promise<Thread>;
+  openThread(): OpenedThread;
 }
 
 export function absoluteUrl(name: string, source: string | URL, platform: Platform): URL {

@@ -12,13 +12,20 @@ export function webPlatformWith(worker: () => URL): Platform {
     fetch: async (url, signal) => url.protocol === "data:" ? fetchData(url) : fetch(url, signal ? { signal } : {}),
     startWorker: () => linkTo(startScript(worker(), "headlens")),
 
-    startThread(task) {
+    openThread() {
       const thread = startScript(worker(), "headlens thread");
-      return new Promise((resolve, reject) => {
-        thread.addEventListener("message", () => resolve(thread), { once: true });
+      const running = new Promise<void>((resolve, reject) => {
+        thread.addEventListener("message", () => resolve(), { once: true });
         thread.addEventListener("error", reject, { once: true });
-        thread.postMessage({ kind: "thread", task });
       });
+      running.catch(() => undefined); // the failure is reported by run
+      return {
+        run(task) {
+          thread.postMessage({ kind: "thread", task });
+          return running;
+        },
+        terminate: () => thread.terminate(),
+      };
     },
   };
 }

@@ -27,9 +27,9 @@ function wasmUrlOf(build: Build, shared: boolean, wasmUrl: string | URL | undefi
   return new URL(name, folderUrl("wasmUrl", wasmUrl, platform));
 }
 
-/** Bundlers hand out the URLs of single files, with a hash in their names. */
+/** Bundlers hand out the URLs of single files, with a hash in their names, or the files as URLs. */
 function isFile(wasmUrl: string | URL): boolean {
-  return /\.wasm([?#]|$)/.test(String(wasmUrl));
+  return /^(data|blob):|\.wasm([?#]|$)/i.test(String(wasmUrl));
 }
 
 /** A wasmUrl that names one file settles which build it is. Code that is given or carried is the baseline, unless the caller says otherwise. */

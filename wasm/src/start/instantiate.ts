@@ -5,11 +5,11 @@ import { WasmEngine } from "../engine/engine.js";
 import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
-import type { Platform } from "../platform/platform.js";
+import type { OpenedThread, Platform } from "../platform/platform.js";
 import type { Engine, EngineInfo } from "../types/index.js";
 import type { Code } from "./code.js";
 import { makeMemory } from "./features.js";
-import { startThreads } from "./threads.js";
+import { openThreads, runThreads } from "./threads.js";
 
 /** Emscripten's own promise never settles when the instance cannot be made, so that failure has its own way out. */
 function instantiate({ module: code, url }: Code, wasmMemory: WebAssembly.Memory): Promise<HeadlensModule> {
@@ -29,11 +29,21 @@ function instantiate({ module: code, url }: Code, wasmMemory: WebAssembly.Memory
 export async function createEngine(code: Promise<Code>, platform: Platform, prefetch?: string | URL): Promise<Engine> {
   const from = prefetch === undefined ? platform : prefetching(prefetch, platform);
   const compiled = await code;
+  const opened = openThreads(compiled.threads - 1, platform);
+  try {
+    return await engineOf(compiled, opened, from);
+  } catch (error) {
+    for (const thread of opened) thread.terminate();
+    throw error;
+  }
+}
+
+async function engineOf(compiled: Code, opened: readonly OpenedThread[], platform: Platform): Promise<Engine> {
   const memory = makeMemory(compiled.threads > 1);
   const module = await instantiate(compiled, memory);
-  const threads = await startThreads(module, compiled, memory, platform);
+  const threads = await runThreads(opened, module, compiled, memory);
   const info: EngineInfo = {
     version: module.version(), simd: compiled.build, threads: 1 + threads.length, target: module.simdTarget(),
   };
-  return new WasmEngine(module, info, from, threads);
+  return new WasmEngine(module, info, platform, threads);
 }

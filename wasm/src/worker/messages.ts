@@ -4,7 +4,7 @@
  * messages in the order in which they come, and its messages about the progress of a call come before that call's answer.
  */
 import type { OwnFile } from "../platform/own-files.js";
-import type { CarriedFiles } from "../platform/platform.js";
+import type { CarriedFiles, ThreadTask } from "../platform/platform.js";
 import type { Code } from "../start/code.js";
 import type { ErrorCode, Fault } from "../types/errors.js";
 
@@ -35,6 +35,9 @@ export type Notice =
   | { readonly kind: "prefetch"; readonly source: string }
   | { readonly kind: "abort"; readonly call: number }
   | { readonly kind: "dispose"; readonly id: number };
+
+/** All that a worker is sent. A thread has one message, its task, and does not answer any more. */
+export type Message = Question | Notice | { readonly kind: "thread"; readonly task: ThreadTask };
 
 export type Reply =
   | { readonly call: number; readonly progress: readonly number[] }

@@ -17,7 +17,7 @@ export interface LoadOptions {
    * headlens-relaxed.wasm.
    */
   wasm?: Maybe<ArrayBuffer | Uint8Array>;
-  /** The folder of the .wasm files, or one of the files, when they are not next to the module. */
+  /** The folder of the .wasm files, or one of the files, also as a data: URL, when they are not next to the module. */
   wasmUrl?: Maybe<string | URL>;
   /** Runs the engine in a worker. Its methods are then the same, but return promises. */
   worker?: Maybe<boolean>;
