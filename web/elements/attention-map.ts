@@ -214,7 +214,6 @@ export class AttentionMap extends LitElement {
     const { theme: before, ends: endsBefore } = this.#colors;
     const isSame = theme === before && JSON.stringify(ends) === JSON.stringify(endsBefore);
     if (!isSame) this.#colors = { theme, ends };
-    this.#room.measure();
   }
 
   override updated(changed: PropertyValues<this>): void {

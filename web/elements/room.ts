@@ -13,7 +13,7 @@ export class RoomController implements ReactiveController {
   #room: Room = { width: 0, height: Infinity, isCompact: false };
   readonly #resize = new ResizeObserver(() => {
     const { width, height } = this.#room;
-    this.measure();
+    this.#measure();
     if (width !== this.#room.width || height !== this.#room.height) this.host.requestUpdate();
   });
 
@@ -22,12 +22,12 @@ export class RoomController implements ReactiveController {
   }
 
   get room(): Room {
-    if (this.#room.width === 0) this.measure();
+    if (this.#room.width === 0) this.#measure();
     return this.#room;
   }
 
   /** Its height is limited when an empty box of 100 % has one. */
-  measure(): void {
+  #measure(): void {
     const { paddingLeft, paddingRight } = getComputedStyle(this.host);
     const given = this.host.shadowRoot?.querySelector(".room")?.clientHeight ?? 0;
     const isLimited = given > 0;
