@@ -23,6 +23,7 @@ constexpr std::string_view kStyle = R"(
 body { margin: 1.5rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; }
 svg { display: block; }
+attention-map { --attention-paper: var(--paper); }
 summary { padding: .25rem 0; cursor: pointer; }
 table { margin: .5rem 0 1.5rem; border-collapse: collapse; }
 caption { text-align: start; }
