@@ -28,7 +28,7 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
-/** What starts the engine stands in scripts of its own, which run before the elements are defined. */
+/** The start of the engine stands in scripts of its own, which run before the elements are defined. */
 const kStart = [
   { name: "start", test: /\/web\/playground\/start\.ts$/ },
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },

@@ -130,7 +130,7 @@ nlohmann::json TextsOf(const std::vector<std::string>& pieces, const std::vector
   return pieces.empty() ? names : pieces;
 }
 
-/// What the element draws, as JSON that cannot end the element around it.
+/// The data that the element draws, as JSON that cannot end the element around it.
 std::string InlineData(const Maps& maps) {
   const nlohmann::json queries = TextsOf(maps.pieces, QueryNames(maps)),
                        keys = TextsOf(maps.key_pieces, KeyNames(maps));

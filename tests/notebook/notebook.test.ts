@@ -16,10 +16,10 @@ import { environmentOf, kPython, startNotebooks, type Notebooks } from "./server
 
 const kText = readFileSync(join(root, "web/notebook.md"), "utf8");
 const kShown = [...kText.matchAll(/^```python\n(.*?)^```$/gms)].map(([, code = ""]) => code);
-/** What the last of these lines shows: head 1, whose second key is hidden from the first query. */
+/** The map that the last of these lines shows: head 1, whose second key is hidden from the first query. */
 const kShownWeights = [[1, undefined], [0.5, 0.5]];
 
-/** What could end a string, an attribute, a comment or a script on its way from Python into the page. */
+/** Text that could end a string, an attribute, a comment or a script on its way from Python into the page. */
 const kHostile = [
   '</script><script>document.title = "script"</script>',
   "\"'><img src=x onerror=\"document.title = 'image'\">",
@@ -124,7 +124,7 @@ async function checkFigures(page: Page, theme: Theme): Promise<void> {
     await expect.poll(() => figure.evaluate(cutOff), { ...poll, message: "what lies outside of the frame" }).toEqual([0, 0]);
 }
 
-/** How much of a frame's document is not seen without scrolling. */
+/** The part of a frame's document, in pixels, that is not seen without scrolling. */
 function cutOff(): [number, number] {
   const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.documentElement;
   return [scrollWidth - clientWidth, scrollHeight - clientHeight];

@@ -95,7 +95,7 @@ const change = (page: Page, properties: Readonly<Record<string, unknown>>): Prom
 
 const understood = (page: Page): Promise<string[]> => texts(page, "[part=understood]");
 
-/** What stands under a cell of the open head, that of row 0 and column 0 first. */
+/** The text below a cell of the open head, that of row 0 and column 0 first. */
 async function readout(page: Page, moves: readonly ("ArrowRight" | "ArrowDown")[]): Promise<string> {
   await page.focus("attention-map >>> .plot");
   for (const key of moves) await page.keyboard.press(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What can be taken along from an element opens in what it is for, and its numbers are the engine's. */
+/** Exports of an element open in the programs that they are for, and their numbers are the engine's. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -263,7 +263,7 @@ describe("in the room that a page gives", () => {
 
   const text = 'text="The cat sat on the mat because it was tired."';
 
-  /** How far the content is larger than the element, and the element larger than the page. */
+  /** The pixels by which the content is larger than the element, and the element larger than the page. */
   const spilled = (page: Page): Promise<number[]> => page.evaluate(() => {
     const element = document.querySelector("attention-map");
     const box = element?.shadowRoot?.querySelector(".root");

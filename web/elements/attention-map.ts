@@ -161,7 +161,7 @@ export class AttentionMap extends LitElement {
   #busy = false;
   #tried: Inputs | undefined;
   #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
-  /** How the declared maps that are about to be drawn were understood. */
+  /** A sentence that says how the declared maps that are about to be drawn were understood. */
   #understood: string | undefined;
   /** The view that has something to draw. */
   #drawn: View | undefined;
@@ -271,14 +271,14 @@ export class AttentionMap extends LitElement {
     this.#drawn?.focus();
   }
 
-  // What is shown, to be taken elsewhere. Each rejects where nothing is drawn, or where it would be too large.
+  // These take elsewhere what is shown. Each rejects where nothing is drawn, or where the result would be too large.
 
-  /** What is seen as a vector graphic. */
+  /** The visible content as a vector graphic. */
   toSVG(): Promise<string> {
     return this.#export(toSVG);
   }
 
-  /** What is seen as a PNG with `scale` pixels, 1 to 4, for each pixel of CSS. */
+  /** The visible content as a PNG with `scale` pixels, 1 to 4, for each pixel of CSS. */
   toBlob({ scale = 2 }: { scale?: number } = {}): Promise<Blob> {
     return this.#export((shown) => toPNG(shown, scale));
   }
@@ -327,7 +327,7 @@ export class AttentionMap extends LitElement {
     this.requestUpdate();
   };
 
-  /** What the views see of the element, and the page does not. */
+  /** The side of the element that its views see, and the page does not. */
   static #hostOf(element: AttentionMap): Host {
     return {
       get renderRoot() { return element.renderRoot; },

@@ -8,7 +8,7 @@ type Host = ReactiveControllerHost & HTMLElement & { readonly src: string };
 
 export class DeclaredMaps implements ReactiveController {
   #json = "";
-  /** What was read last, so that other tokens or another mask fetch nothing again. */
+  /** The maps that were read last, so that other tokens or another mask fetch nothing again. */
   #known: { readonly source: readonly string[]; readonly given: Given } | undefined;
   readonly #observer = new MutationObserver(() => this.#readChild());
 
@@ -38,7 +38,7 @@ export class DeclaredMaps implements ReactiveController {
     this.host.requestUpdate();
   };
 
-  /** What the maps are read from, to be compared; without elements when nothing is declared. */
+  /** The source of the maps, to be compared; without elements when nothing is declared. */
   get source(): readonly string[] {
     if (this.host.src !== "") return ["src", this.host.src];
     return this.#json === "" ? [] : ["child", this.#json];

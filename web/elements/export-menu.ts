@@ -2,9 +2,20 @@
 /** The menu below a view that saves what it shows. */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import type { AttentionMap } from "./attention-map.js";
 
-type Kind = readonly [name: string, extension: string, type: string, make: (of: AttentionMap) => Promise<BlobPart>];
+/** The element, as far as the menu needs it. */
+interface Exporting {
+  requestUpdate(): void;
+  toSVG(): Promise<string>;
+  toBlob(options: { scale: number }): Promise<Blob>;
+  toCSV(): Promise<string>;
+  toJSON(): Promise<string>;
+  toNPY(): Promise<BlobPart>;
+  toHTML(): Promise<string>;
+  toEmbedCode(): Promise<string>;
+}
+
+type Kind = readonly [name: string, extension: string, type: string, make: (of: Exporting) => Promise<BlobPart>];
 
 const kKinds: readonly Kind[] = [
   ["SVG", "svg", "image/svg+xml", (of) => of.toSVG()],
@@ -19,7 +30,7 @@ export class ExportMenu {
   #message = "";
   #code = "";
 
-  constructor(private readonly host: AttentionMap) {}
+  constructor(private readonly host: Exporting) {}
 
   render(hidden: boolean): TemplateResult {
     const save = (kind: Kind): TemplateResult => html`<button @click=${(): void => void this.#try(() => this.#save(kind))}>${kind[0]}</button>`;

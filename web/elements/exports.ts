@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an element shows, in forms that can be taken elsewhere. The room web/export/ is loaded when the first is asked for. */
+/** Makes of the shown content forms that can be taken elsewhere. The room web/export/ is loaded when the first is asked for. */
 import type { Numbers } from "../export/numbers.js";
 import type { Theme } from "../maps/palette.js";
 import type { MapSource } from "../maps/source.js";
@@ -7,7 +7,7 @@ import { kFields, type State } from "../state/state.js";
 import type { View } from "../views/view.js";
 import type { Script } from "./script.js";
 
-/** What is exported. */
+/** The content of an element that is exported. */
 export interface Shown {
   readonly root: Element;
   readonly view: View;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an element shows, as shapes and words in CSS pixels, of which pictures of any format are made. */
+/** The visible content of an element as shapes and words in CSS pixels, of which pictures of any format are made. */
 import { kSurroundings, type Theme } from "../maps/palette.js";
 
 export interface Box {
@@ -49,7 +49,7 @@ export const kFonts = {
   plain: "system-ui, sans-serif",
 };
 
-/** What is for the hand only, and what a reader does not see. */
+/** These are for the hand only, or not seen by a reader. */
 const kLeftOut =
   ".unseen, .room, .bar button, .hint, .choices, .export, .minimap, .across, .down, .cell, .pointer, .coarse, progress, [part=understood]";
 

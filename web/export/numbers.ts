@@ -105,7 +105,7 @@ function byLayer(heads: readonly Head[]): Map<number, number[]> {
   return layers;
 }
 
-/** What stands beside the weights in JSON, without the closing brace. */
+/** The fields beside the weights in JSON, without the closing brace. */
 function factsOf(numbers: Numbers): string {
   const { maps, heads } = numbers;
   const { tokens, keyTokens } = maps;

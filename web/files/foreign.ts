@@ -14,7 +14,7 @@ const kBeginnings: readonly (readonly [beginning: string, words: string])[] = [
   ...["\x80\x02", "\x80\x03", "\x80\x04", "\x80\x05"].map((beginning) => [beginning, "a Python pickle, as PyTorch writes"] as const),
 ];
 
-/** What these bytes are, if they are of a kind that is known to have no maps. */
+/** Names the kind of these bytes, if it is known to have no maps. */
 export function foreignKind(bytes: Uint8Array): string | undefined {
   const beginning = String.fromCharCode(...bytes.subarray(0, 256));
   if (/^\s*<(!doctype html|html|head|body|!--)/i.test(beginning)) return "an HTML page, as servers send for addresses that they do not have";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is read from a file: the arrays of an `<attention-map>`, and a sentence that says how they were understood. */
-import type { GivenQueries } from "../maps/engine-maps.js";
+/** The content of a file: the arrays of an `<attention-map>`, and a sentence that says how they were understood. */
+import type { GivenQueries } from "../maps/computing.js";
 import type { GivenWeights } from "../maps/given.js";
 
 /** Maps, or queries and keys to compute them from. */
@@ -9,5 +9,5 @@ export interface Given extends Partial<GivenWeights>, Partial<Omit<GivenQueries,
   readonly understood: string;
 }
 
-/** What stands beside the numbers of a file. */
+/** The facts beside the numbers of a file. */
 export type Facts = Pick<Given, "tokens" | "keyTokens" | "mask" | "causal">;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a file may ask for. Every limit is checked before memory is taken. */
+/** The most that a file may ask for. Every limit is checked before memory is taken. */
 import { showShape } from "../maps/nested.js";
 
 /** The bytes of a file, also of what a zip unpacks to. */

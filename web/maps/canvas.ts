@@ -15,7 +15,7 @@ export interface Look {
   readonly mask: CellMask;
 }
 
-/** What decides the palette. */
+/** The choices that decide the palette. */
 export interface Colors {
   readonly theme: Theme;
   readonly ends?: Ends | undefined;

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between the element and the engine, which the script that only draws arrays goes without. */
-import type { GivenQueries } from "./engine-maps.js";
+import type { Maybe } from "headlens";
+import type { Numbers } from "./nested.js";
 import type { Lease } from "./source.js";
+
+export interface GivenQueries {
+  /** [T,d], [H,T,d] or [L,H,T,d]. */
+  readonly queries: Numbers;
+  /** [S,d], [G,S,d] or [L,G,S,d], where G divides H. */
+  readonly keys: Numbers;
+  /** [T,S], nonzero where a query may look at a key. */
+  readonly mask: Numbers | undefined;
+  /** The factor of the scores; by default 1/√d. */
+  readonly softmaxScale: Maybe<number>;
+  readonly causal: boolean;
+  readonly tokens: readonly string[] | undefined;
+  readonly keyTokens: readonly string[] | undefined;
+}
 
 /** Loaded and total bytes. The total is 0 when it is not known. */
 export type Progress = (loaded: number, total: number) => void;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps that the engine computes: of a model that reads a text, and of given queries and keys. */
-import type { AsyncAttentionMaps, AsyncModelAttention, Maybe } from "headlens";
-import type { Progress } from "./computing.js";
+import type { AsyncAttentionMaps, AsyncModelAttention } from "headlens";
+import type { GivenQueries, Progress } from "./computing.js";
 import { sharedEngine, sharedModel } from "./engine.js";
 import { causalMask, type CellMask, kOpen } from "./mask.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
 import { names, readMask, shapeOf } from "./given.js";
-import { type Numbers, tensorOf } from "./nested.js";
+import { tensorOf } from "./nested.js";
 
 /** Something of the engine that has maps: `layer` is the batch where there are no layers. */
 type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" | "rowSummaries">;
@@ -30,7 +30,7 @@ class EngineMaps implements MapSource {
   readonly fixedMost = 1;
   readonly #engine: Engine;
   readonly #known = new KnownOverviews();
-  /** What was asked for last of each layer. */
+  /** The overviews that were asked for last of each layer. */
   readonly #asked = new Map<number, { heads: Range; pool: Size; overviews: Promise<readonly Overview[]> }>();
 
   constructor(engine: Engine, facts: Facts) {
@@ -170,20 +170,6 @@ export async function modelMaps(
     signal.removeEventListener("abort", release);
     run.listeners.delete(onProgress);
   }
-}
-
-export interface GivenQueries {
-  /** [T,d], [H,T,d] or [L,H,T,d]. */
-  readonly queries: Numbers;
-  /** [S,d], [G,S,d] or [L,G,S,d], where G divides H. */
-  readonly keys: Numbers;
-  /** [T,S], nonzero where a query may look at a key. */
-  readonly mask: Numbers | undefined;
-  /** The factor of the scores; by default 1/√d. */
-  readonly softmaxScale: Maybe<number>;
-  readonly causal: boolean;
-  readonly tokens: readonly string[] | undefined;
-  readonly keyTokens: readonly string[] | undefined;
 }
 
 /** The maps of given queries and keys, of any length. The engine keeps copies of both until they are released. */

@@ -62,7 +62,7 @@ export interface MapSource {
 /** A source that is held, and what gives it back. */
 export interface Lease {
   readonly maps: MapSource;
-  /** How the file of the maps was understood, if they are of one. */
+  /** A sentence that says how the file of the maps was understood, if they are of one. */
   readonly understood?: string | undefined;
   release(this: void): void;
 }

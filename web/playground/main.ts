@@ -11,7 +11,7 @@ import { tokenLabel } from "../maps/tokens.js";
 import { readAddress, writeAddress } from "../state/address.js";
 import { kInitial, type State } from "../state/state.js";
 
-// What is exported here takes the scripts of the package, which are copied to this page.
+// Exports from this page take the scripts of the package, which are copied beside it.
 AttentionMap.script = {
   url: new URL("../../dist/headlens.standalone.js", import.meta.url).href,
   text: () => fetchText(new URL("../../dist/headlens.arrays.js", import.meta.url)),

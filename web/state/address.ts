@@ -14,12 +14,12 @@ const kMostBytes = 1 << 20;
 const kPacked = "packed";
 const kNeeds = "needs";
 
-/** What an address says. */
+/** The content of an address. */
 export interface Address {
   readonly state: Partial<State>;
   /** A text in compressed form, which takes a moment to read. Rejects when it is not one. */
   readonly text: Promise<string> | undefined;
-  /** What the address could not hold, such as "text". */
+  /** The names of things that the address could not hold, such as "text". */
   readonly needs: readonly string[];
 }
 

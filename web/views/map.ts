@@ -432,7 +432,7 @@ class MapView implements View, ReactiveController {
   };
 }
 
-/** What stands above and below the map, in pixels: the bar, the exact value and the legend. */
+/** The height of all above and below the map, in pixels: the bar, the exact value and the legend. */
 const wordsHeight = ({ isCompact }: Room): number => (isCompact ? 56 : 120);
 
 /** The cells of a map for whose tiles its first picture waits. */

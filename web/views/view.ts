@@ -11,7 +11,7 @@ export interface Cell {
   readonly col: number;
 }
 
-/** What the page gives the element, in pixels. */
+/** The space that the page gives the element, in pixels. */
 export interface Room {
   readonly width: number;
   /** Infinity where the element is as high as it wants to be. */

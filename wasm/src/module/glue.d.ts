@@ -5,7 +5,7 @@ declare module "headlens-glue" {
   export default createModule;
 }
 
-/** What a script that carries all of its files has: the worker's source, and the files as text that standalone.ts unpacks. */
+/** A script that carries all of its files has these: the worker's source, and the files as text that standalone.ts unpacks. */
 declare module "headlens-carried" {
   export const worker: string;
   export const files: Readonly<Record<string, string>>;
