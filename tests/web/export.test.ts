@@ -28,6 +28,7 @@ beforeAll(async () => {
     + '<script type="module" src="/dist/element.js"></script><body></body></html>';
   [browser, engine, server] = await Promise.all([launchChromium(), load(), serve(root, (path, response) => {
     if (path === "/favicon.ico") return Boolean(response.writeHead(204).end());
+    if (path === "/given.json") return Boolean(response.writeHead(200).end("[[0.25, 0.75], [0.5, 0.5]]"));
     if (path === "/") response.writeHead(200, { "content-type": "text/html" }).end(page);
     return path === "/";
   })]);
@@ -249,6 +250,12 @@ describe("pages", () => {
     expect(faults).toEqual([]);
     await Promise.all([page.close(), embedded.close()]);
     await other.close();
+  });
+
+  test("a file's relative address is whole in the lines to embed", async () => {
+    const page = await drawn({ src: "given.json" });
+    expect(await made(page, "toEmbedCode")).toContain(`src="${server.url}given.json"`);
+    await page.close();
   });
 
   test("the menu saves a file, copies the lines, and says what went wrong", async () => {

@@ -73,12 +73,21 @@ export async function toHTML(shown: Shown): Promise<string> {
   return pageOf(titleOf(shown), withMaps(shown), await compactOf(numbers), script);
 }
 
+/** Addresses that are relative to this page lead elsewhere from another one. */
+function fromAnywhere(state: State): State {
+  const { baseURI } = document;
+  const absolute = (address: string): string =>
+    URL.canParse(address, baseURI) ? new URL(address, baseURI).href : address;
+  const isBuiltIn = state.model === kFields.model.initial;
+  return { ...state, src: state.src && absolute(state.src), model: isBuiltIn ? state.model : absolute(state.model) };
+}
+
 /** The lines that show the same elsewhere: by its attributes where these say all, and with its numbers where those are few. */
 export async function toEmbedCode(shown: Shown): Promise<string> {
   const [{ embedCode }, { compactOf }] = await Promise.all([import("../export/page.js"), import("../export/numbers.js")]);
   const { maps, view, state, script } = shown;
   const url = script?.url ?? "";
-  if (!shown.isGiven || !maps) return embedCode(url, state, undefined);
+  if (!shown.isGiven || !maps) return embedCode(url, fromAnywhere(state), undefined);
   const cells = maps.tokens.length * maps.keyTokens.length * (view.heads?.().length ?? 0);
   if (cells > kMostEmbedded)
     throw new Error(`these maps have ${cells} numbers, too many for lines to paste: export a page, or put them into a file that src names`);

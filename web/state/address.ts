@@ -60,17 +60,14 @@ export function readAddress(hash: string): Address {
   return { state: readState(parameters), text: packed === null ? undefined : unpack(packed), needs };
 }
 
-/** Writes what differs from `usual`, and names in `needs` what is not there. */
-export async function writeAddress(
-  state: Partial<State>, usual: Readonly<State> = kInitial, needs: readonly string[] = [],
-): Promise<string> {
+/** Writes what differs from `usual`. A text that is too long is named instead. */
+export async function writeAddress(state: Partial<State>, usual: Readonly<State> = kInitial): Promise<string> {
   const { text = "", ...rest } = state;
   const isShort = text.length <= kPlain || text === usual.text;
   const parameters = writeState(isShort ? state : rest, usual);
   const packed = isShort ? "" : await pack(text);
   const isHeld = packed.length <= kMostPacked;
   if (packed !== "" && isHeld) parameters.set(kPacked, packed);
-  const missing = isHeld ? needs : [...needs, "text"];
-  if (missing.length > 0) parameters.set(kNeeds, missing.join(","));
+  if (!isHeld) parameters.set(kNeeds, "text");
   return parameters.toString();
 }
