@@ -18,6 +18,8 @@ A folder holds
                    [3, size, size]
         head_mask, ablated    [layers, heads] factors of the heads' outputs, and the stream after the last layer that
                    they lead to
+    explained.safetensors    what make_explained.py computes. Run it after this script, which removes a folder before it
+                   makes it anew.
 
 The numbers
     Each model is a torch.nn module built from its published definition (the papers are named at each class), with
@@ -46,20 +48,28 @@ FOLDER = pathlib.Path(__file__).parent / "models"
 # --- attention --------------------------------------------------------------------------------------------------------
 
 
-class Record:
-    """Collects each layer's weights and input, and holds the factors of its heads."""
+def softmax(layer, scores):
+    return torch.softmax(scores, dim=-1)
 
-    def __init__(self, head_mask=None):
-        self.weights, self.hidden, self.head_mask = [], [], head_mask
+
+def unchanged(layer, x):
+    return x
+
+
+class Record:
+    """Collects each layer's weights and input. Its functions make a changed run: each takes the number of a layer, and
+    returns the weights that masked scores [H, T, S] lead to, or what stands for values [H, S, d] or heads [H, T, d]."""
+
+    def __init__(self, weights_of=softmax, change_values=unchanged, change_heads=unchanged):
+        self.weights, self.hidden = [], []
+        self.weights_of, self.change_values, self.change_heads = weights_of, change_values, change_heads
 
 
 def attend(record, q, k, v, scale, keep):
     """Attention of [H, T, d] on [H, S, d] over the cells that `keep` [T, S] leaves. Returns the heads side by side."""
-    scores = (q @ k.transpose(1, 2)) * scale
-    weights = torch.softmax(scores.masked_fill(~keep, -math.inf), dim=-1)
-    heads = weights @ v
-    if record.head_mask is not None:
-        heads = heads * record.head_mask[len(record.weights)].reshape(-1, 1, 1)
+    layer, scores = len(record.weights), (q @ k.transpose(1, 2)) * scale
+    weights = record.weights_of(layer, scores.masked_fill(~keep, -math.inf))
+    heads = record.change_heads(layer, weights @ record.change_values(layer, v))
     record.weights.append(weights)
     return heads.transpose(0, 1).flatten(1)
 
@@ -189,6 +199,9 @@ class Llama(nn.Module):
             record.hidden.append(x)
             x = layer(record, x)
         record.hidden.append(x)
+        return self.logits(x)
+
+    def logits(self, x):
         table = self.lm_head.weight if hasattr(self, "lm_head") else self.model.embed_tokens.weight
         return self.model.norm(x) @ table.T
 
@@ -242,7 +255,10 @@ class Gpt2(nn.Module):
             record.hidden.append(x)
             x = layer(record, x)
         record.hidden.append(x)
-        return t.ln_f(x) @ t.wte.weight.T
+        return self.logits(x)
+
+    def logits(self, x):
+        return self.transformer.ln_f(x) @ self.transformer.wte.weight.T
 
 
 # --- BERT (Devlin et al. 2019) -----------------------------------------------------------------------------------------
@@ -292,7 +308,7 @@ class Bert(nn.Module):
         p.transform, p.bias = Dense(width, width, eps), nn.Parameter(torch.empty(c["vocab_size"]))
 
     def forward(self, record, inputs):
-        e, p = self.bert.embeddings, self.cls.predictions
+        e = self.bert.embeddings
         x = e.word_embeddings(inputs["ids"]) + e.position_embeddings(torch.arange(len(inputs["ids"])))
         x = e.LayerNorm(x + e.token_type_embeddings(inputs["segments"]))
         keep = (inputs["padding"] == 0).expand(len(x), len(x))
@@ -300,8 +316,12 @@ class Bert(nn.Module):
             record.hidden.append(x)
             x = layer(record, x, keep)
         record.hidden.append(x)
+        return self.logits(x)
+
+    def logits(self, x):
+        p = self.cls.predictions
         x = p.transform.LayerNorm(F.gelu(p.transform.dense(x)))
-        return x @ e.word_embeddings.weight.T + p.bias
+        return x @ self.bert.embeddings.word_embeddings.weight.T + p.bias
 
 
 # --- ViT (Dosovitskiy et al. 2021) -------------------------------------------------------------------------------------
@@ -351,6 +371,9 @@ class Vit(nn.Module):
             record.hidden.append(x)
             x = layer(record, x)
         record.hidden.append(x)
+        return self.logits(x)
+
+    def logits(self, x):
         return self.classifier(self.vit.layernorm(x)[:1])
 
 
@@ -527,7 +550,7 @@ def make(name, config, dtype=torch.float32, shards=1, rename=lambda name: name, 
         logits = model(record, exact)
         mask = torch.tensor([0.0, 1.0, 0.5, 1.0, 1.5, 0.0, 1.0]).repeat(4)
         mask = mask[:len(record.weights) * len(record.weights[0])].reshape(len(record.weights), -1).double()
-        ablated = Record(mask)
+        ablated = Record(change_heads=lambda layer, heads: heads * mask[layer].reshape(-1, 1, 1))
         model(ablated, exact)
     tensors = {rename(key): value.to(dtype) for key, value in model.state_dict().items() if rename(key)}
     results = {"weights": torch.stack(record.weights), "hidden": torch.stack(record.hidden), "head_mask": mask,
