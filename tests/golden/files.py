@@ -22,3 +22,14 @@ def safetensors(tensors, metadata):
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return struct.pack("<Q", len(text)) + text + body
+
+
+def read_safetensors(path):
+    """The tensors of a file, by name."""
+    file, types = path.read_bytes(), {name: dtype for dtype, name in DTYPES.items()}
+    begin = 8 + struct.unpack("<Q", file[:8])[0]
+    header = json.loads(file[8:begin])
+    header.pop("__metadata__", None)
+    return {name: torch.frombuffer(bytearray(file[begin:][slice(*entry["data_offsets"])]),
+                                   dtype=types[entry["dtype"]]).reshape(entry["shape"])
+            for name, entry in header.items()}
