@@ -92,9 +92,9 @@ const kModels = readdirSync(`${kGolden}/models`).sort();
 const folderOf = (name: string): string => `${kGolden}/models/${name}`;
 const expectedOf = (name: string): Safetensors => readSafetensors(`${folderOf(name)}/expected.safetensors`);
 
-/** The files of a folder, as a file input gives them. */
+/** The files of a folder that belong to the model, as a file input gives them. */
 function filesOf(name: string): File[] {
-  const names = readdirSync(folderOf(name)).filter((file) => file !== "expected.safetensors");
+  const names = readdirSync(folderOf(name)).filter((file) => !/^(expected|explained)\.safetensors$/.test(file));
   return names.map((file) => new File([readFileSync(`${folderOf(name)}/${file}`)], file));
 }
 
