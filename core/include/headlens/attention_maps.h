@@ -51,6 +51,10 @@ class AttentionMaps {
   /// and kValue when `pooled` is empty or has more rows or columns than the part. With kMax, whole rows are summarised.
   void Pooled(Index b, Index h, const MapWindow& window, PoolKind kind, DeviceView<float, 2> pooled) const;
 
+  /// The problem of a part of the map of head `h` in batch `b` alone, with one batch, one head and no v. Borrows what
+  /// the whole problem does.
+  AttentionProblem Problem(Index b, Index h, const MapWindow& window) const;
+
   /// The summaries of rows [row_begin, row_end). Those that no call has made yet are made now.
   std::vector<RowSummary> Summaries(Index b, Index h, Index row_begin, Index row_end) const;
 

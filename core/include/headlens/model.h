@@ -22,6 +22,7 @@ namespace headlens {
 namespace models {
 struct LoadedModel;
 struct ParsedConfig;
+struct Run;
 }  // namespace models
 
 /// The sizes and kinds that config.json describes. A size is 0 where the model has none.
@@ -69,16 +70,43 @@ struct ModelInput {
 /// One of the matrices of a layer's attention.
 enum class Projection { kQuery, kKey, kValue, kOutput };
 
+/// The vectors that stand in the place of a token's own.
+enum class TokenReplacement {
+  kZero,  ///< zeros (value zeroing, Mohebbi et al. 2023)
+  kMean,  ///< the mean over all tokens that are not padding
+};
+
+/// Changes in a run of a model, and the tensors that are kept of it. Views are borrowed for the call.
 struct AttendOptions {
   /// [layers, heads]: the weights of each head, and so its output, are multiplied by this factor; 0 removes the head.
   View<const float, 2> head_mask;
-  /// Value zeroing (Mohebbi et al. 2023): the value vectors of this token are 0 in layer `zeroed_layer`, or in every
-  /// layer when that is −1. −1: of no token.
-  Index zeroed_token = -1;
-  Index zeroed_layer = -1;
+  /// The value vectors of these tokens are replaced in layer `replaced_layer`, or in every layer when that is −1.
+  std::span<const std::int32_t> replaced_tokens = {};
+  TokenReplacement replacement = TokenReplacement::kZero;
+  Index replaced_layer = -1;
+  /// Takes the place of the model's normaliser in every head.
+  Normalizer normalizer = {};
+  /// [1, H, T, T], where a broadcast dimension has stride 0: a query looks only at keys whose cell is nonzero, in every
+  /// layer, and only at those that the model lets it look at.
+  View<const std::uint8_t, 4> visible = {};
+  /// [1, H, T, T]: added to the scores of every layer. NaN and +∞ are not allowed.
+  View<const float, 4> bias = {};
+  /// A query at position i does not look at key j when i − j is one of these numbers, in every layer.
+  std::span<const std::int32_t> forbidden_diagonals = {};
+  /// Activation patching (Vig et al. 2020): row n of `patch_outputs` [N, d] takes the place of a head's output, before
+  /// the output projection and after all other changes. Row n of `patch_places` [N, 3] is that head's layer, its
+  /// number, and the token.
+  View<const std::int32_t, 2> patch_places = {};
+  View<const float, 2> patch_outputs = {};
+
   bool keep_hidden = false;  ///< keep the residual stream before every layer for Hidden(layer)
   bool keep_values = false;  ///< keep the values for Values(layer)
+  /// Keep what every head and every feed-forward network writes, for HeadOutputs(layer), for FeedForwards(layer) and
+  /// for the functions of explanation.h. The residual streams are kept, too.
+  bool keep_parts = false;
 };
+
+class AttendSteps;
 
 /// The result of running a model once. It keeps the queries and keys of every layer, so the map of any head can be
 /// computed when it is needed; maps themselves are not kept. Shares ownership of the model's weights.
@@ -108,6 +136,10 @@ class ModelAttention {
   const Tensor& hidden() const;
   /// The residual stream before layer `layer`. Needs keep_hidden.
   const Tensor& Hidden(Index layer) const;
+  /// The heads' outputs [T, H·d] before the output projection. Needs keep_parts.
+  const Tensor& HeadOutputs(Index layer) const;
+  /// The outputs [T, hidden_size] of a layer's feed-forward network, with its bias. Needs keep_parts.
+  const Tensor& FeedForwards(Index layer) const;
   /// Queries [T, H·d] and keys [T, G·d], after rotation in models with rotary positions.
   const Tensor& Queries(Index layer) const;
   const Tensor& Keys(Index layer) const;
@@ -119,11 +151,19 @@ class ModelAttention {
   Tensor Logits(Index row_begin, Index row_end) const;
   Tensor Logits() const;
 
+  /// Runs the same input with other options. Layers before the first one that they change are not computed again but
+  /// shared, when this run has kept the stream before that layer (keep_hidden) and everything that they ask to keep.
+  /// Bit for bit, the result is that of Model::Attend. Throws as Model::Attend.
+  ModelAttention Again(const AttendOptions& options) const;
+  AttendSteps StartAgain(const AttendOptions& options, Index piece = Index{1} << 28) const;
+
+  /// The run itself, for the functions of explanation.h.
+  const models::Run& run() const { return *run_; }
+
  private:
   friend class AttendSteps;
-  struct State;
-  explicit ModelAttention(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit ModelAttention(std::unique_ptr<models::Run> run);
+  std::unique_ptr<models::Run> run_;
 };
 
 /// A run of a model that goes on piece by piece, so that it can be left between two pieces. What is computed is, bit
@@ -145,6 +185,7 @@ class AttendSteps {
 
  private:
   friend class Model;
+  friend class ModelAttention;
   struct State;
   explicit AttendSteps(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

@@ -65,6 +65,14 @@ Mask ReadMask(FieldReader& reader, const Sizes& n, bool over_memory, Mask mask) 
   return mask;
 }
 
+PositionBias ReadPositionBias(FieldReader& reader) {
+  PositionBias bias;
+  for (const BiasRule* rule : BiasRules()) reader.Read(rule->fields, bias);
+  return bias;
+}
+
+}  // namespace
+
 Normalizer ReadNormalizer(FieldReader& reader) {
   Normalizer normalizer;
   reader.Read(NormalizerFields(), normalizer);
@@ -77,14 +85,6 @@ Normalizer ReadNormalizer(FieldReader& reader) {
   }
   return normalizer;
 }
-
-PositionBias ReadPositionBias(FieldReader& reader) {
-  PositionBias bias;
-  for (const BiasRule* rule : BiasRules()) reader.Read(rule->fields, bias);
-  return bias;
-}
-
-}  // namespace
 
 std::span<const Field<CallOptions>> WeightFields() {
   static const auto kConventions = [] {

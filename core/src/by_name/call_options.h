@@ -60,6 +60,7 @@ CallOptions ReadWeightOptions(OptionReader& reader, const CallDefaults& defaults
 /// `with_memory` allows stages of the attention over the memory, such as "memory_scores".
 CallOptions ReadCallOptions(OptionReader& reader, const CallDefaults& defaults, bool with_memory = false);
 
+Normalizer ReadNormalizer(FieldReader& reader);
 /// Reads the masks, the normaliser and the positions of an attention. The rest is as ReadSettings has it.
 AttentionSettings ReadWeightSettings(FieldReader& reader, const CallOptions& options, const Sizes& n,
                                      bool over_memory = false);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "attention/normalizers/registry.h"
 #include "base/words.h"
+#include "by_name/call_options.h"
 #include "by_name/field_reader.h"
 #include "by_name/model_fields.h"
 #include "files/json.h"
@@ -16,6 +18,13 @@ namespace {
 constexpr Field<ModelInput> kInputFields[] = {
     field::IntegerList<&ModelInput::ids>("ids", "T", "The tokens of a text."),
     field::Floats<&ModelInput::image>("image", "C,Y,X", {}, "A picture, prepared as in the model's training."),
+};
+
+/// Head outputs that are replaced, as the package sends them.
+constexpr Field<AttendOptions> kPatchFields[] = {
+    field::Integers<&AttendOptions::patch_places>("patch_places", "N,3", "The layer, head and token of each."),
+    field::Finite(field::Floats<&AttendOptions::patch_outputs>(
+        "patch_outputs", "N,d", {}, "The outputs that take their places, before the output projection.")),
 };
 
 constexpr Choice kPoolKinds[] = {
@@ -33,10 +42,6 @@ Options ReadAll(std::string_view json, std::initializer_list<std::span<const Fie
   return options;
 }
 
-void ExpectBelow(std::string_view name, Index value, Index end) {
-  if (value >= end) throw OptionError(Fragment::Name(name), value, {"a whole number from 0 to ", end - 1});
-}
-
 }  // namespace
 
 std::span<const Field<ModelInput>> TokenFields() {
@@ -50,17 +55,34 @@ std::span<const Field<ModelInput>> TokenFields() {
 }
 
 std::span<const Field<AttendOptions>> AttendFields() {
+  static constexpr Choice kReplacements[] = {
+      {"zero", TokenReplacement::kZero, "zeros (value zeroing, Mohebbi et al. 2023)."},
+      {"mean", TokenReplacement::kMean, "the mean over all tokens that are not padding."}};
   static constexpr Field<AttendOptions> kFields[] = {
       field::Floats<&AttendOptions::head_mask>(
           "head_mask", "L,H", {}, "The factor by which each head's weights are multiplied. 0 removes the head."),
-      field::Count<&AttendOptions::zeroed_token>(
-          "zeroed_token", 0,
-          "The token whose value vectors are set to 0 (value zeroing), in every layer or only in `zeroed_layer`."),
-      field::Needs("zeroed_token", field::Count<&AttendOptions::zeroed_layer>(
-                                       "zeroed_layer", 0, "The only layer that zeroes values. Needs `zeroed_token`.")),
+      field::BooleanCells<&AttendOptions::visible>(
+          "attn_mask",
+          "An extra mask of every layer, [T,T] or [H,T,T]: where booleans are false, a query does not look at a key; "
+          "floats are added to the scores. The model's own mask stays."),
+      field::FloatCells<&AttendOptions::bias>("attn_mask", "Added to the scores."),
+      field::IntegerList<&AttendOptions::forbidden_diagonals>(
+          "forbidden_diagonals", "N",
+          "A query does not look at a key that stands this many tokens before it (or after it, if negative)."),
+      field::IntegerList<&AttendOptions::replaced_tokens>(
+          "replaced_tokens", "N",
+          "The tokens whose value vectors are replaced, in every layer or only in `replaced_layer`."),
+      field::OneOf<&AttendOptions::replacement>("replacement", kReplacements,
+                                                "The vectors that stand in their place. Default \"zero\"."),
+      field::Needs("replaced_tokens",
+                   field::Count<&AttendOptions::replaced_layer>(
+                       "replaced_layer", 0, "The only layer that replaces values. Needs `replaced_tokens`.")),
       field::Flag<&AttendOptions::keep_hidden>("keep_hidden",
                                                "Keeps the residual stream before each layer for `hidden`."),
       field::Flag<&AttendOptions::keep_values>("keep_values", "Keeps the value vectors of each layer for `values`."),
+      field::Flag<&AttendOptions::keep_parts>(
+          "keep_parts",
+          "Keeps what each head and feed-forward network writes, and the residual streams, for explanations."),
   };
   return kFields;
 }
@@ -140,7 +162,9 @@ ModelCall::ModelCall(ModelCall&&) noexcept = default;
 ModelCall& ModelCall::operator=(ModelCall&&) noexcept = default;
 
 std::span<std::byte> ModelCall::Input(std::string_view name, DType dtype, const Shape& shape) {
-  static constexpr std::string_view kKnown[] = {"ids", "segments", "padding_mask", "image", "head_mask"};
+  static constexpr std::string_view kKnown[] = {
+      "ids",   "segments",        "padding_mask",        "image",        "head_mask",    "attn_mask",
+      "sinks", "replaced_tokens", "forbidden_diagonals", "patch_places", "patch_outputs"};
   if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
     throw UnknownName("tensor", name, kKnown);
   }
@@ -153,13 +177,19 @@ void ModelCall::Read(std::string_view options) {
   Sizes sizes;
   sizes.heads = info.heads;
   sizes.layers = info.layers;
+  FieldReader input(reader, state_->args, sizes);
+  input.Read(std::span<const Field<ModelInput>>(kInputFields), state_->input);
+  input.Read(TokenFields(), state_->input);
+  sizes.queries = sizes.keys = info.image_size > 0 ? info.max_positions : static_cast<Index>(state_->input.ids.size());
   FieldReader fields(reader, state_->args, sizes);
-  fields.Read(std::span<const Field<ModelInput>>(kInputFields), state_->input);
-  fields.Read(TokenFields(), state_->input);
   fields.Read(AttendFields(), state_->options);
+  fields.Read(std::span<const Field<AttendOptions>>(kPatchFields), state_->options);
+  state_->options.normalizer = ReadNormalizer(fields);
   reader.RejectUnknown();
-  ExpectBelow("zeroed_token", state_->options.zeroed_token, info.max_positions);
-  ExpectBelow("zeroed_layer", state_->options.zeroed_layer, info.layers);
+  if (state_->options.replaced_layer >= info.layers) {
+    throw OptionError("`replaced_layer`", state_->options.replaced_layer,
+                      {"a whole number from 0 to ", info.layers - 1});
+  }
 }
 
 const ModelInput& ModelCall::input() const { return state_->input; }

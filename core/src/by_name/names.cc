@@ -258,7 +258,7 @@ json ModelGroups() {
   Group cache("cache_options", "");
   cache.Extends({"decoding_options"}).Add(CacheFields());
   Group attend("attend_options", "");
-  attend.Add(TokenFields()).Add(AttendFields());
+  AddRules(attend.Add(TokenFields()).Add(AttendFields()).Add(NormalizerFields()), NormalizerRules());
   Group logits("logits_options", "");
   logits.Add(RowFields());
   Group map("map_options", "");

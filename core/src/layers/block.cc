@@ -57,11 +57,13 @@ void RunFeedForward(const Backend& backend, Activation activation, const FeedFor
   backend.Linear(inner.view<2>(), *weights.down, y);
 }
 
-void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Block& block,
-                        DeviceView<float, 2> stream) {
+void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream,
+                        DeviceView<float, 2> kept) {
   AddStep(backend, form, block.feed_forward_norm, stream, [&](DeviceView<const float, 2> x) {
     DeviceTensor change = backend.Allocate(SizesOf(x));
     RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
+    const std::array<Index, 4> all = {1, 1, x.shape[0], x.shape[1]};
+    if (kept) backend.Copy(DenseView(change.data(), all), DenseView(kept.data, all));
     return change;
   });
 }

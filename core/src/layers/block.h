@@ -44,8 +44,10 @@ DeviceTensor Project(const Backend& backend, DeviceView<const float, 2> x, const
 void RunFeedForward(const Backend& backend, Activation activation, const FeedForwardWeights& weights,
                     DeviceView<const float, 2> x, DeviceView<float, 2> y);
 
-/// stream ← stream with what the feed-forward network adds to it, for some rows of a stream.
-void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream);
+/// stream ← stream with what the feed-forward network adds to it, for some contiguous rows of a stream. When `kept` is
+/// given, it receives what is added.
+void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Block& block, DeviceView<float, 2> stream,
+                        DeviceView<float, 2> kept = {});
 
 /// A step of the block, such as its attention. Returns the rows that it adds to the stream, computed from rows x [rows,
 /// D].

@@ -140,6 +140,11 @@ MapWindow AttentionMaps::Checked(const Head& head, MapWindow window) const {
 }
 
 /// The problem of one head whose map is this part.
+AttentionProblem AttentionMaps::Problem(Index b, Index h, const MapWindow& window) const {
+  const Head head{b, h};
+  return Part(head, Checked(head, window));
+}
+
 AttentionProblem AttentionMaps::Part(const Head& head, const MapWindow& window) const {
   const auto [b, h] = head;
   AttentionProblem part = problem_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Decoding step by step, with the keys and values of earlier tokens.
 #include "headlens/cache.h"
+#include "models/embedding.h"
 #include "models/pass.h"
 
 namespace headlens {
@@ -49,7 +50,7 @@ void Decoding::RunLayers(const DeviceTensor& hidden) {
   const LoadedModel& model = *state_->model;
   const ModelInfo& info = model.architecture.info;
   const AttendOptions options;
-  models::Pass pass(model, options, state_->length, hidden, AttendSteps::kWhole, [&](Index layer, const Kept& kept) {
+  models::Pass pass(model, options, state_->length, hidden, 0, AttendSteps::kWhole, [&](Index layer, const Kept& kept) {
     KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
     cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
     AttentionProblem problem =

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/request.h"
+
 namespace headlens::models {
 namespace {
 
@@ -25,89 +27,6 @@ KeyValueView HeadsOf(const KeyValueView& all, Index first, Index count) {
   KeyValueView some = all.Part(0, first, 0, all.shape[2]);
   some.shape[1] = count;
   return some;
-}
-
-Error InputError(const Fragment& got, const Fragment& expected) {
-  return Wrong(ErrorCode::kValue, "the input", "has", got, expected);
-}
-
-void CheckIds(const char* name, std::span<const std::int32_t> ids, Index below) {
-  for (std::size_t t = 0; t < ids.size(); ++t) {
-    if (ids[t] >= 0 && ids[t] < below) continue;
-    throw ValueError({name, " ", t}, ids[t], {"0 to ", below - 1});
-  }
-}
-
-void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_position) {
-  const auto length = static_cast<Index>(input.ids.size());
-  if (input.image) throw InputError("an image", "tokens");
-  if (length < 1 || first_position + length > info.max_positions) {
-    throw InputError({first_position + length, " tokens"},
-                     {"1 to ", info.max_positions, ", the model's max_position_embeddings"});
-  }
-  CheckIds("token", input.ids, info.vocab_size);
-  if (!input.segments.empty() && info.segments == 0) {
-    throw InputError("segments", "none: the model has no kinds of segments");
-  }
-  const auto check_length = [&](const char* name, std::size_t count) {
-    if (count == 0 || count == input.ids.size()) return;
-    throw Wrong(ErrorCode::kShape, Fragment::Name(name), "has", {count, " values"}, {length, ", one for each token"});
-  };
-  check_length("segments", input.segments.size());
-  check_length("padding", input.padding.size());
-  CheckIds("segment", input.segments, info.segments);
-}
-
-DeviceTensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index first_position) {
-  const ModelInfo& info = model.architecture.info;
-  const Parameters& p = model.parameters;
-  CheckTokens(info, input, first_position);
-  const auto length = static_cast<Index>(input.ids.size());
-  const Backend& backend = model.backend;
-  DeviceTensor hidden = backend.Allocate({length, info.hidden_size});
-  backend.CopyRows(*p.tokens, input.ids, hidden.view<2>());
-  if (p.positions.size() > 0)
-    backend.Add(hidden.values(), Elements(Rows(p.positions.view<2>(), first_position, length)));
-  if (p.segments) {
-    const std::vector<std::int32_t> first(input.ids.size(), 0);
-    const DeviceTensor segments = backend.Allocate(hidden.shape());
-    backend.CopyRows(*p.segments, input.segments.empty() ? first : input.segments, segments.view<2>());
-    backend.Add(hidden.values(), segments.values());
-  }
-  return hidden;
-}
-
-/// The patches as rows [side², channels · patch²], each in the order of the projection's weights.
-Tensor CutPatches(const ModelInfo& info, View<const float, 3> image) {
-  const Index patch = info.patch_size, side = info.image_size / patch;
-  Tensor patches({side * side, info.channels * patch * patch});
-  float* to = patches.data();
-  for (Index row = 0; row < side; ++row)
-    for (Index column = 0; column < side; ++column)
-      for (Index c = 0; c < info.channels; ++c)
-        for (Index y = 0; y < patch; ++y)
-          for (Index x = 0; x < patch; ++x) *to++ = image(c, row * patch + y, column * patch + x);
-  return patches;
-}
-
-DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
-  const ModelInfo& info = model.architecture.info;
-  const Parameters& p = model.parameters;
-  if (!input.image || !input.ids.empty()) throw InputError(input.ids.empty() ? "nothing" : "tokens", "an image");
-  const Shape expected = {info.channels, info.image_size, info.image_size};
-  if (SizesOf(input.image) != expected) {
-    throw ShapeError("`image`", SizesOf(input.image), {expected, ": (channels, image_size, image_size)"});
-  }
-  if (!input.padding.empty() || !input.segments.empty()) {
-    throw InputError("padding or segments", "an image");
-  }
-  DeviceTensor hidden = model.backend.Allocate({info.max_positions, info.hidden_size});
-  const std::array<Index, 4> one = {1, 1, 1, info.hidden_size};
-  model.backend.Copy(DenseView(p.cls.data(), one), DenseView(hidden.data(), one));
-  const Tensor patches = CutPatches(info, input.image);
-  model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), 1, info.max_positions - 1));
-  model.backend.Add(hidden.values(), p.positions.values());
-  return hidden;
 }
 
 }  // namespace
@@ -140,15 +59,6 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<con
   return problem;
 }
 
-DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position) {
-  const bool is_image = model.architecture.info.image_size > 0;
-  DeviceTensor hidden = is_image ? EmbedImage(model, input) : EmbedTokens(model, input, first_position);
-  if (const Norm& norm = model.parameters.embedding_norm) {
-    Normalize(model.backend, model.architecture.block, norm, hidden.view<2>(), hidden.view<2>());
-  }
-  return hidden;
-}
-
 void RequireLogits(const LoadedModel& model) {
   if (model.parameters.head) return;
   throw Error(ErrorCode::kUnsupported, {"this ", model.architecture.info.family,
@@ -178,8 +88,14 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
 }
 
 Pass::Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
-           Index piece, Memory memory)
-    : model_(model), options_(options), hidden_(hidden), piece_(piece), memory_(std::move(memory)) {
+           Index first_layer, Index piece, Memory memory)
+    : model_(model),
+      options_(options),
+      hidden_(hidden),
+      piece_(piece),
+      memory_(std::move(memory)),
+      first_layer_(first_layer),
+      layer_(first_layer) {
   const auto& rope = model.architecture.rope;
   if (!rope) return;
   const Index count = hidden.shape()[0];
@@ -201,7 +117,7 @@ double Pass::Next() {
   }
   Index all = 0;
   for (Index i = 0; i < kSteps; ++i) all += StepOf(i).pieces;
-  return static_cast<double>(done_) / static_cast<double>(all * model_.architecture.info.layers);
+  return static_cast<double>(done_) / static_cast<double>(all * (model_.architecture.info.layers - first_layer_));
 }
 
 /// The number of blocks of rows in a step that takes this many multiply-adds for each of them.
@@ -263,18 +179,52 @@ void Pass::Project(const Layer& layer, Index piece) {
   backend.Rotary(AsPositions(k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
 }
 
-void Pass::BeginAttention(const Layer& layer) {
-  const bool zeroed = options_.zeroed_token >= 0 && (options_.zeroed_layer < 0 || options_.zeroed_layer == layer_);
-  if (zeroed) {
-    const std::array<Index, 4> row = {1, 1, 1, kept_.v.shape()[1]};
-    const std::vector<float> zeros(static_cast<std::size_t>(row[3]));
-    model_.backend.Copy(DenseView(zeros.data(), row), DenseView(kept_.v.view<2>().at(options_.zeroed_token), row));
+/// Puts zeros or the mean in the place of the values of some tokens.
+void Pass::ReplaceValues() {
+  const Index width = kept_.v.shape()[1];
+  std::vector<float> row(static_cast<std::size_t>(width));
+  if (options_.replacement == TokenReplacement::kMean) row = MeanValues();
+  const std::array<Index, 4> one = {1, 1, 1, width};
+  for (const std::int32_t token : options_.replaced_tokens)
+    model_.backend.Copy(DenseView(row.data(), one), DenseView(kept_.v.view<2>().at(Index{token}), one));
+}
+
+/// The mean of the values over the tokens that are not padding, or over all when there are no others.
+std::vector<float> Pass::MeanValues() const {
+  const Tensor values = model_.backend.ReadBack(kept_.v)->Wait();
+  const View<float, 2> v = values.view<2>();
+  const View<const std::uint8_t, 2>& padding = problem_.mask.key_padding;
+  std::vector<double> sums(static_cast<std::size_t>(v.shape[1]));
+  Index count = 0;
+  for (Index t = 0; t < v.shape[0]; ++t) {
+    if (padding && padding(0, t)) continue;
+    ++count;
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += double{v(t, static_cast<Index>(i))};
   }
+  std::vector<float> mean(sums.size());
+  for (std::size_t i = 0; i < sums.size() && count > 0; ++i)
+    mean[i] = static_cast<float>(sums[i] / static_cast<double>(count));
+  return mean;
+}
+
+void Pass::PatchHeads() {
+  const Index d = model_.architecture.info.head_dim;
+  const std::array<Index, 4> one = {1, 1, 1, d};
+  const View<const std::int32_t, 2>& places = options_.patch_places;
+  for (Index n = 0; n < places.shape[0]; ++n) {
+    if (places(n, 0) != layer_) continue;
+    const auto to = kept_.heads.view<2>().at(Index{places(n, 2)}, places(n, 1) * d);
+    model_.backend.Copy(DenseView(options_.patch_outputs.at(n), one), DenseView(to, one));
+  }
+}
+
+void Pass::BeginAttention(const Layer& layer) {
   problem_ = memory_(layer_, kept_);
+  if (ReplacesValues(options_, layer_)) ReplaceValues();
   if (const auto& mask = options_.head_mask) {
     problem_.head_mask = {mask.at(layer_), {1, mask.shape[1]}, {0, mask.strides[1]}};
   }
-  heads_ = model_.backend.Allocate({hidden_.shape()[0], layer.o->in_features()});
+  kept_.heads = model_.backend.Allocate({hidden_.shape()[0], layer.o->in_features()});
 }
 
 void Pass::Attend(const Layer& layer, Index piece) {
@@ -284,23 +234,31 @@ void Pass::Attend(const Layer& layer, Index piece) {
               members = info.heads / info.kv_heads, head = group * members, heads = groups * members;
   AttentionProblem part = problem_;
   AttentionResults results;
-  results.output = HeadsOf(AsHeads(heads_, info.heads), head, heads);
+  results.output = HeadsOf(AsHeads(kept_.heads, info.heads), head, heads);
   part.q = HeadsOf(problem_.q, head, heads);
   part.k = HeadsOf(problem_.k, group, groups);
   part.v = HeadsOf(problem_.v, group, groups);
   if (part.head_mask) part.head_mask = {part.head_mask.at(0, head), {1, heads}, part.head_mask.strides};
+  if (part.mask.boolean) part.mask.boolean = HeadsOf(part.mask.boolean, head, heads);
+  if (part.mask.additive) part.mask.additive = HeadsOf(part.mask.additive, head, heads);
+  if (auto& sinks = part.normalizer.sinks) sinks = {sinks.at(head), {heads}, sinks.strides};
   model_.backend.Attention(part, results);
 }
 
 void Pass::Finish(const Layer& layer, Index piece) {
   const Backend& backend = model_.backend;
   const BlockForm& form = model_.architecture.block;
+  if (piece == 0) {
+    PatchHeads();
+    kept_.feed_forward = options_.keep_parts ? backend.Allocate(hidden_.shape()) : DeviceTensor();
+  }
   const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
   const DeviceView<float, 2> stream = Rows(hidden_.view<2>(), first, count);
-  const DeviceTensor change = headlens::Project(backend, Rows(heads_.view<2>(), first, count), *layer.o);
+  const DeviceTensor change = headlens::Project(backend, Rows(kept_.heads.view<2>(), first, count), *layer.o);
   backend.Add(Elements(stream), change.values());
   if (!form.norm_first) Normalize(backend, form, layer.attention_norm, stream, stream);
-  RunFeedForwardStep(backend, form, layer, stream);
+  const auto kept = kept_.feed_forward ? Rows(kept_.feed_forward.view<2>(), first, count) : DeviceView<float, 2>();
+  RunFeedForwardStep(backend, form, layer, stream, kept);
 }
 
 }  // namespace headlens::models

@@ -10,9 +10,11 @@
 
 namespace headlens::models {
 
-/// The queries, keys and values of a layer, as rows [T, H·d] or [T, G·d].
+/// The tensors of a layer, as rows [T, H·d], [T, G·d] or [T, D]. What is not kept is empty.
 struct Kept {
   DeviceTensor q, k, v;
+  DeviceTensor heads;         // what the heads give, before the output projection
+  DeviceTensor feed_forward;  // what the feed-forward network adds to the stream
 };
 
 /// Rows [T, H·d] as [1, H, T, d].
@@ -29,9 +31,6 @@ void CheckRows(Index row_begin, Index row_end, Index rows);
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding);
 
-/// The rows of the residual stream for tokens at positions from `first_position` on. Throws as Model::Attend does.
-DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
-
 /// The logits of rows of the residual stream, on the host.
 Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
 
@@ -46,10 +45,10 @@ class Pass {
   /// returns the problem with its q, k and v.
   using Memory = std::function<AttentionProblem(Index layer, const Kept& kept)>;
 
-  /// `hidden` [T, D] is the stream, whose first row is the token at `first_position`. A piece has about `piece`
-  /// multiply-adds. Borrows all but `memory`.
+  /// `hidden` [T, D] is the stream before layer `first_layer`, whose first row is the token at `first_position`. A
+  /// piece has about `piece` multiply-adds. Borrows all but `memory`.
   Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
-       Index piece, Memory memory);
+       Index first_layer, Index piece, Memory memory);
 
   /// Runs the next piece, and returns the share of all pieces that are done then: 1 when that was the last one.
   double Next();
@@ -61,7 +60,7 @@ class Pass {
   Index layer() const { return layer_; }
   /// True when the next piece is the first one of its layer.
   bool at_layer() const { return step_ == 0 && next_ == 0; }
-  /// The queries, keys and values of the layer that was run last.
+  /// The tensors of the layer that was run last. The feed-forward network's is there with keep_parts alone.
   Kept& kept() { return kept_; }
 
  private:
@@ -84,6 +83,9 @@ class Pass {
   void Attend(const Layer& layer, Index piece);
   void Finish(const Layer& layer, Index piece);
   void BeginAttention(const Layer& layer);
+  void ReplaceValues();
+  std::vector<float> MeanValues() const;
+  void PatchHeads();
 
   const LoadedModel& model_;
   const AttendOptions& options_;
@@ -91,11 +93,10 @@ class Pass {
   Index piece_;
   Memory memory_;
   DeviceTensor cosine_, sine_;  // of rotary positions
-  Index layer_ = 0, step_ = 0, next_ = 0;
+  Index first_layer_, layer_, step_ = 0, next_ = 0;
   Index done_ = 0;
   Kept kept_;
   AttentionProblem problem_;  // of this layer
-  DeviceTensor heads_;        // what its attention gives: [T, H·d]
 };
 
 }  // namespace headlens::models

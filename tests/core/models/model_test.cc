@@ -11,65 +11,12 @@
 #include "headlens/checkpoint.h"
 #include "headlens/preprocess.h"
 #include "headlens/safetensors.h"
-#include "support.h"
+#include "models/golden_models.h"
 
 namespace headlens::testing {
 namespace {
 
-std::vector<std::string> GoldenModels() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(HEADLENS_GOLDEN_DIR "/models"))
-    names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  REQUIRE(names.size() >= 14);
-  return names;
-}
-
 constexpr std::int32_t kBadId = -1;
-
-template <class T>
-std::vector<T> Integers(const Safetensors& file, std::string_view name) {
-  const std::optional<RawTensor> raw = file.Find(name);
-  if (!raw) return {};
-  std::vector<T> values;
-  for (Index i = 0; i < ElementCount(raw->shape); ++i) {
-    std::int64_t value = 0;  // little-endian and not negative
-    std::memcpy(&value, raw->data + static_cast<std::size_t>(i) * ByteSize(raw->dtype), ByteSize(raw->dtype));
-    values.push_back(static_cast<T>(value));
-  }
-  return values;
-}
-
-/// The input of a model and PyTorch's results.
-struct Golden {
-  explicit Golden(const std::string& path)
-      : bytes(ReadFile(path)),
-        file(bytes),
-        ids(Integers<std::int32_t>(file, "ids")),
-        segments(Integers<std::int32_t>(file, "segments")),
-        padding(Integers<std::uint8_t>(file, "padding")) {
-    if (file.Find("image")) image = Expected("image");
-    input.ids = ids;
-    input.segments = segments;
-    input.padding = padding;
-    if (image.size() > 0) input.image = image.view<3>();
-  }
-
-  Tensor Expected(std::string_view name) const { return ToFloat(file.Find(name).value()); }
-
-  std::vector<std::byte> bytes;
-  Safetensors file;
-  std::vector<std::int32_t> ids, segments;
-  std::vector<std::uint8_t> padding;
-  Tensor image;
-  ModelInput input;
-};
-
-Tensor MapOf(const ModelAttention& attention, Index layer, Index head) {
-  Tensor map({attention.length(), attention.length()});
-  attention.Map(layer, head, {}, map.view<2>());
-  return map;
-}
 
 std::span<const float> Part(const Tensor& tensor, Index part, Index parts) {
   const Index size = tensor.size() / parts;
@@ -159,7 +106,8 @@ TEST_CASE("a pass in pieces gives, bit for bit, what a pass in one go gives") {
     const Model model = LoadFolder(GoldenFolder(name), backend);
     AttendOptions options;
     CheckPieces(model, golden.input, options);
-    options.zeroed_token = 1;
+    const std::vector<std::int32_t> replaced = {1};
+    options.replaced_tokens = replaced;
     CheckPieces(model, golden.input, options, golden.Expected("head_mask"));
   };
   for (const std::string& name : GoldenModels()) {
@@ -208,14 +156,15 @@ TEST_CASE("heads are scaled and ablated as PyTorch does it; a zeroed value reach
       CheckClose("ablated", model.Attend(golden.input, options).hidden().values(), ablated.values(),
                  64 * kEpsilon * MaxNorm(ablated.values()));
       AttendOptions zeroed;
-      zeroed.zeroed_token = 2;
-      zeroed.zeroed_layer = 0;
+      std::int32_t token = 2;
+      zeroed.replaced_tokens = {&token, 1};
+      zeroed.replaced_layer = 0;
       zeroed.keep_values = true;
       const ModelAttention attention = model.Attend(golden.input, zeroed);
       const Tensor& values = attention.Values(0);
       for (Index i = 0; i < values.shape()[1]; ++i) CHECK(values.view<2>()(2, i) == 0.0f);
       CHECK(MaxNorm({values.view<2>().at(1), static_cast<std::size_t>(values.shape()[1])}) > 0.0);
-      zeroed.zeroed_token = attention.length();
+      token = static_cast<std::int32_t>(attention.length());
       CHECK_THROWS_AS(model.Attend(golden.input, zeroed), Error);
       options.head_mask.shape[0] += 1;
       CHECK_THROWS_AS(model.Attend(golden.input, options), Error);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The beginning of the residual stream: the embeddings of tokens, or of the patches of an image.
+#ifndef HEADLENS_SRC_MODELS_EMBEDDING_H_
+#define HEADLENS_SRC_MODELS_EMBEDDING_H_
+
+#include "models/family.h"
+
+namespace headlens::models {
+
+/// The rows of the residual stream for tokens at positions from `first_position` on. Throws as Model::Attend does.
+DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
+
+/// The embeddings whose sum Embed normalises, for some tokens of an input that Embed took: rows [n, D], or empty where
+/// the model has none of a kind. Those of patches are without their bias.
+struct EmbeddingParts {
+  Tensor token, position, segment;
+};
+EmbeddingParts EmbeddingPartsOf(const LoadedModel& model, const ModelInput& input,
+                                std::span<const std::int32_t> tokens);
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_EMBEDDING_H_

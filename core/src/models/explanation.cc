@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Scores and outputs of heads as sums over the parts of residual streams.
+#include "headlens/explanation.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "models/run_head.h"
+
+namespace headlens {
+
+using models::DirectionsOf;
+using models::HeadRows;
+using models::PartProducts;
+using models::RunHead;
+
+std::string_view ToString(PartKind kind) {
+  static constexpr std::string_view kNames[] = {"token",        "position", "segment", "head",
+                                                "feed_forward", "bias",     "norm",    "projection"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string ToString(const StreamPart& part) {
+  std::string name(ToString(part.kind));
+  if (part.layer >= 0) name += "." + std::to_string(part.layer);
+  if (part.head >= 0) name += "." + std::to_string(part.head);
+  return name;
+}
+
+namespace {
+
+/// The stages of a row after the scaled scores.
+constexpr std::pair<std::string_view, View<float, 4> AttentionResults::*> kSteps[] = {
+    {"capped_scores", &AttentionResults::capped_scores},
+    {"biased_scores", &AttentionResults::biased_scores},
+    {"masked_scores", &AttentionResults::masked_scores},
+};
+
+struct RowStages {
+  std::vector<float> scaled;     // [S]
+  std::vector<ScoreStep> steps;  // S values each
+};
+
+RowStages StagesOf(const RunHead& head, Index query) {
+  RowStages stages;
+  const auto row = [&](std::vector<float>& values) {
+    values.resize(static_cast<std::size_t>(head.tokens()));
+    return DenseView(values.data(), std::array<Index, 4>{1, 1, 1, head.tokens()});
+  };
+  const auto step = [&](std::string_view name) { return row(stages.steps.emplace_back(ScoreStep{name, {}}).values); };
+  AttentionResults results;
+  results.scaled_scores = row(stages.scaled);
+  for (const auto& [name, stage] : kSteps) results.*stage = step(name);
+  results.weights = step("weights");
+  head.Fill(query, 1, results);
+  return stages;
+}
+
+/// a bᵀ · factor on the host, for rows a [m, d] and b [n, d]: [m, n].
+Tensor Products(const Backend& backend, View<const float, 2> a, View<const float, 2> b, float factor) {
+  Tensor products({a.shape[0], b.shape[0]});
+  backend.Linear(a, *backend.PackLinear(b, {}), products.view<2>());
+  backend.Finish();
+  for (float& product : products.values()) product *= factor;
+  return products;
+}
+
+/// [tokens, parts] → [parts, tokens]
+Tensor Transposed(const float* x, Index tokens, Index parts) {
+  Tensor y({parts, tokens});
+  for (Index n = 0; n < tokens; ++n)
+    for (Index a = 0; a < parts; ++a) y.view<2>()(a, n) = x[n * parts + a];
+  return y;
+}
+
+View<const float, 2> AsRows(const Tensor& x) {
+  return DenseView<const float, 2>(x.data(), {x.shape()[0] * x.shape()[1], x.shape()[2]});
+}
+
+std::vector<std::int32_t> AllTokens(Index length) {
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(length));
+  std::iota(tokens.begin(), tokens.end(), 0);
+  return tokens;
+}
+
+/// The parts of a query and of one or two keys, rotated: outputs [first, first + d) of the tokens' products.
+Tensor SideOf(const RunHead& head, const PartProducts& products, std::span<const std::int32_t> tokens, Index n,
+              Index first) {
+  const View<float, 3> all = products.values.view<3>();
+  Tensor side({all.shape[1], head.width()});
+  for (Index a = 0; a < all.shape[1]; ++a) std::copy_n(all.at(n, a, first), head.width(), side.view<2>().at(a));
+  head.Rotate(tokens.subspan(static_cast<std::size_t>(n), 1),
+              DenseView(side.data(), std::array<Index, 3>{1, all.shape[1], head.width()}));
+  return side;
+}
+
+/// Both projections of a head, one after the other: the weights of earlier layers are then read once for both.
+HeadRows Stacked(HeadRows q, const HeadRows& k, std::vector<float>& bias) {
+  Tensor both({2 * q.weights.shape()[0], q.weights.shape()[1]});
+  std::copy(k.weights.values().begin(), k.weights.values().end(),
+            std::copy(q.weights.values().begin(), q.weights.values().end(), both.data()));
+  bias.assign(q.bias.begin(), q.bias.end());
+  bias.insert(bias.end(), k.bias.begin(), k.bias.end());
+  q.weights = std::move(both);
+  q.bias = bias;
+  return q;
+}
+
+/// Explains the score of a cell, less that of another key of its row when there is one.
+CellExplanation Explain(const ModelAttention& attention, const MapCell& cell, std::optional<Index> against) {
+  const RunHead head(attention.run(), cell.layer, cell.head);
+  head.CheckToken("query", cell.query);
+  head.CheckToken("key", cell.key);
+  std::vector<std::int32_t> tokens = {static_cast<std::int32_t>(cell.query), static_cast<std::int32_t>(cell.key)};
+  if (against) {
+    head.CheckToken("against", *against);
+    tokens.push_back(static_cast<std::int32_t>(*against));
+  }
+  std::vector<float> bias;
+  const PartProducts products = head.Project(tokens, Stacked(head.q(), head.k(), bias));
+  const Tensor query = SideOf(head, products, tokens, 0, 0), key = SideOf(head, products, tokens, 1, head.width());
+  if (against) {
+    const Tensor other = SideOf(head, products, tokens, 2, head.width());
+    for (std::size_t i = 0; i < other.values().size(); ++i) key.values()[i] -= other.values()[i];
+  }
+  CellExplanation explanation;
+  explanation.query_parts = explanation.key_parts = products.parts;
+  explanation.terms = Products(head.backend(), query.view<2>(), key.view<2>(), head.scale());
+  const RowStages row = StagesOf(head, cell.query);
+  const auto at = [&](const std::vector<float>& values) {
+    const float value = values[static_cast<std::size_t>(cell.key)];
+    return against ? value - values[static_cast<std::size_t>(*against)] : value;
+  };
+  explanation.score = double{at(row.scaled)};
+  for (const ScoreStep& step : row.steps) explanation.steps.push_back({step.stage, {at(step.values)}});
+  return explanation;
+}
+
+}  // namespace
+
+CellExplanation ExplainCell(const ModelAttention& attention, const MapCell& cell) {
+  return Explain(attention, cell, std::nullopt);
+}
+
+CellExplanation ExplainCell(const ModelAttention& attention, const MapCell& cell, Index against) {
+  return Explain(attention, cell, against);
+}
+
+RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index of_head, Index query) {
+  const RunHead head(attention.run(), layer, of_head);
+  head.CheckToken("query", query);
+  const auto token = static_cast<std::int32_t>(query);
+  const std::vector<std::int32_t> keys = AllTokens(head.tokens());
+  PartProducts of_query = head.Project({&token, 1}, head.q()), of_keys = head.Project(keys, head.k());
+  head.Rotate({&token, 1}, of_query.values.view<3>());
+  head.Rotate(keys, of_keys.values.view<3>());
+  const Tensor by_cell = Products(head.backend(), AsRows(of_keys.values), Rows(head.queries(), query, 1), head.scale());
+  RowStages row = StagesOf(head, query);
+  RowExplanation explanation;
+  explanation.scores = std::move(row.scaled);
+  explanation.by_query = Products(head.backend(), AsRows(of_query.values), head.keys(), head.scale());
+  explanation.by_key = Transposed(by_cell.data(), head.tokens(), of_keys.values.shape()[1]);
+  explanation.query_parts = std::move(of_query.parts);
+  explanation.key_parts = std::move(of_keys.parts);
+  explanation.steps = std::move(row.steps);
+  return explanation;
+}
+
+namespace {
+
+/// x · W_V [1, D] and x · b_V [1], for a direction x [1, d].
+HeadRows ThroughValues(HeadRows v, const Matrix& x, std::vector<float>& bias) {
+  const Index d = v.weights.shape()[0], width = v.weights.shape()[1];
+  Tensor row({1, width});
+  for (Index e = 0; e < width; ++e) {
+    double sum = 0.0;
+    for (Index i = 0; i < d; ++i) sum += x(0, i) * double{v.weights.view<2>()(i, e)};
+    row.data()[e] = static_cast<float>(sum);
+  }
+  if (!v.bias.empty()) {
+    double sum = 0.0;
+    for (Index i = 0; i < d; ++i) sum += x(0, i) * double{v.bias[static_cast<std::size_t>(i)]};
+    bias = {static_cast<float>(sum)};
+  }
+  v.weights = std::move(row);
+  v.bias = bias;
+  return v;
+}
+
+}  // namespace
+
+OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index of_head, Index query) {
+  const RunHead head(attention.run(), layer, of_head);
+  head.CheckToken("query", query);
+  head.RequireOwnOutput();
+  const Index keys = head.tokens();
+  Tensor written = head.Written(Rows(head.outputs(), query, 1));
+  std::vector<float> bias;
+  const HeadRows direction = ThroughValues(head.v(), head.BackThroughOutput(DirectionsOf(written)), bias);
+  PartProducts products = head.Project(AllTokens(keys), direction);
+  const Tensor weights({1, keys});
+  attention.Map(layer, of_head, {query, query + 1}, weights.view<2>());
+  OutputExplanation explanation;
+  explanation.terms = Transposed(products.values.data(), keys, products.values.shape()[1]);
+  for (Index a = 0; a < explanation.terms.shape()[0]; ++a)
+    for (Index j = 0; j < keys; ++j) explanation.terms.view<2>()(a, j) *= head.factor() * weights.data()[j];
+  explanation.parts = std::move(products.parts);
+  explanation.written = std::move(written).Reshaped({head.run().info().hidden_size});
+  return explanation;
+}
+
+}  // namespace headlens

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What every part of a model adds to its logits.
+#include <algorithm>
+#include <cmath>
+
+#include "headlens/explanation.h"
+#include "models/run_head.h"
+
+namespace headlens {
+
+using models::PartProducts;
+using models::ProjectParts;
+using models::Run;
+using models::RunHead;
+
+namespace {
+
+/// Throws kUnsupported unless the logits are linear in the normalised stream.
+void RequireLinearLogits(const Run& run) {
+  models::RequireLogits(*run.model);
+  if (!run.model->parameters.head->transform) return;
+  throw Error(ErrorCode::kUnsupported,
+              {"the logits of this ", run.info().family,
+               " model are no sum over its parts: there is a layer with an activation between the stream and them"});
+}
+
+void Expect(const char* name, Index value, Index end) {
+  if (value < 0 || value >= end) throw ValueError(Fragment::Name(name), value, {"0 to ", end - 1});
+}
+
+Index LogitRows(const Run& run) { return run.model->parameters.head->first_row_only ? 1 : run.length(); }
+
+/// The bias of the logits, or empty.
+std::span<const float> LogitBias(const Run& run) {
+  const DeviceTensor& bias = run.model->parameters.head->bias;
+  return bias.size() > 0 ? run.OnHost(bias).values() : run.model->decoder().bias();
+}
+
+}  // namespace
+
+LogitExplanation Contributions(const ModelAttention& attention, Index position, std::span<const std::int32_t> tokens) {
+  const Run& run = attention.run();
+  RequireLinearLogits(run);
+  Expect("position", position, LogitRows(run));
+  const LinearWeights& decoder = run.model->decoder();
+  const std::span<const float> all_biases = LogitBias(run);
+  const Tensor w({static_cast<Index>(tokens.size()), decoder.in_features()});
+  std::vector<float> bias;
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    Expect("tokens", tokens[n], decoder.out_features());
+    const auto row = static_cast<Index>(n);
+    decoder.CopyRow(tokens[n], {w.view<2>().at(row), static_cast<std::size_t>(decoder.in_features())});
+    if (!all_biases.empty()) bias.push_back(all_biases[static_cast<std::size_t>(tokens[n])]);
+  }
+  const auto at = static_cast<std::int32_t>(position);
+  PartProducts products = ProjectParts(run, run.info().layers, {&at, 1}, w.view<2>(), bias);
+  LogitExplanation explanation;
+  const Tensor logits = attention.Logits(position, position + 1);
+  for (const std::int32_t token : tokens) explanation.logits.push_back(logits.data()[token]);
+  explanation.terms = std::move(products.values)
+                          .Reshaped({static_cast<Index>(products.parts.size()), static_cast<Index>(tokens.size())});
+  explanation.parts = std::move(products.parts);
+  return explanation;
+}
+
+Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, Index row_begin, Index row_end) {
+  const Run& run = attention.run();
+  const RunHead head(run, layer, of_head);
+  RequireLinearLogits(run);
+  models::CheckRows(row_begin, row_end, LogitRows(run));
+  const Index count = row_end - row_begin;
+  const Tensor written = head.Written(Rows(head.outputs(), row_begin, count));
+  models::ScaleByFinalNorm(run, row_begin, written);
+  const LinearWeights& decoder = run.model->decoder();
+  Tensor logits({count, decoder.out_features()});
+  head.backend().Linear(written.view<2>(), decoder, logits.view<2>());
+  head.backend().Finish();
+  const std::span<const float> bias = decoder.bias();  // it is not the head's
+  for (Index n = 0; n < count && !bias.empty(); ++n)
+    for (std::size_t token = 0; token < bias.size(); ++token) logits.view<2>().at(n)[token] -= bias[token];
+  return logits;
+}
+
+Tensor LensLogits(const ModelAttention& attention, Index layer, Index row_begin, Index row_end) {
+  const Run& run = attention.run();
+  models::RequireLogits(*run.model);
+  if (layer < 0 || layer > run.info().layers) throw ValueError("`layer`", layer, {"0 to ", run.info().layers});
+  models::CheckRows(row_begin, row_end, LogitRows(run));
+  return models::LogitsOf(*run.model, Rows(run.StreamBefore(layer).view<2>(), row_begin, row_end - row_begin));
+}
+
+std::vector<TokenLogit> ExtremeLogits(std::span<const float> logits, Index count, bool largest) {
+  std::vector<TokenLogit> all;
+  for (std::size_t token = 0; token < logits.size(); ++token)
+    all.push_back({static_cast<std::int32_t>(token), logits[token]});
+  const auto comes_first = [largest](const TokenLogit& a, const TokenLogit& b) {
+    if (std::isnan(a.logit) != std::isnan(b.logit)) return std::isnan(b.logit);
+    if (a.logit != b.logit && !std::isnan(a.logit)) return largest ? a.logit > b.logit : a.logit < b.logit;
+    return a.token < b.token;
+  };
+  const auto end = all.begin() + std::clamp<Index>(count, 0, static_cast<Index>(all.size()));
+  std::partial_sort(all.begin(), end, all.end(), comes_first);
+  all.erase(end, all.end());
+  return all;
+}
+
+}  // namespace headlens

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The parts of residual streams, seen through a linear map.
+#ifndef HEADLENS_SRC_MODELS_PARTS_H_
+#define HEADLENS_SRC_MODELS_PARTS_H_
+
+#include <span>
+#include <vector>
+
+#include "headlens/explanation.h"
+#include "models/run.h"
+
+namespace headlens::models {
+
+struct PartProducts {
+  std::vector<StreamPart> parts;
+  Tensor values;  // [tokens, parts, outputs]
+};
+
+/// W x̂_a + b for every part a of the streams of some tokens before layer `layer`, where x̂ is what the norm before that
+/// layer's attention makes of the stream; with the number of layers for `layer`, the final norm. `w` is [outputs, D],
+/// and `bias` [outputs] or empty. Each token's products sum to what W x̂ + b is for its whole stream. Throws kOption
+/// when the parts were not kept.
+PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int32_t> tokens, View<const float, 2> w,
+                          std::span<const float> bias);
+
+/// Takes rows [n, D], parts of the last layer's streams from token `first` on, through the final norm: γ ∘ (x − mean) /
+/// σ with the statistics of the whole streams, without its shift. Leaves them as they are when there is no final norm.
+void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows);
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_PARTS_H_

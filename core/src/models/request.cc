@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/request.h"
+
+#include <algorithm>
+
+#include "attention/masks/cells.h"
+#include "attention/masks/mask_set.h"
+#include "base/views.h"
+#include "models/pass.h"
+
+namespace headlens::models {
+namespace {
+
+void ExpectBelow(const Fragment& name, Index value, Index end) {
+  if (value >= 0 && value < end) return;
+  throw ValueError(name, value, {"0 to ", end - 1});
+}
+
+void CheckPatches(const ModelInfo& info, const AttendOptions& options, Index length) {
+  const View<const std::int32_t, 2>& places = options.patch_places;
+  const Index count = places.shape[0];
+  const Shape got = SizesOf(places), outputs = SizesOf(options.patch_outputs);
+  if (places && got != Shape{count, 3}) throw ShapeError("`patch_places`", got, "(patches, 3)");
+  if (outputs != Shape{count, places ? info.head_dim : 0}) {
+    throw ShapeError("`patch_outputs`", outputs, {Shape{count, info.head_dim}, ": (patches, head_dim)"});
+  }
+  for (Index n = 0; n < count; ++n) {
+    CheckLayer(info, places(n, 0), places(n, 1));
+    ExpectBelow("the token of a patch", places(n, 2), length);
+  }
+}
+
+void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
+  const Shape expected = {info.layers, info.heads}, got = SizesOf(options.head_mask);
+  if (options.head_mask && got != expected) {
+    throw ShapeError("`head_mask`", got, {expected, ": (layers, heads)"});
+  }
+  for (const std::int32_t token : options.replaced_tokens) ExpectBelow("a token of `replaced_tokens`", token, length);
+  if (options.replaced_layer != -1) ExpectBelow("`replaced_layer`", options.replaced_layer, info.layers);
+  CheckPatches(info, options, length);
+}
+
+template <class T>
+std::span<const T> CopyOf(std::span<const T> from, std::vector<T>& to) {
+  to.assign(from.begin(), from.end());
+  return to;
+}
+
+template <std::size_t Rank>
+View<const float, Rank> CopyOf(const View<const float, Rank>& from, Tensor& to) {
+  if (!from) return {};
+  to = Tensor(SizesOf(from));
+  Copy(from, to.view<Rank>());
+  return to.view<Rank>();
+}
+
+/// Copies cells [1, H, T, T] whose heads may share one map, which is then copied once.
+template <class T>
+View<const T, 4> CopyOfCells(const View<const T, 4>& from, T* to) {
+  const bool is_shared = from.strides[1] == 0;
+  View<const T, 4> copy = DenseView<const T, 4>(to, {1, is_shared ? 1 : from.shape[1], from.shape[2], from.shape[3]});
+  for (Index h = 0; h < copy.shape[1]; ++h)
+    for (Index i = 0; i < from.shape[2]; ++i)
+      for (Index j = 0; j < from.shape[3]; ++j) *to++ = from(0, h, i, j);
+  copy.shape[1] = from.shape[1];
+  copy.strides[0] = 0;
+  if (is_shared) copy.strides[1] = 0;
+  return copy;
+}
+
+/// The number of cells that CopyOfCells stores.
+template <class T>
+Index CellCount(const View<const T, 4>& cells) {
+  return ElementCount({cells.strides[1] == 0 ? 1 : cells.shape[1], cells.shape[2], cells.shape[3]});
+}
+
+void ExpectCells(const ModelInfo& info, const Shape& got, Index length) {
+  const Shape expected = {1, info.heads, length, length};
+  if (got != expected) throw ShapeError("`attn_mask`", got, {expected, ": (1, heads, tokens, tokens)"});
+}
+
+}  // namespace
+
+Request::Request(const LoadedModel& model, const ModelInput& input, const AttendOptions& options, Index length)
+    : options_(options) {
+  const ModelInfo& info = model.architecture.info;
+  CheckOptions(info, options, length);
+  if (options.visible) ExpectCells(info, SizesOf(options.visible), length);
+  if (options.bias) ExpectCells(info, SizesOf(options.bias), length);
+  CopyInput(input);
+  CopyOptions(options);
+  if (!diagonals_.empty()) ForbidDiagonals(length);
+  DropWithoutEffect(model, length);
+}
+
+void Request::CopyInput(const ModelInput& input) {
+  input_.ids = CopyOf(input.ids, ids_);
+  input_.segments = CopyOf(input.segments, segments_);
+  input_.padding = CopyOf(input.padding, padding_);
+  input_.image = CopyOf(input.image, image_);
+}
+
+void Request::CopyOptions(const AttendOptions& options) {
+  options_.head_mask = CopyOf(options.head_mask, head_mask_);
+  options_.replaced_tokens = CopyOf(options.replaced_tokens, replaced_);
+  options_.forbidden_diagonals = CopyOf(options.forbidden_diagonals, diagonals_);
+  options_.normalizer.sinks = CopyOf(options.normalizer.sinks, sinks_);
+  if (options.visible) {
+    visible_.resize(static_cast<std::size_t>(CellCount(options.visible)));
+    options_.visible = CopyOfCells(options.visible, visible_.data());
+  }
+  if (options.bias) {
+    bias_ = Tensor({CellCount(options.bias)});
+    options_.bias = CopyOfCells(options.bias, bias_.data());
+  }
+  if (!options.patch_places) return;
+  for (Index n = 0; n < options.patch_places.shape[0]; ++n)
+    for (Index i = 0; i < 3; ++i) patch_places_.push_back(options.patch_places(n, i));
+  options_.patch_places = DenseView<const std::int32_t, 2>(patch_places_.data(), options.patch_places.shape);
+  options_.patch_outputs = CopyOf(options.patch_outputs, patch_outputs_);
+}
+
+/// Clears the cells of the diagonals, which are then part of the cells that are visible.
+void Request::ForbidDiagonals(Index length) {
+  if (!options_.visible) {
+    visible_.assign(static_cast<std::size_t>(ElementCount({length, length})), 1);
+    options_.visible = {visible_.data(), {1, 1, length, length}, {0, 0, length, 1}};
+  }
+  const auto maps = static_cast<Index>(visible_.size()) / (length * length);
+  for (const Index diagonal : diagonals_) {
+    const Index first = std::max<Index>(diagonal, 0), end = std::min(length, length + diagonal);
+    for (Index map = 0; map < maps; ++map)
+      for (Index i = first; i < end; ++i)
+        visible_[static_cast<std::size_t>((map * length + i) * length + i - diagonal)] = 0;
+  }
+}
+
+namespace {
+
+/// The keys that a model lets queries look at.
+class OwnMask {
+ public:
+  OwnMask(const LoadedModel& model, Index length, std::span<const std::uint8_t> padding)
+      : length_(length),
+        problem_(ProblemOf(model, 0, Shaped(model.architecture.info.heads, length), 0,
+                           Shaped(model.architecture.info.kv_heads, length), 0, padding)),
+        masks_(problem_) {}
+
+  /// Returns true when `is_other(h, t, s)` holds for a cell that is not masked, of the first `maps` heads.
+  template <class IsOther>
+  bool Finds(Index maps, const IsOther& is_other) {
+    std::vector<std::uint8_t> marks(static_cast<std::size_t>(length_));
+    for (Index t = 0; t < length_; ++t) {
+      const KeyRange range = masks_.Range(0, t);
+      masks_.Mark({0, 0, t}, range, marks.data());
+      for (Index s = range.begin; s < range.end; ++s)
+        for (Index h = 0; h < maps && !marks[static_cast<std::size_t>(s - range.begin)]; ++h)
+          if (is_other(h, t, s)) return true;
+    }
+    return false;
+  }
+
+ private:
+  /// Sizes without elements: masks do not look at any.
+  static DeviceView<const float, 4> Shaped(Index heads, Index length) {
+    return DenseView(DevicePointer<const float>(), std::array<Index, 4>{1, heads, length, 1});
+  }
+
+  Index length_;
+  AttentionProblem problem_;
+  MaskSet masks_;
+};
+
+}  // namespace
+
+/// Removes masks that hide no key and add nothing to a score, so that a run with them has the bits of one without.
+void Request::DropWithoutEffect(const LoadedModel& model, Index length) {
+  if (!options_.visible && !options_.bias) return;
+  if (options_.bias) ExpectAddable(options_.bias);
+  OwnMask own(model, length, input_.padding);
+  const auto maps = [](const auto& cells) { return cells.strides[1] == 0 ? 1 : cells.shape[1]; };
+  const auto& visible = options_.visible;
+  const auto& bias = options_.bias;
+  if (visible && !own.Finds(maps(visible), [&](Index h, Index t, Index s) { return visible(0, h, t, s) == 0; }))
+    options_.visible = {};
+  if (bias && !own.Finds(maps(bias), [&](Index h, Index t, Index s) { return bias(0, h, t, s) != 0.0f; }))
+    options_.bias = {};
+}
+
+void Request::Change(AttentionProblem& problem) const {
+  const auto for_heads = [&](auto cells) {
+    cells.shape[1] = problem.q.shape[1];
+    return cells;
+  };
+  problem.normalizer = options_.normalizer;
+  if (options_.visible) problem.mask.boolean = for_heads(options_.visible);
+  if (options_.bias) problem.mask.additive = for_heads(options_.bias);
+}
+
+bool ReplacesValues(const AttendOptions& options, Index layer) {
+  return !options.replaced_tokens.empty() && (options.replaced_layer < 0 || options.replaced_layer == layer);
+}
+
+namespace {
+
+template <class T, std::size_t Rank>
+bool IsSame(const View<const T, Rank>& a, const View<const T, Rank>& b) {
+  if (!a || !b) return !a && !b;
+  if (a.shape != b.shape) return false;
+  for (Index i = 0; i < a.shape[0]; ++i) {
+    if constexpr (Rank == 1) {
+      if (a(i) != b(i)) return false;
+    } else {
+      if (!IsSame(Slice(a, i), Slice(b, i))) return false;
+    }
+  }
+  return true;
+}
+
+bool IsSame(const Normalizer& a, const Normalizer& b) {
+  return a.kind == b.kind && a.temperature == b.temperature && a.top_k == b.top_k && a.sigmoid_bias == b.sigmoid_bias &&
+         IsSame(a.sinks, b.sinks);
+}
+
+/// Returns true when patch `n` of `some` is among those of `others`.
+bool HasPatch(const AttendOptions& some, Index n, const AttendOptions& others) {
+  for (Index m = 0; m < others.patch_places.shape[0]; ++m) {
+    if (IsSame(Slice(some.patch_places, n), Slice(others.patch_places, m)) &&
+        IsSame(Slice(some.patch_outputs, n), Slice(others.patch_outputs, m)))
+      return true;
+  }
+  return false;
+}
+
+/// Returns true when `others` have all patches that `some` have in the layer.
+bool HasPatches(const AttendOptions& some, const AttendOptions& others, Index layer) {
+  for (Index n = 0; n < some.patch_places.shape[0]; ++n)
+    if (some.patch_places(n, 0) == layer && !HasPatch(some, n, others)) return false;
+  return true;
+}
+
+bool IsSameReplacement(const AttendOptions& a, const AttendOptions& b, Index layer) {
+  if (!ReplacesValues(a, layer) || !ReplacesValues(b, layer))
+    return ReplacesValues(a, layer) == ReplacesValues(b, layer);
+  return a.replacement == b.replacement && std::ranges::equal(a.replaced_tokens, b.replaced_tokens);
+}
+
+bool IsSameLayer(const ModelInfo& info, const AttendOptions& a, const AttendOptions& b, Index layer) {
+  const auto factor = [&](const AttendOptions& options, Index head) {
+    return options.head_mask ? options.head_mask(layer, head) : 1.0f;
+  };
+  for (Index head = 0; head < info.heads; ++head)
+    if (factor(a, head) != factor(b, head)) return false;
+  return IsSameReplacement(a, b, layer) && HasPatches(a, b, layer) && HasPatches(b, a, layer);
+}
+
+}  // namespace
+
+Index FirstDifference(const ModelInfo& info, const AttendOptions& a, const AttendOptions& b) {
+  const bool is_same_everywhere =
+      IsSame(a.normalizer, b.normalizer) && IsSame(a.visible, b.visible) && IsSame(a.bias, b.bias);
+  if (!is_same_everywhere) return 0;
+  Index layer = 0;
+  while (layer < info.layers && IsSameLayer(info, a, b, layer)) ++layer;
+  return layer;
+}
+
+}  // namespace headlens::models

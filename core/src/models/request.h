@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The input and the options of a run, checked and copied.
+#ifndef HEADLENS_SRC_MODELS_REQUEST_H_
+#define HEADLENS_SRC_MODELS_REQUEST_H_
+
+#include <vector>
+
+#include "models/family.h"
+
+namespace headlens::models {
+
+/// A run's input and options, in memory of their own: maps borrow the masks as long as they live, and a run can be
+/// repeated with other options.
+class Request {
+ public:
+  /// Throws as Model::Attend does for wrong options. `length` is the number of tokens, or of patches and CLS.
+  Request(const LoadedModel& model, const ModelInput& input, const AttendOptions& options, Index length);
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+
+  const ModelInput& input() const { return input_; }
+  const AttendOptions& options() const { return options_; }
+  /// Adds the options that change scores, masks and weights to a layer's problem.
+  void Change(AttentionProblem& problem) const;
+
+ private:
+  void CopyInput(const ModelInput& input);
+  void CopyOptions(const AttendOptions& options);
+  void ForbidDiagonals(Index length);
+  void DropWithoutEffect(const LoadedModel& model, Index length);
+
+  ModelInput input_;
+  AttendOptions options_;
+  std::vector<std::int32_t> ids_, segments_, replaced_, diagonals_, patch_places_;
+  std::vector<std::uint8_t> padding_, visible_;
+  Tensor image_, head_mask_, bias_, sinks_, patch_outputs_;
+};
+
+/// Returns true when the layer replaces the values of tokens.
+bool ReplacesValues(const AttendOptions& options, Index layer);
+
+/// The first layer that computes something else with the options of `b` than with those of `a`, or the number of layers
+/// when there is none. Both have the same input.
+Index FirstDifference(const ModelInfo& info, const AttendOptions& a, const AttendOptions& b);
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_REQUEST_H_

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/run.h"
+
+#include <algorithm>
+
+#include "models/embedding.h"
+
+namespace headlens::models {
+
+DeviceTensor CopyOf(const Backend& backend, const DeviceTensor& rows) {
+  DeviceTensor copy = backend.Allocate(rows.shape());
+  backend.Copy(AsHeads(rows, 1), AsHeads(copy, 1));
+  return copy;
+}
+
+namespace {
+
+/// Returns true when the layer has everything that the options ask to keep.
+bool Keeps(const LayerRun& layer, const AttendOptions& options) {
+  return (!options.keep_values || layer.kept.v) && (!options.keep_hidden || layer.stream) &&
+         (!options.keep_parts || layer.kept.feed_forward);
+}
+
+AttendOptions Completed(AttendOptions options) {
+  options.keep_hidden = options.keep_hidden || options.keep_parts;
+  return options;
+}
+
+}  // namespace
+
+Run::Run(std::shared_ptr<const LoadedModel> of, const ModelInput& input, const AttendOptions& options)
+    : model(std::move(of)),
+      hidden(Embed(*model, input, 0)),
+      request(std::make_shared<const Request>(*model, input, Completed(options), length())) {}
+
+Run::Run(const Run& base, const AttendOptions& options)
+    : model(base.model),
+      request(std::make_shared<const Request>(*model, base.request->input(), Completed(options), base.length())) {
+  Index shared = FirstDifference(info(), base.request->options(), request->options());
+  const auto keeps = [&](const auto& layer) { return Keeps(*layer, request->options()); };
+  if (!std::all_of(base.layers.begin(), base.layers.begin() + shared, keeps)) shared = 0;
+  if (shared == info().layers) {
+    layers = base.layers;
+    hidden = base.hidden;
+    return;
+  }
+  const DeviceTensor& stream = base.layers[static_cast<std::size_t>(shared)]->stream;
+  if (stream) layers.assign(base.layers.begin(), base.layers.begin() + shared);
+  hidden = stream ? CopyOf(model->backend, stream) : Embed(*model, request->input(), 0);
+}
+
+const LayerRun& Run::At(Index layer) const {
+  CheckLayer(info(), layer, 0);
+  return *layers[static_cast<std::size_t>(layer)];
+}
+
+const AttentionMaps& Run::MapsOf(Index layer, Index head) const {
+  CheckLayer(info(), layer, head);
+  return *layers[static_cast<std::size_t>(layer)]->maps;
+}
+
+const DeviceTensor& Run::StreamBefore(Index layer) const {
+  if (layer == info().layers) return hidden;
+  if (At(layer).stream) return At(layer).stream;
+  throw Error(ErrorCode::kOption, "streams were not kept: attend with `keep_hidden`");
+}
+
+void Run::RequireParts() const {
+  if (layers.front()->kept.feed_forward) return;
+  throw Error(ErrorCode::kOption, "what heads and feed-forward networks write was not kept: attend with `keep_parts`");
+}
+
+const Tensor& Run::OnHost(const DeviceTensor& tensor) const {
+  const std::lock_guard lock(mutex_);
+  auto it = on_host_.find(&tensor);
+  if (it == on_host_.end()) it = on_host_.emplace(&tensor, model->backend.ReadBack(tensor)->Wait()).first;
+  return it->second;
+}
+
+}  // namespace headlens::models

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The results of one run of a model over an input, from which maps, logits and explanations are computed.
+#ifndef HEADLENS_SRC_MODELS_RUN_H_
+#define HEADLENS_SRC_MODELS_RUN_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "headlens/attention_maps.h"
+#include "models/pass.h"
+#include "models/request.h"
+
+namespace headlens::models {
+
+/// A copy of rows [T, D] in the backend's memory.
+DeviceTensor CopyOf(const Backend& backend, const DeviceTensor& rows);
+
+/// A layer of a run. Runs that differ only in later layers share it.
+struct LayerRun {
+  std::shared_ptr<const Request> request;  // whose masks the maps borrow
+  DeviceTensor stream;                     // before the layer, when it is kept
+  Kept kept;
+  std::unique_ptr<const AttentionMaps> maps;
+};
+
+struct Run {
+  Run(std::shared_ptr<const LoadedModel> of, const ModelInput& input, const AttendOptions& options);
+  /// The same input with other options. Shares the layers of `base` that need not be computed again.
+  Run(const Run& base, const AttendOptions& options);
+
+  const ModelInfo& info() const { return model->architecture.info; }
+  Index length() const { return hidden.shape()[0]; }
+  /// Throw kValue for a layer or head that does not exist.
+  const LayerRun& At(Index layer) const;
+  const AttentionMaps& MapsOf(Index layer, Index head) const;
+  /// The stream before layer `layer`, or after the last layer when it is the number of layers. Throws kOption when it
+  /// was not kept.
+  const DeviceTensor& StreamBefore(Index layer) const;
+  /// Throws kOption when the parts were not kept.
+  void RequireParts() const;
+
+  /// The elements of one of these tensors on the host, which are read back once.
+  const Tensor& OnHost(const DeviceTensor& tensor) const;
+
+  std::shared_ptr<const LoadedModel> model;
+  DeviceTensor hidden;  // before the first layer that is not there yet, or after the last one
+  std::shared_ptr<const Request> request;
+  std::vector<std::shared_ptr<const LayerRun>> layers;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<const DeviceTensor*, Tensor> on_host_;
+};
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_RUN_H_

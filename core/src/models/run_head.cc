@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/run_head.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlens::models {
+
+HeadRows::HeadRows(const LinearWeights& matrix, Index head, Index head_dim)
+    : weights({head_dim, matrix.in_features()}) {
+  for (Index row = 0; row < head_dim; ++row) {
+    matrix.CopyRow(head * head_dim + row, {weights.view<2>().at(row), static_cast<std::size_t>(matrix.in_features())});
+  }
+  if (matrix.bias().empty()) return;
+  bias = matrix.bias().subspan(static_cast<std::size_t>(head * head_dim), static_cast<std::size_t>(head_dim));
+}
+
+Matrix DirectionsOf(const Tensor& vectors) {
+  const View<float, 2> rows = vectors.view<2>();
+  Matrix directions(rows.shape[0], rows.shape[1]);
+  for (Index n = 0; n < rows.shape[0]; ++n) {
+    double square = 0.0;
+    for (Index e = 0; e < rows.shape[1]; ++e) square += double{rows(n, e)} * double{rows(n, e)};
+    for (Index e = 0; e < rows.shape[1] && square > 0.0; ++e) directions(n, e) = double{rows(n, e)} / std::sqrt(square);
+  }
+  return directions;
+}
+
+RunHead::RunHead(const Run& run, Index layer, Index head)
+    : run_(run),
+      layer_(layer),
+      head_(head),
+      maps_(run.MapsOf(layer, head)),
+      weights_(run.model->parameters.layers[static_cast<std::size_t>(layer)]) {
+  run.RequireParts();
+}
+
+void RunHead::CheckToken(const char* name, Index token) const {
+  if (token >= 0 && token < tokens()) return;
+  throw ValueError(Fragment::Name(name), token, {"0 to ", tokens() - 1});
+}
+
+float RunHead::scale() const { return maps_.Problem(0, head_, {0, 0, 0, 0}).scale; }
+
+float RunHead::factor() const {
+  const auto& mask = run_.request->options().head_mask;
+  return mask ? mask(layer_, head_) : 1.0f;
+}
+
+void RunHead::RequireOwnOutput() const {
+  const AttendOptions& options = run_.request->options();
+  bool is_patched = false;
+  for (Index n = 0; n < options.patch_places.shape[0]; ++n)
+    is_patched = is_patched || (options.patch_places(n, 0) == layer_ && options.patch_places(n, 1) == head_);
+  if (!is_patched && !ReplacesValues(options, layer_)) return;
+  throw Error(ErrorCode::kUnsupported,
+              {"the run replaced ", is_patched ? "outputs of this head" : "values of this layer",
+               ", so that what the head writes is no sum over the parts of streams"});
+}
+
+PartProducts RunHead::Project(std::span<const std::int32_t> tokens, const HeadRows& rows) const {
+  return ProjectParts(run_, layer_, tokens, rows.weights.view<2>(), rows.bias);
+}
+
+void RunHead::Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const {
+  const auto& rope = run_.model->architecture.rope;
+  if (!rope) return;
+  const RopeAngles all = AnglesAt(*rope, 0, run_.length(), run_.length());
+  const Index half = all.cosine.shape()[1];
+  const Tensor cosine({x.shape[0], half}), sine({x.shape[0], half});
+  for (Index n = 0; n < x.shape[0]; ++n) {
+    const Index token = tokens[static_cast<std::size_t>(n)];
+    std::copy_n(all.cosine.view<2>().at(token), half, cosine.view<2>().at(n));
+    std::copy_n(all.sine.view<2>().at(token), half, sine.view<2>().at(n));
+  }
+  backend().Rotary(x, cosine.view<2>(), sine.view<2>(), RotaryPairs::kHalf);
+  backend().Finish();
+}
+
+void RunHead::Fill(Index first, Index count, const AttentionResults& results) const {
+  backend().Attention(maps_.Problem(0, head_, {first, first + count}), results);
+  backend().Finish();
+}
+
+/// Calls use(e, row) with every row of W_O^h [D, d].
+template <class Use>
+void RunHead::EachOutputRow(const Use& use) const {
+  const LinearWeights& o = *weights_.o;
+  std::vector<float> row(static_cast<std::size_t>(o.in_features()));
+  for (Index e = 0; e < o.out_features(); ++e) {
+    o.CopyRow(e, row);
+    use(e, row.data() + head_ * width());
+  }
+}
+
+Tensor RunHead::Written(View<const float, 2> z) const {
+  Tensor written({z.shape[0], weights_.o->out_features()});
+  EachOutputRow([&](Index e, const float* row) {
+    for (Index n = 0; n < z.shape[0]; ++n) {
+      double sum = 0.0;
+      for (Index i = 0; i < width(); ++i) sum += double{row[i]} * double{z(n, i)};
+      written.view<2>()(n, e) = static_cast<float>(sum);
+    }
+  });
+  return written;
+}
+
+Matrix RunHead::BackThroughOutput(const Matrix& x) const {
+  Matrix back(x.rows(), width());
+  EachOutputRow([&](Index e, const float* row) {
+    for (Index n = 0; n < x.rows(); ++n)
+      for (Index i = 0; i < width(); ++i) back(n, i) += x(n, e) * double{row[i]};
+  });
+  return back;
+}
+
+/// The columns of one head in rows of all heads.
+View<const float, 2> RunHead::PartOf(const DeviceTensor& rows, Index head) const {
+  const View<float, 2> all = run_.OnHost(rows).view<2>();
+  return {all.at(0, head * width()), {all.shape[0], width()}, all.strides};
+}
+
+}  // namespace headlens::models

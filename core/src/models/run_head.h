@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// One head in a run: its rows of the layer's weights and tensors, and the rules by which it scores.
+#ifndef HEADLENS_SRC_MODELS_RUN_HEAD_H_
+#define HEADLENS_SRC_MODELS_RUN_HEAD_H_
+
+#include <span>
+
+#include "headlens/matrix.h"
+#include "models/parts.h"
+
+namespace headlens::models {
+
+/// The rows of a packed matrix that belong to one head, and their biases.
+struct HeadRows {
+  HeadRows(const LinearWeights& matrix, Index head, Index head_dim);
+
+  Tensor weights;               // [d, D]
+  std::span<const float> bias;  // [d] or empty
+};
+
+/// Directions [n, D] of length 1, or 0 for vectors of zeros.
+Matrix DirectionsOf(const Tensor& vectors);
+
+/// Borrows the run.
+class RunHead {
+ public:
+  /// Throws kValue when there is no such head, and kOption when the run did not keep its parts.
+  RunHead(const Run& run, Index layer, Index head);
+
+  const Run& run() const { return run_; }
+  const Backend& backend() const { return run_.model->backend; }
+  Index layer() const { return layer_; }
+  Index head() const { return head_; }
+  Index width() const { return run_.info().head_dim; }
+  Index tokens() const { return run_.length(); }
+  /// Throws kValue, naming the argument, unless there is such a token.
+  void CheckToken(const char* name, Index token) const;
+
+  HeadRows q() const { return {*weights_.q, head_, width()}; }
+  HeadRows k() const { return {*weights_.k, group(), width()}; }
+  HeadRows v() const { return {*weights_.v, group(), width()}; }
+  /// The head's queries and keys as they are multiplied, and its outputs before the output projection: [T, d].
+  View<const float, 2> queries() const { return PartOf(run_.At(layer_).kept.q, head_); }
+  View<const float, 2> keys() const { return PartOf(run_.At(layer_).kept.k, group()); }
+  View<const float, 2> outputs() const { return PartOf(run_.At(layer_).kept.heads, head_); }
+
+  /// The number that multiplies q·k.
+  float scale() const;
+  /// The factor of the head's weights.
+  float factor() const;
+  /// Throws kUnsupported when the run replaced values of the head, or its outputs.
+  void RequireOwnOutput() const;
+
+  /// What W x̂ + b is for the parts of some tokens' streams before the layer.
+  PartProducts Project(std::span<const std::int32_t> tokens, const HeadRows& rows) const;
+  /// Rotates rows x [tokens, parts, d] by the tokens' positions, where the model does so.
+  void Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const;
+  /// Fills the stages of rows [first, first + count) of the head's map.
+  void Fill(Index first, Index count, const AttentionResults& results) const;
+
+  /// W_O^h z for outputs z [n, d]: [n, D].
+  Tensor Written(View<const float, 2> z) const;
+  /// W_O^hᵀ x for directions x [n, D]: [n, d].
+  Matrix BackThroughOutput(const Matrix& x) const;
+
+ private:
+  Index group() const { return head_ / (run_.info().heads / run_.info().kv_heads); }
+  View<const float, 2> PartOf(const DeviceTensor& rows, Index head) const;
+  template <class Use>
+  void EachOutputRow(const Use& use) const;
+
+  const Run& run_;
+  Index layer_, head_;
+  const AttentionMaps& maps_;
+  const Layer& weights_;
+};
+
+}  // namespace headlens::models
+
+#endif  // HEADLENS_SRC_MODELS_RUN_HEAD_H_

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Explanations of scores, outputs and logits, compared with PyTorch's numbers (tests/golden/make_explained.py) on
+/// every backend and SIMD target; and the sums that they must make up in every head of every model.
+#include "headlens/explanation.h"
+
+#include <cmath>
+
+#include "models/golden_models.h"
+
+namespace headlens::testing {
+namespace {
+
+/// A golden model's explanations.
+struct Explained {
+  explicit Explained(const std::string& name)
+      : model(GoldenFolder(name) + "/expected.safetensors"),
+        bytes(ReadFile(GoldenFolder(name) + "/explained.safetensors")),
+        file(bytes),
+        at(Integers<Index>(file, "score.at")) {}
+
+  Tensor Expected(std::string_view name) const { return ToFloat(file.Find(name).value()); }
+
+  void CheckParts(const char* name, const std::vector<StreamPart>& parts) const {
+    std::string names;
+    for (const StreamPart& part : parts) names += (names.empty() ? "" : ",") + ToString(part);
+    CHECK(names == file.metadata().at(name));
+  }
+
+  /// Every rounding is in proportion to the numbers that it happens to.
+  void Check(const std::string& name, std::span<const float> got, double size) const {
+    CheckClose(name, got, Expected(name).values(), 256 * kEpsilon * size);
+  }
+  void Check(const std::string& name, std::span<const float> got) const {
+    Check(name, got, MaxNorm(Expected(name).values()));
+  }
+
+  Golden model;
+  std::vector<std::byte> bytes;
+  Safetensors file;
+  std::vector<Index> at;  // layer, head, query, key, against
+};
+
+ModelAttention AttendWithParts(const Model& model, const ModelInput& input) {
+  AttendOptions options;
+  options.keep_parts = true;
+  return model.Attend(input, options);
+}
+
+std::vector<float> Floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+
+void CheckScores(const Explained& golden, const ModelAttention& attention) {
+  const MapCell cell{golden.at[0], golden.at[1], golden.at[2], golden.at[3]};
+  const CellExplanation one = ExplainCell(attention, cell), two = ExplainCell(attention, cell, golden.at[4]);
+  golden.CheckParts("query_parts", one.query_parts);
+  golden.CheckParts("key_parts", one.key_parts);
+  golden.Check("score.terms", one.terms.values());
+  golden.Check("score.against", two.terms.values(), MaxNorm(golden.Expected("score.terms").values()));
+  const RowExplanation row = ExplainRow(attention, cell.layer, cell.head, cell.query);
+  golden.CheckParts("query_parts", row.query_parts);
+  golden.CheckParts("key_parts", row.key_parts);
+  const double size = MaxNorm(golden.Expected("row.by_key").values());
+  golden.Check("row.by_query", row.by_query.values(), size);
+  golden.Check("row.by_key", row.by_key.values());
+  golden.Check("row.scores", row.scores, size);
+}
+
+void CheckOutputs(const Explained& golden, const ModelAttention& attention) {
+  const OutputExplanation output = ExplainOutput(attention, golden.at[0], golden.at[1], golden.at[2]);
+  golden.CheckParts("value_parts", output.parts);
+  golden.Check("output.written", output.written.values(), 4 * MaxNorm(golden.Expected("output.written").values()));
+  golden.Check("output.terms", output.terms.values(), 4 * MaxNorm(golden.Expected("output.terms").values()));
+  const HeadSources sources = SourcesOf(attention, golden.at[0], golden.at[1]);
+  golden.CheckParts("value_parts", sources.value_parts);
+  // Sums over all cells, whose terms are as large as those of a row.
+  const double size = static_cast<double>(attention.length()) * MaxNorm(golden.Expected("row.by_key").values());
+  golden.Check("sources.query", Floats(sources.query), size);
+  golden.Check("sources.key", Floats(sources.key), size);
+  golden.Check("sources.value", Floats(sources.value), 4 * MaxNorm(golden.Expected("sources.value").values()));
+}
+
+void CheckLogits(const Explained& golden, const ModelAttention& attention, Index logits) {
+  const std::vector<std::int32_t> none;
+  if (logits == 0) {
+    CHECK(!golden.file.Find("lens"));
+    Refused(ErrorCode::kUnsupported, "has no logits", [&] { LensLogits(attention, 1, 0, 1); });
+    return Refused(ErrorCode::kUnsupported, "has no logits", [&] { Contributions(attention, 0, none); });
+  }
+  const Tensor lens = golden.Expected("lens");
+  CheckClose("lens", LensLogits(attention, 1, 0, lens.shape()[0]).values(), lens.values(),
+             256 * kEpsilon * MaxNorm(lens.values()));
+  if (!golden.file.Find("logits.at")) {
+    Refused(ErrorCode::kUnsupported, "no sum over its parts", [&] { Contributions(attention, 0, none); });
+    return Refused(ErrorCode::kUnsupported, "no sum over its parts", [&] { HeadLogits(attention, 0, 0, 0, 1); });
+  }
+  const std::vector<std::int32_t> at = Integers<std::int32_t>(golden.file, "logits.at");
+  const LogitExplanation explained = Contributions(attention, at[0], std::span(at).subspan(1));
+  golden.CheckParts("logit_parts", explained.parts);
+  golden.Check("logits.terms", explained.terms.values());
+  const Tensor head = golden.Expected("logits.head");
+  golden.Check("logits.head", HeadLogits(attention, golden.at[0], golden.at[1], 0, head.shape()[0]).values());
+}
+
+void CheckAgainst(const Explained& golden, const Model& model) {
+  const ModelAttention attention = AttendWithParts(model, golden.model.input);
+  CheckScores(golden, attention);
+  CheckOutputs(golden, attention);
+  CheckLogits(golden, attention, model.info().logits);
+}
+
+TEST_CASE("scores, outputs, logits and sources have PyTorch's parts") {
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    const Explained golden(name);
+    for (const Backend* backend : TestBackends()) {
+      CAPTURE(backend->name());
+      CheckAgainst(golden, LoadFolder(GoldenFolder(name), *backend));
+    }
+    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
+  }
+}
+
+/// ‖q‖ ‖k‖ of a cell, in whose proportion the run itself rounds its score. It exceeds the score by far where products
+/// of their elements cancel each other.
+double SizeOfScore(const ModelAttention& attention, const ModelInfo& info, const MapCell& cell) {
+  const auto norm = [&](const Tensor& rows, Index row, Index head) {
+    double square = 0.0;
+    for (Index i = 0; i < info.head_dim; ++i) {
+      const double x{rows.view<2>()(row, head * info.head_dim + i)};
+      square += x * x;
+    }
+    return std::sqrt(square);
+  };
+  return norm(attention.Queries(cell.layer), cell.query, cell.head) *
+         norm(attention.Keys(cell.layer), cell.key, cell.head / (info.heads / info.kv_heads));
+}
+
+/// Checks that terms [n, m] sum to `expected` within 1e-5 of the sum of their absolute values, or within the rounding
+/// of numbers of size `size_of_run`; the columns each, or all.
+void CheckSum(std::span<const float> terms, Index columns, Index column, double expected, double size_of_run = 0.0) {
+  double sum = 0.0, size = 0.0;
+  for (auto i = static_cast<std::size_t>(column); i < terms.size(); i += static_cast<std::size_t>(columns)) {
+    sum += double{terms[i]};
+    size += std::abs(double{terms[i]});
+  }
+  CHECK(std::abs(sum - expected) <= std::max(1e-5 * size, 8 * kEpsilon * size_of_run));
+}
+
+void CheckRow(const ModelAttention& attention, const ModelInfo& info, Index layer, Index head, Index query) {
+  const Index length = attention.length();
+  const RowExplanation row = ExplainRow(attention, layer, head, query);
+  const Tensor map({1, length});
+  attention.Map(layer, head, {query, query + 1}, map.view<2>());
+  REQUIRE(row.steps.size() == 4);
+  CheckClose("weights", row.steps[3].values, map.values(), 8 * kEpsilon);
+  double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
+  for (const float score : row.steps[2].values) largest = std::max(largest, double{score});
+  for (const float score : row.steps[2].values) sum += std::exp(double{score} - largest);
+  for (Index j = 0; j < length; ++j) {
+    const double score{row.scores[static_cast<std::size_t>(j)]},
+        size = SizeOfScore(attention, info, {layer, head, query, j});
+    CheckSum(row.by_query.values(), length, j, score, size);
+    CheckSum(row.by_key.values(), length, j, score, size);
+    const double weight = std::exp(double{row.steps[2].values[static_cast<std::size_t>(j)]} - largest) / sum;
+    CHECK(std::abs(weight - double{map.data()[j]}) <= 1e-5);
+  }
+  const OutputExplanation output = ExplainOutput(attention, layer, head, query);
+  double square = 0.0;
+  for (const float x : output.written.values()) square += double{x} * double{x};
+  CheckSum(output.terms.values(), 1, 0, std::sqrt(square));
+}
+
+void CheckHead(const ModelAttention& attention, const ModelInfo& info, Index layer, Index head) {
+  const Index last = attention.length() - 1;
+  for (const Index query : {Index{0}, last / 2, last}) {
+    for (const Index key : {Index{0}, query}) {
+      const MapCell at{layer, head, query, key}, other{layer, head, query, last - key};
+      const double size = SizeOfScore(attention, info, at), both = size + SizeOfScore(attention, info, other);
+      const CellExplanation cell = ExplainCell(attention, at), pair = ExplainCell(attention, at, other.key);
+      CheckSum(cell.terms.values(), 1, 0, cell.score, size);
+      CheckSum(pair.terms.values(), 1, 0, pair.score, both);
+      CHECK(cell.steps[3].stage == "weights");
+    }
+  }
+  CheckRow(attention, info, layer, head, last);
+}
+
+void CheckSums(const Model& model, const ModelInput& input) {
+  const ModelAttention attention = AttendWithParts(model, input);
+  const ModelInfo& info = model.info();
+  for (Index layer = 0; layer < info.layers; ++layer)
+    for (Index head = 0; head < info.heads; ++head) CheckHead(attention, info, layer, head);
+  if (!model.unembedding()) return;
+  std::vector<std::int32_t> tokens;
+  for (Index token = 0; token < std::min<Index>(info.logits, 7); ++token)
+    tokens.push_back(static_cast<std::int32_t>(token));
+  const Index rows = attention.Logits().shape()[0];
+  for (const Index position : {Index{0}, rows - 1}) {
+    const LogitExplanation logits = Contributions(attention, position, tokens);
+    const auto columns = static_cast<Index>(tokens.size());
+    for (Index n = 0; n < columns; ++n)
+      CheckSum(logits.terms.values(), columns, n, double{logits.logits[static_cast<std::size_t>(n)]});
+  }
+}
+
+TEST_CASE("terms sum to the score, the length and the logit in every head of every model") {
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    CheckSums(LoadFolder(GoldenFolder(name), SimdBackend()), golden.input);
+  }
+  std::vector<std::int32_t> ids(40);
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 37 % 2048);
+  ModelInput input;
+  input.ids = ids;
+  CheckSums(BuiltInModel(), input);
+}
+
+TEST_CASE("explanations name what they lack") {
+  const Model model = LoadFolder(GoldenFolder("gpt2"), SimdBackend());
+  const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5};
+  const ModelAttention bare = model.Attend(ids);
+  Refused(ErrorCode::kOption, "keep_parts", [&] { ExplainCell(bare, {1, 0, 2, 1}); });
+  Refused(ErrorCode::kOption, "keep_hidden", [&] { LensLogits(bare, 1, 0, 1); });
+  ModelInput input;
+  input.ids = ids;
+  const ModelAttention attention = AttendWithParts(model, input);
+  Refused(ErrorCode::kValue, "layer is 2", [&] { ExplainCell(attention, {2, 0, 2, 1}); });
+  Refused(ErrorCode::kValue, "head is 3", [&] { ExplainRow(attention, 1, 3, 1); });
+  Refused(ErrorCode::kValue, "query is 5", [&] { ExplainRow(attention, 1, 0, 5); });
+  Refused(ErrorCode::kValue, "key is -1", [&] { ExplainCell(attention, {1, 0, 2, -1}); });
+  Refused(ErrorCode::kValue, "against is 5", [&] { ExplainCell(attention, {1, 0, 2, 1}, 5); });
+  Refused(ErrorCode::kValue, "position is 5", [&] { Contributions(attention, 5, ids); });
+  const std::vector<std::int32_t> unknown = {static_cast<std::int32_t>(model.info().logits)};
+  Refused(ErrorCode::kValue, "tokens is", [&] { Contributions(attention, 0, unknown); });
+  Refused(ErrorCode::kValue, "layer is 3", [&] { LensLogits(attention, 3, 0, 1); });
+  AttendOptions options;
+  options.keep_parts = true;
+  options.replaced_tokens = std::span(ids).first(1);
+  const ModelAttention replaced = model.Attend(input, options);
+  Refused(ErrorCode::kUnsupported, "replaced values", [&] { ExplainOutput(replaced, 1, 0, 2); });
+}
+
+TEST_CASE("extreme logits come first, equal ones by their token, and NaN last") {
+  const std::vector<float> logits = {1.0f, std::numeric_limits<float>::quiet_NaN(), 3.0f, -2.0f, 3.0f};
+  const auto tokens = [&](Index count, bool largest) {
+    std::string all;
+    for (const TokenLogit& one : ExtremeLogits(logits, count, largest)) all += std::to_string(one.token);
+    return all;
+  };
+  CHECK(tokens(3, true) == "240");
+  CHECK(tokens(9, true) == "24031");
+  CHECK(tokens(2, false) == "30");
+  CHECK(tokens(0, true).empty());
+}
+
+}  // namespace
+}  // namespace headlens::testing
