@@ -93,6 +93,8 @@ const kOwn = {
   attend_options: [
     ["truncate", "boolean", "When a text has more tokens than the model has positions, reads only its beginning instead of throwing. Default false."],
     ["textPair", "string", "A second text that follows the first, for models with segments (BERT)."],
+    ["patches", "readonly HeadPatch[]",
+      "Outputs that take the place of heads' own, after all other changes. `model.patch` takes them from another run."],
   ],
   rank_options: [
     ["signal", "AbortSignal", "Ends the call, which then rejects."],
@@ -212,6 +214,10 @@ const kLayerGroups = [
 const kColorGroups = ["colorbar_options", "pixels_options", "color_options"];
 const kCacheGroups = ["decoding_options", "cache_options"];
 const kModelGroups = ["attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "rank_options"];
+const kExplanationGroups = [
+  "sources_options", "explain_output_options", "explain_options", "predictions_options", "written_options", "contributions_options",
+  "patch_options",
+];
 
 function interfaces(options, groups) {
   return groups.map((name) => options.interface(name)).join("\n");
@@ -238,7 +244,9 @@ ${interfaces(options, kLayerGroups)}`;
 }
 
 function analysisOptions(options) {
-  const others = [...kAttentionGroups, ...kLayerGroups, ...kColorGroups, ...kCacheGroups, ...kModelGroups];
+  const others = [
+    ...kAttentionGroups, ...kLayerGroups, ...kColorGroups, ...kCacheGroups, ...kModelGroups, ...kExplanationGroups,
+  ];
   const groups = [...options.groups.keys()].filter((name) => !others.includes(name));
   return `${kHeader}/** The options of the analyses. */
 import type { BooleanMask, Maybe, TensorLike } from "../tensors.js";
@@ -263,11 +271,19 @@ ${interfaces(options, kCacheGroups)}`;
 
 function modelOptions(options) {
   return `${kHeader}/** The options for running a model, and for looking at its maps. */
-import type { Maybe, TensorLike } from "../tensors.js";
+import type { HeadPatch } from "../explanations.js";
+import type { AttentionMask, Maybe, TensorLike } from "../tensors.js";
 import type { MetricName, ModelMetricName } from "../vocabulary.js";
 import type { AbortSignal } from "../web.js";
 
 ${interfaces(options, kModelGroups)}`;
+}
+
+function explanationOptions(options) {
+  return `${kHeader}/** The options of explanations. */
+import type { Maybe } from "../tensors.js";
+
+${interfaces(options, kExplanationGroups)}`;
 }
 
 /** The options of an analysis, and its arguments other than tensors. */
@@ -311,6 +327,7 @@ const files = {
   "wasm/src/types/options/colors.ts": colorOptions(options),
   "wasm/src/types/options/caches.ts": cacheOptions(options),
   "wasm/src/types/options/models.ts": modelOptions(options),
+  "wasm/src/types/options/explanations.ts": explanationOptions(options),
   "wasm/src/arguments/fields.ts": tables(options, names.analyses),
   "wasm/src/files/names.ts": fileNames(names.model_files),
 };

@@ -155,7 +155,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       const positions = await engine.sinusoidalPositions(2, 4, null);
       expect(positions).toEqual(await engine.sinusoidalPositions(2, 4));
       const model = await engine.loadModel("tiny", { signal: null, onProgress: null });
-      const seen = await model.attend("The cat", { truncate: null, headMask: null, zeroedToken: null });
+      const seen = await model.attend("The cat", { truncate: null, headMask: null, replacedTokens: null, patches: null });
       expect((await seen.map(0, 0, { rows: null, pool: null })).shape).toEqual([3, 3]);
       const [best] = await model.rankHeads(["The cat sat."], { metrics: ["previous"], ascending: null, specialTokens: null });
       expect(best?.scores.previous.texts).toBe(1);

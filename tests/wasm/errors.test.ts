@@ -125,9 +125,9 @@ describe.each([false, true])("worker: %s", (worker) => {
 
   test("what an option needs is data", async () => {
     const model = await engine.loadModel("tiny");
-    expect(await thrownBy(() => model.attend("a", { zeroedLayer: 0 }))).toMatchObject({
-      code: "option", argument: "zeroedLayer", got: undefined, expected: "zeroedToken, the token whose values are 0 there",
-      message: "attend: zeroedLayer needs zeroedToken, the token whose values are 0 there",
+    expect(await thrownBy(() => model.attend("a", { replacedLayer: 0 }))).toMatchObject({
+      code: "option", argument: "replacedLayer", got: undefined, expected: "the tensor replacedTokens",
+      message: "replacedLayer needs the tensor replacedTokens",
     });
     model.dispose();
   });

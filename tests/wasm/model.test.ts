@@ -10,14 +10,13 @@ import {
   load,
   type AsyncEngine,
   type AsyncModel,
-  type AttendOptions,
   type Engine,
   type Model,
   type ModelAttention,
   type Tensor,
-  type TensorLike,
 } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectedOf, filesOf, folderOf, inputOf, kModels } from "./golden-models.js";
 import { serve, type Server } from "./server.js";
 import {
   expectClose,
@@ -29,7 +28,6 @@ import {
   maxNorm,
   readSafetensors,
   tensorOf,
-  type Safetensors,
 } from "./support.js";
 
 const kFolder = `${kRoot}web/models/tiny`;
@@ -88,30 +86,6 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
 });
 
 /** The folders of tests/golden/models: each with its config and what PyTorch made of it. */
-const kModels = readdirSync(`${kGolden}/models`).sort();
-const folderOf = (name: string): string => `${kGolden}/models/${name}`;
-const expectedOf = (name: string): Safetensors => readSafetensors(`${folderOf(name)}/expected.safetensors`);
-
-/** The files of a folder that belong to the model, as a file input gives them. */
-function filesOf(name: string): File[] {
-  const names = readdirSync(folderOf(name)).filter((file) => !/^(expected|explained)\.safetensors$/.test(file));
-  return names.map((file) => new File([readFileSync(`${folderOf(name)}/${file}`)], file));
-}
-
-/** The golden case's input, as a caller would give it. */
-function inputOf(golden: Safetensors): [ids: number[] | TensorLike, options: AttendOptions] {
-  const { tensors } = golden;
-  const image = tensors.get("image");
-  if (image) return [{ data: Float32Array.from(image.data), shape: image.shape }, {}];
-  const segments = tensors.get("segments");
-  const padding = tensors.get("padding");
-  const options = {
-    ...(segments && { segments: [...segments.data] }),
-    ...(padding && { paddingMask: [...padding.data].map((value) => value === 1) }),
-  };
-  return [[...tensorOf(golden, "ids").data], options];
-}
-
 /** Part `index` of `count` equal parts along the first dimensions. */
 function part({ data, shape }: { data: ArrayLike<number>; shape: number[] }, index: number, drop: number): Tensor {
   const rest = shape.slice(drop);
@@ -146,7 +120,7 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
       }
     }
     if (logits) expectClose("logits", await attention.logits(), logits, 64 * kEpsilon * maxNorm(logits.data));
-    else await expectError(() => attention.logits(), "unsupported", /logits: this model has none/);
+    else await expectError(() => attention.logits(), "unsupported", /logits: this model has no logits/);
     attention.dispose();
   }
 
@@ -255,7 +229,7 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     expect(await ablated.logits()).not.toEqual(await whole.logits());
     // The first layer's weights do not depend on its outputs.
     expect(await ablated.map(0, 0)).toEqual(await whole.map(0, 0));
-    const zeroed = await model.attend(ids, { zeroedToken: 3 });
+    const zeroed = await model.attend(ids, { replacedTokens: [3] });
     const [before, after] = [await whole.logits({ rows: [0, 3] }), await zeroed.logits({ rows: [0, 3] })];
     expectClose("tokens before the zeroed one", after, before, 64 * kEpsilon * maxNorm(before.data));
     expect(await zeroed.logits({ rows: [3, 4] })).not.toEqual(await whole.logits({ rows: [3, 4] }));
@@ -330,8 +304,8 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     [{ paddingMask: [1, 0, 0] }, /paddingMask is \[1,0,0\], expected an array of booleans/],
     [{ paddingMask: [true] }, /padding has 1 values/],
     [{ headMask: { data: [1, 1], shape: [2] } }, /headMask has shape \(2,\), expected \(3, 4\)/],
-    [{ zeroedToken: 7 }, /zeroedToken is 7, expected 0 to \d+/],
-    [{ zeroedToken: 0, zeroedLayer: 3 }, /zeroedLayer is 3/],
+    [{ replacedTokens: [7] }, /replacedTokens is 7, expected 0 to \d+/],
+    [{ replacedTokens: [0], replacedLayer: 3 }, /replacedLayer is 3/],
     [{ textPair: "x" }, /textPair needs a text/],
   ])("attend([1, 2, 3], %j) is refused", async (options, message) => {
     const model = await engine.loadModel(filesOf("bert") as never);
@@ -503,7 +477,7 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     [["1"], {}, "value", /text: id 0 is "1"/],
     ["x", { logits: true }, "option", /unknown option "logits"/],
     ["x", { logit: true }, "option", /unknown option "logit"/],
-    ["x", { zeroedLayer: 1 }, "option", /zeroedLayer needs zeroedToken/],
+    ["x", { replacedLayer: 1 }, "option", /replacedLayer needs/],
   ])("attend(%j, %j) is refused", (text, options, code, message) =>
     expectError(() => model.attend(text as string, options as object), code as "value", message),
   );

@@ -24,6 +24,7 @@ const kValues = random(3, 2, 3, 4);
 const kOut = random(4, 8, 8);
 const kIds = { data: Int32Array.of(0, 1, 2), shape: [3] };
 const kText = "The cat sat.";
+const kHead = { layer: 1, head: 2 };
 
 beforeAll(async () => {
   engine = await load({ simd: "baseline" });
@@ -109,6 +110,21 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
     const seen: ModelAttention | Promise<ModelAttention> = model.attend("paddingMask" in o || "segments" in o ? [1, 2, 3] : kText, o);
     disposed(await Promise.resolve(seen));
   },
+  again: async (o: Given) => {
+    const seen = model.attend(kText);
+    try {
+      disposed(await Promise.resolve(seen.again(o) as ModelAttention | Promise<ModelAttention>));
+    } finally {
+      seen.dispose();
+    }
+  },
+  explain: (o: Given) => attended((attention) => attention.explain({ ...kHead, query: 1, key: 0, ...o })),
+  explainOutput: (o: Given) => attended((attention) => attention.explainOutput({ ...kHead, query: 1, ...o })),
+  sources: (o: Given) => attended((attention) => attention.sources({ ...kHead, ...o })),
+  predictions: (o: Given) => attended((attention) => attention.predictions(o)),
+  written: (o: Given) => attended((attention) => attention.written({ ...kHead, ...o })),
+  contributions: (o: Given) => attended((attention) => attention.contributions(o)),
+  patch: (o: Given) => attended((attention) => model.patch({ ...kHead, from: attention, ...o })),
   load: async (o: Given) => disposed(await load(o as never)),
   loadModel: async (o: Given) => disposed(await engine.loadModel("tiny", o)),
   rankHeads: (o: Given) => model.rankHeads([[1, 2, 3]], { metrics: ["previous"], ...o }),
@@ -131,7 +147,7 @@ async function makeAndRun(op: string, options: Given): Promise<void> {
 }
 
 function attended(use: (attention: ReturnType<Model["attend"]>) => unknown): void {
-  const attention = model.attend(kText);
+  const attention = model.attend(kText, { keepParts: true });
   try {
     use(attention);
   } finally {
@@ -191,7 +207,7 @@ const kNull = ["null", null] as const;
 /** Nonsense that does make sense for these options. */
 const kSense: Readonly<Record<string, readonly string[]>> = {
   scale: ["-1.5"], sink: ["-1.5"], sigmoidBias: ["-1.5"], min: ["-1.5"], max: ["-1.5"], // any number
-  stages: ["[]"], specialTokens: ["[]"], out: ["{}", "no prototype"], // none
+  stages: ["[]"], specialTokens: ["[]"], patches: ["[]"], out: ["{}", "no prototype"], // none
   onProgress: ["a function"],
   prefetch: ["\"x\""], // a folder that nothing is in: asked for ahead of need, and not needed
 };
@@ -207,6 +223,12 @@ async function thrownBy(call: () => unknown): Promise<unknown> {
 
 const kCallers = Object.keys(kCalls) as Caller[];
 const kOptions = kCallers.flatMap((caller) => optionNames(caller).map((name) => [caller, name] as const));
+
+/** The options that these calls cannot do without. */
+const kRequired: Readonly<Partial<Record<Caller, readonly string[]>>> = {
+  explain: ["layer", "head", "query"], explainOutput: ["layer", "head", "query"], sources: ["layer", "head"],
+  written: ["layer", "head"], patch: ["layer", "head", "from"],
+};
 
 describe("every option of every call", () => {
   test.each(kOptions)("%s: %s", async (caller, name) => {
@@ -227,7 +249,8 @@ describe("every option of every call", () => {
   });
 
   test.each(kCallers)("%s: absent is as good as not named", async (caller) => {
-    const names = optionNames(caller).filter((name) => !["embedDim", "numHeads", "dimFeedforward"].includes(name));
+    const required = kRequired[caller] ?? ["embedDim", "numHeads", "dimFeedforward"];
+    const names = optionNames(caller).filter((name) => !required.includes(name));
     const taken = ["sinusoidalPositions", "alibiSlopes", "t5Bucket"].includes(caller); // made arguments of here
     for (const absent of taken ? [undefined] : [undefined, null]) {
       const none = Object.fromEntries(names.map((name) => [name, absent]));
@@ -237,7 +260,7 @@ describe("every option of every call", () => {
 
   const kNoOptions = kNonsense.filter(([what]) => !["{}", "no prototype"].includes(what));
   const kTaken = ["sinusoidalPositions", "alibiSlopes", "t5Bucket", "multiheadAttention", "circuits", "compositionScores",
-    "transformerEncoderLayer", "transformerDecoderLayer", "attend", "rankHeads"]; // made of or with options of ours here
+    "transformerEncoderLayer", "transformerDecoderLayer", "attend", "rankHeads", ...Object.keys(kRequired)]; // made of or with options of ours here
   const kWhole = kCallers.filter((caller) => optionNames(caller).length > 0 && !kTaken.includes(caller));
   test.each(kWhole)("%s: options that are none", async (caller) => {
     for (const [what, options] of kNoOptions) {

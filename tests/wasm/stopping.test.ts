@@ -26,7 +26,7 @@ describe.each([false, true])("worker: %s", (worker) => {
 
   test("the numbers are those of a run at once, and progress rises to 1", async () => {
     const mask = { data: Float32Array.from({ length: 32 }, (_, i) => i / 32), shape: [4, 8] };
-    for (const options of [{}, { keepHidden: true, keepValues: true, headMask: mask, zeroedToken: 3 }]) {
+    for (const options of [{}, { keepHidden: true, keepValues: true, headMask: mask, replacedTokens: [3] }]) {
       const expected = await model.attend(kIds, options);
       const shares: number[] = [];
       const seen = await model.attend(kIds, { ...options, onProgress: (done) => shares.push(done) });

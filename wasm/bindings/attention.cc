@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The results of one run of a model: maps of its heads, logits, and vectors of its layers.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "explanation.h"
 #include "handles.h"
+#include "headlens/explanation.h"
 #include "maps.h"
 
 namespace headlens {
 namespace {
+
+/// ln Σ exp
+double LogSumExp(std::span<const float> values) {
+  double largest = -HUGE_VAL, sum = 0.0;
+  for (const float value : values) largest = std::max(largest, double{value});
+  for (const float value : values) sum += std::exp(double{value} - largest);
+  return largest + std::log(sum);
+}
 
 class AttentionHandle {
  public:
@@ -33,23 +46,84 @@ class AttentionHandle {
     return Guard([&] { return RowSummariesToJs(Finished().Maps(layer), 0, head, row_begin, row_end); });
   }
 
-  val Logits(int row_begin, int row_end) const {
-    return Guard([&] { return TensorToJs(Finished().Logits(row_begin, row_end)); });
+  /// Gives rows of the logits: of the model; with a layer, as if that and all after it were not there; with a head of
+  /// it, what the head adds. Without a layer or a head these are -1.
+  val Logits(int layer, int head, int row_begin, int row_end) const {
+    return Guard([&] { return TensorToJs(LogitsOf(layer, head, row_begin, row_end)); });
+  }
+
+  /// Gives [3, count] of the largest or smallest of these logits at one position: tokens, logits, probabilities.
+  val Extremes(int layer, int head, int position, int count, bool largest) const {
+    return Guard([&] {
+      const Tensor logits = LogitsOf(layer, head, position, position + 1);
+      const std::vector<TokenLogit> extremes = ExtremeLogits(logits.values(), count, largest);
+      const double lse = LogSumExp(logits.values());
+      Tensor all({3, static_cast<Index>(extremes.size())});
+      for (std::size_t i = 0; i < extremes.size(); ++i) {
+        const auto at = static_cast<Index>(i);
+        all.view<2>()(0, at) = static_cast<float>(extremes[i].token);
+        all.view<2>()(1, at) = extremes[i].logit;
+        all.view<2>()(2, at) = static_cast<float>(std::exp(double{extremes[i].logit} - lse));
+      }
+      return TensorToJs(all);
+    });
+  }
+
+  val Explain(int layer, int head, int query, int key, int against) const {
+    return Guard([&] {
+      if (key < 0) return ExplanationToJs(ExplainRow(Finished(), layer, head, query));
+      const MapCell cell{layer, head, query, key};
+      return ExplanationToJs(against < 0 ? ExplainCell(Finished(), cell) : ExplainCell(Finished(), cell, against));
+    });
+  }
+
+  val ExplainOutput(int layer, int head, int query) const {
+    return Guard([&] { return ExplanationToJs(headlens::ExplainOutput(Finished(), layer, head, query)); });
+  }
+
+  val Sources(int layer, int head) const {
+    return Guard([&] { return ExplanationToJs(SourcesOf(Finished(), layer, head)); });
+  }
+
+  val Contributions(int position, const val& tokens) const {
+    return Guard([&] {
+      const auto ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(tokens);
+      return ExplanationToJs(headlens::Contributions(Finished(), position, ids));
+    });
+  }
+
+  /// Gives a run of the same input with other options, as Model.attend does.
+  val Again(const val& inputs, const std::string& options, bool at_once) const {
+    return Guard([&] {
+      ModelCall call(info_, Finished().length());
+      Feed(call, inputs);
+      call.Read(options);
+      return AttentionToJs(
+          at_once ? Finished().StartAgain(call.options(), AttendSteps::kWhole) : Finished().StartAgain(call.options()),
+          info_);
+    });
   }
 
   /// Gives what was kept of a layer: 0 the stream before it, or with the number of layers after the last one; 1 its
-  /// queries, 2 its keys, 3 its values. One method for all of them takes less of the download.
+  /// queries, 2 its keys, 3 its values, 4 its heads' outputs. One method for all of them takes less of the download.
   val Kept(int what, int layer) const {
     return Guard([&] {
       if (what == 0) return TensorToJs(layer == info_.layers ? Finished().hidden() : Finished().Hidden(layer));
       const Tensor& rows = what == 1   ? Finished().Queries(layer)
                            : what == 2 ? Finished().Keys(layer)
-                                       : Finished().Values(layer);
-      return HeadsToJs(rows, what == 1 ? info_.heads : info_.kv_heads);
+                           : what == 3 ? Finished().Values(layer)
+                                       : Finished().HeadOutputs(layer);
+      return HeadsToJs(rows, what == 1 || what == 4 ? info_.heads : info_.kv_heads);
     });
   }
 
  private:
+  Tensor LogitsOf(Index layer, Index head, Index row_begin, Index row_end) const {
+    if (layer < 0) return Finished().Logits(row_begin, row_end);
+    return head < 0 ? LensLogits(Finished(), layer, row_begin, row_end)
+                    : HeadLogits(Finished(), layer, head, row_begin, row_end);
+  }
+
   const ModelAttention& Finished() const {
     if (!attention_) throw Error(ErrorCode::kOption, "the run is not finished yet");
     return *attention_;
@@ -76,6 +150,12 @@ EMSCRIPTEN_BINDINGS(attention) {
       .function("map", &AttentionHandle::Map)
       .function("rowSummaries", &AttentionHandle::RowSummaries)
       .function("logits", &AttentionHandle::Logits)
+      .function("extremes", &AttentionHandle::Extremes)
+      .function("explain", &AttentionHandle::Explain)
+      .function("explainOutput", &AttentionHandle::ExplainOutput)
+      .function("sources", &AttentionHandle::Sources)
+      .function("contributions", &AttentionHandle::Contributions)
+      .function("again", &AttentionHandle::Again)
       .function("kept", &AttentionHandle::Kept);
 }
 

@@ -17,14 +17,16 @@ namespace headlens {
 /// The input of a model and the options of its run. It is given named tensors, and then its options.
 class ModelCall {
  public:
-  explicit ModelCall(const ModelInfo& info);
+  /// `length` is the number of tokens when the options are for another run of an input, which is then not given.
+  explicit ModelCall(const ModelInfo& info, Index length = 0);
   ~ModelCall();
   ModelCall(ModelCall&&) noexcept;
   ModelCall& operator=(ModelCall&&) noexcept;
 
   /// Declares a tensor and returns its storage, dense and row-major, which the caller fills before Read: `ids`,
-  /// `segments` and `padding_mask` [T], `image` [channels, image_size, image_size], or `head_mask` [layers, heads].
-  /// Throws kOption for another name.
+  /// `segments` and `padding_mask` [T], `image` [channels, image_size, image_size], `head_mask` [layers, heads],
+  /// `attn_mask` [T, T] or [heads, T, T], `sinks` [heads], `replaced_tokens` and `forbidden_diagonals`, `patch_places`
+  /// and `patch_outputs`. Throws kOption for another name.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
 
   /// Reads the tensors, and the other members of AttendOptions from a JSON object. Throws kOption for an option that is

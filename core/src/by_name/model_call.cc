@@ -113,6 +113,83 @@ std::span<const Field<MapOptions>> OverviewFields() {
   return kFields;
 }
 
+namespace {
+
+/// A whole number that the package checks and hands over as it is.
+constexpr Field<MapOptions> Place(std::string_view name, Doc doc) {
+  return field::Listed<MapOptions>(FieldType::kCount, name, "", doc);
+}
+
+}  // namespace
+
+std::span<const Field<MapOptions>> LogitFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      Place("layer",
+            "Logit lens: the logits as if this layer and all after it were not there. With `head`: the layer of the "
+            "head."),
+      Place(
+          "head",
+          "Needs `layer`, and a run with `keep_parts`: what this head alone adds to the logits, with the final norm's "
+          "division frozen, past all later layers."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> HeadFields() {
+  static constexpr Field<MapOptions> kFields[] = {field::Required(Place("layer", "The layer of the head.")),
+                                                  field::Required(Place("head", "The head in its layer."))};
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> QueryFields() {
+  static constexpr Field<MapOptions> kFields[] = {field::Required(Place("query", "The token that looks: a row."))};
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> KeyFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      Place("key", "The token that is looked at: a column. When absent, the whole row is explained."),
+      Place("against",
+            "Another key of the row, whose score is subtracted: why the one is looked at more than the other."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> PositionFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      Place("position", "The token whose next token is predicted. Default the last one; 0 for pictures."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> ContributionFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      field::Listed<MapOptions>(FieldType::kIntegerList, "tokens", "",
+                                "The ids whose logits are explained. Default the ten with the largest logits."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> TopFields() {
+  static constexpr Field<MapOptions> kFields[] = {Place("top", "The number of tokens that are listed. Default 10.")};
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> LensFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      Place("layer", "Logit lens: the prediction as if this layer and all after it were not there."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> PatchFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      field::Listed<MapOptions>(FieldType::kIntegerList, "positions", "",
+                                "The tokens at which the head's output is taken, and put. Default all."),
+  };
+  return kFields;
+}
+
 std::span<const Field<CacheOptions>> KeptFields() {
   static constexpr Choice kTypes[] = {{"float32", DType::kF32}, {"bfloat16", DType::kBF16}};
   static constexpr Field<CacheOptions> kFields[] = {
@@ -146,16 +223,17 @@ std::span<const Field<RankOptions>> RankFields() {
 }
 
 struct ModelCall::State {
-  explicit State(const ModelInfo& of) : info(of) {}
+  State(const ModelInfo& of, Index tokens) : info(of), length(tokens) {}
 
   ModelInfo info;
+  Index length;
   Inputs inputs;
   Arguments args{inputs};
   ModelInput input{};
   AttendOptions options{};
 };
 
-ModelCall::ModelCall(const ModelInfo& info) : state_(new State(info)) {}
+ModelCall::ModelCall(const ModelInfo& info, Index length) : state_(new State(info, length)) {}
 
 ModelCall::~ModelCall() = default;
 ModelCall::ModelCall(ModelCall&&) noexcept = default;
@@ -175,12 +253,14 @@ void ModelCall::Read(std::string_view options) {
   const ModelInfo& info = state_->info;
   OptionReader reader(ParseObject(options, "options"));
   Sizes sizes;
+  sizes.batch = 1;
   sizes.heads = info.heads;
   sizes.layers = info.layers;
   FieldReader input(reader, state_->args, sizes);
   input.Read(std::span<const Field<ModelInput>>(kInputFields), state_->input);
   input.Read(TokenFields(), state_->input);
-  sizes.queries = sizes.keys = info.image_size > 0 ? info.max_positions : static_cast<Index>(state_->input.ids.size());
+  const Index given = info.image_size > 0 ? info.max_positions : static_cast<Index>(state_->input.ids.size());
+  sizes.queries = sizes.keys = state_->length > 0 ? state_->length : given;
   FieldReader fields(reader, state_->args, sizes);
   fields.Read(AttendFields(), state_->options);
   fields.Read(std::span<const Field<AttendOptions>>(kPatchFields), state_->options);

@@ -19,11 +19,24 @@ struct MapOptions {
   PoolKind pooling = PoolKind::kMean;
 };
 
-/// The rows of a map, of its summaries or of logits that a caller wants, and the other options of maps.
+/// The rows of a map, of its summaries or of logits that a caller wants, and the other options of maps and of logits.
 std::span<const Field<MapOptions>> RowFields();
 std::span<const Field<MapOptions>> MapFields();
+std::span<const Field<MapOptions>> LogitFields();
 /// The options of pictures of several heads.
 std::span<const Field<MapOptions>> OverviewFields();
+
+/// The places of a head, of a query in its map, and of a key; all read by the package, too.
+std::span<const Field<MapOptions>> HeadFields();
+std::span<const Field<MapOptions>> QueryFields();
+std::span<const Field<MapOptions>> KeyFields();
+/// The tokens whose logits are explained or listed.
+std::span<const Field<MapOptions>> PositionFields();
+std::span<const Field<MapOptions>> ContributionFields();
+std::span<const Field<MapOptions>> TopFields();
+std::span<const Field<MapOptions>> LensFields();
+/// The head outputs that make a patch.
+std::span<const Field<MapOptions>> PatchFields();
 
 /// The options of all that keeps keys and values, and of caches alone.
 std::span<const Field<CacheOptions>> KeptFields();

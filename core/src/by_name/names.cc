@@ -252,6 +252,25 @@ json ColorGroups() {
   return {colorbar.described(), pixels.described(), colors.described()};
 }
 
+json ExplanationGroups() {
+  Group sources("sources_options", "The head whose queries, keys and outputs are explained over a whole text.");
+  sources.Add(HeadFields());
+  Group output("explain_output_options", "The head and the query whose output is explained.");
+  output.Add(HeadFields()).Add(QueryFields());
+  Group explain("explain_options", "The score, or the row of scores, that is explained.");
+  explain.Add(HeadFields()).Add(QueryFields()).Add(KeyFields());
+  Group predictions("predictions_options", "");
+  predictions.Add(PositionFields()).Add(TopFields()).Add(LensFields());
+  Group written("written_options", "");
+  written.Add(HeadFields()).Add(PositionFields()).Add(TopFields());
+  Group contributions("contributions_options", "");
+  contributions.Add(PositionFields()).Add(ContributionFields());
+  Group patch("patch_options", "The head whose outputs are taken from a run.");
+  patch.Add(HeadFields()).Add(PatchFields());
+  return {sources.described(), output.described(),        explain.described(), predictions.described(),
+          written.described(), contributions.described(), patch.described()};
+}
+
 json ModelGroups() {
   Group decoding("decoding_options", "");
   decoding.Add(KeptFields());
@@ -260,17 +279,19 @@ json ModelGroups() {
   Group attend("attend_options", "");
   AddRules(attend.Add(TokenFields()).Add(AttendFields()).Add(NormalizerFields()), NormalizerRules());
   Group logits("logits_options", "");
-  logits.Add(RowFields());
+  logits.Add(RowFields()).Add(LogitFields());
   Group map("map_options", "");
-  map.Extends({"logits_options"}).Add(MapFields());
+  map.Add(RowFields()).Add(MapFields());
   Group summaries("row_summaries_options", "");
   summaries.Add(RowFields());
   Group overview("overview_options", "");
   overview.Add(OverviewFields());
   Group rank("rank_options", "");
   rank.Add(RankFields());
-  return {decoding.described(), cache.described(),     attend.described(),   logits.described(),
-          map.described(),      summaries.described(), overview.described(), rank.described()};
+  json all = {decoding.described(), cache.described(),     attend.described(),   logits.described(),
+              map.described(),      summaries.described(), overview.described(), rank.described()};
+  for (json& group : ExplanationGroups()) all.push_back(std::move(group));
+  return all;
 }
 
 /// Each with its arguments in their order, and the name of its options.

@@ -121,14 +121,16 @@ const cacheOptions = {
   ...decodingOptions, window: "json",
 } as const;
 const attendOptions = {
-  segments: "integer_list", paddingMask: "boolean_list", headMask: "floats", zeroedToken: "json", zeroedLayer: "json",
-  keepHidden: "json", keepValues: "json",
+  segments: "integer_list", paddingMask: "boolean_list", headMask: "floats", attnMask: "cells",
+  forbiddenDiagonals: "integer_list", replacedTokens: "integer_list", replacement: "json", replacedLayer: "json",
+  keepHidden: "json", keepValues: "json", keepParts: "json", normalizer: "json", temperature: "json", sink: "json",
+  sinks: "floats", sigmoidBias: "json", topK: "json",
 } as const;
 const logitsOptions = {
-  rows: "json",
+  rows: "json", layer: "json", head: "json",
 } as const;
 const mapOptions = {
-  ...logitsOptions, cols: "json", pool: "json", pooling: "json",
+  rows: "json", cols: "json", pool: "json", pooling: "json",
 } as const;
 const rowSummariesOptions = {
   rows: "json",
@@ -139,6 +141,27 @@ const overviewOptions = {
 const rankOptions = {
   metrics: "json", ascending: "json", specialTokens: "integer_list",
 } as const;
+const sourcesOptions = {
+  layer: "json", head: "json",
+} as const;
+const explainOutputOptions = {
+  layer: "json", head: "json", query: "json",
+} as const;
+const explainOptions = {
+  layer: "json", head: "json", query: "json", key: "json", against: "json",
+} as const;
+const predictionsOptions = {
+  position: "json", top: "json", layer: "json",
+} as const;
+const writtenOptions = {
+  layer: "json", head: "json", position: "json", top: "json",
+} as const;
+const contributionsOptions = {
+  position: "json", tokens: "integer_list",
+} as const;
+const patchOptions = {
+  layer: "json", head: "json", positions: "integer_list",
+} as const;
 
 export const kFields = {
   maskOptions, normalizerOptions, positionOptions, attentionOptions, scaledDotProductAttentionOptions,
@@ -146,7 +169,8 @@ export const kFields = {
   embeddingOptions, embeddingCallOptions, mapMasks, mapContext, headMetricsOptions, headSimilarityOptions,
   rolloutOptions, flowOptions, weightedMapOptions, mixingOptions, valueZeroingOptions, circuitsOptions,
   compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, decodingOptions, cacheOptions,
-  attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions,
+  attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions, sourcesOptions,
+  explainOutputOptions, explainOptions, predictionsOptions, writtenOptions, contributionsOptions, patchOptions,
 } as const;
 
 /** The options of each analysis, with the positional arguments of its function other than tensors. */

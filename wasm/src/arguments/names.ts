@@ -125,7 +125,12 @@ const kLoad: Known<LoadOptions> = { simd: "json", threads: "json", wasm: "json",
 const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json" };
 const kRankHeads: Known<RankOptions> = { ...travels(kFields.rankOptions), ...kLoadModel };
 const kAttend: Known<AttendOptions & Following> =
-  { ...travels(kFields.attendOptions), ...kLoadModel, truncate: "json", textPair: "json" };
+  { ...travels(kFields.attendOptions), ...kLoadModel, truncate: "json", textPair: "json", patches: "json" };
+const kAboutInput = ["segments", "paddingMask", "truncate", "textPair"] as const;
+/** Of another run of an input. */
+const kAgain = Object.fromEntries(
+  Object.entries(kAttend).filter(([name]) => !(kAboutInput as readonly string[]).includes(name)),
+) as Omit<typeof kAttend, (typeof kAboutInput)[number]>;
 
 const kCallers = {
   "scaledDotProductAttention": kScaledDotProduct, "attentionMaps": travels(kFields.attentionMapsOptions),
@@ -140,7 +145,11 @@ const kCallers = {
   "colorize": travels(kFields.colorOptions), "colorbar": travels(kFields.colorbarOptions),
   "pixels": travels(kFields.pixelsOptions), "map": travels(kFields.mapOptions), "rowSummaries": travels(kFields.rowSummariesOptions),
   "overview": travels(kFields.overviewOptions), "logits": travels(kFields.logitsOptions),
-  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "rankHeads": kRankHeads,
+  "load": kLoad, "loadModel": kLoadModel, "attend": kAttend, "again": kAgain, "rankHeads": kRankHeads,
+  "explain": travels(kFields.explainOptions), "explainOutput": travels(kFields.explainOutputOptions),
+  "sources": travels(kFields.sourcesOptions), "contributions": travels(kFields.contributionsOptions),
+  "predictions": travels(kFields.predictionsOptions), "written": travels(kFields.writtenOptions),
+  "patch": { ...travels(kFields.patchOptions), from: "json" },
 } as const;
 export type Caller = keyof typeof kCallers;
 

@@ -10,8 +10,13 @@ import type {
   RowSummariesOptions, Tensor, TensorLike,
 } from "../types/index.js";
 
+/** Returns a test for whole numbers from 0 to below that end. */
+export function isBelow(end: number): (value: unknown) => boolean {
+  return (value) => Number.isInteger(value) && (value as number) >= 0 && (value as number) < end;
+}
+
 export function checkIndex(name: string, value: unknown, below: number): void {
-  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < below) return;
+  if (isBelow(below)(value)) return;
   throw wrong("value", name, show(value), below > 0 ? `a whole number from 0 to ${below - 1}` : "nothing: there are none");
 }
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { checkAborted, checkFollowed, checkOptions, type Following, apiName, listOf, type Read, toJson, toRequest } from "../arguments/names.js";
+import { apiName, checkFollowed, type Following, listOf, type Read, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
 import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } from "../module/failures.js";
-import type { AttentionHandle, DecodingHandle, HeadlensModule, ModelHandle, NumberArray, RawInput } from "../module/module.js";
+import type { DecodingHandle, HeadlensModule, ModelHandle, NumberArray, RawInput } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";
 import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AttendOptions, Decoding, DecodingOptions, DecodingStep, FollowedAttendOptions, Image, ImageLike, LayerWeights,
-  LoadModelOptions, LogitsOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName,
-  ModelSource, PixelsOptions, RankedHead, RankOptions, Tensor, TensorLike,
+  AttendOptions, Decoding, DecodingOptions, DecodingStep, FollowedAttendOptions, HeadPatch, ImageLike, LayerWeights,
+  LoadModelOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
+  PatchSource, RankedHead, RankOptions, Tensor, TensorLike,
 } from "../types/index.js";
 import { rankHeads } from "./head-finder.js";
-import { checkIndex, checkRange, ifGiven, WasmHeadMaps } from "./maps.js";
-import { inTurns } from "./turns.js";
+import { checkIndex, isBelow } from "./maps.js";
+import { patchOf, readRun, run, type RunInput, WasmModelAttention } from "./model-attention.js";
 
 function needs(argument: string, expected: string): HeadlensError {
   return new HeadlensError("option", `${argument} needs ${expected}`, { argument, expected });
@@ -103,10 +103,8 @@ export async function loadModel(
 }
 
 /** An input as it was read. */
-interface Reading extends Encoded {
+interface Reading extends RunInput {
   readonly inputs: readonly RawInput[];
-  /** The number of tokens of the whole text. */
-  readonly count: number;
 }
 
 class WasmModel extends HandleResource<ModelHandle> implements Model {
@@ -127,38 +125,26 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention | Promise<ModelAttention> {
     void this.held; // a disposed object is reported before anything that is wrong with the arguments
-    const checked = checkFollowed<AttendOptions>("attend", options);
-    if (checked.signal || checked.onProgress) return this.#attendInTurns(input, checked);
-    const attention = this.#begin(input, checked, true);
-    attention.next(true);
-    return attention;
-  }
-
-  async #attendInTurns(input: ModelInput, options: Read<AttendOptions> & Following): Promise<ModelAttention> {
-    checkAborted("attend", options);
-    const attention = this.#begin(input, options, false);
-    try {
-      await inTurns("attend", options, () => attention.next(false));
-      return attention;
-    } catch (error) {
-      attention.dispose();
-      throw error;
-    }
+    return run("attend", options, (checked, atOnce) => this.#begin(input, checked, atOnce));
   }
 
   /** Begins a run, whose layers are yet to be run. */
-  #begin(input: ModelInput, options: Read<AttendOptions>, atOnce: boolean): WasmModelAttention {
-    const checked = checkAttend(options, this.info);
-    const { zeroedToken, zeroedLayer, headMask, keepHidden, keepValues } = checked;
-    const maskShape = [this.info.layers, this.info.heads];
-    const mask = headMask === undefined ? undefined : shaped("headMask", headMask, maskShape);
+  #begin(input: ModelInput, options: Read<AttendOptions> & Following, atOnce: boolean): WasmModelAttention {
+    const { segments, paddingMask, truncate, textPair, ...changes } = options;
+    const checked = checkTextOptions({ segments, paddingMask, truncate, textPair }, this.info);
     const reading = this.#read(input, checked);
-    const json = toJson({ zeroedToken, zeroedLayer, keepHidden, keepValues });
-    const inputs = mask ? [...reading.inputs, { ...mask, name: "head_mask" }] : reading.inputs;
+    const { json, inputs } = readRun("attend", changes, this.info);
     const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
-    if (mask) expectThere([mask]);
-    const attention = guarded("attend", () => unwrap(handle.attend(inputs, json, atOnce), apiName));
-    return new WasmModelAttention(attention, reading, this.info, this.#module, this);
+    expectThere(inputs);
+    const attention = guarded("attend", () => unwrap(handle.attend([...reading.inputs, ...inputs], json, atOnce), apiName));
+    const { info } = this;
+    const piece = (id: number): string => typeof this.#reader === "string" ? String(id) : this.#reader.piece(id);
+    return new WasmModelAttention(attention, reading, { info, module: this.#module, model: this, piece });
+  }
+
+  patch(source: PatchSource<ModelAttention>): HeadPatch {
+    void this.held;
+    return patchOf(source, this.info);
   }
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
@@ -194,11 +180,11 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     return rankHeads({ handle: () => this.held, info: this.info, owner: this, read }, inputs, options);
   }
 
-  #read(input: unknown, options: Read<AttendOptions>): Reading {
+  #read(input: unknown, options: TextOptions): Reading {
     return reading("input", () => this.info.image ? this.#readPicture(input) : this.#readText(input, options));
   }
 
-  #readText(input: unknown, options: Read<AttendOptions>): Reading {
+  #readText(input: unknown, options: TextOptions): Reading {
     const { textPair, segments, paddingMask, truncate = false } = options;
     if (textPair !== undefined && (typeof input !== "string" || this.info.segments < 2)) {
       throw within("attend", needs("textPair", "a text, and a model with two kinds of segments"));
@@ -296,129 +282,32 @@ function imageOf(input: unknown): Picture | undefined {
   return data && width !== undefined && height !== undefined ? { data, width, height } : undefined;
 }
 
-function checkAttend(options: Read<AttendOptions>, info: ModelInfo): Read<AttendOptions> {
-  const refuse = (name: keyof AttendOptions, expected: string): never => {
+type TextOptions = Read<Pick<AttendOptions, "segments" | "paddingMask" | "truncate" | "textPair">>;
+
+function checkTextOptions(
+  options: { [Name in keyof TextOptions]: TextOptions[Name] | undefined }, info: ModelInfo,
+): TextOptions {
+  const refuse = (name: keyof TextOptions, expected: string): never => {
     throw within("attend", wrong("option", name, show(options[name]), expected));
-  };
-  const expect = (name: keyof AttendOptions, isRight: (value: unknown) => boolean, expected: string): void => {
-    if (options[name] !== undefined && !isRight(options[name])) refuse(name, expected);
   };
   /** Returns a copy, since what is checked has to be what is used. */
   const items = <T>(
-    name: keyof AttendOptions, isItem: (value: unknown) => boolean, expected: string,
+    name: keyof TextOptions, isItem: (value: unknown) => boolean, expected: string,
   ): T[] | undefined => {
     if (options[name] === undefined) return undefined;
     return reading(`attend: ${name}`, () => listOf<T>(options[name], isItem)) ?? refuse(name, expected);
   };
   const isFlag = (value: unknown): boolean => typeof value === "boolean";
-  const isBelow = (below: number) => (value: unknown): boolean =>
-    Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
   const kinds = Math.max(info.segments, 1);
-  expect("truncate", isFlag, "a boolean");
-  expect("keepHidden", isFlag, "a boolean");
-  expect("keepValues", isFlag, "a boolean");
-  expect("textPair", (value) => typeof value === "string", "a string");
+  const { truncate, textPair } = options;
+  if (truncate !== undefined && !isFlag(truncate)) refuse("truncate", "a boolean");
+  if (textPair !== undefined && typeof textPair !== "string") refuse("textPair", "a string");
   const segments = items<number>("segments", isBelow(kinds), `whole numbers from 0 to ${kinds - 1}`);
   const paddingMask = items<boolean>("paddingMask", isFlag, "an array of booleans");
-  expect("zeroedToken", isBelow(info.maxPositions), "a token's number");
-  expect("zeroedLayer", isBelow(info.layers), `a layer, from 0 to ${info.layers - 1}`);
-  if (options.zeroedLayer !== undefined && options.zeroedToken === undefined) {
-    throw within("attend", needs("zeroedLayer", "zeroedToken, the token whose values are 0 there"));
-  }
-  return { ...options, ...(segments && { segments }), ...(paddingMask && { paddingMask }) };
-}
-
-/** The module counts what was kept of a layer in this order. */
-const kKept = ["hidden", "queries", "keys", "values"] as const;
-
-class WasmModelAttention extends WasmHeadMaps<AttentionHandle> implements ModelAttention {
-  readonly tokens: readonly string[];
-  readonly ids: readonly number[];
-  readonly tokenCount: number;
-  declare readonly patches?: readonly [number, number];
-  readonly #info: ModelInfo;
-
-  readonly #module: HeadlensModule;
-
-  constructor(
-    handle: AttentionHandle, { ids, tokens, count }: Reading, info: ModelInfo, module: HeadlensModule, model: WasmModel,
-  ) {
-    const { layers, heads } = info;
-    const { length } = tokens;
-    super("attention", () => handle, { of: "layer", count: layers, heads, queries: length, keys: length }, model);
-    this.tokens = tokens;
-    this.ids = ids;
-    this.tokenCount = count;
-    if (info.image) {
-      const side = info.image.size / info.image.patchSize;
-      this.patches = [side, side];
-    }
-    this.#info = info;
-    this.#module = module;
-  }
-
-  /** Runs the next piece, or all that are left, and returns the share that is done. A run that fails is given back. */
-  next(all: boolean): number {
-    try {
-      return guarded("attend", () => unwrap(this.held.next(all), apiName));
-    } catch (error) {
-      this.dispose();
-      throw error;
-    }
-  }
-
-  pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
-    this.checkHead(layer, head);
-    const { causal } = this.#info; // the picture of a causal model leaves out what no query may look at
-    const { json } = toRequest("colorize", { ...checkOptions<PixelsOptions>("pixels", options), causal });
-    const handle = this.held;
-    return guarded("pixels", () => {
-      const { length } = this.tokens;
-      const { data } = unwrap(handle.map(layer, head, 0, length, 0, length, length, length, false), apiName);
-      return unwrap(this.#module.colorize(data, length, length, json), apiName);
-    });
-  }
-
-  allPixels(options?: Maybe<PixelsOptions>): Image[][] {
-    const { layers, heads } = this.#info;
-    const rowOf = (layer: number): Image[] =>
-      Array.from({ length: heads }, (_, head) => this.pixels(layer, head, options));
-    return Array.from({ length: layers }, (_, layer) => rowOf(layer));
-  }
-
-  logits(options?: Maybe<LogitsOptions>): Tensor {
-    void this.held;
-    const { rows } = checkOptions<LogitsOptions>("logits", options);
-    if (this.#info.logits === 0) {
-      throw new HeadlensError("unsupported", "logits: this model has none, its weights end with the last layer's output");
-    }
-    const length = this.#info.image ? 1 : this.tokens.length;
-    const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, length)) ?? [0, length];
-    const handle = this.held;
-    return guarded("logits", () => unwrap(handle.logits(begin, end), apiName));
-  }
-
-  hidden(layer: number): Tensor {
-    return this.#kept("hidden", layer, this.#info.layers + 1);
-  }
-
-  queries(layer: number): Tensor {
-    return this.#kept("queries", layer);
-  }
-
-  keys(layer: number): Tensor {
-    return this.#kept("keys", layer);
-  }
-
-  values(layer: number): Tensor {
-    return this.#kept("values", layer);
-  }
-
-  #kept(name: (typeof kKept)[number], layer: number, end = this.#info.layers): Tensor {
-    const handle = this.held;
-    checkIndex("layer", layer, end);
-    return guarded(name, () => unwrap(handle.kept(kKept.indexOf(name), layer), apiName));
-  }
+  return {
+    ...(segments && { segments }), ...(paddingMask && { paddingMask }), ...(truncate !== undefined && { truncate }),
+    ...(textPair !== undefined && { textPair }),
+  };
 }
 
 class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {

@@ -173,12 +173,33 @@ export interface MapsHandle extends HeadMapsHandle {
   sizes(): [batches: number, heads: number, queries: number, keys: number];
 }
 
+/** An explanation: tensors, and lists of parts as their names with commas between them, such as "token,head.0.3". */
+export type RawExplanation<Tensors extends string, Parts extends string> =
+  Readonly<Record<Tensors, RawTensor>> & Readonly<Record<Parts, string>>;
+
 export interface AttentionHandle extends HeadMapsHandle {
   /** Runs the next piece, or all that are left, and gives the share that is done. At 1 the other methods work. */
   next(all: boolean): number | Failure;
-  /** Gives rows of the logits. */
-  logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
-  /** Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, T, d]. */
+  /**
+   * Gives rows of the logits: of the model; with a layer, as if that and all after it were not there; with a head of it, what the head adds.
+   * Without a layer or a head these are -1.
+   */
+  logits(layer: number, head: number, rowBegin: number, rowEnd: number): RawTensor | Failure;
+  /** Gives [3, count] of the largest or smallest of these logits at one position: tokens, logits, probabilities. */
+  extremes(layer: number, head: number, position: number, count: number, largest: boolean): RawTensor | Failure;
+  /** Without a key (-1) the row is explained, which has byQuery and byKey in the place of terms. `against` may be -1. The steps are [4, cells]. */
+  explain(
+    layer: number, head: number, query: number, key: number, against: number,
+  ): RawExplanation<"scores" | "terms" | "byQuery" | "byKey" | "steps", "queryParts" | "keyParts"> | Failure;
+  explainOutput(layer: number, head: number, query: number): RawExplanation<"written" | "terms", "parts"> | Failure;
+  sources(layer: number, head: number): RawExplanation<"query" | "key" | "value", "queryParts" | "keyParts" | "valueParts"> | Failure;
+  contributions(position: number, tokens: readonly number[]): RawExplanation<"logits" | "terms", "parts"> | Failure;
+  /** Begins another run of the same input. `inputs` are those of `attend` without the input itself. */
+  again(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
+  /**
+   * Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, T, d]; 4 the
+   * heads' outputs [H, T, d].
+   */
   kept(what: number, layer: number): RawTensor | Failure;
 }
 

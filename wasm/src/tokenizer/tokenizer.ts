@@ -112,12 +112,16 @@ export class TextTokenizer {
   pieces(ids: readonly number[]): string[] {
     const firstText = ids.findIndex((id) => !this.#added.has(id));
     return ids.map((id, i) => {
-      const token = this.#added.get(id) ?? this.#tokenizer.id_to_token(id);
-      if (token === undefined) return `⟨${id}⟩`;
-      if (this.#added.has(id)) return token;
-      const piece = this.#piece(token);
+      const piece = this.piece(id);
       return i === firstText && this.#stripsFirstSpace && piece.length > 1 && piece.startsWith(" ") ? piece.slice(1) : piece;
     });
+  }
+
+  /** Returns what an id stands for in the middle of a text. */
+  piece(id: number): string {
+    const token = this.#added.get(id) ?? this.#tokenizer.id_to_token(id);
+    if (token === undefined) return `⟨${id}⟩`;
+    return this.#added.has(id) ? token : this.#piece(token);
   }
 
   #piece(token: string): string {

@@ -4,8 +4,9 @@ import type { AttentionCache, CachedOptions } from "./caches.js";
 import type { Engine } from "./engine.js";
 import type { Embedding, Layer } from "./layers.js";
 import type { AttentionMaps } from "./maps.js";
+import type { CellExplanation, HeadPatch, PatchSource, RowExplanation } from "./explanations.js";
 import type {
-  Decoding, FollowedAttendOptions, Model, ModelAttention, ModelInput, ModelSource,
+  AgainOptions, Decoding, FollowedAgainOptions, FollowedAttendOptions, Model, ModelAttention, ModelInput, ModelSource,
 } from "./models.js";
 import type { HeadMetricsOptions } from "./options/analyses.js";
 import type { AttentionOptions, ScaledDotProductAttentionOptions } from "./options/attention.js";
@@ -13,6 +14,7 @@ import type { CacheOptions } from "./options/caches.js";
 import type {
   DecoderLayerOptions, EncoderLayerOptions, MultiheadAttentionOptions, TransformerLayerOptions,
 } from "./options/layers.js";
+import type { ExplainOptions } from "./options/explanations.js";
 import type { LoadModelOptions } from "./options/load.js";
 import type { AttendOptions } from "./options/models.js";
 import type { Asked, AttentionResult, DecoderLayerResult } from "./results.js";
@@ -79,11 +81,17 @@ export interface AsyncTransformerDecoderLayer extends AsyncMembers<Layer> {
 
 export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncAttentionMaps = AsyncOf<AttentionMaps>;
-export type AsyncModelAttention = AsyncOf<ModelAttention>;
+/** `ModelAttention` with promises. */
+export interface AsyncModelAttention extends AsyncMembers<ModelAttention, "again" | "explain"> {
+  again(options?: Maybe<AgainOptions | FollowedAgainOptions>): Promise<AsyncModelAttention>;
+  explain(options: ExplainOptions & { key: number }): Promise<CellExplanation>;
+  explain(options: ExplainOptions & { key?: null | undefined }): Promise<RowExplanation>;
+}
 export type AsyncDecoding = AsyncOf<Decoding>;
 
 /** `Model` with promises. */
-export interface AsyncModel extends AsyncMembers<Model, "attend" | "rankHeads"> {
+export interface AsyncModel extends AsyncMembers<Model, "attend" | "patch" | "rankHeads"> {
+  patch(source: PatchSource<AsyncModelAttention>): Promise<HeadPatch>;
   attend(input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>): Promise<AsyncModelAttention>;
   rankHeads: Model["rankHeads"];
 }

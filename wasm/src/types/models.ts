@@ -2,6 +2,13 @@
 /** Models, which are run on texts or pictures and whose attention can be looked at. */
 import type { DecodingOptions } from "./options/caches.js";
 import type { PixelsOptions } from "./options/colors.js";
+import type {
+  ContributionsOptions, ExplainOptions, ExplainOutputOptions, PredictionsOptions, SourcesOptions, WrittenOptions,
+} from "./options/explanations.js";
+import type {
+  CellExplanation, HeadPatch, HeadSources, LogitContributions, OutputExplanation, PatchSource, Prediction,
+  RowExplanation, WrittenTokens,
+} from "./explanations.js";
 import type { Overview, RowSummaries } from "./maps.js";
 import type {
   AttendOptions, LogitsOptions, MapOptions, OverviewOptions, RankOptions, RowSummariesOptions,
@@ -73,11 +80,16 @@ export interface LayerWeights {
   norm?: Tensor;
 }
 
-/** The options of a run that can be stopped or that says how far it is. */
-export type FollowedAttendOptions = AttendOptions & (
+type Followed =
   | { signal: AbortSignal; onProgress?: Maybe<(done: number) => void> }
-  | { signal?: Maybe<AbortSignal>; onProgress: (done: number) => void }
-);
+  | { signal?: Maybe<AbortSignal>; onProgress: (done: number) => void };
+
+/** The options of a run that can be stopped or that says how far it is. */
+export type FollowedAttendOptions = AttendOptions & Followed;
+
+/** The options of another run of the same input. */
+export type AgainOptions = Omit<AttendOptions, "segments" | "paddingMask" | "truncate" | "textPair">;
+export type FollowedAgainOptions = AgainOptions & Followed;
 
 export interface Model extends Disposable {
   readonly info: ModelInfo;
@@ -103,6 +115,18 @@ export interface Model extends Disposable {
    * seen.tokens // → ["<s>", "The", " cat", " sat", " on", " the", " mat", "."]
    */
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
+  /**
+   * Returns what a head gives at some tokens of a run, for the option `patches` of another: activation patching (Vig et al. 2020) shows what depends on
+   * it. An average over many texts in its `output` is as good (mean ablation).
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const from = model.attend("The dog sat on the mat.", { keepParts: true });
+   * const patch = model.patch({ from, layer: 0, head: 1, positions: [2] });
+   * patch.output.shape // → [1, 16]
+   * const patched = model.attend("The cat sat on the mat.", { patches: [patch] });
+   * patched.predictions({ top: 3 }).length // → 3
+   */
+  patch(source: PatchSource<ModelAttention>): HeadPatch;
   /**
    * Starts a text that is read step by step, with the keys and values of earlier tokens kept. Needs a causal model.
    * @example
@@ -258,13 +282,95 @@ export interface ModelAttention extends Disposable {
    */
   allPixels(options?: Maybe<PixelsOptions>): Image[][];
   /**
-   * Computes the logits [T, vocabSize], or the single row [1, labels] of a classifier. Throws when the model has none.
+   * Runs the same input again with other options. Layers before the first one that they change are not computed again, if this run kept the streams
+   * (`keepHidden` or `keepParts`) and what the other is to keep. Both runs can be disposed of in any order.
    * @example
    * const model = await engine.loadModel("tiny");
-   * const seen = model.attend("The cat sat on the mat.");
+   * const seen = model.attend("The cat sat on the mat.", { keepHidden: true });
+   * const headMask = { data: new Float32Array(4 * 8).fill(1), shape: [4, 8] };
+   * headMask.data[3 * 8 + 2] = 0; // layer 3, head 2
+   * const silenced = seen.again({ headMask });
+   * silenced.map(1, 3).data[9] === seen.map(1, 3).data[9] // → true
+   */
+  again(options: FollowedAgainOptions): Promise<ModelAttention>;
+  again(options?: Maybe<AgainOptions>): ModelAttention;
+  /**
+   * Computes the logits [T, vocabSize], or the single row [1, labels] of a classifier. Throws when the model has none. With `layer` it is the logit lens
+   * (nostalgebraist 2020), with `head` the logits that a head adds directly.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the mat.", { keepParts: true });
    * seen.logits({ rows: [7, 8] }).shape // → [1, 2048]
+   * seen.logits({ rows: [7, 8], layer: 1 }).shape // → [1, 2048]
+   * seen.logits({ rows: [7, 8], layer: 1, head: 3 }).shape // → [1, 2048]
    */
   logits(options?: Maybe<LogitsOptions>): Tensor;
+  /**
+   * Lists the tokens that the model expects after a position, the likeliest first.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the", { keepHidden: true });
+   * const [best] = seen.predictions();
+   * best.probability > 0 // → true
+   * seen.predictions({ layer: 1, top: 3 }).length // → 3
+   */
+  predictions(options?: Maybe<PredictionsOptions>): Prediction[];
+  /**
+   * Lists the tokens that a head makes likelier and less likely by what it adds directly to the logits. The final norm's division is frozen at its
+   * value in this run, and what later layers make of the head's output is left out. Needs `keepParts: true`.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the", { keepParts: true });
+   * const { likelier, lessLikely } = seen.written({ layer: 3, head: 2, top: 5 });
+   * [likelier.length, lessLikely.length] // → [5, 5]
+   * likelier[0].logit > 0 && lessLikely[0].logit < 0 // → true
+   */
+  written(options: WrittenOptions): WrittenTokens;
+  /**
+   * Explains logits at one position: what every part of the model adds to them (direct logit attribution), with the final norm's division frozen.
+   * Needs `keepParts: true`. Throws when the logits are no sum over parts, as in BERT, which has another layer before them.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on the", { keepParts: true });
+   * const { tokens, parts, terms } = seen.contributions();
+   * const sum = parts.reduce((sum, _, i) => sum + terms.data[i * tokens.length], 0);
+   * Math.abs(sum - tokens[0].logit) < 1e-4 // → true
+   */
+  contributions(options?: Maybe<ContributionsOptions>): LogitContributions;
+  /**
+   * Explains why a head looks where it looks: the score of a cell as an exact sum over pairs of parts, one of the query's stream and one of the key's;
+   * or, without `key`, all scores of a row over either. Needs `keepParts: true`.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("One two three. One two three.", { keepParts: true });
+   * const { score, terms, queryParts, keyParts } = seen.explain({ layer: 1, head: 4, query: 6, key: 2 });
+   * terms.shape // → [10, 10]
+   * queryParts.length === keyParts.length // → true
+   * Math.abs(terms.data.reduce((sum, term) => sum + term, 0) - score) < 1e-4 // → true
+   * seen.explain({ layer: 1, head: 4, query: 6 }).byKey.shape // → [10, 9]
+   */
+  explain(options: ExplainOptions & { key: number }): CellExplanation;
+  explain(options: ExplainOptions & { key?: null | undefined }): RowExplanation;
+  /**
+   * Explains what a head copies to a query: how far every part of every key moves the head's output in its own direction. Needs `keepParts: true`.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("One two three. One two three.", { keepParts: true });
+   * const { written, terms } = seen.explainOutput({ layer: 1, head: 4, query: 6 });
+   * const length = Math.hypot(...written.data), sum = terms.data.reduce((sum, term) => sum + term, 0);
+   * Math.abs(sum - length) < 1e-4 // → true
+   */
+  explainOutput(options: ExplainOutputOptions): OutputExplanation;
+  /**
+   * Sums a head's explanations over the whole text: which parts its queries and keys are made of, and which it copies. Parts of earlier heads show the
+   * composition of heads on this text. Needs `keepParts: true`.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("One two three. One two three.", { keepParts: true });
+   * const { keyParts, key } = seen.sources({ layer: 1, head: 4 });
+   * keyParts.length === key.shape[0] // → true
+   */
+  sources(options: SourcesOptions): HeadSources;
   /**
    * Returns the residual stream [T,D] before a layer; with `layer` equal to the number of layers, after the last one. Needs `keepHidden: true`.
    * @example

@@ -7,12 +7,18 @@ import { asHeadlensError } from "../module/failures.js";
 import { carrying, type Platform } from "../platform/platform.js";
 import { createEngine } from "../start/instantiate.js";
 import { HeadlensError } from "../types/errors.js";
-import type { Answer, ErrorAnswer, Invocation, NamedBlob, Notice, Question, Reference, Reply } from "./messages.js";
+import type { Answer, ErrorAnswer, Invocation, Kept, NamedBlob, Notice, Question, Reference, Reply } from "./messages.js";
 
 /** An object that is kept here and spoken to from the other thread. */
 type Hosted = Disposable & { dispose(): void };
 
 type Method = (...args: readonly unknown[]) => unknown;
+
+const kDisposed = (): HeadlensError => new HeadlensError("disposed", "this object was disposed and cannot be used any more");
+
+function isKept(value: unknown): value is Kept {
+  return typeof value === "object" && value !== null && "keptInWorker" in value;
+}
 
 function isHosted(value: unknown): value is Hosted {
   return typeof value === "object" && value !== null && "dispose" in value;
@@ -83,10 +89,26 @@ export class Host {
   #invoke({ call, id, method, args, follow }: Invocation): void {
     const run = (): unknown => {
       const object = this.#objects.get(id) as Readonly<Record<string, Method>> | undefined;
-      if (!object) throw new HeadlensError("disposed", "this object was disposed and cannot be used any more");
-      return object[method]?.(...(follow ? this.#following(call, args, follow.progress) : args));
+      if (!object) throw kDisposed();
+      const found = args.map((argument) => this.#found(argument));
+      return object[method]?.(...(follow ? this.#following(call, found, follow.progress) : found));
     };
     void this.#answer(call, run, id).finally(() => this.#followed.delete(call));
+  }
+
+  /** Puts objects that are kept here in the place of what stands for them: an argument, or an option. */
+  #found(argument: unknown): unknown {
+    if (isKept(argument)) return this.#kept(argument);
+    if (Object.prototype.toString.call(argument) !== "[object Object]") return argument;
+    const options = Object.entries(argument as object) as [string, unknown][];
+    if (!options.some(([, value]) => isKept(value))) return argument;
+    return Object.fromEntries(options.map(([name, value]) => [name, isKept(value) ? this.#kept(value) : value]));
+  }
+
+  #kept({ keptInWorker }: Kept): Hosted {
+    const object = this.#objects.get(keptInWorker);
+    if (!object) throw kDisposed();
+    return object;
   }
 
   /** Returns the arguments of a call that can be followed. */

@@ -43,6 +43,11 @@ export type Reply =
   | { readonly call: number; readonly progress: readonly number[] }
   | { readonly call: number; readonly answer: Answer };
 
+/** An object in the worker, where it is an argument of a call. */
+export interface Kept {
+  readonly keptInWorker: number;
+}
+
 /** A new object in the worker: its number and its plain properties. */
 export interface Reference {
   readonly id: number;

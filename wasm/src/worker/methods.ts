@@ -31,8 +31,11 @@ export const kValueMethods = {
   engine: [...kFunctions, ...kAnalyses, "colorize", "colorbar", "heapBytes"],
   layer: ["loadStateDict", "forward"],
   cache: ["forward", "reset"],
-  model: ["layerWeights", "embedding", "unembedding"],
-  attention: [...kMapMethods, "pixels", "allPixels", "logits", "hidden", "queries", "keys", "values"],
+  model: ["layerWeights", "embedding", "unembedding", "patch"],
+  attention: [
+    ...kMapMethods, "pixels", "allPixels", "logits", "predictions", "written", "contributions", "explain", "explainOutput",
+    "sources", "hidden", "queries", "keys", "values",
+  ],
   attentionMaps: kMapMethods,
   decoding: ["step", "map", "reset"],
 } as const satisfies { readonly [K in Kind]: readonly (keyof Interfaces[K])[] };

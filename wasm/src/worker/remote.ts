@@ -9,14 +9,14 @@ import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platfor
 import type { Code } from "../start/code.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AsyncAttentionMaps, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AttendOptions, EngineInfo,
-  FollowedAttendOptions, LoadModelOptions, Maybe, MetricName, ModelInfo, ModelInput, ModelMetricName, ModelSource,
-  RankedHead, RankOptions,
+  AgainOptions, AsyncAttentionMaps, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AttendOptions,
+  EngineInfo, FollowedAgainOptions, FollowedAttendOptions, LoadModelOptions, Maybe, MetricName, ModelInfo, ModelInput,
+  ModelMetricName, ModelSource, RankedHead, RankOptions,
 } from "../types/index.js";
 import { Connection, type ProgressListener } from "./connection.js";
 import type { Answer, ErrorAnswer, NamedBlob, Reference, ReferenceAnswer, ValueAnswer } from "./messages.js";
 import { type Called, type Kind, kMakers, kValueMethods } from "./methods.js";
-import { sendable } from "./sending.js";
+import { type Keeper, sendable } from "./sending.js";
 
 type Success = Exclude<Answer, ErrorAnswer>;
 
@@ -39,6 +39,13 @@ class RemoteObject extends Resource<number> {
     this.connection.tell({ kind: "dispose", id });
   }
 
+  /** Objects of another worker have numbers of their own, so that they cannot be arguments here. */
+  readonly #keeper: Keeper = (value) => {
+    if (!(value instanceof RemoteObject)) return undefined;
+    if (value.connection !== this.connection) throw new HeadlensError("option", "an argument belongs to another engine");
+    return { keptInWorker: value.held };
+  };
+
   async #value(method: string, args: readonly unknown[]): Promise<unknown> {
     const { value, length } = await this.#invoke(method, args) as ValueAnswer;
     if (length !== undefined) Object.assign(this, { length });
@@ -60,11 +67,19 @@ class RemoteObject extends Resource<number> {
     return new kMade[kind](this.connection, reference, this, what) as InstanceType<(typeof kMade)[K]>;
   }
 
+  /** Makes a run of a model, followed or not. It belongs to what made it. */
+  protected async run(method: "attend" | "again", options: unknown, ...args: readonly unknown[]): Promise<RemoteModelAttention> {
+    const { signal, onProgress, ...rest } = checkFollowed<AttendOptions>(method, options);
+    if (!signal && !onProgress) return this.make("attention", method, [...args, rest]);
+    const answer = await this.follow(method, { signal, onProgress, ...rest }, () => args);
+    return this.made("attention", method, (answer as ReferenceAnswer).reference);
+  }
+
   async #invoke(method: string, args: readonly unknown[]): Promise<Success> {
     const id = this.held;
     const call = this.connection.nextCall();
     return this.connection.ask(call, () => {
-      const { args: sent, transfer } = sendable(args);
+      const { args: sent, transfer } = sendable(args, this.#keeper);
       return { question: { kind: "invoke", call, id, method, args: sent }, transfer };
     });
   }
@@ -89,7 +104,7 @@ class RemoteObject extends Resource<number> {
     signal?.addEventListener("abort", onAbort);
     try {
       checkAborted(method, { ...(signal && { signal }) });
-      const { args, transfer } = reading("an argument", () => sendable([...argsOf(), options]));
+      const { args, transfer } = reading("an argument", () => sendable([...argsOf(), options], this.#keeper));
       const follow = { progress: listener !== undefined };
       const answer = await this.connection.ask(
         call, () => ({ question: { kind: "invoke", call, id, method, args, follow }, transfer }), listener);
@@ -166,10 +181,7 @@ class RemoteModel extends remote("model") implements AsyncModel {
   async attend(
     input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>,
   ): Promise<AsyncModelAttention> {
-    const { signal, onProgress, ...rest } = checkFollowed<AttendOptions>("attend", options);
-    if (!signal && !onProgress) return this.make("attention", "attend", [input, rest]);
-    const answer = await this.follow("attend", { signal, onProgress, ...rest }, () => [input]);
-    return this.made("attention", "attend", (answer as ReferenceAnswer).reference);
+    return this.run("attend", options, input);
   }
 
   async rankHeads<M extends MetricName | ModelMetricName>(
@@ -181,6 +193,10 @@ class RemoteModel extends remote("model") implements AsyncModel {
 }
 
 class RemoteModelAttention extends remote("attention") implements AsyncModelAttention {
+  again(options?: Maybe<AgainOptions | FollowedAgainOptions>): Promise<AsyncModelAttention> {
+    return this.run("again", options);
+  }
+
   declare readonly tokens: readonly string[];
   declare readonly ids: readonly number[];
   declare readonly tokenCount: number;

@@ -6,6 +6,7 @@ import {
   viewOfOutput,
 } from "../arguments/tensors.js";
 import { wrong } from "../module/failures.js";
+import type { Kept } from "./messages.js";
 
 /** Everything in a parcel has to be there still when the last argument has been read. */
 interface Parcel {
@@ -13,6 +14,7 @@ interface Parcel {
   readonly tensors: Seen[];
   /** The buffers of these arrays, which are the option `out`, move. Memory that is shared anyway stays where it is. */
   readonly outs: Outputs[];
+  readonly keptOf: Keeper;
 }
 
 export interface Sendable {
@@ -21,8 +23,11 @@ export interface Sendable {
   readonly transfer: ArrayBuffer[];
 }
 
-export function sendable(args: readonly unknown[]): Sendable {
-  const parcel: Parcel = { tensors: [], outs: [] };
+/** Returns the object of the worker that a value stands for, or undefined for any other value. */
+export type Keeper = (value: object) => Kept | undefined;
+
+export function sendable(args: readonly unknown[], keptOf: Keeper): Sendable {
+  const parcel: Parcel = { tensors: [], outs: [], keptOf };
   const sent = args.map((value) => cloneable("an argument", value, parcel));
   expectThere(parcel.tensors);
   parcel.outs.forEach(expectOutThere);
@@ -32,6 +37,10 @@ export function sendable(args: readonly unknown[]): Sendable {
 
 /** Tensors and options anywhere in the arguments become plain objects: structured cloning would drop what they have through a class. */
 function cloneable(name: string, value: unknown, parcel: Parcel): unknown {
+  if (typeof value === "object" && value !== null) {
+    const kept = parcel.keptOf(value);
+    if (kept) return kept;
+  }
   if (isTensorLike(value)) return plain(name, value, parcel.tensors);
   if (Array.isArray(value)) return value.map((item) => cloneable(name, item, parcel));
   if (isState(value)) return new Map(entriesOf(name, value).map(([key, item]) => [key, cloneable(key, item, parcel)]));

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explanation.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace headlens {
+namespace {
+
+class Answer {
+ public:
+  void Set(const char* name, const std::vector<StreamPart>& parts) {
+    std::string names;
+    for (const StreamPart& part : parts) names += (names.empty() ? "" : ",") + ToString(part);
+    object_.set(name, names);
+  }
+  void Set(const char* name, const Tensor& tensor) { object_.set(name, TensorToJs(tensor)); }
+  void Set(const char* name, const std::vector<float>& values) {
+    Set(name, Tensor({static_cast<Index>(values.size())}, values));
+  }
+  void Set(const char* name, const std::vector<double>& values) {
+    Set(name, std::vector<float>(values.begin(), values.end()));
+  }
+  void Set(const std::vector<ScoreStep>& steps) {
+    Tensor all({static_cast<Index>(steps.size()), static_cast<Index>(steps.front().values.size())});
+    float* to = all.data();
+    for (const ScoreStep& step : steps) to = std::copy(step.values.begin(), step.values.end(), to);
+    Set("steps", all);
+  }
+  const val& object() const { return object_; }
+
+ private:
+  val object_ = val::object();
+};
+
+}  // namespace
+
+val ExplanationToJs(const CellExplanation& explanation) {
+  Answer answer;
+  answer.Set("queryParts", explanation.query_parts);
+  answer.Set("keyParts", explanation.key_parts);
+  answer.Set("terms", explanation.terms);
+  answer.Set("scores", std::vector<double>{explanation.score});
+  answer.Set(explanation.steps);
+  return answer.object();
+}
+
+val ExplanationToJs(const RowExplanation& explanation) {
+  Answer answer;
+  answer.Set("queryParts", explanation.query_parts);
+  answer.Set("keyParts", explanation.key_parts);
+  answer.Set("byQuery", explanation.by_query);
+  answer.Set("byKey", explanation.by_key);
+  answer.Set("scores", explanation.scores);
+  answer.Set(explanation.steps);
+  return answer.object();
+}
+
+val ExplanationToJs(const OutputExplanation& explanation) {
+  Answer answer;
+  answer.Set("parts", explanation.parts);
+  answer.Set("written", explanation.written);
+  answer.Set("terms", explanation.terms);
+  return answer.object();
+}
+
+val ExplanationToJs(const HeadSources& sources) {
+  Answer answer;
+  answer.Set("queryParts", sources.query_parts);
+  answer.Set("keyParts", sources.key_parts);
+  answer.Set("valueParts", sources.value_parts);
+  answer.Set("query", sources.query);
+  answer.Set("key", sources.key);
+  answer.Set("value", sources.value);
+  return answer.object();
+}
+
+val ExplanationToJs(const LogitExplanation& explanation) {
+  Answer answer;
+  answer.Set("parts", explanation.parts);
+  answer.Set("logits", explanation.logits);
+  answer.Set("terms", explanation.terms);
+  return answer.object();
+}
+
+}  // namespace headlens

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef HEADLENS_WASM_BINDINGS_EXPLANATION_H_
+#define HEADLENS_WASM_BINDINGS_EXPLANATION_H_
+
+#include "convert.h"
+#include "headlens/explanation.h"
+
+/// Explanations as objects of tensors. Parts are strings of their names, with commas between them, and the steps of
+/// scores are one tensor [steps, cells].
+namespace headlens {
+
+val ExplanationToJs(const CellExplanation& explanation);
+val ExplanationToJs(const RowExplanation& explanation);
+val ExplanationToJs(const OutputExplanation& explanation);
+val ExplanationToJs(const HeadSources& sources);
+val ExplanationToJs(const LogitExplanation& explanation);
+
+}  // namespace headlens
+
+#endif  // HEADLENS_WASM_BINDINGS_EXPLANATION_H_

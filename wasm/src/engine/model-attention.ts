@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Runs of a model: their options, the maps and tensors of a run, and further runs of the same input. */
+import {
+  apiName, type Caller, checkAborted, checkFollowed, checkOptions, type Following, listOf, type Read, toRequest,
+} from "../arguments/names.js";
+import { expectThere, floats, type Input, withOwnView } from "../arguments/tensors.js";
+import { guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
+import type { AttentionHandle, HeadlensModule, RawInput } from "../module/module.js";
+import type { Resource } from "../module/resource.js";
+import { HeadlensError } from "../types/errors.js";
+import type {
+  AgainOptions, AttendOptions, FollowedAgainOptions, HeadPatch, Image, LogitsOptions, Maybe, ModelAttention, ModelInfo,
+  PatchSource, PixelsOptions, Tensor, TensorLike,
+} from "../types/index.js";
+import { ExplainedAttention } from "./explanations.js";
+import { checkIndex, checkRange, ifGiven, isBelow } from "./maps.js";
+import { inTurns } from "./turns.js";
+
+/** The input of a run, as it is shown. */
+export interface RunInput {
+  readonly ids: readonly number[];
+  readonly tokens: readonly string[];
+  /** The number of tokens of the whole text. */
+  readonly count: number;
+}
+
+/** The model of a run, which outlives it. */
+export interface RunModel {
+  readonly info: ModelInfo;
+  readonly module: HeadlensModule;
+  readonly model: Resource<unknown>;
+  /** Returns the text of a token. */
+  readonly piece: (id: number) => string;
+}
+
+type Changes = Read<AgainOptions> & Following;
+
+/** Reads the options of a run that are not about its input. */
+export function readRun(caller: Caller, options: Changes, info: ModelInfo): { json: string; inputs: Input[] } {
+  const { patches, ...rest } = options, changes = { ...rest, signal: undefined, onProgress: undefined };
+  const { json, inputs } = reading(caller, () => toRequest("again", changes));
+  return { json, inputs: [...inputs, ...patches === undefined ? [] : readPatches(caller, patches, info)] };
+}
+
+function readPatches(caller: Caller, patches: unknown, info: ModelInfo): Input[] {
+  const isPatch = (value: unknown): boolean => typeof value === "object" && value !== null;
+  const list = reading("patches", () => listOf<Partial<HeadPatch>>(patches, isPatch));
+  if (!list) throw within(caller, wrong("option", "patches", show(patches), "an array of patches, as model.patch gives them"));
+  const places: number[] = [], outputs: number[] = [];
+  for (const [i, patch] of list.entries()) {
+    reading(`patches[${i}]`, () => {
+      const { layer, head, positions, output } = patch;
+      checkIndex(`patches[${i}].layer`, layer, info.layers);
+      checkIndex(`patches[${i}].head`, head, info.heads);
+      const tokens = listOf<number>(positions, Number.isInteger);
+      if (!tokens) throw wrong("option", `patches[${i}].positions`, show(positions), "an array of whole numbers");
+      const { data, shape } = withOwnView(floats(`patches[${i}].output`, output as TensorLike));
+      const expected = [tokens.length, info.headDim];
+      if (shape.join() !== expected.join()) {
+        throw wrong("shape", `patches[${i}].output`, showShape(shape), `${showShape(expected)}: (positions, headDim)`, "has shape");
+      }
+      for (const token of tokens) places.push(layer as number, head as number, token);
+      for (const value of data) outputs.push(value);
+    });
+  }
+  if (places.length === 0) return [];
+  const inputOf = (name: string, dtype: RawInput["dtype"], data: Int32Array | Float32Array, columns: number): Input =>
+    ({ name, label: "patches", dtype, data, shape: [data.length / columns, columns], length: data.length });
+  return [
+    inputOf("patch_places", "i32", Int32Array.from(places), 3),
+    inputOf("patch_outputs", "f32", Float32Array.from(outputs), info.headDim),
+  ];
+}
+
+/** Reads what a head of a run gives. */
+export function patchOf(source: unknown, info: ModelInfo): HeadPatch {
+  const { from, layer, head, positions } = checkOptions<PatchSource<ModelAttention>>("patch", source);
+  if (!(from instanceof WasmModelAttention)) throw within("patch", wrong("option", "from", show(from), "a run of a model"));
+  checkIndex("layer", layer, info.layers);
+  checkIndex("head", head, info.heads);
+  return from.patch(layer, head, positions);
+}
+
+/** Makes a run at once, or in turns when it is followed. `begin` begins it, and leaves its layers to be run. */
+export function run(
+  caller: "attend" | "again", options: unknown, begin: (options: Read<AttendOptions> & Following, atOnce: boolean) => WasmModelAttention,
+): WasmModelAttention | Promise<WasmModelAttention> {
+  const checked = checkFollowed<AttendOptions>(caller, options);
+  if (checked.signal || checked.onProgress) return runInTurns(caller, checked, begin);
+  const attention = begin(checked, true);
+  attention.next(true);
+  return attention;
+}
+
+async function runInTurns(
+  caller: "attend" | "again", options: Read<AttendOptions> & Following, begin: Parameters<typeof run>[2],
+): Promise<WasmModelAttention> {
+  checkAborted(caller, options);
+  const attention = begin(options, false);
+  try {
+    await inTurns(caller, options, () => attention.next(false));
+    return attention;
+  } catch (error) {
+    attention.dispose();
+    throw error;
+  }
+}
+
+/** The module counts what was kept of a layer in this order. */
+const kKept = ["hidden", "queries", "keys", "values", "heads"] as const;
+
+export class WasmModelAttention extends ExplainedAttention implements ModelAttention {
+  readonly tokens: readonly string[];
+  readonly ids: readonly number[];
+  readonly tokenCount: number;
+  declare readonly patches?: readonly [number, number];
+  readonly #of: RunModel;
+
+  constructor(handle: AttentionHandle, { ids, tokens, count }: RunInput, of: RunModel) {
+    super(handle, tokens.length, of);
+    this.tokens = tokens;
+    this.ids = ids;
+    this.tokenCount = count;
+    if (of.info.image) {
+      const side = of.info.image.size / of.info.image.patchSize;
+      this.patches = [side, side];
+    }
+    this.#of = of;
+  }
+
+  /** Runs the next piece, or all that are left, and returns the share that is done. A run that fails is given back. */
+  next(all: boolean): number {
+    try {
+      return guarded("attend", () => unwrap(this.held.next(all), apiName));
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
+    this.checkHead(layer, head);
+    const { causal } = this.#of.info; // the picture of a causal model leaves out what no query may look at
+    const { json } = toRequest("colorize", { ...checkOptions<PixelsOptions>("pixels", options), causal });
+    const handle = this.held;
+    return guarded("pixels", () => {
+      const { length } = this.tokens;
+      const { data } = unwrap(handle.map(layer, head, 0, length, 0, length, length, length, false), apiName);
+      return unwrap(this.#of.module.colorize(data, length, length, json), apiName);
+    });
+  }
+
+  allPixels(options?: Maybe<PixelsOptions>): Image[][] {
+    const { layers, heads } = this.#of.info;
+    const rowOf = (layer: number): Image[] =>
+      Array.from({ length: heads }, (_, head) => this.pixels(layer, head, options));
+    return Array.from({ length: layers }, (_, layer) => rowOf(layer));
+  }
+
+  again(options: FollowedAgainOptions): Promise<ModelAttention>;
+  again(options?: Maybe<AgainOptions>): ModelAttention;
+  again(options?: Maybe<AgainOptions>): ModelAttention | Promise<ModelAttention> {
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    return run("again", options, (checked, atOnce) => {
+      const { json, inputs } = readRun("again", checked, this.#of.info);
+      const handle = this.held;
+      expectThere(inputs);
+      const attention = guarded("again", () => unwrap(handle.again(inputs, json, atOnce), apiName));
+      const input = { ids: this.ids, tokens: this.tokens, count: this.tokenCount };
+      return new WasmModelAttention(attention, input, this.#of);
+    });
+  }
+
+  logits(options?: Maybe<LogitsOptions>): Tensor {
+    void this.held;
+    const { rows, layer = -1, head = -1 } = checkOptions<LogitsOptions>("logits", options);
+    const { info } = this.#of;
+    this.requireLogits("logits");
+    if (layer !== -1) checkIndex("layer", layer, head === -1 ? info.layers + 1 : info.layers);
+    if (head !== -1) {
+      if (layer === -1) throw new HeadlensError("option", "logits: head needs layer", { argument: "head", expected: "layer" });
+      checkIndex("head", head, info.heads);
+    }
+    const length = info.image ? 1 : this.tokens.length;
+    const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, length)) ?? [0, length];
+    const handle = this.held;
+    return guarded("logits", () => unwrap(handle.logits(layer, head, begin, end), apiName));
+  }
+
+  hidden(layer: number): Tensor {
+    return this.#kept("hidden", layer, this.#of.info.layers + 1);
+  }
+
+  queries(layer: number): Tensor {
+    return this.#kept("queries", layer);
+  }
+
+  keys(layer: number): Tensor {
+    return this.#kept("keys", layer);
+  }
+
+  values(layer: number): Tensor {
+    return this.#kept("values", layer);
+  }
+
+  #kept(name: (typeof kKept)[number], layer: number, end = this.#of.info.layers): Tensor {
+    const handle = this.held;
+    checkIndex("layer", layer, end);
+    return guarded(name, () => unwrap(handle.kept(kKept.indexOf(name), layer), apiName));
+  }
+
+  /** Returns outputs of a head at some tokens, or at all. */
+  patch(layer: number, head: number, positions: unknown): HeadPatch {
+    void this.held;
+    const { length } = this.tokens;
+    const all = Array.from(this.tokens, (_, token) => token);
+    const chosen = positions === undefined ? all : reading("positions", () => listOf<number>(positions, isBelow(length)));
+    if (!chosen?.length) {
+      throw within("patch", wrong("value", "positions", show(positions), `tokens of that run, 0 to ${length - 1}`));
+    }
+    const { data, shape } = this.#kept("heads", layer), width = shape[2] as number;
+    const output = new Float32Array(chosen.length * width);
+    chosen.forEach((token, i) => {
+      const begin = (head * length + token) * width;
+      output.set(data.subarray(begin, begin + width), i * width);
+    });
+    return { layer, head, positions: chosen, output: { data: output, shape: [chosen.length, width] } };
+  }
+}
