@@ -5,10 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "Eigen/Eigenvalues"
 #include "base/checks.h"
 #include "base/sorting.h"
-#include "heads/dense.h"
+#include "heads/eigenvalues.h"
 
 namespace headlens {
 namespace {
@@ -94,13 +93,13 @@ std::vector<double> SingularValuesOf(Dense x) {
   return values;
 }
 
-std::vector<std::complex<double>> EigenvaluesOf(const Dense& core) {
-  const Eigen::EigenSolver<Dense> solver(core, /*computeEigenvectors=*/false);
-  if (solver.info() != Eigen::Success) throw Error(ErrorCode::kValue, "the eigenvalues of a head do not converge");
-  const auto& found = solver.eigenvalues();
-  std::vector<std::complex<double>> values(found.begin(), found.end());
+/// By falling modulus; of one modulus, the largest real part comes first, and of a pair the one above the real axis.
+std::vector<std::complex<double>> SortedEigenvalues(const Dense& core) {
+  std::vector<std::complex<double>> values = EigenvaluesOf(core);
   Permute(std::span(values), Order(values.size(), [&](std::size_t i, std::size_t j) {
-            return std::abs(values[i]) > std::abs(values[j]);
+            const std::complex<double>&a = values[i], &b = values[j];
+            if (std::abs(a) != std::abs(b)) return std::abs(a) > std::abs(b);
+            return a.real() != b.real() ? a.real() > b.real() : a.imag() > b.imag();
           }));
   return values;
 }
@@ -185,7 +184,7 @@ std::vector<double> SingularValues(CircuitKind kind, const HeadWeights& head) {
 std::vector<std::complex<double>> Eigenvalues(CircuitKind kind, const HeadWeights& head) {
   // A B and B A have the same eigenvalues, except for zeros.
   const Factors factors = FactorsOf(kind, head);
-  return EigenvaluesOf(Product(factors.right, factors.left));
+  return SortedEigenvalues(Product(factors.right, factors.left));
 }
 
 Matrix VocabularyProduct(View<const float, 2> embedding, View<const float, 2> unembedding) {
@@ -211,7 +210,7 @@ std::vector<std::complex<double>> FullEigenvalues(CircuitKind kind, const HeadWe
   const Factors factors = FactorsOf(kind, head);
   const Index width = factors.left.rows();
   ExpectSizes("vocabulary", {vocabulary.rows(), vocabulary.columns()}, {width, width});
-  return EigenvaluesOf(Product(Product(factors.right, AsEigen(vocabulary)), factors.left));
+  return SortedEigenvalues(Product(Product(factors.right, AsEigen(vocabulary)), factors.left));
 }
 
 std::optional<double> CopyingScore(std::span<const std::complex<double>> eigenvalues) {

@@ -99,25 +99,32 @@ Tensor RowsOfTable(const LoadedModel& model, const LinearWeights& table, std::sp
   return result;
 }
 
-/// The projections of some patches without their bias, and CLS.
-Tensor PatchRows(const LoadedModel& model, View<const float, 3> image, std::span<const std::int32_t> tokens) {
+/// CLS, or the projections of patches, for some tokens of an image.
+void AddPatches(const LoadedModel& model, View<const float, 3> image, std::span<const std::int32_t> tokens,
+                EmbeddingParts& parts) {
   const LinearWeights& weights = *model.parameters.patches;
   const Tensor patches = CutPatches(model.architecture.info, image),
                cls = model.backend.ReadBack(model.parameters.cls)->Wait();
-  const Index width = weights.out_features(), inner = weights.in_features();
-  Tensor rows({static_cast<Index>(tokens.size()), width}), row({inner});
-  std::vector<float> taps(static_cast<std::size_t>(inner));
-  for (Index e = 0; e < width; ++e) {
-    weights.CopyRow(e, taps);
-    for (std::size_t n = 0; n < tokens.size(); ++n) {
-      double sum = 0.0;
-      if (tokens[n] == 0) sum = double{cls.data()[e]};
-      for (Index i = 0; tokens[n] > 0 && i < inner; ++i)
-        sum += double{patches.view<2>()(tokens[n] - 1, i)} * double{taps[static_cast<std::size_t>(i)]};
-      rows.view<2>()(static_cast<Index>(n), e) = static_cast<float>(sum);
+  const auto count = static_cast<Index>(tokens.size());
+  const Index inner = weights.in_features(), width = weights.out_features();
+  const std::span<const float> bias = weights.bias();
+  const Tensor some({count, inner});
+  parts.token = Tensor({count, width});
+  parts.bias = Tensor({count, width});
+  for (Index n = 0; n < count; ++n) {
+    const Index patch = std::max<Index>(Index{tokens[static_cast<std::size_t>(n)]} - 1, 0);
+    std::copy_n(patches.view<2>().at(patch), inner, some.view<2>().at(n));
+  }
+  model.backend.Linear(some.view<2>(), weights, parts.token.view<2>());
+  model.backend.Finish();
+  for (Index n = 0; n < count; ++n) {
+    const bool is_cls = tokens[static_cast<std::size_t>(n)] == 0;
+    for (Index e = 0; e < width; ++e) {
+      float &x = parts.token.view<2>()(n, e), &shift = parts.bias.view<2>()(n, e);
+      shift = is_cls || bias.empty() ? 0.0f : bias[static_cast<std::size_t>(e)];
+      x = is_cls ? cls.data()[e] : x - shift;
     }
   }
-  return rows;
 }
 
 }  // namespace
@@ -140,7 +147,8 @@ EmbeddingParts EmbeddingPartsOf(const LoadedModel& model, const ModelInput& inpu
     return some;
   };
   EmbeddingParts parts;
-  parts.token = p.patches ? PatchRows(model, input.image, tokens) : RowsOfTable(model, *p.tokens, of_tokens(input.ids));
+  if (p.patches) AddPatches(model, input.image, tokens, parts);
+  if (p.tokens) parts.token = RowsOfTable(model, *p.tokens, of_tokens(input.ids));
   if (p.segments) parts.segment = RowsOfTable(model, *p.segments, of_tokens(input.segments));
   if (p.positions.size() == 0) return parts;
   const Tensor all = model.backend.ReadBack(p.positions)->Wait();

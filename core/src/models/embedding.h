@@ -11,9 +11,9 @@ namespace headlens::models {
 DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
 
 /// The embeddings whose sum Embed normalises, for some tokens of an input that Embed took: rows [n, D], or empty where
-/// the model has none of a kind. Those of patches are without their bias.
+/// the model has none of a kind. The bias is that of the projection of patches, which CLS does not have.
 struct EmbeddingParts {
-  Tensor token, position, segment;
+  Tensor token, position, segment, bias;
 };
 EmbeddingParts EmbeddingPartsOf(const LoadedModel& model, const ModelInput& input,
                                 std::span<const std::int32_t> tokens);

@@ -90,18 +90,23 @@ Tensor LensLogits(const ModelAttention& attention, Index layer, Index row_begin,
 }
 
 std::vector<TokenLogit> ExtremeLogits(std::span<const float> logits, Index count, bool largest) {
-  std::vector<TokenLogit> all;
-  for (std::size_t token = 0; token < logits.size(); ++token)
-    all.push_back({static_cast<std::int32_t>(token), logits[token]});
   const auto comes_first = [largest](const TokenLogit& a, const TokenLogit& b) {
-    if (std::isnan(a.logit) != std::isnan(b.logit)) return std::isnan(b.logit);
-    if (a.logit != b.logit && !std::isnan(a.logit)) return largest ? a.logit > b.logit : a.logit < b.logit;
-    return a.token < b.token;
+    if (std::isnan(a.logit) || std::isnan(b.logit)) return std::isnan(b.logit) && !std::isnan(a.logit);
+    return largest ? a.logit > b.logit : a.logit < b.logit;
   };
-  const auto end = all.begin() + std::clamp<Index>(count, 0, static_cast<Index>(all.size()));
-  std::partial_sort(all.begin(), end, all.end(), comes_first);
-  all.erase(end, all.end());
-  return all;
+  std::vector<TokenLogit> extremes;  // in their order
+  for (std::size_t token = 0; token < logits.size() && count > 0; ++token) {
+    const TokenLogit next{static_cast<std::int32_t>(token), logits[token]};
+    if (std::ssize(extremes) < count) {
+      extremes.push_back(next);
+    } else if (!comes_first(next, extremes.back())) {
+      continue;
+    }
+    std::size_t place = extremes.size() - 1;
+    for (; place > 0 && comes_first(next, extremes[place - 1]); --place) extremes[place] = extremes[place - 1];
+    extremes[place] = next;
+  }
+  return extremes;
 }
 
 }  // namespace headlens

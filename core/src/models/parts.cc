@@ -20,11 +20,42 @@ double FrozenFactor(const BlockForm& form, const float* x, Index width) {
   return 1.0 / std::sqrt(square + double{form.norm_eps});
 }
 
+/// The norm that makes x̂ of the stream before `layer`, or null.
+const Norm* NormBefore(const LoadedModel& model, Index layer) {
+  const Parameters& p = model.parameters;
+  const bool is_final = layer == model.architecture.info.layers;
+  if (!is_final && !model.architecture.block.norm_first) return nullptr;
+  const Norm& norm = is_final ? p.final_norm : p.layers[static_cast<std::size_t>(layer)].attention_norm;
+  return norm ? &norm : nullptr;
+}
+
+/// The parts of the streams before `layer`, in their order.
+std::vector<StreamPart> PartsBefore(const LoadedModel& model, Index layer, bool has_projection_bias) {
+  const Parameters& p = model.parameters;
+  const Norm* norm = NormBefore(model, layer);
+  bool has_biases = static_cast<bool>(p.patches);
+  bool has_shifts = p.embedding_norm.bias.size() > 0 || (norm && norm->bias.size() > 0);
+  std::vector<StreamPart> parts = {{PartKind::kToken}};
+  if (p.positions.size() > 0) parts.push_back({PartKind::kPosition});
+  if (p.segments) parts.push_back({PartKind::kSegment});
+  for (Index l = 0; l < layer; ++l) {
+    const Layer& weights = p.layers[static_cast<std::size_t>(l)];
+    for (Index h = 0; h < model.architecture.info.heads; ++h) parts.push_back({PartKind::kHead, l, h});
+    parts.push_back({PartKind::kFeedForward, l});
+    has_biases = has_biases || !weights.o->bias().empty() || !weights.feed_forward.down->bias().empty();
+    has_shifts = has_shifts || (!model.architecture.block.norm_first && weights.attention_norm.bias.size() > 0);
+  }
+  if (has_biases) parts.push_back({PartKind::kBias});
+  if (has_shifts) parts.push_back({PartKind::kNorm});
+  if (has_projection_bias) parts.push_back({PartKind::kProjection});
+  return parts;
+}
+
 /// Follows the map from the stream that it reads back to the embeddings. What a map makes of x̂ = norm(x) it makes of x
 /// with the norm's scale folded in, times a number of each token; so that no part is ever taken through a norm.
 class Projector {
  public:
-  Projector(const Run& run, std::span<const std::int32_t> tokens, View<const float, 2> w, std::span<const float> bias)
+  Projector(const Run& run, std::span<const std::int32_t> tokens, View<const float, 2> w, PartProducts& products)
       : run_(run),
         model_(*run.model),
         form_(run.model->architecture.block),
@@ -34,46 +65,37 @@ class Projector {
         outputs_(w.shape[0]),
         map_(outputs_, width_),
         factors_(tokens.size(), 1.0),
-        biases_(count_, outputs_),
-        shifts_(count_, outputs_),
-        projection_(bias.begin(), bias.end()) {
+        parts_(products.parts),
+        values_(products.values.view<3>()),
+        next_(std::ssize(products.parts)) {
     for (Index o = 0; o < outputs_; ++o)
       for (Index e = 0; e < width_; ++e) map_(o, e) = double{w(o, e)};
     Pack();
   }
 
-  /// Goes back from the stream before layer `layer`.
-  PartProducts Back(Index layer) {
-    const Parameters& p = model_.parameters;
-    if (form_.norm_first || layer == run_.info().layers) {
-      const Norm& norm =
-          layer < run_.info().layers ? p.layers[static_cast<std::size_t>(layer)].attention_norm : p.final_norm;
-      if (norm) PassNorm(norm, RowsOf(run_.OnHost(run_.StreamBefore(layer))));
-    }
+  /// Goes back from the stream before layer `layer`, and fills in all products but those of the projection's bias.
+  void Back(Index layer) {
+    while (next_ > 0 && parts_[static_cast<std::size_t>(next_ - 1)].kind >= PartKind::kBias) --next_;
+    std::fill_n(values_.data, values_.shape[0] * values_.strides[0], 0.0f);
+    if (const Norm* norm = NormBefore(model_, layer)) PassNorm(*norm, RowsOf(run_.StreamBefore(layer)));
     while (layer-- > 0) PassLayer(layer);
     PassEmbedding();
-    return Collected();
   }
 
  private:
-  /// What the map makes of one part, [tokens, outputs].
-  struct Product {
-    StreamPart part;
-    Tensor values;
-  };
-
   void Pack() {
     Tensor rounded({outputs_, width_});
-    for (std::size_t i = 0; i < rounded.values().size(); ++i)
-      rounded.values()[i] = static_cast<float>(map_.values()[i]);
+    std::copy(map_.values().begin(), map_.values().end(), rounded.data());
     packed_ = model_.backend.PackLinear(rounded.view<2>(), {});
+    rounded_ = std::move(rounded);
   }
 
   /// The rows of the tokens, out of rows of all tokens.
-  Tensor RowsOf(const Tensor& all) const {
-    const Index width = all.shape()[1];
+  Tensor RowsOf(const DeviceTensor& all) const {
+    const Tensor& from = run_.OnHost(all);
+    const Index width = from.shape()[1];
     Tensor rows({count_, width});
-    for (Index n = 0; n < count_; ++n) std::copy_n(all.view<2>().at(Token(n)), width, rows.view<2>().at(n));
+    for (Index n = 0; n < count_; ++n) std::copy_n(from.view<2>().at(Token(n)), width, rows.view<2>().at(n));
     return rows;
   }
 
@@ -90,7 +112,7 @@ class Projector {
   /// Goes back over a norm whose inputs at the tokens were `x`.
   void PassNorm(const Norm& norm, const Tensor& x) {
     const bool centers = form_.norm == NormKind::kLayerNorm;
-    if (norm.bias.size() > 0) AddConstant(run_.OnHost(norm.bias).values(), shifts_, has_shifts_);
+    if (norm.bias.size() > 0) AddConstant(run_.OnHost(norm.bias).values(), PartKind::kNorm);
     const std::span<const float> scale = run_.OnHost(norm.weight).values();
     for (Index o = 0; o < outputs_; ++o) {
       double mean = 0.0;
@@ -105,32 +127,40 @@ class Projector {
     Pack();
   }
 
-  /// sums[n] += factor_n · W vector
-  void AddConstant(std::span<const float> vector, const Matrix& sums, bool& has_sums) {
-    has_sums = true;
+  Index IndexOf(PartKind kind) const {
+    Index part = 0;
+    while (parts_[static_cast<std::size_t>(part)].kind != kind) ++part;
+    return part;
+  }
+
+  /// What the map makes of a vector that is the same for all tokens. Adds it to a part, each token's factor before it.
+  std::vector<double> AddConstant(std::span<const float> vector, PartKind kind) {
+    std::vector<double> products;
+    const Index part = IndexOf(kind);
     for (Index o = 0; o < outputs_; ++o) {
-      double product = 0.0;
+      double& product = products.emplace_back(0.0);
       for (Index e = 0; e < width_; ++e) product += map_(o, e) * double{vector[static_cast<std::size_t>(e)]};
-      for (Index n = 0; n < count_; ++n) sums(n, o) += factors_[static_cast<std::size_t>(n)] * product;
+      for (Index n = 0; n < count_; ++n)
+        values_(n, part, o) += static_cast<float>(factors_[static_cast<std::size_t>(n)] * product);
     }
+    return products;
   }
 
   /// Goes back over a layer: first its feed-forward network, then its heads.
   void PassLayer(Index layer) {
     const Layer& weights = model_.parameters.layers[static_cast<std::size_t>(layer)];
     const LayerRun& run = run_.At(layer);
-    const Tensor changes = RowsOf(run_.OnHost(run.kept.feed_forward)), heads = RowsOf(run_.OnHost(run.kept.heads));
-    Tensor attended;  // norm(x + attention), and its sum before that norm
+    const Tensor changes = RowsOf(run.kept.feed_forward), heads = RowsOf(run.kept.heads);
+    Tensor sum;  // of the stream and the attention's output, before the norm that follows
     if (!form_.norm_first) {
-      const Tensor sum = Sum(RowsOf(run_.OnHost(run.stream)), Linear(heads.view<2>(), *weights.o));
-      attended = sum.Clone();
+      sum = Sum(RowsOf(run.stream), Linear(heads.view<2>(), *weights.o));
+      Tensor attended = sum.Clone();
       Normalize(model_.backend, form_, weights.attention_norm, attended.view<2>(), attended.view<2>());
       PassNorm(weights.feed_forward_norm, Sum(std::move(attended), changes));
-      attended = sum.Clone();
     }
-    AddRows({PartKind::kFeedForward, layer}, changes, weights.feed_forward.down->bias());
-    if (!form_.norm_first) PassNorm(weights.attention_norm, attended);
-    AddHeads(layer, heads, *weights.o);
+    AddRows(changes, weights.feed_forward.down->bias());
+    if (!form_.norm_first) PassNorm(weights.attention_norm, sum);
+    AddHeads(heads, *weights.o);
   }
 
   static Tensor Sum(Tensor a, const Tensor& b) {
@@ -138,52 +168,39 @@ class Projector {
     return a;
   }
 
-  /// Adds the part whose rows at the tokens are `rows`, less a bias that is in them.
-  void AddRows(const StreamPart& part, const Tensor& rows, std::span<const float> bias = {}) {
-    Tensor values = Linear(rows.view<2>(), *packed_);
-    const std::vector<double> constant = PassBias(bias);
-    for (Index n = 0; n < count_; ++n) Scale(n, values.view<2>().at(n), constant);
-    products_.push_back({part, std::move(values)});
+  /// Adds the part before those that are there already. Its rows at the tokens are `rows`, less a bias that is in them.
+  void AddRows(const Tensor& rows, std::span<const float> bias = {}) {
+    Add(Linear(rows.view<2>(), *packed_), 0, 1, AddBias(bias));
   }
 
-  /// Adds a bias to the part of the biases, and returns what the map makes of it: empty when there is none.
-  std::vector<double> PassBias(std::span<const float> bias) {
-    std::vector<double> product;
-    if (bias.empty()) return product;
-    AddConstant(bias, biases_, has_biases_);
-    for (Index o = 0; o < outputs_; ++o) {
-      double& sum = product.emplace_back(0.0);
-      for (Index e = 0; e < width_; ++e) sum += map_(o, e) * double{bias[static_cast<std::size_t>(e)]};
-    }
-    return product;
+  std::vector<double> AddBias(std::span<const float> bias) {
+    return bias.empty() ? std::vector<double>() : AddConstant(bias, PartKind::kBias);
   }
 
-  /// values ← factor_n · (values − constant)
-  void Scale(Index n, float* values, const std::vector<double>& constant) const {
-    for (Index o = 0; o < outputs_; ++o) {
-      const double less = constant.empty() ? 0.0 : constant[static_cast<std::size_t>(o)];
-      values[o] = static_cast<float>(factors_[static_cast<std::size_t>(n)] * (double{values[o]} - less));
-    }
+  /// Adds a part whose product for token n is row first + n · step of `products`, less what is constant in it.
+  void Add(const Tensor& products, Index first, Index step, const std::vector<double>& constant) {
+    --next_;
+    for (Index n = 0; n < count_; ++n)
+      for (Index o = 0; o < outputs_; ++o) {
+        const double less = constant.empty() ? 0.0 : constant[static_cast<std::size_t>(o)],
+                     product{products.view<2>()(first + n * step, o)};
+        values_(n, next_, o) = static_cast<float>(factors_[static_cast<std::size_t>(n)] * (product - less));
+      }
   }
 
   /// Adds the heads of a layer, the last one first, as everything is collected on the way back.
-  void AddHeads(Index layer, const Tensor& z, const LinearWeights& o) {
+  void AddHeads(const Tensor& z, const LinearWeights& o) {
     const Index heads = run_.info().heads;
+    const std::vector<double> constant = AddBias(o.bias());
     // Either every head's vector is taken through W_O and then the map, or the map is taken through W_O once for all
     // tokens. The second way has to unpack W_O, which takes as long as some rows of a product.
     constexpr Index kUnpacking = 16;
-    const bool is_few = count_ * heads < outputs_ + kUnpacking;
-    const std::vector<double> constant = is_few ? PassBias(o.bias()) : std::vector<double>();
-    if (!is_few) PassBias(o.bias());
-    const Tensor written = is_few ? ThroughOutput(z, o) : Tensor(), read = is_few ? Tensor() : BackThroughOutput(o);
-    for (Index h = heads; h-- > 0;) {
-      Tensor values = is_few ? Tensor({count_, outputs_}) : OfHead(z, read, h);
-      for (Index n = 0; n < count_; ++n) {
-        float* to = values.view<2>().at(n);
-        if (is_few) std::copy_n(written.view<2>().at(n * heads + h), outputs_, to);
-        Scale(n, to, constant);
-      }
-      products_.push_back({{PartKind::kHead, layer, h}, std::move(values)});
+    if (count_ * heads < outputs_ + kUnpacking) {
+      const Tensor written = ThroughOutput(z, o);
+      for (Index h = heads; h-- > 0;) Add(written, h, heads, constant);
+    } else {
+      const Tensor read = BackThroughOutput(o);
+      for (Index h = heads; h-- > 0;) Add(OfHead(z, read, h), 0, 1, {});
     }
   }
 
@@ -201,11 +218,10 @@ class Projector {
   /// W W_O [outputs, H·d].
   Tensor BackThroughOutput(const LinearWeights& o) const {
     const Index inner = o.in_features();
-    Tensor matrix({width_, inner}), map({outputs_, width_});
+    Tensor matrix({width_, inner});
     for (Index e = 0; e < width_; ++e) o.CopyRow(e, {matrix.view<2>().at(e), static_cast<std::size_t>(inner)});
-    for (std::size_t i = 0; i < map.values().size(); ++i) map.values()[i] = static_cast<float>(map_.values()[i]);
     const View<const float, 2> transposed{matrix.data(), {inner, width_}, {1, inner}};
-    return Linear(map.view<2>(), *model_.backend.PackLinear(transposed, {}));
+    return Linear(rounded_.view<2>(), *model_.backend.PackLinear(transposed, {}));
   }
 
   /// W W_O^h z_h for each token, where `read` is W W_O.
@@ -216,50 +232,22 @@ class Projector {
   }
 
   void PassEmbedding() {
-    const Parameters& p = model_.parameters;
     const EmbeddingParts parts = EmbeddingPartsOf(model_, run_.request->input(), tokens_);
-    if (p.embedding_norm) {
+    if (const Norm& norm = model_.parameters.embedding_norm) {
       Tensor sum = parts.token.Clone();
-      for (const Tensor* other : {&parts.position, &parts.segment})
-        if (other->size() > 0) sum = Sum(std::move(sum), *other);
-      PassNorm(p.embedding_norm, sum);
+      for (const Tensor* other : {&parts.position, &parts.segment}) sum = Sum(std::move(sum), *other);
+      PassNorm(norm, sum);
     }
-    if (parts.segment.size() > 0) AddRows({PartKind::kSegment}, parts.segment);
-    if (parts.position.size() > 0) AddRows({PartKind::kPosition}, parts.position);
-    AddRows({PartKind::kToken}, parts.token);
-    if (!p.patches) return;
-    // CLS is the only token without the bias of patches.
-    std::vector<double> cls(static_cast<std::size_t>(outputs_));
-    const std::vector<double> constant = PassBias(p.patches->bias());
-    for (Index n = 0; n < count_; ++n) {
-      for (Index o = 0; Token(n) == 0 && o < outputs_; ++o)
-        biases_(n, o) -= factors_[static_cast<std::size_t>(n)] * constant[static_cast<std::size_t>(o)];
-    }
-  }
-
-  /// All products in the order of their parts.
-  PartProducts Collected() {
-    PartProducts all;
-    std::reverse(products_.begin(), products_.end());
-    for (const Product& product : products_) all.parts.push_back(product.part);
-    const auto add = [&](PartKind kind, bool is_there) {
-      if (is_there) all.parts.push_back({kind});
-    };
-    add(PartKind::kBias, has_biases_);
-    add(PartKind::kNorm, has_shifts_);
-    add(PartKind::kProjection, !projection_.empty());
-    all.values = Tensor({count_, static_cast<Index>(all.parts.size()), outputs_});
-    for (Index n = 0; n < count_; ++n) {
-      float* to = all.values.view<3>().at(n);
-      for (const Product& product : products_) to = std::copy_n(product.values.view<2>().at(n), outputs_, to);
-      const auto add_values = [&](const std::span<const double> values) {
-        for (const double value : values) *to++ = static_cast<float>(value);
-      };
-      if (has_biases_) add_values(biases_.row(n));
-      if (has_shifts_) add_values(shifts_.row(n));
-      add_values(projection_);
-    }
-    return all;
+    if (parts.segment.size() > 0) AddRows(parts.segment);
+    if (parts.position.size() > 0) AddRows(parts.position);
+    AddRows(parts.token);
+    if (parts.bias.size() == 0) return;
+    const Tensor products = Linear(parts.bias.view<2>(), *packed_);
+    const Index bias = IndexOf(PartKind::kBias);
+    for (Index n = 0; n < count_; ++n)
+      for (Index o = 0; o < outputs_; ++o)
+        values_(n, bias, o) +=
+            static_cast<float>(factors_[static_cast<std::size_t>(n)] * double{products.view<2>()(n, o)});
   }
 
   const Run& run_;
@@ -268,12 +256,12 @@ class Projector {
   std::span<const std::int32_t> tokens_;
   Index count_, width_, outputs_;
   Matrix map_;                             // [outputs, D], with the scales of the norms that it passed
+  Tensor rounded_;                         // the same
   std::unique_ptr<LinearWeights> packed_;  // the same
   std::vector<double> factors_;            // of each token: the norms' divisions
-  Matrix biases_, shifts_;                 // [tokens, outputs]
-  bool has_biases_ = false, has_shifts_ = false;
-  std::vector<double> projection_;
-  std::vector<Product> products_;  // the last part first
+  const std::vector<StreamPart>& parts_;
+  View<float, 3> values_;  // [tokens, parts, outputs]
+  Index next_;             // the part that was filled in last
 };
 
 }  // namespace
@@ -281,7 +269,13 @@ class Projector {
 PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int32_t> tokens, View<const float, 2> w,
                           std::span<const float> bias) {
   run.RequireParts();
-  return Projector(run, tokens, w, bias).Back(layer);
+  PartProducts products;
+  products.parts = PartsBefore(*run.model, layer, !bias.empty());
+  const auto parts = static_cast<Index>(products.parts.size()), count = static_cast<Index>(tokens.size());
+  products.values = Tensor({count, parts, w.shape[0]});
+  Projector(run, tokens, w, products).Back(layer);
+  for (Index n = 0; n < count; ++n) std::copy(bias.begin(), bias.end(), products.values.view<3>().at(n, parts - 1));
+  return products;
 }
 
 void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows) {

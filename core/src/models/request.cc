@@ -181,10 +181,14 @@ void Request::DropWithoutEffect(const LoadedModel& model, Index length) {
   const auto maps = [](const auto& cells) { return cells.strides[1] == 0 ? 1 : cells.shape[1]; };
   const auto& visible = options_.visible;
   const auto& bias = options_.bias;
-  if (visible && !own.Finds(maps(visible), [&](Index h, Index t, Index s) { return visible(0, h, t, s) == 0; }))
+  if (visible && !own.Finds(maps(visible), [&](Index h, Index t, Index s) { return visible(0, h, t, s) == 0; })) {
     options_.visible = {};
-  if (bias && !own.Finds(maps(bias), [&](Index h, Index t, Index s) { return bias(0, h, t, s) != 0.0f; }))
+    visible_.clear();
+  }
+  if (bias && !own.Finds(maps(bias), [&](Index h, Index t, Index s) { return bias(0, h, t, s) != 0.0f; })) {
     options_.bias = {};
+    bias_ = Tensor();
+  }
 }
 
 void Request::Change(AttentionProblem& problem) const {
@@ -201,67 +205,40 @@ bool ReplacesValues(const AttendOptions& options, Index layer) {
   return !options.replaced_tokens.empty() && (options.replaced_layer < 0 || options.replaced_layer == layer);
 }
 
-namespace {
-
-template <class T, std::size_t Rank>
-bool IsSame(const View<const T, Rank>& a, const View<const T, Rank>& b) {
-  if (!a || !b) return !a && !b;
-  if (a.shape != b.shape) return false;
-  for (Index i = 0; i < a.shape[0]; ++i) {
-    if constexpr (Rank == 1) {
-      if (a(i) != b(i)) return false;
-    } else {
-      if (!IsSame(Slice(a, i), Slice(b, i))) return false;
-    }
-  }
-  return true;
-}
-
-bool IsSame(const Normalizer& a, const Normalizer& b) {
-  return a.kind == b.kind && a.temperature == b.temperature && a.top_k == b.top_k && a.sigmoid_bias == b.sigmoid_bias &&
-         IsSame(a.sinks, b.sinks);
-}
-
-/// Returns true when patch `n` of `some` is among those of `others`.
-bool HasPatch(const AttendOptions& some, Index n, const AttendOptions& others) {
-  for (Index m = 0; m < others.patch_places.shape[0]; ++m) {
-    if (IsSame(Slice(some.patch_places, n), Slice(others.patch_places, m)) &&
-        IsSame(Slice(some.patch_outputs, n), Slice(others.patch_outputs, m)))
-      return true;
-  }
-  return false;
-}
-
-/// Returns true when `others` have all patches that `some` have in the layer.
-bool HasPatches(const AttendOptions& some, const AttendOptions& others, Index layer) {
-  for (Index n = 0; n < some.patch_places.shape[0]; ++n)
-    if (some.patch_places(n, 0) == layer && !HasPatch(some, n, others)) return false;
-  return true;
-}
-
-bool IsSameReplacement(const AttendOptions& a, const AttendOptions& b, Index layer) {
-  if (!ReplacesValues(a, layer) || !ReplacesValues(b, layer))
-    return ReplacesValues(a, layer) == ReplacesValues(b, layer);
-  return a.replacement == b.replacement && std::ranges::equal(a.replaced_tokens, b.replaced_tokens);
-}
-
-bool IsSameLayer(const ModelInfo& info, const AttendOptions& a, const AttendOptions& b, Index layer) {
-  const auto factor = [&](const AttendOptions& options, Index head) {
-    return options.head_mask ? options.head_mask(layer, head) : 1.0f;
+/// Everything about a layer that differs between runs, as numbers.
+std::vector<float> Request::NumbersOf(const ModelInfo& info, Index layer) const {
+  std::vector<float> numbers;
+  const auto add = [&](std::span<const std::int32_t> integers) {
+    for (const std::int32_t integer : integers) numbers.push_back(static_cast<float>(integer));
   };
   for (Index head = 0; head < info.heads; ++head)
-    if (factor(a, head) != factor(b, head)) return false;
-  return IsSameReplacement(a, b, layer) && HasPatches(a, b, layer) && HasPatches(b, a, layer);
+    numbers.push_back(options_.head_mask ? options_.head_mask(layer, head) : 1.0f);
+  if (ReplacesValues(options_, layer)) {
+    numbers.push_back(static_cast<float>(options_.replacement));
+    add(replaced_);
+  }
+  for (Index n = 0; n < options_.patch_places.shape[0]; ++n) {
+    if (options_.patch_places(n, 0) != layer) continue;
+    add({options_.patch_places.at(n), 3});
+    const float* output = options_.patch_outputs.at(n);
+    numbers.insert(numbers.end(), output, output + info.head_dim);
+  }
+  return numbers;
 }
 
-}  // namespace
+/// Returns true when no layer's scores differ.
+bool Request::HasSameScores(const Request& other) const {
+  const Normalizer &mine = options_.normalizer, &its = other.options_.normalizer;
+  const auto is_same = [](const Tensor& a, const Tensor& b) { return std::ranges::equal(a.values(), b.values()); };
+  return mine.kind == its.kind && mine.temperature == its.temperature && mine.top_k == its.top_k &&
+         mine.sigmoid_bias == its.sigmoid_bias && is_same(sinks_, other.sinks_) && is_same(bias_, other.bias_) &&
+         visible_ == other.visible_;
+}
 
-Index FirstDifference(const ModelInfo& info, const AttendOptions& a, const AttendOptions& b) {
-  const bool is_same_everywhere =
-      IsSame(a.normalizer, b.normalizer) && IsSame(a.visible, b.visible) && IsSame(a.bias, b.bias);
-  if (!is_same_everywhere) return 0;
+Index Request::FirstDifference(const ModelInfo& info, const Request& other) const {
+  if (!HasSameScores(other)) return 0;
   Index layer = 0;
-  while (layer < info.layers && IsSameLayer(info, a, b, layer)) ++layer;
+  while (layer < info.layers && NumbersOf(info, layer) == other.NumbersOf(info, layer)) ++layer;
   return layer;
 }
 

@@ -22,8 +22,13 @@ class Request {
   const AttendOptions& options() const { return options_; }
   /// Adds the options that change scores, masks and weights to a layer's problem.
   void Change(AttentionProblem& problem) const;
+  /// The first layer that computes something else than in the run of `other`, which has the same input, or the number
+  /// of layers when there is none.
+  Index FirstDifference(const ModelInfo& info, const Request& other) const;
 
  private:
+  std::vector<float> NumbersOf(const ModelInfo& info, Index layer) const;
+  bool HasSameScores(const Request& other) const;
   void CopyInput(const ModelInput& input);
   void CopyOptions(const AttendOptions& options);
   void ForbidDiagonals(Index length);
@@ -38,10 +43,6 @@ class Request {
 
 /// Returns true when the layer replaces the values of tokens.
 bool ReplacesValues(const AttendOptions& options, Index layer);
-
-/// The first layer that computes something else with the options of `b` than with those of `a`, or the number of layers
-/// when there is none. Both have the same input.
-Index FirstDifference(const ModelInfo& info, const AttendOptions& a, const AttendOptions& b);
 
 }  // namespace headlens::models
 

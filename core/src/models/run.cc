@@ -36,7 +36,7 @@ Run::Run(std::shared_ptr<const LoadedModel> of, const ModelInput& input, const A
 Run::Run(const Run& base, const AttendOptions& options)
     : model(base.model),
       request(std::make_shared<const Request>(*model, base.request->input(), Completed(options), base.length())) {
-  Index shared = FirstDifference(info(), base.request->options(), request->options());
+  Index shared = request->FirstDifference(info(), *base.request);
   const auto keeps = [&](const auto& layer) { return Keeps(*layer, request->options()); };
   if (!std::all_of(base.layers.begin(), base.layers.begin() + shared, keeps)) shared = 0;
   if (shared == info().layers) {
