@@ -38,6 +38,7 @@ int Run(int argc, char** argv) {
   AddAttend(app);
   AddMap(app);
   AddHeads(app);
+  AddExplain(app);
   AddTokens(app);
   AddBench(app);
   AddInfo(app);
