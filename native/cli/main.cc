@@ -39,6 +39,7 @@ int Run(int argc, char** argv) {
   AddMap(app);
   AddHeads(app);
   AddExplain(app);
+  AddPredict(app);
   AddTokens(app);
   AddBench(app);
   AddInfo(app);
