@@ -27,7 +27,7 @@ struct RunOptions {
 /// Adds all of them to a command that always runs a model.
 void AddRunOptions(CLI::App& command, RunOptions& options);
 
-/// What a model reads.
+/// The tokens or the picture that a model reads.
 struct RunInput {
   Ids ids;
   std::vector<std::string> pieces;  ///< the text of each token; empty when not known

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a model expects next, as a table for people and as JSON.
+/// The predictions of a model, as a table for people and as JSON.
 #ifndef HEADLENS_NATIVE_CLI_PREDICTIONS_H_
 #define HEADLENS_NATIVE_CLI_PREDICTIONS_H_
 
@@ -29,7 +29,7 @@ struct Predicted {
   std::vector<std::int32_t> tokens = {};  ///< those of `contributions`
   std::optional<LogitExplanation> contributions = {};
   std::optional<HeadNumber> head = {};
-  std::vector<float> head_logits = {};  ///< what that head adds to the logits
+  std::vector<float> head_logits = {};  ///< that head's part of the logits
 };
 
 /// Prints a table with the `top` largest tokens and parts.

@@ -102,7 +102,7 @@ describe("the built-in model", () => {
     expect(lines.map((line) => line.trim().split(/ +/))).toEqual(predictions.map((token) =>
       [token.probability.toFixed(4), token.logit.toFixed(3), String(token.token), dotted(token)]));
     expect(table("--position", "1", "--top", "3")).toHaveLength(6);
-    // What a causal model predicts there does not depend on what follows.
+    // A causal model predicts there as if nothing followed.
     const first = json(kTiny, "--text", "The", "--top", "3").predictions;
     for (const [i, { token, logit }] of ofText("--position", "1", "--top", "3").predictions.entries()) {
       expect(token).toBe(first[i]?.token);
