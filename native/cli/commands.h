@@ -27,6 +27,8 @@ class InputError : public Error {
 void AddAttend(CLI::App& app);
 void AddMap(CLI::App& app);
 void AddHeads(CLI::App& app);
+void AddExplain(CLI::App& app);
+void AddPredict(CLI::App& app);
 void AddBench(CLI::App& app);
 void AddTokens(CLI::App& app);
 void AddInfo(CLI::App& app);

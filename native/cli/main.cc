@@ -38,6 +38,8 @@ int Run(int argc, char** argv) {
   AddAttend(app);
   AddMap(app);
   AddHeads(app);
+  AddExplain(app);
+  AddPredict(app);
   AddTokens(app);
   AddBench(app);
   AddInfo(app);

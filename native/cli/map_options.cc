@@ -49,6 +49,7 @@ void AddInputs(CLI::App& command, MapOptions& options) {
   for (CLI::Option* text : AddTextOptions(command, options.text)) {
     text->excludes(tokens)->excludes(image)->excludes(weights);
   }
+  for (CLI::Option* change : AddChangeOptions(command, options.changes)) change->excludes(weights);
 }
 
 void AddOutputs(CLI::App& command, MapOptions& options) {

@@ -8,25 +8,22 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/backends.h"
 #include "cli/maps.h"
-#include "cli/progress.h"
-#include "cli/text.h"
+#include "cli/model_run.h"
 
 namespace headlens::cli {
 
-struct MapOptions {
-  std::string model, image, weights, output, script;
-  std::optional<std::string> tokens, key_tokens;  ///< ids for a model, names for given weights
+/// Without a model, its `tokens` are names.
+struct MapOptions : RunOptions {
+  std::string weights, output, script;
+  std::optional<std::string> key_tokens;
   std::string tokens_file;
-  TextOptions text;
   std::vector<std::string> what = {"maps"};
   std::optional<Index> layer, head;
   bool causal = false;     ///< of given weights
   bool no_script = false;  ///< a page is static even where a script is installed
   std::string theme = "light";
   Index cell = 0;  ///< 0: depends on the number of tokens
-  BackendOptions backend;
 
   bool Wants(std::string_view name) const;
   /// True when the name of the output ends so, for example in ".svg".

@@ -11,25 +11,30 @@ std::string PatchName(Index at, Index patches) {
   return at == 0 ? "CLS" : std::to_string((at - 1) / patches) + "," + std::to_string((at - 1) % patches);
 }
 
-std::vector<std::string> NamesOf(const Maps& maps, Index count, const std::vector<std::string>& pieces) {
+}  // namespace
+
+std::vector<std::string> TokenNames(Index count, const std::vector<std::string>& pieces,
+                                    const std::vector<std::int32_t>& ids, Index patches) {
   std::vector<std::string> names;
   for (Index i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (!pieces.empty()) {
       names.push_back(ShownToken(pieces[at]));
-    } else if (!maps.ids.empty()) {
-      names.push_back(std::to_string(maps.ids[at]));
+    } else if (!ids.empty()) {
+      names.push_back(std::to_string(ids[at]));
     } else {
-      names.push_back(maps.patches > 0 ? PatchName(i, maps.patches) : std::to_string(i));
+      names.push_back(patches > 0 ? PatchName(i, patches) : std::to_string(i));
     }
   }
   return names;
 }
 
-}  // namespace
-
-std::vector<std::string> QueryNames(const Maps& maps) { return NamesOf(maps, maps.rows, maps.pieces); }
-std::vector<std::string> KeyNames(const Maps& maps) { return NamesOf(maps, maps.cols, maps.key_pieces); }
+std::vector<std::string> QueryNames(const Maps& maps) {
+  return TokenNames(maps.rows, maps.pieces, maps.ids, maps.patches);
+}
+std::vector<std::string> KeyNames(const Maps& maps) {
+  return TokenNames(maps.cols, maps.key_pieces, maps.ids, maps.patches);
+}
 
 std::string NameOf(const Maps& maps, std::size_t layer, std::size_t head) {
   return "layer " + std::to_string(maps.layers[layer]) + ", head " + std::to_string(maps.heads[head]);

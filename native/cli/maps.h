@@ -30,7 +30,10 @@ struct Maps {
   bool IsMasked(Index query, Index key) const { return causal && key > query; }
 };
 
-/// The name of each query or key, safe to show: its text, its id, its patch, or its number where no more is known.
+/// The names of `count` tokens, safe to show: their texts, ids or patches, or their numbers where no more is known.
+std::vector<std::string> TokenNames(Index count, const std::vector<std::string>& pieces,
+                                    const std::vector<std::int32_t>& ids, Index patches);
+/// Those of the queries and of the keys.
 std::vector<std::string> QueryNames(const Maps& maps);
 std::vector<std::string> KeyNames(const Maps& maps);
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Writes maps as JSON, CSV and safetensors. Numbers are written one by one: a JSON tree of millions of numbers would
-/// take several times the memory.
-#include <array>
-#include <charconv>
-#include <cmath>
+/// Writes maps as JSON, CSV and safetensors.
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/json_text.h"
 #include "cli/maps.h"
 #include "cli/show.h"
 #include "headlens/safetensors.h"
@@ -17,27 +14,6 @@
 
 namespace headlens::cli {
 namespace {
-
-/// Appends a number with as few digits as identify it exactly.
-void Append(std::string& text, float value) {
-  if (!std::isfinite(value)) {
-    text += "null";  // JSON has no infinities and no NaN
-    return;
-  }
-  std::array<char, 32> digits;
-  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
-}
-
-/// Appends "[…,…]" with `count` parts; `append(i)` writes part i.
-template <class Append>
-void AppendList(std::string& text, Index count, const Append& append) {
-  text += '[';
-  for (Index i = 0; i < count; ++i) {
-    if (i > 0) text += ',';
-    append(i);
-  }
-  text += ']';
-}
 
 /// All that is known about the maps, in the order in which it is written: names, and values as JSON.
 std::vector<std::pair<std::string, std::string>> FactsOf(const Maps& maps) {
@@ -63,11 +39,8 @@ std::string ToJson(const Maps& maps) {
     text.append("\"").append(name).append("\":").append(value).append(",");
   text += "\"maps\":";
   AppendList(text, static_cast<Index>(maps.layers.size()), [&](Index i) {
-    AppendList(text, static_cast<Index>(maps.heads.size()), [&](Index j) {
-      const View<const float, 2> weights = maps.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
-      AppendList(text, maps.rows,
-                 [&](Index t) { AppendList(text, maps.cols, [&](Index s) { Append(text, weights(t, s)); }); });
-    });
+    AppendList(text, static_cast<Index>(maps.heads.size()),
+               [&](Index j) { AppendRows(text, maps.at(static_cast<std::size_t>(i), static_cast<std::size_t>(j))); });
   });
   return text + "}\n";
 }
@@ -89,7 +62,7 @@ std::string ToCsv(const Maps& maps) {
       for (Index t = 0; t < maps.rows; ++t)
         for (Index s = 0; s < maps.cols && !maps.IsMasked(t, s); ++s) {
           text += head + std::to_string(t) + "," + std::to_string(s) + ",";
-          Append(text, weights(t, s));
+          AppendNumber(text, weights(t, s));
           text += queries[static_cast<std::size_t>(t)] + keys[static_cast<std::size_t>(s)] + '\n';
         }
     }

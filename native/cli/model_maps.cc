@@ -3,29 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/words.h"
-#include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/map_options.h"
-#include "cli/model_folder.h"
 
 namespace headlens::cli {
 namespace {
-
-/// Reads the ids or the text that the options give.
-void ReadTokens(const MapOptions& options, Maps& maps) {
-  if (options.tokens) maps.ids = ParseIds("--tokens", *options.tokens);
-  if (options.text.IsGiven()) {
-    TextTokens tokens = Tokenize(options.model, options.text);
-    maps.ids = std::move(tokens.ids);
-    maps.pieces = maps.key_pieces = std::move(tokens.pieces);
-    if (maps.ids.empty()) throw InputError(Wrong(ErrorCode::kValue, "the text", "has", "no tokens", "at least one"));
-  }
-  if (maps.patches == 0 && maps.ids.empty()) {
-    throw InputError(MissingError(ErrorCode::kOption, "--text, --text-file or --tokens",
-                                  "the text, or the ids of its tokens, as 1,2,3"));
-  }
-}
 
 /// The number of numbers that --what asks for beside the maps.
 double CountOthers(const MapOptions& options, const Maps& maps, const ModelInfo& info) {
@@ -43,15 +25,17 @@ double CountOthers(const MapOptions& options, const Maps& maps, const ModelInfo&
 }
 
 /// The maps that the options ask for, still without weights.
-Maps PlanMaps(const MapOptions& options, const ModelInfo& info) {
+Maps PlanMaps(const MapOptions& options, const ModelRun& run) {
+  const ModelInfo& info = run.info();
+  const RunInput& input = run.input();
   Maps maps;
-  maps.patches = info.image_size > 0 ? info.image_size / info.patch_size : 0;
+  maps.patches = input.patches;
   maps.causal = info.causal;
   maps.layers = Chosen("--layer", options.layer, FirstNumbers(info.layers));
   maps.heads = Chosen("--head", options.head, FirstNumbers(info.heads));
-  ExpectImage(maps.patches > 0, options.image);
-  ReadTokens(options, maps);
-  maps.rows = maps.cols = maps.patches > 0 ? maps.patches * maps.patches + 1 : static_cast<Index>(maps.ids.size());
+  maps.ids = input.ids;
+  maps.pieces = maps.key_pieces = input.pieces;
+  maps.rows = maps.cols = input.length();
   CheckSizes(options, maps, CountOthers(options, maps, info));
   return maps;
 }
@@ -107,25 +91,16 @@ std::vector<Tensor> WeightsOf(const Maps& maps, const ModelAttention& attention,
 }  // namespace
 
 Maps MapsOfModel(const MapOptions& options, const Progress& progress) {
-  const ModelConfig config = ReadConfig(options.model);
-  const ModelInfo& info = config.info();
-  Maps maps = PlanMaps(options, info);
-  progress.Show("reading " + options.model);
-  const BackendSet backends(options.backend);
-  const Model model = LoadModelFolder(options.model, config, backends.chosen());
-  progress.Show("running the model");
-  const Tensor image = options.image.empty() ? Tensor() : ReadImage(options.model, options.image, info);
-  ModelInput input;
-  input.ids = maps.ids;
-  if (image.size() > 0) input.image = image.view<3>();
-  AttendOptions attend;
-  attend.keep_hidden = options.Wants("stream");
-  attend.keep_values = options.Wants("values");
-  const std::string source = options.text.IsGiven() ? "the text" : options.image.empty() ? "--tokens" : "--image";
-  return Blaming(source, [&] {
-    const ModelAttention attention = model.Attend(input, attend);
+  ModelRun run(options);
+  Maps maps = PlanMaps(options, run);
+  run.Load(progress);
+  AttendOptions keep;
+  keep.keep_hidden = options.Wants("stream");
+  keep.keep_values = options.Wants("values");
+  const ModelAttention attention = run.Attend(keep);
+  return Blaming(run.input().source, [&] {
     if (options.Wants("maps")) maps.weights = WeightsOf(maps, attention, progress);
-    maps.others = OthersOf(options, maps, model.info(), attention);
+    maps.others = OthersOf(options, maps, run.info(), attention);
     return std::move(maps);
   });
 }

@@ -18,21 +18,21 @@ std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options
   return {text, file};
 }
 
-Ids ParseIds(const std::string& place, std::string_view text) {
+std::vector<std::int32_t> ParseNumbers(const std::string& place, std::string_view text, const char* expected) {
   static constexpr std::string_view kSpace = " \t", kApart = ", \t";
   const auto skip_space = [text](std::size_t at) { return std::min(text.find_first_not_of(kSpace, at), text.size()); };
-  Ids ids;
+  std::vector<std::int32_t> numbers;
   for (std::size_t at = skip_space(0);; at = skip_space(at + 1)) {
     const std::size_t end = std::min(text.find_first_of(kApart, at), text.size());
     const std::string_view word = text.substr(at, end - at);
-    std::int32_t id = 0;
-    const auto [rest, failed] = std::from_chars(word.begin(), word.end(), id);
+    std::int32_t number = 0;
+    const auto [rest, failed] = std::from_chars(word.begin(), word.end(), number);
     if (failed != std::errc{} || rest != word.end()) {
-      throw InputError(Wrong(ErrorCode::kValue, place, "has", Quoted(word), "ids of tokens, as 1,2,3"));
+      throw InputError(Wrong(ErrorCode::kValue, place, "has", Quoted(word), expected));
     }
-    ids.push_back(id);
+    numbers.push_back(number);
     at = skip_space(end);
-    if (at == text.size()) return ids;
+    if (at == text.size()) return numbers;
     if (text[at] != ',') --at;
   }
 }

@@ -26,8 +26,13 @@ std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options
 
 using Ids = std::vector<std::int32_t>;
 
-/// Parses ids that are separated by commas or spaces. Throws InputError, naming `place`, for anything else or no id.
-Ids ParseIds(const std::string& place, std::string_view text);
+/// Parses numbers that are separated by commas or spaces. Throws InputError, naming `place` and what is expected there,
+/// for anything else or no number.
+std::vector<std::int32_t> ParseNumbers(const std::string& place, std::string_view text, const char* expected);
+
+inline Ids ParseIds(const std::string& place, std::string_view text) {
+  return ParseNumbers(place, text, "ids of tokens, as 1,2,3");
+}
 
 /// Adds an option that takes ids, such as 1,2,3.
 CLI::Option* AddIdsOption(CLI::App& command, const std::string& name, Ids& ids, const std::string& description);

@@ -12,9 +12,11 @@ test("--version is the package's", () => {
 });
 
 test("--help names every command, and each command's options", () => {
-  expect(succeeds(["--help"])).toMatch(/attend[^]*map[^]*tokens[^]*bench[^]*info[^]*Exit status: 0 /);
+  expect(succeeds(["--help"])).toMatch(/attend[^]*map[^]*explain[^]*predict[^]*tokens[^]*bench[^]*info[^]*Exit status: 0 /);
   expect(succeeds(["attend", "--help"])).toMatch(/CASE[^]*--out RESULT[^]*--backend/);
   expect(succeeds(["map", "--help"])).toMatch(/--model DIR[^]*--tokens[^]*--theme/);
+  expect(succeeds(["explain", "--help"])).toMatch(/--layer N REQUIRED[^]*--what WHAT[^]*Changes of the run:[^]*--patch LAYER\.HEAD@POSITIONS/);
+  expect(succeeds(["predict", "--help"])).toMatch(/--lens[^]*--contributions TOKEN[^]*Changes of the run:[^]*--ablate LAYER\.HEAD/);
   expect(succeeds(["bench", "--help"])).toMatch(/--filter[^]*--json/);
   expect(succeeds(["info", "--help"])).toMatch(/--json/);
 });

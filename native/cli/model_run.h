@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A run of a model, as several commands need it: the model's folder, what the model reads, changes of the run, and the
+/// backend.
+#ifndef HEADLENS_NATIVE_CLI_MODEL_RUN_H_
+#define HEADLENS_NATIVE_CLI_MODEL_RUN_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/backends.h"
+#include "cli/progress.h"
+#include "cli/run_changes.h"
+#include "cli/text.h"
+#include "headlens/model.h"
+
+namespace headlens::cli {
+
+struct RunOptions {
+  std::string model, image;
+  std::optional<std::string> tokens;  ///< ids
+  TextOptions text;
+  ChangeOptions changes;
+  BackendOptions backend;
+};
+
+/// Adds all of them to a command that always runs a model.
+void AddRunOptions(CLI::App& command, RunOptions& options);
+
+/// The tokens or the picture that a model reads.
+struct RunInput {
+  Ids ids;
+  std::vector<std::string> pieces;  ///< the text of each token; empty when not known
+  Index patches = 0;                ///< for an image: patches on each side
+  Tensor image;
+  std::string source;  ///< the option that gave it, for error messages
+
+  /// The number of tokens, or of patches and CLS together.
+  Index length() const { return patches > 0 ? patches * patches + 1 : static_cast<Index>(ids.size()); }
+  /// The name of each, safe to show.
+  std::vector<std::string> Names() const;
+};
+
+class ModelRun {
+ public:
+  /// Reads the model's config and the input, and checks the changes, all of which is quick. Borrows the options. Throws
+  /// InputError.
+  explicit ModelRun(const RunOptions& options);
+
+  const ModelInfo& info() const { return model_ ? model_->info() : config_.info(); }
+  const RunInput& input() const { return input_; }
+
+  /// Reads the model's weights, and runs the other text of the changes when there is one. Throws InputError.
+  void Load(const Progress& progress);
+
+  /// Runs the model with the changes and keeps what `keep` says. Needs Load. Throws InputError.
+  ModelAttention Attend(const AttendOptions& keep) const;
+  /// The same without the changes.
+  ModelAttention AttendUnchanged(const AttendOptions& keep) const;
+
+ private:
+  const RunOptions& options_;
+  const ModelConfig config_;
+  RunInput input_;
+  RunChanges changes_;
+  std::optional<const BackendSet> backends_;
+  std::optional<const Model> model_;
+};
+
+}  // namespace headlens::cli
+
+#endif  // HEADLENS_NATIVE_CLI_MODEL_RUN_H_
