@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/dot.h"
 #include "headlens/matrix.h"
 #include "models/embedding.h"
 
@@ -105,14 +106,15 @@ class Projector {
     Pack();
   }
 
-  /// sums[n] += factor_n · W vector
-  void AddConstant(std::span<const float> vector, const Matrix& sums, bool& has_sums) {
+  /// sums[n] += factor_n · W vector. Returns W vector.
+  std::vector<double> AddConstant(std::span<const float> vector, const Matrix& sums, bool& has_sums) {
     has_sums = true;
+    std::vector<double> product;
     for (Index o = 0; o < outputs_; ++o) {
-      double product = 0.0;
-      for (Index e = 0; e < width_; ++e) product += map_(o, e) * double{vector[static_cast<std::size_t>(e)]};
-      for (Index n = 0; n < count_; ++n) sums(n, o) += factors_[static_cast<std::size_t>(n)] * product;
+      product.push_back(Dot(map_.row(o).data(), vector.data(), vector.size()));
+      for (Index n = 0; n < count_; ++n) sums(n, o) += factors_[static_cast<std::size_t>(n)] * product.back();
     }
+    return product;
   }
 
   /// Goes back over a layer: first its feed-forward network, then its heads.
@@ -148,14 +150,7 @@ class Projector {
 
   /// Adds a bias to the part of the biases, and returns what the map makes of it: empty when there is none.
   std::vector<double> PassBias(std::span<const float> bias) {
-    std::vector<double> product;
-    if (bias.empty()) return product;
-    AddConstant(bias, biases_, has_biases_);
-    for (Index o = 0; o < outputs_; ++o) {
-      double& sum = product.emplace_back(0.0);
-      for (Index e = 0; e < width_; ++e) sum += map_(o, e) * double{bias[static_cast<std::size_t>(e)]};
-    }
-    return product;
+    return bias.empty() ? std::vector<double>() : AddConstant(bias, biases_, has_biases_);
   }
 
   /// values ← factor_n · (values − constant)
