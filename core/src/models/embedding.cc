@@ -105,8 +105,7 @@ Tensor PatchRows(const LoadedModel& model, View<const float, 3> image, std::span
   const Tensor patches = CutPatches(model.architecture.info, image),
                cls = model.backend.ReadBack(model.parameters.cls)->Wait();
   const Index width = weights.out_features(), inner = weights.in_features();
-  Tensor rows({static_cast<Index>(tokens.size()), width}), row({inner});
-  const std::span<const float> bias = weights.bias();
+  Tensor rows({static_cast<Index>(tokens.size()), width});
   std::vector<float> taps(static_cast<std::size_t>(inner));
   for (Index e = 0; e < width; ++e) {
     weights.CopyRow(e, taps);
