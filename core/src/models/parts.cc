@@ -224,7 +224,6 @@ class Projector {
     AddRows({PartKind::kToken}, parts.token);
     if (!p.patches) return;
     // CLS is the only token without the bias of patches.
-    std::vector<double> cls(static_cast<std::size_t>(outputs_));
     const std::vector<double> constant = PassBias(p.patches->bias());
     for (Index n = 0; n < count_; ++n) {
       for (Index o = 0; Token(n) == 0 && o < outputs_; ++o)
