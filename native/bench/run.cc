@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/run.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <optional>
 
 #include "bench/numbers.h"
 #include "headlens/conventions.h"
+#include "headlens/explanation.h"
 #include "headlens/multihead.h"
 
 namespace headlens::bench {
@@ -314,6 +317,82 @@ class DecodeRun : public Run {
   Tensor logits_;
 };
 
+/// A model's run with everything that explanations need.
+ModelAttention AttendWithParts(const Model& model, std::span<const std::int32_t> ids) {
+  ModelInput input;
+  input.ids = ids;
+  AttendOptions options;
+  options.keep_parts = true;
+  return model.Attend(input, options);
+}
+
+class ExplainRun : public Run {
+ public:
+  ExplainRun(const Row& row, const Backend& backend, LoadFolder load)
+      : row_(row), seen_(AttendWithParts(MakeModel(row.model, backend, load), Ids(row))) {}
+
+  /// The head's last query looks at the first key, or predicts ten tokens.
+  void Call() override {
+    const Index layer = row_.model.layers - 1, head = row_.model.heads / 2, last = row_.tokens - 1;
+    if (row_.question == "cell") {
+      terms_ = ExplainCell(seen_, {layer, head, last, 0}).terms;
+    } else if (row_.question == "row") {
+      terms_ = ExplainRow(seen_, layer, head, last).by_key;
+    } else if (row_.question == "output") {
+      terms_ = ExplainOutput(seen_, layer, head, last).terms;
+    } else if (row_.question == "logits") {
+      static constexpr std::array<std::int32_t, 10> kTokens = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+      terms_ = Contributions(seen_, last, kTokens).terms;
+    } else {
+      SumsOf(SourcesOf(seen_, layer, head));
+    }
+  }
+
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(terms_, rows), {}}; }
+
+ private:
+  void SumsOf(const HeadSources& sources) {
+    terms_ = Tensor({static_cast<Index>(sources.key.size()), 1});
+    std::transform(sources.key.begin(), sources.key.end(), terms_.data(),
+                   [](double sum) { return static_cast<float>(sum); });
+  }
+
+  Row row_;
+  ModelAttention seen_;
+  Tensor terms_;
+};
+
+class AgainRun : public Run {
+ public:
+  AgainRun(const Row& row, const Backend& backend, LoadFolder load)
+      : row_(row),
+        ids_(Ids(row)),
+        model_(MakeModel(row.model, backend, load)),
+        base_(AttendWithParts(model_, ids_)),
+        mask_({row.model.layers, row.model.heads}) {
+    std::fill(mask_.values().begin(), mask_.values().end(), 1.0f);
+    if (row.silenced_layer >= 0) mask_.view<2>()(row.silenced_layer, 0) = 0.0f;
+  }
+
+  void Call() override {
+    AttendOptions options;
+    options.keep_parts = true;
+    options.head_mask = mask_.view<2>();
+    again_ = row_.silenced_layer < 0 ? AttendWithParts(model_, ids_) : base_.Again(options);
+    again_->hidden();
+  }
+
+  Sample Look(std::span<const Index> rows) const override { return {RowsOf(again_->hidden(), rows), {}}; }
+
+ private:
+  Row row_;
+  std::vector<std::int32_t> ids_;
+  Model model_;
+  ModelAttention base_;
+  Tensor mask_;
+  std::optional<ModelAttention> again_;
+};
+
 }  // namespace
 
 std::unique_ptr<Run> MakeRun(const Row& row, const Backend& backend, LoadFolder load) {
@@ -330,6 +409,10 @@ std::unique_ptr<Run> MakeRun(const Row& row, const Backend& backend, LoadFolder 
       return std::make_unique<ModelRun>(row, backend, load);
     case Kind::kDecode:
       return std::make_unique<DecodeRun>(row, backend, load);
+    case Kind::kExplain:
+      return std::make_unique<ExplainRun>(row, backend, load);
+    case Kind::kAgain:
+      return std::make_unique<AgainRun>(row, backend, load);
   }
   throw Error(ErrorCode::kOption, "no kind of workload");
 }

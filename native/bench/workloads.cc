@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/workloads.h"
 
+#include <algorithm>
+
 #include "nlohmann/json.hpp"
 
 namespace headlens::bench {
@@ -13,7 +15,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Kind, {{Kind::kProduct, "product"},
                                     {Kind::kCore, "core"},
                                     {Kind::kMap, "map"},
                                     {Kind::kModel, "model"},
-                                    {Kind::kDecode, "decode"}})
+                                    {Kind::kDecode, "decode"},
+                                    {Kind::kExplain, "explanation"},
+                                    {Kind::kAgain, "again"}})
 
 namespace {
 
@@ -64,6 +68,8 @@ Row ReadRow(const Json& json) {
   row.conventions = json.value("conventions", "");
   row.pool = json.value("pool", Index{0});
   row.rows = json.value("rows", row.tokens);
+  row.question = json.value("question", "");
+  row.silenced_layer = json.value("silenced_layer", Index{-1});
   if (json.contains("model")) row.model = ReadModel(File().at("models").at(json.at("model").get<std::string>()));
   if (json.value("weights", "f32") == "bf16") row.model.weights = DType::kBF16;
   if (json.value("keys_and_values", "f32") == "bf16") row.keys_and_values = DType::kBF16;
@@ -76,6 +82,7 @@ double Row::operations() const {
   const auto number = [](Index n) { return static_cast<double>(n); };
   const double t = number(tokens), d = number(width), half = causal ? 0.5 : 1.0;
   const double layers = number(model.layers), w = number(model.width), linear = number(model.linear_parameters);
+  const double model_pass = 2.0 * t * linear + 0.5 * layers * 4.0 * t * t * w;
   switch (kind) {
     case Kind::kProduct:
       return 2.0 * t * d * number(out);
@@ -85,10 +92,14 @@ double Row::operations() const {
       return half * 4.0 * number(batch * heads) * number(queries) * number(keys) * number(head_dim);
     case Kind::kMap:
       return 2.0 * number(rows) * t * w;
+    case Kind::kExplain:
+      return 0.0;
+    case Kind::kAgain:
+      return model_pass * number(model.layers - std::max<Index>(silenced_layer, 0)) / layers;
     case Kind::kModel:
-      return 2.0 * t * linear + 0.5 * layers * 4.0 * t * t * w;
+      return model_pass;
     case Kind::kDecode:
-      return 2.0 * t * (linear + number(model.vocabulary) * w) + 0.5 * layers * 4.0 * t * t * w;
+      return model_pass + 2.0 * t * number(model.vocabulary) * w;
   }
   return 0.0;
 }
@@ -126,6 +137,8 @@ std::vector<Row> RowsOf(const char* table) {
 }  // namespace
 
 std::vector<Row> Workloads() { return RowsOf("workloads"); }
+
+std::vector<Row> Explanations() { return RowsOf("explanations"); }
 
 std::vector<Row> LargeWorkloads() { return RowsOf("large"); }
 

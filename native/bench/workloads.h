@@ -19,6 +19,8 @@ enum class Kind {
   kMap,      ///< the map of one head, from the queries and keys of an earlier pass
   kModel,    ///< a pass of a whole model, then the maps of all heads
   kDecode,   ///< a model's tokens one by one, with the logits of each
+  kExplain,  ///< one of the functions of explanation.h, in the model's last layer
+  kAgain,    ///< a run again with one head silenced, or a whole run
 };
 
 /// A model with random parameters, or the one in `folder`.
@@ -42,11 +44,14 @@ struct Row {
   DType keys_and_values = DType::kF32;                                 // of cores: kF32 or kBF16
   std::string conventions;                                             // of cores: the library's name; empty: none
   Index pool = 0, rows = 0;                                            // of maps: pixels per side, or number of rows
+  std::string question;                                                // of explanations: "cell", "row", …
+  Index silenced_layer = -1;                                           // of runs again; −1: a whole run
   ModelSpec model;
 
   /// The number of floating-point operations that the result needs: 8·B·T·D² for projections, 4·B·H·T·S·d for scores
   /// and weighted values, half of that when causal, and 2·T for each linear parameter of a model. Masked cells, softmax
-  /// and norms do not count.
+  /// and norms do not count. 0 for explanations, which
+  /// are stated as times.
   double operations() const;
   /// The bytes that must at least be read in a decoding step (keys and values, or a model's weights), or written for a
   /// core with maps. 0 when arithmetic limits the speed.
@@ -55,6 +60,9 @@ struct Row {
 
 /// All workloads in order. Layers have one row with the maps of all heads and one without.
 std::vector<Row> Workloads();
+
+/// Explanations of runs, and runs again with a head silenced.
+std::vector<Row> Explanations();
 
 /// Workloads that are large enough for a data-centre GPU.
 std::vector<Row> LargeWorkloads();

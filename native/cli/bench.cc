@@ -37,7 +37,7 @@ using bench::Run;
 struct BenchOptions {
   std::string filter, target, model;
   BackendOptions backend;
-  bool json = false, paced = false, sweep = false, large = false, tune = false;
+  bool json = false, paced = false, sweep = false, large = false, explain = false, tune = false;
   double seconds = 0.1;
   int repetitions = 5;
 };
@@ -47,10 +47,16 @@ void ExpectModel(const Row& row) try { ReadConfig(row.model.folder); } catch (co
   throw InputError(error.In({row.name, ", whose folder --model names"}));
 }
 
+std::vector<Row> TableOf(const BenchOptions& options) {
+  if (options.sweep) return bench::Sweeps();
+  if (options.large) return bench::LargeWorkloads();
+  return options.explain ? bench::Explanations() : bench::Workloads();
+}
+
 std::vector<Row> ChosenRows(const BenchOptions& options) {
   std::vector<Row> chosen;
   std::string known;
-  for (Row& row : options.sweep ? bench::Sweeps() : options.large ? bench::LargeWorkloads() : bench::Workloads()) {
+  for (Row& row : TableOf(options)) {
     known += " " + row.name;
     if (!row.model.folder.empty() && !options.model.empty()) row.model.folder = options.model;
     try {
@@ -204,7 +210,7 @@ void Register(const Row& row, const std::string& backend, const std::shared_ptr<
       state.counters["transfer_bytes"] = Counter(moved.bytes, Counter::kAvgIterations);
       state.counters["transfer_us"] = Counter(moved.seconds * 1e6, Counter::kAvgIterations);
     }
-    state.counters["FLOPS"] = Counter(row.operations(), Counter::kIsIterationInvariantRate);
+    if (row.operations() > 0) state.counters["FLOPS"] = Counter(row.operations(), Counter::kIsIterationInvariantRate);
     if (row.bytes() > 0) state.counters["bytes_per_second"] = Counter(row.bytes(), Counter::kIsIterationInvariantRate);
     state.counters["peak_bytes"] = Counter(peak, Counter::kDefaults, Counter::kIs1024);
   };
@@ -340,6 +346,11 @@ void AddBench(CLI::App& app) {
                     "Attention at many lengths, head widths and conventions, instead of the workloads");
   command->add_flag("--large", options->large, "Workloads that fill a data-centre GPU, instead of the ordinary ones")
       ->excludes("--sweep");
+  command
+      ->add_flag("--explain", options->explain,
+                 "Explanations, and runs again with a head silenced, instead of the workloads")
+      ->excludes("--sweep")
+      ->excludes("--large");
   command->add_flag("--json", options->json, "Print Google Benchmark's JSON");
   command->add_option("--seconds", options->seconds, "Least time for each repetition, and of the warm-up before it")
       ->check(CLI::Range(0.001, 3600.0))
@@ -352,8 +363,8 @@ void AddBench(CLI::App& app) {
 #if HEADLENS_OPENCL
   CLI::Option* tune = command->add_flag(
       "--tune", options->tune, "Find the kernels that the device of the opencl backend is fastest with, and keep them");
-  for (const char* other :
-       {"--filter", "--target", "--model", "--sweep", "--large", "--json", "--seconds", "--repetitions", "--paced"})
+  for (const char* other : {"--filter", "--target", "--model", "--sweep", "--large", "--explain", "--json", "--seconds",
+                            "--repetitions", "--paced"})
     tune->excludes(command->get_option(other));
 #endif
   command->callback([options, command] {

@@ -93,6 +93,7 @@ describe("without an OpenCL device", () => {
 
 interface Workloads {
   workloads: { name: string; kind: string }[];
+  explanations: { name: string }[];
   sweeps: Record<string, { values: number[] }>;
 }
 
@@ -119,6 +120,21 @@ test("bench has every workload of the table, and every point of the sweeps", () 
   const points = Object.entries(kTable.sweeps).flatMap(([varied, { values }]) => values.map((value) => `sweep/${varied}/${value}`));
   const { stderr: sweeps } = headlens(["bench", "--sweep", "--filter", "^none$"]);
   expect(sweeps.trimEnd().split(/ that matches some of /)[1]?.split(" ").sort()).toEqual(points.sort());
+});
+
+test("bench --explain has every explanation of the table, and measures those of the built-in model", () => {
+  const names = kTable.explanations.map(({ name }) => name);
+  const { stderr } = headlens(["bench", "--explain", "--filter", "^none$"]);
+  expect(stderr.trimEnd().split(/ that matches some of /)[1]?.split(" ")).toEqual(names);
+  const { benchmarks } = bench("--explain", "--filter", "/tiny/", "--repetitions", "1");
+  const tiny = names.filter((name) => name.includes("/tiny/"));
+  expect(benchmarks.map(({ name }) => name.replace("/simd/real_time", ""))).toEqual(tiny);
+  for (const row of benchmarks) expect(row.real_time).toBeGreaterThan(0);
+  const operations = (start: string): number => {
+    const row = benchmarks.find(({ name }) => name.startsWith(start));
+    return (row?.FLOPS ?? NaN) * (row?.real_time ?? NaN);
+  };
+  expect(operations("again/tiny/whole") / operations("again/tiny/last")).toBeCloseTo(4, 3);  // one of four layers
 });
 
 test("bench prints Google Benchmark's JSON, with the machine's limit and the most memory", () => {

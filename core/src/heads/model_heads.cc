@@ -2,13 +2,13 @@
 /// The heads of a model on a text: their maps, their importance for their layer's output, and the effect of removing
 /// them.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 
 #include "headlens/circuits.h"
 #include "heads/head_probe.h"
 #include "heads/maps.h"
+#include "heads/unpacked_layer.h"
 
 namespace headlens {
 namespace {
@@ -163,21 +163,6 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     return NextTokenLoss(without, input_.ids) - *loss_;
   }
 
-  /// The weights of one layer, which are kept until another layer is asked for.
-  LayerWeights WeightsOf(Index layer) {
-    if (unpacked_layer_ != layer) {
-      const auto weights = [&](Projection projection) { return model_.Weights(layer, projection); };
-      unpacked_ = {weights(Projection::kQuery), weights(Projection::kKey), weights(Projection::kValue),
-                   weights(Projection::kOutput)};
-      unpacked_layer_ = layer;
-    }
-    const auto& [q, k, v, o] = unpacked_;
-    LayerWeights weights{q.view<2>(), k.view<2>(),         v.view<2>(),
-                         o.view<2>(), model_.info().heads, model_.info().kv_heads};
-    if (const Tensor* scale = model_.AttentionNorm(layer)) weights.norm = scale->values();
-    return weights;
-  }
-
   /// The copying score of the head's full OV circuit.
   std::optional<double> Copying(Index layer, Index head) {
     const LinearWeights *embedding = model_.embedding(), *unembedding = model_.unembedding();
@@ -188,7 +173,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
       for (Index row = 0; scale && row < vocabulary_->rows(); ++row)
         for (Index e = 0; e < scale->size(); ++e) (*vocabulary_)(row, e) *= double{scale->data()[e]};
     }
-    return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(WeightsOf(layer), head), *vocabulary_));
+    return CopyingScore(FullEigenvalues(CircuitKind::kOv, HeadOf(unpacked_.At(layer), head), *vocabulary_));
   }
 
   Model model_;  // shares the weights
@@ -197,8 +182,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
   std::vector<Index> rows_;  // the tokens that are not padding
   std::optional<double> loss_;
   std::optional<Matrix> vocabulary_;  // Eᵀ U, with the final norm's γ
-  std::array<Tensor, 4> unpacked_;    // q, k, v, o of unpacked_layer_
-  Index unpacked_layer_ = -1;
+  UnpackedLayer unpacked_{model_};
 };
 
 }  // namespace

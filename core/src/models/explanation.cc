@@ -16,6 +16,7 @@ using models::DirectionsOf;
 using models::HeadRows;
 using models::PartProducts;
 using models::RunHead;
+using models::Stacked;
 
 std::string_view ToString(PartKind kind) {
   static constexpr std::string_view kNames[] = {"token",        "position", "segment", "head",
@@ -95,18 +96,6 @@ Tensor SideOf(const RunHead& head, const PartProducts& products, std::span<const
   head.Rotate(tokens.subspan(static_cast<std::size_t>(n), 1),
               DenseView(side.data(), std::array<Index, 3>{1, all.shape[1], head.width()}));
   return side;
-}
-
-/// Both projections of a head, one after the other: the weights of earlier layers are then read once for both.
-HeadRows Stacked(HeadRows q, const HeadRows& k, std::vector<float>& bias) {
-  Tensor both({2 * q.weights.shape()[0], q.weights.shape()[1]});
-  std::copy(k.weights.values().begin(), k.weights.values().end(),
-            std::copy(q.weights.values().begin(), q.weights.values().end(), both.data()));
-  bias.assign(q.bias.begin(), q.bias.end());
-  bias.insert(bias.end(), k.bias.begin(), k.bias.end());
-  q.weights = std::move(both);
-  q.bias = bias;
-  return q;
 }
 
 /// Explains the score of a cell, less that of another key of its row when there is one.

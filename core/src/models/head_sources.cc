@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/dot.h"
 #include "headlens/explanation.h"
 #include "models/run_head.h"
 
@@ -14,6 +15,7 @@ using models::DirectionsOf;
 using models::HeadRows;
 using models::PartProducts;
 using models::RunHead;
+using models::Stacked;
 
 namespace {
 
@@ -81,28 +83,39 @@ Readers ReadersOf(const RunHead& head) {
   return readers;
 }
 
-/// Σ_t reader_t · x_a(t) for every part a, times a factor.
-std::vector<double> SumOver(const RunHead& head, const HeadRows& rows, const Matrix& readers, double factor,
-                            bool rotates, std::vector<StreamPart>& parts) {
+/// sums_a += factor · Σ_t reader_t · x_a(t) for every part a of tokens [first, first + tokens).
+void AddSums(const View<float, 3>& x, const Matrix& readers, Index first, double factor, std::vector<double>& sums) {
+  sums.resize(static_cast<std::size_t>(x.shape[1]));
+  for (Index n = 0; n < x.shape[0]; ++n)
+    for (Index a = 0; a < x.shape[1]; ++a)
+      sums[static_cast<std::size_t>(a)] +=
+          factor * Dot(x.at(n, a), readers.row(first + n).data(), static_cast<std::size_t>(x.shape[2]));
+}
+
+/// Adds up what queries, keys and values are made of, some tokens at a time.
+HeadSources SumsOf(const RunHead& head, const Readers& readers) {
   constexpr Index kTokens = 256;  // their products are in memory at a time
-  std::vector<std::int32_t> all(static_cast<std::size_t>(head.tokens()));
-  std::iota(all.begin(), all.end(), 0);
-  std::vector<double> sums;
-  for (std::size_t first = 0; first < all.size(); first += kTokens) {
-    const std::span<const std::int32_t> tokens =
-        std::span(all).subspan(first, std::min<std::size_t>(kTokens, all.size() - first));
-    PartProducts products = head.Project(tokens, rows);
+  const double scale = double{head.scale()}, factor = double{head.factor()};
+  std::vector<float> bias_of_two, bias;
+  const HeadRows all = Stacked(Stacked(head.q(), head.k(), bias_of_two), head.v(), bias);
+  HeadSources sources;
+  for (Index first = 0; first < head.tokens(); first += kTokens) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(std::min(kTokens, head.tokens() - first)));
+    std::iota(tokens.begin(), tokens.end(), static_cast<std::int32_t>(first));
+    PartProducts products = head.Project(tokens, all);
     const View<float, 3> x = products.values.view<3>();
-    if (rotates) head.Rotate(tokens, x);
-    sums.resize(products.parts.size());
-    for (Index n = 0; n < x.shape[0]; ++n)
-      for (Index a = 0; a < x.shape[1]; ++a)
-        for (Index e = 0; e < x.shape[2]; ++e)
-          sums[static_cast<std::size_t>(a)] +=
-              factor * double{x(n, a, e)} * readers(Index{tokens[static_cast<std::size_t>(n)]}, e);
-    parts = std::move(products.parts);
+    const auto of = [&](Index number) {
+      return View<float, 3>{x.at(0, 0, number * head.width()), {x.shape[0], x.shape[1], head.width()}, x.strides};
+    };
+    head.Rotate(tokens, of(0));
+    head.Rotate(tokens, of(1));
+    AddSums(of(0), readers.by_query, first, scale, sources.query);
+    AddSums(of(1), readers.by_key, first, scale, sources.key);
+    AddSums(of(2), readers.by_value, first, factor, sources.value);
+    sources.query_parts = std::move(products.parts);
   }
-  return sums;
+  sources.key_parts = sources.value_parts = sources.query_parts;
+  return sources;
 }
 
 }  // namespace
@@ -110,13 +123,7 @@ std::vector<double> SumOver(const RunHead& head, const HeadRows& rows, const Mat
 HeadSources SourcesOf(const ModelAttention& attention, Index layer, Index of_head) {
   const RunHead head(attention.run(), layer, of_head);
   head.RequireOwnOutput();
-  const Readers readers = ReadersOf(head);
-  const double scale = double{head.scale()}, factor = double{head.factor()};
-  HeadSources sources;
-  sources.query = SumOver(head, head.q(), readers.by_query, scale, true, sources.query_parts);
-  sources.key = SumOver(head, head.k(), readers.by_key, scale, true, sources.key_parts);
-  sources.value = SumOver(head, head.v(), readers.by_value, factor, false, sources.value_parts);
-  return sources;
+  return SumsOf(head, ReadersOf(head));
 }
 
 }  // namespace headlens

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/dot.h"
 #include "headlens/matrix.h"
 #include "models/embedding.h"
 
@@ -138,8 +139,7 @@ class Projector {
     std::vector<double> products;
     const Index part = IndexOf(kind);
     for (Index o = 0; o < outputs_; ++o) {
-      double& product = products.emplace_back(0.0);
-      for (Index e = 0; e < width_; ++e) product += map_(o, e) * double{vector[static_cast<std::size_t>(e)]};
+      const double product = products.emplace_back(Dot(map_.row(o).data(), vector.data(), vector.size()));
       for (Index n = 0; n < count_; ++n)
         values_(n, part, o) += static_cast<float>(factors_[static_cast<std::size_t>(n)] * product);
     }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/dot.h"
+
 namespace headlens::models {
 
 HeadRows::HeadRows(const LinearWeights& matrix, Index head, Index head_dim)
@@ -13,6 +15,16 @@ HeadRows::HeadRows(const LinearWeights& matrix, Index head, Index head_dim)
   }
   if (matrix.bias().empty()) return;
   bias = matrix.bias().subspan(static_cast<std::size_t>(head * head_dim), static_cast<std::size_t>(head_dim));
+}
+
+HeadRows Stacked(HeadRows first, const HeadRows& second, std::vector<float>& bias) {
+  Tensor both({first.weights.shape()[0] + second.weights.shape()[0], first.weights.shape()[1]});
+  std::ranges::copy(second.weights.values(), std::ranges::copy(first.weights.values(), both.data()).out);
+  bias.assign(first.bias.begin(), first.bias.end());
+  bias.insert(bias.end(), second.bias.begin(), second.bias.end());
+  first.weights = std::move(both);
+  first.bias = bias;
+  return first;
 }
 
 Matrix DirectionsOf(const Tensor& vectors) {
@@ -82,35 +94,34 @@ void RunHead::Fill(Index first, Index count, const AttentionResults& results) co
   backend().Finish();
 }
 
-/// Calls use(e, row) with every row of W_O^h [D, d].
-template <class Use>
-void RunHead::EachOutputRow(const Use& use) const {
+/// W_O^h [D, d], unpacked once.
+const Tensor& RunHead::OutputWeights() const {
+  if (output_weights_.size() > 0) return output_weights_;
   const LinearWeights& o = *weights_.o;
+  output_weights_ = Tensor({o.out_features(), width()});
   std::vector<float> row(static_cast<std::size_t>(o.in_features()));
   for (Index e = 0; e < o.out_features(); ++e) {
     o.CopyRow(e, row);
-    use(e, row.data() + head_ * width());
+    std::copy_n(row.data() + head_ * width(), width(), output_weights_.view<2>().at(e));
   }
+  return output_weights_;
 }
 
 Tensor RunHead::Written(View<const float, 2> z) const {
-  Tensor written({z.shape[0], weights_.o->out_features()});
-  EachOutputRow([&](Index e, const float* row) {
-    for (Index n = 0; n < z.shape[0]; ++n) {
-      double sum = 0.0;
-      for (Index i = 0; i < width(); ++i) sum += double{row[i]} * double{z(n, i)};
-      written.view<2>()(n, e) = static_cast<float>(sum);
-    }
-  });
+  const View<float, 2> o = OutputWeights().view<2>();
+  Tensor written({z.shape[0], o.shape[0]});
+  for (Index n = 0; n < z.shape[0]; ++n)
+    for (Index e = 0; e < o.shape[0]; ++e)
+      written.view<2>()(n, e) = static_cast<float>(Dot(o.at(e), z.at(n), static_cast<std::size_t>(width())));
   return written;
 }
 
 Matrix RunHead::BackThroughOutput(const Matrix& x) const {
+  const View<float, 2> o = OutputWeights().view<2>();
   Matrix back(x.rows(), width());
-  EachOutputRow([&](Index e, const float* row) {
-    for (Index n = 0; n < x.rows(); ++n)
-      for (Index i = 0; i < width(); ++i) back(n, i) += x(n, e) * double{row[i]};
-  });
+  for (Index n = 0; n < x.rows(); ++n)
+    for (Index e = 0; e < o.shape[0]; ++e)
+      for (Index i = 0; i < width(); ++i) back(n, i) += x(n, e) * double{o(e, i)};
   return back;
 }
 

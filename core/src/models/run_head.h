@@ -4,6 +4,7 @@
 #define HEADLENS_SRC_MODELS_RUN_HEAD_H_
 
 #include <span>
+#include <vector>
 
 #include "headlens/matrix.h"
 #include "models/parts.h"
@@ -17,6 +18,10 @@ struct HeadRows {
   Tensor weights;               // [d, D]
   std::span<const float> bias;  // [d] or empty
 };
+
+/// Two projections, one after the other: the weights of earlier layers are then read once for both. Both have a bias,
+/// or neither; `bias` holds that of the result.
+HeadRows Stacked(HeadRows first, const HeadRows& second, std::vector<float>& bias);
 
 /// Directions [n, D] of length 1, or 0 for vectors of zeros.
 Matrix DirectionsOf(const Tensor& vectors);
@@ -66,13 +71,13 @@ class RunHead {
  private:
   Index group() const { return head_ / (run_.info().heads / run_.info().kv_heads); }
   View<const float, 2> PartOf(const DeviceTensor& rows, Index head) const;
-  template <class Use>
-  void EachOutputRow(const Use& use) const;
+  const Tensor& OutputWeights() const;
 
   const Run& run_;
   Index layer_, head_;
   const AttentionMaps& maps_;
   const Layer& weights_;
+  mutable Tensor output_weights_;  // once they have been asked for
 };
 
 }  // namespace headlens::models

@@ -41,22 +41,34 @@ struct PackedLinear : LinearWeights {
   /// is zero.
   template <class Bits>
   void Pack(const WeightMatrix& weight) {
+    constexpr auto kSize = static_cast<Index>(sizeof(Bits));
     const Index width = kernels.panel_width;
     std::byte* to = panels.data();
-    for (Index first = 0; first < weight.out; first += width)
-      for (Index i = 0; i < weight.in; ++i)
-        for (Index j = 0; j < width; ++j, to += sizeof(Bits)) {
-          Bits bits = 0;
-          const Index o = first + j, at = o * weight.out_stride + i * weight.in_stride;
-          if (o < weight.out) std::memcpy(&bits, weight.data + at * static_cast<Index>(sizeof(Bits)), sizeof(Bits));
-          std::memcpy(to, &bits, sizeof(Bits));
+    for (Index first = 0; first < weight.out; first += width) {
+      const bool is_contiguous = weight.out_stride == 1 && first + width <= weight.out;  // as of a transposed matrix
+      for (Index i = 0; i < weight.in; ++i, to += width * kSize) {
+        const std::byte* from = weight.data + (first * weight.out_stride + i * weight.in_stride) * kSize;
+        if (is_contiguous) {
+          std::memcpy(to, from, static_cast<std::size_t>(width * kSize));
+          continue;
         }
+        for (Index j = 0; j < width; ++j) {
+          Bits bits = 0;
+          if (first + j < weight.out) std::memcpy(&bits, from + j * weight.out_stride * kSize, sizeof(Bits));
+          std::memcpy(to + j * kSize, &bits, sizeof(Bits));
+        }
+      }
+    }
   }
 
   void CopyRow(Index out, std::span<float> to) const override {
     CheckRow(*this, out, to);
     const Index width = kernels.panel_width, size = static_cast<Index>(ByteSize(type));
     const std::byte* from = panels.data() + (out / width * width * in_features() + out % width) * size;
+    if (type == DType::kF32) {  // one instruction each
+      for (std::size_t i = 0; i < to.size(); ++i, from += width * size) std::memcpy(&to[i], from, sizeof(float));
+      return;
+    }
     for (std::size_t i = 0; i < to.size(); ++i, from += width * size) to[i] = LoadFloat(type, from);
   }
 
