@@ -96,6 +96,10 @@ const kOwn = {
     ["patches", "readonly HeadPatch[]",
       "Outputs that take the place of heads' own, after all other changes. `model.patch` takes them from another run."],
   ],
+  paths_options: [
+    ["signal", "AbortSignal", "Ends the call, which then rejects."],
+    ["onProgress", "(done: number) => void", "Called with the fraction that is done, above 0 and up to 1."],
+  ],
   rank_options: [
     ["signal", "AbortSignal", "Ends the call, which then rejects."],
     ["onProgress", "(done: number) => void",
@@ -216,7 +220,7 @@ const kCacheGroups = ["decoding_options", "cache_options"];
 const kModelGroups = ["attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "rank_options"];
 const kExplanationGroups = [
   "sources_options", "explain_output_options", "explain_options", "predictions_options", "written_options", "contributions_options",
-  "patch_options",
+  "patch_options", "paths_options", "difference_map_options", "prediction_changes_options",
 ];
 
 function interfaces(options, groups) {
@@ -282,6 +286,7 @@ ${interfaces(options, kModelGroups)}`;
 function explanationOptions(options) {
   return `${kHeader}/** The options of explanations. */
 import type { Maybe } from "../tensors.js";
+import type { AbortSignal } from "../web.js";
 
 ${interfaces(options, kExplanationGroups)}`;
 }

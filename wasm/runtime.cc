@@ -9,6 +9,9 @@
 #include <cstring>
 
 EM_JS_DEPS(headlens_runtime, "$UTF8ToString,$stringToUTF8")
+EM_JS(double, MathSin, (double x), { return Math.sin(x); })
+EM_JS(double, MathCos, (double x), { return Math.cos(x); })
+EM_JS(double, MathPow, (double x, double y), { return Math.pow(x, y); })
 EM_JS(double, ReadNumber, (const char* text), { return Number(UTF8ToString(text)); })
 EM_JS(void, WriteNumber, (char* text, double number, int size), {
   const parts = number.toExponential(5).split("e");
@@ -56,6 +59,12 @@ int __wrap_snprintf(char* text, std::size_t size, const char* format, ...) {
   va_end(arguments);
   return static_cast<int>(std::strlen(text));
 }
+
+/// The same for functions that angles of positions and colours are made of. Only the caller's thread calls them, and
+/// libc's own, with their tables, would be 5 KB of the download.
+double __wrap_sin(double x) { return MathSin(x); }
+double __wrap_cos(double x) { return MathCos(x); }
+double __wrap_pow(double x, double y) { return MathPow(x, y); }
 
 /// The same for sprintf, which only Embind calls, to name a type that was never bound; there is none here.
 int __wrap_siprintf(char* text, const char* /*format*/, ...) {

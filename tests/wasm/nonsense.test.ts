@@ -2,7 +2,7 @@
 /**
  * Errors that only JavaScript can make: each option and each tensor of each call gets values that make no sense there.
  */
-import { HeadlensError, load, type Engine, type Model, type ModelAttention, type TensorLike } from "headlens";
+import { HeadlensError, load, type Difference, type Engine, type Model, type ModelAttention, type TensorLike } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Caller, optionNames } from "../../wasm/src/arguments/names.js";
 import { kRight } from "../refusals.js";
@@ -124,6 +124,16 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   predictions: (o: Given) => attended((attention) => attention.predictions(o)),
   written: (o: Given) => attended((attention) => attention.written({ ...kHead, ...o })),
   contributions: (o: Given) => attended((attention) => attention.contributions(o)),
+  paths: async (o: Given) => {
+    const seen = model.attend(kText, { keepParts: true });
+    try {
+      await seen.paths("layer" in o || "head" in o ? { layer: 1, head: 0, ...o } : o);
+    } finally {
+      seen.dispose();
+    }
+  },
+  differenceMap: (o: Given) => compared((difference) => difference.map(0, 0, o)),
+  predictionChanges: (o: Given) => compared((difference) => difference.predictionChanges(o)),
   patch: (o: Given) => attended((attention) => model.patch({ ...kHead, from: attention, ...o })),
   load: async (o: Given) => disposed(await load(o as never)),
   loadModel: async (o: Given) => disposed(await engine.loadModel("tiny", o)),
@@ -144,6 +154,17 @@ async function makeAndRun(op: string, options: Given): Promise<void> {
   } finally {
     made?.dispose();
   }
+}
+
+function compared(use: (difference: Difference) => unknown): void {
+  attended((attention) => {
+    const difference = engine.difference(attention, attention);
+    try {
+      use(difference);
+    } finally {
+      difference.dispose();
+    }
+  });
 }
 
 function attended(use: (attention: ReturnType<Model["attend"]>) => unknown): void {
@@ -260,7 +281,7 @@ describe("every option of every call", () => {
 
   const kNoOptions = kNonsense.filter(([what]) => !["{}", "no prototype"].includes(what));
   const kTaken = ["sinusoidalPositions", "alibiSlopes", "t5Bucket", "multiheadAttention", "circuits", "compositionScores",
-    "transformerEncoderLayer", "transformerDecoderLayer", "attend", "rankHeads", ...Object.keys(kRequired)]; // made of or with options of ours here
+    "transformerEncoderLayer", "transformerDecoderLayer", "attend", "rankHeads", "paths", ...Object.keys(kRequired)]; // made of or with options of ours here
   const kWhole = kCallers.filter((caller) => optionNames(caller).length > 0 && !kTaken.includes(caller));
   test.each(kWhole)("%s: options that are none", async (caller) => {
     for (const [what, options] of kNoOptions) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The results of one run of a model: maps of its heads, logits, and vectors of its layers.
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,14 +14,6 @@
 namespace headlens {
 namespace {
 
-/// ln Σ exp
-double LogSumExp(std::span<const float> values) {
-  double largest = -HUGE_VAL, sum = 0.0;
-  for (const float value : values) largest = std::max(largest, double{value});
-  for (const float value : values) sum += std::exp(double{value} - largest);
-  return largest + std::log(sum);
-}
-
 class AttentionHandle {
  public:
   AttentionHandle(AttendSteps steps, const ModelInfo& info) : steps_(std::move(steps)), info_(info) {}
@@ -32,7 +22,7 @@ class AttentionHandle {
   val Next(bool all) {
     return Guard([&] {
       const double done = all || attention_ ? 1.0 : steps_.Next();
-      if (done == 1.0 && !attention_) attention_.emplace(std::move(steps_).Finish());
+      if (done == 1.0 && !attention_) attention_ = std::make_shared<const ModelAttention>(std::move(steps_).Finish());
       return val(done);
     });
   }
@@ -56,17 +46,17 @@ class AttentionHandle {
   val Extremes(int layer, int head, int position, int count, bool largest) const {
     return Guard([&] {
       const Tensor logits = LogitsOf(layer, head, position, position + 1);
-      const std::vector<TokenLogit> extremes = ExtremeLogits(logits.values(), count, largest);
-      const double lse = LogSumExp(logits.values());
-      Tensor all({3, static_cast<Index>(extremes.size())});
-      for (std::size_t i = 0; i < extremes.size(); ++i) {
-        const auto at = static_cast<Index>(i);
-        all.view<2>()(0, at) = static_cast<float>(extremes[i].token);
-        all.view<2>()(1, at) = extremes[i].logit;
-        all.view<2>()(2, at) = static_cast<float>(std::exp(double{extremes[i].logit} - lse));
-      }
-      return TensorToJs(all);
+      return ExtremesToJs(logits.values(), {{Probabilities(logits.values())}}, count, largest);
     });
+  }
+
+  val Difference(const AttentionHandle& other) const {
+    return Guard([&] { return DifferenceToJs(Shared(), other.Shared()); });
+  }
+
+  /// Gives a finder of the paths to one head, or to all when these are -1.
+  val FindPaths(int layer, int head) const {
+    return Guard([&] { return PathFinderToJs(Shared(), layer, head); });
   }
 
   val Explain(int layer, int head, int query, int key, int against) const {
@@ -124,10 +114,11 @@ class AttentionHandle {
                     : HeadLogits(Finished(), layer, head, row_begin, row_end);
   }
 
-  const ModelAttention& Finished() const {
+  const std::shared_ptr<const ModelAttention>& Shared() const {
     if (!attention_) throw Error(ErrorCode::kOption, "the run is not finished yet");
-    return *attention_;
+    return attention_;
   }
+  const ModelAttention& Finished() const { return *Shared(); }
 
   /// [T, heads · d] → [heads, T, d]
   static val HeadsToJs(const Tensor& rows, Index heads) {
@@ -140,7 +131,7 @@ class AttentionHandle {
   }
 
   AttendSteps steps_;
-  std::optional<ModelAttention> attention_;
+  std::shared_ptr<const ModelAttention> attention_;
   ModelInfo info_;
 };
 
@@ -156,6 +147,8 @@ EMSCRIPTEN_BINDINGS(attention) {
       .function("sources", &AttentionHandle::Sources)
       .function("contributions", &AttentionHandle::Contributions)
       .function("again", &AttentionHandle::Again)
+      .function("difference", &AttentionHandle::Difference)
+      .function("findPaths", &AttentionHandle::FindPaths)
       .function("kept", &AttentionHandle::Kept);
 }
 

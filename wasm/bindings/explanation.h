@@ -2,6 +2,9 @@
 #ifndef HEADLENS_WASM_BINDINGS_EXPLANATION_H_
 #define HEADLENS_WASM_BINDINGS_EXPLANATION_H_
 
+#include <span>
+#include <vector>
+
 #include "convert.h"
 #include "headlens/explanation.h"
 
@@ -14,6 +17,13 @@ val ExplanationToJs(const RowExplanation& explanation);
 val ExplanationToJs(const OutputExplanation& explanation);
 val ExplanationToJs(const HeadSources& sources);
 val ExplanationToJs(const LogitExplanation& explanation);
+
+/// The softmax of logits.
+std::vector<float> Probabilities(std::span<const float> logits);
+
+/// [2 + columns, count] of the largest or smallest numbers: tokens, their numbers, and their elements of each column.
+val ExtremesToJs(std::span<const float> numbers, const std::vector<std::vector<float>>& columns, Index count,
+                 bool largest);
 
 }  // namespace headlens
 

@@ -3,6 +3,7 @@
 #define HEADLENS_WASM_BINDINGS_HANDLES_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "convert.h"
@@ -16,6 +17,11 @@ namespace headlens {
 val AttentionToJs(AttendSteps steps, const ModelInfo& info);
 
 val DecodingToJs(Decoding decoding);
+
+val DifferenceToJs(std::shared_ptr<const ModelAttention> a, std::shared_ptr<const ModelAttention> b);
+
+/// Of the paths to one head, or to all when `layer` is negative.
+val PathFinderToJs(std::shared_ptr<const ModelAttention> attention, Index layer, Index head);
 
 val FinderToJs(Model model, RankOptions options, std::vector<std::int32_t> special_tokens);
 

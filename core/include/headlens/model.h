@@ -107,6 +107,7 @@ struct AttendOptions {
 };
 
 class AttendSteps;
+class Model;
 
 /// The result of running a model once. It keeps the queries and keys of every layer, so the map of any head can be
 /// computed when it is needed; maps themselves are not kept. Shares ownership of the model's weights.
@@ -157,6 +158,8 @@ class ModelAttention {
   ModelAttention Again(const AttendOptions& options) const;
   AttendSteps StartAgain(const AttendOptions& options, Index piece = Index{1} << 28) const;
 
+  /// The model that was run.
+  Model model() const;
   /// The run itself, for the functions of explanation.h.
   const models::Run& run() const { return *run_; }
 
@@ -269,6 +272,9 @@ class Model {
   const LinearWeights* unembedding() const;
 
  private:
+  friend class ModelAttention;
+  explicit Model(std::shared_ptr<const models::LoadedModel> model) : model_(std::move(model)) {}
+
   std::shared_ptr<const models::LoadedModel> model_;
 };
 

@@ -182,6 +182,28 @@ std::span<const Field<MapOptions>> LensFields() {
   return kFields;
 }
 
+std::span<const Field<MapOptions>> PairFields() {
+  static constexpr Field<MapOptions> kFields[] = {
+      Place("pair", "The number of the pair of tokens whose predictions are compared. Default the last one."),
+  };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> PathFields() {
+  static constexpr Choice kRanks[] = {
+      {"share", 0, "by the earlier head's share in what the later head reads."},
+      {"induction", 1,
+       "only paths through keys, by previous · induction · share: from a previous-token head to an induction head "
+       "(Elhage et al. 2021)."}};
+  static constexpr Field<MapOptions> kFields[] = {
+      Place("layer", "With `head`: only paths to this head. Default those to all heads."),
+      Place("head", "Needs `layer`."),
+      field::Listed<MapOptions>(FieldType::kChoice, "rank", "", "The order of the paths. Default \"share\".", kRanks),
+      Place("top", "The number of paths that are listed. Default 10."),
+  };
+  return kFields;
+}
+
 std::span<const Field<MapOptions>> PatchFields() {
   static constexpr Field<MapOptions> kFields[] = {
       field::Listed<MapOptions>(FieldType::kIntegerList, "positions", "",

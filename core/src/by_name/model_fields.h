@@ -35,6 +35,10 @@ std::span<const Field<MapOptions>> PositionFields();
 std::span<const Field<MapOptions>> ContributionFields();
 std::span<const Field<MapOptions>> TopFields();
 std::span<const Field<MapOptions>> LensFields();
+/// The pair of tokens at which predictions of two runs are compared.
+std::span<const Field<MapOptions>> PairFields();
+/// The paths of two heads that are looked for.
+std::span<const Field<MapOptions>> PathFields();
 /// The head outputs that make a patch.
 std::span<const Field<MapOptions>> PatchFields();
 

@@ -267,8 +267,15 @@ json ExplanationGroups() {
   contributions.Add(PositionFields()).Add(ContributionFields());
   Group patch("patch_options", "The head whose outputs are taken from a run.");
   patch.Add(HeadFields()).Add(PatchFields());
+  Group paths("paths_options", "");
+  paths.Add(PathFields());
+  Group rows("difference_map_options", "");
+  rows.Add(RowFields());
+  Group changes("prediction_changes_options", "");
+  changes.Add(PairFields()).Add(TopFields());
   return {sources.described(), output.described(),        explain.described(), predictions.described(),
-          written.described(), contributions.described(), patch.described()};
+          written.described(), contributions.described(), patch.described(),   paths.described(),
+          rows.described(),    changes.described()};
 }
 
 json ModelGroups() {

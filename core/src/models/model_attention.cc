@@ -149,6 +149,8 @@ ModelAttention Model::Attend(std::span<const std::int32_t> ids) const {
   return Attend(input);
 }
 
+Model ModelAttention::model() const { return Model(run_->model); }
+
 AttendSteps ModelAttention::StartAgain(const AttendOptions& options, Index piece) const {
   CheckPiece(piece);
   return AttendSteps(std::make_unique<AttendSteps::State>(std::make_unique<Run>(*run_, options), piece));

@@ -162,6 +162,15 @@ const contributionsOptions = {
 const patchOptions = {
   layer: "json", head: "json", positions: "integer_list",
 } as const;
+const pathsOptions = {
+  layer: "json", head: "json", rank: "json", top: "json",
+} as const;
+const differenceMapOptions = {
+  rows: "json",
+} as const;
+const predictionChangesOptions = {
+  pair: "json", top: "json",
+} as const;
 
 export const kFields = {
   maskOptions, normalizerOptions, positionOptions, attentionOptions, scaledDotProductAttentionOptions,
@@ -171,6 +180,7 @@ export const kFields = {
   compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, decodingOptions, cacheOptions,
   attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions, sourcesOptions,
   explainOutputOptions, explainOptions, predictionsOptions, writtenOptions, contributionsOptions, patchOptions,
+  pathsOptions, differenceMapOptions, predictionChangesOptions,
 } as const;
 
 /** The options of each analysis, with the positional arguments of its function other than tensors. */

@@ -149,6 +149,8 @@ const kCallers = {
   "explain": travels(kFields.explainOptions), "explainOutput": travels(kFields.explainOutputOptions),
   "sources": travels(kFields.sourcesOptions), "contributions": travels(kFields.contributionsOptions),
   "predictions": travels(kFields.predictionsOptions), "written": travels(kFields.writtenOptions),
+  "paths": { ...travels(kFields.pathsOptions), ...kLoadModel }, "differenceMap": travels(kFields.differenceMapOptions),
+  "predictionChanges": travels(kFields.predictionChangesOptions),
   "patch": { ...travels(kFields.patchOptions), from: "json" },
 } as const;
 export type Caller = keyof typeof kCallers;

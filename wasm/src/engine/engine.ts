@@ -5,12 +5,14 @@ import { guarded, show, showShape, unwrap, wrong } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { Platform, Thread } from "../platform/platform.js";
 import type {
-  AttentionMaps, AttentionMapsOptions, CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Embedding,
-  EmbeddingOptions, Engine, EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelSource, MultiheadAttention,
+  AttentionMaps, AttentionMapsOptions, CachedAttention, CacheOptions, ColorbarOptions, ColorOptions, Difference,
+  Embedding, EmbeddingOptions, Engine, EngineInfo, Image, LoadModelOptions, Maybe, Model, ModelAttention, ModelSource,
+  MultiheadAttention,
   MultiheadAttentionOptions, ScaledDotProductAttentionOptions, TensorLike, TransformerDecoderLayer,
   TransformerEncoderLayer, TransformerLayerOptions,
 } from "../types/index.js";
 import { WasmAnalyses } from "./analyses.js";
+import { WasmDifference } from "./difference.js";
 import {
   createAttention, queryKeyValue, WasmCachedAttention, WasmDecoderLayer, WasmEmbedding, WasmEncoderLayer,
   WasmMultiheadAttention,
@@ -55,6 +57,10 @@ export class WasmEngine extends WasmAnalyses implements Engine {
 
   attentionMaps(q: TensorLike, k: TensorLike, options?: Maybe<AttentionMapsOptions>): AttentionMaps {
     return WasmAttentionMaps.of(() => this.held, this, q, k, options);
+  }
+
+  difference(a: ModelAttention, b: ModelAttention): Difference {
+    return WasmDifference.of(a, b, this, () => this.held);
   }
 
   cachedAttention(options?: Maybe<CacheOptions>): CachedAttention {

@@ -33,6 +33,20 @@ function stepsOf<T>({ data, shape }: Tensor, of: (row: Float32Array) => T): Reco
   return Object.fromEntries(entries) as Record<ScoreStep, T>;
 }
 
+/** Throws when the model has no logits. */
+export function requireLogits(caller: string, { logits }: ModelInfo): void {
+  if (logits > 0) return;
+  const message = `${caller}: this model has no logits, its weights end with the last layer's output`;
+  throw new HeadlensError("unsupported", message);
+}
+
+/** Returns the number of items that are listed, of so many. */
+export function checkTop(caller: Caller, top: unknown, most: number): number {
+  if (top === undefined) return Math.min(kTop, most);
+  if (Number.isInteger(top) && (top as number) >= 1) return Math.min(top as number, most);
+  throw within(caller, wrong("value", "top", show(top), "a whole number from 1 up"));
+}
+
 export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
   readonly #info: ModelInfo;
   readonly #length: number;
@@ -107,14 +121,14 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
     const { position, top, layer = -1 } = checkOptions<PredictionsOptions>("predictions", options);
     const at = this.#checkPosition("predictions", position);
     if (layer !== -1) checkIndex("layer", layer, this.#info.layers + 1);
-    return this.#extremes("predictions", layer, -1, at, this.#checkTop("predictions", top), true);
+    return this.#extremes("predictions", layer, -1, at, checkTop("predictions", top, this.#info.logits), true);
   }
 
   written(options: WrittenOptions): WrittenTokens {
     void this.held;
     const { layer, head, position, top } = checkOptions<WrittenOptions>("written", options);
     this.checkHead(layer, head);
-    const at = this.#checkPosition("written", position), count = this.#checkTop("written", top);
+    const at = this.#checkPosition("written", position), count = checkTop("written", top, this.#info.logits);
     const side = (largest: boolean): TokenLogit[] =>
       this.#extremes("written", layer, head, at, count, largest).map(({ probability: _probability, ...token }) => token);
     return { likelier: side(true), lessLikely: side(false) };
@@ -139,13 +153,6 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
     });
   }
 
-  /** Throws when the model has no logits. */
-  protected requireLogits(caller: Caller): void {
-    if (this.#info.logits > 0) return;
-    const message = `${caller}: this model has no logits, its weights end with the last layer's output`;
-    throw new HeadlensError("unsupported", message);
-  }
-
   #extremes(
     caller: Caller, layer: number, head: number, position: number, count: number, largest: boolean,
   ): Prediction[] {
@@ -162,15 +169,11 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
   }
 
   #checkPosition(caller: Caller, position: unknown): number {
-    this.requireLogits(caller);
+    requireLogits(caller, this.#info);
     const length = this.#info.image ? 1 : this.#length;
     if (position === undefined) return length - 1;
     checkIndex("position", position, length);
     return position as number;
   }
 
-  #checkTop(caller: Caller, top: unknown = kTop): number {
-    if (Number.isInteger(top) && (top as number) >= 1) return Math.min(top as number, this.#info.logits);
-    throw within(caller, wrong("value", "top", show(top), "a whole number from 1 up"));
-  }
 }

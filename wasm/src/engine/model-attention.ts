@@ -5,15 +5,16 @@ import {
 } from "../arguments/names.js";
 import { expectThere, floats, type Input, withOwnView } from "../arguments/tensors.js";
 import { guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
-import type { AttentionHandle, HeadlensModule, RawInput } from "../module/module.js";
+import type { AttentionHandle, DifferenceHandle, HeadlensModule, RawInput } from "../module/module.js";
 import type { Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AgainOptions, AttendOptions, FollowedAgainOptions, HeadPatch, Image, LogitsOptions, Maybe, ModelAttention, ModelInfo,
-  PatchSource, PixelsOptions, Tensor, TensorLike,
+  AgainOptions, AttendOptions, FollowedAgainOptions, HeadPatch, HeadPath, Image, LogitsOptions, Maybe, ModelAttention,
+  ModelInfo, PatchSource, PathsOptions, PixelsOptions, Tensor, TensorLike,
 } from "../types/index.js";
-import { ExplainedAttention } from "./explanations.js";
+import { ExplainedAttention, requireLogits } from "./explanations.js";
 import { checkIndex, checkRange, ifGiven, isBelow } from "./maps.js";
+import { findPaths } from "./paths.js";
 import { inTurns } from "./turns.js";
 
 /** The input of a run, as it is shown. */
@@ -116,6 +117,11 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
   declare readonly patches?: readonly [number, number];
   readonly #of: RunModel;
 
+  /** The model, for what compares runs. */
+  get of(): RunModel {
+    return this.#of;
+  }
+
   constructor(handle: AttentionHandle, { ids, tokens, count }: RunInput, of: RunModel) {
     super(handle, tokens.length, of);
     this.tokens = tokens;
@@ -175,7 +181,7 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
     void this.held;
     const { rows, layer = -1, head = -1 } = checkOptions<LogitsOptions>("logits", options);
     const { info } = this.#of;
-    this.requireLogits("logits");
+    requireLogits("logits", info);
     if (layer !== -1) checkIndex("layer", layer, head === -1 ? info.layers + 1 : info.layers);
     if (head !== -1) {
       if (layer === -1) throw new HeadlensError("option", "logits: head needs layer", { argument: "head", expected: "layer" });
@@ -207,6 +213,15 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
     const handle = this.held;
     checkIndex("layer", layer, end);
     return guarded(name, () => unwrap(handle.kept(kKept.indexOf(name), layer), apiName));
+  }
+
+  paths(options?: Maybe<PathsOptions>): Promise<HeadPath[]> {
+    return findPaths({ handle: () => this.held, info: this.#of.info, owner: this }, options);
+  }
+
+  differenceTo(other: WasmModelAttention): DifferenceHandle {
+    const { held } = this;
+    return guarded("difference", () => unwrap(held.difference(other.held), apiName));
   }
 
   /** Returns outputs of a head at some tokens, or at all. */

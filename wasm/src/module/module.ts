@@ -194,6 +194,10 @@ export interface AttentionHandle extends HeadMapsHandle {
   explainOutput(layer: number, head: number, query: number): RawExplanation<"written" | "terms", "parts"> | Failure;
   sources(layer: number, head: number): RawExplanation<"query" | "key" | "value", "queryParts" | "keyParts" | "valueParts"> | Failure;
   contributions(position: number, tokens: readonly number[]): RawExplanation<"logits" | "terms", "parts"> | Failure;
+  /** Gives the differences of another run from this one. */
+  difference(other: AttentionHandle): DifferenceHandle | Failure;
+  /** Gives a finder of the paths to one head, or to all when these are -1. */
+  findPaths(layer: number, head: number): PathFinderHandle | Failure;
   /** Begins another run of the same input. `inputs` are those of `attend` without the input itself. */
   again(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
   /**
@@ -201,6 +205,29 @@ export interface AttentionHandle extends HeadMapsHandle {
    * heads' outputs [H, T, d].
    */
   kept(what: number, layer: number): RawTensor | Failure;
+}
+
+/** Shares both runs. */
+export interface DifferenceHandle extends Handle {
+  /** Gives [pairs, 2]: the tokens of both runs. */
+  pairs(): RawTensor;
+  map(layer: number, head: number, rowBegin: number, rowEnd: number): RawTensor | Failure;
+  divergences(): RawTensor | Failure;
+  /** Gives [4, count] of the largest or smallest changes at a pair: tokens, changes of ln p, and p in both runs. */
+  changes(pair: number, count: number, largest: boolean): RawTensor | Failure;
+}
+
+/** Finds paths of two heads, one later head at a time. */
+export interface PathFinderHandle extends Handle {
+  /** Gives the number of later heads. */
+  heads(): number;
+  /** Adds the paths to the next later head, and gives false when none is left. */
+  next(): boolean | Failure;
+  /**
+   * Gives [paths, 10] of the first ones: layer and head of the earlier and of the later head, 0 query, 1 key or 2 value, share, weights, and of induction
+   * paths previous, induction and score. NaN stands for a number that there is not.
+   */
+  paths(count: number, induction: boolean): RawTensor | Failure;
 }
 
 /** Reads a text that grows. */

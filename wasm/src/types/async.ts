@@ -4,6 +4,7 @@ import type { AttentionCache, CachedOptions } from "./caches.js";
 import type { Engine } from "./engine.js";
 import type { Embedding, Layer } from "./layers.js";
 import type { AttentionMaps } from "./maps.js";
+import type { Difference } from "./difference.js";
 import type { CellExplanation, HeadPatch, PatchSource, RowExplanation } from "./explanations.js";
 import type {
   AgainOptions, Decoding, FollowedAgainOptions, FollowedAttendOptions, Model, ModelAttention, ModelInput, ModelSource,
@@ -82,12 +83,14 @@ export interface AsyncTransformerDecoderLayer extends AsyncMembers<Layer> {
 export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncAttentionMaps = AsyncOf<AttentionMaps>;
 /** `ModelAttention` with promises. */
-export interface AsyncModelAttention extends AsyncMembers<ModelAttention, "again" | "explain"> {
+export interface AsyncModelAttention extends AsyncMembers<ModelAttention, "again" | "explain" | "paths"> {
   again(options?: Maybe<AgainOptions | FollowedAgainOptions>): Promise<AsyncModelAttention>;
+  paths: ModelAttention["paths"];
   explain(options: ExplainOptions & { key: number }): Promise<CellExplanation>;
   explain(options: ExplainOptions & { key?: null | undefined }): Promise<RowExplanation>;
 }
 export type AsyncDecoding = AsyncOf<Decoding>;
+export type AsyncDifference = AsyncOf<Difference>;
 
 /** `Model` with promises. */
 export interface AsyncModel extends AsyncMembers<Model, "attend" | "patch" | "rankHeads"> {
@@ -97,7 +100,7 @@ export interface AsyncModel extends AsyncMembers<Model, "attend" | "patch" | "ra
 }
 
 type OwnTypes = "scaledDotProductAttention" | "headMetrics" | "headMetricCounts" | "cachedAttention" | "multiheadAttention"
-  | "transformerEncoderLayer" | "transformerDecoderLayer" | "loadModel";
+  | "transformerEncoderLayer" | "transformerDecoderLayer" | "loadModel" | "difference";
 
 /** `Engine` with promises. */
 export interface AsyncEngine extends AsyncMembers<Engine, OwnTypes> {
@@ -115,4 +118,5 @@ export interface AsyncEngine extends AsyncMembers<Engine, OwnTypes> {
   transformerEncoderLayer(options: TransformerLayerOptions): Promise<AsyncTransformerEncoderLayer>;
   transformerDecoderLayer(options: TransformerLayerOptions): Promise<AsyncTransformerDecoderLayer>;
   loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<AsyncModel>;
+  difference(a: AsyncModelAttention, b: AsyncModelAttention): Promise<AsyncDifference>;
 }

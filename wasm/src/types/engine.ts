@@ -4,7 +4,8 @@ import type { Analyses } from "./analyses.js";
 import type { CachedAttention } from "./caches.js";
 import type { Embedding, MultiheadAttention, TransformerDecoderLayer, TransformerEncoderLayer } from "./layers.js";
 import type { AttentionMaps } from "./maps.js";
-import type { Model, ModelSource } from "./models.js";
+import type { Difference } from "./difference.js";
+import type { Model, ModelAttention, ModelSource } from "./models.js";
 import type { AttentionMapsOptions, ScaledDotProductAttentionOptions } from "./options/attention.js";
 import type { CacheOptions } from "./options/caches.js";
 import type { ColorbarOptions, ColorOptions } from "./options/colors.js";
@@ -49,6 +50,16 @@ export interface Engine extends Analyses, Disposable {
    * maps.map(0, 3).data.every((weight, i) => Math.abs(weight - seen.map(1, 3).data[i]) < 1e-6) // → true
    */
   attentionMaps(q: TensorLike, k: TensorLike, options?: Maybe<AttentionMapsOptions>): AttentionMaps;
+  /**
+   * Compares two runs, of two texts, of one text before and after a change, or of two models that read the same tokens.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const a = model.attend("The cat sat on the mat."), b = model.attend("The dog sat on the mat.");
+   * const difference = engine.difference(a, b);
+   * difference.pairs // → [[0, 0], [1, 1], [3, 3], [4, 4], [5, 5], [6, 6], [7, 7]]
+   * difference.map(1, 3, { rows: [2, 3] }).shape // → [1, 7]
+   */
+  difference(a: ModelAttention, b: ModelAttention): Difference;
   /**
    * Makes a cache for attention step by step, which keeps the keys and values of earlier tokens.
    * @example

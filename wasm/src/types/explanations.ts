@@ -100,6 +100,44 @@ export interface LogitContributions {
   terms: Tensor;
 }
 
+/** A head of a model. */
+export interface HeadPlace {
+  layer: number;
+  head: number;
+}
+
+/** A path of two heads: the later one reads what the earlier one wrote (composition, Elhage et al. 2021). */
+export interface HeadPath {
+  earlier: HeadPlace;
+  later: HeadPlace;
+  /** What the later head reads it with. */
+  kind: "query" | "key" | "value";
+  /** The earlier head's part of `sources` of the later head, divided by the sum over all parts; null when that is 0. */
+  share: number | null;
+  /** The composition score of the two heads, from their weights alone (`engine.compositionScores`); null when one writes nothing. */
+  weights: number | null;
+  /** For paths ranked as induction circuits: the metric `previous` of the earlier head, `inductionText` of the later one, and previous · induction · share. */
+  previous?: number;
+  induction?: number;
+  score?: number;
+}
+
+/** A token whose probability differs between two runs. */
+export interface PredictionChange {
+  id: number;
+  token: string;
+  /** ln p of the second run less ln p of the first. */
+  change: number;
+  before: number;
+  after: number;
+}
+
+/** The tokens whose probability grew and fell most. */
+export interface PredictionChanges {
+  likelier: PredictionChange[];
+  lessLikely: PredictionChange[];
+}
+
 /** Outputs that take the place of a head's own (activation patching, Vig et al. 2020). */
 export interface HeadPatch {
   layer: number;

@@ -16,6 +16,7 @@ export type * from "./analyses.js";
 export type * from "./async.js";
 export type * from "./caches.js";
 export type * from "./conventions.js";
+export type * from "./difference.js";
 export type * from "./engine.js";
 export type * from "./explanations.js";
 export type * from "./layers.js";

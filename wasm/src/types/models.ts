@@ -3,10 +3,11 @@
 import type { DecodingOptions } from "./options/caches.js";
 import type { PixelsOptions } from "./options/colors.js";
 import type {
-  ContributionsOptions, ExplainOptions, ExplainOutputOptions, PredictionsOptions, SourcesOptions, WrittenOptions,
+  ContributionsOptions, ExplainOptions, ExplainOutputOptions, PathsOptions, PredictionsOptions, SourcesOptions,
+  WrittenOptions,
 } from "./options/explanations.js";
 import type {
-  CellExplanation, HeadPatch, HeadSources, LogitContributions, OutputExplanation, PatchSource, Prediction,
+  CellExplanation, HeadPatch, HeadPath, HeadSources, LogitContributions, OutputExplanation, PatchSource, Prediction,
   RowExplanation, WrittenTokens,
 } from "./explanations.js";
 import type { Overview, RowSummaries } from "./maps.js";
@@ -371,6 +372,17 @@ export interface ModelAttention extends Disposable {
    * keyParts.length === key.shape[0] // → true
    */
   sources(options: SourcesOptions): HeadSources;
+  /**
+   * Finds paths of two heads on this text, in which the later one reads what the earlier one wrote, with its queries, keys or values; or the paths from a
+   * previous-token head to an induction head. Needs `keepParts: true`. The page stays responsive.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat. The cat sat. The cat sat.", { keepParts: true });
+   * const [best] = await seen.paths({ rank: "induction", top: 3 });
+   * [best.earlier, best.later, best.kind] // → [{ layer: 0, head: 2 }, { layer: 1, head: 5 }, "key"]
+   * best.score > 0.3 // → true
+   */
+  paths(options?: Maybe<PathsOptions>): Promise<HeadPath[]>;
   /**
    * Returns the residual stream [T,D] before a layer; with `layer` equal to the number of layers, after the last one. Needs `keepHidden: true`.
    * @example

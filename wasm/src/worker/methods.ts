@@ -4,7 +4,8 @@
  * comes from there; what only this package offers is named here. What the public interface lacks, or has besides, does not compile.
  */
 import type {
-  AsyncAttentionMaps, AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncEmbedding, AsyncEngine,
+  AsyncAttentionMaps, AsyncCachedAttention, AsyncDecoderLayerCache, AsyncDecoding, AsyncDifference, AsyncEmbedding,
+  AsyncEngine,
   AsyncLayerCache, AsyncModel, AsyncModelAttention, AsyncMultiheadAttention, AsyncTransformerDecoderLayer,
   AsyncTransformerEncoderLayer, AttentionOptions,
 } from "../types/index.js";
@@ -19,6 +20,7 @@ interface Interfaces {
   attention: AsyncModelAttention;
   attentionMaps: AsyncAttentionMaps;
   decoding: AsyncDecoding;
+  difference: AsyncDifference;
 }
 
 export type Kind = keyof Interfaces;
@@ -38,6 +40,7 @@ export const kValueMethods = {
   ],
   attentionMaps: kMapMethods,
   decoding: ["step", "map", "reset"],
+  difference: ["map", "divergences", "predictionChanges"],
 } as const satisfies { readonly [K in Kind]: readonly (keyof Interfaces[K])[] };
 
 const kLayerMakers = Object.fromEntries(
@@ -46,13 +49,14 @@ const kLayerMakers = Object.fromEntries(
 
 /** These methods make objects, of the kind that stands beside them. */
 export const kMakers = {
-  engine: { attentionMaps: "attentionMaps", cachedAttention: "cache", ...kLayerMakers },
+  engine: { attentionMaps: "attentionMaps", cachedAttention: "cache", difference: "difference", ...kLayerMakers },
   layer: { startCache: "cache" },
   cache: {},
   model: { startDecoding: "decoding" },
   attention: {},
   attentionMaps: {},
   decoding: {},
+  difference: {},
 } as const satisfies { readonly [K in Kind]: { readonly [Name in keyof Interfaces[K]]?: Kind } };
 
 /** An object of this kind, as far as the tables name its methods. */

@@ -9,9 +9,9 @@ import { absoluteUrl, type Platform, type WorkerLink } from "../platform/platfor
 import type { Code } from "../start/code.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AgainOptions, AsyncAttentionMaps, AsyncDecoding, AsyncEngine, AsyncModel, AsyncModelAttention, AttendOptions,
-  EngineInfo, FollowedAgainOptions, FollowedAttendOptions, LoadModelOptions, Maybe, MetricName, ModelInfo, ModelInput,
-  ModelMetricName, ModelSource, RankedHead, RankOptions,
+  AgainOptions, AsyncAttentionMaps, AsyncDecoding, AsyncDifference, AsyncEngine, AsyncModel, AsyncModelAttention,
+  AttendOptions, EngineInfo, FollowedAgainOptions, FollowedAttendOptions, HeadPath, LoadModelOptions, Maybe, MetricName,
+  ModelInfo, ModelInput, ModelMetricName, ModelSource, PathsOptions, RankedHead, RankOptions,
 } from "../types/index.js";
 import { Connection, type ProgressListener } from "./connection.js";
 import type { Answer, ErrorAnswer, NamedBlob, Reference, ReferenceAnswer, ValueAnswer } from "./messages.js";
@@ -197,6 +197,11 @@ class RemoteModelAttention extends remote("attention") implements AsyncModelAtte
     return this.run("again", options);
   }
 
+  async paths(options?: Maybe<PathsOptions>): Promise<HeadPath[]> {
+    const followed = checkFollowed<PathsOptions>("paths", options);
+    return (await this.follow("paths", followed, () => []) as ValueAnswer).value as HeadPath[];
+  }
+
   declare readonly tokens: readonly string[];
   declare readonly ids: readonly number[];
   declare readonly tokenCount: number;
@@ -210,12 +215,16 @@ class RemoteAttentionMaps extends remote("attentionMaps") implements AsyncAttent
   declare readonly keys: number;
 }
 
+class RemoteDifference extends remote("difference") implements AsyncDifference {
+  declare readonly pairs: readonly (readonly [number, number])[];
+}
+
 class RemoteDecoding extends remote("decoding") implements AsyncDecoding {}
 
 /** Methods make objects of these classes. */
 const kMade = {
   layer: RemoteLayer, cache: RemoteCache, attention: RemoteModelAttention, attentionMaps: RemoteAttentionMaps,
-  decoding: RemoteDecoding,
+  decoding: RemoteDecoding, difference: RemoteDifference,
 };
 
 function placesOf(platform: Platform): Record<OwnFile, string> {
