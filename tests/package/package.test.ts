@@ -91,10 +91,10 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 38_500,
+      "worker.js": 41_500,
       "headlens.arrays.js": 40_000,
-      "headlens-simd.wasm": 210_000,
-      "headlens-relaxed.wasm": 210_000,
+      "headlens-simd.wasm": 218_000,
+      "headlens-relaxed.wasm": 218_000,
     };
     for (const [name, limit] of Object.entries(budgets)) expect(compressed(name), name).toBeLessThan(limit);
     const model = [...project.files]
@@ -102,7 +102,7 @@ describe("the tarball", () => {
       .reduce((sum, [, size]) => sum + size, 0);
     expect(model).toBeLessThan(4 << 20);
     const standalone = gzipSync(read("headlens.standalone.js")).length; // it carries the model once more
-    expect(project.packedSize - model - standalone).toBeLessThan(1_400_000);
+    expect(project.packedSize - model - standalone).toBeLessThan(1_450_000);
   });
 
   /** The compressed size of a script and of what it imports at once. */
@@ -172,7 +172,7 @@ describe("the scripts", () => {
 
   test("import nothing but each other; those for the web nothing of Node's", async () => {
     for (const name of scripts()) {
-      for (const [, specifier = ""] of read(name).matchAll(/(?:\bfrom|\bimport)\s*\(?["']([^"']+)["']/g)) {
+      for (const [, specifier = ""] of read(name).matchAll(/(?<!["'])(?:\bfrom|\bimport)\s*\(?["']([^"']+)["']/g)) {
         expect(specifier, name).toMatch(
           /^(node|worker-node)\b/.test(name) ? /^(\.\/|node:)/ : /^\.\//,
         );
