@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One head in a run: its rows of the layer's weights and tensors, and the rules by which it scores.
-#ifndef HEADLENS_SRC_MODELS_RUN_HEAD_H_
-#define HEADLENS_SRC_MODELS_RUN_HEAD_H_
+#ifndef HEADLENS_SRC_EXPLANATIONS_RUN_HEAD_H_
+#define HEADLENS_SRC_EXPLANATIONS_RUN_HEAD_H_
 
 #include <span>
 #include <vector>
 
+#include "explanations/parts.h"
 #include "headlens/matrix.h"
-#include "models/parts.h"
 
-namespace headlens::models {
+namespace headlens::explanations {
 
 /// The rows of a packed matrix that belong to one head, and their biases.
 struct HeadRows {
@@ -76,10 +76,10 @@ class RunHead {
   const Run& run_;
   Index layer_, head_;
   const AttentionMaps& maps_;
-  const Layer& weights_;
+  const models::Layer& weights_;
   mutable Tensor output_weights_;  // once they have been asked for
 };
 
-}  // namespace headlens::models
+}  // namespace headlens::explanations
 
-#endif  // HEADLENS_SRC_MODELS_RUN_HEAD_H_
+#endif  // HEADLENS_SRC_EXPLANATIONS_RUN_HEAD_H_

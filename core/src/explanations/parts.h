@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The parts of residual streams, seen through a linear map.
-#ifndef HEADLENS_SRC_MODELS_PARTS_H_
-#define HEADLENS_SRC_MODELS_PARTS_H_
+#ifndef HEADLENS_SRC_EXPLANATIONS_PARTS_H_
+#define HEADLENS_SRC_EXPLANATIONS_PARTS_H_
 
 #include <span>
 #include <vector>
@@ -9,7 +9,9 @@
 #include "headlens/explanation.h"
 #include "models/run.h"
 
-namespace headlens::models {
+namespace headlens::explanations {
+
+using models::Run;
 
 struct PartProducts {
   std::vector<StreamPart> parts;
@@ -27,6 +29,6 @@ PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int3
 /// σ with the statistics of the whole streams, without its shift. Leaves them as they are when there is no final norm.
 void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows);
 
-}  // namespace headlens::models
+}  // namespace headlens::explanations
 
-#endif  // HEADLENS_SRC_MODELS_PARTS_H_
+#endif  // HEADLENS_SRC_EXPLANATIONS_PARTS_H_

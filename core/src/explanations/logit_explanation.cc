@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "explanations/run_head.h"
 #include "headlens/explanation.h"
-#include "models/run_head.h"
 
 namespace headlens {
 
-using models::PartProducts;
-using models::ProjectParts;
+using explanations::PartProducts;
+using explanations::ProjectParts;
+using explanations::RunHead;
 using models::Run;
-using models::RunHead;
 
 namespace {
 
@@ -70,7 +70,7 @@ Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, I
   models::CheckRows(row_begin, row_end, LogitRows(run));
   const Index count = row_end - row_begin;
   const Tensor written = head.Written(Rows(head.outputs(), row_begin, count));
-  models::ScaleByFinalNorm(run, row_begin, written);
+  explanations::ScaleByFinalNorm(run, row_begin, written);
   const LinearWeights& decoder = run.model->decoder();
   Tensor logits({count, decoder.out_features()});
   head.backend().Linear(written.view<2>(), decoder, logits.view<2>());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/parts.h"
+#include "explanations/parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,15 @@
 #include "headlens/matrix.h"
 #include "models/embedding.h"
 
-namespace headlens::models {
+namespace headlens::explanations {
+
+using models::EmbeddingParts;
+using models::EmbeddingPartsOf;
+using models::Layer;
+using models::LayerRun;
+using models::LoadedModel;
+using models::Parameters;
+
 namespace {
 
 /// The number by which a norm multiplies a row [width] of its input: 1 / √(variance + eps), or 1 / √(mean square +
@@ -295,4 +303,4 @@ void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows) {
   }
 }
 
-}  // namespace headlens::models
+}  // namespace headlens::explanations

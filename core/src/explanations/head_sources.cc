@@ -6,16 +6,16 @@
 #include <numeric>
 
 #include "base/dot.h"
+#include "explanations/run_head.h"
 #include "headlens/explanation.h"
-#include "models/run_head.h"
 
 namespace headlens {
 
-using models::DirectionsOf;
-using models::HeadRows;
-using models::PartProducts;
-using models::RunHead;
-using models::Stacked;
+using explanations::DirectionsOf;
+using explanations::HeadRows;
+using explanations::PartProducts;
+using explanations::RunHead;
+using explanations::Stacked;
 
 namespace {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/run_head.h"
+#include "explanations/run_head.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/dot.h"
 
-namespace headlens::models {
+namespace headlens::explanations {
 
 HeadRows::HeadRows(const LinearWeights& matrix, Index head, Index head_dim)
     : weights({head_dim, matrix.in_features()}) {
@@ -64,7 +64,7 @@ void RunHead::RequireOwnOutput() const {
   bool is_patched = false;
   for (Index n = 0; n < options.patch_places.shape[0]; ++n)
     is_patched = is_patched || (options.patch_places(n, 0) == layer_ && options.patch_places(n, 1) == head_);
-  if (!is_patched && !ReplacesValues(options, layer_)) return;
+  if (!is_patched && !models::ReplacesValues(options, layer_)) return;
   throw Error(ErrorCode::kUnsupported,
               {"the run replaced ", is_patched ? "outputs of this head" : "values of this layer",
                ", so that what the head writes is no sum over the parts of streams"});
@@ -77,7 +77,7 @@ PartProducts RunHead::Project(std::span<const std::int32_t> tokens, const HeadRo
 void RunHead::Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const {
   const auto& rope = run_.model->architecture.rope;
   if (!rope) return;
-  const RopeAngles all = AnglesAt(*rope, 0, run_.length(), run_.length());
+  const models::RopeAngles all = models::AnglesAt(*rope, 0, run_.length(), run_.length());
   const Index half = all.cosine.shape()[1];
   const Tensor cosine({x.shape[0], half}), sine({x.shape[0], half});
   for (Index n = 0; n < x.shape[0]; ++n) {
@@ -131,4 +131,4 @@ View<const float, 2> RunHead::PartOf(const DeviceTensor& rows, Index head) const
   return {all.at(0, head * width()), {all.shape[0], width()}, all.strides};
 }
 
-}  // namespace headlens::models
+}  // namespace headlens::explanations

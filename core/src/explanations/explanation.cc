@@ -8,15 +8,15 @@
 #include <optional>
 #include <utility>
 
-#include "models/run_head.h"
+#include "explanations/run_head.h"
 
 namespace headlens {
 
-using models::DirectionsOf;
-using models::HeadRows;
-using models::PartProducts;
-using models::RunHead;
-using models::Stacked;
+using explanations::DirectionsOf;
+using explanations::HeadRows;
+using explanations::PartProducts;
+using explanations::RunHead;
+using explanations::Stacked;
 
 std::string_view ToString(PartKind kind) {
   static constexpr std::string_view kNames[] = {"token",        "position", "segment", "head",
@@ -26,8 +26,11 @@ std::string_view ToString(PartKind kind) {
 
 std::string ToString(const StreamPart& part) {
   std::string name(ToString(part.kind));
-  if (part.layer >= 0) name += "." + std::to_string(part.layer);
-  if (part.head >= 0) name += "." + std::to_string(part.head);
+  for (const Index place : {part.layer, part.head}) {
+    if (place < 0) continue;
+    name += '.';
+    name += std::to_string(place);
+  }
   return name;
 }
 
