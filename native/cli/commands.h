@@ -29,6 +29,8 @@ void AddMap(CLI::App& app);
 void AddHeads(CLI::App& app);
 void AddExplain(CLI::App& app);
 void AddPredict(CLI::App& app);
+void AddCompare(CLI::App& app);
+void AddPaths(CLI::App& app);
 void AddBench(CLI::App& app);
 void AddTokens(CLI::App& app);
 void AddInfo(CLI::App& app);

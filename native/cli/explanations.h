@@ -15,6 +15,10 @@ namespace headlens::cli {
 
 /// "token", "head 0.3", "feed-forward 1", …
 std::string NameOf(const StreamPart& part);
+/// "layer 3, head 2"
+std::string NameOfHead(Index layer, Index head);
+/// "9 “·was”"
+std::string NameOfToken(Index at, const std::vector<std::string>& names);
 /// [{"kind": "head", "layer": 0, "head": 3}, …]
 nlohmann::ordered_json ToJson(const std::vector<StreamPart>& parts);
 

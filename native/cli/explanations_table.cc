@@ -11,15 +11,6 @@
 namespace headlens::cli {
 namespace {
 
-std::string NameOfHead(const ExplainedPlace& place) {
-  return "layer " + std::to_string(place.layer) + ", head " + std::to_string(place.head);
-}
-
-/// "9 “·was”"
-std::string NameOfToken(Index at, const std::vector<std::string>& names) {
-  return std::to_string(at) + " “" + names[static_cast<std::size_t>(at)] + "”";
-}
-
 std::string_view NameOfStage(std::string_view stage) {
   if (stage == "weights") return "weight";
   return stage.substr(0, stage.find('_'));  // capped_scores is the capped score of one cell
@@ -33,6 +24,14 @@ const std::vector<float>& StepOf(const RowExplanation& row, std::string_view sta
 
 }  // namespace
 
+std::string NameOfHead(Index layer, Index head) {
+  return "layer " + std::to_string(layer) + ", head " + std::to_string(head);
+}
+
+std::string NameOfToken(Index at, const std::vector<std::string>& names) {
+  return std::to_string(at) + " “" + names[static_cast<std::size_t>(at)] + "”";
+}
+
 std::string NameOf(const StreamPart& part) {
   std::string name(ToString(part.kind));
   std::replace(name.begin(), name.end(), '_', '-');
@@ -43,7 +42,7 @@ std::string NameOf(const StreamPart& part) {
 
 void Print(const CellExplanation& cell, const ExplainedPlace& place, const std::vector<std::string>& names,
            std::optional<Index> top) {
-  std::cout << NameOfHead(place) << ": query " << NameOfToken(*place.query, names) << ", key "
+  std::cout << NameOfHead(place.layer, place.head) << ": query " << NameOfToken(*place.query, names) << ", key "
             << NameOfToken(*place.key, names);
   if (place.against) std::cout << ", against key " << NameOfToken(*place.against, names);
   std::cout << "\n";
@@ -79,7 +78,8 @@ std::vector<Index> KeysOf(const RowExplanation& row, std::optional<Index> top) {
 
 void Print(const RowExplanation& row, const ExplainedPlace& place, const std::vector<std::string>& names,
            std::optional<Index> top) {
-  std::cout << NameOfHead(place) << ": scores of query " << NameOfToken(*place.query, names) << "\n\n";
+  std::cout << NameOfHead(place.layer, place.head) << ": scores of query " << NameOfToken(*place.query, names)
+            << "\n\n";
   const View<const float, 2> by_key = row.by_key.view<2>();
   std::vector<float> parts(row.key_parts.size());
   std::vector<Cells> rows = {{"key", "score", "weight", "term", "strongest key part", "token"}};
@@ -95,7 +95,8 @@ void Print(const RowExplanation& row, const ExplainedPlace& place, const std::ve
 
 void Print(const OutputExplanation& output, const ExplainedPlace& place, const std::vector<std::string>& names,
            std::optional<Index> top) {
-  std::cout << NameOfHead(place) << ": what it writes for query " << NameOfToken(*place.query, names) << "\n";
+  std::cout << NameOfHead(place.layer, place.head) << ": what it writes for query " << NameOfToken(*place.query, names)
+            << "\n";
   double square = 0.0;
   for (const float x : output.written.values()) square += double{x} * double{x};
   const std::span<const float> terms = output.terms.values();
@@ -110,7 +111,7 @@ void Print(const OutputExplanation& output, const ExplainedPlace& place, const s
 
 void Print(const HeadSources& sources, const ExplainedPlace& place, const std::vector<std::string>& names,
            std::optional<Index> top) {
-  std::cout << NameOfHead(place) << " over " << names.size() << " tokens\n";
+  std::cout << NameOfHead(place.layer, place.head) << " over " << names.size() << " tokens\n";
   const auto print = [&](const char* title, const std::vector<StreamPart>& parts, const std::vector<double>& sums) {
     std::cout << "\n" << title << "\n";
     const std::vector<float> terms(sums.begin(), sums.end());

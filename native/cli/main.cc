@@ -40,6 +40,8 @@ int Run(int argc, char** argv) {
   AddHeads(app);
   AddExplain(app);
   AddPredict(app);
+  AddCompare(app);
+  AddPaths(app);
   AddTokens(app);
   AddBench(app);
   AddInfo(app);

@@ -35,6 +35,13 @@ std::string SourceOf(const RunOptions& options) {
   return options.image.empty() ? "--tokens" : "--image";
 }
 
+/// Adds the tokens of a text to an input, which must not stay empty.
+void AddText(RunInput& input, TextTokens tokens) {
+  input.ids = std::move(tokens.ids);
+  input.pieces = std::move(tokens.pieces);
+  if (input.ids.empty()) throw InputError(Wrong(ErrorCode::kValue, input.source, "has", "no tokens", "at least one"));
+}
+
 /// Reads the ids, the text or the picture that the options give.
 RunInput ReadInput(const RunOptions& options, const ModelInfo& info) {
   RunInput input;
@@ -46,12 +53,7 @@ RunInput ReadInput(const RunOptions& options, const ModelInfo& info) {
     return input;
   }
   if (options.tokens) input.ids = ParseIds("--tokens", *options.tokens);
-  if (options.text.IsGiven()) {
-    TextTokens tokens = Tokenize(options.model, options.text);
-    input.ids = std::move(tokens.ids);
-    input.pieces = std::move(tokens.pieces);
-    if (input.ids.empty()) throw InputError(Wrong(ErrorCode::kValue, "the text", "has", "no tokens", "at least one"));
-  }
+  if (options.text.IsGiven()) AddText(input, Tokenize(options.model, options.text));
   if (input.ids.empty()) {
     throw InputError(MissingError(ErrorCode::kOption, "--text, --text-file or --tokens",
                                   "the text, or the ids of its tokens, as 1,2,3"));
@@ -59,13 +61,25 @@ RunInput ReadInput(const RunOptions& options, const ModelInfo& info) {
   return input;
 }
 
+std::optional<RunInput> ReadOtherInput(const RunOptions& options, const std::optional<std::string>& text,
+                                       const ModelInfo& info) {
+  constexpr char kOption[] = "--with-text";
+  if (!text) return std::nullopt;
+  if (info.image_size > 0) throw InputError(OptionError(kOption, Quoted(*text), "none: the model reads pictures"));
+  RunInput input;
+  input.source = kOption;
+  AddText(input, Blaming(kOption, [&] { return TokensOf(LoadTokenizer(options.model), *text); }));
+  return input;
+}
+
 }  // namespace
 
-ModelRun::ModelRun(const RunOptions& options)
+ModelRun::ModelRun(const RunOptions& options, const std::optional<std::string>& with_text)
     : options_(options),
       config_(ReadConfig(options.model)),
       input_(ReadInput(options, config_.info())),
-      changes_(options.changes, options.model, config_.info(), input_.length()) {}
+      other_input_(ReadOtherInput(options, with_text, config_.info())),
+      changes_(options.changes, options.model, config_.info(), changed_input().length()) {}
 
 void ModelRun::Load(const Progress& progress) {
   progress.Show("reading " + options_.model);
@@ -75,13 +89,17 @@ void ModelRun::Load(const Progress& progress) {
   changes_.TakeOutputs(*model_);
 }
 
-ModelAttention ModelRun::Attend(const AttendOptions& keep) const { return AttendUnchanged(changes_.AddedTo(keep)); }
+ModelAttention ModelRun::Attend(const AttendOptions& keep) const {
+  return Attend(changed_input(), changes_.AddedTo(keep));
+}
 
-ModelAttention ModelRun::AttendUnchanged(const AttendOptions& keep) const {
-  ModelInput input;
-  input.ids = input_.ids;
-  if (input_.image.size() > 0) input.image = input_.image.view<3>();
-  return Blaming(input_.source, [&] { return model_->Attend(input, keep); });
+ModelAttention ModelRun::AttendUnchanged(const AttendOptions& keep) const { return Attend(input_, keep); }
+
+ModelAttention ModelRun::Attend(const RunInput& input, const AttendOptions& options) const {
+  ModelInput model_input;
+  model_input.ids = input.ids;
+  if (input.image.size() > 0) model_input.image = input.image.view<3>();
+  return Blaming(input.source, [&] { return model_->Attend(model_input, options); });
 }
 
 }  // namespace headlens::cli

@@ -43,15 +43,20 @@ struct RunInput {
 
 class ModelRun {
  public:
-  /// Reads the model's config and the input, and checks the changes, all of which is quick. Borrows the options. Throws
-  /// InputError.
-  explicit ModelRun(const RunOptions& options);
+  /// Reads the model's config and the input, and checks the changes, all of which is quick. Where `with_text` (the
+  /// option --with-text) is given, the run with the changes reads it in the place of the input. Borrows the options.
+  /// Throws InputError.
+  explicit ModelRun(const RunOptions& options, const std::optional<std::string>& with_text = {});
 
   const ModelInfo& info() const { return model_ ? model_->info() : config_.info(); }
   const RunInput& input() const { return input_; }
+  /// What the run with the changes reads.
+  const RunInput& changed_input() const { return other_input_ ? *other_input_ : input_; }
 
   /// Reads the model's weights, and runs the other text of the changes when there is one. Throws InputError.
   void Load(const Progress& progress);
+  /// The model. Needs Load.
+  const Model& model() const { return *model_; }
 
   /// Runs the model with the changes and keeps what `keep` says. Needs Load. Throws InputError.
   ModelAttention Attend(const AttendOptions& keep) const;
@@ -59,9 +64,12 @@ class ModelRun {
   ModelAttention AttendUnchanged(const AttendOptions& keep) const;
 
  private:
+  ModelAttention Attend(const RunInput& input, const AttendOptions& options) const;
+
   const RunOptions& options_;
   const ModelConfig config_;
   RunInput input_;
+  std::optional<RunInput> other_input_;
   RunChanges changes_;
   std::optional<const BackendSet> backends_;
   std::optional<const Model> model_;

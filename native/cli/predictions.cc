@@ -12,7 +12,6 @@
 namespace headlens::cli {
 namespace {
 
-constexpr Index kShownTokens = 10;
 constexpr Index kShownInLayer = 3;
 
 }  // namespace
@@ -26,20 +25,10 @@ Prediction::Prediction(const Tensor& row) : logits(row.values().begin(), row.val
 
 namespace {
 
-double ProbabilityOf(const Prediction& prediction, std::int32_t token) {
-  return prediction.probabilities[static_cast<std::size_t>(token)];
-}
-
-/// A line of a table that ends with a token.
-Cells Line(Cells cells, const Cells& token) {
-  cells.insert(cells.end(), token.begin(), token.end());
-  return cells;
-}
-
 void PrintTokens(const Prediction& now, const OutputTokens& tokens, Index top) {
   std::vector<Cells> rows = {Line({"probability", "logit"}, tokens.Titles())};
   for (const auto& [token, logit] : ExtremeLogits(now.logits, top))
-    rows.push_back(Line({Fixed(ProbabilityOf(now, token), 4), Fixed(double{logit}, 3)}, tokens.CellsOf(token)));
+    rows.push_back(Line({Fixed(now.Of(token), 4), Fixed(double{logit}, 3)}, tokens.CellsOf(token)));
   PrintColumns(rows, "rrrl");
 }
 
@@ -51,8 +40,7 @@ void PrintComparison(const Prediction& before, const Prediction& now, const Outp
     for (const auto& [token, logit] : ExtremeLogits(run->logits, top)) {
       if (is_shown[static_cast<std::size_t>(token)]) continue;
       is_shown[static_cast<std::size_t>(token)] = true;
-      rows.push_back(
-          Line({Fixed(ProbabilityOf(before, token), 4), Fixed(ProbabilityOf(now, token), 4)}, tokens.CellsOf(token)));
+      rows.push_back(Line({Fixed(before.Of(token), 4), Fixed(now.Of(token), 4)}, tokens.CellsOf(token)));
     }
   PrintColumns(rows, "rrrl");
 }
@@ -63,7 +51,7 @@ void PrintLens(const std::vector<Prediction>& lens, const OutputTokens& tokens, 
   for (std::size_t layer = 0; layer < lens.size(); ++layer) {
     std::string likely;
     for (const auto& [token, logit] : ExtremeLogits(lens[layer].logits, top))
-      likely += (likely.empty() ? "" : "  ") + tokens.NameOf(token) + " " + Fixed(ProbabilityOf(lens[layer], token), 4);
+      likely += (likely.empty() ? "" : "  ") + tokens.NameOf(token) + " " + Fixed(lens[layer].Of(token), 4);
     rows.push_back({layer + 1 < lens.size() ? std::to_string(layer) : "end", likely});
   }
   PrintColumns(rows, "rl");
@@ -96,8 +84,7 @@ void PrintHead(const Predicted& predicted, const OutputTokens& tokens, Index top
 }  // namespace
 
 void Print(const Predicted& predicted, const RunInput& input, const OutputTokens& tokens, std::optional<Index> top) {
-  const std::string after = input.Names()[static_cast<std::size_t>(predicted.position)];
-  std::cout << "position " << predicted.position << " “" << after << "”\n\n";
+  std::cout << "position " << NameOfToken(predicted.position, input.Names()) << "\n\n";
   const Index shown = top.value_or(kShownTokens);
   if (predicted.before) {
     PrintComparison(*predicted.before, predicted.now, tokens, shown);
@@ -116,7 +103,7 @@ std::vector<JsonObject> TokensOf(const Prediction& prediction, const OutputToken
   for (const auto& [token, logit] : ExtremeLogits(prediction.logits, top)) {
     JsonObject& json = list.emplace_back(tokens.JsonOf(token));
     json.AddNumber("logit", logit);
-    json.AddNumber("probability", static_cast<float>(ProbabilityOf(prediction, token)));
+    json.AddNumber("probability", static_cast<float>(prediction.Of(token)));
   }
   return list;
 }

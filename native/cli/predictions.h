@@ -13,9 +13,15 @@
 
 namespace headlens::cli {
 
+/// The tokens that tables and JSON show unless told otherwise.
+inline constexpr Index kShownTokens = 10;
+
 /// The logits of one position, and their softmax.
 struct Prediction {
   explicit Prediction(const Tensor& row);
+
+  /// The probability of a token.
+  double Of(std::int32_t token) const { return probabilities[static_cast<std::size_t>(token)]; }
 
   std::vector<float> logits;
   std::vector<double> probabilities;

@@ -20,6 +20,11 @@ std::string Fixed(double value, int digits) {
 
 std::string Term(double value) { return (std::signbit(value) || std::isnan(value) ? "" : "+") + Fixed(value, 3); }
 
+Cells Line(Cells cells, const Cells& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
+}
+
 void PrintColumns(const std::vector<Cells>& rows, std::string_view alignment) {
   std::vector<std::size_t> widths(alignment.size());
   for (const Cells& row : rows)

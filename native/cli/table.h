@@ -20,6 +20,9 @@ std::string Term(double value);
 
 using Cells = std::vector<std::string>;
 
+/// The cells of one line, where those of `more` come last.
+Cells Line(Cells cells, const Cells& more);
+
 /// Prints rows of cells in columns. `alignment` has a letter for each column: l or r. Cells that are not ASCII belong
 /// into the last column, since characters differ in width.
 void PrintColumns(const std::vector<Cells>& rows, std::string_view alignment);

@@ -28,7 +28,8 @@ export const kHelp = `npm run bench -- [options]
   --report[=FILE] workloads and sweeps as one HTML page, with --memory; default build/bench/report.html
 npm run bench -- tab [TOKENS]: the maps of a large model in a tab of Chromium
 npm run bench -- first [PROFILES]: how soon the playground shows its first maps
-npm run bench -- page [DIST…]: how the element answers, beside other states`;
+npm run bench -- page [DIST…]: how the element answers, beside other states
+npm run bench -- explain [ROUNDS]: explanations, and runs again with a head silenced`;
 
 function listOf(name, text, known) {
   const items = text.split(",");

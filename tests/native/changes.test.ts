@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Changes of a run by options, as `headlens map`, `explain` and `predict` take them: PyTorch's numbers, and refusals. */
+/** Changes of a run by options, as `headlens map`, `explain`, `predict`, `compare` and `paths` take them: PyTorch's numbers, and refusals. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectClose, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
@@ -90,9 +90,10 @@ test("explain shows the run as changed", () => {
   expect(score("--forbid-diagonal", "4").slice(1)).toEqual([0, -Infinity]);
 });
 
-describe.each(["map", "explain", "predict"])("%s refuses", (command) => {
+describe.each(["map", "explain", "predict", "compare", "paths"])("%s refuses", (command) => {
   const rest = {
     map: ["--out", "/dev/null/maps.json"], explain: ["--layer", "0", "--head", "0", "--query", "0"], predict: [],
+    compare: ["--with-text", kText], paths: [],
   }[command] ?? [];
 
   test.each([
