@@ -50,7 +50,7 @@ class ModelRun {
 
   const ModelInfo& info() const { return model_ ? model_->info() : config_.info(); }
   const RunInput& input() const { return input_; }
-  /// What the run with the changes reads.
+  /// The input of the run with the changes.
   const RunInput& changed_input() const { return other_input_ ? *other_input_ : input_; }
 
   /// Reads the model's weights, and runs the other text of the changes when there is one. Throws InputError.

@@ -27,7 +27,7 @@ function without(layer, { layers, heads }) {
   return { data, shape: [layers, heads] };
 }
 
-/** What is measured, by name: questions about the middle head of the last layer and the last query, and whole runs. */
+/** The calls that are measured, by name: questions about the middle head of the last layer and the last query, and whole runs. */
 function questions(model, seen, ids) {
   const { layers, heads } = model.info;
   const at = { layer: layers - 1, head: heads >> 1 }, query = ids.length - 1, key = 0;

@@ -119,7 +119,7 @@ struct LogitExplanation {
 /// linear in the normalised stream (BERT's prediction head).
 LogitExplanation Contributions(const ModelAttention& attention, Index position, std::span<const std::int32_t> tokens);
 
-/// What a head adds directly to the logits of rows [row_begin, row_end): [rows, logits], with the final norm frozen.
+/// The logits that a head adds directly to rows [row_begin, row_end): [rows, logits], with the final norm frozen.
 /// The layers after the head's are left out. Throws as Contributions.
 Tensor HeadLogits(const ModelAttention& attention, Index layer, Index head, Index row_begin, Index row_end);
 

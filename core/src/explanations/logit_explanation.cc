@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What every part of a model adds to its logits.
+/// Logits as sums over the parts of a model.
 #include <algorithm>
 #include <cmath>
 

@@ -142,7 +142,7 @@ class Projector {
     return part;
   }
 
-  /// What the map makes of a vector that is the same for all tokens. Adds it to a part, each token's factor before it.
+  /// Takes a vector that is the same for all tokens through the map. Adds it to a part, each token's factor before it.
   std::vector<double> AddConstant(std::span<const float> vector, PartKind kind) {
     std::vector<double> products;
     const Index part = IndexOf(kind);

@@ -56,7 +56,7 @@ class RunHead {
   /// Throws kUnsupported when the run replaced values of the head, or its outputs.
   void RequireOwnOutput() const;
 
-  /// What W x̂ + b is for the parts of some tokens' streams before the layer.
+  /// W x̂ + b for the parts of some tokens' streams before the layer.
   PartProducts Project(std::span<const std::int32_t> tokens, const HeadRows& rows) const;
   /// Rotates rows x [tokens, parts, d] by the tokens' positions, where the model does so.
   void Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const;

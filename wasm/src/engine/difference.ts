@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What differs between two runs. */
+/** The differences of two runs. */
 import { apiName, checkOptions } from "../arguments/names.js";
 import { guarded, show, unwrap, within, wrong } from "../module/failures.js";
 import type { DifferenceHandle } from "../module/module.js";

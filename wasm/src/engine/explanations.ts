@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a run explains: scores, outputs of heads, and logits. */
+/** A run explains scores, outputs of heads, and logits. */
 import { apiName, type Caller, checkOptions, listOf } from "../arguments/names.js";
 import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle } from "../module/module.js";

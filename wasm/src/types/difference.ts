@@ -5,7 +5,7 @@ import type { DifferenceMapOptions, PredictionChangesOptions } from "./options/e
 import type { Maybe, Tensor } from "./tensors.js";
 
 /**
- * What differs between two runs a and b: of two texts, of one text before and after a change, or of two models that read the same tokens. Tokens of the
+ * The differences of two runs a and b: of two texts, of one text before and after a change, or of two models that read the same tokens. Tokens of the
  * one correspond to tokens of the other along a longest common subsequence. It outlives both runs.
  */
 export interface Difference extends Disposable {

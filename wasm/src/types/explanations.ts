@@ -35,7 +35,7 @@ export interface CellExplanation {
   terms: Tensor;
   queryParts: StreamPart[];
   keyParts: StreamPart[];
-  /** What becomes of the score on its way to the weight. Masked scores are -Infinity. */
+  /** The values that the score takes on its way to the weight. Masked scores are -Infinity. */
   steps: Record<ScoreStep, number>;
 }
 
@@ -53,7 +53,7 @@ export interface RowExplanation {
   steps: Record<ScoreStep, Tensor>;
 }
 
-/** What a head copies. */
+/** The parts of keys that a head copies. */
 export interface OutputExplanation {
   parts: StreamPart[];
   /** [D]: what the head writes for the query. */
@@ -62,7 +62,7 @@ export interface OutputExplanation {
   terms: Tensor;
 }
 
-/** What a head's queries and keys are made of, and what it copies, over a whole text. */
+/** The parts that a head's queries and keys are made of, and those that it copies, over a whole text. */
 export interface HeadSources {
   queryParts: StreamPart[];
   keyParts: StreamPart[];
@@ -110,7 +110,7 @@ export interface HeadPlace {
 export interface HeadPath {
   earlier: HeadPlace;
   later: HeadPlace;
-  /** What the later head reads it with. */
+  /** The later head reads it with these. */
   kind: "query" | "key" | "value";
   /** The earlier head's part of `sources` of the later head, divided by the sum over all parts; null when that is 0. */
   share: number | null;
