@@ -38,7 +38,7 @@ function questions(model, seen, ids) {
     [`a row of ${ids.length} keys`]: () => seen.explain({ ...at, query }),
     "what a head copies: explainOutput": () => seen.explainOutput({ ...at, query }),
     "what a head is made of: sources": () => seen.sources(at),
-    "a logit: contributions": () => seen.contributions(),
+    "ten logits: contributions": () => seen.contributions(),
     predictions: () => seen.predictions(),
     "what a head makes likelier: written": () => seen.written(at),
     "again, a head of the last layer silenced": () => again(layers - 1),
