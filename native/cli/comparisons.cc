@@ -50,7 +50,7 @@ void PrintAlignment(const Compared& compared, const TokenTexts& first, const Tok
   const std::size_t pairs = compared.pairs.size();
   std::cout << "tokens: " << first.size() << " in the first run, " << second.size() << " in the second, " << pairs
             << " in both\n\n";
-  const bool some = top && compared.divergences.size() == pairs;
+  const bool some = top && pairs > 0 && compared.divergences.size() == pairs;
   std::vector<Cells> rows = some ? MostDivergent(compared, first, *top) : AllTokens(compared, first, second);
   rows.insert(rows.begin(), {"first", "second", compared.divergences.empty() ? "" : "divergence", "token"});
   PrintColumns(rows, "rrrl");

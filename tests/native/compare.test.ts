@@ -233,7 +233,7 @@ describe("two texts and the built-in model", () => {
     const args = ["--tokens", "5,6", "--with-text", "dog"];
     expect(json(kTiny, ...args)).toMatchObject({ first: { tokens: [5, 6] }, pairs: [], divergences: [], heads: [] });
     expect(linesOf(...args)[0]).toBe("tokens: 2 in the first run, 3 in the second, 0 in both");
-    expect(linesOf(...args)).toHaveLength(8);
+    for (const more of [[], ["--top", "1"]]) expect(linesOf(...args, ...more)).toHaveLength(8);
     expect(json(kTiny, ...args, "--layer", "0", "--head", "1").difference).toEqual([]);
     fails(["compare", "--model", kTiny, ...args, "--position", "1"], 2, /--position is 1, expected the position of a token that the second run has as well/);
   });
