@@ -131,6 +131,20 @@ def gpt2(model, c):
                    decoder=(t.wte.weight, None))
 
 
+def neox(model, c):
+    def layer_of(layer):
+        weight, bias = linear(layer.attention.query_key_value)
+        parts = zip(weight.unflatten(0, (c["num_attention_heads"], 3, -1)).unbind(1),
+                    bias.unflatten(0, (c["num_attention_heads"], 3, -1)).unbind(1))
+        q, k, v = ((w.flatten(0, 1), b.flatten()) for w, b in parts)
+        return Layer(layer.input_layernorm, q, k, v, layer.attention.dense, layer.mlp.dense_4h_to_h, layer.dim**-0.5)
+
+    m, heads = model.gpt_neox, c["num_attention_heads"]
+    return Architecture(heads, heads, [layer_of(layer) for layer in m.layers],
+                   lambda inputs: {"token": m.embed_in(inputs["ids"])}, final_norm=m.final_layer_norm,
+                   decoder=(model.embed_out.weight, None), rotary=m.layers[0].rotated)
+
+
 def bert(model, c):
     def layer_of(layer):
         a = layer.attention
@@ -166,7 +180,8 @@ def vit(model, c):
                    final_norm=model.vit.layernorm, decoder=linear(model.classifier))
 
 
-ARCHITECTURES = {"llama": llama, "mistral": llama, "qwen2": llama, "gpt2": gpt2, "bert": bert, "vit": vit}
+ARCHITECTURES = {"llama": llama, "mistral": llama, "qwen2": llama, "gpt2": gpt2, "gpt_neox": neox, "bert": bert,
+                 "vit": vit}
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------

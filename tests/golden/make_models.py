@@ -261,6 +261,64 @@ class Gpt2(nn.Module):
         return self.transformer.ln_f(x) @ self.transformer.wte.weight.T
 
 
+# --- GPT-NeoX (Black et al. 2022), Pythia --------------------------------------------------------------------------------
+
+
+class NeoXLayer(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        width, inner, eps = c["hidden_size"], c["intermediate_size"], c["layer_norm_eps"]
+        self.c, self.heads = c, c["num_attention_heads"]
+        self.dim = width // self.heads
+        self.rotary_dim = int(self.dim * c.get("rotary_pct", 0.25))
+        self.input_layernorm, self.post_attention_layernorm = nn.LayerNorm(width, eps), nn.LayerNorm(width, eps)
+        self.attention, self.mlp = nn.Module(), nn.Module()
+        self.attention.query_key_value, self.attention.dense = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp.dense_h_to_4h, self.mlp.dense_4h_to_h = nn.Linear(width, inner), nn.Linear(inner, width)
+
+    def rotated(self, x):
+        """Turns the first elements of each head of [H, T, d]."""
+        frequencies = 1.0 / self.c.get("rotary_emb_base", 10000.0) ** (
+            torch.arange(0, self.rotary_dim, 2, dtype=torch.float64) / self.rotary_dim)
+        return torch.cat([rotate(x[..., :self.rotary_dim], frequencies, 1.0), x[..., self.rotary_dim:]], dim=-1)
+
+    def attend(self, record, x):
+        fused = self.attention.query_key_value(x).unflatten(1, (self.heads, 3, self.dim))
+        q, k, v = (part.transpose(0, 1) for part in fused.unbind(2))
+        heads = attend(record, self.rotated(q), self.rotated(k), v, self.dim**-0.5, causal(len(x)))
+        return self.attention.dense(heads)
+
+    def forward(self, record, x):
+        def feed_forward(x):
+            inner = self.mlp.dense_h_to_4h(self.post_attention_layernorm(x))
+            return self.mlp.dense_4h_to_h(F.gelu(inner))
+
+        attended = x + self.attend(record, self.input_layernorm(x))
+        return attended + feed_forward(x if self.c.get("use_parallel_residual", True) else attended)
+
+
+class NeoX(nn.Module):
+    def __init__(self, c):
+        super().__init__()
+        width = c["hidden_size"]
+        self.gpt_neox = m = nn.Module()
+        m.embed_in = nn.Embedding(c["vocab_size"], width)
+        m.layers = nn.ModuleList(NeoXLayer(c) for _ in range(c["num_hidden_layers"]))
+        m.final_layer_norm = nn.LayerNorm(width, c["layer_norm_eps"])
+        self.embed_out = nn.Linear(width, c["vocab_size"], bias=False)
+
+    def forward(self, record, inputs):
+        x = self.gpt_neox.embed_in(inputs["ids"])
+        for layer in self.gpt_neox.layers:
+            record.hidden.append(x)
+            x = layer(record, x)
+        record.hidden.append(x)
+        return self.logits(x)
+
+    def logits(self, x):
+        return self.embed_out(self.gpt_neox.final_layer_norm(x))
+
+
 # --- BERT (Devlin et al. 2019) -----------------------------------------------------------------------------------------
 
 
@@ -441,6 +499,9 @@ LLAMA = {"model_type": "llama", "hidden_size": 12, "intermediate_size": 20, "num
          "hidden_act": "silu", "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": True}
 GPT2 = {"model_type": "gpt2", "n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 40,
         "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5}
+NEOX = {"model_type": "gpt_neox", "hidden_size": 24, "num_attention_heads": 3, "num_hidden_layers": 3,
+        "intermediate_size": 40, "max_position_embeddings": 48, "hidden_act": "gelu", "layer_norm_eps": 1e-5,
+        "rotary_pct": 0.5, "rotary_emb_base": 1000, "use_parallel_residual": True, "tie_word_embeddings": False}
 BERT = {"model_type": "bert", "hidden_size": 24, "num_attention_heads": 4, "num_hidden_layers": 3,
         "intermediate_size": 36, "max_position_embeddings": 40, "type_vocab_size": 2, "hidden_act": "gelu",
         "layer_norm_eps": 1e-12, "position_embedding_type": "absolute", "pad_token_id": 0}
@@ -471,6 +532,10 @@ MODELS = {
     "gpt2": (GPT2, {"length": 16}),
     "gpt2_f16_bare": ({**GPT2, "n_inner": 40, "scale_attn_by_inverse_layer_idx": True, "activation_function": "gelu"},
                       {"dtype": torch.float16, "rename": lambda name: name.replace("transformer.", ""), "shards": 2}),
+    "gpt_neox": (NEOX, {"length": 15}),
+    "gpt_neox_f16_bare": ({**NEOX, "num_hidden_layers": 2, "use_parallel_residual": False, "rotary_pct": 1.0},
+                          {"dtype": torch.float16, "rename":
+                           lambda name: None if name.startswith("embed_out.") else name.replace("gpt_neox.", "")}),
     "bert": (BERT, {"length": 14}),
     "bert_bare": ({**BERT, "num_hidden_layers": 2},
                   {"rename": lambda name: None if name.startswith("cls.") else name.replace("bert.", "")
@@ -480,7 +545,8 @@ MODELS = {
                      {"dtype": torch.float16, "rename":
                       lambda name: None if name.startswith("classifier.") else name.replace("vit.", "")}),
 }
-CLASSES = {"llama": Llama, "mistral": Llama, "qwen2": Llama, "gpt2": Gpt2, "bert": Bert, "vit": Vit}
+CLASSES = {"llama": Llama, "mistral": Llama, "qwen2": Llama, "gpt2": Gpt2, "gpt_neox": NeoX, "bert": Bert,
+           "vit": Vit}
 
 
 def draw_parameters(model, dtype, generator):
@@ -555,7 +621,8 @@ def make(name, config, dtype=torch.float32, shards=1, rename=lambda name: name, 
     tensors = {rename(key): value.to(dtype) for key, value in model.state_dict().items() if rename(key)}
     results = {"weights": torch.stack(record.weights), "hidden": torch.stack(record.hidden), "head_mask": mask,
                "ablated": ablated.hidden[-1]}
-    if any(key.startswith(("cls.", "classifier.")) for key in tensors) or config["model_type"] not in ("bert", "vit"):
+    heads = ("cls.", "classifier.", "embed_out.")
+    if any(key.startswith(heads) for key in tensors) or config["model_type"] not in ("bert", "vit", "gpt_neox"):
         results["logits"] = logits
 
     folder = FOLDER / name

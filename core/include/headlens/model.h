@@ -27,7 +27,7 @@ struct Run;
 
 /// The sizes and kinds that config.json describes. A size is 0 where the model has none.
 struct ModelInfo {
-  std::string family;  ///< "bert", "gpt2", "llama" (also for Mistral and Qwen2) or "vit"
+  std::string family;  ///< "bert", "gpt2", "gpt_neox", "llama" (also for Mistral and Qwen2) or "vit"
   bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
   Index heads = 0;

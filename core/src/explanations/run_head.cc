@@ -85,6 +85,7 @@ void RunHead::Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) con
     std::copy_n(all.cosine.view<2>().at(token), half, cosine.view<2>().at(n));
     std::copy_n(all.sine.view<2>().at(token), half, sine.view<2>().at(n));
   }
+  x.shape[2] = rope->dim;
   backend().Rotary(x, cosine.view<2>(), sine.view<2>(), RotaryPairs::kHalf);
   backend().Finish();
 }

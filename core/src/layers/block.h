@@ -16,6 +16,7 @@ struct BlockForm {
   float norm_eps = 1e-5f;
   bool norm_first = true;  ///< x + f(norm(x)) instead of norm(x + f(x))
   Activation activation = Activation::kGelu;
+  bool parallel = false;  ///< with norm_first: attention and feed-forward both read the stream before the block
 };
 
 /// The parameters γ and β [D] of a norm. β may be empty.

@@ -36,7 +36,7 @@ FeedForwardWeights LoadFeedForward(const StateDict& state, Index width, Index hi
 }
 
 BlockForm FormOf(const TransformerLayerConfig& config) {
-  return {config.norm, config.layer_norm_eps, config.norm_first, config.activation};
+  return {config.norm, config.layer_norm_eps, config.norm_first, config.activation, /*parallel=*/false};
 }
 
 Block LoadBlock(const TransformerLayerConfig& config, const StateDict& state, const Backend& backend) {

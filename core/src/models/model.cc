@@ -12,6 +12,7 @@ namespace models {
 #define HEADLENS_FAMILIES(FAMILY) \
   FAMILY(kBert)                   \
   FAMILY(kGpt2)                   \
+  FAMILY(kGptNeoX)                \
   FAMILY(kLlama)                  \
   FAMILY(kVit)
 

@@ -175,8 +175,13 @@ void Pass::Project(const Layer& layer, Index piece) {
   if (!model_.architecture.rope) return;
   const DeviceView<const float, 2> cosine = Rows(cosine_.view<2>(), first, count),
                                    sine = Rows(sine_.view<2>(), first, count);
-  backend.Rotary(AsPositions(q, info.heads), cosine, sine, RotaryPairs::kHalf);
-  backend.Rotary(AsPositions(k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
+  const auto rotated = [&](const DeviceView<float, 2>& rows, Index heads) {
+    DeviceView<float, 3> positions = AsPositions(rows, heads);
+    positions.shape[2] = model_.architecture.rope->dim;
+    return positions;
+  };
+  backend.Rotary(rotated(q, info.heads), cosine, sine, RotaryPairs::kHalf);
+  backend.Rotary(rotated(k, info.kv_heads), cosine, sine, RotaryPairs::kHalf);
 }
 
 /// Puts zeros or the mean in the place of the values of some tokens.
@@ -255,9 +260,11 @@ void Pass::Finish(const Layer& layer, Index piece) {
   const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
   const DeviceView<float, 2> stream = Rows(hidden_.view<2>(), first, count);
   const DeviceTensor change = headlens::Project(backend, Rows(kept_.heads.view<2>(), first, count), *layer.o);
-  backend.Add(Elements(stream), change.values());
-  if (!form.norm_first) Normalize(backend, form, layer.attention_norm, stream, stream);
   const auto kept = kept_.feed_forward ? Rows(kept_.feed_forward.view<2>(), first, count) : DeviceView<float, 2>();
+  if (form.parallel) RunFeedForwardStep(backend, form, layer, stream, kept);
+  backend.Add(Elements(stream), change.values());
+  if (form.parallel) return;
+  if (!form.norm_first) Normalize(backend, form, layer.attention_norm, stream, stream);
   RunFeedForwardStep(backend, form, layer, stream, kept);
 }
 

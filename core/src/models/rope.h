@@ -18,7 +18,7 @@ enum class RopeScaling {
 };
 
 struct Rope {
-  Index dim = 0;  // the width of a head
+  Index dim = 0;  // this many first elements of a head are rotated
   double theta = 10000.0;
   RopeScaling scaling = RopeScaling::kNone;
   double factor = 1.0;

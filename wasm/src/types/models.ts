@@ -22,7 +22,7 @@ import type { AbortSignal, File, URL } from "./web.js";
 export interface ModelInfo {
   name: string;
   /** The family "llama" also includes Mistral and Qwen2. */
-  family: "bert" | "gpt2" | "llama" | "vit";
+  family: "bert" | "gpt2" | "gpt_neox" | "llama" | "vit";
   /** True when each token looks only at itself and at earlier tokens. */
   causal: boolean;
   layers: number;
