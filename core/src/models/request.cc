@@ -205,7 +205,8 @@ bool ReplacesValues(const AttendOptions& options, Index layer) {
   return !options.replaced_tokens.empty() && (options.replaced_layer < 0 || options.replaced_layer == layer);
 }
 
-/// Everything about a layer that differs between runs, as numbers.
+/// Everything about a layer that differs between runs, as numbers. Each list has its length before it, so that no other
+/// options have the same numbers.
 std::vector<float> Request::NumbersOf(const ModelInfo& info, Index layer) const {
   std::vector<float> numbers;
   const auto add = [&](std::span<const std::int32_t> integers) {
@@ -213,7 +214,9 @@ std::vector<float> Request::NumbersOf(const ModelInfo& info, Index layer) const 
   };
   for (Index head = 0; head < info.heads; ++head)
     numbers.push_back(options_.head_mask ? options_.head_mask(layer, head) : 1.0f);
-  if (ReplacesValues(options_, layer)) {
+  const bool replaces = ReplacesValues(options_, layer);
+  numbers.push_back(replaces ? static_cast<float>(replaced_.size()) : 0.0f);
+  if (replaces) {
     numbers.push_back(static_cast<float>(options_.replacement));
     add(replaced_);
   }

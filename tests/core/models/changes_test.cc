@@ -196,6 +196,23 @@ TEST_CASE("a run that shares layers gives, bit for bit, what a run of its own gi
   }
 }
 
+TEST_CASE("a patch of zeros is not taken for replaced tokens of the same numbers") {
+  const Golden golden(GoldenFolder("gpt2") + "/expected.safetensors");
+  const Model model = LoadFolder(GoldenFolder("gpt2"), SimdBackend());
+  const std::vector<std::int32_t> places = {0, 1, 2}, tokens = {1, 2, 0, 0, 0, 0, 0, 0, 0, 0};
+  const Tensor zeros({1, model.info().head_dim});
+  std::ranges::fill(zeros.values(), 0.0f);
+  AttendOptions patched, replaced;
+  patched.keep_parts = replaced.keep_parts = true;
+  patched.patch_places = DenseView<const std::int32_t, 2>(places.data(), {1, 3});
+  patched.patch_outputs = zeros.view<2>();
+  replaced.replaced_tokens = tokens;
+  replaced.replaced_layer = 0;
+  REQUIRE(model.info().head_dim + 2 == std::ssize(tokens));
+  CheckAgain(model, golden.input, patched, replaced);
+  CheckAgain(model, golden.input, replaced, patched);
+}
+
 TEST_CASE("a silenced head leaves the layers before it as they are, shared") {
   const Model model = BuiltInModel();
   const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5};
