@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/predictions.h"
 
-#include <algorithm>
-#include <cmath>
 #include <iostream>
-#include <numeric>
 
 #include "cli/explanations.h"
 #include "cli/table.h"
@@ -16,12 +13,8 @@ constexpr Index kShownInLayer = 3;
 
 }  // namespace
 
-Prediction::Prediction(const Tensor& row) : logits(row.values().begin(), row.values().end()) {
-  const double max = double{*std::max_element(logits.begin(), logits.end())};
-  for (const float logit : logits) probabilities.push_back(std::exp(double{logit} - max));
-  const double sum = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
-  for (double& probability : probabilities) probability /= sum;
-}
+Prediction::Prediction(const Tensor& row)
+    : logits(row.values().begin(), row.values().end()), probabilities(Probabilities(logits)) {}
 
 namespace {
 

@@ -2,7 +2,6 @@
 #include "explanation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -85,16 +84,7 @@ val ExplanationToJs(const LogitExplanation& explanation) {
   return answer.object();
 }
 
-std::vector<float> Probabilities(std::span<const float> logits) {
-  double largest = -HUGE_VAL, sum = 0.0;
-  for (const float logit : logits) largest = std::max(largest, double{logit});
-  for (const float logit : logits) sum += std::exp(double{logit} - largest);
-  std::vector<float> probabilities;
-  for (const float logit : logits) probabilities.push_back(static_cast<float>(std::exp(double{logit} - largest) / sum));
-  return probabilities;
-}
-
-val ExtremesToJs(std::span<const float> numbers, const std::vector<std::vector<float>>& columns, Index count,
+val ExtremesToJs(std::span<const float> numbers, const std::vector<std::vector<double>>& columns, Index count,
                  bool largest) {
   const std::vector<TokenLogit> extremes = ExtremeLogits(numbers, count, largest);
   Tensor all({2 + std::ssize(columns), std::ssize(extremes)});
@@ -103,7 +93,8 @@ val ExtremesToJs(std::span<const float> numbers, const std::vector<std::vector<f
     all.view<2>()(0, at) = static_cast<float>(token);
     all.view<2>()(1, at) = extremes[i].logit;
     for (std::size_t column = 0; column < columns.size(); ++column)
-      all.view<2>()(static_cast<Index>(2 + column), at) = columns[column][static_cast<std::size_t>(token)];
+      all.view<2>()(static_cast<Index>(2 + column), at) =
+          static_cast<float>(columns[column][static_cast<std::size_t>(token)]);
   }
   return TensorToJs(all);
 }

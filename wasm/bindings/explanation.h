@@ -18,11 +18,8 @@ val ExplanationToJs(const OutputExplanation& explanation);
 val ExplanationToJs(const HeadSources& sources);
 val ExplanationToJs(const LogitExplanation& explanation);
 
-/// The softmax of logits.
-std::vector<float> Probabilities(std::span<const float> logits);
-
 /// [2 + columns, count] of the largest or smallest numbers: tokens, their numbers, and their elements of each column.
-val ExtremesToJs(std::span<const float> numbers, const std::vector<std::vector<float>>& columns, Index count,
+val ExtremesToJs(std::span<const float> numbers, const std::vector<std::vector<double>>& columns, Index count,
                  bool largest);
 
 }  // namespace headlens

@@ -128,6 +128,10 @@ Tensor HeadLogits(const ModelAttention& attention, Index layer, Index head, Inde
 /// has no logits.
 Tensor LensLogits(const ModelAttention& attention, Index layer, Index row_begin, Index row_end);
 
+/// ln Σ exp of a row of logits, and their softmax; in fp64. NaN where one of the logits is NaN.
+double LogSumExp(std::span<const float> logits);
+std::vector<double> Probabilities(std::span<const float> logits);
+
 struct TokenLogit {
   std::int32_t token = 0;
   float logit = 0.0f;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ranges>
 
+#include "headlens/explanation.h"
 #include "models/run.h"
 
 namespace headlens {
@@ -171,14 +172,6 @@ Tensor LogitsAt(const ModelAttention& attention, const std::vector<Index>& rows)
     std::ranges::copy(stretch.values(), logits.view<2>().at(at));
   });
   return logits;
-}
-
-/// ln Σ exp of a row.
-double LogSumExp(std::span<const float> logits) {
-  const auto largest = double{*std::ranges::max_element(logits)};
-  double sum = 0.0;
-  for (const float logit : logits) sum += std::exp(double{logit} - largest);
-  return std::log(sum) + largest;
 }
 
 double Divergence(std::span<const float> a, std::span<const float> b) {

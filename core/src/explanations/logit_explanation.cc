@@ -2,6 +2,7 @@
 /// Logits as sums over the parts of a model.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "explanations/run_head.h"
 #include "headlens/explanation.h"
@@ -87,6 +88,20 @@ Tensor LensLogits(const ModelAttention& attention, Index layer, Index row_begin,
   if (layer < 0 || layer > run.info().layers) throw ValueError("`layer`", layer, {"0 to ", run.info().layers});
   models::CheckRows(row_begin, row_end, LogitRows(run));
   return models::LogitsOf(*run.model, Rows(run.StreamBefore(layer).view<2>(), row_begin, row_end - row_begin));
+}
+
+double LogSumExp(std::span<const float> logits) {
+  double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
+  for (const float logit : logits) largest = std::max(largest, double{logit});
+  for (const float logit : logits) sum += std::exp(double{logit} - largest);
+  return largest + std::log(sum);
+}
+
+std::vector<double> Probabilities(std::span<const float> logits) {
+  const double all = LogSumExp(logits);
+  std::vector<double> probabilities;
+  for (const float logit : logits) probabilities.push_back(std::exp(double{logit} - all));
+  return probabilities;
 }
 
 std::vector<TokenLogit> ExtremeLogits(std::span<const float> logits, Index count, bool largest) {

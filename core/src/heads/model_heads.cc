@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "headlens/circuits.h"
+#include "headlens/explanation.h"
 #include "heads/head_probe.h"
 #include "heads/maps.h"
 #include "heads/unpacked_layer.h"
@@ -51,10 +52,7 @@ constexpr ModelMetric kModelMetrics[] = {
 
 /// −ln p(id), where p is the softmax of the logits.
 double Loss(std::span<const float> logits, std::int32_t id) {
-  const auto largest = double{*std::max_element(logits.begin(), logits.end())};
-  double sum = 0.0;
-  for (const float logit : logits) sum += std::exp(double{logit} - largest);
-  return std::log(sum) + largest - double{logits[static_cast<std::size_t>(id)]};
+  return LogSumExp(logits) - double{logits[static_cast<std::size_t>(id)]};
 }
 
 /// The mean loss of all next tokens. Only some rows of logits are in memory at a time.
