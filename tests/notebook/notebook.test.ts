@@ -93,14 +93,21 @@ function colorsOf(weights: readonly (readonly (number | undefined)[])[], theme: 
   return weights.map((row) => row.map(colorOf));
 }
 
-/** The documents in a page's frames, which draw when they are seen. */
+/** The time that a figure may take on a machine whose processor other tests use, too. */
+const kPoll = { timeout: 90_000, interval: 100 };
+
+/**
+ * The documents in a page's frames, which draw when they are seen. It asks for the map again and again, since Puppeteer's
+ * own waiting looks again when the frame's document changes, and is not told of changes in a shadow root.
+ */
 async function figuresOf(page: Page): Promise<Frame[]> {
   await seen(page, "iframe[srcdoc]");
   const figures: Frame[] = [];
   for (const place of await page.$$("iframe[srcdoc]")) {
     await place.scrollIntoView();
     const frame = await place.contentFrame();
-    await frame.waitForSelector("attention-map >>> canvas");
+    const drawn = async (): Promise<boolean> => (await frame.$("attention-map >>> canvas")) !== null;
+    await expect.poll(drawn, { ...kPoll, message: `figure ${figures.length} is drawn` }).toBe(true);
     figures.push(frame);
   }
   return figures;
@@ -112,16 +119,15 @@ async function checkFigures(page: Page, theme: Theme): Promise<void> {
   const figures = await figuresOf(page);
   expect(figures).toHaveLength(3);
   const [shown, hostile, layers] = figures as [Frame, Frame, Frame];
-  const poll = { timeout: 30_000 };
-  await expect.poll(() => cellColors(shown, "attention-map", 2, 2), poll).toEqual(colorsOf(kShownWeights, theme));
-  await expect.poll(() => cellColors(hostile, "attention-map", 4, 4), poll).toEqual(colorsOf(kHostileWeights, theme));
-  await expect.poll(async () => (await layers.$$("attention-map >>> canvas")).length, poll).toBe(6);
+  await expect.poll(() => cellColors(shown, "attention-map", 2, 2), kPoll).toEqual(colorsOf(kShownWeights, theme));
+  await expect.poll(() => cellColors(hostile, "attention-map", 4, 4), kPoll).toEqual(colorsOf(kHostileWeights, theme));
+  await expect.poll(async () => (await layers.$$("attention-map >>> canvas")).length, kPoll).toBe(6);
   const json = await hostile.$eval("attention-map", (map) => map.toJSON());
   expect(JSON.parse(json)).toMatchObject({ tokens: kHostile, weights: [[kHostileWeights]] });
   expect(await hostile.$$("attention-map >>> img, img")).toEqual([]);
   expect([await page.title(), await hostile.title()]).toEqual([title, ""]);
   for (const figure of figures)
-    await expect.poll(() => figure.evaluate(cutOff), { ...poll, message: "what lies outside of the frame" }).toEqual([0, 0]);
+    await expect.poll(() => figure.evaluate(cutOff), { ...kPoll, message: "what lies outside of the frame" }).toEqual([0, 0]);
 }
 
 /** The part of a frame's document, in pixels, that is not seen without scrolling. */
