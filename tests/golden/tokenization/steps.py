@@ -81,7 +81,7 @@ def _pre_tokenizers():
     yield "bytes_prefix_without_regex", {"pre_tokenizer": byte_level(prefix=True, use_regex=False)}
     yield "words_of_words", {"pre_tokenizer": sequence("pretokenizers", {"type": "Whitespace"}, byte_level(prefix=True))}
     for name, pattern in {
-        "regex_classes": r"[^\W\d_]+|[[:punct:]]", "regex_lookbehind": r"(?<!\p{L})\p{L}|(?=\p{N})",
+        "regex_classes": r"[^\d\s_]+|[[:digit:]_]", "regex_lookbehind": r"(?<!\p{L})\p{L}|(?=\p{N})",
         "regex_case": r"(?i)straße|[a-c]+|ſ", "regex_interval": r"\p{L}{2}|\s{2,}?", "regex_boundary": r"\b",
         "regex_han": r"[\p{Han}\p{Hiragana}\p{Katakana}]+", "regex_cjk_range": "[一-龥]+|[぀-ヿ]",
         "regex_lines": r"^.|.$", "regex_marks": r"\p{M}", "regex_possessive": r"\s++(?!x)|b{1,2}+c",
@@ -99,7 +99,9 @@ def _added_tokens(ids):
         "added_normalized": plain,
         "added_normalized_left": plain | {"lstrip": True}, "added_normalized_single": plain | {"single_word": True},
     }.items():
-        tokens = added(ids.copy(), *((text, options) for text in ("day", "Day", "cat", "<s>", "<mask>", "été", "the", "\n")))
+        # "day" and "Day" would be one text when normalized, with an id that the library draws anew in every run.
+        texts = ["day", *([] if options.get("normalized") else ["Day"]), "cat", "<s>", "<mask>", "été", "the", "\n"]
+        tokens = added(ids.copy(), *((text, options) for text in texts))
         yield name, {"added_tokens": tokens}
         yield f"{name}_lowercase", {"added_tokens": tokens} | norm({"type": "NFC"}, {"type": "Lowercase"})
     long = added(ids.copy(), *((text, plain) for text in ("a", "ab", "abab", "  ", "    ", " ", "\u0301", "ﬁ", "é")))
