@@ -68,10 +68,12 @@ std::vector<Section> AddedTokens::Split(const Section& section, bool normalized)
   std::vector<Section> sections;
   std::size_t done = 0;
   const auto take = [&](std::size_t begin, std::size_t end, std::optional<Id> id) {
-    if (begin < end)
-      sections.push_back({std::string(text.substr(begin, end - begin)), id, section.is_first && begin == 0});
+    if (begin >= end) return;
+    std::string part(id ? "" : text.substr(begin, end - begin));
+    sections.push_back({std::move(part), id, section.is_first && begin == 0});
     done = end;
   };
+  std::size_t blank = 0;  // the end of the last whitespace that was looked at, which is not looked at again
   for (std::size_t at = 0; at < text.size();) {
     const Token* token = nullptr;  // the longest token that is found here
     std::size_t end = at;
@@ -89,10 +91,10 @@ std::vector<Section> AddedTokens::Split(const Section& section, bool normalized)
       continue;
     }
     std::size_t begin = std::exchange(at, end);
-    if (begin < done) continue;  // the token before has already taken these spaces
     if (token->single_word && (EndsWithWord(text.substr(0, begin)) || StartsWithWord(text.substr(end)))) continue;
-    if (token->strip_left) begin -= TrailingWhitespace(text.substr(done, begin - done));
-    if (token->strip_right) end += LeadingWhitespace(text.substr(end));
+    // A token of whitespace may begin in what the token before took. It is a token again, as in Hugging Face's library.
+    if (token->strip_left) begin = done < begin ? begin - TrailingWhitespace(text.substr(done, begin - done)) : done;
+    if (token->strip_right) end = blank = blank > end ? blank : end + LeadingWhitespace(text.substr(end));
     take(done, begin, std::nullopt);
     take(begin, end, token->id);
   }

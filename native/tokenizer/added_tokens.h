@@ -16,7 +16,7 @@ namespace headlens::tokenizer {
 
 /// A part of a text: an added token, or the text between two of them.
 struct Section {
-  std::string text;
+  std::string text;  ///< of an added token: none
   std::optional<Id> id;
   bool is_first;  ///< true at the beginning of the text
 };

@@ -134,7 +134,7 @@ class Translator {
     if (letter == 'p' || letter == 'P' || (letter == 'x' && Peek(2) == '{')) {
       const std::size_t end = pattern_.find('}', at_);
       if (Peek(2) != '{' || end == std::string_view::npos) Refuse("an escape without braces");
-      return Copy(end + 1 - at_);
+      return letter == 'x' ? Copy(end + 1 - at_) : Property(end);
     }
     if (letter == 'x' || letter == 'u') {
       const std::size_t digits = letter == 'x' ? 2 : 4;
@@ -151,6 +151,17 @@ class Translator {
       Refuse("the escape " + Quoted(pattern_.substr(at_, 2)));
     }
     Copy(2);
+  }
+
+  /// A script alone: PCRE2 would add the characters that several scripts share, such as marks of kana.
+  void Property(std::size_t end) {
+    std::size_t name = at_ + 3;
+    if (pattern_[name] == '^') ++name;
+    if (IsScript(pattern_.substr(name, end - name))) {
+      Copy(name - at_);
+      out_ += "sc:";
+    }
+    Copy(end + 1 - at_);
   }
 
   /// A class inside a class is joined to it. PCRE2 has neither nested classes nor intersections.

@@ -3,6 +3,14 @@
 
 namespace headlens::tokenizer {
 
+std::vector<Match> PlacesOf(std::string_view part, std::string_view text) {
+  std::vector<Match> matches;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) {
+    matches.push_back({at, at + part.size()});
+  }
+  return matches;
+}
+
 Pattern::Pattern(const JsonField& field) {
   if (const JsonField text = field["String"]; !text.is_null()) {
     text_ = text.Text();
@@ -15,12 +23,7 @@ Pattern::Pattern(const JsonField& field) {
 }
 
 std::vector<Match> Pattern::FindAll(std::string_view text, Steps& steps) const {
-  if (regex_) return regex_->FindAll(text, steps);
-  std::vector<Match> matches;
-  for (std::size_t at = text.find(text_); at != text.npos; at = text.find(text_, at + text_.size())) {
-    matches.push_back({at, at + text_.size()});
-  }
-  return matches;
+  return regex_ ? regex_->FindAll(text, steps) : PlacesOf(text_, text);
 }
 
 }  // namespace headlens::tokenizer

@@ -12,6 +12,9 @@
 
 namespace headlens::tokenizer {
 
+/// The places of `part`, which is not empty, in `text`, from left to right and without overlaps.
+std::vector<Match> PlacesOf(std::string_view part, std::string_view text);
+
 /// The pattern {"String": …} or {"Regex": …} of tokenizer.json: a text or a regular expression to search for.
 class Pattern {
  public:

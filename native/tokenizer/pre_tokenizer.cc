@@ -140,6 +140,15 @@ PreTokenizer MakeBert(const JsonField&) {
   };
 }
 
+PreTokenizer MakeDelimiter(const JsonField& field) {
+  const JsonField delimiter = field["delimiter"];
+  const std::string mark = delimiter.Text();
+  if (mark.empty() || CharacterAt(mark, 0).size != mark.size()) delimiter.Fail("one character");
+  return [mark](std::vector<Word>& words, Steps&) {
+    Split(words, [&mark](std::string_view text) { return PlacesOf(mark, text); }, Behavior::kRemoved);
+  };
+}
+
 PreTokenizer MakeDigits(const JsonField& field) {
   const Behavior behavior = field["individual_digits"].Flag(false) ? Behavior::kIsolated : Behavior::kContiguous;
   return [behavior](std::vector<Word>& words, Steps&) { SplitAt(words, IsNumber, behavior); };
@@ -181,22 +190,14 @@ PreTokenizer MakeMetaspace(const JsonField& field) {
       word.text = wants && !text.starts_with(mark) ? mark + text : std::move(text);
     }
     if (!split) return;
-    const auto find = [&mark](std::string_view text) {
-      std::vector<Match> matches;
-      for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + mark.size())) {
-        matches.push_back({at, at + mark.size()});
-      }
-      return matches;
-    };
-    Split(words, find, Behavior::kMergedWithNext);
+    Split(words, [&mark](std::string_view text) { return PlacesOf(mark, text); }, Behavior::kMergedWithNext);
   };
 }
 
 const std::map<std::string_view, PreTokenizer (*)(const JsonField&)> kKinds = {
-    {"BertPreTokenizer", MakeBert},   {"ByteLevel", MakeByteLevel},
-    {"Digits", MakeDigits},           {"Metaspace", MakeMetaspace},
-    {"Punctuation", MakePunctuation}, {"Split", MakeSplit},
-    {"Whitespace", MakeWhitespace},   {"WhitespaceSplit", MakeWhitespaceSplit},
+    {"BertPreTokenizer", MakeBert}, {"ByteLevel", MakeByteLevel},   {"CharDelimiterSplit", MakeDelimiter},
+    {"Digits", MakeDigits},         {"Metaspace", MakeMetaspace},   {"Punctuation", MakePunctuation},
+    {"Split", MakeSplit},           {"Whitespace", MakeWhitespace}, {"WhitespaceSplit", MakeWhitespaceSplit},
 };
 
 }  // namespace

@@ -114,6 +114,18 @@ std::vector<Match> Regex::FindAll(std::string_view text, Steps& steps) const {
   return matches;
 }
 
+bool IsScript(std::string_view name) {
+  const bool is_name = name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_") == name.npos;
+  const std::string pattern = "\\p{sc:" + std::string(name) + "}";
+  int error = 0;
+  std::size_t at = 0;
+  const Handle<pcre2_code, pcre2_code_free> code(
+      is_name
+          ? pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF, &error, &at, nullptr)
+          : nullptr);
+  return code != nullptr;
+}
+
 bool IsWordCharacter(std::string_view character) {
   static const Regex kWord("[" + std::string(kUnicodeWordClass) + "]");
   Steps steps(character.size());

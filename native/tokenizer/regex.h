@@ -45,6 +45,9 @@ class Regex {
   std::string pattern_;
 };
 
+/// Returns true for the name of a script, such as Han, that PCRE2 knows.
+bool IsScript(std::string_view name);
+
 /// Returns true when the character, given as UTF-8, belongs to kUnicodeWordClass.
 bool IsWordCharacter(std::string_view character);
 

@@ -76,7 +76,7 @@ struct Tokenizer::Parts {
   /// Encodes the text between two added tokens of the original text.
   void EncodeSection(const Section& section, Steps& steps, std::vector<Id>& ids) const {
     Section normalized = section;
-    normalizer(normalized.text, steps);
+    normalized.is_first = normalizer(normalized.text, steps) && section.is_first;
     for (Section& part : added.Split(normalized, /*normalized=*/true)) {
       if (part.id) {
         ids.push_back(*part.id);

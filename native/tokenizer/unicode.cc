@@ -87,6 +87,20 @@ std::string ToValidUtf8(std::string_view bytes) {
   return text;
 }
 
+void ForEachGrapheme(std::string_view text, const std::function<void(std::string_view)>& use) {
+  std::size_t begin = 0;
+  utf8proc_int32_t previous = 0, state = 0;
+  ForEachCharacter(text, [&](const Character& character, std::size_t at) {
+    const auto code = static_cast<utf8proc_int32_t>(character.code);
+    if (at > 0 && utf8proc_grapheme_break_stateful(previous, code, &state)) {
+      use(text.substr(begin, at - begin));
+      begin = at;
+    }
+    previous = code;
+  });
+  if (begin < text.size()) use(text.substr(begin));
+}
+
 bool IsWhitespace(char32_t code) {
   if (code < 0x80) return code == ' ' || (code >= '\t' && code <= '\r');
   const utf8proc_category_t category = CategoryOf(code);

@@ -4,6 +4,7 @@
 #define HEADLENS_NATIVE_TOKENIZER_UNICODE_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,9 @@ void ForEachCharacter(std::string_view text, const Use& use) {
     at += character.size;
   }
 }
+
+/// Calls `use(grapheme)` for each character as readers see it, by Unicode's rules for extended grapheme clusters.
+void ForEachGrapheme(std::string_view text, const std::function<void(std::string_view)>& use);
 
 bool IsWhitespace(char32_t code);   ///< White_Space
 bool IsNumber(char32_t code);       ///< Nd, Nl, No
