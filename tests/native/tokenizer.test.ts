@@ -8,7 +8,8 @@ import { describe, expect, test } from "vitest";
 import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
 import { kRoot } from "../compare.js";
 import { fails, succeeds, temporaryFolder } from "./support.js";
-import { bert, gpt2, kO200kWords, kQwen2Words, kTexts, llama2, llama3, roberta, unigram } from "./tokenizers.js";
+import { differences, kGoldenLines, kPublishedTokenizers, kSingleSteps } from "../tokenizer_goldens.js";
+import { bert, charsmap, gpt2, kO200kWords, kQwen2Words, kTexts, llama2, llama3, roberta, unigram } from "./tokenizers.js";
 
 const inFolder = temporaryFolder();
 const kTiny = `${kRoot}web/models/tiny`;
@@ -68,6 +69,26 @@ describe("ids and pieces are those of Hugging Face's library", () => {
       const { ids, tokens } = reference.encode(texts[i] ?? "");
       expect({ text: texts[i], ...found }).toEqual({ text: texts[i], tokens: ids, pieces: tokens });
     }
+  });
+});
+
+describe("ids are those of the tokenizers library, in Rust", () => {
+  const idsOf = (json: object): number[][] => tokensOf(folderOf(json), kGoldenLines.lines).map(({ tokens }) => tokens);
+  test("there are thousands of lines, and the families that the program opens", () => {
+    expect(kGoldenLines.lines.length).toBeGreaterThan(2500);
+    expect(kPublishedTokenizers.map(({ name }) => name)).toEqual(expect.arrayContaining([
+      "gpt2", "gpt_neox", "llama2", "llama3", "mistral", "qwen2", "qwen3", "gemma2", "phi3", "olmo2", "bert_uncased", "bert_cased", "roberta", "xlm_roberta",
+    ]));
+  });
+  test.each(kPublishedTokenizers)("$name", ({ name, json }) => { expect(differences(name, idsOf(json))).toBe(""); });
+  test.each(kSingleSteps)("$name", ({ name, json }) => { expect(differences(name, idsOf(json))).toBe(""); });
+
+  test("bytes that are no UTF-8, in one text", () => {
+    const broken = Object.entries(kGoldenLines.broken);
+    const bytes = Buffer.concat(broken.flatMap(([, hex]) => [Buffer.from(hex, "hex"), Buffer.from("\n")]));
+    const text = broken.map(([line]) => `${kGoldenLines.lines[Number(line)]}\n`).join("");
+    const model = folderOf(gpt2());
+    expect(bytesTokens(model, bytes)).toEqual(tokensOf(model, [text])[0]);
   });
 });
 
@@ -238,6 +259,7 @@ describe("long texts take time in proportion", () => {
     Buffer.from(pattern.repeat(Math.floor(bytes / Buffer.byteLength(pattern))));
   const kTypes: readonly (readonly [string, object])[] = [
     ["GPT-2", gpt2()], ["BERT", bert(true)], ["Llama 2", llama2()], ["gpt-4o", llama3(kO200kWords)], ["Unigram", unigram()],
+    ["XLM-RoBERTa", kPublishedTokenizers.find(({ name }) => name === "xlm_roberta")?.json ?? {}],
   ];
   // A word without end, words, spaces, lines and marks without end.
   test.each(kTypes)("%s", (_, json) => {
@@ -248,6 +270,12 @@ describe("long texts take time in proportion", () => {
   });
   test("a word of a megabyte", () => {
     expect(bytesTokens(folderOf(gpt2()), long("thethere", 1 << 20)).tokens.length).toBeGreaterThan(1000);
+  });
+  test("tokens that take the same spaces, one after the other", () => {
+    const json = words([], { added_tokens: [added(1, "\n", { lstrip: true, rstrip: true }), added(2, "a", { rstrip: true })] });
+    expect(bytesTokens(folderOf(json), long("\n", 1 << 20)).tokens).toEqual([1]);
+    const right = words([], { added_tokens: [added(1, "\n", { rstrip: true })] });
+    expect(bytesTokens(folderOf(right), long("\n", 1 << 18)).tokens).toHaveLength(1 << 18);
   });
   test("marks in the wrong order are sorted", () => {
     const [above, below] = ["\u0301".repeat(1 << 16), "\u0316".repeat(1 << 16)] as const;
@@ -268,6 +296,10 @@ describe("refuses", () => {
     return norm(step);
   };
   const tiny = readFileSync(`${kTiny}/tokenizer.json`, "utf8");
+  const precompiled = (precompiled_charsmap: unknown): object => norm({ type: "Precompiled", precompiled_charsmap });
+  /** What makes "x" of "a", with other numbers in some places. */
+  const spoilt = (change: Parameters<typeof charsmap>[1], replacement: string | Uint8Array = "x"): object =>
+    precompiled(charsmap(replacement, change));
 
   test.each<readonly [string, object | string | Uint8Array, RegExp]>([
     ["no bytes", "", /tokenizer\.json: format error: the file is "", expected a JSON object/],
@@ -299,7 +331,21 @@ describe("refuses", () => {
     ["a Unigram score that is no number", { ...base, model: { type: "Unigram", vocab: [["a", "b"]] } }, /model\.vocab\[0\]\[1\] is "b", expected a number/],
     ["an empty Unigram vocabulary", { ...base, model: { type: "Unigram", vocab: [] } }, /model\.vocab is \[\], expected a list of tokens/],
     ["an unknown token beyond the vocabulary", { ...base, model: { type: "Unigram", unk_id: 5, vocab: [["a", 0]] } }, /model\.unk_id is 5/],
-    ["an unknown normalizer", norm({ type: "Precompiled", precompiled_charsmap: "" }), /unsupported error: normalizer\.type is "Precompiled", supported is BertNormalizer/],
+    ["an unknown normalizer", norm({ type: "Transliterate" }), /unsupported error: normalizer\.type is "Transliterate", supported is BertNormalizer/],
+    ["no table of characters", precompiled(null), /normalizer\.precompiled_charsmap is missing, expected a string/],
+    ["a table of characters that is no Base64", precompiled("ab!="), /precompiled_charsmap is "ab!=", expected Base64/],
+    ["Base64 that is cut off", precompiled("abcde"), /expected Base64/],
+    ["padding in the middle", precompiled("ab==abcd"), /expected Base64/],
+    ["a table without bytes", precompiled(""), /precompiled_charsmap is "", expected the size of a trie, and a trie/],
+    ["a trie of no units", precompiled("AAAAAA=="), /expected a trie that is not empty/],
+    ["a trie of 4 GB", spoilt({ size: 0xFFFFFFFC }), /expected a trie of 4294967292 bytes, a multiple of 4, as it says itself/],
+    ["a trie of half units", spoilt({ size: 2046 }), /expected a trie of 2046 bytes, a multiple of 4/],
+    ["a trie whose root leads outside", spoilt({ units: { 0: 512 << 10 } }), /nodes inside it; that of unit 0 has children outside/],
+    ["a trie that leads far outside", spoilt({ units: { 353: 0x7FFFFE61 } }), /that of unit 353 has children outside/],
+    ["a replacement outside", spoilt({ units: { 1: 0x80000002 } }), /places of characters of the replacements; unit 1 has 2/],
+    ["a replacement far outside", spoilt({ units: { 1: 0xFFFFFFFF } }), /unit 1 has 2147483647/],
+    ["a replacement inside a character", spoilt({ units: { 1: 0x80000001 } }, "é"), /unit 1 has 1/],
+    ["replacements that are no UTF-8", spoilt({}, Uint8Array.of(0xC3)), /expected replacements in UTF-8/],
     ["a normalizer without a type", norm({}), /normalizer\.type is missing, expected a string/],
     ["a normalizer that is a number", norm(1), /normalizer is 1, expected an object/],
     ["a Sequence without steps", norm({ type: "Sequence" }), /normalizer\.normalizers is missing, expected a list/],
@@ -342,6 +388,7 @@ describe("refuses", () => {
     ["nested groups without end", regex("((a*)*)*[bc]"), spaced, /gives up on the text/],
     ["recursion without end", regex("(?<x>a\\g<x>?b?)+c"), spaced, /tokenizer\.json: |gives up on the text/],
     ["a text that doubles with each step", norm({ type: "Sequence", normalizers: Array(200).fill({ type: "Replace", pattern: { String: "a" }, content: "aa" }) }), "a", /memory error: the text grows to \d+ bytes, expected at most 16777216 when normalized/],
+    ["a table that makes a character a megabyte", precompiled(charsmap("x".repeat(1 << 20))), "a".repeat(1 << 20), /memory error: the text grows to \d+ bytes, expected at most 16777216 when normalized/],
     ["a template that doubles with each step", {
       ...base, post_processor: { type: "Sequence", processors: Array(200).fill({ type: "TemplateProcessing", single: [{ Sequence: { id: "A", type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }] }) },
     }, "a", /the template makes \d+ tokens, expected at most 16777216/],

@@ -209,6 +209,23 @@ export function unigram(): object {
   };
 }
 
+/**
+ * SentencePiece's table of characters with one line, which replaces "a": its trie has the root at unit 0, the node of "a" at unit 353, and
+ * its value at unit 1. `change` puts other numbers into some of the units, or another size before them.
+ */
+export function charsmap(
+  replacement: string | Uint8Array, change: { size?: number; units?: Record<number, number> } = {},
+): string {
+  const [hasValue, isValue] = [1 << 8, 0x80000000] as const;
+  const units = new Uint32Array(512);
+  for (const [at, unit] of Object.entries({ 0: 256 << 10, 353: 97 | hasValue | (352 << 10), 1: isValue, ...change.units })) {
+    units[Number(at)] = unit;
+  }
+  const size = Uint32Array.of(change.size ?? units.byteLength);
+  const text = typeof replacement === "string" ? Buffer.from(replacement) : replacement;
+  return Buffer.concat([Buffer.from(size.buffer), Buffer.from(units.buffer), text, Buffer.of(0)]).toString("base64");
+}
+
 const kFixedTexts: readonly string[] = [
   "", " ", "  ", "\n", "\r\n", "\t", " \n ", "\n\n\n", "a", " a", "a ", "  a  b   c    ", "tab\tand\nline\r\nends\n",
   "Hello, world!", "The quick brown fox jumps over the lazy dog.", "the theory then, there, these", "unmergeable  unmergeable",
