@@ -2,18 +2,18 @@
 """Makes tokenizers/, the ids that Hugging Face's library `tokenizers` 0.23 gives to lines of many scripts:
 python3 tests/golden/make_tokenizers.py. It needs Python with `tokenizers` and PyTorch, as Debian has them.
 
-* `lines.json` has the `lines`; `broken`, bytes in hexadecimal that are no UTF-8 and become the line of that number when a
-  decoder of the WHATWG reads them; and `pairs` of numbers of lines.
+* `lines.json` has the `lines`; `broken`, bytes in hexadecimal that are no UTF-8 and become the line of that number when
+  a decoder of the WHATWG reads them; and `pairs` of numbers of lines.
 * `NAME/tokenizer.json` has the pipeline of a published model with a small vocabulary.
 * `steps.json` has many more tokenizers: each of `steps` is `base` with other values for some of its keys.
 * `ids.safetensors` has for each of all these tokenizers, as I32:
-  `NAME.ids`, the ids of the first lines, each line ended by a -1 (as many lines as the metadata's `lines` says, by name);
+  `NAME.ids`, the ids of the first lines, each line ended by a -1;
   `NAME.sums`, for each block of 8 lines (the metadata's `block`) the CRC-32 of their ids, each line ended by a -1, as
   little-endian int32; and `NAME.pairs` of published ones, the ids of `pairs` as of lines.
 All ids are with special tokens.
 
-The library learns some vocabularies in an order that changes from run to run. A tokenizer.json that is there is therefore
-kept as it is: delete it when its pipeline has changed."""
+The library learns some vocabularies in an order that changes from run to run. A tokenizer.json that is there is
+therefore kept as it is: delete it when its pipeline has changed."""
 
 import json
 import struct
@@ -80,11 +80,10 @@ def main():
     broken = {i: data.hex() for i, (_, data) in enumerate(all_lines) if data is not None}
     pairs = [[i, (7 * i + 3) % 160] for i in range(0, 160, 5)]
     write("lines.json", {"lines": texts, "broken": broken, "pairs": pairs})
-    tensors, counts = {}, {}
+    tensors = {}
 
     def add(name, json_text, kind):
-        counts[name] = IN_FULL[kind]
-        made = expected(json_text, texts, pairs if kind == "published" else [], counts[name])
+        made = expected(json_text, texts, pairs if kind == "published" else [], IN_FULL[kind])
         tensors.update({f"{name}.{part}": tensor for part, tensor in made.items()})
 
     for name, make in PUBLISHED.items():
@@ -93,8 +92,7 @@ def main():
     write("steps.json", {"base": shared, "steps": changes})
     for name, change in changes.items():
         add(name, text_of(shared | change), "step")
-    metadata = {"block": str(BLOCK), "lines": json.dumps(counts)}
-    (FOLDER / "ids.safetensors").write_bytes(safetensors(tensors, metadata))
+    (FOLDER / "ids.safetensors").write_bytes(safetensors(tensors, {"block": str(BLOCK)}))
 
 
 main()

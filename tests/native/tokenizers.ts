@@ -218,9 +218,8 @@ export function charsmap(
 ): string {
   const [hasValue, isValue] = [1 << 8, 0x80000000] as const;
   const units = new Uint32Array(512);
-  for (const [at, unit] of Object.entries({ 0: 256 << 10, 353: 97 | hasValue | (352 << 10), 1: isValue, ...change.units })) {
-    units[Number(at)] = unit;
-  }
+  const all = { 0: 256 << 10, 353: 97 | hasValue | (352 << 10), 1: isValue, ...change.units };
+  for (const [at, unit] of Object.entries(all)) units[Number(at)] = unit;
   const size = Uint32Array.of(change.size ?? units.byteLength);
   const text = typeof replacement === "string" ? Buffer.from(replacement) : replacement;
   return Buffer.concat([Buffer.from(size.buffer), Buffer.from(units.buffer), text, Buffer.of(0)]).toString("base64");

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes SentencePiece's `precompiled_charsmap`: the size in bytes of a trie, the trie as a double array of 32-bit units
-(as https://github.com/s-yata/darts-clone lays them out), and the replacements, each of which ends in a zero byte."""
+"""Writes SentencePiece's `precompiled_charsmap`: the size in bytes of a trie, the trie as a double array of 32-bit
+units (as https://github.com/s-yata/darts-clone lays them out), and the replacements, each of which ends in a zero
+byte."""
 
 import base64
 import struct
@@ -70,8 +71,8 @@ def charsmap(replacements):
 
 
 def nmt_nfkc(ranges, fold=False):
-    """SentencePiece's rules `nmt_nfkc`, or with `fold` its `nmt_nfkc_cf`, for the characters of some ranges: NFKC, spaces for all that is blank,
-    nothing for control characters; and letters that combine with marks."""
+    """SentencePiece's rules `nmt_nfkc`, or with `fold` its `nmt_nfkc_cf`, for the characters of some ranges: NFKC,
+    spaces for all that is blank, nothing for control characters; and letters that combine with marks."""
     rules = {}
     for first, last in ranges:
         for code in range(first, last + 1):

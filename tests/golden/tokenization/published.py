@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small tokenizers with the pipelines of published models: every step is theirs, and the vocabularies are learned here."""
+"""Small tokenizers with the pipelines of published models: every step is theirs, and vocabularies are learned here."""
 
 import json
 
@@ -14,7 +14,6 @@ CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WORDS = {
     "llama3": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     "qwen2": CONTRACTIONS + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    "cl100k": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     "o200k": "|".join([
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -114,7 +113,7 @@ def word_piece(size, specials, normalizer, pre_tokenizer):
 
 
 def unigram(size, specials, unknown, normalizer, pre_tokenizer, byte_fallback=False, lacks=""):
-    """Scores are rounded, so that every machine writes the same. Tokens that hold a character of `lacks` are left out."""
+    """The likeliest tokens come first. Those that hold a character of `lacks` are left out."""
     trainer = trainers.UnigramTrainer(vocab_size=size, show_progress=False, special_tokens=specials, unk_token=unknown,
                                       n_sub_iterations=1)
     vocab = _learned(models.Unigram(), trainer, normalizer, pre_tokenizer)["vocab"]
@@ -197,9 +196,9 @@ def qwen3():
 
 
 def olmo2():
-    """GPT-4's expression finds the words, and what is between them, which is nothing, is removed."""
+    """GPT-4's expression, which Llama 3 has as well, finds the words, and what is between them, nothing, is removed."""
     runs = [("|||IP_ADDRESS|||", {"special": False}), ("<|endoftext|>",), ("<|pad|>",)]
-    return with_split(WORDS["cl100k"], runs, {"type": "NFC"}, "Removed", True, size=400)
+    return with_split(WORDS["llama3"], runs, {"type": "NFC"}, "Removed", True, size=400)
 
 
 def gpt4o():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single steps in all of their forms, each in a tokenizer whose ids show all that the step did: a token for every byte, and
-another one where it is the last byte of a word."""
+"""Single steps in all of their forms, each in a tokenizer whose ids show all that the step did: a token for every byte,
+and another one where it is the last byte of a word."""
 
-from tokenization.published import (LETTERS, MARK, MARKS, NARROW, added, byte_level, metaspace, precompiled, prepend, regex,
-                                    replace, sequence, split, strip, tokenizer)
+from tokenization.published import (LETTERS, MARK, MARKS, NARROW, added, byte_level, metaspace, precompiled, prepend,
+                                    regex, replace, sequence, split, strip, tokenizer)
 
 END = "</w>"
 BEHAVIORS = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
@@ -79,7 +79,8 @@ def _pre_tokenizers():
     yield "bytes", {"pre_tokenizer": byte_level()}
     yield "bytes_prefix", {"pre_tokenizer": byte_level(prefix=True)}
     yield "bytes_prefix_without_regex", {"pre_tokenizer": byte_level(prefix=True, use_regex=False)}
-    yield "words_of_words", {"pre_tokenizer": sequence("pretokenizers", {"type": "Whitespace"}, byte_level(prefix=True))}
+    words = sequence("pretokenizers", {"type": "Whitespace"}, byte_level(prefix=True))
+    yield "words_of_words", {"pre_tokenizer": words}
     for name, pattern in {
         "regex_classes": r"[^\d\s_]+|[[:digit:]_]", "regex_lookbehind": r"(?<!\p{L})\p{L}|(?=\p{N})",
         "regex_case": r"(?i)straße|[a-c]+|ſ", "regex_interval": r"\p{L}{2}|\s{2,}?", "regex_boundary": r"\b",
@@ -123,8 +124,8 @@ def _models(ids):
     for fuse in (False, True):
         yield f"bpe_unknown{'_fused' if fuse else ''}", {"pre_tokenizer": None, "model": bpe | {
             "vocab": letters, "merges": [], "unk_token": "<unk>", "fuse_unk": fuse}}
-    yield "bpe_prefix", words | {"model": bpe | {"vocab": inside, "merges": pairs, "unk_token": "<unk>", "fuse_unk": True,
-                                                 "continuing_subword_prefix": "##"}}
+    yield "bpe_prefix", words | {"model": bpe | {
+        "vocab": inside, "merges": pairs, "unk_token": "<unk>", "fuse_unk": True, "continuing_subword_prefix": "##"}}
     some = {f"<0x{byte:02X}>": 100 + byte for byte in range(256) if byte != 0xA0}
     for fuse in (False, True):
         yield f"bpe_some_bytes{'_fused' if fuse else ''}", {"pre_tokenizer": None, "model": bpe | {
@@ -135,9 +136,10 @@ def _models(ids):
                                                  "continuing_subword_prefix": "##", "max_input_chars_per_word": 5}}
     yield "word_level", words | {"model": {"type": "WordLevel", "unk_token": "[UNK]", "vocab": {
         "[UNK]": 0, "the": 1, "and": 2, ".": 3, ",": 4, "人": 5, "a": 6}}}
-    scored = [["<unk>", 0.0], ["a", -1.0], ["b", -2.5], ["ab", -3.5], ["abab", -9.0], ["t", -3.0], ["h", -3.0], ["e", -2.0],
-              ["the", -8.0], [" ", -1.5], [" the", -9.5], ["世", -4.0], ["é", -6.0], ["e\u0301", -5.5], ["ﬁn", -7.0]]
-    unknown = {"pre_tokenizer": None, "model": {"type": "Unigram", "unk_id": 0, "vocab": scored, "byte_fallback": False}}
+    scored = [["<unk>", 0.0], ["a", -1.0], ["b", -2.5], ["ab", -3.5], ["abab", -9.0], ["t", -3.0], ["h", -3.0],
+              ["e", -2.0], ["the", -8.0], [" ", -1.5], [" the", -9.5], ["世", -4.0], ["é", -6.0], ["e\u0301", -5.5], ["ﬁn", -7.0]]
+    unknown = {"pre_tokenizer": None,
+               "model": {"type": "Unigram", "unk_id": 0, "vocab": scored, "byte_fallback": False}}
     yield "unigram_ties", unknown
     bytes_too = scored + [[token, 0.0] for token in some]
     yield "unigram_some_bytes", unknown | {"model": unknown["model"] | {"vocab": bytes_too, "byte_fallback": True}}
