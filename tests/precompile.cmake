@@ -42,7 +42,7 @@ function(headlens_less_work)
   # The files with loops over elements stay apart, so that they are optimised here as they are elsewhere.
   headlens_precompile_for(headlens_core ${standard} <nlohmann/json.hpp>)
   headlens_unite(headlens_core /backends/ "/attention/(masks|normalizers|positions)/" /heads/circuits /by_name/names
-    /heads/head_finder "/operations/(embedding|scaled_dot_product)" "/models/(bert|checkpoint|gpt2|llama|vit)")
+    /heads/head_finder "/operations/(embedding|scaled_dot_product)" /models/families/ /models/checkpoint)
   set(opencl)
   if(TARGET headlens_opencl)
     set(opencl <opencl/runtime/status.h>)

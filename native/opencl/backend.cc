@@ -149,6 +149,11 @@ class OpenCl final : public Backend {
     device_->Use([&](Session& session) { RunElements(session, "Add", x, y); });
   }
 
+  void Multiply(DeviceView<float, 1> x, DeviceView<const float, 1> y) const override {
+    CheckSameLength(x, y);
+    device_->Use([&](Session& session) { RunElements(session, "Multiply", x, y); });
+  }
+
   void Copy(DeviceView<const float, 4> from, DeviceView<float, 4> to) const override {
     ExpectSizes("copy", SizesOf(to), SizesOf(from));
     if (HasNoElements(from)) return;

@@ -169,6 +169,7 @@ TEST_CASE("OpenCL kernels: layers") {
     on.Gelu(y.values(), false);
     on.Gelu(y.values(), true);
     on.Add(y.values(), x.values());
+    on.Multiply(y.values(), x.values());
     on.Relu(y.values());
     return y;
   };

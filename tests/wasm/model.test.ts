@@ -51,7 +51,7 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
       family: "llama",
       causal: true,
       segments: 0,
-      window: 0,
+      windows: [],
       logits: config.vocab_size,
       layers: config.num_hidden_layers,
       heads,

@@ -154,7 +154,7 @@ function contrast(
   const scale = scaleOf("auto", overview, length, 1);
   const sums = [0, 0, 0, 0];
   const [rows, cols] = picture.size;
-  codesOf(picture, lookOf(scale, maps.mask, { theme: "light" })).forEach((code, index) => {
+  codesOf(picture, lookOf(scale, maps.maskOf(0), { theme: "light" })).forEach((code, index) => {
     if (code === kMasked) return;
     const [i, j] = [Math.floor(index / cols), index % cols];
     let isOn = false;

@@ -68,7 +68,7 @@ class ModelHandle {
     set("vocabSize", info_.vocab_size);
     set("maxPositions", info_.max_positions);
     set("segments", info_.segments);
-    set("window", info_.window);
+    info.set("windows", ShapeToJs(info_.windows));
     set("imageSize", info_.image_size);
     set("patchSize", info_.patch_size);
     set("channels", info_.channels);

@@ -28,9 +28,10 @@ function checkSize({ tokens, keyTokens }: MapSource, heads: readonly Head[]): vo
     + (heads.length === 1 ? "export the picture, or compute the map with the package" : "open one head and export that"));
 }
 
-/** Which cells the mask leaves, [T,S]. */
-function visibleCells({ tokens, keyTokens, mask }: MapSource): Uint8Array {
-  const [rows, cols] = [tokens.length, keyTokens.length];
+/** Which cells the mask of a layer leaves, [T,S]. */
+function visibleCells(maps: MapSource, layer: number): Uint8Array {
+  const [rows, cols] = [maps.tokens.length, maps.keyTokens.length];
+  const mask = maps.maskOf(layer);
   const seen = new Uint8Array(rows * cols);
   for (let row = 0; row < rows; row++)
     for (let col = 0; col < cols; col++) seen[row * cols + col] = mask.hides(row, row + 1, col, col + 1) ? 0 : 1;
@@ -41,10 +42,11 @@ export async function numbersOf(maps: MapSource, heads: readonly Head[]): Promis
   checkSize(maps, heads);
   const [rows, cols] = [maps.tokens.length, maps.keyTokens.length];
   const whole: Part = { rows: [0, rows], cols: [0, cols] };
-  const visible = visibleCells(maps);
+  const masks = new Map(heads.map(([layer]) => [layer, visibleCells(maps, layer)]));
   const values: Float32Array[] = [];
   const seen: Uint8Array[] = [];
   for (const [layer, head] of heads) {
+    const visible = masks.get(layer) as Uint8Array;
     const picture = await maps.part(layer, head, whole, [rows, cols]);
     const { known } = picture;
     values.push(picture.values.map((value, cell) => (visible[cell] === 0 ? 0 : known?.[cell] === 0 ? NaN : value)));
@@ -90,8 +92,14 @@ function nested(values: ArrayLike<number>, rows: number, cols: number): string {
   return `[${Array.from({ length: rows }, row).join(",")}]`;
 }
 
-/** The mask as a field of JSON: "causal", or nested lists of 0 and 1; nothing where all keys may be looked at. */
-function maskField({ tokens, keyTokens }: MapSource, visible: Uint8Array): string {
+/**
+ * The mask as a field of JSON: "causal", or nested lists of 0 and 1; nothing where all keys may be looked at. It is one
+ * for all layers, and leaves what some layer's mask leaves.
+ */
+function maskField(maps: MapSource, layers: readonly number[]): string {
+  const { tokens, keyTokens } = maps;
+  const masks = layers.map((layer) => visibleCells(maps, layer));
+  const visible = masks.reduce((some, more) => some.map((is, cell) => is | (more[cell] as number)));
   if (!visible.includes(0)) return "";
   const cols = keyTokens.length;
   const isCausal = visible.every((is, cell) => (is === 1) === (cell % cols <= Math.floor(cell / cols)));
@@ -113,7 +121,7 @@ function factsOf(numbers: Numbers): string {
   const layers = [...byLayer(heads).keys()];
   const some = heads.filter(([layer]) => layer === layers[0]).map(([, head]) => head);
   const places = `,"layers":${JSON.stringify(layers)},"heads":${JSON.stringify(some)}`;
-  return `{"tokens":${JSON.stringify(tokens)}${keys}${maskField(maps, visibleCells(maps))}${places}`;
+  return `{"tokens":${JSON.stringify(tokens)}${keys}${maskField(maps, layers)}${places}`;
 }
 
 /** {"tokens", "keyTokens", "causal" or "mask", "layers", "heads", "weights": [layer][head][query][key]} */

@@ -31,13 +31,13 @@ export const lookOf = (scale: Scale, mask: CellMask, { theme, ends }: Colors): L
 export class Looks {
   readonly #looks = new WeakMap<Overview, { choice: ScaleChoice; look: Look }>();
 
-  of({ keyTokens, fixedMost, mask }: MapSource, overview: Overview, choice: ScaleChoice, colors: Colors): Look {
+  of(maps: MapSource, layer: number, overview: Overview, choice: ScaleChoice, colors: Colors): Look {
     const known = this.#looks.get(overview);
     if (known?.choice === choice) {
       const { palette, scale } = known.look;
       if (palette === paletteOf(scale.colormap, colors.theme, colors.ends)) return known.look;
     }
-    const look = lookOf(scaleOf(choice, overview, keyTokens.length, fixedMost), mask, colors);
+    const look = lookOf(scaleOf(choice, overview, maps.keyTokens.length, maps.fixedMost), maps.maskOf(layer), colors);
     this.#looks.set(overview, { choice, look });
     return look;
   }

@@ -14,7 +14,7 @@ type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" 
 /** Maps with more cells are computed in pieces. */
 const kLargeMap = 1 << 25;
 
-type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "mask">;
+type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "maskOf">;
 
 const fitting = ([rows, cols]: Size, height: number, width: number): Size => [
   Math.max(Math.min(rows, height), 1),
@@ -26,7 +26,7 @@ class EngineMaps implements MapSource {
   readonly keyTokens: readonly string[];
   readonly tokenCount: number;
   readonly heads: readonly number[];
-  readonly mask: CellMask;
+  readonly maskOf: (layer: number) => CellMask;
   readonly fixedMost = 1;
   readonly #engine: Engine;
   readonly #known = new KnownOverviews();
@@ -36,7 +36,7 @@ class EngineMaps implements MapSource {
   constructor(engine: Engine, facts: Facts) {
     this.#engine = engine;
     ({ tokens: this.tokens, keyTokens: this.keyTokens, tokenCount: this.tokenCount } = facts);
-    ({ heads: this.heads, mask: this.mask } = facts);
+    ({ heads: this.heads, maskOf: this.maskOf } = facts);
   }
 
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
@@ -125,14 +125,15 @@ async function attend(
 ): Promise<Lease> {
   const loaded = await sharedModel(model);
   const attention = await loaded.attend(text, { truncate: true, signal, onProgress });
-  const { layers, heads, causal, window } = loaded.info;
+  const { layers, heads, causal, windows } = loaded.info;
+  const masks = Array.from({ length: layers }, (_, layer) => causal ? causalMask(windows[layer]) : kOpen);
   const { tokens, tokenCount } = attention;
   const facts = {
     tokens,
     keyTokens: tokens,
     tokenCount,
     heads: Array<number>(layers).fill(heads),
-    mask: causal ? causalMask(window) : kOpen,
+    maskOf: (layer: number) => masks[layer] ?? kOpen,
   };
   return { maps: new EngineMaps(attention, facts), release: () => attention.dispose() };
 }
@@ -187,13 +188,14 @@ export async function computedMaps(given: GivenQueries): Promise<Lease> {
   });
   try {
     const [rows, cols] = [maps.queries, maps.keys];
+    const cells = readMask(mask, causal, [rows, cols]);
     const tokens = names("tokens", given.tokens, rows);
     const facts = {
       tokens,
       keyTokens: names("keyTokens", given.keyTokens ?? (rows === cols ? given.tokens : undefined), cols),
       tokenCount: tokens.length,
       heads: Array<number>(maps.batches).fill(maps.heads),
-      mask: readMask(mask, causal, [rows, cols]),
+      maskOf: () => cells,
     };
     return { maps: new EngineMaps(maps, facts), release: () => maps.dispose() };
   } catch (error) {

@@ -118,7 +118,7 @@ class GivenMaps implements MapSource {
   readonly keyTokens: readonly string[];
   readonly tokenCount: number;
   readonly heads: readonly number[];
-  readonly mask: CellMask;
+  readonly #mask: CellMask;
   readonly #layers: readonly Layer[];
   readonly #size: Size;
   readonly #signed: boolean;
@@ -136,8 +136,12 @@ class GivenMaps implements MapSource {
     this.tokens = names("tokens", tokens, rows);
     this.keyTokens = names("keyTokens", keyTokens ?? (rows === cols ? tokens : undefined), cols);
     this.tokenCount = this.tokens.length;
-    this.mask = readMask(mask, causal, size);
+    this.#mask = readMask(mask, causal, size);
     this.#signed = layers.some(({ values }) => hasNegative(values));
+  }
+
+  maskOf(): CellMask {
+    return this.#mask;
   }
 
   get fixedMost(): number {
@@ -198,7 +202,7 @@ class GivenMaps implements MapSource {
             const best = pooled[to] as number;
             if (seen[to] && !(Math.abs(value) > Math.abs(best) || Number.isNaN(value))) continue;
             if (Number.isNaN(best) && seen[to]) continue;
-            if (this.mask !== kOpen && this.mask.hides(row, row + 1, col, col + 1)) continue;
+            if (this.#mask !== kOpen && this.#mask.hides(row, row + 1, col, col + 1)) continue;
             pooled[to] = value;
             seen[to] = 1;
           }
@@ -212,11 +216,11 @@ class GivenMaps implements MapSource {
     const [rows, cols] = this.#size;
     const largest = new Float32Array(rows);
     const keys = new Float32Array(rows);
-    const open = this.mask === kOpen;
+    const open = this.#mask === kOpen;
     for (let row = 0; row < rows; row++) {
       let [most, count] = [0, 0];
       for (let col = 0; col < cols; col++) {
-        if (!open && this.mask.hides(row, row + 1, col, col + 1)) continue;
+        if (!open && this.#mask.hides(row, row + 1, col, col + 1)) continue;
         count++;
         if (known && !known[row * cols + col]) continue;
         const value = values[row * cols + col] as number;

@@ -48,7 +48,8 @@ export interface MapSource {
   readonly tokenCount: number;
   /** The number of heads of each layer. */
   readonly heads: readonly number[];
-  readonly mask: CellMask;
+  /** The cells that the heads of a layer may not look at. */
+  maskOf(layer: number): CellMask;
   /** The end of the fixed scale: 1 for weights, and for given arrays their largest magnitude when that is more. */
   readonly fixedMost: number;
   /** Computes a part of one head's map, pooled to at most `size`. */

@@ -20,10 +20,11 @@ export async function strongestLink(maps: MapSource, layer: number, head: number
   if (row === undefined) return "no query has a choice of keys";
   const width = maps.keyTokens.length;
   const { values, known } = await maps.part(layer, head, { rows: [row, row + 1], cols: [0, width] }, [1, width]);
+  const mask = maps.maskOf(layer);
   let col = known ? known.indexOf(1) : 0;
   if (col < 0) return "no weight is known";
   for (let key = col + 1; key < width; key++) {
-    const isSeen = !maps.mask.hides(row, row + 1, key, key + 1) && known?.[key] !== 0;
+    const isSeen = !mask.hides(row, row + 1, key, key + 1) && known?.[key] !== 0;
     if (isSeen && !((values[key] ?? NaN) <= (values[col] ?? NaN))) col = key;
   }
   const value = values[col] ?? NaN;

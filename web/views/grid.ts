@@ -4,7 +4,7 @@ import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
-import { scaleInWords } from "../maps/scale.js";
+import { scaleInWords, scaleOf } from "../maps/scale.js";
 import { strongestLink } from "../maps/words.js";
 import type { Host, Room, View, ViewKind } from "./view.js";
 
@@ -131,7 +131,7 @@ class GridView implements View {
     }
     const first = overviews.flat().find((overview) => overview !== undefined);
     if (!first) return html`<p class="status"></p>`;
-    const { scale } = this.#lookFor(maps, first);
+    const scale = scaleOf(this.host.scaleChoice, first, maps.keyTokens.length, maps.fixedMost);
     const words = scale.kind === "head" ? "each head: 0 – its usual largest weight" : scaleInWords(scale);
     return html`<p class="status" part="scale">${words}${pooledInWords(first)}</p>`;
   }
@@ -155,7 +155,7 @@ class GridView implements View {
             data-head=${head}
             @click=${(): void => this.host.openHead(layer, head, "map")}
           >
-            <canvas part="canvas" class=${fine} ${draw(picture, overview && this.#lookFor(maps, overview))}></canvas>
+            <canvas part="canvas" class=${fine} ${draw(picture, overview && this.#lookFor(maps, layer, overview))}></canvas>
           </button>
           ${isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
         </div>
@@ -165,8 +165,8 @@ class GridView implements View {
     return html`<div role="row" class="layer"><span role="rowheader" class="name" part="label">L${layer}</span><div role="presentation" class="line">${cells}</div></div>`;
   }
 
-  #lookFor(maps: MapSource, overview: Overview): Look {
-    return this.#looks.of(maps, overview, this.host.scaleChoice, this.host.colors);
+  #lookFor(maps: MapSource, layer: number, overview: Overview): Look {
+    return this.#looks.of(maps, layer, overview, this.host.scaleChoice, this.host.colors);
   }
 
   /**

@@ -273,8 +273,8 @@ class MapView implements View, ReactiveController {
     return { left, top, view: settled({ map, width, height, cell, row, col }) };
   }
 
-  #lookOf({ maps, overview }: Content): Look {
-    const look = this.#looks.of(maps, overview, this.host.scaleChoice, this.host.colors);
+  #lookOf({ maps, layer, overview }: Content): Look {
+    const look = this.#looks.of(maps, layer, overview, this.host.scaleChoice, this.host.colors);
     if (look === this.#look) return look;
     this.#odd = oddCells(overview, look);
     this.#barLook = barLook(look);
@@ -323,8 +323,8 @@ class MapView implements View, ReactiveController {
   };
 
   /** The exact value of a cell, undefined until it is there, or why it has none. */
-  #valueAt({ maps, tiles, strips }: Content, { row, col }: Cell): number | "masked" | "not known" | undefined {
-    if (maps.mask.hides(row, row + 1, col, col + 1)) return "masked";
+  #valueAt({ maps, layer, tiles, strips }: Content, { row, col }: Cell): number | "masked" | "not known" | undefined {
+    if (maps.maskOf(layer).hides(row, row + 1, col, col + 1)) return "masked";
     const picture = (tiles.block === 1 ? tiles.pictureAt(row, col) : undefined) ?? strips.row(row);
     if (!picture) return undefined;
     const { part, size, values, known } = picture;

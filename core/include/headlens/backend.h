@@ -133,6 +133,9 @@ class Backend {
   /// x ← x + y.
   virtual void Add(DeviceView<float, 1> x, DeviceView<const float, 1> y) const = 0;
 
+  /// x ← x · y, element by element.
+  virtual void Multiply(DeviceView<float, 1> x, DeviceView<const float, 1> y) const = 0;
+
   /// to ← from. Both have the same sizes.
   virtual void Copy(DeviceView<const float, 4> from, DeviceView<float, 4> to) const;
 

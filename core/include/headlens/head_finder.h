@@ -48,7 +48,7 @@ struct HeadSource {
   Index heads = 0;  ///< in each layer
   Index texts = 0;
   bool causal = false;
-  Index window = 0;  ///< as in MapInfo
+  std::vector<Index> windows = {};  ///< [layers], each as in MapInfo; empty: no limits
   /// Runs the model on one of the texts. The result is not used after the next call.
   std::function<TextHeads(Index text)> attend = {};
 };

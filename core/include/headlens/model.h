@@ -27,7 +27,8 @@ struct Run;
 
 /// The sizes and kinds that config.json describes. A size is 0 where the model has none.
 struct ModelInfo {
-  std::string family;  ///< "bert", "gpt2", "gpt_neox", "llama" (also for Mistral and Qwen2) or "vit"
+  /// One of the files of core/src/models, such as "gpt2" or "llama"; several kinds of models may share one.
+  std::string family;
   bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
   Index heads = 0;
@@ -37,7 +38,9 @@ struct ModelInfo {
   Index max_positions = 0;  ///< the most tokens, or patches and CLS together
   Index vocab_size = 0;     ///< 0 for models that read images
   Index segments = 0;       ///< kinds of segments (token types)
-  Index window = 0;         ///< a token looks only at the last `window` tokens, itself included; 0: no limit
+  /// [layers]: in a layer, a token looks only at this many latest tokens, itself included; 0: no limit. Empty when no
+  /// layer has a limit.
+  std::vector<Index> windows = {};
   Index image_size = 0;     ///< pixels on either side; 0 for models that read text
   Index patch_size = 0;
   Index channels = 0;
@@ -258,7 +261,8 @@ class Model {
   /// kUnsupported for models that are not causal.
   Decoding StartDecoding(DType keys_and_values = DType::kF32) const;
 
-  /// A copy of one of a layer's matrices: query [H·d, D], key and value [G·d, D], or output [D, H·d].
+  /// A copy of one of a layer's matrices: query [H·d, D], key and value [G·d, D], or output [D, H·d]. Where a norm
+  /// follows the projection, its scale is folded in.
   Tensor Weights(Index layer, Projection projection) const;
   /// The bias [D] of a layer's output projection, or empty when it has none. Borrowed.
   std::span<const float> OutputBias(Index layer) const;

@@ -12,7 +12,13 @@ enum class Activation {
   kGelu,      ///< exact, with erf
   kGeluTanh,  ///< the approximation with tanh
   kSwiGlu,    ///< silu(gate) · up (Shazeer 2020)
+  kGeGlu,     ///< gelu(gate) · up, with the approximation with tanh (Shazeer 2020)
 };
+
+/// Returns true for the activations whose network has a gate.
+constexpr bool IsGated(Activation activation) {
+  return activation == Activation::kSwiGlu || activation == Activation::kGeGlu;
+}
 
 enum class NormKind { kLayerNorm, kRmsNorm };
 
@@ -28,8 +34,8 @@ struct TransformerLayerConfig {
   bool operator==(const TransformerLayerConfig&) const = default;
 };
 
-/// The matrices of a feed-forward network. `up` widens the stream and `down` narrows it again; only SwiGLU has a
-/// `gate`.
+/// The matrices of a feed-forward network. `up` widens the stream and `down` narrows it again; only SwiGLU and GeGLU
+/// have a `gate`.
 struct FeedForwardWeights {
   std::unique_ptr<LinearWeights> gate, up, down;
 };

@@ -90,15 +90,23 @@ std::vector<std::int32_t> AllTokens(Index length) {
   return tokens;
 }
 
-/// The parts of a query and of one or two keys, rotated: outputs [first, first + d) of the tokens' products.
+enum class Side { kQuery, kKey };
+
+/// The parts of token n's query or key as they are multiplied: the first or the second d outputs of its products.
 Tensor SideOf(const RunHead& head, const PartProducts& products, std::span<const std::int32_t> tokens, Index n,
-              Index first) {
+              Side side) {
   const View<float, 3> all = products.values.view<3>();
-  Tensor side({all.shape[1], head.width()});
-  for (Index a = 0; a < all.shape[1]; ++a) std::copy_n(all.at(n, a, first), head.width(), side.view<2>().at(a));
-  head.Rotate(tokens.subspan(static_cast<std::size_t>(n), 1),
-              DenseView(side.data(), std::array<Index, 3>{1, all.shape[1], head.width()}));
-  return side;
+  const Index parts = all.shape[1], d = head.width();
+  Tensor rows({1, parts, d});
+  for (Index a = 0; a < parts; ++a)
+    std::copy_n(all.at(n, a, side == Side::kQuery ? 0 : d), d, rows.view<3>().at(0, a));
+  const std::span<const std::int32_t> token = tokens.subspan(static_cast<std::size_t>(n), 1);
+  if (side == Side::kQuery) {
+    head.AsQueries(token, rows.view<3>());
+  } else {
+    head.AsKeys(token, rows.view<3>());
+  }
+  return std::move(rows).Reshaped({parts, d});
 }
 
 /// Explains the score of a cell, less that of another key of its row when there is one.
@@ -113,9 +121,10 @@ CellExplanation Explain(const ModelAttention& attention, const MapCell& cell, st
   }
   std::vector<float> bias;
   const PartProducts products = head.Project(tokens, Stacked(head.q(), head.k(), bias));
-  const Tensor query = SideOf(head, products, tokens, 0, 0), key = SideOf(head, products, tokens, 1, head.width());
+  const Tensor query = SideOf(head, products, tokens, 0, Side::kQuery),
+               key = SideOf(head, products, tokens, 1, Side::kKey);
   if (against) {
-    const Tensor other = SideOf(head, products, tokens, 2, head.width());
+    const Tensor other = SideOf(head, products, tokens, 2, Side::kKey);
     for (std::size_t i = 0; i < other.values().size(); ++i) key.values()[i] -= other.values()[i];
   }
   CellExplanation explanation;
@@ -147,8 +156,8 @@ RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index of
   const auto token = static_cast<std::int32_t>(query);
   const std::vector<std::int32_t> keys = AllTokens(head.tokens());
   PartProducts of_query = head.Project({&token, 1}, head.q()), of_keys = head.Project(keys, head.k());
-  head.Rotate({&token, 1}, of_query.values.view<3>());
-  head.Rotate(keys, of_keys.values.view<3>());
+  head.AsQueries({&token, 1}, of_query.values.view<3>());
+  head.AsKeys(keys, of_keys.values.view<3>());
   const Tensor by_cell = Products(head.backend(), AsRows(of_keys.values), Rows(head.queries(), query, 1), head.scale());
   RowStages row = StagesOf(head, query);
   RowExplanation explanation;
@@ -189,9 +198,9 @@ OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, In
   head.CheckToken("query", query);
   head.RequireOwnOutput();
   const Index keys = head.tokens();
-  Tensor written = head.Written(Rows(head.outputs(), query, 1));
+  Tensor written = head.Written(query, 1);
   std::vector<float> bias;
-  const HeadRows direction = ThroughValues(head.v(), head.BackThroughOutput(DirectionsOf(written)), bias);
+  const HeadRows direction = ThroughValues(head.v(), head.BackThroughOutput(query, DirectionsOf(written)), bias);
   PartProducts products = head.Project(AllTokens(keys), direction);
   const Tensor weights({1, keys});
   attention.Map(layer, of_head, {query, query + 1}, weights.view<2>());

@@ -68,11 +68,11 @@ Readers ReadersOf(const RunHead& head) {
   const Index length = head.tokens(), d = head.width();
   constexpr Index kRows = 64;
   Readers readers{Matrix(length, d), Matrix(length, d), Matrix(length, d)};
-  const View<const float, 2> q = head.queries(), k = head.keys(), z = head.outputs();
+  const View<const float, 2> q = head.queries(), k = head.keys();
   for (Index first = 0; first < length; first += kRows) {
     const Index count = std::min(kRows, length - first);
     const Strip strip = StripOf(head, first, count);
-    const Matrix back = head.BackThroughOutput(DirectionsOf(head.Written(Rows(z, first, count))));
+    const Matrix back = head.BackThroughOutput(first, DirectionsOf(head.Written(first, count)));
     for (Index i = 0; i < count; ++i)
       for (Index j = 0; j < length; ++j) {
         AddRow(strip.contrast(i, j), k, j, readers.by_query, first + i);
@@ -107,8 +107,8 @@ HeadSources SumsOf(const RunHead& head, const Readers& readers) {
     const auto of = [&](Index number) {
       return View<float, 3>{x.at(0, 0, number * head.width()), {x.shape[0], x.shape[1], head.width()}, x.strides};
     };
-    head.Rotate(tokens, of(0));
-    head.Rotate(tokens, of(1));
+    head.AsQueries(tokens, of(0));
+    head.AsKeys(tokens, of(1));
     AddSums(of(0), readers.by_query, first, scale, sources.query);
     AddSums(of(1), readers.by_key, first, scale, sources.key);
     AddSums(of(2), readers.by_value, first, factor, sources.value);

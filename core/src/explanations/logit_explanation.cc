@@ -19,6 +19,10 @@ namespace {
 /// Throws kUnsupported unless the logits are linear in the normalised stream.
 void RequireLinearLogits(const Run& run) {
   models::RequireLogits(*run.model);
+  if (run.model->parameters.head->second) {
+    throw Error(ErrorCode::kUnsupported, {"the logits of this ", run.info().family,
+                                          " model are not those of one token: its classifier reads several"});
+  }
   if (!run.model->parameters.head->transform) return;
   throw Error(ErrorCode::kUnsupported,
               {"the logits of this ", run.info().family,
@@ -56,7 +60,7 @@ LogitExplanation Contributions(const ModelAttention& attention, Index position, 
   const auto at = static_cast<std::int32_t>(position);
   PartProducts products = ProjectParts(run, run.info().layers, {&at, 1}, w.view<2>(), bias);
   LogitExplanation explanation;
-  const Tensor logits = attention.Logits(position, position + 1);
+  const Tensor logits = models::UncappedLogitsOf(*run.model, Rows(run.hidden.view<2>(), position, 1));
   for (const std::int32_t token : tokens) explanation.logits.push_back(logits.data()[token]);
   explanation.terms = std::move(products.values)
                           .Reshaped({static_cast<Index>(products.parts.size()), static_cast<Index>(tokens.size())});
@@ -70,7 +74,7 @@ Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, I
   RequireLinearLogits(run);
   models::CheckRows(row_begin, row_end, LogitRows(run));
   const Index count = row_end - row_begin;
-  const Tensor written = head.Written(Rows(head.outputs(), row_begin, count));
+  const Tensor written = head.Written(row_begin, count);
   explanations::ScaleByFinalNorm(run, row_begin, written);
   const LinearWeights& decoder = run.model->decoder();
   Tensor logits({count, decoder.out_features()});
@@ -87,7 +91,9 @@ Tensor LensLogits(const ModelAttention& attention, Index layer, Index row_begin,
   models::RequireLogits(*run.model);
   if (layer < 0 || layer > run.info().layers) throw ValueError("`layer`", layer, {"0 to ", run.info().layers});
   models::CheckRows(row_begin, row_end, LogitRows(run));
-  return models::LogitsOf(*run.model, Rows(run.StreamBefore(layer).view<2>(), row_begin, row_end - row_begin));
+  const DeviceView<const float, 2> stream = run.StreamBefore(layer).view<2>();
+  if (run.model->parameters.head->first_row_only && row_end > row_begin) return models::ClassLogitsOf(*run.model, stream);
+  return models::LogitsOf(*run.model, Rows(stream, row_begin, row_end - row_begin));
 }
 
 double LogSumExp(std::span<const float> logits) {

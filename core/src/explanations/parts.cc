@@ -17,10 +17,6 @@ using models::LayerRun;
 using models::LoadedModel;
 using models::Parameters;
 
-namespace {
-
-/// The number by which a norm multiplies a row [width] of its input: 1 / √(variance + eps), or 1 / √(mean square +
-/// eps).
 double FrozenFactor(const BlockForm& form, const float* x, Index width) {
   const auto count = static_cast<double>(width);
   double mean = 0.0, square = 0.0;
@@ -28,6 +24,8 @@ double FrozenFactor(const BlockForm& form, const float* x, Index width) {
   for (Index e = 0; e < width; ++e) square += (double{x[e]} - mean) * (double{x[e]} - mean) / count;
   return 1.0 / std::sqrt(square + double{form.norm_eps});
 }
+
+namespace {
 
 /// The norm that makes x̂ of the stream before `layer`, or null.
 const Norm* NormBefore(const LoadedModel& model, Index layer) {
@@ -166,9 +164,26 @@ class Projector {
       Normalize(model_.backend, form_, weights.attention_norm, attended.view<2>(), attended.view<2>());
       PassNorm(weights.feed_forward_norm, Sum(std::move(attended), changes));
     }
-    AddRows(changes, weights.feed_forward.down->bias());
+    // A norm of what the network adds has been applied to these rows.
+    AddRows(changes, weights.feed_forward_output_norm ? std::span<const float>() : weights.feed_forward.down->bias());
     if (!form_.norm_first) PassNorm(weights.attention_norm, sum);
-    AddHeads(heads, *weights.o);
+    if (const Norm& norm = weights.attention_output_norm) {
+      AddNormedHeads(norm, heads, *weights.o);
+    } else {
+      AddHeads(heads, *weights.o);
+    }
+  }
+
+  /// Adds the heads of a layer whose sum goes through a norm before it is added to the stream.
+  void AddNormedHeads(const Norm& norm, const Tensor& heads, const LinearWeights& o) {
+    Matrix map(outputs_, width_);
+    std::ranges::copy(map_.values(), map.values().begin());
+    std::vector<double> factors = factors_;
+    PassNorm(norm, Linear(heads.view<2>(), o));
+    AddHeads(heads, o);
+    map_ = std::move(map);
+    factors_ = std::move(factors);
+    Pack();
   }
 
   static Tensor Sum(Tensor a, const Tensor& b) {
@@ -273,6 +288,22 @@ class Projector {
 };
 
 }  // namespace
+
+Tensor ProjectStreams(const Run& run, Index layer, std::span<const std::int32_t> tokens,
+                      const LinearWeights& projection) {
+  const View<const float, 2> stream = run.OnHost(run.StreamBefore(layer)).view<2>();
+  const auto count = static_cast<Index>(tokens.size());
+  const Tensor rows({count, stream.shape[1]});
+  Tensor projected({count, projection.out_features()});
+  for (Index n = 0; n < count; ++n)
+    std::copy_n(stream.at(Index{tokens[static_cast<std::size_t>(n)]}), stream.shape[1], rows.view<2>().at(n));
+  const Backend& backend = run.model->backend;
+  if (const Norm* norm = NormBefore(*run.model, layer))
+    Normalize(backend, run.model->architecture.block, *norm, rows.view<2>(), rows.view<2>());
+  backend.Linear(rows.view<2>(), projection, projected.view<2>());
+  backend.Finish();
+  return projected;
+}
 
 PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int32_t> tokens, View<const float, 2> w,
                           std::span<const float> bias) {

@@ -25,6 +25,15 @@ struct PartProducts {
 PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int32_t> tokens, View<const float, 2> w,
                           std::span<const float> bias);
 
+/// The number by which a norm multiplies a row [width] of its input: 1 / √(variance + eps), or 1 / √(mean square +
+/// eps).
+double FrozenFactor(const BlockForm& form, const float* x, Index width);
+
+/// What a projection makes of the streams of some tokens before layer `layer`, after the norm before its attention: [n,
+/// outputs].
+Tensor ProjectStreams(const Run& run, Index layer, std::span<const std::int32_t> tokens,
+                      const LinearWeights& projection);
+
 /// Takes rows [n, D], parts of the last layer's streams from token `first` on, through the final norm: γ ∘ (x − mean) /
 /// σ with the statistics of the whole streams, without its shift. Leaves them as they are when there is no final norm.
 void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows);

@@ -74,8 +74,35 @@ PartProducts RunHead::Project(std::span<const std::int32_t> tokens, const HeadRo
   return ProjectParts(run_, layer_, tokens, rows.weights.view<2>(), rows.bias);
 }
 
+void RunHead::AsQueries(std::span<const std::int32_t> tokens, const View<float, 3>& x) const {
+  if (const Norm& norm = weights_.query_norm) ThroughNorm(tokens, norm, *weights_.q, head_, x);
+  Rotate(tokens, x);
+}
+
+void RunHead::AsKeys(std::span<const std::int32_t> tokens, const View<float, 3>& x) const {
+  if (const Norm& norm = weights_.key_norm) ThroughNorm(tokens, norm, *weights_.k, group(), x);
+  Rotate(tokens, x);
+}
+
+/// Takes parts x [tokens, parts, d] of head `head` of a projection through the norm that follows it, which is over the
+/// width of one head or of all.
+void RunHead::ThroughNorm(std::span<const std::int32_t> tokens, const Norm& norm, const LinearWeights& projection,
+                          Index head, const View<float, 3>& x) const {
+  const std::span<const float> scale = run_.OnHost(norm.weight).values();
+  const Tensor whole = ProjectStreams(run_, layer_, tokens, projection);
+  const bool is_of_head = std::ssize(scale) == width();
+  const float* factors = scale.data() + (is_of_head ? 0 : head * width());
+  for (Index n = 0; n < x.shape[0]; ++n) {
+    const float* row = whole.view<2>().at(n, is_of_head ? head * width() : 0);
+    const double division = FrozenFactor(run_.model->architecture.block, row, std::ssize(scale));
+    for (Index a = 0; a < x.shape[1]; ++a)
+      for (Index i = 0; i < width(); ++i)
+        x(n, a, i) = static_cast<float>(double{x(n, a, i)} * division * double{factors[i]});
+  }
+}
+
 void RunHead::Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const {
-  const auto& rope = run_.model->architecture.rope;
+  const models::Rope* rope = run_.model->architecture.RopeOf(layer_);
   if (!rope) return;
   const models::RopeAngles all = models::AnglesAt(*rope, 0, run_.length(), run_.length());
   const Index half = all.cosine.shape()[1];
@@ -95,34 +122,53 @@ void RunHead::Fill(Index first, Index count, const AttentionResults& results) co
   backend().Finish();
 }
 
-/// W_O^h [D, d], unpacked once.
+/// W_O^h [D, d], with the scale of the norm that follows it, unpacked once.
 const Tensor& RunHead::OutputWeights() const {
   if (output_weights_.size() > 0) return output_weights_;
   const LinearWeights& o = *weights_.o;
+  const Norm& norm = weights_.attention_output_norm;
   output_weights_ = Tensor({o.out_features(), width()});
   std::vector<float> row(static_cast<std::size_t>(o.in_features()));
   for (Index e = 0; e < o.out_features(); ++e) {
     o.CopyRow(e, row);
-    std::copy_n(row.data() + head_ * width(), width(), output_weights_.view<2>().at(e));
+    const float scale = norm ? run_.OnHost(norm.weight).data()[e] : 1.0f;
+    for (Index i = 0; i < width(); ++i) output_weights_.view<2>()(e, i) = scale * row[static_cast<std::size_t>(head_ * width() + i)];
   }
   return output_weights_;
 }
 
-Tensor RunHead::Written(View<const float, 2> z) const {
+/// The number by which the norm of the attention's output, which is an RMS norm in all models, multiplies a token's.
+double RunHead::OutputFactor(Index token) const {
+  if (!weights_.attention_output_norm) return 1.0;
+  const LinearWeights& o = *weights_.o;
+  const View<const float, 2> z = run_.OnHost(run_.At(layer_).kept.heads).view<2>();
+  const Tensor whole({1, o.out_features()});
+  backend().Linear(Rows(z, token, 1), o, whole.view<2>());
+  backend().Finish();
+  return FrozenFactor(run_.model->architecture.block, whole.data(), o.out_features());
+}
+
+Tensor RunHead::Written(Index first, Index count) const {
   const View<float, 2> o = OutputWeights().view<2>();
-  Tensor written({z.shape[0], o.shape[0]});
-  for (Index n = 0; n < z.shape[0]; ++n)
+  const View<const float, 2> z = outputs();
+  Tensor written({count, o.shape[0]});
+  for (Index n = 0; n < count; ++n) {
+    const double factor = OutputFactor(first + n);
     for (Index e = 0; e < o.shape[0]; ++e)
-      written.view<2>()(n, e) = static_cast<float>(Dot(o.at(e), z.at(n), static_cast<std::size_t>(width())));
+      written.view<2>()(n, e) =
+          static_cast<float>(factor * Dot(o.at(e), z.at(first + n), static_cast<std::size_t>(width())));
+  }
   return written;
 }
 
-Matrix RunHead::BackThroughOutput(const Matrix& x) const {
+Matrix RunHead::BackThroughOutput(Index first, const Matrix& x) const {
   const View<float, 2> o = OutputWeights().view<2>();
   Matrix back(x.rows(), width());
-  for (Index n = 0; n < x.rows(); ++n)
+  for (Index n = 0; n < x.rows(); ++n) {
+    const double factor = OutputFactor(first + n);
     for (Index e = 0; e < o.shape[0]; ++e)
-      for (Index i = 0; i < width(); ++i) back(n, i) += x(n, e) * double{o(e, i)};
+      for (Index i = 0; i < width(); ++i) back(n, i) += factor * x(n, e) * double{o(e, i)};
+  }
   return back;
 }
 

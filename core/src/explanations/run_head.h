@@ -58,20 +58,28 @@ class RunHead {
 
   /// W x̂ + b for the parts of some tokens' streams before the layer.
   PartProducts Project(std::span<const std::int32_t> tokens, const HeadRows& rows) const;
-  /// Rotates rows x [tokens, parts, d] by the tokens' positions, where the model does so.
-  void Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const;
+  /// Turn the parts x [tokens, parts, d] of queries or keys into what is multiplied in scores: they go through the
+  /// layer's norm of queries or keys, frozen at the statistics of the whole vector, and are rotated by the tokens'
+  /// positions, each where the model does so.
+  void AsQueries(std::span<const std::int32_t> tokens, const View<float, 3>& x) const;
+  void AsKeys(std::span<const std::int32_t> tokens, const View<float, 3>& x) const;
   /// Fills the stages of rows [first, first + count) of the head's map.
   void Fill(Index first, Index count, const AttentionResults& results) const;
 
-  /// W_O^h z for outputs z [n, d]: [n, D].
-  Tensor Written(View<const float, 2> z) const;
-  /// W_O^hᵀ x for directions x [n, D]: [n, d].
-  Matrix BackThroughOutput(const Matrix& x) const;
+  /// What the head adds to the streams of tokens [first, first + count): W_O^h z for its outputs z, which goes through
+  /// the norm of the attention's output where there is one, frozen at the statistics of all heads' sum: [count, D].
+  Tensor Written(Index first, Index count) const;
+  /// The transpose of that map for directions x [n, D] of tokens [first, first + n): [n, d].
+  Matrix BackThroughOutput(Index first, const Matrix& x) const;
 
  private:
   Index group() const { return head_ / (run_.info().heads / run_.info().kv_heads); }
   View<const float, 2> PartOf(const DeviceTensor& rows, Index head) const;
   const Tensor& OutputWeights() const;
+  double OutputFactor(Index token) const;
+  void ThroughNorm(std::span<const std::int32_t> tokens, const Norm& norm, const LinearWeights& projection, Index head,
+                   const View<float, 3>& x) const;
+  void Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const;
 
   const Run& run_;
   Index layer_, head_;

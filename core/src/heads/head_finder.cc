@@ -38,9 +38,8 @@ std::vector<NamedMetric> FindMetrics(std::span<const std::string> names) {
 class Text {
  public:
   Text(const HeadSource& source, const FinderOptions& options, TextHeads given, bool needs_maps)
-      : heads_(std::move(given)), probe_(heads_), special_(SpecialMarks(options)) {
+      : heads_(std::move(given)), windows_(source.windows), probe_(heads_), special_(SpecialMarks(options)) {
     info_.causal = source.causal;
-    info_.window = source.window;
     info_.padded_queries = info_.padded_keys = heads_.padding;
     info_.tokens = heads_.tokens;
     info_.special = special_;
@@ -55,6 +54,7 @@ class Text {
     std::optional<HeadMap> map;
     if (weights_) {
       heads_.map(head.layer, head.head, weights_->view<2>());
+      info_.window = windows_.empty() ? 0 : windows_[static_cast<std::size_t>(head.layer)];
       map.emplace(weights_->view<2>(), info_);
     }
     probe_.Seek(head.layer, head.head);
@@ -84,6 +84,7 @@ class Text {
   }
 
   TextHeads heads_;
+  std::vector<Index> windows_;
   HeadProbe probe_;  // reads heads_
   std::vector<std::uint8_t> special_;
   MapInfo info_;

@@ -118,9 +118,9 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
 
   /// The keys before the patches are CLS and similar tokens.
   PatchGrid Grid() const {
-    const ModelInfo& info = model_.info();
-    const Index columns = info.image_size / info.patch_size;
-    return {attention_.length() - columns * columns, columns, static_cast<double>(info.patch_size)};
+    const Index patch = model_.info().patch_size, rows = input_.image.shape[1] / patch,
+                columns = input_.image.shape[2] / patch;
+    return {attention_.length() - rows * columns, columns, static_cast<double>(patch)};
   }
 
   std::vector<HeadImportance> Importance(Index layer) const {
@@ -193,7 +193,7 @@ TextHeads TextHeadsOf(const Model& model, const ModelInput& input) {
 
 HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs) {
   const ModelInfo& info = model.info();
-  HeadSource source{info.layers, info.heads, static_cast<Index>(inputs.size()), info.causal, info.window};
+  HeadSource source{info.layers, info.heads, static_cast<Index>(inputs.size()), info.causal, info.windows};
   source.attend = [model, inputs](Index text) { return TextHeadsOf(model, inputs[static_cast<std::size_t>(text)]); };
   return source;
 }

@@ -72,7 +72,7 @@ namespace {
 /// The heads of a run, with their maps alone.
 HeadSource HeadsOfRun(const ModelAttention& attention) {
   const ModelInfo& info = attention.run().info();
-  HeadSource source{info.layers, info.heads, 1, info.causal, info.window};
+  HeadSource source{info.layers, info.heads, 1, info.causal, info.windows};
   source.attend = [&attention](Index) {
     const ModelInput& input = attention.run().request->input();
     TextHeads heads;

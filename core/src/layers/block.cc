@@ -13,7 +13,7 @@ void AddStep(const Backend& backend, const BlockForm& form, const Norm& norm, De
              const BlockStep& step) {
   DeviceTensor normal;
   DeviceView<const float, 2> x = stream;
-  if (form.norm_first) {
+  if (form.norm_first && norm) {
     normal = backend.Allocate(SizesOf(stream));
     Normalize(backend, form, norm, x, normal.view<2>());
     x = normal.view<2>();
@@ -40,6 +40,9 @@ void Activate(const Backend& backend, Activation activation, DeviceView<float, 1
       return backend.Gelu(x, activation == Activation::kGeluTanh);
     case Activation::kSwiGlu:
       return backend.SwiGlu(x, up);
+    case Activation::kGeGlu:
+      backend.Gelu(x, /*tanh_approximation=*/true);
+      return backend.Multiply(x, up);
   }
 }
 
@@ -62,6 +65,8 @@ void RunFeedForwardStep(const Backend& backend, const BlockForm& form, const Blo
   AddStep(backend, form, block.feed_forward_norm, stream, [&](DeviceView<const float, 2> x) {
     DeviceTensor change = backend.Allocate(SizesOf(x));
     RunFeedForward(backend, form.activation, block.feed_forward, x, change.view<2>());
+    if (const Norm& norm = block.feed_forward_output_norm)
+      Normalize(backend, form, norm, change.view<2>(), change.view<2>());
     const std::array<Index, 4> all = {1, 1, x.shape[0], x.shape[1]};
     if (kept) backend.Copy(DenseView(change.data(), all), DenseView(kept.data, all));
     return change;

@@ -14,7 +14,7 @@ namespace headlens {
 struct BlockForm {
   NormKind norm = NormKind::kLayerNorm;
   float norm_eps = 1e-5f;
-  bool norm_first = true;  ///< x + f(norm(x)) instead of norm(x + f(x))
+  bool norm_first = true;  ///< x + norm(f(norm(x))), where either norm may be absent, instead of norm(x + f(x))
   Activation activation = Activation::kGelu;
   bool parallel = false;  ///< with norm_first: attention and feed-forward both read the stream before the block
 };
@@ -25,9 +25,11 @@ struct Norm {
   explicit operator bool() const { return weight.size() > 0; }
 };
 
-/// The parameters of a block other than those of its attention.
+/// The parameters of a block other than those of its attention. A norm that is empty is left out.
 struct Block {
   Norm attention_norm, cross_attention_norm, feed_forward_norm;
+  /// Of what attention and the feed-forward network add to the stream.
+  Norm attention_output_norm, feed_forward_output_norm;
   FeedForwardWeights feed_forward;
 };
 
@@ -35,7 +37,7 @@ struct Block {
 void Normalize(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<const float, 2> x,
                DeviceView<float, 2> y);
 
-/// x ← act(x), or with SwiGLU x ← silu(x) · up. Other activations do not use `up`.
+/// x ← act(x), or with a gate x ← act(x) · up. Other activations do not use `up`.
 void Activate(const Backend& backend, Activation activation, DeviceView<float, 1> x, DeviceView<const float, 1> up);
 
 /// x Wᵀ + b

@@ -19,7 +19,7 @@ const TransformerLayerConfig& Validated(const TransformerLayerConfig& config) {
 /// Loads `linear1.*` and `linear2.*`.
 FeedForwardWeights LoadFeedForward(const StateDict& state, Index width, Index hidden, Activation activation, bool bias,
                                    const Backend& backend) {
-  const bool gated = activation == Activation::kSwiGlu;
+  const bool gated = IsGated(activation);
   const Index rows = gated ? 2 * hidden : hidden;
   const Tensor offset = bias ? Parameter(state, "linear1.bias", {rows}) : Tensor();
   const TakenTensor weight = TakeParameter(state, "linear1.weight", {rows, width});
@@ -81,7 +81,7 @@ Index TransformerLayer::ParameterCount(const TransformerLayerConfig& config) {
   Validated(config);
   const Index blocks = config.cross_attention ? 2 : 1, d = config.attention.embed_dim,
               bias = config.attention.bias ? 1 : 0,
-              inner = config.dim_feedforward * (config.activation == Activation::kSwiGlu ? 2 : 1);
+              inner = config.dim_feedforward * (IsGated(config.activation) ? 2 : 1);
   const Index norm = d * (config.norm == NormKind::kLayerNorm ? 1 + bias : 1);
   return blocks * MultiheadAttention::ParameterCount(config.attention) + d * (inner + config.dim_feedforward) +
          bias * (inner + d) + (blocks + 1) * norm;

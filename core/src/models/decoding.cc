@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Decoding step by step, with the keys and values of earlier tokens.
+#include <algorithm>
+
 #include "headlens/cache.h"
 #include "models/embedding.h"
 #include "models/pass.h"
@@ -35,7 +37,8 @@ void Decoding::Step(std::span<const std::int32_t> ids) {
   input.ids = ids;
   DeviceTensor hidden = models::Embed(model, input, state_->length);
   const Index length = state_->length + hidden.shape()[0];
-  if (model.architecture.rope) models::RequireFixedAngles(*model.architecture.rope, length);
+  for (const auto& rope : {model.architecture.rope, model.architecture.local_rope})
+    if (rope) models::RequireFixedAngles(*rope, length);
   try {
     RunLayers(hidden);
   } catch (...) {
@@ -95,7 +98,11 @@ Decoding Model::StartDecoding(DType keys_and_values) const {
   }
   auto state = std::make_unique<Decoding::State>();
   state->model = model_;
-  for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(info().window, model_->backend, keys_and_values);
+  // All layers keep the same tokens, so that each map has the same keys: all of them, unless all have one window.
+  const std::vector<Index>& windows = info().windows;
+  const bool is_same = !windows.empty() && std::ranges::count(windows, windows.front()) == std::ssize(windows);
+  const Index window = is_same ? windows.front() : 0;
+  for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(window, model_->backend, keys_and_values);
   return Decoding(std::move(state));
 }
 

@@ -2,8 +2,10 @@
 #include "models/embedding.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/views.h"
+#include "models/resize.h"
 
 namespace headlens::models {
 namespace {
@@ -39,16 +41,56 @@ void CheckTokens(const ModelInfo& info, const ModelInput& input, Index first_pos
   CheckIds("segment", input.segments, info.segments);
 }
 
+/// Rows `rows` of a table on the host.
+Tensor RowsOfTable(const LoadedModel& model, const LinearWeights& table, std::span<const std::int32_t> rows) {
+  Tensor result({static_cast<Index>(rows.size()), table.in_features()});
+  model.backend.CopyRows(table, rows, result.view<2>());
+  model.backend.Finish();
+  return result;
+}
+
+/// The embeddings of tokens on the host.
+Tensor TokenRows(const LoadedModel& model, std::span<const std::int32_t> ids) {
+  Tensor rows = RowsOfTable(model, *model.parameters.tokens, ids);
+  for (float& x : rows.values()) x *= model.architecture.embedding_scale;
+  return rows;
+}
+
+/// The row of each token in the table of positions.
+std::vector<Index> PositionRows(const Architecture& a, std::span<const std::int32_t> ids, Index first_position) {
+  std::vector<Index> rows;
+  Index next = first_position + a.padding_id + 1;
+  for (const std::int32_t id : ids) rows.push_back(a.padding_id >= 0 && id == a.padding_id ? a.padding_id : next++);
+  return rows;
+}
+
+/// Adds the positions, as many at a time as are neighbours in their table.
+void AddPositions(const LoadedModel& model, std::span<const std::int32_t> ids, Index first_position,
+                  const DeviceTensor& hidden) {
+  const std::vector<Index> rows = PositionRows(model.architecture, ids, first_position);
+  const DeviceView<float, 2> table = model.parameters.positions.view<2>();
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    for (end = begin + 1; end < rows.size() && rows[end] == rows[end - 1] + 1;) ++end;
+    const auto count = static_cast<Index>(end - begin);
+    model.backend.Add(Elements(Rows(hidden.view<2>(), static_cast<Index>(begin), count)),
+                      Elements(Rows(table, rows[begin], count)));
+  }
+}
+
 DeviceTensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Index first_position) {
   const ModelInfo& info = model.architecture.info;
   const Parameters& p = model.parameters;
   CheckTokens(info, input, first_position);
   const auto length = static_cast<Index>(input.ids.size());
   const Backend& backend = model.backend;
-  DeviceTensor hidden = backend.Allocate({length, info.hidden_size});
-  backend.CopyRows(*p.tokens, input.ids, hidden.view<2>());
-  if (p.positions.size() > 0)
-    backend.Add(hidden.values(), Elements(Rows(p.positions.view<2>(), first_position, length)));
+  DeviceTensor hidden;
+  if (model.architecture.embedding_scale == 1.0f) {
+    hidden = backend.Allocate({length, info.hidden_size});
+    backend.CopyRows(*p.tokens, input.ids, hidden.view<2>());
+  } else {
+    hidden = backend.Upload(TokenRows(model, input.ids));
+  }
+  if (p.positions.size() > 0) AddPositions(model, input.ids, first_position, hidden);
   if (p.segments) {
     const std::vector<std::int32_t> first(input.ids.size(), 0);
     const DeviceTensor segments = backend.Allocate(hidden.shape());
@@ -58,71 +100,114 @@ DeviceTensor EmbedTokens(const LoadedModel& model, const ModelInput& input, Inde
   return hidden;
 }
 
-/// The patches as rows [side², channels · patch²], each in the order of the projection's weights.
+/// The numbers of rows and columns of an image's patches.
+struct PatchCounts {
+  Index rows, columns;
+};
+
+PatchCounts CountPatches(const ModelInfo& info, const View<const float, 3>& image) {
+  return {image.shape[1] / info.patch_size, image.shape[2] / info.patch_size};
+}
+
+/// The patches as rows [rows · columns, channels · patch²], each in the order of the projection's weights.
 Tensor CutPatches(const ModelInfo& info, View<const float, 3> image) {
-  const Index patch = info.patch_size, side = info.image_size / patch;
-  Tensor patches({side * side, info.channels * patch * patch});
+  const Index patch = info.patch_size;
+  const auto [rows, columns] = CountPatches(info, image);
+  Tensor patches({rows * columns, info.channels * patch * patch});
   float* to = patches.data();
-  for (Index row = 0; row < side; ++row)
-    for (Index column = 0; column < side; ++column)
+  for (Index row = 0; row < rows; ++row)
+    for (Index column = 0; column < columns; ++column)
       for (Index c = 0; c < info.channels; ++c)
         for (Index y = 0; y < patch; ++y)
           for (Index x = 0; x < patch; ++x) *to++ = image(c, row * patch + y, column * patch + x);
   return patches;
 }
 
-DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
-  const ModelInfo& info = model.architecture.info;
-  const Parameters& p = model.parameters;
+void CheckImage(const Architecture& a, const ModelInput& input) {
+  const ModelInfo& info = a.info;
   if (!input.image || !input.ids.empty()) throw InputError(input.ids.empty() ? "nothing" : "tokens", "an image");
-  const Shape expected = {info.channels, info.image_size, info.image_size};
-  if (SizesOf(input.image) != expected) {
-    throw ShapeError("`image`", SizesOf(input.image), {expected, ": (channels, image_size, image_size)"});
+  const Shape got = SizesOf(input.image), expected = {info.channels, info.image_size, info.image_size};
+  const auto fits = [&](Index side) { return side > 0 && side <= info.image_size && side % info.patch_size == 0; };
+  if (a.positions != ImagePositionsKind::kFixed) {
+    if (got[0] == info.channels && fits(got[1]) && fits(got[2])) return;
+    throw ShapeError("`image`", got, {"at most ", expected, ", with sides that are multiples of ", info.patch_size});
   }
+  if (got != expected) throw ShapeError("`image`", got, {expected, ": (channels, image_size, image_size)"});
+}
+
+/// The positions [prefix + rows · columns, D] of an image's tokens.
+Tensor ImagePositions(const LoadedModel& model, const PatchCounts& to) {
+  const Architecture& a = model.architecture;
+  Tensor all = model.backend.ReadBack(model.parameters.positions)->Wait();
+  const Index side = a.info.image_size / a.info.patch_size, width = a.info.hidden_size;
+  if (to.rows == side && to.columns == side) return all;
+  const auto taps = [&](Index count) {
+    return a.positions == ImagePositionsKind::kSmooth ? SmoothTaps(side, count, ResizeFilter::kCubic, 0, count)
+                                                      : CubicTaps(side, count);
+  };
+  const std::vector<Taps> down = taps(to.rows), across = taps(to.columns);
+  Tensor resized({a.prefix + to.rows * to.columns, width});
+  std::copy_n(all.data(), a.prefix * width, resized.data());
+  std::vector<double> sums(static_cast<std::size_t>(width));
+  float* out = resized.data() + a.prefix * width;
+  for (const Taps& row : down)
+    for (const Taps& column : across) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::size_t i = 0; i < row.weights.size(); ++i)
+        for (std::size_t j = 0; j < column.weights.size(); ++j) {
+          const Index y = row.first + static_cast<Index>(i), x = column.first + static_cast<Index>(j);
+          const float* from = all.view<2>().at(a.prefix + y * side + x);
+          for (double& sum : sums) sum += row.weights[i] * column.weights[j] * double{*from++};
+        }
+      out = std::transform(sums.begin(), sums.end(), out, [](double sum) { return static_cast<float>(sum); });
+    }
+  return resized;
+}
+
+DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
+  const Architecture& a = model.architecture;
+  const Parameters& p = model.parameters;
+  CheckImage(a, input);
   if (!input.padding.empty() || !input.segments.empty()) {
     throw InputError("padding or segments", "an image");
   }
-  DeviceTensor hidden = model.backend.Allocate({info.max_positions, info.hidden_size});
-  const std::array<Index, 4> one = {1, 1, 1, info.hidden_size};
-  model.backend.Copy(DenseView(p.cls.data(), one), DenseView(hidden.data(), one));
-  const Tensor patches = CutPatches(info, input.image);
-  model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), 1, info.max_positions - 1));
-  model.backend.Add(hidden.values(), p.positions.values());
+  const PatchCounts counts = CountPatches(a.info, input.image);
+  const Index patch_count = counts.rows * counts.columns, width = a.info.hidden_size;
+  DeviceTensor hidden = model.backend.Allocate({a.prefix + patch_count, width});
+  const std::array<Index, 4> prefix = {1, 1, a.prefix, width};
+  model.backend.Copy(DenseView(p.prefix.data(), prefix), DenseView(hidden.data(), prefix));
+  const Tensor patches = CutPatches(a.info, input.image);
+  model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), a.prefix, patch_count));
+  const DeviceTensor positions = model.backend.Upload(ImagePositions(model, counts));
+  model.backend.Add(hidden.values(), positions.values());
   return hidden;
 }
 
-/// Rows `rows` of a table on the host.
-Tensor RowsOfTable(const LoadedModel& model, const LinearWeights& table, std::span<const std::int32_t> rows) {
-  Tensor result({static_cast<Index>(rows.size()), table.in_features()});
-  model.backend.CopyRows(table, rows, result.view<2>());
-  model.backend.Finish();
-  return result;
-}
-
-/// CLS, or the projections of patches, for some tokens of an image.
+/// Tokens of the prefix, or the projections of patches, for some tokens of an image.
 void AddPatches(const LoadedModel& model, View<const float, 3> image, std::span<const std::int32_t> tokens,
                 EmbeddingParts& parts) {
   const LinearWeights& weights = *model.parameters.patches;
   const Tensor patches = CutPatches(model.architecture.info, image),
-               cls = model.backend.ReadBack(model.parameters.cls)->Wait();
+               prefix = model.backend.ReadBack(model.parameters.prefix)->Wait();
   const auto count = static_cast<Index>(tokens.size());
-  const Index inner = weights.in_features(), width = weights.out_features();
+  const Index inner = weights.in_features(), width = weights.out_features(), first = model.architecture.prefix;
   const std::span<const float> bias = weights.bias();
   const Tensor some({count, inner});
   parts.token = Tensor({count, width});
   parts.bias = Tensor({count, width});
   for (Index n = 0; n < count; ++n) {
-    const Index patch = std::max<Index>(Index{tokens[static_cast<std::size_t>(n)]} - 1, 0);
+    const Index patch = std::max<Index>(Index{tokens[static_cast<std::size_t>(n)]} - first, 0);
     std::copy_n(patches.view<2>().at(patch), inner, some.view<2>().at(n));
   }
   model.backend.Linear(some.view<2>(), weights, parts.token.view<2>());
   model.backend.Finish();
   for (Index n = 0; n < count; ++n) {
-    const bool is_cls = tokens[static_cast<std::size_t>(n)] == 0;
+    const Index token = tokens[static_cast<std::size_t>(n)];
+    const bool is_patch = token >= first;
     for (Index e = 0; e < width; ++e) {
       float &x = parts.token.view<2>()(n, e), &shift = parts.bias.view<2>()(n, e);
-      shift = is_cls || bias.empty() ? 0.0f : bias[static_cast<std::size_t>(e)];
-      x = is_cls ? cls.data()[e] : x - shift;
+      shift = !is_patch || bias.empty() ? 0.0f : bias[static_cast<std::size_t>(e)];
+      x = is_patch ? x - shift : prefix.view<2>()(token, e);
     }
   }
 }
@@ -148,13 +233,17 @@ EmbeddingParts EmbeddingPartsOf(const LoadedModel& model, const ModelInput& inpu
   };
   EmbeddingParts parts;
   if (p.patches) AddPatches(model, input.image, tokens, parts);
-  if (p.tokens) parts.token = RowsOfTable(model, *p.tokens, of_tokens(input.ids));
+  if (p.tokens) parts.token = TokenRows(model, of_tokens(input.ids));
   if (p.segments) parts.segment = RowsOfTable(model, *p.segments, of_tokens(input.segments));
   if (p.positions.size() == 0) return parts;
-  const Tensor all = model.backend.ReadBack(p.positions)->Wait();
+  const Tensor all = p.patches ? ImagePositions(model, CountPatches(model.architecture.info, input.image))
+                               : model.backend.ReadBack(p.positions)->Wait();
+  const std::vector<Index> rows = PositionRows(model.architecture, input.ids, 0);
   parts.position = Tensor(parts.token.shape());
-  for (std::size_t n = 0; n < tokens.size(); ++n)
-    std::copy_n(all.view<2>().at(Index{tokens[n]}), all.shape()[1], parts.position.view<2>().at(static_cast<Index>(n)));
+  for (std::size_t n = 0; n < tokens.size(); ++n) {
+    const Index row = p.patches ? Index{tokens[n]} : rows[static_cast<std::size_t>(tokens[n])];
+    std::copy_n(all.view<2>().at(row), all.shape()[1], parts.position.view<2>().at(static_cast<Index>(n)));
+  }
   return parts;
 }
 

@@ -11,7 +11,8 @@ namespace headlens::models {
 DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position);
 
 /// The embeddings whose sum Embed normalises, for some tokens of an input that Embed took: rows [n, D], or empty where
-/// the model has none of a kind. The bias is that of the projection of patches, which CLS does not have.
+/// the model has none of a kind. The bias is that of the projection of patches, which CLS and other tokens of the
+/// prefix do not have.
 struct EmbeddingParts {
   Tensor token, position, segment, bias;
 };

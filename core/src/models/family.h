@@ -4,6 +4,7 @@
 #ifndef HEADLENS_SRC_MODELS_FAMILY_H_
 #define HEADLENS_SRC_MODELS_FAMILY_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,20 +18,44 @@
 
 namespace headlens::models {
 
+/// What an image model does with images of another size than that of its training.
+enum class ImagePositionsKind {
+  kFixed,   // it refuses them
+  kCubic,   // it resizes its table of positions, without antialiasing
+  kSmooth,  // or with antialiasing
+};
+
 struct Architecture {
   ModelInfo info;
   Index intermediate_size = 0;
   BlockForm block;
   std::optional<Rope> rope;
+  std::optional<Rope> local_rope;       // of layers with a window, when theirs differs
   float attention_scale = 1.0f;         // multiplies the scores before the softmax
   bool scale_by_inverse_layer = false;  // the scale is divided by the layer's number, from 1
-  bool tied = false;                    // the table of tokens also gives the logits
+  float softcap = 0.0f;                 // of the scores: softcap · tanh(scores / softcap); 0: no cap
+  float logit_softcap = 0.0f;           // likewise of the logits
+  float embedding_scale = 1.0f;         // multiplies the embeddings of tokens
+  Index padding_id = -1;                // positions are counted from 1 over tokens other than this one
+  Index prefix = 0;                     // tokens before an image's patches: CLS and others
+  ImagePositionsKind positions = ImagePositionsKind::kFixed;
+  bool tied = false;  // the table of tokens also gives the logits
   bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
   Index labels = 0;  // of a classifier, when the weights contain one
+
+  /// The number of latest tokens that layer `layer` looks at, or 0 for no limit.
+  Index WindowOf(Index layer) const { return info.windows.empty() ? 0 : info.windows[static_cast<std::size_t>(layer)]; }
+  /// The rotary positions of layer `layer`, or null.
+  const Rope* RopeOf(Index layer) const {
+    if (local_rope && WindowOf(layer) > 0) return &*local_rope;
+    return rope ? &*rope : nullptr;
+  }
 };
 
 struct Layer : Block {
   std::unique_ptr<LinearWeights> q, k, v, o;
+  /// Of queries and keys before their rotation: [d] for each head on its own, or [H · d] and [G · d] for all together.
+  Norm query_norm, key_norm;
 };
 
 /// The steps from the residual stream to the logits: the final norm, another layer (BERT only), and the decoder.
@@ -40,14 +65,19 @@ struct Head {
   std::unique_ptr<LinearWeights> decoder;  // absent: the table of tokens
   DeviceTensor bias;                       // of the decoder, when the table of tokens is it
   bool first_row_only = false;             // a classifier reads CLS
+  /// A classifier may add the logits of `second` from the second token, or from the mean of the patches, and multiply
+  /// the sum by `factor`.
+  std::unique_ptr<LinearWeights> second;
+  bool second_reads_mean = false;
+  float factor = 1.0f;
 };
 
 struct Parameters {
   std::unique_ptr<LinearWeights> tokens;    // [vocab, D]
   std::unique_ptr<LinearWeights> segments;  // [segments, D]
   std::unique_ptr<LinearWeights> patches;   // [D, channels · patch²]
-  DeviceTensor cls;                         // [D]
-  DeviceTensor positions;                   // [max_positions, D]
+  DeviceTensor prefix;                      // [prefix, D]
+  DeviceTensor positions;                   // [max_positions, D]; those of patches follow those of the prefix
   Norm embedding_norm, final_norm;
   std::vector<Layer> layers;
   std::optional<Head> head;
@@ -58,7 +88,10 @@ struct LoadedModel {
   Parameters parameters;
   const Backend& backend;
   /// γ of the norms, which the host reads, too.
-  std::vector<Tensor> attention_norms{};
+  struct LayerScales {
+    Tensor attention, query, key, output;
+  };
+  std::vector<LayerScales> scales{};
   Tensor final_norm{};
 
   /// The weights that turn normalised rows into logits.
@@ -86,10 +119,17 @@ inline StateDict UnderPrefix(const StateDict& state, const std::string& prefix, 
   return state.Has(prefix + probe) ? WithPrefix(state, prefix) : state;
 }
 
-/// Loads "<name>.weight" and, with `bias`, "<name>.bias".
-inline Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool bias) {
-  return {Parameter(state, name + ".weight", {width}), bias ? Parameter(state, name + ".bias", {width}) : Tensor()};
-}
+/// Loads "<name>.weight" and, with `bias`, "<name>.bias". The oldest files call them gamma and beta.
+Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool bias);
+
+/// W x + b with each row of W and b multiplied by its element of `scale` [out].
+std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, const std::string& name, const Tensor& scale,
+                                            Index in_features, const Backend& backend);
+
+/// Rows of a fused matrix and of its bias, which is empty when there is none: blocks of `size` rows, the first at
+/// `first` and each `step` rows after the one before.
+std::unique_ptr<LinearWeights> PackBlocks(const RawTensor& fused, const Tensor& bias, Index blocks, Index size,
+                                          Index first, Index step, const Backend& backend);
 
 /// A size in config.json: a whole number of at least 1.
 Index Size(const JsonField& field);
@@ -97,6 +137,14 @@ Index Size(const JsonField& field, Index fallback);
 
 /// Checks that num_attention_heads fits hidden_size, and returns the heads' width.
 Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key);
+
+/// Reads an activation without a gate by the names that config.json has for it.
+Activation ActivationOf(const JsonField& field, std::string_view fallback);
+
+/// The windows of all layers: `window` where layer_types says "sliding_attention". Without layer_types, it is where
+/// `is_local(layer)`.
+std::vector<Index> WindowsOf(const JsonField& config, Index layers, Index window,
+                             const std::function<bool(Index layer)>& is_local);
 
 }  // namespace headlens::models
 

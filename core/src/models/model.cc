@@ -2,7 +2,6 @@
 #include "headlens/model.h"
 
 #include "headlens/folder.h"
-#include "headlens/multihead.h"
 #include "models/pass.h"
 
 namespace headlens {
@@ -11,9 +10,13 @@ namespace models {
 // One line per family.
 #define HEADLENS_FAMILIES(FAMILY) \
   FAMILY(kBert)                   \
+  FAMILY(kDeit)                   \
   FAMILY(kGpt2)                   \
   FAMILY(kGptNeoX)                \
   FAMILY(kLlama)                  \
+  FAMILY(kQwen2)                  \
+  FAMILY(kQwen3)                  \
+  FAMILY(kRoberta)                \
   FAMILY(kVit)
 
 #define HEADLENS_DECLARE(family) extern const Family family;
@@ -45,13 +48,14 @@ void KeepAll(const Backend& backend, Parameters& p) {
     keep(norm.weight);
     keep(norm.bias);
   };
-  keep(p.cls);
+  keep(p.prefix);
   keep(p.positions);
   keep_norm(p.embedding_norm);
   keep_norm(p.final_norm);
   for (Layer& layer : p.layers) {
-    keep_norm(layer.attention_norm);
-    keep_norm(layer.feed_forward_norm);
+    for (Norm* norm : {&layer.attention_norm, &layer.feed_forward_norm, &layer.attention_output_norm,
+                       &layer.feed_forward_output_norm, &layer.query_norm, &layer.key_norm})
+      keep_norm(*norm);
   }
   if (!p.head) return;
   keep_norm(p.head->transform_norm);
@@ -62,7 +66,8 @@ LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backe
   LoadedModel model{config.architecture, {}, backend};
   model.parameters = config.family.load(model.architecture, state, backend);
   for (const Layer& layer : model.parameters.layers)
-    model.attention_norms.push_back(layer.attention_norm.weight.host());
+    model.scales.push_back({layer.attention_norm.weight.host(), layer.query_norm.weight.host(),
+                            layer.key_norm.weight.host(), layer.attention_output_norm.weight.host()});
   model.final_norm = model.parameters.final_norm.weight.host();
   KeepAll(backend, model.parameters);
   if (model.parameters.head) model.architecture.info.logits = model.decoder().out_features();
@@ -70,16 +75,6 @@ LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backe
 }
 
 }  // namespace
-
-Index Size(const JsonField& field) { return field.Whole(1, kMaxWidth); }
-
-Index Size(const JsonField& field, Index fallback) { return field.is_null() ? fallback : Size(field); }
-
-Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key) {
-  const Index hidden = Size(config[hidden_key]), heads = Size(config[heads_key]);
-  if (hidden % heads == 0) return hidden / heads;
-  throw ValueError({"config.json: ", hidden_key}, hidden, {"a multiple of ", heads_key, ", ", heads});
-}
 
 }  // namespace models
 
@@ -103,9 +98,17 @@ Tensor Model::Weights(Index layer, Projection projection) const {
                                  : projection == Projection::kKey   ? *from.k
                                  : projection == Projection::kValue ? *from.v
                                                                     : *from.o;
+  const LoadedModel::LayerScales& scales = model_->scales[static_cast<std::size_t>(layer)];
+  const Tensor none;
+  const Tensor& scale = projection == Projection::kQuery    ? scales.query
+                        : projection == Projection::kKey    ? scales.key
+                        : projection == Projection::kOutput ? scales.output
+                                                            : none;
   Tensor matrix({weights.out_features(), weights.in_features()});
   for (Index row = 0; row < weights.out_features(); ++row) {
-    weights.CopyRow(row, {matrix.view<2>().at(row), static_cast<std::size_t>(weights.in_features())});
+    const std::span<float> to(matrix.view<2>().at(row), static_cast<std::size_t>(weights.in_features()));
+    weights.CopyRow(row, to);
+    for (float& x : to) x *= scale.size() > 0 ? scale.data()[row % scale.size()] : 1.0f;
   }
   return matrix;
 }
@@ -117,8 +120,8 @@ std::span<const float> Model::OutputBias(Index layer) const {
 
 const Tensor* Model::AttentionNorm(Index layer) const {
   models::CheckLayer(info(), layer, 0);
-  if (!model_->architecture.block.norm_first) return nullptr;
-  return &model_->attention_norms[static_cast<std::size_t>(layer)];
+  const Tensor& scale = model_->scales[static_cast<std::size_t>(layer)].attention;
+  return model_->architecture.block.norm_first && scale.size() > 0 ? &scale : nullptr;
 }
 
 const Tensor* Model::FinalNorm() const { return model_->final_norm.size() > 0 ? &model_->final_norm : nullptr; }

@@ -63,6 +63,7 @@ Tensor ModelAttention::Logits(Index row_begin, Index row_end) const {
   models::RequireLogits(*run_->model);
   const bool first_only = run_->model->parameters.head->first_row_only;
   CheckRows(row_begin, row_end, first_only ? 1 : length());
+  if (first_only && row_end > row_begin) return models::ClassLogitsOf(*run_->model, run_->hidden.view<2>());
   return models::LogitsOf(*run_->model, Rows(run_->hidden.view<2>(), row_begin, row_end - row_begin));
 }
 

@@ -2,6 +2,7 @@
 #include "models/pass.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/request.h"
 
@@ -31,6 +32,13 @@ KeyValueView HeadsOf(const KeyValueView& all, Index first, Index count) {
 
 }  // namespace
 
+void NormalizeHeads(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<float, 2> rows) {
+  if (!norm) return;
+  const Index width = norm.weight.size(), count = rows.shape[0] * rows.shape[1] / width;
+  const DeviceView<float, 2> each = DenseView(rows.data, std::array<Index, 2>{count, width});
+  Normalize(backend, form, norm, each, each);
+}
+
 void CheckLayer(const ModelInfo& info, Index layer, Index head) {
   if (layer < 0 || layer >= info.layers) throw ValueError("`layer`", layer, {"0 to ", info.layers - 1});
   if (head < 0 || head >= info.heads) throw ValueError("`head`", head, {"0 to ", info.heads - 1});
@@ -51,7 +59,8 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<con
   problem.query_offset = first_query;
   problem.key_offset = first_key;
   problem.mask.causal = a.info.causal;
-  if (a.info.window > 0) problem.mask.window_left = a.info.window - 1;
+  if (const Index window = a.WindowOf(layer); window > 0) problem.mask.window_left = window - 1;
+  problem.softcap = a.softcap;
   if (!padding.empty()) {
     const auto keys = static_cast<Index>(padding.size());
     problem.mask.key_padding = DenseView(padding.data(), std::array<Index, 2>{1, keys});
@@ -65,7 +74,7 @@ void RequireLogits(const LoadedModel& model) {
                                         " model has no logits: its weights end with the last layer's output"});
 }
 
-Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
+Tensor UncappedLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
   RequireLogits(model);
   const Parameters& p = model.parameters;
   const BlockForm& form = model.architecture.block;
@@ -81,10 +90,48 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
     Normalize(model.backend, form, p.head->transform_norm, changed.view<2>(), changed.view<2>());
     hidden = changed.view<2>();
   }
-  const DeviceTensor logits = Project(model.backend, hidden, model.decoder());
-  for (Index row = 0; p.head->bias.size() > 0 && row < logits.shape()[0]; ++row)
-    model.backend.Add(Elements(Rows(logits.view<2>(), row, 1)), p.head->bias.values());
-  return model.backend.ReadBack(logits)->Wait();
+  const DeviceTensor projected = Project(model.backend, hidden, model.decoder());
+  for (Index row = 0; p.head->bias.size() > 0 && row < projected.shape()[0]; ++row)
+    model.backend.Add(Elements(Rows(projected.view<2>(), row, 1)), p.head->bias.values());
+  return model.backend.ReadBack(projected)->Wait();
+}
+
+Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
+  Tensor logits = UncappedLogitsOf(model, hidden);
+  if (const double cap = double{model.architecture.logit_softcap}; cap > 0.0)
+    for (float& logit : logits.values()) logit = static_cast<float>(cap * std::tanh(double{logit} / cap));
+  return logits;
+}
+
+namespace {
+
+/// The second token, or the mean of the patches, of a stream [T, D] that the final norm has been applied to: [1, D].
+Tensor SecondRow(const LoadedModel& model, View<const float, 2> normal) {
+  const bool is_mean = model.parameters.head->second_reads_mean;
+  const Index first = is_mean ? model.architecture.prefix : 1, end = is_mean ? normal.shape[0] : 2;
+  Tensor row({1, normal.shape[1]});
+  for (Index e = 0; e < normal.shape[1]; ++e) {
+    double sum = 0.0;
+    for (Index t = first; t < end; ++t) sum += double{normal(t, e)};
+    row.data()[e] = static_cast<float>(sum / static_cast<double>(end - first));
+  }
+  return row;
+}
+
+}  // namespace
+
+Tensor ClassLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
+  const Head& head = *model.parameters.head;
+  Tensor logits = LogitsOf(model, Rows(hidden, 0, 1));
+  if (!head.second) return logits;
+  const DeviceTensor normal = model.backend.Allocate(SizesOf(hidden));
+  Normalize(model.backend, model.architecture.block, model.parameters.final_norm, hidden, normal.view<2>());
+  const Tensor row = SecondRow(model, model.backend.ReadBack(normal)->Wait().view<2>());
+  Tensor other(logits.shape());
+  model.backend.Linear(row.view<2>(), *head.second, other.view<2>());
+  model.backend.Finish();
+  for (Index i = 0; i < logits.size(); ++i) logits.data()[i] = head.factor * (logits.data()[i] + other.data()[i]);
+  return logits;
 }
 
 Pass::Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
@@ -96,12 +143,15 @@ Pass::Pass(const LoadedModel& model, const AttendOptions& options, Index first_p
       memory_(std::move(memory)),
       first_layer_(first_layer),
       layer_(first_layer) {
-  const auto& rope = model.architecture.rope;
-  if (!rope) return;
+  const Architecture& a = model.architecture;
   const Index count = hidden.shape()[0];
-  RopeAngles angles = AnglesAt(*rope, first_position, count, first_position + count);
-  cosine_ = model.backend.Upload(std::move(angles.cosine));
-  sine_ = model.backend.Upload(std::move(angles.sine));
+  const auto angles_of = [&](const std::optional<Rope>& rope) {
+    if (!rope) return Angles();
+    RopeAngles angles = AnglesAt(*rope, first_position, count, first_position + count);
+    return Angles{model.backend.Upload(std::move(angles.cosine)), model.backend.Upload(std::move(angles.sine))};
+  };
+  angles_ = angles_of(a.rope);
+  local_angles_ = angles_of(a.local_rope);
 }
 
 double Pass::Next() {
@@ -132,7 +182,7 @@ Pass::Step Pass::StepOf(Index step) const {
   const Index width = info.hidden_size, queries = info.heads * info.head_dim, keys = info.kv_heads * info.head_dim;
   if (step == 0) return {RowPieces(width * (queries + 2 * keys)), &Pass::Project};
   if (step == 2) {
-    const Index matrices = model_.architecture.block.activation == Activation::kSwiGlu ? 3 : 2;
+    const Index matrices = IsGated(model_.architecture.block.activation) ? 3 : 2;
     return {RowPieces(width * (queries + matrices * model_.architecture.intermediate_size)), &Pass::Finish};
   }
   return {(info.kv_heads + GroupsTogether() - 1) / GroupsTogether(), &Pass::Attend};
@@ -163,7 +213,7 @@ void Pass::Project(const Layer& layer, Index piece) {
   const auto [first, count] = RowsOf(piece, StepOf(0).pieces);
   DeviceTensor normal;
   DeviceView<const float, 2> x = Rows(hidden_.view<2>(), first, count);
-  if (form.norm_first) {
+  if (form.norm_first && layer.attention_norm) {
     normal = backend.Allocate(SizesOf(x));
     Normalize(backend, form, layer.attention_norm, x, normal.view<2>());
     x = normal.view<2>();
@@ -172,12 +222,16 @@ void Pass::Project(const Layer& layer, Index piece) {
   backend.Linear(x, *layer.q, q);
   backend.Linear(x, *layer.k, k);
   backend.Linear(x, *layer.v, Rows(kept_.v.view<2>(), first, count));
-  if (!model_.architecture.rope) return;
-  const DeviceView<const float, 2> cosine = Rows(cosine_.view<2>(), first, count),
-                                   sine = Rows(sine_.view<2>(), first, count);
+  NormalizeHeads(backend, form, layer.query_norm, q);
+  NormalizeHeads(backend, form, layer.key_norm, k);
+  const Rope* rope = model_.architecture.RopeOf(layer_);
+  if (!rope) return;
+  const Angles& angles = rope == &*model_.architecture.rope ? angles_ : local_angles_;
+  const DeviceView<const float, 2> cosine = Rows(angles.cosine.view<2>(), first, count),
+                                   sine = Rows(angles.sine.view<2>(), first, count);
   const auto rotated = [&](const DeviceView<float, 2>& rows, Index heads) {
     DeviceView<float, 3> positions = AsPositions(rows, heads);
-    positions.shape[2] = model_.architecture.rope->dim;
+    positions.shape[2] = rope->dim;
     return positions;
   };
   backend.Rotary(rotated(q, info.heads), cosine, sine, RotaryPairs::kHalf);
@@ -260,6 +314,8 @@ void Pass::Finish(const Layer& layer, Index piece) {
   const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
   const DeviceView<float, 2> stream = Rows(hidden_.view<2>(), first, count);
   const DeviceTensor change = headlens::Project(backend, Rows(kept_.heads.view<2>(), first, count), *layer.o);
+  if (const Norm& norm = layer.attention_output_norm)
+    Normalize(backend, form, norm, change.view<2>(), change.view<2>());
   const auto kept = kept_.feed_forward ? Rows(kept_.feed_forward.view<2>(), first, count) : DeviceView<float, 2>();
   if (form.parallel) RunFeedForwardStep(backend, form, layer, stream, kept);
   backend.Add(Elements(stream), change.values());

@@ -31,8 +31,16 @@ void CheckRows(Index row_begin, Index row_end, Index rows);
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding);
 
-/// The logits of rows of the residual stream, on the host.
+/// The logits of rows of the residual stream, on the host, before their soft cap and after it.
+Tensor UncappedLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
 Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
+
+/// The logits [1, labels] of an image, whose stream is `hidden` [T, D].
+Tensor ClassLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
+
+/// Normalises rows of queries or keys [T, H·d], each head on its own or all together, as the norm has it. Does nothing
+/// without a norm.
+void NormalizeHeads(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<float, 2> rows);
 
 /// Throws kUnsupported when the model has no logits.
 void RequireLogits(const LoadedModel& model);
@@ -73,6 +81,9 @@ class Pass {
   struct Part {
     Index first, count;
   };
+  struct Angles {
+    DeviceTensor cosine, sine;
+  };
   static constexpr Index kSteps = 3;
 
   Step StepOf(Index step) const;
@@ -92,7 +103,7 @@ class Pass {
   const DeviceTensor& hidden_;
   Index piece_;
   Memory memory_;
-  DeviceTensor cosine_, sine_;  // of rotary positions
+  Angles angles_, local_angles_;  // of rotary positions
   Index first_layer_, layer_, step_ = 0, next_ = 0;
   Index done_ = 0;
   Kept kept_;

@@ -93,11 +93,14 @@ double Frequency(const Rope& rope, Index pair, Index length) {
 }  // namespace
 
 Rope ParseRope(const JsonField& config, Index head_dim) {
+  const JsonField parameters = config[config["rope_parameters"].is_null() ? "rope_scaling" : "rope_parameters"];
+  return ParseRope(config, parameters, config["rope_theta"].Positive(10000.0), head_dim);
+}
+
+Rope ParseRope(const JsonField& config, const JsonField& parameters, double theta, Index head_dim) {
   Rope rope;
   rope.dim = head_dim;
   rope.max_positions = Size(config["max_position_embeddings"], 2048);
-  const JsonField parameters = config[config["rope_parameters"].is_null() ? "rope_scaling" : "rope_parameters"];
-  const double theta = config["rope_theta"].Positive(10000.0);
   rope.theta = parameters.is_null() ? theta : parameters["rope_theta"].Positive(theta);
   if (!parameters.is_null()) ParseScaling(parameters, rope, static_cast<double>(rope.max_positions));
   if (head_dim % 2 != 0 || (rope.scaling == RopeScaling::kDynamic && head_dim < 4)) {
@@ -106,6 +109,25 @@ Rope ParseRope(const JsonField& config, Index head_dim) {
   }
   return rope;
 }
+
+namespace {
+
+JsonField RotatedShare(const JsonField& config, const char* key) {
+  const JsonField parameters = config["rope_parameters"];
+  if (parameters.is_null() || parameters["partial_rotary_factor"].is_null()) return config[key];
+  return parameters["partial_rotary_factor"];
+}
+
+}  // namespace
+
+Index RotatedDim(const JsonField& config, const char* key, double fallback, Index head_dim) {
+  const JsonField share = RotatedShare(config, key);
+  const double part = share.Positive(fallback);
+  if (part > 1.0) share.Fail("at most 1");
+  return static_cast<Index>(static_cast<double>(head_dim) * part);
+}
+
+void RequireWholeRotation(const JsonField& config) { RotatedShare(config, "partial_rotary_factor").Require(1.0); }
 
 RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length) {
   const Index half = rope.dim / 2;

@@ -32,6 +32,13 @@ struct Rope {
 
 /// Reads rope_theta and rope_scaling, or rope_parameters, which newer files have instead.
 Rope ParseRope(const JsonField& config, Index head_dim);
+/// Reads `parameters`, which may be null, with `theta` for what they leave out.
+Rope ParseRope(const JsonField& config, const JsonField& parameters, double theta, Index head_dim);
+
+/// The number of a head's first elements that are rotated. Older files have the share as `key`.
+Index RotatedDim(const JsonField& config, const char* key, double fallback, Index head_dim);
+/// Throws kUnsupported when only a part of each head is rotated.
+void RequireWholeRotation(const JsonField& config);
 
 struct RopeAngles {
   Tensor cosine, sine;  // [positions, dim/2]

@@ -102,6 +102,11 @@ EACH_ITEM Add(__global float* x, const long first, __global const float* y, cons
   if (i < count) x[first + i] += y[y_first + i];
 }
 
+EACH_ITEM Multiply(__global float* x, const long first, __global const float* y, const long y_first, const long count) {
+  const long i = get_global_id(0);
+  if (i < count) x[first + i] *= y[y_first + i];
+}
+
 // to ← from, both [batches, heads, rows, width]. A head is the only member of its group.
 EACH_ITEM CopyHeads(__global const float* from, const Place from_place, __global float* to, const Place to_place,
                     const Heads heads, const long rows, const long width, const long count) {

@@ -58,6 +58,7 @@ TEST_CASE("operations on a backend's own tensors, and on views of them, give wha
       backend.Relu(From(z.values(), 30, {11}));
       backend.SwiGlu(From(z.values(), 50, {24}), From(of(added).values(), 1, {24}));
       backend.Add(z.values(), of(added).values());
+      backend.Multiply(z.values(), of(added).values());
     };
     const DeviceTensor y = Tensor({rows, inner}), z = Tensor({rows, inner}), own_y = backend.Allocate({rows, inner}),
                        own_z = backend.Allocate({rows, inner});

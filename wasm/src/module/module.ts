@@ -39,7 +39,7 @@ export interface RawModelInfo {
   readonly vocabSize: number;
   readonly maxPositions: number;
   readonly segments: number;
-  readonly window: number;
+  readonly windows: readonly number[];
   readonly imageSize: number;
   readonly patchSize: number;
   readonly channels: number;

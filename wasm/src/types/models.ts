@@ -21,8 +21,10 @@ import type { AbortSignal, File, URL } from "./web.js";
 
 export interface ModelInfo {
   name: string;
-  /** The family "llama" also includes Mistral and Qwen2. */
-  family: "bert" | "gpt2" | "gpt_neox" | "llama" | "vit";
+  /** "llama" includes Mistral, "gpt_neox" Pythia, "gpt_neo" TinyStories, and "roberta" XLM-RoBERTa. */
+  family:
+    | "bert" | "deit" | "dinov2" | "dinov2_registers" | "distilbert" | "gemma2" | "gemma3" | "gpt2" | "gpt_neo" | "gpt_neox"
+    | "llama" | "olmo2" | "qwen2" | "qwen3" | "roberta" | "vit";
   /** True when each token looks only at itself and at earlier tokens. */
   causal: boolean;
   layers: number;
@@ -36,8 +38,8 @@ export interface ModelInfo {
   maxPositions: number;
   /** The number of kinds of segments (token types); 0 when the model has none. */
   segments: number;
-  /** A token looks only at the last `window` tokens, itself included; 0 means that there is no window. */
-  window: number;
+  /** For each layer, the number of latest tokens that a token looks at, itself included; 0: no limit. Empty when no layer has one. */
+  windows: readonly number[];
   /** The width of the logits; 0 when the model has none. */
   logits: number;
   /** For models that read pictures: the width of a picture and of a patch in pixels, and the number of channels. */

@@ -146,6 +146,13 @@ class Reference final : public Backend {
     const View<const float, 1> y = device_y.host();
     for (Index i = 0; i < x.shape[0]; ++i) x(i) = static_cast<float>(double{x(i)} + double{y(i)});
   }
+
+  void Multiply(DeviceView<float, 1> device_x, DeviceView<const float, 1> device_y) const override {
+    CheckSameLength(device_x, device_y);
+    const View<float, 1> x = device_x.host();
+    const View<const float, 1> y = device_y.host();
+    for (Index i = 0; i < x.shape[0]; ++i) x(i) = static_cast<float>(double{x(i)} * double{y(i)});
+  }
 };
 
 }  // namespace

@@ -162,6 +162,11 @@ class Simd final : public Backend {
     BestKernels().add(x.data.host(), x.shape[0], y.data.host());
   }
 
+  void Multiply(DeviceView<float, 1> x, DeviceView<const float, 1> y) const override {
+    CheckSameLength(x, y);
+    BestKernels().multiply(x.data.host(), x.shape[0], y.data.host());
+  }
+
  private:
   /// A product cut into rows × columns pieces, each of row_step rows and panel_step panels except for the last.
   struct Pieces {

@@ -440,6 +440,9 @@ TEST_CASE("elementwise kernels") {
       CheckElementwise(
           scale, kEpsilon, 0, [&](float* x, Index n) { kernels.add(x, n, other.data() + 1); },
           [&](double x, Index i) { return x + at(i + 1); });
+      CheckElementwise(
+          scale, kEpsilon, 0, [&](float* x, Index n) { kernels.multiply(x, n, other.data() + 1); },
+          [&](double x, Index i) { return x * at(i + 1); });
       // The relative error of exp(−|x|) grows with |x|, which is at most 4 · scale here.
       CheckElementwise(
           scale, (8 + 4 * scale) * kEpsilon, 1e-30, [&](float* x, Index n) { kernels.swiglu(x, n, other.data()); },

@@ -69,6 +69,7 @@ const Kernels* Table() {
       .gelu_tanh = GeluTanh,
       .relu = Relu,
       .add = Add,
+      .multiply = Multiply,
   };
   return &kTable;
 }

@@ -106,6 +106,7 @@ struct Kernels {
   void (*gelu_tanh)(float* x, Index n);
   void (*relu)(float* x, Index n);
   void (*add)(float* x, Index n, const float* y);
+  void (*multiply)(float* x, Index n, const float* y);
 };
 
 inline Index RoundUp(Index n, Index step) { return (n + step - 1) / step * step; }

@@ -143,6 +143,10 @@ void Add(float* x, Index n, const float* y) {
   Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR { return hn::Add(v, LoadSome(y + i, count)); });
 }
 
+void Multiply(float* x, Index n, const float* y) {
+  Transform(x, n, [&](V v, Index i, Index count) HWY_ATTR { return hn::Mul(v, LoadSome(y + i, count)); });
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace headlens::simd
 HWY_AFTER_NAMESPACE();

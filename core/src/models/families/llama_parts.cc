@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Llama (Touvron et al. 2023) and models of the same structure: Mistral (with a sliding window) and Qwen2 (with biases
-/// of q, k and v).
+#include "models/families/llama_parts.h"
+
 #include <algorithm>
 
-#include "models/family.h"
-
 namespace headlens::models {
-namespace {
 
-Index WindowOf(const JsonField& config, const std::string& type) {
-  if (type == "qwen2" && config["use_sliding_window"].Flag(false)) config["use_sliding_window"].Require(false);
-  return type == "mistral" && !config["sliding_window"].is_null() ? Size(config["sliding_window"]) : 0;
-}
-
-Architecture Parse(const JsonField& config) {
-  config["hidden_act"].Require("silu");
-  config["partial_rotary_factor"].Require(1.0);
-  const std::string type = config["model_type"].Text();
+Architecture ParseLlamaSizes(const JsonField& config) {
   Architecture a;
   ModelInfo& info = a.info;
   info.vocab_size = Size(config["vocab_size"]);
@@ -24,35 +13,38 @@ Architecture Parse(const JsonField& config) {
   a.intermediate_size = Size(config["intermediate_size"]);
   info.layers = Size(config["num_hidden_layers"]);
   info.heads = Size(config["num_attention_heads"]);
-  info.kv_heads = Size(config["num_key_value_heads"], type == "mistral" ? 8 : info.heads);
+  info.kv_heads = Size(config["num_key_value_heads"], info.heads);
   info.head_dim = Size(config["head_dim"], std::max<Index>(info.hidden_size / info.heads, 1));
-  info.window = WindowOf(config, type);
-  a.block.norm = NormKind::kRmsNorm;
-  a.block.norm_eps = static_cast<float>(config["rms_norm_eps"].Positive(1e-6));
-  a.block.activation = Activation::kSwiGlu;
-  a.rope = ParseRope(config, info.head_dim);
-  a.attention_scale = DefaultScale(info.head_dim);
-  info.max_positions = a.rope->max_positions;
-  a.tied = config["tie_word_embeddings"].Flag(false);
-  a.output_bias = type == "llama" && config["attention_bias"].Flag(false);
-  a.query_key_value_bias = type == "qwen2" || a.output_bias;
-  a.feed_forward_bias = type == "llama" && config["mlp_bias"].Flag(false);
   if (info.heads % info.kv_heads != 0) {
     throw ValueError("config.json: num_attention_heads", info.heads,
                      {"a multiple of num_key_value_heads, ", info.kv_heads});
   }
+  a.block.norm = NormKind::kRmsNorm;
+  a.block.norm_eps = static_cast<float>(config["rms_norm_eps"].Positive(1e-6));
+  a.attention_scale = DefaultScale(info.head_dim);
+  a.tied = config["tie_word_embeddings"].Flag(false);
+  a.query_key_value_bias = a.output_bias = config["attention_bias"].Flag(false);
+  info.max_positions = Size(config["max_position_embeddings"], 2048);
   return a;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Architecture ParseLlama(const JsonField& config) {
+  config["hidden_act"].Require("silu");
+  RequireWholeRotation(config);
+  Architecture a = ParseLlamaSizes(config);
+  a.block.activation = Activation::kSwiGlu;
+  a.rope = ParseRope(config, a.info.head_dim);
+  a.info.max_positions = a.rope->max_positions;
+  return a;
+}
+
+Layer LoadLlamaProjections(const Architecture& a, const StateDict& state, const Backend& backend) {
   const ModelInfo& info = a.info;
   const Index width = info.hidden_size, q_width = info.heads * info.head_dim, kv_width = info.kv_heads * info.head_dim;
   const auto linear = [&](const char* name, Index out, Index in, bool bias) {
     return LinearParameter(backend, state, name, out, in, bias);
   };
   Layer layer;
-  layer.attention_norm = LoadNorm(state, "input_layernorm", width, false);
-  layer.feed_forward_norm = LoadNorm(state, "post_attention_layernorm", width, false);
   layer.q = linear("self_attn.q_proj", q_width, width, a.query_key_value_bias);
   layer.k = linear("self_attn.k_proj", kv_width, width, a.query_key_value_bias);
   layer.v = linear("self_attn.v_proj", kv_width, width, a.query_key_value_bias);
@@ -63,7 +55,19 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadLlamaLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+  Layer layer = LoadLlamaProjections(a, state, backend);
+  layer.attention_norm = LoadRmsNorm(state, "input_layernorm", a.info.hidden_size);
+  layer.feed_forward_norm = LoadRmsNorm(state, "post_attention_layernorm", a.info.hidden_size);
+  return layer;
+}
+
+Norm LoadRmsNorm(const StateDict& state, const std::string& name, Index width) {
+  return LoadNorm(state, name, width, /*bias=*/false);
+}
+
+Parameters LoadLlama(const Architecture& a, const StateDict& state, const Backend& backend, LayerLoader load_layer,
+                     NormLoader load_norm) {
   const Index width = a.info.hidden_size;
   // A base model is saved without the prefix and without the head.
   const bool is_base = state.Has("embed_tokens.weight");
@@ -71,16 +75,12 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
   Parameters p;
   p.tokens = LinearParameter(backend, base, "embed_tokens", a.info.vocab_size, width, false);
   for (Index i = 0; i < a.info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "layers." + std::to_string(i) + "."), backend));
-  p.final_norm = LoadNorm(base, "norm", width, false);
+    p.layers.push_back(load_layer(a, WithPrefix(base, "layers." + std::to_string(i) + "."), backend));
+  p.final_norm = load_norm(base, "norm", width);
   if (is_base && !a.tied) return p;
   p.head.emplace();
   if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", a.info.vocab_size, width, false);
   return p;
 }
-
-}  // namespace
-
-extern const Family kLlama = {"llama", {"llama", "mistral", "qwen2"}, Parse, Load};
 
 }  // namespace headlens::models

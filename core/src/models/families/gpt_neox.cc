@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// GPT-NeoX (Black et al. 2022), and so Pythia: rotary positions in a part of each head, and attention beside the
 /// feed-forward network.
-#include <algorithm>
-#include <cstring>
-
 #include "models/family.h"
 
 namespace headlens::models {
 namespace {
-
-/// The number of first elements of each head that are rotated.
-Index RotaryDim(const JsonField& config, Index head_dim) {
-  const JsonField parameters = config["rope_parameters"];
-  const JsonField share = parameters.is_null() ? config["rotary_pct"] : parameters["partial_rotary_factor"];
-  const double part = share.Positive(0.25);
-  if (part > 1.0) share.Fail("at most 1");
-  return static_cast<Index>(static_cast<double>(head_dim) * part);
-}
 
 Architecture Parse(const JsonField& config) {
   Architecture a;
@@ -29,11 +17,8 @@ Architecture Parse(const JsonField& config) {
   a.intermediate_size = Size(config["intermediate_size"]);
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-5));
   a.block.parallel = config["use_parallel_residual"].Flag(true);
-  a.block.activation = config["hidden_act"].Choice<Activation>("gelu", {{"gelu", Activation::kGelu},
-                                                                        {"gelu_new", Activation::kGeluTanh},
-                                                                        {"gelu_fast", Activation::kGeluTanh},
-                                                                        {"relu", Activation::kRelu}});
-  a.rope = ParseRope(config, RotaryDim(config, info.head_dim));
+  a.block.activation = ActivationOf(config["hidden_act"], "gelu");
+  a.rope = ParseRope(config, RotatedDim(config, "rotary_pct", 0.25, info.head_dim));
   if (config["rope_parameters"].is_null() && config["rope_theta"].is_null())
     a.rope->theta = config["rotary_emb_base"].Positive(10000.0);
   info.max_positions = a.rope->max_positions;
@@ -41,24 +26,6 @@ Architecture Parse(const JsonField& config) {
   a.tied = config["tie_word_embeddings"].Flag(false);
   a.query_key_value_bias = a.output_bias = config["attention_bias"].Flag(true);
   return a;
-}
-
-/// Rows of a matrix [H · 3 · d, D] in which each head has its query's rows, then its key's, then its value's: those of
-/// one of the three for all heads, [H · d, D]. The bias is laid out in the same way.
-std::unique_ptr<LinearWeights> PartOfFused(const ModelInfo& info, const RawTensor& fused, const Tensor& bias,
-                                           Index part, const Backend& backend) {
-  const Index d = info.head_dim, width = fused.shape[1];
-  const auto row = static_cast<std::size_t>(width) * ByteSize(fused.dtype), block = static_cast<std::size_t>(d) * row;
-  Buffer<std::byte> rows(static_cast<Index>(block) * info.heads);
-  std::vector<float> offsets;
-  for (Index h = 0; h < info.heads; ++h) {
-    const Index first = (3 * h + part) * d;
-    std::memcpy(rows.data() + static_cast<std::size_t>(h) * block, fused.data + static_cast<std::size_t>(first) * row,
-                block);
-    if (bias.size() > 0) offsets.insert(offsets.end(), bias.data() + first, bias.data() + first + d);
-  }
-  const RawTensor matrix{fused.dtype, {info.heads * d, width}, rows.data()};
-  return PackRows(backend, matrix, /*transposed=*/false, 0, info.heads * d, offsets);
 }
 
 Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
@@ -69,9 +36,12 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   const std::string fused = "attention.query_key_value";
   const Tensor bias = a.query_key_value_bias ? Parameter(state, fused + ".bias", {3 * width}) : Tensor();
   const TakenTensor weight = TakeParameter(state, fused + ".weight", {3 * width, width});
-  layer.q = PartOfFused(a.info, weight, bias, 0, backend);
-  layer.k = PartOfFused(a.info, weight, bias, 1, backend);
-  layer.v = PartOfFused(a.info, weight, bias, 2, backend);
+  // Each head has its query's rows, then its key's, then its value's.
+  const Index d = a.info.head_dim;
+  const auto part = [&](Index number) { return PackBlocks(weight, bias, a.info.heads, d, number * d, 3 * d, backend); };
+  layer.q = part(0);
+  layer.k = part(1);
+  layer.v = part(2);
   layer.o = LinearParameter(backend, state, "attention.dense", width, width, a.output_bias);
   layer.feed_forward.up = LinearParameter(backend, state, "mlp.dense_h_to_4h", inner, width, true);
   layer.feed_forward.down = LinearParameter(backend, state, "mlp.dense_4h_to_h", width, inner, true);

@@ -17,11 +17,7 @@ Architecture Parse(const JsonField& config) {
   info.max_positions = Size(config["n_positions"], 1024);
   a.intermediate_size = Size(config["n_inner"], 4 * info.hidden_size);
   a.block.norm_eps = static_cast<float>(config["layer_norm_epsilon"].Positive(1e-5));
-  a.block.activation =
-      config["activation_function"].Choice<Activation>("gelu_new", {{"gelu_new", Activation::kGeluTanh},
-                                                                    {"gelu_pytorch_tanh", Activation::kGeluTanh},
-                                                                    {"gelu", Activation::kGelu},
-                                                                    {"relu", Activation::kRelu}});
+  a.block.activation = ActivationOf(config["activation_function"], "gelu_new");
   a.attention_scale = config["scale_attn_weights"].Flag(true) ? DefaultScale(info.head_dim) : 1.0f;
   a.scale_by_inverse_layer = config["scale_attn_by_inverse_layer_idx"].Flag(false);
   a.tied = config["tie_word_embeddings"].Flag(true);

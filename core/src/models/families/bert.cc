@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// BERT (Devlin et al. 2019): every token looks at every other, and norms follow the residual sums.
+/// BERT (Devlin et al. 2019): every token looks at every other, and norms follow the residual sums. RoBERTa (Liu et al.
+/// 2019) and XLM-RoBERTa (Conneau et al. 2020) count positions from the number of the padding token.
 #include "models/family.h"
 
 namespace headlens::models {
@@ -22,17 +23,20 @@ Architecture Parse(const JsonField& config) {
   a.intermediate_size = Size(config["intermediate_size"]);
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-12));
   a.block.norm_first = false;
-  a.block.activation = config["hidden_act"].Choice<Activation>(
-      "gelu", {{"gelu", Activation::kGelu}, {"gelu_new", Activation::kGeluTanh}, {"relu", Activation::kRelu}});
+  a.block.activation = ActivationOf(config["hidden_act"], "gelu");
   a.attention_scale = DefaultScale(info.head_dim);
   a.tied = config["tie_word_embeddings"].Flag(true);
   return a;
 }
 
-/// The oldest files call a norm's weight and bias gamma and beta.
-Norm LoadBertNorm(const StateDict& state, const std::string& name, Index width) {
-  if (!state.Has(name + ".gamma")) return LoadNorm(state, name, width, true);
-  return {Parameter(state, name + ".gamma", {width}), Parameter(state, name + ".beta", {width})};
+Architecture ParseRoberta(const JsonField& config) {
+  config["hidden_act"].Require("gelu");  // the masked language model's head has no other
+  Architecture a = Parse(config);
+  const JsonField padding = config["pad_token_id"], positions = config["max_position_embeddings"];
+  a.padding_id = padding.is_null() ? 1 : padding.Whole(0, a.info.vocab_size - 1);
+  a.info.max_positions -= a.padding_id + 1;
+  if (a.info.max_positions < 1) positions.Fail({"more than pad_token_id and one, ", a.padding_id + 1});
+  return a;
 }
 
 Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
@@ -45,43 +49,56 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   layer.k = linear("attention.self.key", width, width);
   layer.v = linear("attention.self.value", width, width);
   layer.o = linear("attention.output.dense", width, width);
-  layer.attention_norm = LoadBertNorm(state, "attention.output.LayerNorm", width);
+  layer.attention_norm = LoadNorm(state, "attention.output.LayerNorm", width, true);
   layer.feed_forward.up = linear("intermediate.dense", inner, width);
   layer.feed_forward.down = linear("output.dense", width, inner);
-  layer.feed_forward_norm = LoadBertNorm(state, "output.LayerNorm", width);
+  layer.feed_forward_norm = LoadNorm(state, "output.LayerNorm", width, true);
   return layer;
 }
 
 /// Loads the head of the masked language model. Other heads that such files may have give no logits of single tokens.
-std::optional<Head> LoadHead(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const StateDict predictions = WithPrefix(state, "cls.predictions.");
-  if (!predictions.Has("transform.dense.weight")) return std::nullopt;
+Head LoadHead(const Architecture& a, const StateDict& state, const std::string& dense, const std::string& norm,
+              const Backend& backend) {
   const Index width = a.info.hidden_size, vocab = a.info.vocab_size;
   Head head;
-  head.transform = LinearParameter(backend, predictions, "transform.dense", width, width, true);
-  head.transform_norm = LoadBertNorm(predictions, "transform.LayerNorm", width);
-  head.bias = Parameter(predictions, predictions.Has("bias") ? "bias" : "decoder.bias", {vocab});
-  if (!a.tied) head.decoder = LinearParameter(backend, predictions, "decoder", vocab, width, false);
+  head.transform = LinearParameter(backend, state, dense, width, width, true);
+  head.transform_norm = LoadNorm(state, norm, width, true);
+  head.bias = Parameter(state, state.Has("bias") ? "bias" : "decoder.bias", {vocab});
+  if (!a.tied) head.decoder = LinearParameter(backend, state, "decoder", vocab, width, false);
   return head;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadBase(const Architecture& a, const StateDict& base, const Backend& backend) {
   const ModelInfo& info = a.info;
-  const StateDict base = UnderPrefix(state, "bert.", "embeddings.word_embeddings.weight");
   const StateDict embeddings = WithPrefix(base, "embeddings.");
   Parameters p;
   p.tokens = LinearParameter(backend, embeddings, "word_embeddings", info.vocab_size, info.hidden_size, false);
-  p.positions = Parameter(embeddings, "position_embeddings.weight", {info.max_positions, info.hidden_size});
+  p.positions =
+      Parameter(embeddings, "position_embeddings.weight", {info.max_positions + a.padding_id + 1, info.hidden_size});
   p.segments = LinearParameter(backend, embeddings, "token_type_embeddings", info.segments, info.hidden_size, false);
-  p.embedding_norm = LoadBertNorm(embeddings, "LayerNorm", info.hidden_size);
+  p.embedding_norm = LoadNorm(embeddings, "LayerNorm", info.hidden_size, true);
   for (Index i = 0; i < info.layers; ++i)
     p.layers.push_back(LoadLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));
-  p.head = LoadHead(a, state, backend);
+  return p;
+}
+
+Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+  Parameters p = LoadBase(a, UnderPrefix(state, "bert.", "embeddings.word_embeddings.weight"), backend);
+  const StateDict head = WithPrefix(state, "cls.predictions.");
+  if (head.Has("transform.dense.weight")) p.head = LoadHead(a, head, "transform.dense", "transform.LayerNorm", backend);
+  return p;
+}
+
+Parameters LoadRoberta(const Architecture& a, const StateDict& state, const Backend& backend) {
+  Parameters p = LoadBase(a, UnderPrefix(state, "roberta.", "embeddings.word_embeddings.weight"), backend);
+  const StateDict head = WithPrefix(state, "lm_head.");
+  if (head.Has("dense.weight")) p.head = LoadHead(a, head, "dense", "layer_norm", backend);
   return p;
 }
 
 }  // namespace
 
 extern const Family kBert = {"bert", {"bert"}, Parse, Load};
+extern const Family kRoberta = {"roberta", {"roberta", "xlm-roberta"}, ParseRoberta, LoadRoberta};
 
 }  // namespace headlens::models

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The Vision Transformer (Dosovitskiy et al. 2021): CLS followed by the patches of an image. DeiT (Touvron et al.
+/// 2021) has a distillation token after CLS, and classifies by the mean of what both say.
+#include "models/families/vit_parts.h"
+
+namespace headlens::models {
+namespace {
+
+Parameters LoadBase(const Architecture& a, const StateDict& base, const std::vector<PrefixTokens>& prefix,
+                    const Backend& backend) {
+  Parameters p;
+  LoadPatchEmbeddings(a, WithPrefix(base, "embeddings."), prefix, backend, p);
+  for (Index i = 0; i < a.info.layers; ++i)
+    p.layers.push_back(LoadVitLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));
+  p.final_norm = LoadNorm(base, "layernorm", a.info.hidden_size, true);
+  return p;
+}
+
+Head LoadClassifier(const Architecture& a, const StateDict& state, const std::string& name, const Backend& backend) {
+  Head head;
+  head.decoder = LinearParameter(backend, state, name, a.labels, a.info.hidden_size, true);
+  head.first_row_only = true;
+  return head;
+}
+
+Architecture ParseWithPrefix(const JsonField& config, Index prefix) {
+  Architecture a = ParseVit(config, prefix, 1e-12);
+  a.intermediate_size = Size(config["intermediate_size"]);
+  return a;
+}
+
+Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(config, 1); }
+
+Parameters LoadVit(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const StateDict base = UnderPrefix(state, "vit.", "embeddings.cls_token");
+  Parameters p = LoadBase(a, base, {{"cls_token", 1, true}}, backend);
+  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
+  return p;
+}
+
+Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config, 2); }
+
+Parameters LoadDeit(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const StateDict base = UnderPrefix(state, "deit.", "embeddings.cls_token");
+  Parameters p = LoadBase(a, base, {{"cls_token", 1, true}, {"distillation_token", 1, true}}, backend);
+  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
+  if (!state.Has("cls_classifier.weight")) return p;
+  p.head = LoadClassifier(a, state, "cls_classifier", backend);
+  p.head->second = LinearParameter(backend, state, "distillation_classifier", a.labels, a.info.hidden_size, true);
+  p.head->factor = 0.5f;
+  return p;
+}
+
+}  // namespace
+
+extern const Family kVit = {"vit", {"vit"}, ParseVitConfig, LoadVit};
+extern const Family kDeit = {"deit", {"deit"}, ParseDeit, LoadDeit};
+
+}  // namespace headlens::models
