@@ -11,9 +11,16 @@ namespace models {
 #define HEADLENS_FAMILIES(FAMILY) \
   FAMILY(kBert)                   \
   FAMILY(kDeit)                   \
+  FAMILY(kDinov2)                 \
+  FAMILY(kDinov2Registers)        \
+  FAMILY(kDistilBert)             \
+  FAMILY(kGemma2)                 \
+  FAMILY(kGemma3)                 \
   FAMILY(kGpt2)                   \
+  FAMILY(kGptNeo)                 \
   FAMILY(kGptNeoX)                \
   FAMILY(kLlama)                  \
+  FAMILY(kOlmo2)                  \
   FAMILY(kQwen2)                  \
   FAMILY(kQwen3)                  \
   FAMILY(kRoberta)                \
