@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The families of models: each file has the published definition of one family, its golden models, and the parts that
+its numbers are sums of."""
+
+import pathlib
+
+from . import bert, gpt2, gpt_neo, gpt_neox, llama, qwen3, vit
+
+FOLDER = pathlib.Path(__file__).parent.parent / "models"
+FAMILIES = [llama, gpt2, gpt_neox, bert, vit, qwen3, gpt_neo]
+MODELS = {name: model for family in FAMILIES for name, model in family.MODELS.items()}
