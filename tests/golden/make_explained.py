@@ -131,7 +131,8 @@ def stream_parts(architecture, run, inputs, depth):
         factors = [factor(module(run.given[module]))
                    for factor, module in zip(layer.written, (layer.output, layer.down))]
         forward[f"feed_forward.{m}"] = run.given[layer.down] @ linear(layer.down)[0].T * factors[1]
-        for written, module, factor, norm in zip((attention, forward), (layer.output, layer.down), factors, layer.after):
+        modules = (layer.output, layer.down)
+        for written, module, factor, norm in zip((attention, forward), modules, factors, layer.after):
             parts = parts | written
             if module.bias is not None:
                 add(parts, "bias", module.bias * factor)

@@ -4,8 +4,8 @@ its numbers are sums of."""
 
 import pathlib
 
-from . import bert, gpt2, gpt_neo, gpt_neox, llama, qwen3, vit
+from . import bert, distilbert, gpt2, gpt_neo, gpt_neox, llama, qwen3, roberta, vit
 
 FOLDER = pathlib.Path(__file__).parent.parent / "models"
-FAMILIES = [llama, gpt2, gpt_neox, bert, vit, qwen3, gpt_neo]
+FAMILIES = [llama, gpt2, gpt_neox, bert, vit, qwen3, gpt_neo, roberta, distilbert]
 MODELS = {name: model for family in FAMILIES for name, model in family.MODELS.items()}

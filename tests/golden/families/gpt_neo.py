@@ -11,12 +11,13 @@ from .parts import Architecture, GoldenModel, Layer, attend, causal, linear, spl
 class GptNeoLayer(nn.Module):
     def __init__(self, c, window):
         super().__init__()
-        width, inner, eps = c["hidden_size"], c.get("intermediate_size") or 4 * c["hidden_size"], c["layer_norm_epsilon"]
+        width, eps = c["hidden_size"], c["layer_norm_epsilon"]
+        inner = c.get("intermediate_size") or 4 * width
         self.heads, self.window = c["num_heads"], window
         self.ln_1, self.ln_2 = nn.LayerNorm(width, eps), nn.LayerNorm(width, eps)
         self.attn, self.mlp = nn.Module(), nn.Module()
-        self.attn.attention = nn.ModuleDict(
-            {name: nn.Linear(width, width, bias=name == "out_proj") for name in ["q_proj", "k_proj", "v_proj", "out_proj"]})
+        self.attn.attention = nn.ModuleDict({name: nn.Linear(width, width, bias=name == "out_proj")
+                                             for name in ["q_proj", "k_proj", "v_proj", "out_proj"]})
         self.mlp.c_fc, self.mlp.c_proj = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, record, x):
@@ -50,7 +51,8 @@ class GptNeo(nn.Module):
 def architecture(model, c):
     def layer_of(layer):
         a = layer.attn.attention
-        return Layer(layer.ln_1, linear(a.q_proj), linear(a.k_proj), linear(a.v_proj), a.out_proj, layer.mlp.c_proj, 1.0)
+        q, k, v = (linear(a[name]) for name in ["q_proj", "k_proj", "v_proj"])
+        return Layer(layer.ln_1, q, k, v, a.out_proj, layer.mlp.c_proj, 1.0)
 
     t, heads = model.transformer, c["num_heads"]
     return Architecture(heads, heads, [layer_of(layer) for layer in t.h], model.parts, final_norm=t.ln_f,

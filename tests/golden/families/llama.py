@@ -33,7 +33,8 @@ class LlamaAttention(nn.Module):
 
     def forward(self, record, x):
         q, k = (self.turned(part) for part in self.queries_and_keys(x))
-        k, v = (part.repeat_interleave(self.heads // self.groups, 0) for part in (k, split(self.v_proj(x), self.groups)))
+        v = split(self.v_proj(x), self.groups)
+        k, v = (part.repeat_interleave(self.heads // self.groups, 0) for part in (k, v))
         return self.o_proj(attend(record, q, k, v, self.scale, causal(len(x), self.window), self.cap))
 
 
