@@ -75,7 +75,7 @@ class Llama(nn.Module):
         self.model.embed_tokens = nn.Embedding(c["vocab_size"], c["hidden_size"])
         self.model.layers = nn.ModuleList(self.layer(c, i) for i in range(c["num_hidden_layers"]))
         self.model.norm = self.norm(c["hidden_size"], c["rms_norm_eps"])
-        if not c.get("tie_word_embeddings"):
+        if not c.get("tie_word_embeddings", c["model_type"].startswith("gemma")):
             self.lm_head = nn.Linear(c["hidden_size"], c["vocab_size"], bias=False)
 
     def embed(self, ids):
