@@ -123,6 +123,14 @@ def check_steps(run, loaded, ids):
             assert (whole[:, t, :t + 1 - columns] == 0).all()
 
 
+def check_pixels(folder, picture, pixels):
+    """The library's processor, which computes in float32, gives the same."""
+    processor = transformers.AutoImageProcessor.from_pretrained(folder, backend="pil")
+    got = processor(picture[..., :3].numpy(), input_data_format="channels_last", return_tensors="pt")["pixel_values"][0]
+    assert got.shape == pixels.shape, got.shape
+    assert (got - pixels).abs().max() <= 1e-6 * pixels.abs().max()
+
+
 def results(model, folder, inputs, head_mask):
     """Weights, hidden, logits and ablated, as expected.safetensors has them."""
     before = torch.get_default_dtype()

@@ -205,7 +205,8 @@ def text(config, length, generator):
 class GoldenModel:
     """One folder. `config` is as published with such models. `library` is the model's class in transformers, and
     `head_outputs` the path of a layer's module there that the heads' outputs go into. A folder that is `saved` is
-    written by transformers; for others `rename` gives the names in the file, or None for what the file lacks."""
+    written by transformers; for others `rename` gives the names in the file, or None for what the file lacks. `picture`
+    is the height and width of what the preprocessor is shown."""
 
     config: dict
     definition: type
@@ -218,6 +219,7 @@ class GoldenModel:
     inputs: typing.Callable = text
     tokenizer: typing.Optional[typing.Callable] = None
     preprocessor: typing.Optional[dict] = None
+    picture: tuple = (35, 20)
     saved: bool = True
     rename: typing.Callable = lambda name: name
     has_logits: bool = True

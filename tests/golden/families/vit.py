@@ -41,14 +41,18 @@ class VitEmbeddings(nn.Module):
         self.patch_embeddings = nn.Module()
         self.patch_embeddings.projection = nn.Conv2d(c["num_channels"], width, patch, stride=patch)
 
+    def positions(self, rows, columns):
+        """The vectors [T, D] of all positions for this many patches."""
+        return self.position_embeddings[0]
+
     def parts(self, inputs):
         """What a token's vector is the sum of."""
         projection = self.patch_embeddings.projection
-        patches = F.conv2d(inputs["image"].unsqueeze(0), projection.weight, stride=projection.stride)[0].flatten(1).T
-        tokens = [getattr(self, name)[0] for name in self.tokens]
-        bias = projection.bias.repeat(len(patches), 1)
-        return {"token": torch.cat([*tokens, patches]), "position": self.position_embeddings[0],
-                "bias": torch.cat([bias.new_zeros(len(tokens), bias.shape[1]), bias])}
+        patches = F.conv2d(inputs["image"].unsqueeze(0), projection.weight, stride=projection.stride)[0]
+        tokens = torch.cat([getattr(self, name)[0] for name in self.tokens])
+        bias = projection.bias.repeat(patches[0].numel(), 1)
+        return {"token": torch.cat([tokens, patches.flatten(1).T]), "position": self.positions(*patches.shape[1:]),
+                "bias": torch.cat([torch.zeros_like(tokens), bias])}
 
     def forward(self, inputs):
         return sum(self.parts(inputs).values())
@@ -114,7 +118,7 @@ def golden(changes, library, **how):
 
 
 MODELS = {
-    "vit": golden({}, "ViTForImageClassification", preprocessor=PREPROCESSOR),
+    "vit": golden({}, "ViTForImageClassification", preprocessor=PREPROCESSOR, picture=(31, 10)),
     "vit_f16_bare": golden({"qkv_bias": False, "num_channels": 1, "patch_size": 3}, "ViTModel", dtype=torch.float16,
                            has_logits=False,
                            rename=lambda name: None if name.startswith("classifier.") else name.replace("vit.", "")),
