@@ -4,9 +4,10 @@ its numbers are sums of."""
 
 import pathlib
 
-from . import (bert, deit, dinov2, distilbert, gemma2, gemma3, gpt2, gpt_neo, gpt_neox, llama, olmo2, qwen3,
+from . import (bert, deit, dinov2, distilbert, gemma2, gemma3, gpt2, gpt_neo, gpt_neox, llama, olmo2, phi3, qwen3,
                roberta, vit)
 
 FOLDER = pathlib.Path(__file__).parent.parent / "models"
-FAMILIES = [llama, gpt2, gpt_neox, bert, vit, qwen3, gpt_neo, roberta, distilbert, gemma2, gemma3, olmo2, deit, dinov2]
+FAMILIES = [llama, gpt2, gpt_neox, bert, vit, qwen3, gpt_neo, roberta, distilbert, gemma2, gemma3, olmo2, deit, dinov2,
+            phi3]
 MODELS = {name: model for family in FAMILIES for name, model in family.MODELS.items()}
