@@ -47,141 +47,22 @@ The numbers
 """
 
 import dataclasses
-import json
 import math
 import sys
-import typing
 
 import torch
-from torch import nn
-from torch.nn import functional as F
 
 from definition.normalizers import sparsemax
 from draw import Draw
+from families import FOLDER, MODELS
+from families.parts import Record, RMSNorm, linear, softmax
 from files import read_safetensors, safetensors
-from make_models import CLASSES, FOLDER, MODELS, Conv1D, Record, RMSNorm, rotary_frequencies, rotate, softmax
 
 HEAD = 2  # in models whose heads share keys, it does not use the first of them
 TEMPERATURE = 0.7
 OFFSETS = [1, 3]
 TOKENS = [1, 3]
 PATCHED_HEAD, PATCHED = 1, [0, 2]
-
-
-# --- the architecture of each family ----------------------------------------------------------------------------------
-
-
-def linear(module):
-    """The weight [out, in] and the bias of a linear layer."""
-    return module.weight.T if isinstance(module, Conv1D) else module.weight, module.bias
-
-
-@dataclasses.dataclass
-class Layer:
-    """`norm` stands before attention; `after` are the norms after the residual sums of attention and feed-forward."""
-
-    norm: typing.Optional[nn.Module]
-    query: tuple
-    key: tuple
-    value: tuple
-    output: nn.Module
-    down: nn.Module
-    scale: float
-    after: tuple = (None, None)
-
-
-@dataclasses.dataclass
-class Architecture:
-    """`embed` gives the parts of the stream before the first layer, which then goes through `embedding_norm`. A decoder
-    is there where logits are linear in the output of `final_norm`."""
-
-    heads: int
-    groups: int
-    layers: list
-    embed: typing.Callable
-    embedding_norm: typing.Optional[nn.Module] = None
-    final_norm: typing.Optional[nn.Module] = None
-    decoder: typing.Optional[tuple] = None
-    rotary: typing.Callable = lambda x: x
-
-
-def llama(model, c):
-    def layer_of(layer):
-        a = layer.self_attn
-        return Layer(layer.input_layernorm, linear(a.q_proj), linear(a.k_proj), linear(a.v_proj), a.o_proj,
-                     layer.mlp.down_proj, a.dim**-0.5)
-
-    m, first = model.model, model.model.layers[0].self_attn
-    return Architecture(first.heads, first.groups, [layer_of(layer) for layer in m.layers],
-                   lambda inputs: {"token": m.embed_tokens(inputs["ids"])}, final_norm=m.norm,
-                   decoder=(getattr(model, "lm_head", m.embed_tokens).weight, None),
-                   rotary=lambda x: rotate(x, *rotary_frequencies(c, first.dim, x.shape[1])))
-
-
-def gpt2(model, c):
-    def layer_of(layer):
-        weight, bias = linear(layer.attn.c_attn)
-        return Layer(layer.ln_1, *zip(weight.chunk(3), bias.chunk(3)), layer.attn.c_proj, layer.mlp.c_proj, layer.scale)
-
-    def embed(inputs):
-        return {"token": t.wte(inputs["ids"]), "position": t.wpe(torch.arange(len(inputs["ids"])))}
-
-    t = model.transformer
-    return Architecture(c["n_head"], c["n_head"], [layer_of(layer) for layer in t.h], embed, final_norm=t.ln_f,
-                   decoder=(t.wte.weight, None))
-
-
-def neox(model, c):
-    def layer_of(layer):
-        weight, bias = linear(layer.attention.query_key_value)
-        parts = zip(weight.unflatten(0, (c["num_attention_heads"], 3, -1)).unbind(1),
-                    bias.unflatten(0, (c["num_attention_heads"], 3, -1)).unbind(1))
-        q, k, v = ((w.flatten(0, 1), b.flatten()) for w, b in parts)
-        return Layer(layer.input_layernorm, q, k, v, layer.attention.dense, layer.mlp.dense_4h_to_h, layer.dim**-0.5)
-
-    m, heads = model.gpt_neox, c["num_attention_heads"]
-    return Architecture(heads, heads, [layer_of(layer) for layer in m.layers],
-                   lambda inputs: {"token": m.embed_in(inputs["ids"])}, final_norm=m.final_layer_norm,
-                   decoder=(model.embed_out.weight, None), rotary=m.layers[0].rotated)
-
-
-def bert(model, c):
-    def layer_of(layer):
-        a = layer.attention
-        return Layer(None, *(linear(a.self[name]) for name in ["query", "key", "value"]), a.output.dense,
-                     layer.output.dense, (c["hidden_size"] // heads) ** -0.5,
-                     after=(a.output.LayerNorm, layer.output.LayerNorm))
-
-    def embed(inputs):
-        return {"token": e.word_embeddings(inputs["ids"]),
-                "position": e.position_embeddings(torch.arange(len(inputs["ids"]))),
-                "segment": e.token_type_embeddings(inputs["segments"])}
-
-    e, heads = model.bert.embeddings, c["num_attention_heads"]
-    return Architecture(heads, heads, [layer_of(layer) for layer in model.bert.encoder.layer], embed,
-                   embedding_norm=e.LayerNorm)
-
-
-def vit(model, c):
-    def layer_of(layer):
-        a = layer.attention
-        return Layer(layer.layernorm_before, *(linear(a.attention[name]) for name in ["query", "key", "value"]),
-                     a.output.dense, layer.output.dense, (c["hidden_size"] // heads) ** -0.5)
-
-    def embed(inputs):
-        projection = e.patch_embeddings.projection
-        patches = F.conv2d(inputs["image"].unsqueeze(0), projection.weight, stride=c["patch_size"])[0].flatten(1).T
-        bias = projection.bias.repeat(len(patches), 1)
-        return {"token": torch.cat([e.cls_token[0], patches]), "position": e.position_embeddings[0],
-                "bias": torch.cat([torch.zeros_like(bias[:1]), bias])}
-
-    e, heads = model.vit.embeddings, c["num_attention_heads"]
-    return Architecture(heads, heads, [layer_of(layer) for layer in model.vit.encoder.layer], embed,
-                   final_norm=model.vit.layernorm, decoder=linear(model.classifier))
-
-
-ARCHITECTURES = {"llama": llama, "mistral": llama, "qwen2": llama, "gpt2": gpt2, "gpt_neox": neox, "bert": bert,
-                 "vit": vit}
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -216,8 +97,7 @@ def through(norm, x, parts):
     """Each part of x [T, D] as it leaves the norm, frozen at the statistics of x."""
     check_sum(stack(parts), x)
     if isinstance(norm, RMSNorm):
-        deviation = torch.sqrt((x * x).mean(-1, keepdim=True) + norm.eps)
-        normal = {name: part / deviation * norm.weight for name, part in parts.items()}
+        normal = {name: part * norm.factor(x) for name, part in parts.items()}
     else:
         deviation = torch.sqrt(x.var(-1, unbiased=False, keepdim=True) + norm.eps)
         normal = {name: (part - part.mean(-1, keepdim=True)) / deviation * norm.weight for name, part in parts.items()}
@@ -234,9 +114,9 @@ def projected(parts, weight, bias):
 
 
 def head_outputs(layer, heads, z):
-    """W_O z [T, D] of each head, given the heads' outputs z side by side [T, H·d]."""
-    weights = linear(layer.output)[0].chunk(heads, 1)
-    return [z_h @ weight.T for z_h, weight in zip(z.chunk(heads, 1), weights)]
+    """What each head adds to the stream [T, D], given the heads' outputs z side by side [T, H·d]."""
+    weights, factor = linear(layer.output)[0], layer.written[0](layer.output(z))
+    return [z_h @ weight.T * factor for z_h, weight in zip(z.chunk(heads, 1), weights.chunk(heads, 1))]
 
 
 def stream_parts(architecture, run, inputs, depth):
@@ -245,13 +125,17 @@ def stream_parts(architecture, run, inputs, depth):
     if architecture.embedding_norm is not None:
         parts = through(architecture.embedding_norm, run.given[architecture.embedding_norm], parts)
     for m, layer in enumerate(architecture.layers[:depth]):
-        outputs = head_outputs(layer, architecture.heads, run.given[layer.output])
-        attention = {f"head.{m}.{h}": output for h, output in enumerate(outputs)}
-        forward = {f"feed_forward.{m}": run.given[layer.down] @ linear(layer.down)[0].T}
-        for written, module, norm in zip((attention, forward), (layer.output, layer.down), layer.after):
+        attention, forward = {}, {}
+        for h, output in enumerate(head_outputs(layer, architecture.heads, run.given[layer.output])):
+            attention[f"head.{m}.{h}"] = output
+        factors = [factor(module(run.given[module]))
+                   for factor, module in zip(layer.written, (layer.output, layer.down))]
+        forward[f"feed_forward.{m}"] = run.given[layer.down] @ linear(layer.down)[0].T * factors[1]
+        modules = (layer.output, layer.down)
+        for written, module, factor, norm in zip((attention, forward), modules, factors, layer.after):
             parts = parts | written
             if module.bias is not None:
-                add(parts, "bias", module.bias.expand_as(run.record.hidden[0]))
+                add(parts, "bias", module.bias * factor)
             if norm is not None:
                 parts = through(norm, run.given[norm], parts)
     check_sum(stack(parts), run.record.hidden[depth])
@@ -262,13 +146,12 @@ def stream_parts(architecture, run, inputs, depth):
 
 
 class Run:
-    """A run of the model: its record and logits, each layer's masked scores [H, T, T], and `given`, the input of every
-    module."""
+    """A run of the model: its record and logits, and `given`, the input of every module."""
 
     def __init__(self, model, inputs):
-        self.given, self.scores = {}, []
+        self.given = {}
         hooks = [module.register_forward_pre_hook(self._keep) for module in model.modules()]
-        self.record = Record(weights_of=self._weights)
+        self.record = Record()
         self.logits = model(self.record, inputs)
         for hook in hooks:
             hook.remove()
@@ -276,23 +159,20 @@ class Run:
     def _keep(self, module, given):
         self.given[module] = given[0]
 
-    def _weights(self, layer, scores):
-        self.scores.append(scores)
-        return softmax(layer, scores)
-
 
 def load(name):
-    """The model with its folder's parameters, its config, and its inputs and results as make_models.py stored them."""
-    folder, rename = FOLDER / name, MODELS[name][1].get("rename", lambda name: name)
-    config = json.loads((folder / "config.json").read_text())
-    model, tensors = CLASSES[config["model_type"]](config).double(), {}
-    for path in folder.glob("model*.safetensors"):
+    """The definition with its folder's parameters, its config, and its inputs and results as make_models.py stored
+    them."""
+    golden = MODELS[name]
+    config, tensors = golden.full_config(), {}
+    model = golden.definition(config).double()
+    for path in (FOLDER / name).glob("model*.safetensors"):
         tensors |= read_safetensors(path)
     for key, parameter in model.named_parameters():
-        if rename(key):
-            parameter.data = tensors.pop(rename(key)).double()
+        if golden.rename(key):
+            parameter.data = tensors.pop(golden.rename(key)).double()
     assert not tensors, tensors.keys()
-    stored = read_safetensors(folder / "expected.safetensors")
+    stored = read_safetensors(FOLDER / name / "expected.safetensors")
     return model, config, {key: x.double() if x.is_floating_point() else x for key, x in stored.items()}
 
 
@@ -302,7 +182,8 @@ def load(name):
 @dataclasses.dataclass
 class Head:
     """One head: the parts of its queries, keys and values by name; `q` and `k` [P, T, d] as they meet in scores, and
-    `v` [P, T, D] with W_O; its weights, the cells [T, T] that are not masked, and what it writes [T, D]."""
+    `v` [P, T, D] with W_O; its weights, the cells [T, T] that are not masked, what it writes [T, D], and the factor
+    [T, D] that is in it."""
 
     query_parts: dict
     key_parts: dict
@@ -314,6 +195,7 @@ class Head:
     weights: torch.Tensor
     keep: torch.Tensor
     written: torch.Tensor
+    factor: torch.Tensor
 
 
 def head_of_last_layer(architecture, run, inputs):
@@ -322,21 +204,24 @@ def head_of_last_layer(architecture, run, inputs):
     if layer.norm is not None:
         parts = through(layer.norm, run.record.hidden[depth], parts)
 
-    def side(projection, count, index):
-        weight, bias = projection
-        return projected(parts, weight.chunk(count)[index], None if bias is None else bias.chunk(count)[index])
+    def side(projection, count, index, factor_of=torch.ones_like):
+        """The parts of one head's queries, keys or values: those of all heads, times a factor, cut."""
+        whole = projected(parts, *projection)
+        factor = factor_of(stack(whole).sum(0))
+        return {name: (part * factor).chunk(count, 1)[index] for name, part in whole.items()}
 
-    heads, groups, rotary = architecture.heads, architecture.groups, architecture.rotary
+    heads, groups, rotary = architecture.heads, architecture.groups, layer.rotary
     group = HEAD // (heads // groups)
-    query, key = side(layer.query, heads, HEAD), side(layer.key, groups, group)
+    query = side(layer.query, heads, HEAD, layer.query_factor)
+    key = side(layer.key, groups, group, layer.key_factor)
     value, output = side(layer.value, groups, group), linear(layer.output)[0].chunk(heads, 1)[HEAD]
-    scores = run.scores[depth][HEAD]
+    scores, given = run.record.scores[depth][HEAD], run.given[layer.output]
     head = Head(query, key, value, rotary(stack(query)), rotary(stack(key)), stack(value) @ output.T, layer.scale,
-                run.record.weights[depth][HEAD], torch.isfinite(scores),
-                head_outputs(layer, heads, run.given[layer.output])[HEAD])
+                run.record.weights[depth][HEAD], torch.isfinite(scores), head_outputs(layer, heads, given)[HEAD],
+                layer.written[0](layer.output(given)))
     terms = head.scale * torch.einsum("aid,bjd->abij", head.q, head.k)
     check_sum(terms.masked_fill(~head.keep, 0), scores.masked_fill(~head.keep, 0), (0, 1))
-    check_sum(head.weights * head.v.sum(0).T.unsqueeze(1), head.written.T, 2)
+    check_sum(head.weights * head.v.sum(0).T.unsqueeze(1), (head.written / head.factor).T, 2)
     return head
 
 
@@ -359,7 +244,7 @@ def explain_row(head, place):
 def output_terms(head, query):
     """The length of what the head writes at the query, by part and key [Pv, T]."""
     written = head.written[query]
-    terms = head.weights[query] * (head.v @ (written / written.norm()))
+    terms = head.weights[query] * (head.v * head.factor[query] @ (written / written.norm()))
     check_sum(terms, written.norm(), (0, 1))
     return terms
 
@@ -382,13 +267,13 @@ def explain_sources(head, padding):
 def explain_logits(architecture, run, inputs, position):
     """The logits of one position by part, and what the head adds to all of them; the names of the parts."""
     parts = stream_parts(architecture, run, inputs, len(architecture.layers))
-    parts = projected(through(architecture.final_norm, run.record.hidden[-1], parts), *architecture.decoder)
-    rows = slice(len(run.logits))  # an image has logits of its class token alone
-    check_sum(stack(parts)[:, rows], run.logits)
+    normal = through(architecture.final_norm, run.record.hidden[-1], parts)
+    parts = projected({name: architecture.pool(part) for name, part in normal.items()}, *architecture.decoder)
+    check_sum(stack(parts), run.logits)
     ids = [0, run.logits.shape[1] // 2, run.logits.shape[1] - 1]
     results = {"logits.at": torch.tensor([position, *ids], dtype=torch.int32),
                "logits.terms": stack(parts)[:, position, ids],
-               "logits.head": parts[f"head.{len(architecture.layers) - 1}.{HEAD}"][rows]}
+               "logits.head": parts[f"head.{len(architecture.layers) - 1}.{HEAD}"]}
     return results, parts
 
 
@@ -446,7 +331,7 @@ def changed_runs(name, model, inputs, head, padding):
 
 def explain(name):
     model, config, stored = load(name)
-    run, architecture = Run(model, stored), ARCHITECTURES[config["model_type"]](model, config)
+    run, architecture = Run(model, stored), MODELS[name].architecture(model, config)
     hidden = torch.stack(run.record.hidden)
     assert (hidden - stored["hidden"]).abs().max() <= torch.finfo(torch.float32).eps * hidden.abs().max()
     padding = stored.get("padding", torch.zeros(hidden.shape[1]))
