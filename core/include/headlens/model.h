@@ -41,7 +41,7 @@ struct ModelInfo {
   /// [layers]: in a layer, a token looks only at this many latest tokens, itself included; 0: no limit. Empty when no
   /// layer has a limit.
   std::vector<Index> windows = {};
-  Index image_size = 0;     ///< pixels on either side; 0 for models that read text
+  Index image_size = 0;  ///< pixels on either side; 0 for models that read text
   Index patch_size = 0;
   Index channels = 0;
   Index logits = 0;  ///< width of the logits; 0 when the weights have no output layer

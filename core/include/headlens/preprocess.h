@@ -16,9 +16,9 @@ namespace headlens {
 struct ImageProcessor {
   /// Resizes to a square, or so that the shorter edge has the size.
   enum class Resize { kNone, kSquare, kShortestEdge } resize = Resize::kSquare;
-  Index size = 0;        ///< of that square or edge; 0: the model's
-  bool bicubic = false;  ///< otherwise bilinear
-  Index crop = 0;        ///< after that, this many rows and columns in the middle are kept; 0: all
+  Index size = 0;                 ///< of that square or edge; 0: the model's
+  bool bicubic = false;           ///< otherwise bilinear
+  Index crop = 0;                 ///< after that, this many rows and columns in the middle are kept; 0: all
   float rescale = 1.0f / 255.0f;  ///< factor on the bytes; 1 when the file turns it off
   /// Of each channel. 0 and 1 leave the numbers as they are.
   std::array<float, 3> mean = {0.5f, 0.5f, 0.5f}, deviation = {0.5f, 0.5f, 0.5f};
@@ -29,9 +29,10 @@ struct ImageProcessor {
 ImageProcessor ReadImageProcessor(std::string_view json);
 
 /// Turns `rgba` [height, width, 4] into [3, side, side] for a model of images of `size` pixels: resizes it (with
-/// antialiasing, in integer arithmetic as Pillow does), cuts out the middle, multiplies by `rescale`, subtracts the mean
-/// and divides by the deviation. Transparency is ignored, as in Hugging Face's image processors. Throws kShape when the
-/// number of bytes does not fit the sizes, or the picture is not as large as a processor that does not resize needs.
+/// antialiasing, in integer arithmetic as Pillow does), cuts out the middle, multiplies by `rescale`, subtracts the
+/// mean and divides by the deviation. Transparency is ignored, as in Hugging Face's image processors. Throws kShape
+/// when the number of bytes does not fit the sizes, or the picture is not as large as a processor that does not resize
+/// needs.
 Tensor Preprocess(std::span<const std::uint8_t> rgba, Index width, Index height, Index size,
                   const ImageProcessor& processor);
 

@@ -98,8 +98,7 @@ Tensor SideOf(const RunHead& head, const PartProducts& products, std::span<const
   const View<float, 3> all = products.values.view<3>();
   const Index parts = all.shape[1], d = head.width();
   Tensor rows({1, parts, d});
-  for (Index a = 0; a < parts; ++a)
-    std::copy_n(all.at(n, a, side == Side::kQuery ? 0 : d), d, rows.view<3>().at(0, a));
+  for (Index a = 0; a < parts; ++a) std::copy_n(all.at(n, a, side == Side::kQuery ? 0 : d), d, rows.view<3>().at(0, a));
   const std::span<const std::int32_t> token = tokens.subspan(static_cast<std::size_t>(n), 1);
   if (side == Side::kQuery) {
     head.AsQueries(token, rows.view<3>());

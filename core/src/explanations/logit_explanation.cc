@@ -92,7 +92,8 @@ Tensor LensLogits(const ModelAttention& attention, Index layer, Index row_begin,
   if (layer < 0 || layer > run.info().layers) throw ValueError("`layer`", layer, {"0 to ", run.info().layers});
   models::CheckRows(row_begin, row_end, LogitRows(run));
   const DeviceView<const float, 2> stream = run.StreamBefore(layer).view<2>();
-  if (run.model->parameters.head->first_row_only && row_end > row_begin) return models::ClassLogitsOf(*run.model, stream);
+  if (run.model->parameters.head->first_row_only && row_end > row_begin)
+    return models::ClassLogitsOf(*run.model, stream);
   return models::LogitsOf(*run.model, Rows(stream, row_begin, row_end - row_begin));
 }
 

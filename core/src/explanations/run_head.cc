@@ -132,7 +132,8 @@ const Tensor& RunHead::OutputWeights() const {
   for (Index e = 0; e < o.out_features(); ++e) {
     o.CopyRow(e, row);
     const float scale = norm ? run_.OnHost(norm.weight).data()[e] : 1.0f;
-    for (Index i = 0; i < width(); ++i) output_weights_.view<2>()(e, i) = scale * row[static_cast<std::size_t>(head_ * width() + i)];
+    for (Index i = 0; i < width(); ++i)
+      output_weights_.view<2>()(e, i) = scale * row[static_cast<std::size_t>(head_ * width() + i)];
   }
   return output_weights_;
 }
