@@ -6,16 +6,16 @@ import pathlib
 import sys
 import tempfile
 
-import torch
+try:
+    import torch
+    import transformers
+except ImportError as error:
+    sys.exit(f"Golden models need transformers with PyTorch: {error}. CONTRIBUTING.md says how to get them.")
+
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from files import read_safetensors, safetensors
-
-try:
-    import transformers
-except ImportError:
-    sys.exit("make_models.py needs the transformers library with PyTorch; CONTRIBUTING.md says how to get both")
 
 transformers.utils.logging.disable_progress_bar()
 transformers.utils.logging.set_verbosity_error()

@@ -37,11 +37,12 @@ import shutil
 import sys
 import zlib
 
+import library  # before the others, since it says how to get what is missing
+
 import numpy
 import torch
 from PIL import Image
 
-import library
 from families import FOLDER, MODELS
 from families.parts import Record
 from files import safetensors
