@@ -265,11 +265,13 @@ def explain_sources(head, padding):
 
 
 def explain_logits(architecture, run, inputs, position):
-    """The logits of one position by part, and what the head adds to all of them; the names of the parts."""
+    """The logits of one position, before their cap, by part, and what the head adds to all of them; the names of the
+    parts."""
     parts = stream_parts(architecture, run, inputs, len(architecture.layers))
     normal = through(architecture.final_norm, run.record.hidden[-1], parts)
     parts = projected({name: architecture.pool(part) for name, part in normal.items()}, *architecture.decoder)
-    check_sum(stack(parts), run.logits)
+    cap = architecture.logit_cap
+    check_sum(stack(parts), run.logits if cap is None else cap * torch.atanh(run.logits / cap))
     ids = [0, run.logits.shape[1] // 2, run.logits.shape[1] - 1]
     results = {"logits.at": torch.tensor([position, *ids], dtype=torch.int32),
                "logits.terms": stack(parts)[:, position, ids],

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "explanations/run_head.h"
 #include "headlens/explanation.h"
@@ -19,10 +20,6 @@ namespace {
 /// Throws kUnsupported unless the logits are linear in the normalised stream.
 void RequireLinearLogits(const Run& run) {
   models::RequireLogits(*run.model);
-  if (run.model->parameters.head->second) {
-    throw Error(ErrorCode::kUnsupported, {"the logits of this ", run.info().family,
-                                          " model are not those of one token: its classifier reads several"});
-  }
   if (!run.model->parameters.head->transform) return;
   throw Error(ErrorCode::kUnsupported,
               {"the logits of this ", run.info().family,
@@ -41,26 +38,69 @@ std::span<const float> LogitBias(const Run& run) {
   return bias.size() > 0 ? run.OnHost(bias).values() : run.model->decoder().bias();
 }
 
+/// The products of the parts of the streams at `positions` with the rows `labels` of a matrix [logits, D].
+PartProducts ProductsOf(const Run& run, const LinearWeights& weights, std::span<const float> all_biases,
+                        std::span<const std::int32_t> labels, std::span<const std::int32_t> positions) {
+  const Tensor w({static_cast<Index>(labels.size()), weights.in_features()});
+  std::vector<float> bias;
+  for (std::size_t n = 0; n < labels.size(); ++n) {
+    Expect("tokens", labels[n], weights.out_features());
+    const auto row = static_cast<Index>(n);
+    weights.CopyRow(labels[n], {w.view<2>().at(row), static_cast<std::size_t>(weights.in_features())});
+    if (!all_biases.empty()) bias.push_back(all_biases[static_cast<std::size_t>(labels[n])]);
+  }
+  return ProjectParts(run, run.info().layers, positions, w.view<2>(), bias);
+}
+
+/// Adds the products of the second matrix of a classifier.
+void AddSecond(const Run& run, std::span<const std::int32_t> labels, PartProducts& products) {
+  const models::Head& head = *run.model->parameters.head;
+  const auto [begin, end] = models::SecondTokens(*run.model, run.length());
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(end - begin));
+  std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(begin));
+  // Both matrices have the same parts, so that the second has a bias of zeros where only the first has one.
+  const std::span<const float> bias = head.second->bias();
+  const std::vector<float> zeros(bias.empty() ? run.model->decoder().bias().size() : 0);
+  const PartProducts other = ProductsOf(run, *head.second, bias.empty() ? zeros : bias, labels, positions);
+  const Index size = products.values.size();
+  for (Index i = 0; i < size; ++i) {
+    double sum = 0.0;
+    for (Index n = 0; n < end - begin; ++n) sum += double{other.values.data()[n * size + i]};
+    float& value = products.values.data()[i];
+    value = static_cast<float>(double{head.factor} * (double{value} + sum / static_cast<double>(end - begin)));
+  }
+}
+
+/// What a matrix makes, without its bias, of the mean over some tokens of what a head writes, after the final norm or,
+/// with `each`, of each of these tokens on its own.
+Tensor WrittenLogits(const RunHead& head, const Run& run, Index begin, Index count, const LinearWeights& weights,
+                     bool each) {
+  Tensor rows = head.Written(begin, count);
+  explanations::ScaleByFinalNorm(run, begin, rows);
+  if (!each) rows = models::MeanRow(rows.view<2>());
+  Tensor logits({rows.shape()[0], weights.out_features()});
+  head.backend().Linear(rows.view<2>(), weights, logits.view<2>());
+  head.backend().Finish();
+  const std::span<const float> bias = weights.bias();
+  for (Index n = 0; n < logits.shape()[0] && !bias.empty(); ++n)
+    for (std::size_t token = 0; token < bias.size(); ++token) logits.view<2>().at(n)[token] -= bias[token];
+  return logits;
+}
+
 }  // namespace
 
 LogitExplanation Contributions(const ModelAttention& attention, Index position, std::span<const std::int32_t> tokens) {
   const Run& run = attention.run();
   RequireLinearLogits(run);
   Expect("position", position, LogitRows(run));
-  const LinearWeights& decoder = run.model->decoder();
-  const std::span<const float> all_biases = LogitBias(run);
-  const Tensor w({static_cast<Index>(tokens.size()), decoder.in_features()});
-  std::vector<float> bias;
-  for (std::size_t n = 0; n < tokens.size(); ++n) {
-    Expect("tokens", tokens[n], decoder.out_features());
-    const auto row = static_cast<Index>(n);
-    decoder.CopyRow(tokens[n], {w.view<2>().at(row), static_cast<std::size_t>(decoder.in_features())});
-    if (!all_biases.empty()) bias.push_back(all_biases[static_cast<std::size_t>(tokens[n])]);
-  }
+  const bool reads_more = run.model->parameters.head->second != nullptr;
   const auto at = static_cast<std::int32_t>(position);
-  PartProducts products = ProjectParts(run, run.info().layers, {&at, 1}, w.view<2>(), bias);
+  PartProducts products = ProductsOf(run, run.model->decoder(), LogitBias(run), tokens, {&at, 1});
+  if (reads_more) AddSecond(run, tokens, products);
   LogitExplanation explanation;
-  const Tensor logits = models::UncappedLogitsOf(*run.model, Rows(run.hidden.view<2>(), position, 1));
+  const DeviceView<const float, 2> stream = run.hidden.view<2>();
+  const Tensor logits = reads_more ? models::ClassLogitsOf(*run.model, stream)
+                                   : models::UncappedLogitsOf(*run.model, Rows(stream, position, 1));
   for (const std::int32_t token : tokens) explanation.logits.push_back(logits.data()[token]);
   explanation.terms = std::move(products.values)
                           .Reshaped({static_cast<Index>(products.parts.size()), static_cast<Index>(tokens.size())});
@@ -73,16 +113,12 @@ Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, I
   const RunHead head(run, layer, of_head);
   RequireLinearLogits(run);
   models::CheckRows(row_begin, row_end, LogitRows(run));
-  const Index count = row_end - row_begin;
-  const Tensor written = head.Written(row_begin, count);
-  explanations::ScaleByFinalNorm(run, row_begin, written);
-  const LinearWeights& decoder = run.model->decoder();
-  Tensor logits({count, decoder.out_features()});
-  head.backend().Linear(written.view<2>(), decoder, logits.view<2>());
-  head.backend().Finish();
-  const std::span<const float> bias = decoder.bias();  // it is not the head's
-  for (Index n = 0; n < count && !bias.empty(); ++n)
-    for (std::size_t token = 0; token < bias.size(); ++token) logits.view<2>().at(n)[token] -= bias[token];
+  Tensor logits = WrittenLogits(head, run, row_begin, row_end - row_begin, run.model->decoder(), /*each=*/true);
+  const models::Head& classifier = *run.model->parameters.head;
+  if (!classifier.second || row_begin == row_end) return logits;
+  const auto [begin, end] = models::SecondTokens(*run.model, run.length());
+  const Tensor other = WrittenLogits(head, run, begin, end - begin, *classifier.second, /*each=*/false);
+  for (Index i = 0; i < logits.size(); ++i) logits.data()[i] = classifier.factor * (logits.data()[i] + other.data()[i]);
   return logits;
 }
 

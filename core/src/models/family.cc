@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/family.h"
 
-#include <cstring>
-
 #include "headlens/multihead.h"
 
 namespace headlens::models {
@@ -58,23 +56,6 @@ std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, const std::s
     for (Index i = 0; i < in_features; ++i) weight.view<2>()(row, i) *= factor;
   }
   return backend.PackLinear(weight.view<2>(), bias.values());
-}
-
-std::unique_ptr<LinearWeights> PackBlocks(const RawTensor& fused, const Tensor& bias, Index blocks, Index size,
-                                          Index first, Index step, const Backend& backend) {
-  const Index width = fused.shape[1];
-  const auto row = static_cast<std::size_t>(width) * ByteSize(fused.dtype),
-             block = static_cast<std::size_t>(size) * row;
-  Buffer<std::byte> rows(static_cast<Index>(block) * blocks);
-  std::vector<float> offsets;
-  for (Index i = 0; i < blocks; ++i) {
-    const Index begin = first + i * step;
-    std::memcpy(rows.data() + static_cast<std::size_t>(i) * block, fused.data + static_cast<std::size_t>(begin) * row,
-                block);
-    if (bias.size() > 0) offsets.insert(offsets.end(), bias.data() + begin, bias.data() + begin + size);
-  }
-  return PackRows(backend, {fused.dtype, {blocks * size, width}, rows.data()}, /*transposed=*/false, 0, blocks * size,
-                  offsets);
 }
 
 }  // namespace headlens::models

@@ -126,11 +126,6 @@ Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool
 std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, const std::string& name, const Tensor& scale,
                                             Index in_features, const Backend& backend);
 
-/// Rows of a fused matrix and of its bias, which is empty when there is none: blocks of `size` rows, the first at
-/// `first` and each `step` rows after the one before.
-std::unique_ptr<LinearWeights> PackBlocks(const RawTensor& fused, const Tensor& bias, Index blocks, Index size,
-                                          Index first, Index step, const Backend& backend);
-
 /// A size in config.json: a whole number of at least 1.
 Index Size(const JsonField& field);
 Index Size(const JsonField& field, Index fallback);

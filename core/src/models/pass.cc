@@ -103,32 +103,31 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
   return logits;
 }
 
-namespace {
-
-/// The second token, or the mean of the patches, of a stream [T, D] that the final norm has been applied to: [1, D].
-Tensor SecondRow(const LoadedModel& model, View<const float, 2> normal) {
-  const bool is_mean = model.parameters.head->second_reads_mean;
-  const Index first = is_mean ? model.architecture.prefix : 1, end = is_mean ? normal.shape[0] : 2;
-  Tensor row({1, normal.shape[1]});
-  for (Index e = 0; e < normal.shape[1]; ++e) {
-    double sum = 0.0;
-    for (Index t = first; t < end; ++t) sum += double{normal(t, e)};
-    row.data()[e] = static_cast<float>(sum / static_cast<double>(end - first));
-  }
-  return row;
+TokenRange SecondTokens(const LoadedModel& model, Index length) {
+  return model.parameters.head->second_reads_mean ? TokenRange{model.architecture.prefix, length} : TokenRange{1, 2};
 }
 
-}  // namespace
+Tensor MeanRow(View<const float, 2> rows) {
+  Tensor mean({1, rows.shape[1]});
+  for (Index e = 0; e < rows.shape[1]; ++e) {
+    double sum = 0.0;
+    for (Index n = 0; n < rows.shape[0]; ++n) sum += double{rows(n, e)};
+    mean.data()[e] = static_cast<float>(sum / static_cast<double>(rows.shape[0]));
+  }
+  return mean;
+}
 
 Tensor ClassLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
   const Head& head = *model.parameters.head;
   Tensor logits = LogitsOf(model, Rows(hidden, 0, 1));
   if (!head.second) return logits;
-  const DeviceTensor normal = model.backend.Allocate(SizesOf(hidden));
-  Normalize(model.backend, model.architecture.block, model.parameters.final_norm, hidden, normal.view<2>());
-  const Tensor row = SecondRow(model, model.backend.ReadBack(normal)->Wait().view<2>());
+  const auto [begin, end] = SecondTokens(model, hidden.shape[0]);
+  const DeviceTensor normal = model.backend.Allocate({end - begin, hidden.shape[1]});
+  Normalize(model.backend, model.architecture.block, model.parameters.final_norm, Rows(hidden, begin, end - begin),
+            normal.view<2>());
+  const Tensor mean = MeanRow(model.backend.ReadBack(normal)->Wait().view<2>());
   Tensor other(logits.shape());
-  model.backend.Linear(row.view<2>(), *head.second, other.view<2>());
+  model.backend.Linear(mean.view<2>(), *head.second, other.view<2>());
   model.backend.Finish();
   for (Index i = 0; i < logits.size(); ++i) logits.data()[i] = head.factor * (logits.data()[i] + other.data()[i]);
   return logits;

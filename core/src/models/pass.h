@@ -38,6 +38,15 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
 /// The logits [1, labels] of an image, whose stream is `hidden` [T, D].
 Tensor ClassLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
 
+/// The tokens [begin, end) whose mean the second matrix of a classifier reads.
+struct TokenRange {
+  Index begin, end;
+};
+TokenRange SecondTokens(const LoadedModel& model, Index length);
+
+/// The mean of some rows [n, D] on the host: [1, D].
+Tensor MeanRow(View<const float, 2> rows);
+
 /// Normalises rows of queries or keys [T, H·d], each head on its own or all together, as the norm has it. Does nothing
 /// without a norm.
 void NormalizeHeads(const Backend& backend, const BlockForm& form, const Norm& norm, DeviceView<float, 2> rows);

@@ -69,7 +69,7 @@ def post_norms(layer):
 
 def gemma2_architecture(model, c):
     described = architecture(model, c, lambda layer: layer_of(layer, **post_norms(layer)))
-    described.decoder = None  # capped logits are no sums
+    described.logit_cap = model.cap
     return described
 
 

@@ -191,6 +191,7 @@ class Architecture:
     embedding_norm: typing.Optional[nn.Module] = None
     final_norm: typing.Optional[nn.Module] = None
     decoder: typing.Optional[tuple] = None
+    logit_cap: typing.Optional[float] = None
     pool: typing.Callable = lambda x: x
 
 

@@ -49,8 +49,10 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   }
   const Tensor bias = Parameter(state, "mlp.weights_in.bias", {2 * inner});
   const TakenTensor gate_and_up = TakeParameter(state, "mlp.weights_in.weight", {2 * inner, width});
-  layer.feed_forward.gate = PackBlocks(gate_and_up, bias, 1, inner, 0, 0, backend);
-  layer.feed_forward.up = PackBlocks(gate_and_up, bias, 1, inner, inner, 0, backend);
+  layer.feed_forward.gate = PackRows(backend, gate_and_up, /*transposed=*/false, 0, inner,
+                                     bias.values().subspan(0, static_cast<std::size_t>(inner)));
+  layer.feed_forward.up = PackRows(backend, gate_and_up, /*transposed=*/false, inner, inner,
+                                   bias.values().subspan(static_cast<std::size_t>(inner)));
   layer.feed_forward.down = scaled("mlp.weights_out", "layer_scale2.lambda1", inner);
   return layer;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// GPT-NeoX (Black et al. 2022), and so Pythia: rotary positions in a part of each head, and attention beside the
 /// feed-forward network.
+#include <cstring>
+
 #include "models/family.h"
 
 namespace headlens::models {
@@ -26,6 +28,25 @@ Architecture Parse(const JsonField& config) {
   a.tied = config["tie_word_embeddings"].Flag(false);
   a.query_key_value_bias = a.output_bias = config["attention_bias"].Flag(true);
   return a;
+}
+
+/// Rows of a fused matrix and of its bias, which is empty when there is none: blocks of `size` rows, the first at
+/// `first` and each `step` rows after the one before.
+std::unique_ptr<LinearWeights> PackBlocks(const RawTensor& fused, const Tensor& bias, Index blocks, Index size,
+                                          Index first, Index step, const Backend& backend) {
+  const Index width = fused.shape[1];
+  const auto row = static_cast<std::size_t>(width) * ByteSize(fused.dtype),
+             block = static_cast<std::size_t>(size) * row;
+  Buffer<std::byte> rows(static_cast<Index>(block) * blocks);
+  std::vector<float> offsets;
+  for (Index i = 0; i < blocks; ++i) {
+    const Index begin = first + i * step;
+    std::memcpy(rows.data() + static_cast<std::size_t>(i) * block, fused.data + static_cast<std::size_t>(begin) * row,
+                block);
+    if (bias.size() > 0) offsets.insert(offsets.end(), bias.data() + begin, bias.data() + begin + size);
+  }
+  return PackRows(backend, {fused.dtype, {blocks * size, width}, rows.data()}, /*transposed=*/false, 0, blocks * size,
+                  offsets);
 }
 
 Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
