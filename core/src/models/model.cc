@@ -21,6 +21,7 @@ namespace models {
   FAMILY(kGptNeoX)                \
   FAMILY(kLlama)                  \
   FAMILY(kOlmo2)                  \
+  FAMILY(kPhi3)                   \
   FAMILY(kQwen2)                  \
   FAMILY(kQwen3)                  \
   FAMILY(kRoberta)                \
