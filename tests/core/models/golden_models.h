@@ -21,7 +21,7 @@ inline std::vector<std::string> GoldenModels() {
   for (const auto& entry : std::filesystem::directory_iterator(HEADLENS_GOLDEN_DIR "/models"))
     names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
-  REQUIRE(names.size() >= 16);
+  REQUIRE(names.size() >= 28);
   return names;
 }
 
