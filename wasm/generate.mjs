@@ -170,7 +170,8 @@ function list(name, items) {
 }
 
 function vocabulary(all) {
-  const { operations, analyses, stages, metrics, model_metrics: modelMetrics, error_codes: codes, options } = all;
+  const { operations, analyses, stages, metrics, model_metrics: modelMetrics, options } = all;
+  const { error_codes: codes, model_families: families } = all;
   const names = (all) => all.map(({ name }) => camel(name));
   const memory = stages.filter((stage) => stage.of_memory).map(({ name }) => camel(`memory_${name}`));
   const functions = operations.filter(({ parameters }) => parameters.length === 0);
@@ -197,6 +198,12 @@ ${list("kLayers", names(layers))}export type LayerName = (typeof kLayers)[number
 
 /** The analyses: functions of the engine that describe heads in numbers. */
 ${list("kAnalyses", names(analyses))}export type AnalysisName = (typeof kAnalyses)[number];
+
+/**
+ * The families of models, each with the kinds of models (\`model_type\` in config.json) that are read as it.
+${families.map(({ name, model_types: types }) => ` * - \`${name}\`: ${types.join(", ")}\n`).join("")} */
+${list("kModelFamilies", families.map(({ name }) => name))}\
+export type ModelFamily = (typeof kModelFamilies)[number];
 
 /** The libraries whose choices \`conventions\` can follow where libraries disagree. */
 ${list("kConventions", conventions)}

@@ -27,8 +27,7 @@ struct Run;
 
 /// The sizes and kinds that config.json describes. A size is 0 where the model has none.
 struct ModelInfo {
-  /// One of the files of core/src/models, such as "gpt2" or "llama"; several kinds of models may share one.
-  std::string family;
+  std::string family;  ///< one of ModelFamilies()
   bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
   Index heads = 0;
@@ -46,6 +45,13 @@ struct ModelInfo {
   Index channels = 0;
   Index logits = 0;  ///< width of the logits; 0 when the weights have no output layer
 };
+
+/// A family of models, and the kinds of models (model_type in config.json) that are read as it.
+struct ModelFamily {
+  std::string_view name;
+  std::span<const std::string_view> model_types;
+};
+std::vector<ModelFamily> ModelFamilies();
 
 /// A config.json that has been read: parsed once, for its sizes and for the model.
 class ModelConfig {

@@ -26,6 +26,7 @@
 #include "headlens/folder.h"
 #include "headlens/head_finder.h"
 #include "headlens/metrics.h"
+#include "headlens/model.h"
 #include "layers/fields.h"
 
 namespace headlens {
@@ -347,6 +348,13 @@ json DescribedOperations() {
   return all;
 }
 
+json DescribedFamilies() {
+  json all = json::array();
+  for (const ModelFamily& family : ModelFamilies())
+    all.push_back({{"name", family.name}, {"model_types", family.model_types}});
+  return all;
+}
+
 json DescribedCodes() {
   json all = json::array();
   for (const Choice& code : ErrorCodes()) all.push_back({{"name", code.name}, {"doc", code.doc.text()}});
@@ -365,6 +373,7 @@ std::string DescribeNames() {
                     {"stages", DescribedStages()},
                     {"metrics", DescribedMetrics(Metrics())},
                     {"model_metrics", DescribedMetrics(ModelMetrics())},
+                    {"model_families", DescribedFamilies()},
                     {"error_codes", DescribedCodes()},
                     {"model_files",
                      {{"config", kConfigFile},

@@ -9,10 +9,38 @@ Index Size(const JsonField& field) { return field.Whole(1, kMaxWidth); }
 
 Index Size(const JsonField& field, Index fallback) { return field.is_null() ? fallback : Size(field); }
 
-Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key) {
-  const Index hidden = Size(config[hidden_key]), heads = Size(config[heads_key]);
-  if (hidden % heads == 0) return hidden / heads;
-  throw ValueError({"config.json: ", hidden_key}, hidden, {"a multiple of ", heads_key, ", ", heads});
+Architecture ParseSizes(const JsonField& config, const SizeKeys& keys) {
+  Architecture a;
+  ModelInfo& info = a.info;
+  info.hidden_size = Size(config[keys.hidden_size]);
+  info.layers = Size(config[keys.layers]);
+  info.heads = info.kv_heads = Size(config[keys.heads]);
+  if (info.hidden_size % info.heads != 0) {
+    throw ValueError({"config.json: ", keys.hidden_size}, info.hidden_size,
+                     {"a multiple of ", keys.heads, ", ", info.heads});
+  }
+  info.head_dim = info.hidden_size / info.heads;
+  a.attention_scale = DefaultScale(info.head_dim);
+  return a;
+}
+
+std::vector<Layer> LoadLayers(const Architecture& a, const StateDict& state, const std::string& prefix,
+                              const Backend& backend, LayerLoader load) {
+  std::vector<Layer> layers;
+  for (Index i = 0; i < a.info.layers; ++i)
+    layers.push_back(load(a, WithPrefix(state, prefix + std::to_string(i) + "."), backend));
+  return layers;
+}
+
+Head LoadMaskedHead(const Architecture& a, const StateDict& state, const MaskedHeadNames& names,
+                    const Backend& backend) {
+  const Index width = a.info.hidden_size, vocab = a.info.vocab_size;
+  Head head;
+  head.transform = LinearParameter(backend, state, names.transform, width, width, true);
+  head.transform_norm = LoadNorm(state, names.norm, width, true);
+  head.bias = Parameter(state, state.Has(names.bias) ? names.bias : std::string(names.decoder) + ".bias", {vocab});
+  if (!a.tied) head.decoder = LinearParameter(backend, state, names.decoder, vocab, width, false);
+  return head;
 }
 
 Activation ActivationOf(const JsonField& field, std::string_view fallback) {

@@ -130,8 +130,27 @@ std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, const std::s
 Index Size(const JsonField& field);
 Index Size(const JsonField& field, Index fallback);
 
-/// Checks that num_attention_heads fits hidden_size, and returns the heads' width.
-Index HeadDim(const JsonField& config, const char* hidden_key, const char* heads_key);
+/// The names that a family's config.json has for its sizes.
+struct SizeKeys {
+  const char* hidden_size = "hidden_size";
+  const char* layers = "num_hidden_layers";
+  const char* heads = "num_attention_heads";
+};
+
+/// Reads the sizes of a model in which each head has its own keys and values, and the scale of its scores, 1 / √d.
+Architecture ParseSizes(const JsonField& config, const SizeKeys& keys = {});
+
+/// Loads the layers, whose parameters are under `prefix` and their number.
+using LayerLoader = Layer (*)(const Architecture& architecture, const StateDict& state, const Backend& backend);
+std::vector<Layer> LoadLayers(const Architecture& architecture, const StateDict& state, const std::string& prefix,
+                              const Backend& backend, LayerLoader load);
+
+/// The names of the head of a masked language model: a layer, a norm, and the decoder with its bias.
+struct MaskedHeadNames {
+  const char *transform, *norm, *decoder, *bias;
+};
+Head LoadMaskedHead(const Architecture& architecture, const StateDict& state, const MaskedHeadNames& names,
+                    const Backend& backend);
 
 /// Reads an activation without a gate by the names that config.json has for it.
 Activation ActivationOf(const JsonField& field, std::string_view fallback);

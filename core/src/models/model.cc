@@ -88,6 +88,12 @@ LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backe
 
 using models::LoadedModel;
 
+std::vector<ModelFamily> ModelFamilies() {
+  std::vector<ModelFamily> all;
+  for (const models::Family* family : models::kFamilies) all.push_back({family->name, family->model_types});
+  return all;
+}
+
 ModelConfig::ModelConfig(std::string_view text)
     : parsed_(std::make_shared<const models::ParsedConfig>(models::Parse(text))) {}
 

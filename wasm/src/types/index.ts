@@ -27,4 +27,4 @@ export type * from "./pictures.js";
 export type * from "./results.js";
 export type * from "./state-dict.js";
 export type * from "./tensors.js";
-export type { MemoryStage, MetricName, ModelMetricName, Stage } from "./vocabulary.js";
+export type { MemoryStage, MetricName, ModelFamily, ModelMetricName, Stage } from "./vocabulary.js";

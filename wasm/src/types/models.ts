@@ -16,15 +16,12 @@ import type {
 } from "./options/models.js";
 import type { Image, ImageLike } from "./pictures.js";
 import type { Maybe, Tensor, TensorLike } from "./tensors.js";
-import type { MetricName, ModelMetricName } from "./vocabulary.js";
+import type { MetricName, ModelFamily, ModelMetricName } from "./vocabulary.js";
 import type { AbortSignal, File, URL } from "./web.js";
 
 export interface ModelInfo {
   name: string;
-  /** "llama" includes Mistral, "gpt_neox" Pythia, "gpt_neo" TinyStories, and "roberta" XLM-RoBERTa. */
-  family:
-    | "bert" | "deit" | "dinov2" | "dinov2_registers" | "distilbert" | "gemma2" | "gemma3" | "gpt2" | "gpt_neo" | "gpt_neox"
-    | "llama" | "olmo2" | "qwen2" | "qwen3" | "roberta" | "vit";
+  family: ModelFamily;
   /** True when each token looks only at itself and at earlier tokens. */
   causal: boolean;
   layers: number;

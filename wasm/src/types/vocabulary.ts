@@ -50,6 +50,32 @@ export const kAnalyses = [
 ] as const;
 export type AnalysisName = (typeof kAnalyses)[number];
 
+/**
+ * The families of models, each with the kinds of models (`model_type` in config.json) that are read as it.
+ * - `bert`: bert
+ * - `deit`: deit
+ * - `dinov2`: dinov2
+ * - `dinov2_registers`: dinov2_with_registers
+ * - `distilbert`: distilbert
+ * - `gemma2`: gemma2
+ * - `gemma3`: gemma3_text
+ * - `gpt2`: gpt2
+ * - `gpt_neo`: gpt_neo
+ * - `gpt_neox`: gpt_neox
+ * - `llama`: llama, mistral
+ * - `olmo2`: olmo2
+ * - `phi3`: phi3
+ * - `qwen2`: qwen2
+ * - `qwen3`: qwen3
+ * - `roberta`: roberta, xlm-roberta
+ * - `vit`: vit
+ */
+export const kModelFamilies = [
+  "bert", "deit", "dinov2", "dinov2_registers", "distilbert", "gemma2", "gemma3", "gpt2", "gpt_neo", "gpt_neox", "llama", "olmo2", "phi3", "qwen2",
+  "qwen3", "roberta", "vit",
+] as const;
+export type ModelFamily = (typeof kModelFamilies)[number];
+
 /** The libraries whose choices `conventions` can follow where libraries disagree. */
 export const kConventions = [
   "torch-mha", "torch-sdpa", "onnx", "keras", "jax", "flash",

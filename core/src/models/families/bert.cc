@@ -10,21 +10,16 @@ Architecture Parse(const JsonField& config) {
   config["position_embedding_type"].Require("absolute");
   config["is_decoder"].Require(false);
   config["add_cross_attention"].Require(false);
-  Architecture a;
+  Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
   info.causal = false;
   info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["hidden_size"]);
-  info.layers = Size(config["num_hidden_layers"]);
-  info.heads = info.kv_heads = Size(config["num_attention_heads"]);
-  info.head_dim = HeadDim(config, "hidden_size", "num_attention_heads");
   info.max_positions = Size(config["max_position_embeddings"], 512);
   info.segments = Size(config["type_vocab_size"], 2);
   a.intermediate_size = Size(config["intermediate_size"]);
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-12));
   a.block.norm_first = false;
   a.block.activation = ActivationOf(config["hidden_act"], "gelu");
-  a.attention_scale = DefaultScale(info.head_dim);
   a.tied = config["tie_word_embeddings"].Flag(true);
   return a;
 }
@@ -56,18 +51,6 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-/// Loads the head of the masked language model. Other heads that such files may have give no logits of single tokens.
-Head LoadHead(const Architecture& a, const StateDict& state, const std::string& dense, const std::string& norm,
-              const Backend& backend) {
-  const Index width = a.info.hidden_size, vocab = a.info.vocab_size;
-  Head head;
-  head.transform = LinearParameter(backend, state, dense, width, width, true);
-  head.transform_norm = LoadNorm(state, norm, width, true);
-  head.bias = Parameter(state, state.Has("bias") ? "bias" : "decoder.bias", {vocab});
-  if (!a.tied) head.decoder = LinearParameter(backend, state, "decoder", vocab, width, false);
-  return head;
-}
-
 Parameters LoadBase(const Architecture& a, const StateDict& base, const Backend& backend) {
   const ModelInfo& info = a.info;
   const StateDict embeddings = WithPrefix(base, "embeddings.");
@@ -77,28 +60,30 @@ Parameters LoadBase(const Architecture& a, const StateDict& base, const Backend&
       Parameter(embeddings, "position_embeddings.weight", {info.max_positions + a.padding_id + 1, info.hidden_size});
   p.segments = LinearParameter(backend, embeddings, "token_type_embeddings", info.segments, info.hidden_size, false);
   p.embedding_norm = LoadNorm(embeddings, "LayerNorm", info.hidden_size, true);
-  for (Index i = 0; i < info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));
+  p.layers = LoadLayers(a, base, "encoder.layer.", backend, LoadLayer);
   return p;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+// Other heads than that of the masked language model give no logits of single tokens.
+
+Parameters LoadBert(const Architecture& a, const StateDict& state, const Backend& backend) {
   Parameters p = LoadBase(a, UnderPrefix(state, "bert.", "embeddings.word_embeddings.weight"), backend);
   const StateDict head = WithPrefix(state, "cls.predictions.");
-  if (head.Has("transform.dense.weight")) p.head = LoadHead(a, head, "transform.dense", "transform.LayerNorm", backend);
+  if (!head.Has("transform.dense.weight")) return p;
+  p.head = LoadMaskedHead(a, head, {"transform.dense", "transform.LayerNorm", "decoder", "bias"}, backend);
   return p;
 }
 
 Parameters LoadRoberta(const Architecture& a, const StateDict& state, const Backend& backend) {
   Parameters p = LoadBase(a, UnderPrefix(state, "roberta.", "embeddings.word_embeddings.weight"), backend);
   const StateDict head = WithPrefix(state, "lm_head.");
-  if (head.Has("dense.weight")) p.head = LoadHead(a, head, "dense", "layer_norm", backend);
+  if (head.Has("dense.weight")) p.head = LoadMaskedHead(a, head, {"dense", "layer_norm", "decoder", "bias"}, backend);
   return p;
 }
 
 }  // namespace
 
-extern const Family kBert = {"bert", {"bert"}, Parse, Load};
+extern const Family kBert = {"bert", {"bert"}, Parse, LoadBert};
 extern const Family kRoberta = {"roberta", {"roberta", "xlm-roberta"}, ParseRoberta, LoadRoberta};
 
 }  // namespace headlens::models

@@ -72,25 +72,19 @@ Head LoadClassifier(const Architecture& a, const StateDict& state, const Backend
   return head;
 }
 
-Parameters LoadWithPrefix(const Architecture& a, const StateDict& base, const StateDict& state,
-                          const std::vector<PrefixTokens>& prefix, const Backend& backend) {
-  Parameters p;
-  LoadPatchEmbeddings(a, WithPrefix(base, "embeddings."), prefix, backend, p);
-  for (Index i = 0; i < a.info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));
-  p.final_norm = LoadNorm(base, "layernorm", a.info.hidden_size, true);
+Parameters LoadDinov2(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const StateDict base = UnderPrefix(state, "dinov2.", "embeddings.cls_token");
+  Parameters p = LoadVitBase(a, base, {{"cls_token", 1, true}}, backend, LoadLayer);
   if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, backend);
   return p;
 }
 
-Parameters LoadDinov2(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const StateDict base = UnderPrefix(state, "dinov2.", "embeddings.cls_token");
-  return LoadWithPrefix(a, base, state, {{"cls_token", 1, true}}, backend);
-}
-
 Parameters LoadDinov2Registers(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "dinov2_with_registers.", "embeddings.cls_token");
-  return LoadWithPrefix(a, base, state, {{"cls_token", 1, true}, {"register_tokens", a.prefix - 1, false}}, backend);
+  Parameters p =
+      LoadVitBase(a, base, {{"cls_token", 1, true}, {"register_tokens", a.prefix - 1, false}}, backend, LoadLayer);
+  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, backend);
+  return p;
 }
 
 }  // namespace

@@ -6,20 +6,15 @@ namespace headlens::models {
 namespace {
 
 Architecture Parse(const JsonField& config) {
-  Architecture a;
+  Architecture a = ParseSizes(config, {"dim", "n_layers", "n_heads"});
   ModelInfo& info = a.info;
   info.causal = false;
   info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["dim"]);
-  info.layers = Size(config["n_layers"]);
-  info.heads = info.kv_heads = Size(config["n_heads"]);
-  info.head_dim = HeadDim(config, "dim", "n_heads");
   info.max_positions = Size(config["max_position_embeddings"], 512);
   a.intermediate_size = Size(config["hidden_dim"]);
   a.block.norm_eps = 1e-12f;
   a.block.norm_first = false;
   a.block.activation = ActivationOf(config["activation"], "gelu");
-  a.attention_scale = DefaultScale(info.head_dim);
   a.tied = config["tie_word_embeddings"].Flag(true);
   return a;
 }
@@ -41,17 +36,6 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-/// Loads the head of the masked language model.
-Head LoadHead(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const Index width = a.info.hidden_size, vocab = a.info.vocab_size;
-  Head head;
-  head.transform = LinearParameter(backend, state, "vocab_transform", width, width, true);
-  head.transform_norm = LoadNorm(state, "vocab_layer_norm", width, true);
-  head.bias = Parameter(state, "vocab_projector.bias", {vocab});
-  if (!a.tied) head.decoder = LinearParameter(backend, state, "vocab_projector", vocab, width, false);
-  return head;
-}
-
 Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
   const ModelInfo& info = a.info;
   const StateDict base = UnderPrefix(state, "distilbert.", "embeddings.word_embeddings.weight");
@@ -60,9 +44,10 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
   p.tokens = LinearParameter(backend, embeddings, "word_embeddings", info.vocab_size, info.hidden_size, false);
   p.positions = Parameter(embeddings, "position_embeddings.weight", {info.max_positions, info.hidden_size});
   p.embedding_norm = LoadNorm(embeddings, "LayerNorm", info.hidden_size, true);
-  for (Index i = 0; i < info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "transformer.layer." + std::to_string(i) + "."), backend));
-  if (state.Has("vocab_transform.weight")) p.head = LoadHead(a, state, backend);
+  p.layers = LoadLayers(a, base, "transformer.layer.", backend, LoadLayer);
+  if (!state.Has("vocab_transform.weight")) return p;
+  p.head = LoadMaskedHead(a, state, {"vocab_transform", "vocab_layer_norm", "vocab_projector", "vocab_projector.bias"},
+                          backend);
   return p;
 }
 

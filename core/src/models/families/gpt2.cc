@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// GPT-2 (Radford et al. 2019). Its linear weights are stored [in, out].
-#include "models/family.h"
+#include "models/families/gpt2_parts.h"
 
 namespace headlens::models {
 namespace {
 
 Architecture Parse(const JsonField& config) {
   config["add_cross_attention"].Require(false);
-  Architecture a;
+  Architecture a = ParseSizes(config, {"n_embd", "n_layer", "n_head"});
   ModelInfo& info = a.info;
   info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["n_embd"]);
-  info.layers = Size(config["n_layer"]);
-  info.heads = info.kv_heads = Size(config["n_head"]);
-  info.head_dim = HeadDim(config, "n_embd", "n_head");
   info.max_positions = Size(config["n_positions"], 1024);
   a.intermediate_size = Size(config["n_inner"], 4 * info.hidden_size);
   a.block.norm_eps = static_cast<float>(config["layer_norm_epsilon"].Positive(1e-5));
   a.block.activation = ActivationOf(config["activation_function"], "gelu_new");
-  a.attention_scale = config["scale_attn_weights"].Flag(true) ? DefaultScale(info.head_dim) : 1.0f;
+  if (!config["scale_attn_weights"].Flag(true)) a.attention_scale = 1.0f;
   a.scale_by_inverse_layer = config["scale_attn_by_inverse_layer_idx"].Flag(false);
   a.tied = config["tie_word_embeddings"].Flag(true);
   return a;
@@ -54,17 +50,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
 }
 
 Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const ModelInfo& info = a.info;
-  const StateDict base = UnderPrefix(state, "transformer.", "wte.weight");
-  Parameters p;
-  p.tokens = LinearParameter(backend, base, "wte", info.vocab_size, info.hidden_size, false);
-  p.positions = Parameter(base, "wpe.weight", {info.max_positions, info.hidden_size});
-  for (Index i = 0; i < info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "h." + std::to_string(i) + "."), backend));
-  p.final_norm = LoadNorm(base, "ln_f", info.hidden_size, true);
-  p.head.emplace();
-  if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", info.vocab_size, info.hidden_size, false);
-  return p;
+  return LoadGpt2(a, state, backend, LoadLayer);
 }
 
 }  // namespace

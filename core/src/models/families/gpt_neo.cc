@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// GPT-Neo (Black et al. 2021), and so TinyStories: a GPT-2 with windows in some layers and without a scale of scores.
-#include "models/family.h"
+#include "models/families/gpt2_parts.h"
 
 namespace headlens::models {
 namespace {
@@ -25,13 +25,10 @@ std::vector<Index> LayerWindows(const JsonField& config, Index layers) {
 }
 
 Architecture Parse(const JsonField& config) {
-  Architecture a;
+  Architecture a = ParseSizes(config, {"hidden_size", "num_layers", "num_heads"});
   ModelInfo& info = a.info;
+  a.attention_scale = 1.0f;
   info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["hidden_size"]);
-  info.layers = Size(config["num_layers"]);
-  info.heads = info.kv_heads = Size(config["num_heads"]);
-  info.head_dim = HeadDim(config, "hidden_size", "num_heads");
   info.max_positions = Size(config["max_position_embeddings"], 2048);
   info.windows = LayerWindows(config, info.layers);
   a.intermediate_size = Size(config["intermediate_size"], 4 * info.hidden_size);
@@ -59,17 +56,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
 }
 
 Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const ModelInfo& info = a.info;
-  const StateDict base = UnderPrefix(state, "transformer.", "wte.weight");
-  Parameters p;
-  p.tokens = LinearParameter(backend, base, "wte", info.vocab_size, info.hidden_size, false);
-  p.positions = Parameter(base, "wpe.weight", {info.max_positions, info.hidden_size});
-  for (Index i = 0; i < info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "h." + std::to_string(i) + "."), backend));
-  p.final_norm = LoadNorm(base, "ln_f", info.hidden_size, true);
-  p.head.emplace();
-  if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", info.vocab_size, info.hidden_size, false);
-  return p;
+  return LoadGpt2(a, state, backend, LoadLayer);
 }
 
 }  // namespace

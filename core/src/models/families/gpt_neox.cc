@@ -9,13 +9,9 @@ namespace headlens::models {
 namespace {
 
 Architecture Parse(const JsonField& config) {
-  Architecture a;
+  Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
   info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["hidden_size"]);
-  info.layers = Size(config["num_hidden_layers"]);
-  info.heads = info.kv_heads = Size(config["num_attention_heads"]);
-  info.head_dim = HeadDim(config, "hidden_size", "num_attention_heads");
   a.intermediate_size = Size(config["intermediate_size"]);
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-5));
   a.block.parallel = config["use_parallel_residual"].Flag(true);
@@ -24,7 +20,6 @@ Architecture Parse(const JsonField& config) {
   if (config["rope_parameters"].is_null() && config["rope_theta"].is_null())
     a.rope->theta = config["rotary_emb_base"].Positive(10000.0);
   info.max_positions = a.rope->max_positions;
-  a.attention_scale = DefaultScale(info.head_dim);
   a.tied = config["tie_word_embeddings"].Flag(false);
   a.query_key_value_bias = a.output_bias = config["attention_bias"].Flag(true);
   return a;
@@ -74,8 +69,7 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
   const StateDict base = UnderPrefix(state, "gpt_neox.", "embed_in.weight");
   Parameters p;
   p.tokens = LinearParameter(backend, base, "embed_in", info.vocab_size, info.hidden_size, false);
-  for (Index i = 0; i < info.layers; ++i)
-    p.layers.push_back(LoadLayer(a, WithPrefix(base, "layers." + std::to_string(i) + "."), backend));
+  p.layers = LoadLayers(a, base, "layers.", backend, LoadLayer);
   p.final_norm = LoadNorm(base, "final_layer_norm", info.hidden_size, true);
   if (!a.tied && !state.Has("embed_out.weight")) return p;  // a base model
   p.head.emplace();

@@ -74,8 +74,7 @@ Parameters LoadLlama(const Architecture& a, const StateDict& state, const Backen
   const StateDict base = is_base ? state : WithPrefix(state, "model.");
   Parameters p;
   p.tokens = LinearParameter(backend, base, "embed_tokens", a.info.vocab_size, width, false);
-  for (Index i = 0; i < a.info.layers; ++i)
-    p.layers.push_back(load_layer(a, WithPrefix(base, "layers." + std::to_string(i) + "."), backend));
+  p.layers = LoadLayers(a, base, "layers.", backend, load_layer);
   p.final_norm = load_norm(base, "norm", width);
   if (is_base && !a.tied) return p;
   p.head.emplace();

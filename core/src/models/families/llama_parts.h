@@ -22,7 +22,6 @@ Layer LoadLlamaLayer(const Architecture& architecture, const StateDict& state, c
 /// Loads a norm without bias.
 Norm LoadRmsNorm(const StateDict& state, const std::string& name, Index width);
 
-using LayerLoader = Layer (*)(const Architecture& architecture, const StateDict& state, const Backend& backend);
 using NormLoader = Norm (*)(const StateDict& state, const std::string& name, Index width);
 
 /// Loads the embeddings, the layers, the final norm and the decoder.

@@ -6,14 +6,21 @@
 namespace headlens::models {
 namespace {
 
-Parameters LoadBase(const Architecture& a, const StateDict& base, const std::vector<PrefixTokens>& prefix,
-                    const Backend& backend) {
-  Parameters p;
-  LoadPatchEmbeddings(a, WithPrefix(base, "embeddings."), prefix, backend, p);
-  for (Index i = 0; i < a.info.layers; ++i)
-    p.layers.push_back(LoadVitLayer(a, WithPrefix(base, "encoder.layer." + std::to_string(i) + "."), backend));
-  p.final_norm = LoadNorm(base, "layernorm", a.info.hidden_size, true);
-  return p;
+Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const Index width = a.info.hidden_size, inner = a.intermediate_size;
+  const auto linear = [&](const char* name, Index out, Index in, bool bias) {
+    return LinearParameter(backend, state, name, out, in, bias);
+  };
+  Layer layer;
+  layer.attention_norm = LoadNorm(state, "layernorm_before", width, true);
+  layer.feed_forward_norm = LoadNorm(state, "layernorm_after", width, true);
+  layer.q = linear("attention.attention.query", width, width, a.query_key_value_bias);
+  layer.k = linear("attention.attention.key", width, width, a.query_key_value_bias);
+  layer.v = linear("attention.attention.value", width, width, a.query_key_value_bias);
+  layer.o = linear("attention.output.dense", width, width, true);
+  layer.feed_forward.up = linear("intermediate.dense", inner, width, true);
+  layer.feed_forward.down = linear("output.dense", width, inner, true);
+  return layer;
 }
 
 Head LoadClassifier(const Architecture& a, const StateDict& state, const std::string& name, const Backend& backend) {
@@ -33,7 +40,7 @@ Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(co
 
 Parameters LoadVit(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "vit.", "embeddings.cls_token");
-  Parameters p = LoadBase(a, base, {{"cls_token", 1, true}}, backend);
+  Parameters p = LoadVitBase(a, base, {{"cls_token", 1, true}}, backend, LoadLayer);
   if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
   return p;
 }
@@ -42,7 +49,7 @@ Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config,
 
 Parameters LoadDeit(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "deit.", "embeddings.cls_token");
-  Parameters p = LoadBase(a, base, {{"cls_token", 1, true}, {"distillation_token", 1, true}}, backend);
+  Parameters p = LoadVitBase(a, base, {{"cls_token", 1, true}, {"distillation_token", 1, true}}, backend, LoadLayer);
   if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
   if (!state.Has("cls_classifier.weight")) return p;
   p.head = LoadClassifier(a, state, "cls_classifier", backend);

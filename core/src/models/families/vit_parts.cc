@@ -23,33 +23,7 @@ std::unique_ptr<LinearWeights> LoadPatches(const ModelInfo& info, const StateDic
   return PackRows(backend, weight, /*transposed=*/false, 0, info.hidden_size, bias.values());
 }
 
-}  // namespace
-
-Architecture ParseVit(const JsonField& config, Index prefix, double default_norm_eps) {
-  Architecture a;
-  ModelInfo& info = a.info;
-  info.causal = false;
-  info.hidden_size = Size(config["hidden_size"]);
-  info.layers = Size(config["num_hidden_layers"]);
-  info.heads = info.kv_heads = Size(config["num_attention_heads"]);
-  info.head_dim = HeadDim(config, "hidden_size", "num_attention_heads");
-  info.image_size = Size(config["image_size"], 224);
-  info.patch_size = Size(config["patch_size"], 16);
-  info.channels = Size(config["num_channels"], 3);
-  if (info.image_size % info.patch_size != 0) {
-    throw ValueError("config.json: image_size", info.image_size, {"a multiple of patch_size, ", info.patch_size});
-  }
-  const Index side = info.image_size / info.patch_size;
-  a.prefix = prefix;
-  info.max_positions = side * side + prefix;
-  a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(default_norm_eps));
-  a.block.activation = ActivationOf(config["hidden_act"], "gelu");
-  a.attention_scale = DefaultScale(info.head_dim);
-  a.query_key_value_bias = config["qkv_bias"].Flag(true);
-  a.labels = Labels(config["id2label"], Size(config["num_labels"], 2));
-  return a;
-}
-
+/// Loads the projection of patches, the tokens of the prefix, and the positions of what has them.
 void LoadPatchEmbeddings(const Architecture& a, const StateDict& embeddings, const std::vector<PrefixTokens>& prefix,
                          const Backend& backend, Parameters& p) {
   const Index width = a.info.hidden_size, patches = a.info.max_positions - a.prefix;
@@ -72,21 +46,35 @@ void LoadPatchEmbeddings(const Architecture& a, const StateDict& embeddings, con
   p.positions = std::move(all);
 }
 
-Layer LoadVitLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const Index width = a.info.hidden_size, inner = a.intermediate_size;
-  const auto linear = [&](const char* name, Index out, Index in, bool bias) {
-    return LinearParameter(backend, state, name, out, in, bias);
-  };
-  Layer layer;
-  layer.attention_norm = LoadNorm(state, "layernorm_before", width, true);
-  layer.feed_forward_norm = LoadNorm(state, "layernorm_after", width, true);
-  layer.q = linear("attention.attention.query", width, width, a.query_key_value_bias);
-  layer.k = linear("attention.attention.key", width, width, a.query_key_value_bias);
-  layer.v = linear("attention.attention.value", width, width, a.query_key_value_bias);
-  layer.o = linear("attention.output.dense", width, width, true);
-  layer.feed_forward.up = linear("intermediate.dense", inner, width, true);
-  layer.feed_forward.down = linear("output.dense", width, inner, true);
-  return layer;
+}  // namespace
+
+Architecture ParseVit(const JsonField& config, Index prefix, double default_norm_eps) {
+  Architecture a = ParseSizes(config);
+  ModelInfo& info = a.info;
+  info.causal = false;
+  info.image_size = Size(config["image_size"], 224);
+  info.patch_size = Size(config["patch_size"], 16);
+  info.channels = Size(config["num_channels"], 3);
+  if (info.image_size % info.patch_size != 0) {
+    throw ValueError("config.json: image_size", info.image_size, {"a multiple of patch_size, ", info.patch_size});
+  }
+  const Index side = info.image_size / info.patch_size;
+  a.prefix = prefix;
+  info.max_positions = side * side + prefix;
+  a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(default_norm_eps));
+  a.block.activation = ActivationOf(config["hidden_act"], "gelu");
+  a.query_key_value_bias = config["qkv_bias"].Flag(true);
+  a.labels = Labels(config["id2label"], Size(config["num_labels"], 2));
+  return a;
+}
+
+Parameters LoadVitBase(const Architecture& a, const StateDict& state, const std::vector<PrefixTokens>& prefix,
+                       const Backend& backend, LayerLoader load_layer) {
+  Parameters p;
+  LoadPatchEmbeddings(a, WithPrefix(state, "embeddings."), prefix, backend, p);
+  p.layers = LoadLayers(a, state, "encoder.layer.", backend, load_layer);
+  p.final_norm = LoadNorm(state, "layernorm", a.info.hidden_size, true);
+  return p;
 }
 
 }  // namespace headlens::models

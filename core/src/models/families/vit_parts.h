@@ -17,12 +17,10 @@ struct PrefixTokens {
   bool has_positions;
 };
 
-/// Loads the projection of patches, the tokens of the prefix, and the positions of what has them.
-void LoadPatchEmbeddings(const Architecture& architecture, const StateDict& embeddings,
-                         const std::vector<PrefixTokens>& prefix, const Backend& backend, Parameters& parameters);
-
-/// Loads a layer of ViT.
-Layer LoadVitLayer(const Architecture& architecture, const StateDict& state, const Backend& backend);
+/// Loads all but a classifier: the projection of patches, the tokens of the prefix and the positions of what has them,
+/// the layers, and the final norm.
+Parameters LoadVitBase(const Architecture& architecture, const StateDict& state,
+                       const std::vector<PrefixTokens>& prefix, const Backend& backend, LayerLoader load_layer);
 
 }  // namespace headlens::models
 
