@@ -244,7 +244,7 @@ const kFixedTexts: readonly string[] = [
 ];
 
 /** A stream of numbers in [0, 1) that is the same in every run (mulberry32). */
-function randomNumbers(seed: number): () => number {
+export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6D2B79F5) | 0;

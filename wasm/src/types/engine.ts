@@ -103,9 +103,8 @@ export interface Engine extends Analyses, Disposable {
    */
   embedding(options?: Maybe<EmbeddingOptions>): Embedding;
   /**
-   * Loads a model in Hugging Face's format. Weights of 16 bits stay 16-bit. Bad files cause errors and no other harm, with one exception: a regular
-   * expression in tokenizer.json may take forever on some text, and JavaScript cannot stop it from inside. Load a tokenizer.json that you do not
-   * trust with `worker: true`, where the engine's `dispose()` stops it.
+   * Loads a model in Hugging Face's format. Weights of 16 bits stay 16-bit. Bad files cause errors and no other harm. A tokenizer.json takes time
+   * in proportion to a text's length, or gives up on the text with a "value" error.
    * @example
    * const model = await engine.loadModel("tiny", { onProgress: (loaded, total) => console.assert(loaded <= total || total === 0) });
    * [model.info.layers, model.info.heads] // → [4, 8]

@@ -107,8 +107,8 @@ export interface Model extends Disposable {
    */
   attend(input: ModelInput, options: FollowedAttendOptions): Promise<ModelAttention>;
   /**
-   * Runs the model. Maps are computed when they are asked for, so they are never all in memory. A text is split by the patterns in tokenizer.json;
-   * see `loadModel`.
+   * Runs the model. Maps are computed when they are asked for, so they are never all in memory. A text becomes tokens as tokenizer.json
+   * says; see `loadModel`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
