@@ -137,13 +137,19 @@ void Request::ForbidDiagonals(Index length) {
 
 namespace {
 
-/// The keys that a model lets queries look at.
+/// A layer in which queries look at all keys that they look at in any layer.
+Index WidestLayer(const ModelInfo& info) {
+  const auto narrower = [](Index a, Index b) { return a != 0 && (b == 0 || a < b); };
+  return std::ranges::max_element(info.windows, narrower) - info.windows.begin();
+}
+
+/// The keys that a model lets queries look at in some layer.
 class OwnMask {
  public:
   OwnMask(const LoadedModel& model, Index length, std::span<const std::uint8_t> padding)
       : length_(length),
-        problem_(ProblemOf(model, 0, Shaped(model.architecture.info.heads, length), 0,
-                           Shaped(model.architecture.info.kv_heads, length), 0, padding)),
+        problem_(ProblemOf(model, WidestLayer(model.architecture.info), Shaped(model.architecture.info.heads, length),
+                           0, Shaped(model.architecture.info.kv_heads, length), 0, padding)),
         masks_(problem_) {}
 
   /// Returns true when `is_other(h, t, s)` holds for a cell that is not masked, of the first `maps` heads.

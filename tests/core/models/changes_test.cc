@@ -159,6 +159,29 @@ TEST_CASE("changes that change nothing change no bit") {
   }
 }
 
+TEST_CASE("a diagonal that some layers' windows hide is forbidden in the others") {
+  for (const std::string name : {"gpt_neo", "gemma2", "gemma3"}) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    const Model model = LoadFolder(GoldenFolder(name), SimdBackend());
+    const ModelAttention plain = model.Attend(golden.input);
+    const Index last = plain.length() - 1;
+    const auto far = static_cast<std::int32_t>(last);
+    AttendOptions options;
+    options.forbidden_diagonals = {&far, 1};
+    const ModelAttention changed = model.Attend(golden.input, options);
+    Index whole = 0;
+    for (Index layer = 0; layer < model.info().layers; ++layer) {
+      const bool is_whole = model.info().windows[static_cast<std::size_t>(layer)] == 0;
+      whole += is_whole ? 1 : 0;
+      CHECK((MapOf(plain, layer, 0).view<2>()(last, 0) > 0.0f) == is_whole);
+      CHECK(MapOf(changed, layer, 0).view<2>()(last, 0) == 0.0f);
+    }
+    CHECK(whole > 0);
+    CHECK(whole < model.info().layers);
+  }
+}
+
 /// Runs the input with the options, anew and after a run without them, and after a run with others.
 void CheckAgain(const Model& model, const ModelInput& input, const AttendOptions& options, const AttendOptions& other) {
   AttendOptions plain;
