@@ -72,11 +72,12 @@ class ModelHandle {
     set("imageSize", info_.image_size);
     set("patchSize", info_.patch_size);
     set("channels", info_.channels);
+    info.set("prefix", val::array(info_.prefix));
     set("logits", info_.logits);
     return info;
   }
 
-  /// Turns RGBA bytes into [3, image_size, image_size].
+  /// Turns RGBA bytes into [3, side, side].
   val Preprocess(const val& rgba, int width, int height, const std::string& processor) const {
     return Guard([&] {
       const auto bytes = emscripten::convertJSArrayToNumberVector<std::uint8_t>(rgba);

@@ -37,12 +37,13 @@ struct Architecture {
   float logit_softcap = 0.0f;           // likewise of the logits
   float embedding_scale = 1.0f;         // multiplies the embeddings of tokens
   Index padding_id = -1;                // positions are counted from 1 over tokens other than this one
-  Index prefix = 0;                     // tokens before an image's patches: CLS and others
   ImagePositionsKind positions = ImagePositionsKind::kFixed;
   bool tied = false;  // the table of tokens also gives the logits
   bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
   Index labels = 0;  // of a classifier, when the weights contain one
 
+  /// The number of tokens before an image's patches.
+  Index Prefix() const { return std::ssize(info.prefix); }
   /// The number of latest tokens that layer `layer` looks at, or 0 for no limit.
   Index WindowOf(Index layer) const { return info.windows.empty() ? 0 : info.windows[static_cast<std::size_t>(layer)]; }
   /// The rotary positions of layer `layer`, or null.

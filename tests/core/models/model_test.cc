@@ -481,6 +481,21 @@ struct Picture {
   std::span<const std::uint8_t> rgba;
 };
 
+TEST_CASE("the tokens before an image's patches have names") {
+  const auto names = [](const std::string& name) {
+    const ModelInfo info = ReadModelInfo(ReadText(GoldenFolder(name) + "/config.json"));
+    const Index side = info.image_size > 0 ? info.image_size / info.patch_size : 0;
+    CHECK((info.image_size == 0 || info.max_positions == side * side + std::ssize(info.prefix)));
+    return info.prefix;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("gpt2") == Names{});
+  CHECK(names("vit") == Names{"CLS"});
+  CHECK(names("deit") == Names{"CLS", "DIST"});
+  CHECK(names("dinov2") == Names{"CLS"});
+  CHECK(names("dinov2_registers") == Names{"CLS", "REG0", "REG1"});
+}
+
 TEST_CASE("pictures become what the library makes of them") {
   int folders = 0;
   for (const std::string& name : GoldenModels()) {

@@ -43,6 +43,8 @@ export interface RawModelInfo {
   readonly imageSize: number;
   readonly patchSize: number;
   readonly channels: number;
+  /** The names of the tokens before the patches of a picture. */
+  readonly prefix: readonly string[];
   readonly logits: number;
 }
 

@@ -8,7 +8,9 @@ namespace headlens::models {
 namespace {
 
 Architecture ParseWithRegisters(const JsonField& config, Index registers, ImagePositionsKind positions) {
-  Architecture a = ParseVit(config, 1 + registers, 1e-6);
+  std::vector<std::string> prefix = {"CLS"};
+  for (Index i = 0; i < registers; ++i) prefix.push_back("REG" + std::to_string(i));
+  Architecture a = ParseVit(config, std::move(prefix), 1e-6);
   a.positions = positions;
   const Index width = a.info.hidden_size;
   const JsonField ratio = config["mlp_ratio"];
@@ -82,7 +84,7 @@ Parameters LoadDinov2(const Architecture& a, const StateDict& state, const Backe
 Parameters LoadDinov2Registers(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "dinov2_with_registers.", "embeddings.cls_token");
   Parameters p =
-      LoadVitBase(a, base, {{"cls_token", 1, true}, {"register_tokens", a.prefix - 1, false}}, backend, LoadLayer);
+      LoadVitBase(a, base, {{"cls_token", 1, true}, {"register_tokens", a.Prefix() - 1, false}}, backend, LoadLayer);
   if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, backend);
   return p;
 }

@@ -30,13 +30,13 @@ Head LoadClassifier(const Architecture& a, const StateDict& state, const std::st
   return head;
 }
 
-Architecture ParseWithPrefix(const JsonField& config, Index prefix) {
-  Architecture a = ParseVit(config, prefix, 1e-12);
+Architecture ParseWithPrefix(const JsonField& config, std::vector<std::string> prefix) {
+  Architecture a = ParseVit(config, std::move(prefix), 1e-12);
   a.intermediate_size = Size(config["intermediate_size"]);
   return a;
 }
 
-Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(config, 1); }
+Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(config, {"CLS"}); }
 
 Parameters LoadVit(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "vit.", "embeddings.cls_token");
@@ -45,7 +45,7 @@ Parameters LoadVit(const Architecture& a, const StateDict& state, const Backend&
   return p;
 }
 
-Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config, 2); }
+Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config, {"CLS", "DIST"}); }
 
 Parameters LoadDeit(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "deit.", "embeddings.cls_token");

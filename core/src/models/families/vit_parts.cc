@@ -26,12 +26,12 @@ std::unique_ptr<LinearWeights> LoadPatches(const ModelInfo& info, const StateDic
 /// Loads the projection of patches, the tokens of the prefix, and the positions of what has them.
 void LoadPatchEmbeddings(const Architecture& a, const StateDict& embeddings, const std::vector<PrefixTokens>& prefix,
                          const Backend& backend, Parameters& p) {
-  const Index width = a.info.hidden_size, patches = a.info.max_positions - a.prefix;
+  const Index width = a.info.hidden_size, patches = a.info.max_positions - a.Prefix();
   p.patches = LoadPatches(a.info, embeddings, backend);
   Index positioned = patches;
   for (const PrefixTokens& tokens : prefix) positioned += tokens.has_positions ? tokens.count : 0;
   const Tensor positions = Parameter(embeddings, "position_embeddings", {1, positioned, width});
-  Tensor before({a.prefix, width}), all({a.info.max_positions, width});
+  Tensor before({a.Prefix(), width}), all({a.info.max_positions, width});
   std::fill(all.values().begin(), all.values().end(), 0.0f);
   float *token = before.data(), *to = all.data();
   const float* from = positions.data();
@@ -48,7 +48,7 @@ void LoadPatchEmbeddings(const Architecture& a, const StateDict& embeddings, con
 
 }  // namespace
 
-Architecture ParseVit(const JsonField& config, Index prefix, double default_norm_eps) {
+Architecture ParseVit(const JsonField& config, std::vector<std::string> prefix, double default_norm_eps) {
   Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
   info.causal = false;
@@ -59,8 +59,8 @@ Architecture ParseVit(const JsonField& config, Index prefix, double default_norm
     throw ValueError("config.json: image_size", info.image_size, {"a multiple of patch_size, ", info.patch_size});
   }
   const Index side = info.image_size / info.patch_size;
-  a.prefix = prefix;
-  info.max_positions = side * side + prefix;
+  info.prefix = std::move(prefix);
+  info.max_positions = side * side + a.Prefix();
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(default_norm_eps));
   a.block.activation = ActivationOf(config["hidden_act"], "gelu");
   a.query_key_value_bias = config["qkv_bias"].Flag(true);

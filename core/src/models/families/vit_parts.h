@@ -7,8 +7,8 @@
 
 namespace headlens::models {
 
-/// Reads the sizes and settings that these families have, for models with `prefix` tokens before the patches.
-Architecture ParseVit(const JsonField& config, Index prefix, double default_norm_eps);
+/// Reads the sizes and settings that these families have, for models with these tokens before the patches.
+Architecture ParseVit(const JsonField& config, std::vector<std::string> prefix, double default_norm_eps);
 
 /// Tokens before the patches: a parameter [1, count, D].
 struct PrefixTokens {
