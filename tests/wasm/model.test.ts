@@ -206,6 +206,37 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
   test("a tokenizer is missed where one is needed", () =>
     expectError(() => engine.loadModel(filesOf("gpt2").filter((file) => file.name !== "tokenizer.json") as never), "model-load", /^tokenizer.json/));
 
+  test("files of other formats are refused by name, each with what to do", async () => {
+    const folder = `${kGolden}/converted/old`;
+    const old = (...names: string[]): File[] => names.map((name) => new File([readFileSync(`${folder}/${name}`)], name));
+    const named = (name: string): File => new File(["{}"], name);
+    const refuses = (files: readonly File[], ...words: (string | RegExp)[]): Promise<void> =>
+      expectError(() => engine.loadModel(files as never), "unsupported", ...words);
+    const pickle = /^"pytorch_model-00001-of-00002.bin" is a pickle, .*model.safetensors, which native\/convert.py/;
+    const shards = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"];
+    await refuses(old("vocab.txt", ...shards, "config.json"), pickle);
+    const untold = filesOf("gpt2").filter((file) => file.name !== "tokenizer.json");
+    const words = /^"vocab.txt" is a tokenizer's list .*, expected tokenizer.json, which native\/convert.py/;
+    await refuses([...untold, ...old("vocab.txt")], words);
+    await refuses([...untold, named("spiece.model")], /^"spiece.model" is a SentencePiece model, expected tokenizer.json/);
+    await refuses([named("q4.gguf")], /^"q4.gguf" is a file for llama.cpp, expected config.json: look for the folder/);
+    const adapter = [named("adapter_config.json"), named("adapter_model.safetensors")];
+    for (const files of [adapter, [...filesOf("gpt2").filter((file) => file.name !== "model.safetensors"), ...adapter]])
+      await refuses(files, /^"adapter_config.json" is that of an adapter, .*, which merge_and_unload of PEFT makes/);
+    // A model of pictures asks for no tokenizer.
+    const picture = await engine.loadModel([...filesOf("vit"), named("vocab.txt")] as never);
+    expect(picture.info.family).toBe("vit");
+    picture.dispose();
+  });
+
+  test("a folder on a server that lacks what can be converted says how", async () => {
+    const folder = `${server.url}tests/golden/converted/old`;
+    const told = /tokenizer.json gives HTTP status 404 .*, expected the file, which native\/convert.py of headlens/;
+    await expectError(() => engine.loadModel(folder), "model-load", told);
+    const untold = /config.json gives HTTP status 404 .*, expected the file$/;
+    await expectError(() => engine.loadModel(`${server.url}nowhere`), "model-load", untold);
+  });
+
   test("texts of GPT-2 and BERT, and two texts at once", async () => {
     const gpt2 = await engine.loadModel(filesOf("gpt2") as never);
     const one = await gpt2.attend("the cat at café");

@@ -163,9 +163,17 @@ val ShardNames(const std::string& index) {
   return Guard([&] { return val::array(ReadShardNames(index)); });
 }
 
+val RefuseFormats(const std::string& missing, const val& names) {
+  return Guard([&] {
+    RefuseOtherFormats(missing, emscripten::vecFromJSArray<std::string>(names));
+    return val::undefined();
+  });
+}
+
 EMSCRIPTEN_BINDINGS(model) {
   emscripten::function("createModel", &CreateModel);
   emscripten::function("shardNames", &ShardNames);
+  emscripten::function("refuseOtherFormats", &RefuseFormats);
   emscripten::class_<ModelHandle>("Model")
       .function("beginFile", &ModelHandle::BeginFile)
       .function("next", &ModelHandle::Next)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/model.h"
 
+#include <algorithm>
+
 #include "headlens/folder.h"
 #include "models/pass.h"
 
@@ -37,13 +39,69 @@ namespace {
 const Family* const kFamilies[] = {HEADLENS_FAMILIES(HEADLENS_ADDRESS)};
 #undef HEADLENS_ADDRESS
 
+/// A mark in config.json of models that are like none of the families.
+struct OtherKind {
+  const char *key, *name;
+};
+constexpr OtherKind kOtherKinds[] = {
+    {"is_encoder_decoder", "an encoder with a decoder"},
+    {"num_local_experts", "a mixture of experts"},
+    {"num_experts", "a mixture of experts"},
+    {"n_routed_experts", "a mixture of experts"},
+    {"state_size", "a model without attention"},
+};
+
+bool IsSet(const nlohmann::json& value) { return !value.is_null() && value != false && value != 0; }
+
+const Family* FindFamily(const nlohmann::json& type) {
+  for (const Family* family : kFamilies)
+    if (std::ranges::any_of(family->model_types, [&](std::string_view known) { return type == known; })) return family;
+  return nullptr;
+}
+
+[[noreturn]] void RefuseType(const JsonField& config) {
+  const JsonField type = config["model_type"], text = config["text_config"];
+  Phrase shown = Shown(type.value());
+  if (text.value().is_object() && FindFamily(text["model_type"].value())) {
+    const Phrase part = {"the ", Shown(text["model_type"].value()), " in its text_config, as a folder of its own"};
+    throw Error(ErrorCode::kUnsupported, type.name(), shown, part,
+                {type.name(), " is ", shown, ", a model of more than texts, supported is ", part});
+  }
+  for (const OtherKind& kind : kOtherKinds) {
+    if (!IsSet(config[kind.key].value())) continue;
+    shown = {shown, ", ", kind.name};
+    break;
+  }
+  std::vector<std::string_view> known;
+  for (const Family* family : kFamilies)
+    known.insert(known.end(), family->model_types.begin(), family->model_types.end());
+  const Phrase all = {Joined(known, Quoted), "; look for this line in the config.json of a folder"};
+  if (type.is_null()) type.Fail(all);
+  throw Error(ErrorCode::kUnsupported, type.name(), shown, all, {type.name(), " is ", shown, ", supported is ", all});
+}
+
+const Family& FamilyOf(const JsonField& config) {
+  const JsonField type = config["model_type"];
+  if (!type.is_null()) type.Text();
+  if (const Family* family = FindFamily(type.value())) return *family;
+  RefuseType(config);
+}
+
+/// Quantised weights have other names, shapes and types, of which errors would say less.
+void RefuseQuantized(const JsonField& config) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    const JsonField setting = config[key];
+    if (setting.is_null()) continue;
+    const JsonField method = setting.value().is_object() ? setting["quant_method"] : setting;
+    (method.is_null() ? setting : method).Refuse("no quantised weights: look for the model that this one was made of");
+  }
+}
+
 ParsedConfig Parse(std::string_view text) {
   const nlohmann::json parsed = ParseObject(text, kConfigFile);
   const JsonField config(parsed, std::string(kConfigFile) + ": ", ErrorCode::kValue);
-  std::vector<std::pair<const char*, const Family*>> types;
-  for (const Family* family : kFamilies)
-    for (const std::string_view type : family->model_types) types.emplace_back(type.data(), family);
-  const Family& family = *config["model_type"].Choice(std::nullopt, types);
+  const Family& family = FamilyOf(config);
+  RefuseQuantized(config);
   Architecture architecture = family.parse(config);
   architecture.info.family = family.name;
   return {family, std::move(architecture)};

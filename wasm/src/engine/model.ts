@@ -2,7 +2,7 @@
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
 import { apiName, checkFollowed, type Following, listOf, type Read, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, isTensorLike, withOwnView } from "../arguments/tensors.js";
-import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
+import { type FolderRules, kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
 import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } from "../module/failures.js";
 import type { DecodingHandle, HeadlensModule, ModelHandle, NumberArray, RawInput } from "../module/module.js";
@@ -82,7 +82,13 @@ export async function loadModel(
   { module, owner, platform }: Loading, source: ModelSource, options?: Maybe<LoadModelOptions>,
 ): Promise<Model> {
   module(); // a disposed engine is reported before anything that is wrong with the arguments
-  const folder = new ModelFolder(source, platform, checkFollowed<LoadModelOptions>("loadModel", options));
+  const rules: FolderRules = {
+    shardNames: (index) => guarded("loadModel", () => unwrap(module().shardNames(index))),
+    refuseOtherFormats: (missing, names) => {
+      guarded("loadModel", () => unwrap(module().refuseOtherFormats(missing, names)));
+    },
+  };
+  const folder = new ModelFolder(source, platform, rules, checkFollowed<LoadModelOptions>("loadModel", options));
   let handle: ModelHandle | undefined;
   try {
     const files = await folder.open();
@@ -90,8 +96,7 @@ export async function loadModel(
     const into = module();
     const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), apiName));
     const reader = await readReader(folder, files, made.info().imageSize > 0);
-    const shardNames = (index: string): string[] => guarded("loadModel", () => unwrap(module().shardNames(index)));
-    await folder.readWeights(files.weights, shardNames, (byteLength) => sinkOf(made, byteLength));
+    await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
     module();
     guarded("loadModel", () => unwrap(made.build(), apiName));
     const model = new WasmModel(made, infoOf(folder.name, made), into, reader, owner);

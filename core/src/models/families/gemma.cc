@@ -56,9 +56,9 @@ Architecture ParseGemma3(const JsonField& config) {
 
 /// Gemma's files have γ − 1.
 Norm LoadShiftedNorm(const StateDict& state, const std::string& name, Index width) {
-  Tensor scale = Parameter(state, name + ".weight", {width});
-  for (float& x : scale.values()) x += 1.0f;
-  return {std::move(scale), Tensor()};
+  Norm norm = LoadRmsNorm(state, name, width);
+  for (float& x : norm.weight.host().values()) x += 1.0f;
+  return norm;
 }
 
 Layer LoadGemma2Layer(const Architecture& a, const StateDict& state, const Backend& backend) {

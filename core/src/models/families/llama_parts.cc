@@ -69,14 +69,12 @@ Norm LoadRmsNorm(const StateDict& state, const std::string& name, Index width) {
 Parameters LoadLlama(const Architecture& a, const StateDict& state, const Backend& backend, LayerLoader load_layer,
                      NormLoader load_norm) {
   const Index width = a.info.hidden_size;
-  // A base model is saved without the prefix and without the head.
-  const bool is_base = state.Has("embed_tokens.weight");
-  const StateDict base = is_base ? state : WithPrefix(state, "model.");
+  const StateDict base = state.Has("embed_tokens.weight") ? state : WithPrefix(state, "model.");
   Parameters p;
   p.tokens = LinearParameter(backend, base, "embed_tokens", a.info.vocab_size, width, false);
   p.layers = LoadLayers(a, base, "layers.", backend, load_layer);
   p.final_norm = load_norm(base, "norm", width);
-  if (is_base && !a.tied) return p;
+  if (!a.tied && !state.Has("lm_head.weight")) return p;  // a base model
   p.head.emplace();
   if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", a.info.vocab_size, width, false);
   return p;
