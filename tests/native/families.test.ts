@@ -127,8 +127,17 @@ function expectPredictions(name: string, { args }: Input, model: Model, given: I
   expectLogits(model.attend(given, { normalizer: "sparsemax" }), "--normalizer", "sparsemax");
 }
 
+async function expectPaths(name: string, { args }: Input, seen: ModelAttention, { info }: Model): Promise<void> {
+  const call = ["paths", "--model", folderOf(name), ...args, "--json"];
+  if (info.layers === 1) return fails(call, 2, /has 1 layer, expected at least 2/);
+  const { paths } = json(...call) as { paths: { share: number | null }[] };
+  const shares = (await seen.paths({ top: paths.length })).map(({ share }) => share);
+  expect(shares).toHaveLength(paths.length);
+  for (const [i, { share }] of paths.entries()) expect(share ?? NaN).toBeCloseTo(shares[i] ?? NaN, 3);
+}
+
 describe("the program on every golden model", () => {
-  test.each(kModels.filter((name) => name !== "vit_f16_bare"))("%s: maps, files, ranked heads, explanations and predictions", async (name) => {
+  test.each(kModels.filter((name) => name !== "vit_f16_bare"))("%s: maps, files, ranked heads, explanations, predictions, paths", async (name) => {
     const model = await engine.loadModel(pathToFileURL(`${folderOf(name)}/`));
     expect(model.info.family).toBe(familyOf(name));
     const input = inputOf(name);
@@ -138,6 +147,7 @@ describe("the program on every golden model", () => {
     expectRanked(name, input, await model.rankHeads([input.given], { metrics: [...kMetrics] }));
     expectExplained(name, input, seen, model);
     expectPredictions(name, input, model, input.given);
+    await expectPaths(name, input, seen, model);
     model.dispose();
   });
 
