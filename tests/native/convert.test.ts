@@ -93,7 +93,7 @@ describe("the program", () => {
     const old = `${kConverted}/old`;
     fails(map(old, "--tokens", "1"), 2, /old: unsupported error: "pytorch_model-00001-of-00002\.bin" is a pickle, which can/);
     fails(map(old, "--tokens", "1"), 2, /expected model\.safetensors, which native\/convert\.py of headlens makes of such a folder/);
-    fails(["tokens", "--model", old, "--text", "a"], 2, /old: unsupported error: "vocab\.txt" is a tokenizer's list without/);
+    fails(["tokens", "--model", old, "--text", "a"], 2, /old: unsupported error: "vocab\.txt" is a part of a tokenizer/);
     fails(["tokens", "--model", old, "--text", "a"], 2, /expected tokenizer\.json, which native\/convert\.py of headlens makes/);
     const adapter = folderWith("adapter", { "adapter_config.json": "{}", "adapter_model.safetensors": "" });
     fails(map(adapter, "--tokens", "1"), 2, /adapter: unsupported error: "adapter_config\.json" is that of an adapter, .*merge_and_unload of PEFT/);

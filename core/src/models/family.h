@@ -4,7 +4,7 @@
 #ifndef HEADLENS_SRC_MODELS_FAMILY_H_
 #define HEADLENS_SRC_MODELS_FAMILY_H_
 
-#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,7 +103,7 @@ struct LoadedModel {
 
 struct Family {
   std::string_view name;
-  std::vector<std::string_view> model_types;  // as in config.json
+  std::initializer_list<std::string_view> model_types;  // as in config.json
   Architecture (*parse)(const JsonField& config);
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
 };
@@ -116,20 +116,19 @@ struct ParsedConfig {
 
 /// The parameters under `prefix` when `probe` exists there, otherwise without it: base models are saved without the
 /// prefix.
-inline StateDict UnderPrefix(const StateDict& state, const std::string& prefix, const std::string& probe) {
-  return state.Has(prefix + probe) ? WithPrefix(state, prefix) : state;
-}
+StateDict UnderPrefix(const StateDict& state, std::string_view prefix, std::string_view probe);
 
 /// Loads "<name>.weight" and, with `bias`, "<name>.bias". The oldest files call them gamma and beta.
-Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool bias);
+Norm LoadNorm(const StateDict& state, std::string_view name, Index width, bool bias);
 
 /// W x + b with each row of W and b multiplied by its element of `scale` [out].
-std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, const std::string& name, const Tensor& scale,
+std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, std::string_view name, const Tensor& scale,
                                             Index in_features, const Backend& backend);
 
 /// A size in config.json: a whole number of at least 1.
 Index Size(const JsonField& field);
-Index Size(const JsonField& field, Index fallback);
+Index Size(const JsonField& config, std::string_view key);
+Index Size(const JsonField& config, std::string_view key, Index fallback);
 
 /// The names that a family's config.json has for its sizes.
 struct SizeKeys {
@@ -143,7 +142,7 @@ Architecture ParseSizes(const JsonField& config, const SizeKeys& keys = {});
 
 /// Loads the layers, whose parameters are under `prefix` and their number.
 using LayerLoader = Layer (*)(const Architecture& architecture, const StateDict& state, const Backend& backend);
-std::vector<Layer> LoadLayers(const Architecture& architecture, const StateDict& state, const std::string& prefix,
+std::vector<Layer> LoadLayers(const Architecture& architecture, const StateDict& state, std::string_view prefix,
                               const Backend& backend, LayerLoader load);
 
 /// The names of the head of a masked language model: a layer, a norm, and the decoder with its bias.
@@ -156,10 +155,9 @@ Head LoadMaskedHead(const Architecture& architecture, const StateDict& state, co
 /// Reads an activation without a gate by the names that config.json has for it.
 Activation ActivationOf(const JsonField& field, std::string_view fallback);
 
-/// The windows of all layers: `window` where layer_types says "sliding_attention". Without layer_types, it is where
-/// `is_local(layer)`.
-std::vector<Index> WindowsOf(const JsonField& config, Index layers, Index window,
-                             const std::function<bool(Index layer)>& is_local);
+/// The windows of all layers: `window` where layer_types says "sliding_attention", or `windows` without layer_types.
+/// Empty when no layer has one.
+std::vector<Index> WindowsOf(const JsonField& config, Index window, std::vector<Index> windows);
 
 }  // namespace headlens::models
 

@@ -35,11 +35,10 @@ struct OtherFormat {
   const char *ending, *what, *advice;
 };
 
-constexpr char kPickle[] = "a pickle, which can run code when it is read",
-               kWords[] = "a tokenizer's list without the steps around it", kSentencePiece[] = "a SentencePiece model",
-               kAdapter[] = "that of an adapter, which changes another model",
+constexpr char kPickle[] = "a pickle, which can run code", kWords[] = "a part of a tokenizer",
+               kSentencePiece[] = "a SentencePiece model", kAdapter[] = "that of an adapter",
                kConvert[] = ", which native/convert.py of headlens makes of such a folder",
-               kMerge[] = " of a whole model, which merge_and_unload of PEFT makes of the adapter and that model",
+               kMerge[] = " of a whole model, which merge_and_unload of PEFT makes",
                kOrigin[] = ": look for the folder that this was made from";
 
 // Of those that fit, the first is named.
@@ -61,7 +60,7 @@ constexpr OtherFormat kOtherFormats[] = {
     {kTokenizerFile, "merges.txt", kWords, kConvert},
     {kTokenizerFile, "vocab.json", kWords, kConvert},
     {kTokenizerFile, ".tiktoken", kWords, kConvert},
-    {kTokenizerFile, "tekken.json", "a tokenizer's file for other programs", kConvert},
+    {kTokenizerFile, "tekken.json", "a part of a tokenizer", kConvert},
 };
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "headlens/model.h"
 
-#include <algorithm>
-
 #include "headlens/folder.h"
 #include "models/pass.h"
 
@@ -51,39 +49,36 @@ constexpr OtherKind kOtherKinds[] = {
     {"state_size", "a model without attention"},
 };
 
-bool IsSet(const nlohmann::json& value) { return !value.is_null() && value != false && value != 0; }
+bool IsSet(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() != 0.0 : value.is_boolean() && value.get<bool>();
+}
 
-const Family* FindFamily(const nlohmann::json& type) {
+const Family* FindFamily(const JsonField& type) {
+  const std::string* text = type.value().get_ptr<const std::string*>();
   for (const Family* family : kFamilies)
-    if (std::ranges::any_of(family->model_types, [&](std::string_view known) { return type == known; })) return family;
+    for (const std::string_view known : family->model_types)
+      if (text && *text == known) return family;
   return nullptr;
 }
 
 [[noreturn]] void RefuseType(const JsonField& config) {
   const JsonField type = config["model_type"], text = config["text_config"];
-  Phrase shown = Shown(type.value());
-  if (text.value().is_object() && FindFamily(text["model_type"].value())) {
-    const Phrase part = {"the ", Shown(text["model_type"].value()), " in its text_config, as a folder of its own"};
-    throw Error(ErrorCode::kUnsupported, type.name(), shown, part,
-                {type.name(), " is ", shown, ", a model of more than texts, supported is ", part});
-  }
-  for (const OtherKind& kind : kOtherKinds) {
-    if (!IsSet(config[kind.key].value())) continue;
-    shown = {shown, ", ", kind.name};
-    break;
-  }
+  if (text.value().is_object() && FindFamily(text["model_type"]))
+    type.Refuse({"the ", Shown(text["model_type"].value()), " in its text_config, as a folder of its own"});
   std::vector<std::string_view> known;
   for (const Family* family : kFamilies)
     known.insert(known.end(), family->model_types.begin(), family->model_types.end());
-  const Phrase all = {Joined(known, Quoted), "; look for this line in the config.json of a folder"};
+  Phrase all = {Joined(known, Quoted), "; look for this line in the config.json of a folder"};
+  for (const OtherKind& kind : kOtherKinds)
+    if (IsSet(config[kind.key].value())) all = {all, ", and not for ", kind.name};
   if (type.is_null()) type.Fail(all);
-  throw Error(ErrorCode::kUnsupported, type.name(), shown, all, {type.name(), " is ", shown, ", supported is ", all});
+  type.Refuse(all);
 }
 
 const Family& FamilyOf(const JsonField& config) {
   const JsonField type = config["model_type"];
   if (!type.is_null()) type.Text();
-  if (const Family* family = FindFamily(type.value())) return *family;
+  if (const Family* family = FindFamily(type)) return *family;
   RefuseType(config);
 }
 
@@ -148,7 +143,8 @@ using models::LoadedModel;
 
 std::vector<ModelFamily> ModelFamilies() {
   std::vector<ModelFamily> all;
-  for (const models::Family* family : models::kFamilies) all.push_back({family->name, family->model_types});
+  for (const models::Family* family : models::kFamilies)
+    all.push_back({family->name, {family->model_types.begin(), family->model_types.size()}});
   return all;
 }
 

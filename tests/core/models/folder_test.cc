@@ -40,12 +40,11 @@ TEST_CASE("files of other formats are refused by name, each with what to do") {
   const struct {
     const char *missing, *name, *words;
   } formats[] = {
-      {kConfigFile, "adapter_config.json",
-       "is that of an adapter, which changes another model, expected config.json of"},
+      {kConfigFile, "adapter_config.json", "is that of an adapter, expected config.json of"},
       {kConfigFile, "llama-q4.gguf", "is a file for llama.cpp, expected config.json: look for the folder"},
-      {kWeightsFile, "adapter_config.json", "is that of an adapter, which changes another model, expected model.safe"},
+      {kWeightsFile, "adapter_config.json", "is that of an adapter, expected model.safe"},
       {kWeightsFile, "pytorch_model.bin",
-       "is a pickle, which can run code when it is read, expected model.safetensors, which native/convert.py of "
+       "is a pickle, which can run code, expected model.safetensors, which native/convert.py of "
        "headlens makes of such a folder"},
       {kWeightsFile, "pytorch_model-00001-of-00002.bin", "is a pickle"},
       {kWeightsFile, "consolidated.00.pth", "is a pickle"},
@@ -59,11 +58,10 @@ TEST_CASE("files of other formats are refused by name, each with what to do") {
       {kTokenizerFile, "sentencepiece.bpe.model", "is a SentencePiece model"},
       {kTokenizerFile, "tokenizer.model", "is a SentencePiece model"},
       {kTokenizerFile, "source.spm", "is a SentencePiece model"},
-      {kTokenizerFile, "vocab.txt",
-       "is a tokenizer's list without the steps around it, expected tokenizer.json, which"},
-      {kTokenizerFile, "vocab.json", "is a tokenizer's list"},
-      {kTokenizerFile, "qwen.tiktoken", "is a tokenizer's list"},
-      {kTokenizerFile, "tekken.json", "is a tokenizer's file for other programs, expected tokenizer.json, which"},
+      {kTokenizerFile, "vocab.txt", "is a part of a tokenizer, expected tokenizer.json, which"},
+      {kTokenizerFile, "vocab.json", "is a part of a tokenizer"},
+      {kTokenizerFile, "qwen.tiktoken", "is a part of a tokenizer"},
+      {kTokenizerFile, "tekken.json", "is a part of a tokenizer, expected tokenizer.json, which"},
   };
   for (const auto& [missing, name, words] : formats) {
     const Names names = {"README.md", name, "generation_config.json"};

@@ -8,13 +8,13 @@ namespace headlens::models {
 Architecture ParseLlamaSizes(const JsonField& config) {
   Architecture a;
   ModelInfo& info = a.info;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["hidden_size"]);
-  a.intermediate_size = Size(config["intermediate_size"]);
-  info.layers = Size(config["num_hidden_layers"]);
-  info.heads = Size(config["num_attention_heads"]);
-  info.kv_heads = Size(config["num_key_value_heads"], info.heads);
-  info.head_dim = Size(config["head_dim"], std::max<Index>(info.hidden_size / info.heads, 1));
+  info.vocab_size = Size(config, "vocab_size");
+  info.hidden_size = Size(config, "hidden_size");
+  a.intermediate_size = Size(config, "intermediate_size");
+  info.layers = Size(config, "num_hidden_layers");
+  info.heads = Size(config, "num_attention_heads");
+  info.kv_heads = Size(config, "num_key_value_heads", info.heads);
+  info.head_dim = Size(config, "head_dim", std::max<Index>(info.hidden_size / info.heads, 1));
   if (info.heads % info.kv_heads != 0) {
     throw ValueError("config.json: num_attention_heads", info.heads,
                      {"a multiple of num_key_value_heads, ", info.kv_heads});
@@ -24,7 +24,7 @@ Architecture ParseLlamaSizes(const JsonField& config) {
   a.attention_scale = DefaultScale(info.head_dim);
   a.tied = config["tie_word_embeddings"].Flag(false);
   a.query_key_value_bias = a.output_bias = config["attention_bias"].Flag(false);
-  info.max_positions = Size(config["max_position_embeddings"], 2048);
+  info.max_positions = Size(config, "max_position_embeddings", 2048);
   return a;
 }
 
@@ -62,7 +62,7 @@ Layer LoadLlamaLayer(const Architecture& a, const StateDict& state, const Backen
   return layer;
 }
 
-Norm LoadRmsNorm(const StateDict& state, const std::string& name, Index width) {
+Norm LoadRmsNorm(const StateDict& state, std::string_view name, Index width) {
   return LoadNorm(state, name, width, /*bias=*/false);
 }
 
