@@ -18,7 +18,7 @@
 
 namespace headlens::models {
 
-/// What an image model does with images of another size than that of its training.
+/// The ways of image models with images of another size than that of their training.
 enum class ImagePositionsKind {
   kFixed,   // it refuses them
   kCubic,   // it resizes its table of positions, without antialiasing

@@ -227,7 +227,7 @@ TEST_CASE("norms may call their parameters weight and bias, or gamma and beta") 
   });
 }
 
-/// What stands before the names of a whole model's tensors, but for those of its head.
+/// The words that stand before the names of a whole model's tensors, but for those of its head.
 const std::map<std::string, std::string> kPrefixes = {
     {"bert", "bert."},
     {"deit", "deit."},

@@ -15,7 +15,7 @@ float Cap(const JsonField& config, const char* key, double fallback) {
   return config[key].is_null() ? 0.0f : static_cast<float>(config[key].Positive());
 }
 
-/// What both have, with a full layer after each `period` − 1 layers with a window.
+/// Reads what both have, with a full layer after each `period` − 1 layers with a window.
 Architecture Parse(const JsonField& config, double cap, double logit_cap, std::int64_t period) {
   for (const char* key : {"hidden_activation", "hidden_act"}) config[key].Require("gelu_pytorch_tanh");
   config["use_bidirectional_attention"].Require(false);
