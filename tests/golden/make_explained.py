@@ -114,7 +114,7 @@ def projected(parts, weight, bias):
 
 
 def head_outputs(layer, heads, z):
-    """What each head adds to the stream [T, D], given the heads' outputs z side by side [T, H·d]."""
+    """The rows that each head adds to the stream [T, D], given the heads' outputs z side by side [T, H·d]."""
     weights, factor = linear(layer.output)[0], layer.written[0](layer.output(z))
     return [z_h @ weight.T * factor for z_h, weight in zip(z.chunk(heads, 1), weights.chunk(heads, 1))]
 

@@ -125,7 +125,7 @@ def head_mask_like(weights):
 
 
 def definition_results(definition, inputs):
-    """What the published definition makes of the inputs, and a head_mask."""
+    """The results of the published definition for the inputs, and for a head_mask."""
     exact = {key: value.double() if value.is_floating_point() else value for key, value in inputs.items()}
     record = Record()
     with torch.no_grad():

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What every family of models has to do through the package, wherever the package runs, held against the golden models. */
+/** Every golden model is run through the package, wherever that runs, and its results are held against the library's. */
 import { readFileSync } from "node:fs";
 import type { AsyncEngine, AttendOptions, Engine, ModelInfo, RankedHead, Tensor } from "headlens";
 import { expect } from "vitest";
 import { expectedOf, folderOf, inputOf } from "./golden-models.js";
 import { expectClose, kEpsilon, maxNorm, tensorOf, type FileTensor, type Safetensors } from "./support.js";
 
-/** What a model is shown, as data that can be sent to a browser. */
+/** The input of a model, as data that can be sent to a browser. */
 export interface Shown {
   /** The URL of the folder. */
   readonly source: string;
@@ -25,7 +25,7 @@ interface Numbers {
   shape: number[];
 }
 
-/** What came of it. */
+/** The results of that input, in the same form. */
 export interface Found {
   readonly info: ModelInfo;
   readonly tokens: readonly string[];

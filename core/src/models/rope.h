@@ -12,9 +12,9 @@ namespace headlens::models {
 enum class RopeScaling {
   kNone,
   kLinear,   // positions divided by the factor (Chen et al. 2023)
-  kDynamic,  // low frequencies divided, high ones kept, with a smooth transition (Llama 3.1)
-  kLlama3,   // by the number of turns, with sharper attention (Peng et al. 2023)
-  kYarn,     // by the number of turns, and attention sharpened (Peng et al. 2023)
+  kDynamic,  // all frequencies lowered by the text's own length, once it exceeds that of the training
+  kLlama3,   // low frequencies divided by the factor, high ones kept, with a smooth transition (Llama 3.1)
+  kYarn,     // the same by the number of turns, with sharper attention (Peng et al. 2023)
 };
 
 struct Rope {

@@ -37,7 +37,7 @@ class BertEmbeddings(nn.Module):
         return torch.arange(len(ids))
 
     def parts(self, inputs):
-        """What a token's vector is the sum of, before its norm."""
+        """The embeddings whose sum is a token's vector, before its norm."""
         ids = inputs["ids"]
         return {"token": self.word_embeddings(ids), "position": self.position_embeddings(self.positions(ids)),
                 "segment": self.token_type_embeddings(inputs.get("segments", torch.zeros_like(ids)))}

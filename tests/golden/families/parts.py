@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What families are made of: attention that is recorded and can be changed, norms, rotations, and the descriptions of a
+"""The parts of which families are made: attention that is recorded and can be changed, norms, rotations, and the descriptions of a
 golden model and of an architecture."""
 
 import dataclasses
@@ -73,7 +73,7 @@ class RMSNorm(nn.Module):
         return x / torch.sqrt((x * x).mean(-1, keepdim=True) + self.eps) * self.weight
 
     def factor(self, x):
-        """What the elements of x are multiplied by."""
+        """The numbers by which the elements of x are multiplied."""
         return self.weight / torch.sqrt((x * x).mean(-1, keepdim=True) + self.eps)
 
 

@@ -46,7 +46,7 @@ class VitEmbeddings(nn.Module):
         return self.position_embeddings[0]
 
     def parts(self, inputs):
-        """What a token's vector is the sum of."""
+        """The embeddings whose sum is a token's vector."""
         projection = self.patch_embeddings.projection
         patches = F.conv2d(inputs["image"].unsqueeze(0), projection.weight, stride=projection.stride)[0]
         tokens = torch.cat([getattr(self, name)[0] for name in self.tokens])

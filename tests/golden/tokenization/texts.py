@@ -76,7 +76,7 @@ FIXED = [
     "newline\n\nday\n", "ÉTÉ été e\u0301te\u0301", "ﬁn", "fin",
 ]
 
-# What no UTF-8 has: alone bytes, forms that are too long, surrogates, code points above U+10FFFF, characters cut short.
+# Bytes that no UTF-8 has: bytes alone, forms that are too long, surrogates, code points above U+10FFFF, characters cut short.
 BROKEN = [bytes.fromhex(digits) for digits in (
     "ff", "61806280", "c3", "c328", "e282", "e28241", "f09f90", "f09f9041", "eda080", "edb080eda080", "c0af", "e080af",
     "f08080af", "f4908080", "f580", "f8888080af", "61f09fc3a9", "e28080e280", "20ff20", "68656cff6f20776f726cc3",
@@ -85,7 +85,7 @@ BROKEN = [bytes.fromhex(digits) for digits in (
 
 
 def _stable(code):
-    """Whether the character's category is that of Unicode 3.2 still, so that libraries of every age agree on it."""
+    """Returns true when the character's category is that of Unicode 3.2 still, so that libraries of every age agree on it."""
     c = chr(code)
     then = unicodedata.ucd_3_2_0.category(c)
     return then not in ("Cn", "Cs", "Co") and then == unicodedata.category(c)

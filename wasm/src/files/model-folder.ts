@@ -80,7 +80,7 @@ interface Place {
   readonly open: Opener;
 }
 
-/** What the engine knows about the files of a folder. */
+/** The engine's rules about the files of a folder, which the core has. */
 export interface FolderRules {
   /** Returns the files that an index names. Each lies beside it, never elsewhere. */
   shardNames(index: string): readonly string[];
