@@ -37,13 +37,13 @@ import library  # before the others, since it says how to get what is missing
 
 import torch
 
-from families import t5
+from families import marian, t5
 from families.parts import ATTENTIONS, Record
 from files import safetensors
 from make_models import draw_parameters, head_mask_like, write_json
 
 FOLDER = pathlib.Path(__file__).parent / "encoder_decoders"
-MODELS = t5.MODELS
+MODELS = t5.MODELS | marian.MODELS
 
 
 def run(definition, inputs, head_masks={}):
