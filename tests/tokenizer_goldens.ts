@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What tests/golden/make_tokenizers.py has made: lines, tokenizers, and the ids that Hugging Face's library gives them. */
+/** The files that tests/golden/make_tokenizers.py has made: lines, tokenizers, and the ids that Hugging Face's library gives them. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { kRoot } from "./compare.js";

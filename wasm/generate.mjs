@@ -92,7 +92,7 @@ const kOwn = {
   ],
   attend_options: [
     ["truncate", "boolean", "When a text has more tokens than the model has positions, reads only its beginning instead of throwing. Default false."],
-    ["textPair", "string", "A second text that follows the first, for models with segments (BERT)."],
+    ["textPair", "string", "A second text that follows the first, for models that read whole texts (BERT)."],
     ["patches", "readonly HeadPatch[]",
       "Outputs that take the place of heads' own, after all other changes. `model.patch` takes them from another run."],
   ],

@@ -25,7 +25,7 @@ struct CompareOptions : RunOptions {
 void CheckComparison(const CompareOptions& options, const ModelRun& run) {
   if (options.layer) ExpectBelow("--layer", *options.layer, run.info().layers);
   if (options.head) ExpectBelow("--head", *options.head, run.info().heads);
-  const bool is_image = run.input().patches > 0;  // whose classifier has the logits of CLS alone
+  const bool is_image = run.input().is_image();  // whose classifier has the logits of CLS alone
   if (options.position) ExpectBelow("--position", *options.position, is_image ? 1 : run.input().length());
 }
 

@@ -16,7 +16,7 @@ nlohmann::ordered_json ToJson(const std::vector<StreamPart>& parts) {
 
 JsonObject JsonOf(const RunInput& input) {
   JsonObject json;
-  if (input.patches > 0) json.Add("patches", {input.patches, input.patches});
+  if (input.is_image()) json.Add("patches", {input.patches.rows, input.patches.columns});
   if (!input.ids.empty()) json.Add("tokens", input.ids);
   if (!input.pieces.empty()) json.Add("pieces", input.pieces);
   return json;

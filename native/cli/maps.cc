@@ -4,17 +4,8 @@
 #include "cli/show.h"
 
 namespace headlens::cli {
-namespace {
-
-/// "0,2": the row and the column of a patch. CLS stands before the patches.
-std::string PatchName(Index at, Index patches) {
-  return at == 0 ? "CLS" : std::to_string((at - 1) / patches) + "," + std::to_string((at - 1) % patches);
-}
-
-}  // namespace
-
 std::vector<std::string> TokenNames(Index count, const std::vector<std::string>& pieces,
-                                    const std::vector<std::int32_t>& ids, Index patches) {
+                                    const std::vector<std::int32_t>& ids, const Patches& patches) {
   std::vector<std::string> names;
   for (Index i = 0; i < count; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -23,7 +14,7 @@ std::vector<std::string> TokenNames(Index count, const std::vector<std::string>&
     } else if (!ids.empty()) {
       names.push_back(std::to_string(ids[at]));
     } else {
-      names.push_back(patches > 0 ? PatchName(i, patches) : std::to_string(i));
+      names.push_back(patches.rows > 0 ? patches.NameOf(i) : std::to_string(i));
     }
   }
   return names;

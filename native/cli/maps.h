@@ -3,12 +3,15 @@
 #ifndef HEADLENS_NATIVE_CLI_MAPS_H_
 #define HEADLENS_NATIVE_CLI_MAPS_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/patches.h"
 #include "headlens/image.h"
 #include "headlens/tensor.h"
 
@@ -18,21 +21,33 @@ struct Maps {
   Index rows = 0, cols = 0;                     ///< the numbers T of queries and S of keys
   std::vector<std::int32_t> ids;                ///< of the tokens that a model has read
   std::vector<std::string> pieces, key_pieces;  ///< the text of each query and of each key; empty when not known
-  Index patches = 0;    ///< for an image: patches on each side; rows of its maps are CLS and then the patches
-  bool causal = false;  ///< cells above a map's diagonal are masked
-  std::vector<Index> layers, heads;  ///< the numbers of the chosen layers and heads
-  std::vector<Tensor> weights;       ///< [heads, T, S] for each of `layers`; none when they are not asked for
-  TensorMap others;                  ///< what else of the model is asked for, for ToSafetensors
+  Patches patches;                              ///< of an image
+  bool causal = false;                          ///< cells above a map's diagonal are masked
+  std::vector<Index> layers, heads;             ///< the numbers of the chosen layers and heads
+  std::vector<Index> windows;   ///< of the chosen layers, as ModelInfo has them; empty when no layer has one
+  std::vector<Tensor> weights;  ///< [heads, T, S] for each of `layers`; none when they are not asked for
+  TensorMap others;             ///< what else of the model is asked for, for ToSafetensors
 
   View<const float, 2> at(std::size_t layer, std::size_t head) const {
     return DenseView<const float, 2>(weights[layer].view<3>().at(head), {rows, cols});
   }
-  bool IsMasked(Index query, Index key) const { return causal && key > query; }
+  /// The number of latest keys that a query of one of `layers` looks at, its own included; 0: no limit.
+  Index WindowOf(std::size_t layer) const { return windows.empty() ? 0 : windows[layer]; }
+  /// The keys [begin, end) that a query of one of `layers` may look at. The others are masked.
+  std::array<Index, 2> KeysOf(std::size_t layer, Index query) const {
+    if (!causal) return {0, cols};
+    const Index window = WindowOf(layer), end = std::min(query + 1, cols);
+    return {window > 0 ? std::max<Index>(end - window, 0) : 0, end};
+  }
+  bool IsMasked(std::size_t layer, Index query, Index key) const {
+    const auto [begin, end] = KeysOf(layer, query);
+    return key < begin || key >= end;
+  }
 };
 
 /// The names of `count` tokens, safe to show: their texts, ids or patches, or their numbers where no more is known.
 std::vector<std::string> TokenNames(Index count, const std::vector<std::string>& pieces,
-                                    const std::vector<std::int32_t>& ids, Index patches);
+                                    const std::vector<std::int32_t>& ids, const Patches& patches);
 /// Those of the queries and of the keys.
 std::vector<std::string> QueryNames(const Maps& maps);
 std::vector<std::string> KeyNames(const Maps& maps);
@@ -72,7 +87,8 @@ inline constexpr Index kMostTableCells = 32 * 32;
 std::string ToHtml(const Maps& maps, const PictureStyle& style, std::string_view script);
 
 /// {"tokens": [ids] or "patches": [rows, columns], "pieces": [texts, if known], "layers": […], "heads": […], "causal":
-/// true, "maps": [layer][head][query][key]}. Keys that are other tokens than the queries have "key_pieces".
+/// true, "windows": [of each layer, if any has one], "maps": [layer][head][query][key]}. Keys that are other tokens
+/// than the queries have "key_pieces".
 std::string ToJson(const Maps& maps);
 
 /// A line "layer,head,query,key,weight" for each cell that is not masked. When pieces are known, each line ends with

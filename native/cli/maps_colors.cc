@@ -13,8 +13,10 @@ void ForEachValue(const Maps& maps, const Use& use) {
   for (std::size_t i = 0; i < maps.weights.size(); ++i)
     for (std::size_t j = 0; j < maps.heads.size(); ++j) {
       const View<const float, 2> weights = maps.at(i, j);
-      for (Index t = 0; t < maps.rows; ++t)
-        for (Index s = 0; s < maps.cols && !maps.IsMasked(t, s); ++s) use(weights(t, s));
+      for (Index t = 0; t < maps.rows; ++t) {
+        const auto [begin, end] = maps.KeysOf(i, t);
+        for (Index s = begin; s < end; ++s) use(weights(t, s));
+      }
     }
 }
 
@@ -58,7 +60,9 @@ bool HasNan(const Maps& maps) {
   return found;
 }
 
-std::vector<std::uint8_t> PixelsOf(View<const float, 2> weights, const ColorOptions& colors) {
+std::vector<std::uint8_t> PixelsOf(const Maps& maps, std::size_t layer, std::size_t head, ColorOptions colors) {
+  const View<const float, 2> weights = maps.at(layer, head);
+  colors.window = maps.WindowOf(layer);
   std::vector<std::uint8_t> pixels(static_cast<std::size_t>(weights.shape[0] * weights.shape[1]) * 4);
   Colorize(weights, colors, pixels);
   return pixels;

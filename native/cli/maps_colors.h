@@ -31,7 +31,7 @@ ColorOptions ColorsOf(const Maps& maps, Theme theme);
 bool HasNan(const Maps& maps);
 
 /// One map in RGBA, with one pixel per cell. Masked cells and NaN are transparent.
-std::vector<std::uint8_t> PixelsOf(View<const float, 2> weights, const ColorOptions& colors);
+std::vector<std::uint8_t> PixelsOf(const Maps& maps, std::size_t layer, std::size_t head, ColorOptions colors);
 
 }  // namespace headlens::cli
 

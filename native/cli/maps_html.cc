@@ -63,11 +63,12 @@ class Tables {
     const std::string name = NameOf(maps_, layer, head);
     const View<const float, 2> weights = maps_.at(layer, head);
     return "<details>\n<summary>" + name + "</summary>\n<table>\n" +
-           (maps_.rows * maps_.cols > kMostTableCells ? Strongest(weights) : All(weights)) + "</table>\n</details>\n";
+           (maps_.rows * maps_.cols > kMostTableCells ? Strongest(layer, weights) : All(layer, weights)) +
+           "</table>\n</details>\n";
   }
 
  private:
-  std::string All(View<const float, 2> weights) const {
+  std::string All(std::size_t layer, View<const float, 2> weights) const {
     std::string table = "<caption>Weights: a row for each query, a column for each key";
     table += maps_.causal ? "; “–” is masked</caption>\n" : "</caption>\n";
     table += "<thead><tr><td></td>";
@@ -75,20 +76,22 @@ class Tables {
     table += "</tr></thead>\n<tbody>\n";
     for (Index t = 0; t < maps_.rows; ++t) {
       table += "<tr>" + HeaderCell("row", queries_[static_cast<std::size_t>(t)]);
-      for (Index s = 0; s < maps_.cols; ++s) table += maps_.IsMasked(t, s) ? "<td>–</td>" : WeightCell(weights(t, s));
+      for (Index s = 0; s < maps_.cols; ++s)
+        table += maps_.IsMasked(layer, t, s) ? "<td>–</td>" : WeightCell(weights(t, s));
       table += "</tr>\n";
     }
     return table + "</tbody>\n";
   }
 
-  std::string Strongest(View<const float, 2> weights) const {
+  std::string Strongest(std::size_t layer, View<const float, 2> weights) const {
     std::string table = "<caption>The strongest key of each query, since the map has more than " +
                         std::to_string(kMostTableCells) + " cells</caption>\n<thead><tr>";
     for (const char* column : {"query", "strongest key", "weight"}) table += HeaderCell("col", column);
     table += "</tr></thead>\n<tbody>\n";
     for (Index t = 0; t < maps_.rows; ++t) {
-      Index strongest = 0;
-      for (Index s = 1; s < maps_.cols && !maps_.IsMasked(t, s); ++s) {
+      const auto [begin, end] = maps_.KeysOf(layer, t);
+      Index strongest = begin;
+      for (Index s = begin + 1; s < end; ++s) {
         const bool first_number = std::isnan(weights(t, strongest)) && !std::isnan(weights(t, s));
         if (first_number || weights(t, s) > weights(t, strongest)) strongest = s;
       }

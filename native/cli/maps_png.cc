@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Writes maps as PNG.
 #include <algorithm>
+#include <span>
 
 #include "cli/maps.h"
 #include "cli/maps_colors.h"
@@ -20,10 +21,10 @@ class Canvas {
     for (std::size_t i = 0; i < rgb_.size(); ++i) rgb_[i] = color[i % 3];
   }
 
-  void Draw(Index left, Index top, View<const float, 2> weights, const ColorOptions& colors, Index cell) {
-    const std::vector<std::uint8_t> pixels = PixelsOf(weights, colors);
-    const Palette palette = PaletteFor(colors.theme);
-    const auto [rows, cols] = weights.shape;
+  /// Draws a map from its pixels, one a cell, in rows of `cols`.
+  void Draw(Index left, Index top, std::span<const std::uint8_t> pixels, Index cols, Index cell,
+            const Palette& palette) {
+    const Index rows = static_cast<Index>(pixels.size()) / 4 / cols;
     for (Index y = 0; y < rows * cell; ++y)
       for (Index x = 0; x < cols * cell; ++x) {
         const std::uint8_t* pixel = &pixels[static_cast<std::size_t>(y / cell * cols + x / cell) * 4];
@@ -50,11 +51,13 @@ PictureSize SizeOfPng(const Maps& maps, Index cell) {
 
 std::vector<std::byte> ToPng(const Maps& maps, const PictureStyle& style) {
   const ColorOptions colors = ColorsOf(maps, style.theme);
-  Canvas canvas(SizeOfPng(maps, style.cell), PaletteFor(style.theme).line);
+  const Palette palette = PaletteFor(style.theme);
+  Canvas canvas(SizeOfPng(maps, style.cell), palette.line);
   for (std::size_t i = 0; i < maps.layers.size(); ++i)
     for (std::size_t j = 0; j < maps.heads.size(); ++j) {
       canvas.Draw(kLine + static_cast<Index>(j) * (maps.cols * style.cell + kLine),
-                  kLine + static_cast<Index>(i) * (maps.rows * style.cell + kLine), maps.at(i, j), colors, style.cell);
+                  kLine + static_cast<Index>(i) * (maps.rows * style.cell + kLine), PixelsOf(maps, i, j, colors),
+                  maps.cols, style.cell, palette);
     }
   return canvas.Encode();
 }

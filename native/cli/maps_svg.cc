@@ -144,13 +144,13 @@ std::string SvgHeadings(const Maps& maps, const Layout& layout) {
   return svg;
 }
 
-/// The map as PNG, with some pixels for each cell: not every reader of SVG keeps the edges of enlarged pixels sharp.
-std::vector<std::byte> PngOf(View<const float, 2> weights, const ColorOptions& colors, Index cell) {
+/// A map's pixels, one a cell, as PNG, with some pixels for each cell: not every reader of SVG keeps the edges of
+/// enlarged pixels sharp.
+std::vector<std::byte> PngOf(const std::vector<std::uint8_t>& small, Index cols, Index cell) {
   constexpr Index kMostPixels = 1 << 19;
-  const auto [rows, cols] = weights.shape;
+  const Index rows = static_cast<Index>(small.size()) / 4 / cols;
   Index side = cell;
   while (side > 1 && rows * cols * side * side > kMostPixels) --side;
-  const std::vector<std::uint8_t> small = PixelsOf(weights, colors);
   std::vector<std::uint8_t> large(small.size() * static_cast<std::size_t>(side * side));
   auto pixel = large.begin();
   for (Index y = 0; y < rows * side; ++y)
@@ -165,7 +165,7 @@ std::string SvgMap(const Maps& maps, std::size_t layer, std::size_t head, const 
   std::string svg = "<g><title>" + NameOf(maps, layer, head) + "</title><rect" + box +
                     " fill=\"url(#masked)\"/><image" + box +
                     " preserveAspectRatio=\"none\" image-rendering=\"pixelated\" href=\"data:image/png;base64,";
-  AppendBase64(svg, PngOf(maps.at(layer, head), colors, layout.cell));
+  AppendBase64(svg, PngOf(PixelsOf(maps, layer, head, colors), maps.cols, layout.cell));
   return svg + "\"/></g>\n";
 }
 

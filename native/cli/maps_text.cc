@@ -21,13 +21,14 @@ std::vector<std::pair<std::string, std::string>> FactsOf(const Maps& maps) {
   const auto add = [&facts](const char* name, const nlohmann::json& value) {
     facts.emplace_back(name, ShownJson(value.dump()));
   };
-  if (maps.patches > 0) add("patches", {maps.patches, maps.patches});
+  if (maps.patches.rows > 0) add("patches", {maps.patches.rows, maps.patches.columns});
   if (!maps.ids.empty()) add("tokens", maps.ids);
   if (!maps.pieces.empty()) add("pieces", maps.pieces);
   if (!maps.key_pieces.empty() && maps.key_pieces != maps.pieces) add("key_pieces", maps.key_pieces);
   add("layers", maps.layers);
   add("heads", maps.heads);
   add("causal", maps.causal);
+  if (!maps.windows.empty()) add("windows", maps.windows);
   return facts;
 }
 
@@ -59,12 +60,14 @@ std::string ToCsv(const Maps& maps) {
     for (std::size_t j = 0; j < maps.heads.size(); ++j) {
       const View<const float, 2> weights = maps.at(i, j);
       const std::string head = std::to_string(maps.layers[i]) + "," + std::to_string(maps.heads[j]) + ",";
-      for (Index t = 0; t < maps.rows; ++t)
-        for (Index s = 0; s < maps.cols && !maps.IsMasked(t, s); ++s) {
+      for (Index t = 0; t < maps.rows; ++t) {
+        const auto [begin, end] = maps.KeysOf(i, t);
+        for (Index s = begin; s < end; ++s) {
           text += head + std::to_string(t) + "," + std::to_string(s) + ",";
           AppendNumber(text, weights(t, s));
           text += queries[static_cast<std::size_t>(t)] + keys[static_cast<std::size_t>(s)] + '\n';
         }
+      }
     }
   return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/model_folder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -16,12 +17,25 @@ namespace {
 
 std::string PathOf(const std::string& folder, const std::string& file) { return folder + "/" + file; }
 
+/// The names of the folder's files, sorted; that of the file alone when it is one.
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code unreadable;
+  if (std::filesystem::is_regular_file(folder, unreadable))
+    names.push_back(std::filesystem::path(folder).filename().string());
+  for (std::filesystem::directory_iterator entry(folder, unreadable), end; !unreadable && entry != end;
+       entry.increment(unreadable))
+    names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
 /// The file of the weights, or the shards that the index names.
 std::vector<std::string> WeightFiles(const std::string& folder) {
-  const std::string single = PathOf(folder, kWeightsFile), index = PathOf(folder, kIndexFile);
+  const std::string index = PathOf(folder, kIndexFile);
   std::error_code unreadable;
-  const bool sharded = !std::filesystem::exists(single, unreadable) && std::filesystem::exists(index, unreadable);
-  if (!sharded) return {single};
+  const bool is_whole = std::filesystem::exists(PathOf(folder, kWeightsFile), unreadable);
+  if (is_whole || !std::filesystem::exists(index, unreadable)) return {ExpectedFile(folder, kWeightsFile)};
   std::vector<std::string> files = Blaming(index, [&] { return ReadShardNames(File(index).text()); });
   for (std::string& file : files) file = PathOf(folder, file);
   return files;
@@ -29,8 +43,15 @@ std::vector<std::string> WeightFiles(const std::string& folder) {
 
 }  // namespace
 
+std::string ExpectedFile(const std::string& folder, const std::string& file) {
+  const std::string path = PathOf(folder, file);
+  std::error_code unreadable;
+  if (!std::filesystem::exists(path, unreadable)) Blaming(folder, [&] { RefuseOtherFormats(file, NamesIn(folder)); });
+  return path;
+}
+
 ModelConfig ReadConfig(const std::string& folder) {
-  const std::string path = PathOf(folder, kConfigFile);
+  const std::string path = ExpectedFile(folder, kConfigFile);
   return Blaming(path, [&] { return ModelConfig(File(path).text()); });
 }
 

@@ -8,6 +8,10 @@
 
 namespace headlens::cli {
 
+/// The path of a file that the folder should have. Where it has one of a format that is not read instead, throws
+/// InputError, which says what to do.
+std::string ExpectedFile(const std::string& folder, const std::string& file);
+
 /// Reads the folder's config.json. Throws InputError, naming the file.
 ModelConfig ReadConfig(const std::string& folder);
 

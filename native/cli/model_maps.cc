@@ -32,6 +32,8 @@ Maps PlanMaps(const MapOptions& options, const ModelRun& run) {
   maps.patches = input.patches;
   maps.causal = info.causal;
   maps.layers = Chosen("--layer", options.layer, FirstNumbers(info.layers));
+  if (!info.windows.empty())
+    for (const Index layer : maps.layers) maps.windows.push_back(info.windows[static_cast<std::size_t>(layer)]);
   maps.heads = Chosen("--head", options.head, FirstNumbers(info.heads));
   maps.ids = input.ids;
   maps.pieces = maps.key_pieces = input.pieces;

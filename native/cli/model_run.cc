@@ -48,8 +48,9 @@ RunInput ReadInput(const RunOptions& options, const ModelInfo& info) {
   input.source = SourceOf(options);
   ExpectImage(info.image_size > 0, options.image);
   if (info.image_size > 0) {
-    input.patches = info.image_size / info.patch_size;
     input.image = ReadImage(options.model, options.image, info);
+    const Shape& shape = input.image.shape();
+    input.patches = {info.prefix, shape[1] / info.patch_size, shape[2] / info.patch_size};
     return input;
   }
   if (options.tokens) input.ids = ParseIds("--tokens", *options.tokens);
@@ -98,7 +99,7 @@ ModelAttention ModelRun::AttendUnchanged(const AttendOptions& keep) const { retu
 ModelAttention ModelRun::Attend(const RunInput& input, const AttendOptions& options) const {
   ModelInput model_input;
   model_input.ids = input.ids;
-  if (input.image.size() > 0) model_input.image = input.image.view<3>();
+  if (input.is_image()) model_input.image = input.image.view<3>();
   return Blaming(input.source, [&] { return model_->Attend(model_input, options); });
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/backends.h"
+#include "cli/patches.h"
 #include "cli/progress.h"
 #include "cli/run_changes.h"
 #include "cli/text.h"
@@ -31,12 +32,13 @@ void AddRunOptions(CLI::App& command, RunOptions& options);
 struct RunInput {
   Ids ids;
   std::vector<std::string> pieces;  ///< the text of each token; empty when not known
-  Index patches = 0;                ///< for an image: patches on each side
+  Patches patches;                  ///< of an image
   Tensor image;
   std::string source;  ///< the option that gave it, for error messages
 
-  /// The number of tokens, or of patches and CLS together.
-  Index length() const { return patches > 0 ? patches * patches + 1 : static_cast<Index>(ids.size()); }
+  bool is_image() const { return image.size() > 0; }
+  /// The number of tokens, or of patches and the tokens before them together.
+  Index length() const { return is_image() ? patches.length() : static_cast<Index>(ids.size()); }
   /// The name of each, safe to show.
   std::vector<std::string> Names() const;
 };

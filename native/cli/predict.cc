@@ -23,7 +23,7 @@ struct PredictOptions : RunOptions {
 };
 
 Index PositionOf(const PredictOptions& options, const RunInput& input) {
-  const Index rows = input.patches > 0 ? 1 : input.length();  // a classifier of images has the logits of CLS alone
+  const Index rows = input.is_image() ? 1 : input.length();  // a classifier of images has the logits of CLS alone
   const Index position = options.position.value_or(rows - 1);
   ExpectBelow("--position", position, rows);
   return position;

@@ -6,6 +6,7 @@
 
 #include "base/words.h"
 #include "cli/files.h"
+#include "cli/model_folder.h"
 #include "headlens/folder.h"
 
 namespace headlens::cli {
@@ -43,7 +44,7 @@ CLI::Option* AddIdsOption(CLI::App& command, const std::string& name, Ids& ids, 
 }
 
 tokenizer::Tokenizer LoadTokenizer(const std::string& model) {
-  const std::string path = model + "/" + kTokenizerFile;
+  const std::string path = ExpectedFile(model, kTokenizerFile);
   return Blaming(path, [&] { return tokenizer::Tokenizer(File(path).text()); });
 }
 

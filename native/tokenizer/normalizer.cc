@@ -84,7 +84,7 @@ Normalizer MakeReplace(const JsonField& field) {
     std::size_t done = 0;
     bool keeps_first = true;
     for (const Match& match : pattern.FindAll(text, steps)) {
-      // What takes the place of several characters stands where the last of them was.
+      // The text in the place of several characters stands where the last of them was.
       if (match.begin == 0 && match.end > 0) keeps_first = !content.empty() && match.end == CharacterAt(text, 0).size;
       result.append(text, done, match.begin - done).append(content);
       if (result.size() > kMaxText) break;  // the caller reports the error
@@ -152,7 +152,7 @@ bool IsNmtControl(char32_t c) {
   return (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
 }
 
-/// What SentencePiece takes for a space.
+/// Returns true for the characters that SentencePiece takes for a space.
 bool IsNmtSpace(char32_t c) {
   return c == '\t' || c == '\n' || c == '\f' || c == '\r' || c == 0x1680 || (c >= 0x200B && c <= 0x200F) ||
          c == 0x2028 || c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;

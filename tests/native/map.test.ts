@@ -344,7 +344,7 @@ describe("map refuses", () => {
     ["another kind of model", JSON.stringify({ ...config, model_type: "t5" }), /model_type is "t5"/],
     ["no number of heads", JSON.stringify({ ...config, num_attention_heads: undefined }), /num_attention_heads is missing/],
     ["heads without end", JSON.stringify({ ...config, num_attention_heads: 1e9 }), /num_attention_heads is 1000000000/],
-    ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /input_layernorm\.weight is missing/],
+    ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /layers\.4\.self_attn\.q_proj\.weight is missing/],
     ["another width", JSON.stringify({ ...config, hidden_size: 64 }), /expected \(2048, 64\)/],
     ["a picture without end", JSON.stringify({ ...config, num_hidden_layers: 2 ** 24, num_attention_heads: 2 ** 24 }), /expected at most|out of/],
     ["a kind that is nested without end", `{"model_type":${"[".repeat(400_000)}`, /config\.json: format error: .* is nested deeper, expected at most 64 levels/],

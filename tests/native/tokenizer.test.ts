@@ -291,7 +291,7 @@ describe("refuses", () => {
   };
   const tiny = readFileSync(`${kTiny}/tokenizer.json`, "utf8");
   const precompiled = (precompiled_charsmap: unknown): object => norm({ type: "Precompiled", precompiled_charsmap });
-  /** What makes "x" of "a", with other numbers in some places. */
+  /** A normalizer that makes "x" of "a", with other numbers in some places. */
   const spoilt = (change: Parameters<typeof charsmap>[1], replacement: string | Uint8Array = "x"): object =>
     precompiled(charsmap(replacement, change));
 

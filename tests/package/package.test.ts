@@ -93,8 +93,8 @@ describe("the tarball", () => {
     const budgets: Record<string, number> = {
       "worker.js": 41_500,
       "headlens.arrays.js": 40_000,
-      "headlens-simd.wasm": 218_000,
-      "headlens-relaxed.wasm": 218_000,
+      "headlens-simd.wasm": 230_000,
+      "headlens-relaxed.wasm": 230_000,
     };
     for (const [name, limit] of Object.entries(budgets)) expect(compressed(name), name).toBeLessThan(limit);
     const model = [...project.files]
@@ -102,7 +102,7 @@ describe("the tarball", () => {
       .reduce((sum, [, size]) => sum + size, 0);
     expect(model).toBeLessThan(4 << 20);
     const standalone = gzipSync(read("headlens.standalone.js")).length; // it carries the model once more
-    expect(project.packedSize - model - standalone).toBeLessThan(1_450_000);
+    expect(project.packedSize - model - standalone).toBeLessThan(1_530_000);
   });
 
   /** The compressed size of a script and of what it imports at once. */

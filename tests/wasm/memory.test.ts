@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Calls leave nothing behind on the wasm heap. */
+import { File } from "node:buffer";
+import { readdirSync } from "node:fs";
 import { load, type Engine, type MultiheadAttention } from "headlens";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { kBuilds, layerState, random } from "./support.js";
+import { type FileTensor, withHeader } from "../safetensors.js";
+import { filesOf, folderOf, kModels } from "./golden-models.js";
+import { kBuilds, layerState, random, readSafetensors } from "./support.js";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -56,6 +60,50 @@ test("the measure sees a leak: a layer that is kept shows", () => {
   expect(engine.heapBytes() - before).toBeGreaterThan(4 * 4 * 64 * 64);
   mha.dispose();
   expect(engine.heapBytes()).toBe(before);
+});
+
+type Named = readonly [name: string, tensor: FileTensor];
+
+/** The weights of a golden model in BF16, but for one tensor in F32. */
+function weightsOf(tensors: readonly Named[], wide?: string): File {
+  const header: Record<string, unknown> = {};
+  const bodies: Uint8Array[] = [];
+  let end = 0;
+  for (const [name, { data, shape }] of tensors) {
+    const bits = new Uint32Array(Float32Array.from(data, Number).buffer);
+    const values = name === wide ? bits : Uint16Array.from(bits, (value) => value >>> 16);
+    header[name] = { dtype: name === wide ? "F32" : "BF16", shape, data_offsets: [end, end += values.byteLength] };
+    bodies.push(new Uint8Array(values.buffer));
+  }
+  return new File([withHeader(JSON.stringify(header), Buffer.concat(bodies))], "model.safetensors");
+}
+
+/** Tables of positions are added as they are. DINOv2 multiplies some matrices by another tensor, and cuts its classifier in two. */
+const kPositions = /wpe|position_embeddings/;
+const kOfDinov2 = /attention\.output\.dense|mlp\.fc2|mlp\.weights_out|^classifier/;
+
+test.each(kModels)("every matrix of 16 bits stays so in memory: %s", async (name) => {
+  const tensors: Named[] = readdirSync(folderOf(name)).filter((file) => /^model.*\.safetensors$/.test(file))
+    .flatMap((file) => [...readSafetensors(`${folderOf(name)}/${file}`).tensors]);
+  const others = filesOf(name).filter((file) => !file.name.startsWith("model"));
+  if (!others.some((file) => file.name === "tokenizer.json")) {
+    const model = { type: "WordLevel", vocab: { "[UNK]": 0 }, unk_token: "[UNK]" };
+    others.push(new File([JSON.stringify({ model })], "tokenizer.json"));
+  }
+  const bytes = async (wide?: string): Promise<number> => {
+    const before = engine.heapBytes();
+    const model = await engine.loadModel([...others, weightsOf(tensors, wide)] as never);
+    const taken = engine.heapBytes() - before;
+    model.dispose();
+    return taken;
+  };
+  await bytes(); // until reused blocks have their places
+  const narrow = await bytes();
+  const matrices = tensors.filter(([of, { data, shape }]) => of.endsWith(".weight") && shape.length > 1 &&
+    data.length >= 200 && !kPositions.test(of) && !(name.startsWith("dinov2") && kOfDinov2.test(of)));
+  expect(matrices.length).toBeGreaterThan(0);
+  // Each element takes two bytes more, but for what the heap rounds, which is why the smallest matrices are left out.
+  for (const [wide, { data }] of matrices) expect(await bytes(wide) - narrow, wide).toBeGreaterThan(data.length);
 });
 
 test("memory that grows in the middle of a call moves no view of ours", async () => {

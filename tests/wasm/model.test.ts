@@ -16,6 +16,7 @@ import {
   type Tensor,
 } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectFamily, familyOf, isCausal, lookAt, shownOf } from "./families.js";
 import { expectedOf, filesOf, folderOf, inputOf, kModels } from "./golden-models.js";
 import { serve, type Server } from "./server.js";
 import {
@@ -126,21 +127,29 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
 
   test.each(kModels)("%s from a URL: PyTorch's maps and logits", async (name) => {
     const model = await engine.loadModel(`${server.url}tests/golden/models/${name}`);
-    expect(model.info.name).toBe(name);
-    const config = JSON.parse(readFileSync(`${folderOf(name)}/config.json`, "utf8")) as Record<string, unknown>;
-    const type = String(config.model_type);
-    expect(model.info.family).toBe(["mistral", "qwen2"].includes(type) ? "llama" : type);
-    expect(model.info.causal).toBe(!["bert", "vit"].includes(type));
+    expect(model.info).toMatchObject({ name, family: familyOf(name), causal: isCausal(expectedOf(name)) });
     await expectGolden(model, name);
     model.dispose();
   });
 
-  test.each(["gpt2_f16_bare", "qwen2_shards", "bert", "vit"])("%s from files, and without an index", async (name) => {
-    for (const files of [filesOf(name), filesOf(name).filter((file) => !file.name.endsWith("index.json"))]) {
-      const model = await engine.loadModel(files as never);
+  test.each(kModels)("%s from its files and from its folder on disk", async (name) => {
+    for (const from of [filesOf(name), pathToFileURL(`${folderOf(name)}/`)]) {
+      const model = await engine.loadModel(from as never);
       await expectGolden(model, name);
       model.dispose();
     }
+  });
+
+  test.each(kModels)("%s does all that models can do", async (name) => {
+    const source = `${server.url}tests/golden/models/${name}`;
+    expectFamily(name, await lookAt(engine, shownOf(name, source)));
+  });
+
+  test.each(["gpt2_f16_bare", "qwen2_shards", "qwen3"])("%s from files without an index", async (name) => {
+    const files = filesOf(name).filter((file) => !file.name.endsWith("index.json"));
+    const model = await engine.loadModel(files as never);
+    await expectGolden(model, name);
+    model.dispose();
   });
 
   test("shards of any name, by URL over the network and on disk, and among files", async () => {
@@ -197,6 +206,37 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
   test("a tokenizer is missed where one is needed", () =>
     expectError(() => engine.loadModel(filesOf("gpt2").filter((file) => file.name !== "tokenizer.json") as never), "model-load", /^tokenizer.json/));
 
+  test("files of other formats are refused by name, each with what to do", async () => {
+    const folder = `${kGolden}/converted/old`;
+    const old = (...names: string[]): File[] => names.map((name) => new File([readFileSync(`${folder}/${name}`)], name));
+    const named = (name: string): File => new File(["{}"], name);
+    const refuses = (files: readonly File[], ...words: (string | RegExp)[]): Promise<void> =>
+      expectError(() => engine.loadModel(files as never), "unsupported", ...words);
+    const pickle = /^"pytorch_model-00001-of-00002.bin" is a pickle, .*model.safetensors, which native\/convert.py/;
+    const shards = ["pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"];
+    await refuses(old("vocab.txt", ...shards, "config.json"), pickle);
+    const untold = filesOf("gpt2").filter((file) => file.name !== "tokenizer.json");
+    const words = /^"vocab.txt" is a part of a tokenizer, expected tokenizer.json, which native\/convert.py/;
+    await refuses([...untold, ...old("vocab.txt")], words);
+    await refuses([...untold, named("spiece.model")], /^"spiece.model" is a SentencePiece model, expected tokenizer.json/);
+    await refuses([named("q4.gguf")], /^"q4.gguf" is a file for llama.cpp, expected config.json: look for the folder/);
+    const adapter = [named("adapter_config.json"), named("adapter_model.safetensors")];
+    for (const files of [adapter, [...filesOf("gpt2").filter((file) => file.name !== "model.safetensors"), ...adapter]])
+      await refuses(files, /^"adapter_config.json" is that of an adapter, .*which merge_and_unload of PEFT makes/);
+    // A model of pictures asks for no tokenizer.
+    const picture = await engine.loadModel([...filesOf("vit"), named("vocab.txt")] as never);
+    expect(picture.info.family).toBe("vit");
+    picture.dispose();
+  });
+
+  test("a folder on a server that lacks what can be converted says how", async () => {
+    const folder = `${server.url}tests/golden/converted/old`;
+    const told = /tokenizer.json gives HTTP status 404 .*, expected the file, which native\/convert.py of headlens/;
+    await expectError(() => engine.loadModel(folder), "model-load", told);
+    const untold = /config.json gives HTTP status 404 .*, expected the file$/;
+    await expectError(() => engine.loadModel(`${server.url}nowhere`), "model-load", untold);
+  });
+
   test("texts of GPT-2 and BERT, and two texts at once", async () => {
     const gpt2 = await engine.loadModel(filesOf("gpt2") as never);
     const one = await gpt2.attend("the cat at café");
@@ -213,6 +253,55 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     const pixels = await pair.pixels(0, 0);
     expect(pixels.data.filter((value, i) => i % 4 === 3 && value !== 255)).toHaveLength(0);
     bert.dispose();
+  });
+
+  test.each([
+    ["distilbert", ["[CLS]", "the", "cat", "[SEP]", "the", "[SEP]"]],
+    ["roberta", ["<s>", "the", " cat", "</s>", "</s>", "the", "</s>"]],
+    ["xlm_roberta", ["<s>", "the", " cat", "</s>", "</s>", " the", "</s>"]],
+  ])("two texts for %s, which has no kinds of segments", async (name, tokens) => {
+    const model = await engine.loadModel(filesOf(name) as never);
+    const pair = await model.attend("the cat", { textPair: "the" });
+    expect(pair.tokens).toEqual(tokens);
+    const same = await model.attend([...pair.ids]);
+    expect(await pair.map(0, 1)).toEqual(await same.map(0, 1));
+    model.dispose();
+  });
+
+  test("pictures leave out what lies before a layer's window", async () => {
+    const model = await engine.loadModel(filesOf("gpt_neo") as never);
+    const { windows } = model.info;
+    expect(windows).toEqual([0, 4, 4]);
+    const attention = await model.attend([...tensorOf(expectedOf("gpt_neo"), "ids").data]);
+    const t = attention.tokens.length;
+    for (const [layer, window] of windows.entries()) {
+      const { data } = await attention.pixels(layer, 0);
+      for (let row = 0; row < t; ++row) {
+        for (let col = 0; col < t; ++col) {
+          const isSeen = col <= row && (window === 0 || col > row - window);
+          expect(data[4 * (row * t + col) + 3], `${layer}: ${row}, ${col}`).toBe(isSeen ? 255 : 0);
+        }
+      }
+    }
+    model.dispose();
+  });
+
+  test("smaller pictures for DINOv2, which resizes its positions", async () => {
+    const model = await engine.loadModel(filesOf("dinov2") as never);
+    const { patchSize = 0, channels = 0, size = 0 } = model.info.image ?? {};
+    const shape = [channels, patchSize, 2 * patchSize];
+    const zeros = (...sides: number[]): Tensor =>
+      ({ data: new Float32Array(channels * sides.reduce((a, b) => a * b, 1)), shape: [channels, ...sides] });
+    const data = Float32Array.from({ length: 2 * channels * patchSize ** 2 }, (_, i) => Math.sin(i));
+    const seen = await model.attend({ data, shape }, { replacedTokens: [2] });
+    expect(seen.patches).toEqual([1, 2]);
+    expect(seen.tokens).toEqual(["[CLS]", "0,0", "0,1"]);
+    const attnMask = { data: new Uint8Array(9).fill(1), shape: [3, 3] };
+    expect((await seen.again({ attnMask })).patches).toEqual([1, 2]);
+    await expectError(() => model.attend(zeros(size, size + patchSize)), "shape", /image has shape/);
+    const uneven = zeros(patchSize + 1, patchSize + 1);
+    await expectError(() => model.attend(uneven), "shape", /image has shape .* multiples of/);
+    model.dispose();
   });
 
   test("heads are ablated, values zeroed", async () => {
@@ -249,7 +338,7 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     expect(byBytes.patches).toEqual([3, 3]);
     expect(byBytes.tokens).toEqual(["[CLS]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "2,0", "2,1", "2,2"]);
     expect(byBytes.ids).toEqual([]);
-    expect(model.info.image).toEqual({ size: 12, patchSize: 4, channels: 3 });
+    expect(model.info.image).toEqual({ size: 12, patchSize: 4, channels: 3, prefix: ["[CLS]"] });
     await expectError(() => model.attend("a cat"), "dtype", /image is "a cat"/);
     const turned = { data: new Float32Array(432), shape: [12, 12, 3] };
     await expectError(() => model.attend(turned), "shape", /image has shape \(12, 12, 3\), expected \(3, 12, 12\)/);

@@ -180,6 +180,27 @@ describe("numbers", () => {
     await page.close();
   });
 
+  test.each(["gpt_neo", "gemma3"])("%s: what lies before a layer's window is masked, and the numbers read back", async (name) => {
+    const folder = `tests/golden/models/${name}`;
+    const model = await engine.loadModel(pathToFileURL(`${root}${folder}/`));
+    const text = "the cat sat at the cat", local = model.attend(text), length = local.tokens.length, { windows } = model.info;
+    const cells = Array.from({ length: length ** 2 }, (_, i) => [Math.floor(i / length), i % length] as const);
+    const layers = [windows.indexOf(0), windows.findIndex((window) => window > 0)];
+    for (const layer of layers) {
+      const page = await drawn({ model: `${server.url}${folder}`, text, view: "map", layer, head: 1 });
+      const window = windows[layer] as number;
+      const isSeen = cells.map(([query, key]) => key <= query && (window === 0 || key > query - window));
+      expect((await shownColors(page, length)).map((color) => color[3] !== 0), `layer ${layer}`).toEqual(isSeen);
+      for (const [form, file] of [["toCSV", "a.csv"], ["toJSON", "a.json"]] as const) {
+        const { weights } = await readMaps(new TextEncoder().encode(await made(page, form)), file);
+        const data = Array.from((weights as { data: Float32Array }).data, (value) => (Number.isNaN(value) ? 0 : value));
+        expect(data, `${layer}: ${form}`).toEqual([...local.map(layer, 1).data]);
+      }
+      await page.close();
+    }
+    model.dispose();
+  });
+
   test("one head, NaN, infinities and a mask of its own", async () => {
     const page = await drawn({ weights: [[0.25, 0.75], [0.5, 0.5]], mask: [[1, 0], [1, 1]], view: "map" });
     expect(JSON.parse(await made(page, "toJSON"))).toMatchObject({ causal: true, layers: [0], heads: [0], weights: [[[[0.25, 0], [0.5, 0.5]]]] });

@@ -72,11 +72,12 @@ class ModelHandle {
     set("imageSize", info_.image_size);
     set("patchSize", info_.patch_size);
     set("channels", info_.channels);
+    info.set("prefix", val::array(info_.prefix));
     set("logits", info_.logits);
     return info;
   }
 
-  /// Turns RGBA bytes into [3, image_size, image_size].
+  /// Turns RGBA bytes into [3, side, side].
   val Preprocess(const val& rgba, int width, int height, const std::string& processor) const {
     return Guard([&] {
       const auto bytes = emscripten::convertJSArrayToNumberVector<std::uint8_t>(rgba);
@@ -162,9 +163,17 @@ val ShardNames(const std::string& index) {
   return Guard([&] { return val::array(ReadShardNames(index)); });
 }
 
+val RefuseFormats(const std::string& missing, const val& names) {
+  return Guard([&] {
+    RefuseOtherFormats(missing, emscripten::vecFromJSArray<std::string>(names));
+    return val::undefined();
+  });
+}
+
 EMSCRIPTEN_BINDINGS(model) {
   emscripten::function("createModel", &CreateModel);
   emscripten::function("shardNames", &ShardNames);
+  emscripten::function("refuseOtherFormats", &RefuseFormats);
   emscripten::class_<ModelHandle>("Model")
       .function("beginFile", &ModelHandle::BeginFile)
       .function("next", &ModelHandle::Next)

@@ -3,6 +3,7 @@
 #ifndef HEADLENS_FOLDER_H_
 #define HEADLENS_FOLDER_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ inline constexpr char kIndexFile[] = "model.safetensors.index.json";
 /// index. Throws kFormat when `index` is not an index, for a name that could lead to another folder, and for more files
 /// than any model has.
 std::vector<std::string> ReadShardNames(std::string_view index);
+
+/// For a folder without the file `missing`, one of the above, of which `names` are all files: throws kUnsupported when
+/// a file of a format that is not read is in its place. The error says what that is, and what to do.
+void RefuseOtherFormats(std::string_view missing, std::span<const std::string> names);
 
 }  // namespace headlens
 

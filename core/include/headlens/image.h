@@ -25,6 +25,7 @@ struct ColorOptions {
   Theme theme = Theme::kLight;
   std::optional<float> min, max;  ///< value range; absent: taken from the data (symmetric about 0 for a diverging map)
   bool causal = false;            ///< cells above the diagonal are masked
+  Index window = 0;               ///< with `causal`: a row's cells before its `window` last ones are, too; 0: none
 };
 
 using Rgba = std::array<std::uint8_t, 4>;

@@ -35,7 +35,7 @@ struct ModelInfo {
   Index kv_heads = 0;
   Index head_dim = 0;
   Index hidden_size = 0;
-  Index max_positions = 0;  ///< the most tokens, or patches and CLS together
+  Index max_positions = 0;  ///< the most tokens, or patches and the tokens before them together
   Index vocab_size = 0;     ///< 0 for models that read images
   Index segments = 0;       ///< kinds of segments (token types)
   /// [layers]: in a layer, a token looks only at this many latest tokens, itself included; 0: no limit. Empty when no
@@ -44,6 +44,8 @@ struct ModelInfo {
   Index image_size = 0;  ///< pixels on either side; 0 for models that read text
   Index patch_size = 0;
   Index channels = 0;
+  /// The names of an image's tokens before its patches: "CLS", "DIST" (distillation), "REG0" (registers), and so on.
+  std::vector<std::string> prefix = {};
   Index logits = 0;  ///< width of the logits; 0 when the weights have no output layer
 };
 
@@ -78,7 +80,8 @@ struct ModelInput {
   /// decoder reads, which has no padding. Nonzero in `source_padding` [S], which may be empty: no query looks there.
   std::span<const std::int32_t> source = {};
   std::span<const std::uint8_t> source_padding = {};
-  View<const float, 3> image = {};  ///< [channels, image_size, image_size], prepared as in the model's training
+  View<const float, 3> image = {};  ///< [channels, image_size, image_size], prepared as in the model's training. Models
+                                    ///< that resize their positions (DINOv2) also take smaller ones
 };
 
 /// One of the matrices of a layer's attention.
@@ -134,7 +137,7 @@ class ModelAttention {
   ModelAttention& operator=(ModelAttention&&) noexcept;
   ~ModelAttention();
 
-  /// T: the number of tokens, or of patches and CLS together.
+  /// T: the number of tokens, or of patches and the tokens before them together.
   Index length() const;
 
   /// The maps of a layer's heads, which are those of batch 0. Borrowed. Throws kValue for a layer that does not exist.

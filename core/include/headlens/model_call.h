@@ -24,7 +24,7 @@ class ModelCall {
   ModelCall& operator=(ModelCall&&) noexcept;
 
   /// Declares a tensor and returns its storage, dense and row-major, which the caller fills before Read: `ids`,
-  /// `segments` and `padding_mask` [T], `image` [channels, image_size, image_size], `head_mask` [layers, heads],
+  /// `segments` and `padding_mask` [T], `image` [channels, height, width], `head_mask` [layers, heads],
   /// `attn_mask` [T, T] or [heads, T, T], `sinks` [heads], `replaced_tokens` and `forbidden_diagonals`, `patch_places`
   /// and `patch_outputs`. Throws kOption for another name.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);

@@ -53,16 +53,15 @@ class StateDict {
   std::string FullName(std::string_view name) const { return prefix_ + std::string(name); }
 
   /// The same parameters with `prefix` before every name, for example WithPrefix(state, "self_attn.").
-  friend StateDict WithPrefix(StateDict state, std::string_view prefix) {
-    state.prefix_ += prefix;
-    return state;
-  }
+  friend StateDict WithPrefix(const StateDict& state, std::string_view prefix);
 
  private:
   Lookup take_;
   Probe has_;
   std::string prefix_;
 };
+
+StateDict WithPrefix(const StateDict& state, std::string_view prefix);
 
 /// Takes the named parameter. Throws kShape, naming both shapes, when it is missing or has another shape.
 TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape);
@@ -72,7 +71,7 @@ Tensor Parameter(const StateDict& state, std::string_view name, const Shape& sha
 
 /// The weights of y = x Wᵀ + b from "<name>.weight" [out, in] and, with `bias`, "<name>.bias" [out]. 16-bit weights
 /// stay 16-bit.
-std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, const std::string& name,
+std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, std::string_view name,
                                                Index out_features, Index in_features, bool bias);
 
 /// Packs rows [first, first + count) of `matrix` [out, in] in its own type. When `transposed`, the matrix is [in, out],

@@ -32,6 +32,11 @@ std::span<const Field<ColorOptions>> RangeFields() {
 std::span<const Field<ColorOptions>> PictureFields() {
   static constexpr Field<ColorOptions> kFields[] = {
       field::Flag<&ColorOptions::causal>("causal", "Masks the cells above the diagonal, which makes them transparent."),
+      field::Needs("causal",
+                   field::Count<&ColorOptions::window>(
+                       "window", 0,
+                       "Masks also the cells of a row before this many last ones. Default 0: no others. Needs "
+                       "`causal`.")),
   };
   return kFields;
 }

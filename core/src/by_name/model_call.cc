@@ -2,6 +2,7 @@
 #include "headlens/model_call.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "attention/normalizers/registry.h"
@@ -271,6 +272,17 @@ std::span<std::byte> ModelCall::Input(std::string_view name, DType dtype, const 
   return Declare(state_->inputs, name, dtype, shape);
 }
 
+namespace {
+
+/// The number of tokens, or of an image's patches and the tokens before them.
+Index LengthOf(const ModelInfo& info, const ModelInput& input) {
+  if (info.image_size == 0) return static_cast<Index>(input.ids.size());
+  const std::array<Index, 3>& shape = input.image.shape;
+  return std::ssize(info.prefix) + (shape[1] / info.patch_size) * (shape[2] / info.patch_size);
+}
+
+}  // namespace
+
 void ModelCall::Read(std::string_view options) {
   const ModelInfo& info = state_->info;
   OptionReader reader(ParseObject(options, "options"));
@@ -281,8 +293,7 @@ void ModelCall::Read(std::string_view options) {
   FieldReader input(reader, state_->args, sizes);
   input.Read(std::span<const Field<ModelInput>>(kInputFields), state_->input);
   input.Read(TokenFields(), state_->input);
-  const Index given = info.image_size > 0 ? info.max_positions : static_cast<Index>(state_->input.ids.size());
-  sizes.queries = sizes.keys = state_->length > 0 ? state_->length : given;
+  sizes.queries = sizes.keys = state_->length > 0 ? state_->length : LengthOf(info, state_->input);
   FieldReader fields(reader, state_->args, sizes);
   fields.Read(AttendFields(), state_->options);
   fields.Read(std::span<const Field<AttendOptions>>(kPatchFields), state_->options);

@@ -71,8 +71,8 @@ void AddSecond(const Run& run, std::span<const std::int32_t> labels, PartProduct
   }
 }
 
-/// What a matrix makes, without its bias, of the mean over some tokens of what a head writes, after the final norm or,
-/// with `each`, of each of these tokens on its own.
+/// Takes what a head writes at some tokens through the final norm, then their mean, or each on its own with `each`,
+/// through a matrix without its bias.
 Tensor WrittenLogits(const RunHead& head, const Run& run, Index begin, Index count, const LinearWeights& weights,
                      bool each) {
   Tensor rows = head.Written(begin, count);

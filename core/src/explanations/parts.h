@@ -29,7 +29,7 @@ PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int3
 /// eps).
 double FrozenFactor(const BlockForm& form, const float* x, Index width);
 
-/// What a projection makes of the streams of some tokens before layer `layer`, after the norm before its attention: [n,
+/// Takes the streams of some tokens before layer `layer` through the norm before its attention and a projection: [n,
 /// outputs].
 Tensor ProjectStreams(const Run& run, Index layer, std::span<const std::int32_t> tokens,
                       const LinearWeights& projection);

@@ -66,8 +66,9 @@ class RunHead {
   /// Fills the stages of rows [first, first + count) of the head's map.
   void Fill(Index first, Index count, const AttentionResults& results) const;
 
-  /// What the head adds to the streams of tokens [first, first + count): W_O^h z for its outputs z, which goes through
-  /// the norm of the attention's output where there is one, frozen at the statistics of all heads' sum: [count, D].
+  /// The rows that the head adds to the streams of tokens [first, first + count): W_O^h z for its outputs z, which goes
+  /// through the norm of the attention's output where there is one, frozen at the statistics of all heads' sum: [count,
+  /// D].
   Tensor Written(Index first, Index count) const;
   /// The transpose of that map for directions x [n, D] of tokens [first, first + n): [n, d].
   Matrix BackThroughOutput(Index first, const Matrix& x) const;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,7 +66,7 @@ class JsonField {
   double Positive(double fallback) const { return is_null() ? fallback : Positive(); }
   /// The value that a text stands for. Throws kUnsupported, listing all choices, for another text.
   template <class T>
-  T Choice(std::optional<std::string_view> fallback, const std::vector<std::pair<const char*, T>>& choices) const {
+  T Choice(std::optional<std::string_view> fallback, std::initializer_list<std::pair<const char*, T>> choices) const {
     const std::string_view text = fallback && is_null() ? *fallback : std::string_view(Text());
     for (const auto& [name, value] : choices)
       if (text == name) return value;

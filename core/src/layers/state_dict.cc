@@ -15,6 +15,12 @@ StateDict::StateDict(const TensorMap& tensors)
 StateDict::StateDict(const Safetensors& tensors)
     : StateDict([&tensors](std::string_view name) -> std::optional<TakenTensor> { return tensors.Find(name); }) {}
 
+StateDict WithPrefix(const StateDict& state, std::string_view prefix) {
+  StateDict prefixed = state;
+  prefixed.prefix_ += prefix;
+  return prefixed;
+}
+
 TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape) {
   std::optional<TakenTensor> taken = state.Take(name);
   if (!taken) throw MissingError(ErrorCode::kShape, {"parameter ", state.FullName(name)}, {"shape ", shape});
@@ -26,10 +32,10 @@ Tensor Parameter(const StateDict& state, std::string_view name, const Shape& sha
   return ToFloat(TakeParameter(state, name, shape));
 }
 
-std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, const std::string& name,
+std::unique_ptr<LinearWeights> LinearParameter(const Backend& backend, const StateDict& state, std::string_view name,
                                                Index out_features, Index in_features, bool bias) {
-  const Tensor offset = bias ? Parameter(state, name + ".bias", {out_features}) : Tensor();
-  const TakenTensor weight = TakeParameter(state, name + ".weight", {out_features, in_features});
+  const Tensor offset = bias ? Parameter(state, std::string(name) + ".bias", {out_features}) : Tensor();
+  const TakenTensor weight = TakeParameter(state, std::string(name) + ".weight", {out_features, in_features});
   return PackRows(backend, weight, /*transposed=*/false, 0, out_features, offset.values());
 }
 

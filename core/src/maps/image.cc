@@ -75,13 +75,17 @@ struct Range {
   float min, max;
 };
 
+bool IsMasked(const ColorOptions& options, Index row, Index column) {
+  return options.causal && (column > row || (options.window > 0 && column + options.window <= row));
+}
+
 Range RangeOf(View<const float, 2> values, const ColorOptions& options) {
   Range range{std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
   if (!options.min || !options.max) {
     for (Index i = 0; i < values.shape[0]; ++i)
       for (Index j = 0; j < values.shape[1]; ++j) {
         const float value = values(i, j);
-        if (!std::isfinite(value) || (options.causal && j > i)) continue;
+        if (!std::isfinite(value) || IsMasked(options, i, j)) continue;
         range = {std::min(range.min, value), std::max(range.max, value)};
       }
     if (range.min > range.max) range = {0.0f, 0.0f};
@@ -112,7 +116,7 @@ void Colorize(View<const float, 2> values, const ColorOptions& options, std::spa
   for (Index i = 0; i < values.shape[0]; ++i)
     for (Index j = 0; j < values.shape[1]; ++j, pixel += 4) {
       const float value = values(i, j);
-      const bool masked = std::isnan(value) || (options.causal && j > i);
+      const bool masked = std::isnan(value) || IsMasked(options, i, j);
       const Rgba color =
           masked ? Rgba{0, 0, 0, 0} : ColorAt(options.colormap, options.theme, (value - range.min) * factor);
       std::copy(color.begin(), color.end(), pixel);

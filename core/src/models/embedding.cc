@@ -146,17 +146,17 @@ Tensor ImagePositions(const LoadedModel& model, const PatchCounts& to) {
                                                       : CubicTaps(side, count);
   };
   const std::vector<Taps> down = taps(to.rows), across = taps(to.columns);
-  Tensor resized({a.prefix + to.rows * to.columns, width});
-  std::copy_n(all.data(), a.prefix * width, resized.data());
+  Tensor resized({a.Prefix() + to.rows * to.columns, width});
+  std::copy_n(all.data(), a.Prefix() * width, resized.data());
   std::vector<double> sums(static_cast<std::size_t>(width));
-  float* out = resized.data() + a.prefix * width;
+  float* out = resized.data() + a.Prefix() * width;
   for (const Taps& row : down)
     for (const Taps& column : across) {
       std::fill(sums.begin(), sums.end(), 0.0);
       for (std::size_t i = 0; i < row.weights.size(); ++i)
         for (std::size_t j = 0; j < column.weights.size(); ++j) {
           const Index y = row.first + static_cast<Index>(i), x = column.first + static_cast<Index>(j);
-          const float* from = all.view<2>().at(a.prefix + y * side + x);
+          const float* from = all.view<2>().at(a.Prefix() + y * side + x);
           for (double& sum : sums) sum += row.weights[i] * column.weights[j] * double{*from++};
         }
       out = std::transform(sums.begin(), sums.end(), out, [](double sum) { return static_cast<float>(sum); });
@@ -173,11 +173,11 @@ DeviceTensor EmbedImage(const LoadedModel& model, const ModelInput& input) {
   }
   const PatchCounts counts = CountPatches(a.info, input.image);
   const Index patch_count = counts.rows * counts.columns, width = a.info.hidden_size;
-  DeviceTensor hidden = model.backend.Allocate({a.prefix + patch_count, width});
-  const std::array<Index, 4> prefix = {1, 1, a.prefix, width};
+  DeviceTensor hidden = model.backend.Allocate({a.Prefix() + patch_count, width});
+  const std::array<Index, 4> prefix = {1, 1, a.Prefix(), width};
   model.backend.Copy(DenseView(p.prefix.data(), prefix), DenseView(hidden.data(), prefix));
   const Tensor patches = CutPatches(a.info, input.image);
-  model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), a.prefix, patch_count));
+  model.backend.Linear(patches.view<2>(), *p.patches, Rows(hidden.view<2>(), a.Prefix(), patch_count));
   const DeviceTensor positions = model.backend.Upload(ImagePositions(model, counts));
   model.backend.Add(hidden.values(), positions.values());
   return hidden;
@@ -190,7 +190,7 @@ void AddPatches(const LoadedModel& model, View<const float, 3> image, std::span<
   const Tensor patches = CutPatches(model.architecture.info, image),
                prefix = model.backend.ReadBack(model.parameters.prefix)->Wait();
   const auto count = static_cast<Index>(tokens.size());
-  const Index inner = weights.in_features(), width = weights.out_features(), first = model.architecture.prefix;
+  const Index inner = weights.in_features(), width = weights.out_features(), first = model.architecture.Prefix();
   const std::span<const float> bias = weights.bias();
   const Tensor some({count, inner});
   parts.token = Tensor({count, width});

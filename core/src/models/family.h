@@ -4,7 +4,7 @@
 #ifndef HEADLENS_SRC_MODELS_FAMILY_H_
 #define HEADLENS_SRC_MODELS_FAMILY_H_
 
-#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace headlens::models {
 
-/// What an image model does with images of another size than that of its training.
+/// The ways of image models with images of another size than that of their training.
 enum class ImagePositionsKind {
   kFixed,   // it refuses them
   kCubic,   // it resizes its table of positions, without antialiasing
@@ -37,7 +37,6 @@ struct Architecture {
   float logit_softcap = 0.0f;           // likewise of the logits
   float embedding_scale = 1.0f;         // multiplies the embeddings of tokens
   Index padding_id = -1;                // positions are counted from 1 over tokens other than this one
-  Index prefix = 0;                     // tokens before an image's patches: CLS and others
   ImagePositionsKind positions = ImagePositionsKind::kFixed;
   /// Biases of scores by distance (T5): their number, and the distance from which on all have one.
   Index bias_buckets = 0, bias_max_distance = 128;
@@ -46,6 +45,8 @@ struct Architecture {
   bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
   Index labels = 0;  // of a classifier, when the weights contain one
 
+  /// The number of tokens before an image's patches.
+  Index Prefix() const { return std::ssize(info.prefix); }
   /// The number of latest tokens that layer `layer` looks at, or 0 for no limit.
   Index WindowOf(Index layer) const { return info.windows.empty() ? 0 : info.windows[static_cast<std::size_t>(layer)]; }
   /// The rotary positions of layer `layer`, or null.
@@ -110,7 +111,7 @@ struct LoadedModel {
 
 struct Family {
   std::string_view name;
-  std::vector<std::string_view> model_types;  // as in config.json
+  std::initializer_list<std::string_view> model_types;  // as in config.json
   Architecture (*parse)(const JsonField& config);
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
   const Family* encoder = nullptr;  // reads the encoder of an encoder–decoder from the same files
@@ -125,20 +126,19 @@ struct ParsedConfig {
 
 /// The parameters under `prefix` when `probe` exists there, otherwise without it: base models are saved without the
 /// prefix.
-inline StateDict UnderPrefix(const StateDict& state, const std::string& prefix, const std::string& probe) {
-  return state.Has(prefix + probe) ? WithPrefix(state, prefix) : state;
-}
+StateDict UnderPrefix(const StateDict& state, std::string_view prefix, std::string_view probe);
 
 /// Loads "<name>.weight" and, with `bias`, "<name>.bias". The oldest files call them gamma and beta.
-Norm LoadNorm(const StateDict& state, const std::string& name, Index width, bool bias);
+Norm LoadNorm(const StateDict& state, std::string_view name, Index width, bool bias);
 
 /// W x + b with each row of W and b multiplied by its element of `scale` [out].
-std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, const std::string& name, const Tensor& scale,
+std::unique_ptr<LinearWeights> ScaledLinear(const StateDict& state, std::string_view name, const Tensor& scale,
                                             Index in_features, const Backend& backend);
 
 /// A size in config.json: a whole number of at least 1.
 Index Size(const JsonField& field);
-Index Size(const JsonField& field, Index fallback);
+Index Size(const JsonField& config, std::string_view key);
+Index Size(const JsonField& config, std::string_view key, Index fallback);
 
 /// The names that a family's config.json has for its sizes.
 struct SizeKeys {
@@ -152,7 +152,7 @@ Architecture ParseSizes(const JsonField& config, const SizeKeys& keys = {});
 
 /// Loads the layers, whose parameters are under `prefix` and their number.
 using LayerLoader = Layer (*)(const Architecture& architecture, const StateDict& state, const Backend& backend);
-std::vector<Layer> LoadLayers(const Architecture& architecture, const StateDict& state, const std::string& prefix,
+std::vector<Layer> LoadLayers(const Architecture& architecture, const StateDict& state, std::string_view prefix,
                               const Backend& backend, LayerLoader load);
 
 /// The names of the head of a masked language model: a layer, a norm, and the decoder with its bias.
@@ -165,10 +165,9 @@ Head LoadMaskedHead(const Architecture& architecture, const StateDict& state, co
 /// Reads an activation without a gate by the names that config.json has for it.
 Activation ActivationOf(const JsonField& field, std::string_view fallback);
 
-/// The windows of all layers: `window` where layer_types says "sliding_attention". Without layer_types, it is where
-/// `is_local(layer)`.
-std::vector<Index> WindowsOf(const JsonField& config, Index layers, Index window,
-                             const std::function<bool(Index layer)>& is_local);
+/// The windows of all layers: `window` where layer_types says "sliding_attention", or `windows` without layer_types.
+/// Empty when no layer has one.
+std::vector<Index> WindowsOf(const JsonField& config, Index window, std::vector<Index> windows);
 
 }  // namespace headlens::models
 

@@ -29,7 +29,51 @@ bool IsShardName(std::string_view name) {
   return true;
 }
 
+/// Files that may be in the place of one that is missing, by the ends of their names.
+struct OtherFormat {
+  std::string_view missing;
+  const char *ending, *what, *advice;
+};
+
+constexpr char kPickle[] = "a pickle, which can run code", kWords[] = "a part of a tokenizer",
+               kSentencePiece[] = "a SentencePiece model", kAdapter[] = "that of an adapter",
+               kConvert[] = ", which native/convert.py of headlens makes of such a folder",
+               kMerge[] = " of a whole model, which merge_and_unload of PEFT makes",
+               kOrigin[] = ": look for the folder that this was made from";
+
+// Of those that fit, the first is named.
+constexpr OtherFormat kOtherFormats[] = {
+    {kConfigFile, "adapter_config.json", kAdapter, kMerge},
+    {kConfigFile, ".gguf", "a file for llama.cpp", kOrigin},
+    {kWeightsFile, "adapter_config.json", kAdapter, kMerge},
+    {kWeightsFile, ".bin", kPickle, kConvert},
+    {kWeightsFile, ".pth", kPickle, kConvert},
+    {kWeightsFile, ".pt", kPickle, kConvert},
+    {kWeightsFile, ".ckpt", kPickle, kConvert},
+    {kWeightsFile, ".h5", "a file of Keras", kOrigin},
+    {kWeightsFile, ".msgpack", "a file of Flax", kOrigin},
+    {kWeightsFile, ".onnx", "a graph for other engines", kOrigin},
+    {kWeightsFile, ".gguf", "a file for llama.cpp", kOrigin},
+    {kTokenizerFile, ".model", kSentencePiece, kConvert},
+    {kTokenizerFile, ".spm", kSentencePiece, kConvert},
+    {kTokenizerFile, "vocab.txt", kWords, kConvert},
+    {kTokenizerFile, "merges.txt", kWords, kConvert},
+    {kTokenizerFile, "vocab.json", kWords, kConvert},
+    {kTokenizerFile, ".tiktoken", kWords, kConvert},
+    {kTokenizerFile, "tekken.json", "a part of a tokenizer", kConvert},
+};
+
 }  // namespace
+
+void RefuseOtherFormats(std::string_view missing, std::span<const std::string> names) {
+  for (const OtherFormat& format : kOtherFormats) {
+    if (format.missing != missing) continue;
+    for (const std::string& name : names) {
+      if (!name.ends_with(format.ending)) continue;
+      throw Wrong(ErrorCode::kUnsupported, Quoted(name), "is", format.what, {missing, format.advice});
+    }
+  }
+}
 
 std::vector<std::string> ReadShardNames(std::string_view index) {
   const nlohmann::json parsed = ParseObject(index, kIndexFile);

@@ -39,13 +39,66 @@ namespace {
 const Family* const kFamilies[] = {HEADLENS_FAMILIES(HEADLENS_ADDRESS)};
 #undef HEADLENS_ADDRESS
 
+/// A mark in config.json of models that are like none of the families.
+struct OtherKind {
+  const char *key, *name;
+};
+constexpr OtherKind kOtherKinds[] = {
+    {"is_encoder_decoder", "an encoder with a decoder"},
+    {"num_local_experts", "a mixture of experts"},
+    {"num_experts", "a mixture of experts"},
+    {"n_routed_experts", "a mixture of experts"},
+    {"state_size", "a model without attention"},
+};
+
+bool IsSet(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() != 0.0 : value.is_boolean() && value.get<bool>();
+}
+
+const Family* FindFamily(const JsonField& type) {
+  const std::string* text = type.value().get_ptr<const std::string*>();
+  for (const Family* family : kFamilies)
+    for (const std::string_view known : family->model_types)
+      if (text && *text == known) return family;
+  return nullptr;
+}
+
+[[noreturn]] void RefuseType(const JsonField& config) {
+  const JsonField type = config["model_type"], text = config["text_config"];
+  if (text.value().is_object() && FindFamily(text["model_type"]))
+    type.Refuse({"the ", Shown(text["model_type"].value()), " in its text_config, as a folder of its own"});
+  std::vector<std::string_view> known;
+  for (const Family* family : kFamilies)
+    known.insert(known.end(), family->model_types.begin(), family->model_types.end());
+  Phrase all = {Joined(known, Quoted), "; look for this line in the config.json of a folder"};
+  for (const OtherKind& kind : kOtherKinds)
+    if (IsSet(config[kind.key].value())) all = {all, ", and not for ", kind.name};
+  if (type.is_null()) type.Fail(all);
+  type.Refuse(all);
+}
+
+const Family& FamilyOf(const JsonField& config) {
+  const JsonField type = config["model_type"];
+  if (!type.is_null()) type.Text();
+  if (const Family* family = FindFamily(type)) return *family;
+  RefuseType(config);
+}
+
+/// Quantised weights have other names, shapes and types, of which errors would say less.
+void RefuseQuantized(const JsonField& config) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    const JsonField setting = config[key];
+    if (setting.is_null()) continue;
+    const JsonField method = setting.value().is_object() ? setting["quant_method"] : setting;
+    (method.is_null() ? setting : method).Refuse("no quantised weights: look for the model that this one was made of");
+  }
+}
+
 ParsedConfig Parse(std::string_view text) {
   const nlohmann::json parsed = ParseObject(text, kConfigFile);
   const JsonField config(parsed, std::string(kConfigFile) + ": ", ErrorCode::kValue);
-  std::vector<std::pair<const char*, const Family*>> types;
-  for (const Family* family : kFamilies)
-    for (const std::string_view type : family->model_types) types.emplace_back(type.data(), family);
-  const Family& family = *config["model_type"].Choice(std::nullopt, types);
+  const Family& family = FamilyOf(config);
+  RefuseQuantized(config);
   ParsedConfig result{family, family.parse(config), {}};
   ModelInfo& info = result.architecture.info;
   info.family = family.name;
@@ -108,7 +161,8 @@ using models::LoadedModel;
 
 std::vector<ModelFamily> ModelFamilies() {
   std::vector<ModelFamily> all;
-  for (const models::Family* family : models::kFamilies) all.push_back({family->name, family->model_types});
+  for (const models::Family* family : models::kFamilies)
+    all.push_back({family->name, {family->model_types.begin(), family->model_types.size()}});
   return all;
 }
 

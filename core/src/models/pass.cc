@@ -120,7 +120,7 @@ Tensor LogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden) {
 }
 
 TokenRange SecondTokens(const LoadedModel& model, Index length) {
-  return model.parameters.head->second_reads_mean ? TokenRange{model.architecture.prefix, length} : TokenRange{1, 2};
+  return model.parameters.head->second_reads_mean ? TokenRange{model.architecture.Prefix(), length} : TokenRange{1, 2};
 }
 
 Tensor MeanRow(View<const float, 2> rows) {

@@ -100,7 +100,7 @@ Rope ParseRope(const JsonField& config, Index head_dim) {
 Rope ParseRope(const JsonField& config, const JsonField& parameters, double theta, Index head_dim) {
   Rope rope;
   rope.dim = head_dim;
-  rope.max_positions = Size(config["max_position_embeddings"], 2048);
+  rope.max_positions = Size(config, "max_position_embeddings", 2048);
   rope.theta = parameters.is_null() ? theta : parameters["rope_theta"].Positive(theta);
   if (!parameters.is_null()) ParseScaling(parameters, rope, static_cast<double>(rope.max_positions));
   if (head_dim % 2 != 0 || (rope.scaling == RopeScaling::kDynamic && head_dim < 4)) {

@@ -26,8 +26,9 @@ TEST_CASE("colour options: what is given is read, what is absent stays as it is"
   CHECK(!none.min);
   CHECK(!none.max);
   CHECK(!none.causal);
-  const ColorOptions all =
-      ReadColorOptions(R"({"colormap": "diverging", "theme": "dark", "min": -1, "max": 0.5, "causal": true})");
+  const ColorOptions all = ReadColorOptions(
+      R"({"colormap": "diverging", "theme": "dark", "min": -1, "max": 0.5, "causal": true, "window": 3})");
+  CHECK(all.window == 3);
   CHECK(all.colormap == Colormap::kDiverging);
   CHECK(all.theme == Theme::kDark);
   CHECK(all.min == -1.0f);

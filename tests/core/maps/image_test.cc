@@ -97,6 +97,13 @@ TEST_CASE("colorize: range, clamping, and what is masked is transparent") {
   CHECK(pixel(1)[3] == 0);
   CHECK(pixel(2)[3] == 0);
   CHECK(pixel(4)[3] == 255);
+  // With a window, only as many cells up to the diagonal are seen.
+  options.window = 2;
+  const Tensor square({3, 3}, std::vector<float>(9, 1.0f));
+  rgba.resize(36);
+  Colorize(square.view<2>(), options, rgba);
+  for (const std::size_t masked : {1u, 2u, 5u, 6u}) CHECK(pixel(masked)[3] == 0);
+  for (const std::size_t seen : {0u, 3u, 4u, 7u, 8u}) CHECK(pixel(seen)[3] == 255);
   // A diverging map without a given range is symmetric, so 0 is in the middle.
   options = {Colormap::kDiverging, Theme::kDark, {}, {}, false};
   const Tensor signed_values({1, 3}, std::vector<float>{-1.0f, 0.0f, 4.0f});

@@ -36,5 +36,43 @@ TEST_CASE("names in an index lead nowhere else") {
           [&] { ReadShardNames(R"({"weight_map": {)" + many + "}}"); });
 }
 
+TEST_CASE("files of other formats are refused by name, each with what to do") {
+  const struct {
+    const char *missing, *name, *words;
+  } formats[] = {
+      {kConfigFile, "adapter_config.json", "is that of an adapter, expected config.json of"},
+      {kConfigFile, "llama-q4.gguf", "is a file for llama.cpp, expected config.json: look for the folder"},
+      {kWeightsFile, "adapter_config.json", "is that of an adapter, expected model.safe"},
+      {kWeightsFile, "pytorch_model.bin",
+       "is a pickle, which can run code, expected model.safetensors, which native/convert.py of "
+       "headlens makes of such a folder"},
+      {kWeightsFile, "pytorch_model-00001-of-00002.bin", "is a pickle"},
+      {kWeightsFile, "consolidated.00.pth", "is a pickle"},
+      {kWeightsFile, "model.pt", "is a pickle"},
+      {kWeightsFile, "epoch=3.ckpt", "is a pickle"},
+      {kWeightsFile, "tf_model.h5", "is a file of Keras, expected model.safetensors: look for the folder"},
+      {kWeightsFile, "flax_model.msgpack", "is a file of Flax, expected model.safetensors: look for the folder"},
+      {kWeightsFile, "model.onnx", "is a graph for other engines, expected model.safetensors: look for the folder"},
+      {kWeightsFile, "model.gguf", "is a file for llama.cpp, expected model.safetensors: look for the folder"},
+      {kTokenizerFile, "spiece.model", "is a SentencePiece model, expected tokenizer.json, which native/convert.py"},
+      {kTokenizerFile, "sentencepiece.bpe.model", "is a SentencePiece model"},
+      {kTokenizerFile, "tokenizer.model", "is a SentencePiece model"},
+      {kTokenizerFile, "source.spm", "is a SentencePiece model"},
+      {kTokenizerFile, "vocab.txt", "is a part of a tokenizer, expected tokenizer.json, which"},
+      {kTokenizerFile, "vocab.json", "is a part of a tokenizer"},
+      {kTokenizerFile, "qwen.tiktoken", "is a part of a tokenizer"},
+      {kTokenizerFile, "tekken.json", "is a part of a tokenizer, expected tokenizer.json, which"},
+  };
+  for (const auto& [missing, name, words] : formats) {
+    const Names names = {"README.md", name, "generation_config.json"};
+    Refused(ErrorCode::kUnsupported, '"' + std::string(name) + "\" " + words,
+            [&] { RefuseOtherFormats(missing, names); });
+  }
+  for (const char* missing : {kConfigFile, kTokenizerFile, kProcessorFile, kWeightsFile})
+    CHECK_NOTHROW(RefuseOtherFormats(missing, Names{"README.md", "config.json", "model-00001.safetensors", "bin"}));
+  const Names several = {"merges.txt", "optimizer.pt", "pytorch_model.bin"};
+  Refused(ErrorCode::kUnsupported, "\"pytorch_model.bin\" is", [&] { RefuseOtherFormats(kWeightsFile, several); });
+}
+
 }  // namespace
 }  // namespace headlens::testing

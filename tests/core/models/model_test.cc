@@ -385,7 +385,7 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
   const auto refuses = [](const char* text, ErrorCode code, const char* words) {
     const std::string message = Refusal(code, [&] { ReadModelInfo(text); });
     CHECK_MESSAGE(message.find(words) != std::string::npos, message);
-    CHECK(message.size() < 300);
+    CHECK(message.size() < 400);
   };
   const auto altered = [](const char* folder, const std::string& extra) {
     std::string text = ReadText(GoldenFolder(folder) + "/config.json");
@@ -397,10 +397,12 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
           "config.json is nested deeper, expected at most 64 levels");
   refuses(R"({"model_type": "bert", "model_type": "bert"})", ErrorCode::kFormat,
           "config.json names \"model_type\" twice");
-  refuses("{}", ErrorCode::kFormat, "config.json: model_type is missing, expected a string");
+  refuses("{}", ErrorCode::kFormat, R"(config.json: model_type is missing, expected "bert", "deit", )");
   refuses(R"({"model_type": 7})", ErrorCode::kValue, "model_type is 7, expected a string");
   refuses(R"({"model_type": "t5"})", ErrorCode::kUnsupported,
           R"(model_type is "t5", supported is "bert", "deit", "dinov2", "dinov2_with_registers", )");
+  refuses(R"({"model_type": "falcon"})", ErrorCode::kUnsupported,
+          R"(", "vit"; look for this line in the config.json of a folder)");
   refuses(R"({"model_type": "llama"})", ErrorCode::kFormat,
           "config.json: vocab_size is missing, expected a whole number");
   refuses(R"({"model_type": "llama", "vocab_size": -5})", ErrorCode::kValue, "vocab_size is -5, expected a whole");
@@ -434,6 +436,39 @@ TEST_CASE("configurations that are wrong, or of what is not offered") {
   };
   for (const auto& [scaling, code, words] : scalings)
     refuses(altered("llama", R"("rope_scaling": )" + std::string(scaling)).c_str(), code, words);
+}
+
+TEST_CASE("configurations of other kinds of models, and of quantised ones, say what they are of") {
+  const auto refuses = [](const std::string& text, const std::string& words) {
+    const std::string message = Refusal(ErrorCode::kUnsupported, [&] { ReadModelInfo(text); });
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+    CHECK(message.size() < 400);
+  };
+  const struct {
+    const char *more, *words;
+  } kinds[] = {
+      {R"("is_encoder_decoder": true)", ", and not for an encoder with a decoder"},
+      {R"("is_encoder_decoder": false, "num_experts": 0)", R"(model_type is "x", supported is "bert", )"},
+      {R"("num_local_experts": 8)", ", and not for a mixture of experts"},
+      {R"("num_experts": 64)", ", and not for a mixture of experts"},
+      {R"("n_routed_experts": 256, "state_size": null)", ", and not for a mixture of experts"},
+      {R"("state_size": 16)", ", and not for a model without attention"},
+      {R"("text_config": {"model_type": "gemma3_text"})",
+       R"(config.json: model_type is "x", supported is the "gemma3_text" in its text_config, as a folder of its own)"},
+      {R"("text_config": {"model_type": "clip_text_model"})", R"(model_type is "x", supported is "bert", )"},
+      {R"("text_config": 7)", R"(model_type is "x", supported is "bert", )"},
+  };
+  for (const auto& [more, words] : kinds) refuses(R"({"model_type": "x", )" + std::string(more) + "}", words);
+  const std::string why = ", supported is no quantised weights: look for the model that this one was made of";
+  const auto quantized = [](const std::string& setting) {
+    return ReadText(GoldenFolder("llama") + "/config.json").insert(1, setting + ",");
+  };
+  refuses(quantized(R"("quantization_config": {"bits": 4, "quant_method": "gptq"})"),
+          R"(config.json: quantization_config.quant_method is "gptq")" + why);
+  refuses(quantized(R"("quantization_config": {"load_in_8bit": true})"),
+          R"(config.json: quantization_config is {"load_in_8bit":true})" + why);
+  refuses(quantized(R"("compression_config": 1)"), "config.json: compression_config is 1" + why);
+  CHECK(ReadModelInfo(quantized(R"("quantization_config": null)")).layers == 3);
 }
 
 TEST_CASE("one config is for several models") {
@@ -480,6 +515,21 @@ struct Picture {
   Index width, height;
   std::span<const std::uint8_t> rgba;
 };
+
+TEST_CASE("the tokens before an image's patches have names") {
+  const auto names = [](const std::string& name) {
+    const ModelInfo info = ReadModelInfo(ReadText(GoldenFolder(name) + "/config.json"));
+    const Index side = info.image_size > 0 ? info.image_size / info.patch_size : 0;
+    CHECK((info.image_size == 0 || info.max_positions == side * side + std::ssize(info.prefix)));
+    return info.prefix;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("gpt2") == Names{});
+  CHECK(names("vit") == Names{"CLS"});
+  CHECK(names("deit") == Names{"CLS", "DIST"});
+  CHECK(names("dinov2") == Names{"CLS"});
+  CHECK(names("dinov2_registers") == Names{"CLS", "REG0", "REG1"});
+}
 
 TEST_CASE("pictures become what the library makes of them") {
   int folders = 0;

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from .llama import Llama, LlamaAttention, LlamaFeedForward, architecture, layer_of
 from .parts import GoldenModel, RMSNorm
+from .vocabularies import published_tokenizer
 
 
 class GemmaNorm(RMSNorm):
@@ -81,5 +82,10 @@ CONFIG = {"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "vocab
           "final_logit_softcapping": 3.0, "cache_implementation": "hybrid", "torch_dtype": "bfloat16",
           "bos_token_id": 2, "eos_token_id": 1, "pad_token_id": 0}
 
+
+def gemma_tokenizer():
+    return published_tokenizer("gemma2", "▁", 60, first=["<pad>", "<eos>", "<bos>", "<unk>"])
+
+
 MODELS = {"gemma2": GoldenModel(CONFIG, Gemma2, gemma2_architecture, "Gemma2ForCausalLM", "self_attn.o_proj",
-                                dtype=torch.bfloat16, length=13)}
+                                dtype=torch.bfloat16, length=13, tokenizer=gemma_tokenizer)}

@@ -2,7 +2,7 @@
 """The texts of Gemma 3 (Gemma Team 2025): Gemma 2 with norms of queries and keys in the place of caps, and layers with
 a window that turn by other frequencies than those without."""
 
-from .gemma2 import Gemma2, Gemma2Attention, Gemma2Layer, GemmaNorm, post_norms
+from .gemma2 import Gemma2, Gemma2Attention, Gemma2Layer, GemmaNorm, gemma_tokenizer, post_norms
 from .llama import architecture, layer_of
 from .parts import GoldenModel
 from .qwen3 import factor_of_heads
@@ -47,4 +47,4 @@ CONFIG = {"model_type": "gemma3_text", "architectures": ["Gemma3ForCausalLM"], "
           "torch_dtype": "float32", "bos_token_id": 2, "eos_token_id": 1, "pad_token_id": 0}
 
 MODELS = {"gemma3": GoldenModel(CONFIG, Gemma3, gemma3_architecture, "Gemma3ForCausalLM", "self_attn.o_proj",
-                                length=13)}
+                                length=13, tokenizer=gemma_tokenizer)}

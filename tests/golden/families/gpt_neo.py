@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from .parts import Architecture, GoldenModel, Layer, attend, causal, linear, split, through_layers
+from .vocabularies import byte_level
 
 
 class GptNeoLayer(nn.Module):
@@ -65,4 +66,5 @@ CONFIG = {"model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"], "voca
           "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "bos_token_id": 59, "eos_token_id": 59}
 
 MODELS = {"gpt_neo": GoldenModel(CONFIG, GptNeo, architecture, "GPTNeoForCausalLM", "attn.attention.out_proj",
-                                 dtype=torch.float16, length=13)}
+                                 dtype=torch.float16, length=13,
+                                 tokenizer=lambda: byte_level("gpt2", 60, last=["<|endoftext|>"]))}

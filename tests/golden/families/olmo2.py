@@ -6,6 +6,7 @@ from torch import nn
 from .gemma2 import post_norms
 from .llama import Llama, LlamaAttention, LlamaFeedForward, architecture, layer_of
 from .parts import GoldenModel, RMSNorm, split
+from .vocabularies import byte_level
 
 
 class Olmo2Attention(LlamaAttention):
@@ -48,4 +49,5 @@ CONFIG = {"model_type": "olmo2", "architectures": ["Olmo2ForCausalLM"], "vocab_s
           "rope_scaling": None, "attention_bias": False, "tie_word_embeddings": False, "torch_dtype": "float32",
           "eos_token_id": 59, "pad_token_id": 58}
 
-MODELS = {"olmo2": GoldenModel(CONFIG, Olmo2, olmo2_architecture, "Olmo2ForCausalLM", "self_attn.o_proj", length=13)}
+MODELS = {"olmo2": GoldenModel(CONFIG, Olmo2, olmo2_architecture, "Olmo2ForCausalLM", "self_attn.o_proj", length=13,
+                               tokenizer=lambda: byte_level("olmo2", 60, last=["<|pad|>", "<|endoftext|>"]))}

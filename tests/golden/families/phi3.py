@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from .llama import Llama, LlamaLayer, architecture
 from .parts import GoldenModel, Layer, attend, causal, rotary_frequencies, rotate, split
+from .vocabularies import published_tokenizer
 
 
 class Phi3Attention(nn.Module):
@@ -63,4 +64,6 @@ CONFIG = {"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "vocab_siz
           "attention_bias": False, "sliding_window": 6, "tie_word_embeddings": False, "torch_dtype": "float32",
           "bos_token_id": 1, "eos_token_id": 59, "pad_token_id": 59}
 
-MODELS = {"phi3": GoldenModel(CONFIG, Phi3, phi3_architecture, "Phi3ForCausalLM", "self_attn.o_proj", length=13)}
+MODELS = {"phi3": GoldenModel(CONFIG, Phi3, phi3_architecture, "Phi3ForCausalLM", "self_attn.o_proj", length=13,
+                              tokenizer=lambda: published_tokenizer("phi3", "▁", 60, first=["<unk>", "<s>", "</s>"],
+                                                                    last=["<|endoftext|>"]))}

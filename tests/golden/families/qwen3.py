@@ -3,6 +3,7 @@
 
 from .llama import Llama, LlamaAttention, LlamaLayer, architecture, layer_of
 from .parts import GoldenModel, RMSNorm
+from .vocabularies import byte_level
 
 
 class Qwen3Attention(LlamaAttention):
@@ -45,4 +46,5 @@ CONFIG = {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "vocab_s
           "bos_token_id": 57, "eos_token_id": 59}
 
 MODELS = {"qwen3": GoldenModel(CONFIG, Qwen3, qwen3_architecture, "Qwen3ForCausalLM", "self_attn.o_proj", length=13,
-                               shards=2)}
+                               shards=2, tokenizer=lambda: byte_level(
+                                   "qwen3", 60, last=["<|endoftext|>", "<|im_start|>", "<|im_end|>"]))}

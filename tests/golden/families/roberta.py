@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from .bert import BertBody, BertEmbeddings, architecture_of
 from .parts import GoldenModel
+from .vocabularies import byte_level, published_tokenizer
 
 
 class RobertaEmbeddings(BertEmbeddings):
@@ -60,9 +61,13 @@ def golden(changes, library, **how):
                        "attention.output.dense", inputs=padded, causal=False, **how)
 
 
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+
 MODELS = {
-    "roberta": golden({}, "RobertaForMaskedLM", length=15),
+    "roberta": golden({}, "RobertaForMaskedLM", length=15,
+                      tokenizer=lambda: byte_level("roberta", 60, SPECIAL, ["<mask>"])),
     "xlm_roberta": golden({"model_type": "xlm-roberta", "architectures": ["XLMRobertaForMaskedLM"], "hidden_size": 12,
                            "vocab_size": 40, "num_hidden_layers": 1, "max_position_embeddings": 18},
-                          "XLMRobertaForMaskedLM"),
+                          "XLMRobertaForMaskedLM",
+                          tokenizer=lambda: published_tokenizer("xlm_roberta", "▁", 40, SPECIAL, ["<mask>"])),
 }

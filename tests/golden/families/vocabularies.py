@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tokenizers of golden models."""
 
+import json
+import pathlib
+
 
 def byte_characters():
     """The printable character that stands for each byte in byte-level vocabularies (GPT-2's table)."""
@@ -48,5 +51,36 @@ def word_piece_tokenizer():
                       "max_input_chars_per_word": 100, "vocab": {token: i for i, token in enumerate(tokens)}}}
 
 
+LETTERS = "abcdefghijklmnopqrstuvwxyz.,ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def published_tokenizer(name, space, size, first=(), last=()):
+    """The steps of tokenizers/NAME/tokenizer.json around `size` tokens: special ones, `space`, some merges, and as many
+    letters as fit."""
+    path = pathlib.Path(__file__).parent.parent / "tokenizers" / name / "tokenizer.json"
+    tokenizer = json.loads(path.read_text(encoding="utf-8"))
+    merges = [("t", "h"), ("th", "e"), (space, "the"), ("a", "t"), (space, "c"), (space + "c", "at")]
+    words = [space, *("".join(pair) for pair in merges)]
+    letters = LETTERS[:size - len(first) - len(words) - len(last)]
+    ids = {token: i for i, token in enumerate([*first, *letters, *words, *last])}
+    tokenizer["added_tokens"] = [{**token, "id": ids[token["content"]]} for token in tokenizer["added_tokens"]
+                                 if token["content"] in [*first, *last]]
+    model = tokenizer["model"]
+    if model["type"] == "Unigram":
+        model["vocab"] = [[token, 0.0 if token in [*first, *last] else -8 / len(token)] for token in ids]
+    else:
+        separated = isinstance(model["merges"][0], str)
+        model |= {"vocab": ids, "merges": [" ".join(pair) if separated else list(pair) for pair in merges]}
+    if (tokenizer["normalizer"] or {}).get("type") == "Precompiled":
+        tokenizer["normalizer"] = {"type": "NFKC"}  # in the place of its large table of characters
+    return tokenizer
+
+
+def byte_level(name, size, first=(), last=()):
+    return published_tokenizer(name, byte_characters()[32], size, first, last)
+
+
 def vocabulary_size(tokenizer):
-    return max([*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]) + 1
+    vocabulary = tokenizer["model"]["vocab"]
+    ids = vocabulary.values() if isinstance(vocabulary, dict) else range(len(vocabulary))
+    return max([*ids, *(token["id"] for token in tokenizer["added_tokens"])]) + 1

@@ -112,7 +112,7 @@ const pixelsOptions = {
   ...colorbarOptions, min: "json", max: "json",
 } as const;
 const colorOptions = {
-  ...pixelsOptions, causal: "json",
+  ...pixelsOptions, causal: "json", window: "json",
 } as const;
 const decodingOptions = {
   dtype: "json",

@@ -23,6 +23,8 @@ export interface RunInput {
   readonly tokens: readonly string[];
   /** The number of tokens of the whole text. */
   readonly count: number;
+  /** The rows and columns of patches of a picture. */
+  readonly patches?: readonly [number, number];
 }
 
 /** The model of a run, which outlives it. */
@@ -122,15 +124,12 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
     return this.#of;
   }
 
-  constructor(handle: AttentionHandle, { ids, tokens, count }: RunInput, of: RunModel) {
+  constructor(handle: AttentionHandle, { ids, tokens, count, patches }: RunInput, of: RunModel) {
     super(handle, tokens.length, of);
     this.tokens = tokens;
     this.ids = ids;
     this.tokenCount = count;
-    if (of.info.image) {
-      const side = of.info.image.size / of.info.image.patchSize;
-      this.patches = [side, side];
-    }
+    if (patches) this.patches = patches;
     this.#of = of;
   }
 
@@ -146,8 +145,9 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
 
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
     this.checkHead(layer, head);
-    const { causal } = this.#of.info; // the picture of a causal model leaves out what no query may look at
-    const { json } = toRequest("colorize", { ...checkOptions<PixelsOptions>("pixels", options), causal });
+    const { causal, windows } = this.#of.info; // the picture of a causal model leaves out what no query may look at
+    const mask = causal && { causal, window: windows[layer] ?? 0 };
+    const { json } = toRequest("colorize", { ...checkOptions<PixelsOptions>("pixels", options), ...mask });
     const handle = this.held;
     return guarded("pixels", () => {
       const { length } = this.tokens;
@@ -172,7 +172,8 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
       const handle = this.held;
       expectThere(inputs);
       const attention = guarded("again", () => unwrap(handle.again(inputs, json, atOnce), apiName));
-      const input = { ids: this.ids, tokens: this.tokens, count: this.tokenCount };
+      const { ids, tokens, tokenCount: count, patches } = this;
+      const input = { ids, tokens, count, ...(patches && { patches }) };
       return new WasmModelAttention(attention, input, this.#of);
     });
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
 import { apiName, checkFollowed, type Following, listOf, type Read, toRequest } from "../arguments/names.js";
-import { type Bytes, bytesOf, expectThere, floats, type Input, isTensorLike, withOwnView } from "../arguments/tensors.js";
-import { kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
+import { type Bytes, bytesOf, expectThere, floats, isTensorLike, withOwnView } from "../arguments/tensors.js";
+import { type FolderRules, kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
 import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } from "../module/failures.js";
 import type { DecodingHandle, HeadlensModule, ModelHandle, NumberArray, RawInput } from "../module/module.js";
@@ -15,6 +15,7 @@ import type {
   LoadModelOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
   PatchSource, RankedHead, RankOptions, Tensor, TensorLike,
 } from "../types/index.js";
+import { requireLogits } from "./explanations.js";
 import { rankHeads } from "./head-finder.js";
 import { checkIndex, isBelow } from "./maps.js";
 import { patchOf, readRun, run, type RunInput, WasmModelAttention } from "./model-attention.js";
@@ -63,8 +64,8 @@ async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boo
 }
 
 function infoOf(name: string, handle: ModelHandle): ModelInfo {
-  const { imageSize, patchSize, channels, family, ...sizes } = handle.info();
-  const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels } };
+  const { imageSize, patchSize, channels, prefix, family, ...sizes } = handle.info();
+  const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels, prefix: prefix.map((token) => `[${token}]`) } };
   return { name, family: family as ModelInfo["family"], ...sizes, ...image };
 }
 
@@ -81,7 +82,13 @@ export async function loadModel(
   { module, owner, platform }: Loading, source: ModelSource, options?: Maybe<LoadModelOptions>,
 ): Promise<Model> {
   module(); // a disposed engine is reported before anything that is wrong with the arguments
-  const folder = new ModelFolder(source, platform, checkFollowed<LoadModelOptions>("loadModel", options));
+  const rules: FolderRules = {
+    shardNames: (index) => guarded("loadModel", () => unwrap(module().shardNames(index))),
+    refuseOtherFormats: (missing, names) => {
+      guarded("loadModel", () => unwrap(module().refuseOtherFormats(missing, names)));
+    },
+  };
+  const folder = new ModelFolder(source, platform, rules, checkFollowed<LoadModelOptions>("loadModel", options));
   let handle: ModelHandle | undefined;
   try {
     const files = await folder.open();
@@ -89,8 +96,7 @@ export async function loadModel(
     const into = module();
     const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), apiName));
     const reader = await readReader(folder, files, made.info().imageSize > 0);
-    const shardNames = (index: string): string[] => guarded("loadModel", () => unwrap(module().shardNames(index)));
-    await folder.readWeights(files.weights, shardNames, (byteLength) => sinkOf(made, byteLength));
+    await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
     module();
     guarded("loadModel", () => unwrap(made.build(), apiName));
     const model = new WasmModel(made, infoOf(folder.name, made), into, reader, owner);
@@ -149,6 +155,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
     const { json } = toRequest("startDecoding", options);
+    if (this.info.causal) requireLogits("startDecoding", this.info);
     const handle = this.held; // it is taken after the caller's options, whose getters may have disposed it
     const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(json), apiName));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
@@ -186,8 +193,8 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   #readText(input: unknown, options: TextOptions): Reading {
     const { textPair, segments, paddingMask, truncate = false } = options;
-    if (textPair !== undefined && (typeof input !== "string" || this.info.segments < 2)) {
-      throw within("attend", needs("textPair", "a text, and a model with two kinds of segments"));
+    if (textPair !== undefined && (typeof input !== "string" || this.info.causal)) {
+      throw within("attend", needs("textPair", "a text, and a model that reads whole texts"));
     }
     if (typeof input === "string" && (segments ?? paddingMask)) {
       throw within("attend", needs(segments ? "segments" : "paddingMask", "token ids, one value for each"));
@@ -206,7 +213,8 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
       }
     }
     const cut = <T>(values: readonly T[]): T[] => values.slice(0, maxPositions);
-    const kinds = segments ?? encoded.segments;
+    // A tokenizer may tell two texts apart where the model does not, as that of DistilBERT.
+    const kinds = segments ?? (this.info.segments > 1 ? encoded.segments : undefined);
     const ids = cut(encoded.ids);
     const inputs = [listed("ids", "i32", Int32Array.from(ids))];
     if (kinds) inputs.push(listed("segments", "i32", Int32Array.from(cut(kinds))));
@@ -228,24 +236,24 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   #readPicture(input: unknown): Reading {
-    const { size, patchSize, channels } = this.info.image ?? { size: 0, patchSize: 1, channels: 0 };
+    const { size, patchSize, channels, prefix } = this.info.image as Required<ModelInfo>["image"];
     const picture = imageOf(input);
-    const shape = [channels, size, size];
-    const data = picture ? this.#preprocess(picture) : finite("image", shaped("image", input, shape).data);
-    const side = size / patchSize;
-    const patches = Array.from({ length: side * side }, (_, i) => `${Math.floor(i / side)},${i % side}`);
-    const tokens = ["[CLS]", ...patches];
-    return { ids: [], tokens, inputs: [{ name: "image", dtype: "f32", shape, data }], count: tokens.length };
+    const { data, shape } = picture ? this.#preprocess(picture) : imageTensor(input, [channels, size, size]);
+    const [rows, columns] = shape.slice(1).map((side) => Math.floor(side / patchSize)) as [number, number];
+    const names = Array.from({ length: rows * columns }, (_, i) => `${Math.floor(i / columns)},${i % columns}`);
+    const tokens = [...prefix, ...names];
+    const inputs = [{ name: "image", dtype: "f32" as const, shape, data }];
+    return { ids: [], tokens, inputs, count: tokens.length, patches: [rows, columns] };
   }
 
-  #preprocess({ data, width, height }: Picture): Float32Array {
+  #preprocess({ data, width, height }: Picture): Tensor {
     for (const [name, side] of [["width", width], ["height", height]] as const) {
       if (!Number.isInteger(side) || side < 1 || side > 65536) {
         throw wrong("value", `image.${name}`, show(side), "a whole number from 1 to 65536");
       }
     }
     const processor = this.#reader as string;
-    return guarded("attend", () => unwrap(this.held.preprocess(data, width, height, processor), apiName)).data;
+    return guarded("attend", () => unwrap(this.held.preprocess(data, width, height, processor), apiName));
   }
 }
 
@@ -254,12 +262,15 @@ function listed(name: string, dtype: RawInput["dtype"], data: NumberArray): RawI
   return { name, dtype, shape: [data.length], data };
 }
 
-/** Reads the numbers of a tensor that must have this shape. */
-function shaped(name: string, tensor: unknown, expected: readonly number[]): Input {
-  const input = withOwnView(floats(name, tensor as TensorLike));
-  const { shape } = input;
-  if (shape.join() !== expected.join()) throw wrong("shape", name, showShape(shape), showShape(expected), "has shape");
-  return input;
+/** Reads a picture's tensor. The module knows which sizes a model takes other than those of its training. */
+function imageTensor(tensor: unknown, expected: readonly number[]): { data: NumberArray; shape: number[] } {
+  const { data, shape } = withOwnView(floats("image", tensor as TensorLike));
+  const [channels, ...sides] = shape;
+  const most = expected[1] as number;
+  if (channels !== expected[0] || sides.length !== 2 || sides.some((side) => side < 1 || side > most)) {
+    throw wrong("shape", "image", showShape(shape), showShape(expected), "has shape");
+  }
+  return { data: finite("image", data), shape };
 }
 
 function finite(name: string, data: NumberArray): NumberArray {

@@ -13,6 +13,12 @@ import { kFiles } from "./names.js";
 const kMaxText = 64 << 20;
 export const kMaxWeights = 2 ** 31;
 
+/** A server does not say what it has in the place of a file, but this is likely. */
+const kOtherFormats: Readonly<Record<string, string>> = {
+  [kFiles.weights]: "a folder with pytorch_model.bin",
+  [kFiles.tokenizer]: "a folder with vocab.txt, vocab.json or spiece.model",
+};
+
 /** Gives a file's bytes and status as a fetch does. The status is 404 where there is no such file. */
 type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
@@ -65,9 +71,27 @@ function indexOf(names: readonly string[]): Blob {
   return new Blob([JSON.stringify({ weight_map: Object.fromEntries(names.map((name) => [name, name])) })]);
 }
 
-function fromFiles(files: readonly File[]): Opener {
+interface Place {
+  readonly name: string;
+  /** It stands before a file's name in messages. */
+  readonly where: string;
+  /** The names of all files, sorted; none where they are not known. */
+  readonly names: readonly string[];
+  readonly open: Opener;
+}
+
+/** What the engine knows about the files of a folder. */
+export interface FolderRules {
+  /** Returns the files that an index names. Each lies beside it, never elsewhere. */
+  shardNames(index: string): readonly string[];
+  /** Throws where one of the files `names` is in the place of `missing`, in a format that is not read. */
+  refuseOtherFormats(missing: string, names: readonly string[]): void;
+}
+
+function fromFiles(files: readonly File[], rules: FolderRules): Place {
+  const names = files.map((file) => file.name).sort();
   const named = new Map<string, Blob>(files.map((file) => [file.name, file]));
-  const shards = [...named.keys()].filter((name) => name.endsWith(".safetensors"));
+  const shards = [...named.keys()].filter((name) => name.endsWith(".safetensors") && name !== "adapter_model.safetensors");
   const hasWeights = named.has(kFiles.weights) || named.has(kFiles.index);
   if (!hasWeights && shards.length > 0) named.set(kFiles.index, indexOf(shards));
   // A model of texts needs all of these. A model of pictures reads no tokenizer, as config.json will say.
@@ -75,30 +99,25 @@ function fromFiles(files: readonly File[]): Opener {
     if (name === kFiles.tokenizer) return !named.has(name) && !named.has(kFiles.processor) && !named.has(kFiles.config);
     return !named.has(name) && !(name === kFiles.weights && named.has(kFiles.index));
   });
+  for (const name of missing) rules.refuseOtherFormats(name, names);
   if (missing.length > 0) {
     throw wrong("value", "source", show([...named.keys()]), `${missing.join(", ")} as well`, "holds");
   }
-  return (name) => {
+  const open: Opener = (name) => {
     const file = named.get(name);
     if (!file) return Promise.resolve(new Response(null, { status: 404, statusText: "no such file was given" }));
     return Promise.resolve(new Response(file.stream() as BodyInit, { headers: { "content-length": String(file.size) } }));
   };
+  return { name: "model", where: "", names, open };
 }
 
-interface Place {
-  readonly name: string;
-  /** It stands before a file's name in messages. */
-  readonly where: string;
-  readonly open: Opener;
-}
-
-function placeOf(source: ModelSource, platform: Platform): Place {
+function placeOf(source: ModelSource, platform: Platform, rules: FolderRules): Place {
   const checked = checkSource(source);
-  if (typeof checked !== "string" && !(checked instanceof URL)) return { name: "model", where: "", open: fromFiles(checked) };
+  if (typeof checked !== "string" && !(checked instanceof URL)) return fromFiles(checked, rules);
   const open = fromUrls(checked, platform);
-  if (isBuiltIn(checked)) return { name: "tiny", where: "the built-in model's ", open };
+  if (isBuiltIn(checked)) return { name: "tiny", where: "the built-in model's ", names: [], open };
   const folder = folderUrl("source", checked, platform);
-  return { name: folder.pathname.split("/").at(-2) ?? folder.host, where: folder.href, open };
+  return { name: folder.pathname.split("/").at(-2) ?? folder.host, where: folder.href, names: [], open };
 }
 
 /** Takes a file's bytes as they come. */
@@ -106,9 +125,6 @@ export type Sink = (piece: Bytes) => void;
 
 /** Says where the weights go. It is called once for each file, with the file's length when that is known. */
 export type OpenSink = (byteLength: number | undefined) => Sink;
-
-/** Returns the files that an index names. Each lies beside it, never elsewhere. */
-export type ShardNames = (index: string) => readonly string[];
 
 /** This file has been asked for and not yet read. */
 interface Opened {
@@ -122,6 +138,7 @@ interface Opened {
 export class ModelFolder {
   readonly name: string;
   readonly #place: Place;
+  readonly #rules: FolderRules;
   readonly #options: Following;
   readonly #abort = new AbortController();
   readonly #onAbort = (): void => this.#abort.abort(this.#options.signal?.reason);
@@ -130,9 +147,10 @@ export class ModelFolder {
   #total: number | undefined = 0;
   #allOpened = false;
 
-  constructor(source: ModelSource, platform: Platform, options: Following) {
+  constructor(source: ModelSource, platform: Platform, rules: FolderRules, options: Following) {
+    this.#rules = rules;
     this.#options = options;
-    this.#place = placeOf(source, platform);
+    this.#place = placeOf(source, platform, rules);
     this.name = this.#place.name;
     if (options.signal?.aborted) this.#onAbort();
     options.signal?.addEventListener("abort", this.#onAbort);
@@ -160,8 +178,8 @@ export class ModelFolder {
   }
 
   /** Reads the weights straight into their sinks: one file, or the shards that the index names, side by side. */
-  async readWeights(single: Opened | undefined, shardNames: ShardNames, openSink: OpenSink): Promise<void> {
-    const files = single ? [single] : await this.#openShards(shardNames);
+  async readWeights(single: Opened | undefined, openSink: OpenSink): Promise<void> {
+    const files = single ? [single] : await this.#openShards();
     this.#allOpened = true;
     await Promise.all(files.map((file) => this.#read(file, kMaxWeights, openSink(file.length))));
   }
@@ -184,17 +202,19 @@ export class ModelFolder {
     return file ?? this.#open(name, kMaxText);
   }
 
-  async #openShards(shardNames: ShardNames): Promise<Opened[]> {
+  async #openShards(): Promise<Opened[]> {
     // Without an index, the file that is missed is the one that most folders have.
     const index = await this.#openOptional(kFiles.index, kMaxText) ?? await this.#open(kFiles.weights, kMaxWeights);
     if (index.name === kFiles.weights) return [index];
-    const names = shardNames(await this.readText(index));
+    const names = this.#rules.shardNames(await this.readText(index));
     return Promise.all(names.map((name) => this.#open(name, kMaxWeights)));
   }
 
   async #open(name: string, max: number): Promise<Opened> {
     return this.#failing(name, async () => {
-      return this.#opened(name, await this.#place.open(name, this.#abort.signal), max);
+      const response = await this.#place.open(name, this.#abort.signal);
+      if (response.status === 404) this.#rules.refuseOtherFormats(name, this.#place.names);
+      return this.#opened(name, response, max);
     });
   }
 
@@ -206,7 +226,11 @@ export class ModelFolder {
   }
 
   #opened(name: string, response: Response, max: number): Opened {
-    if (!response.ok) throw this.#wrong(name, `HTTP status ${response.status} ${response.statusText}`.trim(), "the file", "gives");
+    if (!response.ok) {
+      const other = response.status === 404 && kOtherFormats[name];
+      const expected = other ? `the file, which native/convert.py of headlens makes of ${other}` : "the file";
+      throw this.#wrong(name, `HTTP status ${response.status} ${response.statusText}`.trim(), expected, "gives");
+    }
     const declared = Number(response.headers.get("content-length") ?? NaN);
     // With a content encoding the declared length counts compressed bytes.
     const length = Number.isFinite(declared) && !response.headers.get("content-encoding") ? declared : undefined;

@@ -43,6 +43,8 @@ export interface RawModelInfo {
   readonly imageSize: number;
   readonly patchSize: number;
   readonly channels: number;
+  /** The names of the tokens before the patches of a picture. */
+  readonly prefix: readonly string[];
   readonly logits: number;
 }
 
@@ -272,6 +274,8 @@ export interface HeadlensModule {
   createModel(config: string, maxBytes: number): ModelHandle | Failure;
   /** Gives the files that a model.safetensors.index.json names. */
   shardNames(index: string): string[] | Failure;
+  /** Fails where one of the files `names`, which are all of a folder's without `missing`, is in its place in a format that is not read. */
+  refuseOtherFormats(missing: string, names: readonly string[]): undefined | Failure;
   /**
    * Colours a matrix [rows, cols] given in `data`. `options` is JSON: { colormap: "sequential" | "diverging", theme: "light" | "dark",
    * min?: number, max?: number (absent: from the data), causal?: boolean (cells above the diagonal are masked) }.

@@ -31,7 +31,7 @@ export interface ModelInfo {
   embedDim: number;
   /** The number of tokens in the vocabulary; 0 for a model that reads pictures. */
   vocabSize: number;
-  /** The most tokens that a text may have, or the patches and CLS of a picture together. */
+  /** The most tokens that a text may have, or the patches of a picture and the tokens before them together. */
   maxPositions: number;
   /** The number of kinds of segments (token types); 0 when the model has none. */
   segments: number;
@@ -39,8 +39,11 @@ export interface ModelInfo {
   windows: readonly number[];
   /** The width of the logits; 0 when the model has none. */
   logits: number;
-  /** For models that read pictures: the width of a picture and of a patch in pixels, and the number of channels. */
-  image?: { size: number; patchSize: number; channels: number };
+  /**
+   * For models that read pictures: the width of the pictures of its training and of a patch in pixels, the number of channels, and the names of the
+   * tokens before the patches: "[CLS]", then "[DIST]" for DeiT's distillation token, "[REG0]" and so on for registers.
+   */
+  image?: { size: number; patchSize: number; channels: number; prefix: readonly string[] };
 }
 
 /**
@@ -52,7 +55,7 @@ export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
 
 /**
  * The input of a model: a text or its token ids, a picture, which is resized and normalised, or a tensor [channels, size, size], which is used as it
- * is.
+ * is. DINOv2 also takes smaller tensors [channels, height, width].
  */
 export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
 
@@ -128,7 +131,7 @@ export interface Model extends Disposable {
    */
   patch(source: PatchSource<ModelAttention>): HeadPatch;
   /**
-   * Starts a text that is read step by step, with the keys and values of earlier tokens kept. Needs a causal model.
+   * Starts a text that is read step by step, with the keys and values of earlier tokens kept. Needs a causal model with logits.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -226,7 +229,8 @@ export interface Decoding extends Disposable {
 export interface ModelAttention extends Disposable {
   /**
    * The piece of the text at each position, or the name of a special token. The pieces together give the text, except that a character which is split
-   * over several tokens shows its bytes in each of them, as ⟨E2⟩. For a picture they are "[CLS]" and then "row,column" of each patch.
+   * over several tokens shows its bytes in each of them, as ⟨E2⟩. For a picture they are those of `info.image.prefix`, such as
+   * "[CLS]", and then "row,column" of each patch.
    */
   readonly tokens: readonly string[];
   /** The token ids; empty for a picture. */

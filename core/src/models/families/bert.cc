@@ -13,10 +13,10 @@ Architecture Parse(const JsonField& config) {
   Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
   info.causal = false;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.max_positions = Size(config["max_position_embeddings"], 512);
-  info.segments = Size(config["type_vocab_size"], 2);
-  a.intermediate_size = Size(config["intermediate_size"]);
+  info.vocab_size = Size(config, "vocab_size");
+  info.max_positions = Size(config, "max_position_embeddings", 512);
+  info.segments = Size(config, "type_vocab_size", 2);
+  a.intermediate_size = Size(config, "intermediate_size");
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-12));
   a.block.norm_first = false;
   a.block.activation = ActivationOf(config["hidden_act"], "gelu");

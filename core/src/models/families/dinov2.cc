@@ -8,7 +8,9 @@ namespace headlens::models {
 namespace {
 
 Architecture ParseWithRegisters(const JsonField& config, Index registers, ImagePositionsKind positions) {
-  Architecture a = ParseVit(config, 1 + registers, 1e-6);
+  std::vector<std::string> prefix = {"CLS"};
+  for (Index i = 0; i < registers; ++i) prefix.push_back("REG" + std::to_string(i));
+  Architecture a = ParseVit(config, std::move(prefix), 1e-6);
   a.positions = positions;
   const Index width = a.info.hidden_size;
   const JsonField ratio = config["mlp_ratio"];
@@ -24,7 +26,7 @@ Architecture ParseWithRegisters(const JsonField& config, Index registers, ImageP
 Architecture ParseDinov2(const JsonField& config) { return ParseWithRegisters(config, 0, ImagePositionsKind::kCubic); }
 
 Architecture ParseDinov2Registers(const JsonField& config) {
-  return ParseWithRegisters(config, Size(config["num_register_tokens"], 4), ImagePositionsKind::kSmooth);
+  return ParseWithRegisters(config, Size(config, "num_register_tokens", 4), ImagePositionsKind::kSmooth);
 }
 
 Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
@@ -72,25 +74,17 @@ Head LoadClassifier(const Architecture& a, const StateDict& state, const Backend
   return head;
 }
 
-Parameters LoadDinov2(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const StateDict base = UnderPrefix(state, "dinov2.", "embeddings.cls_token");
-  Parameters p = LoadVitBase(a, base, {{"cls_token", 1, true}}, backend, LoadLayer);
-  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, backend);
-  return p;
-}
-
-Parameters LoadDinov2Registers(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const StateDict base = UnderPrefix(state, "dinov2_with_registers.", "embeddings.cls_token");
-  Parameters p =
-      LoadVitBase(a, base, {{"cls_token", 1, true}, {"register_tokens", a.prefix - 1, false}}, backend, LoadLayer);
+Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const char* probe = "embeddings.cls_token";
+  const StateDict base = UnderPrefix(UnderPrefix(state, "dinov2.", probe), "dinov2_with_registers.", probe);
+  Parameters p = LoadVitBase(a, base, {"register_tokens", false}, backend, LoadLayer);
   if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, backend);
   return p;
 }
 
 }  // namespace
 
-extern const Family kDinov2 = {"dinov2", {"dinov2"}, ParseDinov2, LoadDinov2};
-extern const Family kDinov2Registers = {
-    "dinov2_registers", {"dinov2_with_registers"}, ParseDinov2Registers, LoadDinov2Registers};
+extern const Family kDinov2 = {"dinov2", {"dinov2"}, ParseDinov2, Load};
+extern const Family kDinov2Registers = {"dinov2_registers", {"dinov2_with_registers"}, ParseDinov2Registers, Load};
 
 }  // namespace headlens::models

@@ -9,9 +9,9 @@ Architecture Parse(const JsonField& config) {
   Architecture a = ParseSizes(config, {"dim", "n_layers", "n_heads"});
   ModelInfo& info = a.info;
   info.causal = false;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.max_positions = Size(config["max_position_embeddings"], 512);
-  a.intermediate_size = Size(config["hidden_dim"]);
+  info.vocab_size = Size(config, "vocab_size");
+  info.max_positions = Size(config, "max_position_embeddings", 512);
+  a.intermediate_size = Size(config, "hidden_dim");
   a.block.norm_eps = 1e-12f;
   a.block.norm_first = false;
   a.block.activation = ActivationOf(config["activation"], "gelu");

@@ -15,12 +15,12 @@ float Cap(const JsonField& config, const char* key, double fallback) {
   return config[key].is_null() ? 0.0f : static_cast<float>(config[key].Positive());
 }
 
-/// What both have, with a full layer after each `period` − 1 layers with a window.
+/// Reads what both have, with a full layer after each `period` − 1 layers with a window.
 Architecture Parse(const JsonField& config, double cap, double logit_cap, std::int64_t period) {
   for (const char* key : {"hidden_activation", "hidden_act"}) config[key].Require("gelu_pytorch_tanh");
   config["use_bidirectional_attention"].Require(false);
-  Size(config["head_dim"]);  // Gemma has no other default than 256
-  Size(config["num_key_value_heads"]);
+  Size(config, "head_dim");  // Gemma has no other default than 256
+  Size(config, "num_key_value_heads");
   Architecture a = ParseLlamaSizes(config);
   ModelInfo& info = a.info;
   a.block.activation = Activation::kGeGlu;
@@ -29,8 +29,10 @@ Architecture Parse(const JsonField& config, double cap, double logit_cap, std::i
   a.softcap = Cap(config, "attn_logit_softcapping", cap);
   a.logit_softcap = Cap(config, "final_logit_softcapping", logit_cap);
   a.tied = config["tie_word_embeddings"].Flag(true);
-  info.windows = WindowsOf(config, info.layers, Size(config["sliding_window"], 4096),
-                           [&](Index layer) { return (layer + 1) % period != 0; });
+  const Index window = Size(config, "sliding_window", 4096);
+  std::vector<Index> windows;
+  for (Index layer = 1; layer <= info.layers; ++layer) windows.push_back(layer % period == 0 ? 0 : window);
+  info.windows = WindowsOf(config, window, std::move(windows));
   return a;
 }
 
@@ -55,10 +57,10 @@ Architecture ParseGemma3(const JsonField& config) {
 }
 
 /// Gemma's files have γ − 1.
-Norm LoadShiftedNorm(const StateDict& state, const std::string& name, Index width) {
-  Tensor scale = Parameter(state, name + ".weight", {width});
-  for (float& x : scale.values()) x += 1.0f;
-  return {std::move(scale), Tensor()};
+Norm LoadShiftedNorm(const StateDict& state, std::string_view name, Index width) {
+  Norm norm = LoadRmsNorm(state, name, width);
+  for (float& x : norm.weight.host().values()) x += 1.0f;
+  return norm;
 }
 
 Layer LoadGemma2Layer(const Architecture& a, const StateDict& state, const Backend& backend) {

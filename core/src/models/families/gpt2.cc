@@ -9,9 +9,9 @@ Architecture Parse(const JsonField& config) {
   config["add_cross_attention"].Require(false);
   Architecture a = ParseSizes(config, {"n_embd", "n_layer", "n_head"});
   ModelInfo& info = a.info;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.max_positions = Size(config["n_positions"], 1024);
-  a.intermediate_size = Size(config["n_inner"], 4 * info.hidden_size);
+  info.vocab_size = Size(config, "vocab_size");
+  info.max_positions = Size(config, "n_positions", 1024);
+  a.intermediate_size = Size(config, "n_inner", 4 * info.hidden_size);
   a.block.norm_eps = static_cast<float>(config["layer_norm_epsilon"].Positive(1e-5));
   a.block.activation = ActivationOf(config["activation_function"], "gelu_new");
   if (!config["scale_attn_weights"].Flag(true)) a.attention_scale = 1.0f;

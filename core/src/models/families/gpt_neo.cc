@@ -7,31 +7,31 @@ namespace {
 
 /// attention_types is a list of patterns, each with the number of its repetitions: [[["global", "local"], 6]].
 std::vector<Index> LayerWindows(const JsonField& config, Index layers) {
-  const Index window = Size(config["window_size"], 256);
+  const Index window = Size(config, "window_size", 256);
   const JsonField patterns = config["attention_types"];
-  if (patterns.is_null()) return WindowsOf(config, layers, window, [](Index layer) { return layer % 2 == 1; });
-  std::vector<bool> local;
+  std::vector<Index> windows;
+  for (Index layer = 0; patterns.is_null() && layer < layers; ++layer) windows.push_back(layer % 2 * window);
   for (std::size_t i = 0; i < patterns.ListSize(); ++i) {
     const JsonField pattern = patterns.Element(i);
     if (pattern.ListSize() != 2) pattern.Fail("a list of kinds and the number of their repetitions");
     const JsonField kinds = pattern.Element(0);
     const std::int64_t times = pattern.Element(1).Whole(1, layers);
-    for (std::int64_t n = 0; n < times && static_cast<Index>(local.size()) <= layers; ++n)
+    for (std::int64_t n = 0; n < times && static_cast<Index>(windows.size()) <= layers; ++n)
       for (std::size_t k = 0; k < kinds.ListSize(); ++k)
-        local.push_back(kinds.Element(k).Choice<bool>(std::nullopt, {{"global", false}, {"local", true}}));
+        windows.push_back(kinds.Element(k).Choice<Index>(std::nullopt, {{"global", 0}, {"local", window}}));
   }
-  if (static_cast<Index>(local.size()) != layers) patterns.Fail({layers, " kinds in all, one for each layer"});
-  return WindowsOf(config, layers, window, [&](Index layer) { return local[static_cast<std::size_t>(layer)]; });
+  if (static_cast<Index>(windows.size()) != layers) patterns.Fail({layers, " kinds in all, one for each layer"});
+  return WindowsOf(config, window, std::move(windows));
 }
 
 Architecture Parse(const JsonField& config) {
   Architecture a = ParseSizes(config, {"hidden_size", "num_layers", "num_heads"});
   ModelInfo& info = a.info;
   a.attention_scale = 1.0f;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.max_positions = Size(config["max_position_embeddings"], 2048);
+  info.vocab_size = Size(config, "vocab_size");
+  info.max_positions = Size(config, "max_position_embeddings", 2048);
   info.windows = LayerWindows(config, info.layers);
-  a.intermediate_size = Size(config["intermediate_size"], 4 * info.hidden_size);
+  a.intermediate_size = Size(config, "intermediate_size", 4 * info.hidden_size);
   a.block.norm_eps = static_cast<float>(config["layer_norm_epsilon"].Positive(1e-5));
   a.block.activation = ActivationOf(config["activation_function"], "gelu_new");
   a.tied = config["tie_word_embeddings"].Flag(true);

@@ -11,8 +11,8 @@ namespace {
 Architecture Parse(const JsonField& config) {
   Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
-  info.vocab_size = Size(config["vocab_size"]);
-  a.intermediate_size = Size(config["intermediate_size"]);
+  info.vocab_size = Size(config, "vocab_size");
+  a.intermediate_size = Size(config, "intermediate_size");
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(1e-5));
   a.block.parallel = config["use_parallel_residual"].Flag(true);
   a.block.activation = ActivationOf(config["hidden_act"], "gelu");

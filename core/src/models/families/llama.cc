@@ -12,9 +12,9 @@ Architecture Parse(const JsonField& config) {
     return a;
   }
   a.query_key_value_bias = a.output_bias = false;
-  a.info.kv_heads = Size(config["num_key_value_heads"]);
-  const JsonField window = config["sliding_window"];
-  a.info.windows = WindowsOf(config, a.info.layers, window.is_null() ? 0 : Size(window), [](Index) { return true; });
+  a.info.kv_heads = Size(config, "num_key_value_heads");
+  const Index window = Size(config, "sliding_window", 0);
+  a.info.windows = WindowsOf(config, window, std::vector<Index>(static_cast<std::size_t>(a.info.layers), window));
   return a;
 }
 

@@ -8,13 +8,13 @@ namespace headlens::models {
 Architecture ParseLlamaSizes(const JsonField& config) {
   Architecture a;
   ModelInfo& info = a.info;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["hidden_size"]);
-  a.intermediate_size = Size(config["intermediate_size"]);
-  info.layers = Size(config["num_hidden_layers"]);
-  info.heads = Size(config["num_attention_heads"]);
-  info.kv_heads = Size(config["num_key_value_heads"], info.heads);
-  info.head_dim = Size(config["head_dim"], std::max<Index>(info.hidden_size / info.heads, 1));
+  info.vocab_size = Size(config, "vocab_size");
+  info.hidden_size = Size(config, "hidden_size");
+  a.intermediate_size = Size(config, "intermediate_size");
+  info.layers = Size(config, "num_hidden_layers");
+  info.heads = Size(config, "num_attention_heads");
+  info.kv_heads = Size(config, "num_key_value_heads", info.heads);
+  info.head_dim = Size(config, "head_dim", std::max<Index>(info.hidden_size / info.heads, 1));
   if (info.heads % info.kv_heads != 0) {
     throw ValueError("config.json: num_attention_heads", info.heads,
                      {"a multiple of num_key_value_heads, ", info.kv_heads});
@@ -24,7 +24,7 @@ Architecture ParseLlamaSizes(const JsonField& config) {
   a.attention_scale = DefaultScale(info.head_dim);
   a.tied = config["tie_word_embeddings"].Flag(false);
   a.query_key_value_bias = a.output_bias = config["attention_bias"].Flag(false);
-  info.max_positions = Size(config["max_position_embeddings"], 2048);
+  info.max_positions = Size(config, "max_position_embeddings", 2048);
   return a;
 }
 
@@ -62,21 +62,19 @@ Layer LoadLlamaLayer(const Architecture& a, const StateDict& state, const Backen
   return layer;
 }
 
-Norm LoadRmsNorm(const StateDict& state, const std::string& name, Index width) {
+Norm LoadRmsNorm(const StateDict& state, std::string_view name, Index width) {
   return LoadNorm(state, name, width, /*bias=*/false);
 }
 
 Parameters LoadLlama(const Architecture& a, const StateDict& state, const Backend& backend, LayerLoader load_layer,
                      NormLoader load_norm) {
   const Index width = a.info.hidden_size;
-  // A base model is saved without the prefix and without the head.
-  const bool is_base = state.Has("embed_tokens.weight");
-  const StateDict base = is_base ? state : WithPrefix(state, "model.");
+  const StateDict base = state.Has("embed_tokens.weight") ? state : WithPrefix(state, "model.");
   Parameters p;
   p.tokens = LinearParameter(backend, base, "embed_tokens", a.info.vocab_size, width, false);
   p.layers = LoadLayers(a, base, "layers.", backend, load_layer);
   p.final_norm = load_norm(base, "norm", width);
-  if (is_base && !a.tied) return p;
+  if (!a.tied && !state.Has("lm_head.weight")) return p;  // a base model
   p.head.emplace();
   if (!a.tied) p.head->decoder = LinearParameter(backend, state, "lm_head", a.info.vocab_size, width, false);
   return p;

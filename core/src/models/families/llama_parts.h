@@ -20,9 +20,9 @@ Layer LoadLlamaProjections(const Architecture& architecture, const StateDict& st
 Layer LoadLlamaLayer(const Architecture& architecture, const StateDict& state, const Backend& backend);
 
 /// Loads a norm without bias.
-Norm LoadRmsNorm(const StateDict& state, const std::string& name, Index width);
+Norm LoadRmsNorm(const StateDict& state, std::string_view name, Index width);
 
-using NormLoader = Norm (*)(const StateDict& state, const std::string& name, Index width);
+using NormLoader = Norm (*)(const StateDict& state, std::string_view name, Index width);
 
 /// Loads the embeddings, the layers, the final norm and the decoder.
 Parameters LoadLlama(const Architecture& architecture, const StateDict& state, const Backend& backend,

@@ -16,9 +16,9 @@ Architecture ParseStack(const JsonField& config, const SizeKeys& keys, const cha
   Architecture a = ParseSizes(config, keys);
   ModelInfo& info = a.info;
   info.causal = causal;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.max_positions = Size(config["max_position_embeddings"], 1024);
-  a.intermediate_size = Size(config[inner]);
+  info.vocab_size = Size(config, "vocab_size");
+  info.max_positions = Size(config, "max_position_embeddings", 1024);
+  a.intermediate_size = Size(config, inner);
   a.block.norm_first = false;
   a.block.activation = ActivationOf(config["activation_function"], "gelu");
   if (config["scale_embedding"].Flag(false))
@@ -71,7 +71,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters LoadStack(const Architecture& a, const StateDict& state, const std::string& prefix, const Backend& backend) {
+Parameters LoadStack(const Architecture& a, const StateDict& state, std::string_view prefix, const Backend& backend) {
   Parameters p;
   p.positions = SinusoidalPositions(a.info.max_positions, a.info.hidden_size);
   p.layers = LoadLayers(a, WithPrefix(state, prefix), "layers.", backend, LoadLayer);

@@ -16,8 +16,8 @@ Architecture Parse(const JsonField& config) {
   a.block.norm_eps = static_cast<float>(config["rms_norm_eps"].Positive(1e-5));
   a.query_key_value_bias = a.output_bias = false;
   a.rope = ParseRope(config, RotatedDim(config, "partial_rotary_factor", 1.0, info.head_dim));
-  const JsonField window = config["sliding_window"];
-  info.windows = WindowsOf(config, info.layers, window.is_null() ? 0 : Size(window), [](Index) { return true; });
+  const Index window = Size(config, "sliding_window", 0);
+  info.windows = WindowsOf(config, window, std::vector<Index>(static_cast<std::size_t>(info.layers), window));
   return a;
 }
 

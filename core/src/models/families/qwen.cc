@@ -9,11 +9,13 @@ namespace {
 Architecture Parse(const JsonField& config) {
   Architecture a = ParseLlama(config);
   ModelInfo& info = a.info;
-  info.kv_heads = Size(config["num_key_value_heads"]);
-  const Index window = config["use_sliding_window"].Flag(false) ? Size(config["sliding_window"], 4096) : 0;
+  info.kv_heads = Size(config, "num_key_value_heads");
+  const Index window = config["use_sliding_window"].Flag(false) ? Size(config, "sliding_window", 4096) : 0;
   const JsonField unlimited = config["max_window_layers"];
   const std::int64_t first = unlimited.is_null() ? 28 : unlimited.Whole(0);
-  info.windows = WindowsOf(config, info.layers, window, [&](Index layer) { return layer >= first; });
+  std::vector<Index> windows;
+  for (Index layer = 0; layer < info.layers; ++layer) windows.push_back(layer < first ? 0 : window);
+  info.windows = WindowsOf(config, window, std::move(windows));
   return a;
 }
 
@@ -29,7 +31,7 @@ Parameters LoadQwen2(const Architecture& a, const StateDict& state, const Backen
 }
 
 Architecture ParseQwen3(const JsonField& config) {
-  Size(config["head_dim"]);  // Qwen 3 has no other default than 128
+  Size(config, "head_dim");  // Qwen 3 has no other default than 128
   return Parse(config);
 }
 

@@ -9,19 +9,19 @@ namespace headlens::models {
 namespace {
 
 Architecture ParseStack(const JsonField& config, Index layers, bool causal) {
-  const Index heads = Size(config["num_heads"]);
+  const Index heads = Size(config, "num_heads");
   Architecture a;
   ModelInfo& info = a.info;
   info.causal = causal;
-  info.vocab_size = Size(config["vocab_size"]);
-  info.hidden_size = Size(config["d_model"]);
+  info.vocab_size = Size(config, "vocab_size");
+  info.hidden_size = Size(config, "d_model");
   info.layers = layers;
   info.heads = info.kv_heads = heads;
-  info.head_dim = Size(config["d_kv"]);
+  info.head_dim = Size(config, "d_kv");
   info.max_positions = kMaxWidth;  // biases by distance have no end
-  a.intermediate_size = Size(config["d_ff"]);
-  a.bias_max_distance = Size(config["relative_attention_max_distance"], 128);
-  a.bias_buckets = Size(config["relative_attention_num_buckets"], 32);
+  a.intermediate_size = Size(config, "d_ff");
+  a.bias_max_distance = Size(config, "relative_attention_max_distance", 128);
+  a.bias_buckets = Size(config, "relative_attention_num_buckets", 32);
   a.block.norm = NormKind::kRmsNorm;
   a.block.norm_eps = static_cast<float>(config["layer_norm_epsilon"].Positive(1e-6));
   a.block.activation = config["feed_forward_proj"].Choice<Activation>(
@@ -29,10 +29,10 @@ Architecture ParseStack(const JsonField& config, Index layers, bool causal) {
   return a;
 }
 
-Architecture ParseEncoder(const JsonField& config) { return ParseStack(config, Size(config["num_layers"]), false); }
+Architecture ParseEncoder(const JsonField& config) { return ParseStack(config, Size(config, "num_layers"), false); }
 
 Architecture ParseDecoder(const JsonField& config) {
-  const Index layers = Size(config["num_decoder_layers"], Size(config["num_layers"]));
+  const Index layers = Size(config, "num_decoder_layers", Size(config, "num_layers"));
   Architecture a = ParseStack(config, layers, true);
   // The first T5 divides the stream by √D before the logits. Files say so by their tied weights; newer ones, which call
   // all weights tied, by a setting of its own.

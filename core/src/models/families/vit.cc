@@ -23,35 +23,28 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Head LoadClassifier(const Architecture& a, const StateDict& state, const std::string& name, const Backend& backend) {
+Head LoadClassifier(const Architecture& a, const StateDict& state, std::string_view name, const Backend& backend) {
   Head head;
   head.decoder = LinearParameter(backend, state, name, a.labels, a.info.hidden_size, true);
   head.first_row_only = true;
   return head;
 }
 
-Architecture ParseWithPrefix(const JsonField& config, Index prefix) {
-  Architecture a = ParseVit(config, prefix, 1e-12);
-  a.intermediate_size = Size(config["intermediate_size"]);
+Architecture ParseWithPrefix(const JsonField& config, std::vector<std::string> prefix) {
+  Architecture a = ParseVit(config, std::move(prefix), 1e-12);
+  a.intermediate_size = Size(config, "intermediate_size");
   return a;
 }
 
-Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(config, 1); }
+Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(config, {"CLS"}); }
+Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config, {"CLS", "DIST"}); }
 
-Parameters LoadVit(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const StateDict base = UnderPrefix(state, "vit.", "embeddings.cls_token");
-  Parameters p = LoadVitBase(a, base, {{"cls_token", 1, true}}, backend, LoadLayer);
+Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+  const StateDict base =
+      UnderPrefix(UnderPrefix(state, "vit.", "embeddings.cls_token"), "deit.", "embeddings.cls_token");
+  Parameters p = LoadVitBase(a, base, {"distillation_token", true}, backend, LoadLayer);
   if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
-  return p;
-}
-
-Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config, 2); }
-
-Parameters LoadDeit(const Architecture& a, const StateDict& state, const Backend& backend) {
-  const StateDict base = UnderPrefix(state, "deit.", "embeddings.cls_token");
-  Parameters p = LoadVitBase(a, base, {{"cls_token", 1, true}, {"distillation_token", 1, true}}, backend, LoadLayer);
-  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
-  if (!state.Has("cls_classifier.weight")) return p;
+  if (!state.Has("distillation_classifier.weight")) return p;
   p.head = LoadClassifier(a, state, "cls_classifier", backend);
   p.head->second = LinearParameter(backend, state, "distillation_classifier", a.labels, a.info.hidden_size, true);
   p.head->factor = 0.5f;
@@ -60,7 +53,7 @@ Parameters LoadDeit(const Architecture& a, const StateDict& state, const Backend
 
 }  // namespace
 
-extern const Family kVit = {"vit", {"vit"}, ParseVitConfig, LoadVit};
-extern const Family kDeit = {"deit", {"deit"}, ParseDeit, LoadDeit};
+extern const Family kVit = {"vit", {"vit"}, ParseVitConfig, Load};
+extern const Family kDeit = {"deit", {"deit"}, ParseDeit, Load};
 
 }  // namespace headlens::models

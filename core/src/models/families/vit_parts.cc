@@ -23,55 +23,51 @@ std::unique_ptr<LinearWeights> LoadPatches(const ModelInfo& info, const StateDic
   return PackRows(backend, weight, /*transposed=*/false, 0, info.hidden_size, bias.values());
 }
 
-/// Loads the projection of patches, the tokens of the prefix, and the positions of what has them.
-void LoadPatchEmbeddings(const Architecture& a, const StateDict& embeddings, const std::vector<PrefixTokens>& prefix,
+void LoadPatchEmbeddings(const Architecture& a, const StateDict& embeddings, const MoreTokens& more,
                          const Backend& backend, Parameters& p) {
-  const Index width = a.info.hidden_size, patches = a.info.max_positions - a.prefix;
+  const Index width = a.info.hidden_size, count = a.Prefix() - 1, patches = a.info.max_positions - a.Prefix(),
+              positioned = more.has_positions ? a.Prefix() : 1;
   p.patches = LoadPatches(a.info, embeddings, backend);
-  Index positioned = patches;
-  for (const PrefixTokens& tokens : prefix) positioned += tokens.has_positions ? tokens.count : 0;
-  const Tensor positions = Parameter(embeddings, "position_embeddings", {1, positioned, width});
-  Tensor before({a.prefix, width}), all({a.info.max_positions, width});
-  std::fill(all.values().begin(), all.values().end(), 0.0f);
-  float *token = before.data(), *to = all.data();
-  const float* from = positions.data();
-  for (const PrefixTokens& tokens : prefix) {
-    const Index size = tokens.count * width;
-    token = std::copy_n(Parameter(embeddings, tokens.name, {1, tokens.count, width}).data(), size, token);
-    if (tokens.has_positions) std::copy_n(std::exchange(from, from + size), size, to);
-    to += size;
+  Tensor prefix({a.Prefix(), width}), all({a.info.max_positions, width});
+  std::copy_n(Parameter(embeddings, "cls_token", {1, 1, width}).data(), width, prefix.data());
+  if (count > 0) {
+    const Tensor tokens = Parameter(embeddings, more.name, {1, count, width});
+    std::copy_n(tokens.data(), count * width, prefix.data() + width);
   }
-  std::copy_n(from, patches * width, to);
-  p.prefix = std::move(before);
+  const Tensor positions = Parameter(embeddings, "position_embeddings", {1, positioned + patches, width});
+  std::fill(all.values().begin(), all.values().end(), 0.0f);
+  std::copy_n(positions.data(), positioned * width, all.data());
+  std::copy_n(positions.data() + positioned * width, patches * width, all.data() + a.Prefix() * width);
+  p.prefix = std::move(prefix);
   p.positions = std::move(all);
 }
 
 }  // namespace
 
-Architecture ParseVit(const JsonField& config, Index prefix, double default_norm_eps) {
+Architecture ParseVit(const JsonField& config, std::vector<std::string> prefix, double default_norm_eps) {
   Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
   info.causal = false;
-  info.image_size = Size(config["image_size"], 224);
-  info.patch_size = Size(config["patch_size"], 16);
-  info.channels = Size(config["num_channels"], 3);
+  info.image_size = Size(config, "image_size", 224);
+  info.patch_size = Size(config, "patch_size", 16);
+  info.channels = Size(config, "num_channels", 3);
   if (info.image_size % info.patch_size != 0) {
     throw ValueError("config.json: image_size", info.image_size, {"a multiple of patch_size, ", info.patch_size});
   }
   const Index side = info.image_size / info.patch_size;
-  a.prefix = prefix;
-  info.max_positions = side * side + prefix;
+  info.prefix = std::move(prefix);
+  info.max_positions = side * side + a.Prefix();
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(default_norm_eps));
   a.block.activation = ActivationOf(config["hidden_act"], "gelu");
   a.query_key_value_bias = config["qkv_bias"].Flag(true);
-  a.labels = Labels(config["id2label"], Size(config["num_labels"], 2));
+  a.labels = Labels(config["id2label"], Size(config, "num_labels", 2));
   return a;
 }
 
-Parameters LoadVitBase(const Architecture& a, const StateDict& state, const std::vector<PrefixTokens>& prefix,
-                       const Backend& backend, LayerLoader load_layer) {
+Parameters LoadVitBase(const Architecture& a, const StateDict& state, const MoreTokens& more, const Backend& backend,
+                       LayerLoader load_layer) {
   Parameters p;
-  LoadPatchEmbeddings(a, WithPrefix(state, "embeddings."), prefix, backend, p);
+  LoadPatchEmbeddings(a, WithPrefix(state, "embeddings."), more, backend, p);
   p.layers = LoadLayers(a, state, "encoder.layer.", backend, load_layer);
   p.final_norm = LoadNorm(state, "layernorm", a.info.hidden_size, true);
   return p;

@@ -7,20 +7,19 @@
 
 namespace headlens::models {
 
-/// Reads the sizes and settings that these families have, for models with `prefix` tokens before the patches.
-Architecture ParseVit(const JsonField& config, Index prefix, double default_norm_eps);
+/// Reads the sizes and settings that these families have, for models with these tokens before the patches.
+Architecture ParseVit(const JsonField& config, std::vector<std::string> prefix, double default_norm_eps);
 
-/// Tokens before the patches: a parameter [1, count, D].
-struct PrefixTokens {
-  const char* name;
-  Index count;
-  bool has_positions;
+/// The tokens that follow CLS in the prefix: a parameter [1, n, D]. They have positions, or none.
+struct MoreTokens {
+  const char* name = nullptr;
+  bool has_positions = false;
 };
 
-/// Loads all but a classifier: the projection of patches, the tokens of the prefix and the positions of what has them,
-/// the layers, and the final norm.
-Parameters LoadVitBase(const Architecture& architecture, const StateDict& state,
-                       const std::vector<PrefixTokens>& prefix, const Backend& backend, LayerLoader load_layer);
+/// Loads all but a classifier: the projection of patches, the tokens of the prefix and the positions, the layers, and
+/// the final norm.
+Parameters LoadVitBase(const Architecture& architecture, const StateDict& state, const MoreTokens& more,
+                       const Backend& backend, LayerLoader load_layer);
 
 }  // namespace headlens::models
 

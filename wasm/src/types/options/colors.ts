@@ -21,4 +21,6 @@ export interface PixelsOptions extends ColorbarOptions {
 export interface ColorOptions extends PixelsOptions {
   /** Masks the cells above the diagonal, which makes them transparent. */
   causal?: Maybe<boolean>;
+  /** Masks also the cells of a row before this many last ones. Default 0: no others. Needs `causal`. */
+  window?: Maybe<number>;
 }

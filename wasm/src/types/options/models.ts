@@ -55,7 +55,7 @@ export interface AttendOptions {
   topK?: Maybe<number>;
   /** When a text has more tokens than the model has positions, reads only its beginning instead of throwing. Default false. */
   truncate?: Maybe<boolean>;
-  /** A second text that follows the first, for models with segments (BERT). */
+  /** A second text that follows the first, for models that read whole texts (BERT). */
   textPair?: Maybe<string>;
   /** Outputs that take the place of heads' own, after all other changes. `model.patch` takes them from another run. */
   patches?: Maybe<readonly HeadPatch[]>;
