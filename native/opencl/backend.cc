@@ -131,9 +131,8 @@ class OpenCl final : public Backend {
     device_->Use([&](Session& session) { RunRotary(session, x, cosine, sine, pairs); });
   }
 
-  void SwiGlu(DeviceView<float, 1> gate, DeviceView<const float, 1> up) const override {
-    CheckSameLength(gate, up);
-    device_->Use([&](Session& session) { RunElements(session, "SwiGlu", gate, up); });
+  void Silu(DeviceView<float, 1> x) const override {
+    device_->Use([&](Session& session) { RunElements(session, "Silu", x); });
   }
 
   void Gelu(DeviceView<float, 1> x, bool tanh_approximation) const override {

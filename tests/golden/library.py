@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Golden models in the transformers library: it writes their folders, and runs them in float64 with eager attention."""
 
+import contextlib
 import json
 import pathlib
 import sys
@@ -33,6 +34,15 @@ class Wide(TorchFunctionMode):
 
         function = torch.Tensor.double if function is torch.Tensor.float else function
         return function(*map(widened, args), **{key: widened(x) for key, x in (kwargs or {}).items()})
+
+
+@contextlib.contextmanager
+def in_float64():
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    with Wide():
+        yield
+    torch.set_default_dtype(before)
 
 
 def check_close(what, got, expected):
@@ -71,6 +81,28 @@ def write(model, config, tensors, folder):
     assert all(torch.equal(saved[name], tensors[name]) for name in tensors)
 
 
+def kept_streams(layers, hidden):
+    """Hooks that put into `hidden` the stream before each layer and after the last."""
+    hooks = [layer.register_forward_pre_hook(lambda module, given: hidden.append(given[0][0])) for layer in layers]
+    hooks.append(layers[-1].register_forward_hook(
+        lambda module, given, out: hidden.append((out[0] if isinstance(out, tuple) else out)[0])))
+    return hooks
+
+
+def masked_heads(layers, path, head_mask):
+    """Hooks by which a head_mask [layers, heads] multiplies what goes into each layer's module at `path`."""
+    def masked(row):
+        return lambda module, given: ((given[0].unflatten(-1, (len(row), -1)) * row.unsqueeze(1)).flatten(-2),)
+
+    return [layer.get_submodule(path).register_forward_pre_hook(masked(row)) for layer, row in zip(layers, head_mask)]
+
+
+def check_streams(hidden, hidden_states):
+    """The library gives the same, except that its last one may be after a norm."""
+    assert len(hidden) == len(hidden_states)
+    assert all(torch.equal(ours, theirs[0]) for ours, theirs in zip(hidden[:-1], hidden_states))
+
+
 class Run:
     """The library's results for inputs. A head_mask [layers, heads] multiplies the heads' outputs."""
 
@@ -78,24 +110,15 @@ class Run:
         self.hidden, config = [], loaded.config
         layers = next(m for m in loaded.modules()
                       if isinstance(m, nn.ModuleList) and len(m) == config.num_hidden_layers)
-        hooks = [layer.register_forward_pre_hook(lambda module, given: self.hidden.append(given[0][0]))
-                 for layer in layers]
-        hooks.append(layers[-1].register_forward_hook(
-            lambda module, given, out: self.hidden.append((out[0] if isinstance(out, tuple) else out)[0])))
+        hooks = kept_streams(layers, self.hidden)
         if head_mask is not None:
-            hooks += [layer.get_submodule(model.head_outputs).register_forward_pre_hook(self._masked(row))
-                      for layer, row in zip(layers, head_mask)]
+            hooks += masked_heads(layers, model.head_outputs, head_mask)
         out = loaded(**inputs, output_attentions=True, output_hidden_states=True)
         for hook in hooks:
             hook.remove()
         self.weights = torch.stack([weights[0] for weights in out.attentions])
         self.logits = out.logits.reshape(-1, out.logits.shape[-1]) if model.has_logits else None
-        # The library gives the last one after a norm.
-        assert all(torch.equal(ours, theirs[0]) for ours, theirs in zip(self.hidden[:-1], out.hidden_states))
-
-    @staticmethod
-    def _masked(row):
-        return lambda module, given: ((given[0].unflatten(-1, (len(row), -1)) * row.unsqueeze(1)).flatten(-2),)
+        check_streams(self.hidden, out.hidden_states)
 
 
 def arguments(inputs):
@@ -133,13 +156,69 @@ def check_pixels(folder, picture, pixels):
 
 def results(model, folder, inputs, head_mask):
     """Weights, hidden, logits and ablated, as expected.safetensors has them."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    with Wide(), torch.no_grad():
+    with in_float64(), torch.no_grad():
         loaded, given = load(model, folder, torch.float64), arguments(inputs)
         run, ablated = Run(model, loaded, given), Run(model, loaded, given, head_mask)
         if model.causal and model.has_logits and model.steps:
             check_steps(run, loaded, given["input_ids"])
-    torch.set_default_dtype(before)
     found = {"weights": run.weights, "hidden": torch.stack(run.hidden), "ablated": ablated.hidden[-1]}
     return found | ({"logits": run.logits} if model.has_logits else {})
+
+
+# --- encoder–decoders -------------------------------------------------------------------------------------------------
+
+
+class PairRun:
+    """The library's results for a source and a target. `head_masks` has factors [layers, heads] of the heads' outputs
+    for some kinds of attention."""
+
+    def __init__(self, model, loaded, inputs, head_masks={}):
+        self.hidden, hooks = {"encoder": [], "decoder": []}, []
+        for kind, (path, head_outputs) in model.modules.items():
+            layers = loaded.get_submodule(path)
+            if kind in self.hidden:
+                hooks += kept_streams(layers, self.hidden[kind])
+            if kind in head_masks:
+                hooks += masked_heads(layers, head_outputs, head_masks[kind])
+        out = loaded(**inputs, use_cache=False, output_attentions=True, output_hidden_states=True)
+        for hook in hooks:
+            hook.remove()
+        maps = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
+        self.weights = {kind: torch.stack([weights[0] for weights in of_layers]) for kind, of_layers in maps.items()}
+        self.logits = out.logits[0]
+        check_streams(self.hidden["encoder"], out.encoder_hidden_states)
+        check_streams(self.hidden["decoder"], out.decoder_hidden_states)
+
+
+def check_pair_steps(run, loaded, inputs):
+    """Token by token, with the library's cache of both attentions, the numbers are those of one pass."""
+    given = {key: x for key, x in inputs.items() if key == "attention_mask"}
+    given["encoder_outputs"] = loaded.get_encoder()(input_ids=inputs["input_ids"], **given)
+    ids, cache = inputs["decoder_input_ids"], None
+    for t in range(ids.shape[1]):
+        out = loaded(**given, decoder_input_ids=ids[:, t:t + 1], past_key_values=cache, use_cache=True,
+                     output_attentions=True)
+        cache = out.past_key_values
+        assert isinstance(cache, transformers.EncoderDecoderCache), type(cache)
+        check_close(f"logits of step {t}", out.logits[0], run.logits[t:t + 1])
+        for whole, weights in zip(run.weights["decoder"], out.decoder_attentions, strict=True):
+            check_close(f"a map of step {t}", weights[0, :, 0], whole[:, t, :t + 1])
+        for whole, weights in zip(run.weights["cross"], out.cross_attentions, strict=True):
+            check_close(f"a map of cross attention in step {t}", weights[0, :, 0], whole[:, t])
+
+
+def pair_results(model, folder, inputs, head_masks):
+    """The results as expected.safetensors has them."""
+    given = {"input_ids": inputs["source_ids"].long().unsqueeze(0),
+             "decoder_input_ids": inputs["target_ids"].long().unsqueeze(0)}
+    if "padding" in inputs:
+        given["attention_mask"] = 1 - inputs["padding"].long().unsqueeze(0)
+    with in_float64(), torch.no_grad():
+        loaded = load(model, folder, torch.float64)
+        run = PairRun(model, loaded, given)
+        check_pair_steps(run, loaded, given)
+        ablated = {kind: PairRun(model, loaded, given, {kind: mask}).hidden["decoder"][-1]
+                   for kind, mask in head_masks.items()}
+    return ({f"{kind}.weights": weights for kind, weights in run.weights.items()}
+            | {f"{kind}.hidden": torch.stack(hidden) for kind, hidden in run.hidden.items()}
+            | {f"{kind}.ablated": stream for kind, stream in ablated.items()} | {"logits": run.logits})

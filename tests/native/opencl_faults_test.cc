@@ -99,7 +99,8 @@ std::function<Numbers()> PrepareLayers(const Backend& backend) {
     backend.RmsNorm(x.view<2>(), w.values(), 1e-5f, x.view<2>());
     backend.LayerNorm(x.view<2>(), w.values(), w.values(), 1e-5f, x.view<2>());
     backend.Rotary({x.data(), {4, 1, 6}, {6, 6, 1}}, angles.view<2>(), angles.view<2>(), RotaryPairs::kHalf);
-    backend.SwiGlu(x.values(), y.values());
+    backend.Silu(x.values());
+    backend.Multiply(x.values(), y.values());
     backend.Gelu(x.values(), true);
     backend.Add(x.values(), y.values());
     return Numbers(x.values().begin(), x.values().end());

@@ -165,7 +165,7 @@ TEST_CASE("OpenCL kernels: layers") {
     on.RmsNorm(y.view<2>(), w.values(), 1e-5f, y.view<2>());
     on.LayerNorm(y.view<2>(), w.values(), w.values(), 1e-5f, y.view<2>());
     on.Rotary({y.data(), {2, 1, 6}, {6, 6, 1}}, angles.view<2>(), angles.view<2>(), RotaryPairs::kHalf);
-    on.SwiGlu(y.values(), x.values());
+    on.Silu(y.values());
     on.Gelu(y.values(), false);
     on.Gelu(y.values(), true);
     on.Add(y.values(), x.values());

@@ -148,7 +148,7 @@ TEST_CASE("OpenCL: norms, rotary positions and activations over any size") {
     compare("relu", 0, [](const Backend& on, Tensor& y) { on.Relu(y.values()); });
     compare("add", 0, [&](const Backend& on, Tensor& y) { on.Add(y.values(), x.values()); });
     compare("multiply", 0, [&](const Backend& on, Tensor& y) { on.Multiply(y.values(), x.values()); });
-    compare("swiglu", 16, [&](const Backend& on, Tensor& y) { on.SwiGlu(y.values(), x.values()); });
+    compare("silu", 16, [](const Backend& on, Tensor& y) { on.Silu(y.values()); });
     if (width % 2 != 0) continue;
     const Tensor angles = random.NormalTensor({rows, width / 2});
     for (const RotaryPairs pairs : {RotaryPairs::kHalf, RotaryPairs::kInterleaved})

@@ -121,8 +121,8 @@ class Backend {
   virtual void Rotary(DeviceView<float, 3> x, DeviceView<const float, 2> cosine, DeviceView<const float, 2> sine,
                       RotaryPairs pairs) const = 0;
 
-  /// gate ← gate · sigmoid(gate) · up (Shazeer 2020).
-  virtual void SwiGlu(DeviceView<float, 1> gate, DeviceView<const float, 1> up) const = 0;
+  /// x ← x · sigmoid(x) (Elfwing et al. 2018), also called swish.
+  virtual void Silu(DeviceView<float, 1> x) const = 0;
 
   /// x ← x · Φ(x), exactly with erf or by its tanh approximation (Hendrycks & Gimpel 2016).
   virtual void Gelu(DeviceView<float, 1> x, bool tanh_approximation) const = 0;

@@ -30,6 +30,7 @@ struct ModelInfo {
   std::string family;  ///< one of ModelFamilies()
   bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
+  Index encoder_layers = 0;  ///< of an encoder–decoder, all of whose other sizes are its decoder's
   Index heads = 0;
   Index kv_heads = 0;
   Index head_dim = 0;
@@ -75,6 +76,10 @@ struct ModelInput {
   std::span<const std::int32_t> ids = {};       ///< [T]
   std::span<const std::int32_t> segments = {};  ///< [T], token types; empty: all 0
   std::span<const std::uint8_t> padding = {};   ///< [T]; nonzero: no query looks at this token; empty: no padding
+  /// [S] tokens, which an encoder–decoder needs and others do not take: what its encoder reads. `ids` are then what its
+  /// decoder reads, which has no padding. Nonzero in `source_padding` [S], which may be empty: no query looks there.
+  std::span<const std::int32_t> source = {};
+  std::span<const std::uint8_t> source_padding = {};
   View<const float, 3> image = {};  ///< [channels, image_size, image_size], prepared as in the model's training. Models
                                     ///< that resize their positions (DINOv2) also take smaller ones
 };
@@ -91,7 +96,10 @@ enum class TokenReplacement {
 /// Changes in a run of a model, and the tensors that are kept of it. Views are borrowed for the call.
 struct AttendOptions {
   /// [layers, heads]: the weights of each head, and so its output, are multiplied by this factor; 0 removes the head.
-  View<const float, 2> head_mask;
+  View<const float, 2> head_mask = {};
+  /// [layers, heads] and [encoder_layers, heads]: the same for the heads of an encoder–decoder's cross-attention, and
+  /// of its encoder.
+  View<const float, 2> cross_head_mask = {}, encoder_head_mask = {};
   /// The value vectors of these tokens are replaced in layer `replaced_layer`, or in every layer when that is −1.
   std::span<const std::int32_t> replaced_tokens = {};
   TokenReplacement replacement = TokenReplacement::kZero;
@@ -142,6 +150,13 @@ class ModelAttention {
   /// Computes the part as a smaller map `pooled`, as AttentionMaps::Pooled does.
   void PooledMap(Index layer, Index head, const MapWindow& window, PoolKind kind, DeviceView<float, 2> pooled) const;
 
+  /// The maps of an encoder–decoder's cross-attention: rows are tokens of the decoder, and columns those of the source.
+  /// Borrowed. Throws kValue for a layer that does not exist, and kUnsupported for other models.
+  const AttentionMaps& CrossMaps(Index layer) const;
+  /// The run of an encoder–decoder's encoder over the source. It shares ownership. Throws kUnsupported for other
+  /// models.
+  ModelAttention Encoder() const;
+
   /// The summaries of rows [row_begin, row_end) of one head's map.
   std::vector<RowSummary> RowSummaries(Index layer, Index head, Index row_begin, Index row_end) const;
 
@@ -177,8 +192,8 @@ class ModelAttention {
 
  private:
   friend class AttendSteps;
-  explicit ModelAttention(std::unique_ptr<models::Run> run);
-  std::unique_ptr<models::Run> run_;
+  explicit ModelAttention(std::shared_ptr<const models::Run> run);
+  std::shared_ptr<const models::Run> run_;
 };
 
 /// A run of a model that goes on piece by piece, so that it can be left between two pieces. What is computed is, bit
@@ -227,6 +242,8 @@ class Decoding {
   /// Computes the attention weights of one head in the last step into `weights` [rows, length − first_key]. Throws as
   /// ModelAttention::Map does, and kOption before the first step.
   void Map(Index layer, Index head, DeviceView<float, 2> weights) const;
+  /// The same for the attention to the source [rows, source tokens], of encoder–decoders alone.
+  void CrossMap(Index layer, Index head, DeviceView<float, 2> weights) const;
 
   /// Computes the logits of rows [row_begin, row_end) of the last step: [rows, vocab_size].
   Tensor Logits(Index row_begin, Index row_end) const;
@@ -239,6 +256,7 @@ class Decoding {
   struct State;
   explicit Decoding(std::unique_ptr<State> state);
   void RunLayers(const DeviceTensor& hidden);
+  void RequireStep(Index layer, Index head) const;
 
   std::unique_ptr<State> state_;
 };
@@ -254,6 +272,8 @@ class Model {
 
   const ModelInfo& info() const;
   const Backend& backend() const;
+  /// The encoder of an encoder–decoder, as a model that reads sources and has no logits; nothing for other models.
+  std::optional<Model> encoder() const;
 
   /// Runs the model. Throws kValue for no tokens, too many, one outside the vocabulary, or an image where the model
   /// reads tokens (and the other way around); kShape for an image or mask of another shape.
@@ -267,8 +287,9 @@ class Model {
                              Index piece = Index{1} << 28) const;
 
   /// Starts a text that is run step by step, whose keys and values are kept in F32 or BF16 (see KvCache). Throws
-  /// kUnsupported for models that are not causal.
-  Decoding StartDecoding(DType keys_and_values = DType::kF32) const;
+  /// kUnsupported for models that are not causal. An encoder–decoder reads its `source` now, whose keys and values are
+  /// computed once.
+  Decoding StartDecoding(DType keys_and_values = DType::kF32, const ModelInput& source = {}) const;
 
   /// A copy of one of a layer's matrices: query [H·d, D], key and value [G·d, D], or output [D, H·d]. Where a norm
   /// follows the projection, its scale is folded in.

@@ -11,6 +11,7 @@ enum class Activation {
   kRelu,
   kGelu,      ///< exact, with erf
   kGeluTanh,  ///< the approximation with tanh
+  kSilu,
   kSwiGlu,    ///< silu(gate) · up (Shazeer 2020)
   kGeGlu,     ///< gelu(gate) · up, with the approximation with tanh (Shazeer 2020)
 };

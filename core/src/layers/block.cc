@@ -38,8 +38,11 @@ void Activate(const Backend& backend, Activation activation, DeviceView<float, 1
     case Activation::kGelu:
     case Activation::kGeluTanh:
       return backend.Gelu(x, activation == Activation::kGeluTanh);
+    case Activation::kSilu:
+      return backend.Silu(x);
     case Activation::kSwiGlu:
-      return backend.SwiGlu(x, up);
+      backend.Silu(x);
+      return backend.Multiply(x, up);
     case Activation::kGeGlu:
       backend.Gelu(x, /*tanh_approximation=*/true);
       return backend.Multiply(x, up);

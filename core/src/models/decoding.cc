@@ -4,7 +4,7 @@
 
 #include "headlens/cache.h"
 #include "models/embedding.h"
-#include "models/pass.h"
+#include "models/run.h"
 
 namespace headlens {
 
@@ -20,6 +20,15 @@ struct Decoding::State {
   std::vector<DeviceTensor> queries;  // of each layer, of the last step
   DeviceTensor hidden;                // of the last step
   Index length = 0;
+  /// The keys and values of the source in each layer of an encoder–decoder, and the queries of the last step.
+  std::vector<DeviceTensor> cross_keys, cross_values, cross_queries;
+  std::vector<std::uint8_t> source_padding;
+
+  AttentionProblem CrossProblemOf(Index layer, const DeviceTensor& queries) const {
+    const Index heads = model->architecture.info.heads;
+    return models::CrossProblemOf(*model, AsHeads(queries, heads),
+                                  AsHeads(cross_keys[static_cast<std::size_t>(layer)], heads), source_padding);
+  }
 };
 
 Decoding::Decoding(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -53,25 +62,50 @@ void Decoding::RunLayers(const DeviceTensor& hidden) {
   const LoadedModel& model = *state_->model;
   const ModelInfo& info = model.architecture.info;
   const AttendOptions options;
-  models::Pass pass(model, options, state_->length, hidden, 0, AttendSteps::kWhole, [&](Index layer, const Kept& kept) {
-    KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
-    cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
-    AttentionProblem problem =
-        models::ProblemOf(model, layer, AsHeads(kept.q, info.heads), state_->length, cache.k(), cache.first(), {});
-    problem.v = cache.v();
-    return problem;
-  });
+  models::Pass pass(
+      model, options, state_->length, hidden, 0, AttendSteps::kWhole,
+      [&](Index layer, const Kept& kept) {
+        KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
+        cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
+        AttentionProblem problem =
+            models::ProblemOf(model, layer, AsHeads(kept.q, info.heads), state_->length, cache.k(), cache.first(), {});
+        problem.v = cache.v();
+        return problem;
+      },
+      [&](Index layer, const Kept& kept) {
+        AttentionProblem problem = state_->CrossProblemOf(layer, kept.cross_q);
+        problem.v = AsHeads(state_->cross_values[static_cast<std::size_t>(layer)], info.heads);
+        return problem;
+      });
   state_->queries.clear();
+  state_->cross_queries.clear();
   for (Index layer = 0; layer < info.layers; layer = pass.layer()) {
     pass.Next();
-    if (pass.layer() > layer) state_->queries.push_back(std::move(pass.kept().q));
+    if (pass.layer() == layer) continue;
+    state_->queries.push_back(std::move(pass.kept().q));
+    state_->cross_queries.push_back(std::move(pass.kept().cross_q));
   }
+}
+
+void Decoding::RequireStep(Index layer, Index head) const {
+  CheckLayer(state_->model->architecture.info, layer, head);
+  if (rows() == 0) throw Error(ErrorCode::kOption, "there is no step yet whose map could be shown");
+}
+
+void Decoding::CrossMap(Index layer, Index head, DeviceView<float, 2> weights) const {
+  if (!state_->model->encoder) {
+    throw Error(ErrorCode::kUnsupported,
+                {"a ", state_->model->architecture.info.family, " model has no attention to a source"});
+  }
+  RequireStep(layer, head);
+  const AttentionProblem problem =
+      state_->CrossProblemOf(layer, state_->cross_queries[static_cast<std::size_t>(layer)]);
+  AttentionMaps(problem, state_->model->backend).Map(0, head, {}, weights);
 }
 
 void Decoding::Map(Index layer, Index head, DeviceView<float, 2> weights) const {
   const ModelInfo& info = state_->model->architecture.info;
-  CheckLayer(info, layer, head);
-  if (rows() == 0) throw Error(ErrorCode::kOption, "there is no step yet whose map could be shown");
+  RequireStep(layer, head);
   const DeviceView<float, 4> q = AsHeads(state_->queries[static_cast<std::size_t>(layer)], info.heads);
   const KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
   const AttentionProblem problem =
@@ -87,11 +121,12 @@ Tensor Decoding::Logits(Index row_begin, Index row_end) const {
 void Decoding::Reset() {
   for (KvCache& cache : state_->caches) cache.Reset();
   state_->queries.clear();
+  state_->cross_queries.clear();
   state_->hidden = {};
   state_->length = 0;
 }
 
-Decoding Model::StartDecoding(DType keys_and_values) const {
+Decoding Model::StartDecoding(DType keys_and_values, const ModelInput& source) const {
   if (!info().causal) {
     throw Error(ErrorCode::kUnsupported,
                 {"a ", info().family, " model cannot be run step by step: each token looks at those after it as well"});
@@ -103,6 +138,17 @@ Decoding Model::StartDecoding(DType keys_and_values) const {
   const bool is_same = !windows.empty() && std::ranges::count(windows, windows.front()) == std::ssize(windows);
   const Index window = is_same ? windows.front() : 0;
   for (Index i = 0; i < info().layers; ++i) state->caches.emplace_back(window, model_->backend, keys_and_values);
+  models::ExpectSource(*model_, source);
+  if (!model_->encoder) return Decoding(std::move(state));
+  ModelInput input;
+  input.ids = source.source;
+  input.padding = source.source_padding;
+  const DeviceTensor rows = Model(model_->encoder).Attend(input).run().Output();
+  for (const models::Layer& layer : model_->parameters.layers) {
+    state->cross_keys.push_back(Project(model_->backend, rows.view<2>(), *layer.cross_k));
+    state->cross_values.push_back(Project(model_->backend, rows.view<2>(), *layer.cross_v));
+  }
+  state->source_padding.assign(source.source_padding.begin(), source.source_padding.end());
   return Decoding(std::move(state));
 }
 

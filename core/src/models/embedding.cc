@@ -214,6 +214,13 @@ void AddPatches(const LoadedModel& model, View<const float, 3> image, std::span<
 
 }  // namespace
 
+void ExpectSource(const LoadedModel& model, const ModelInput& input) {
+  if (model.encoder && input.source.empty())
+    throw InputError("no source", {"one: a ", model.architecture.info.family, " model reads a source and a target"});
+  if (!model.encoder && !input.source.empty())
+    throw InputError("a source", {"none: a ", model.architecture.info.family, " model has no encoder"});
+}
+
 DeviceTensor Embed(const LoadedModel& model, const ModelInput& input, Index first_position) {
   const bool is_image = model.architecture.info.image_size > 0;
   DeviceTensor hidden = is_image ? EmbedImage(model, input) : EmbedTokens(model, input, first_position);

@@ -60,6 +60,8 @@ Activation ActivationOf(const JsonField& field, std::string_view fallback) {
                                              {"gelu_new", Activation::kGeluTanh},
                                              {"gelu_fast", Activation::kGeluTanh},
                                              {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                             {"silu", Activation::kSilu},
+                                             {"swish", Activation::kSilu},
                                              {"relu", Activation::kRelu}});
 }
 

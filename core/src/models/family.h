@@ -38,7 +38,10 @@ struct Architecture {
   float embedding_scale = 1.0f;         // multiplies the embeddings of tokens
   Index padding_id = -1;                // positions are counted from 1 over tokens other than this one
   ImagePositionsKind positions = ImagePositionsKind::kFixed;
-  bool tied = false;  // the table of tokens also gives the logits
+  /// Biases of scores by distance (T5): their number, and the distance from which on all have one.
+  Index bias_buckets = 0, bias_max_distance = 128;
+  bool divides_output = false;  // the stream is divided by √D before the logits
+  bool tied = false;            // the table of tokens also gives the logits
   bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
   Index labels = 0;  // of a classifier, when the weights contain one
 
@@ -57,6 +60,8 @@ struct Layer : Block {
   std::unique_ptr<LinearWeights> q, k, v, o;
   /// Of queries and keys before their rotation: [d] for each head on its own, or [H · d] and [G · d] for all together.
   Norm query_norm, key_norm;
+  /// Of the attention to the encoder's output, in decoders that have one.
+  std::unique_ptr<LinearWeights> cross_q, cross_k, cross_v, cross_o;
 };
 
 /// The steps from the residual stream to the logits: the final norm, another layer (BERT only), and the decoder.
@@ -74,11 +79,12 @@ struct Head {
 };
 
 struct Parameters {
-  std::unique_ptr<LinearWeights> tokens;    // [vocab, D]
+  std::shared_ptr<LinearWeights> tokens;    // [vocab, D]; a decoder that has none shares its encoder's
   std::unique_ptr<LinearWeights> segments;  // [segments, D]
   std::unique_ptr<LinearWeights> patches;   // [D, channels · patch²]
   DeviceTensor prefix;                      // [prefix, D]
   DeviceTensor positions;                   // [max_positions, D]; those of patches follow those of the prefix
+  Tensor position_bias;                     // [buckets, H]: of scores, by distance (T5), in every layer
   Norm embedding_norm, final_norm;
   std::vector<Layer> layers;
   std::optional<Head> head;
@@ -94,6 +100,8 @@ struct LoadedModel {
   };
   std::vector<LayerScales> scales{};
   Tensor final_norm{};
+  /// Of an encoder–decoder, whose other members are the decoder's.
+  std::shared_ptr<const LoadedModel> encoder{};
 
   /// The weights that turn normalised rows into logits.
   const LinearWeights& decoder() const {
@@ -106,12 +114,14 @@ struct Family {
   std::initializer_list<std::string_view> model_types;  // as in config.json
   Architecture (*parse)(const JsonField& config);
   Parameters (*load)(const Architecture& architecture, const StateDict& state, const Backend& backend);
+  const Family* encoder = nullptr;  // reads the encoder of an encoder–decoder from the same files
 };
 
 /// The contents of a config.json.
 struct ParsedConfig {
   const Family& family;
   Architecture architecture;
+  std::optional<Architecture> encoder;
 };
 
 /// The parameters under `prefix` when `probe` exists there, otherwise without it: base models are saved without the

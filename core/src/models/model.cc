@@ -20,11 +20,13 @@ namespace models {
   FAMILY(kGptNeo)                 \
   FAMILY(kGptNeoX)                \
   FAMILY(kLlama)                  \
+  FAMILY(kMarian)                 \
   FAMILY(kOlmo2)                  \
   FAMILY(kPhi3)                   \
   FAMILY(kQwen2)                  \
   FAMILY(kQwen3)                  \
   FAMILY(kRoberta)                \
+  FAMILY(kT5)                     \
   FAMILY(kVit)
 
 #define HEADLENS_DECLARE(family) extern const Family family;
@@ -97,9 +99,14 @@ ParsedConfig Parse(std::string_view text) {
   const JsonField config(parsed, std::string(kConfigFile) + ": ", ErrorCode::kValue);
   const Family& family = FamilyOf(config);
   RefuseQuantized(config);
-  Architecture architecture = family.parse(config);
-  architecture.info.family = family.name;
-  return {family, std::move(architecture)};
+  ParsedConfig result{family, family.parse(config), {}};
+  ModelInfo& info = result.architecture.info;
+  info.family = family.name;
+  if (!family.encoder) return result;
+  result.encoder = family.encoder->parse(config);
+  result.encoder->info.family = family.name;
+  info.encoder_layers = result.encoder->info.layers;
+  return result;
 }
 
 /// Moves all parameters other than matrices into the backend's memory.
@@ -114,8 +121,9 @@ void KeepAll(const Backend& backend, Parameters& p) {
   keep_norm(p.embedding_norm);
   keep_norm(p.final_norm);
   for (Layer& layer : p.layers) {
-    for (Norm* norm : {&layer.attention_norm, &layer.feed_forward_norm, &layer.attention_output_norm,
-                       &layer.feed_forward_output_norm, &layer.query_norm, &layer.key_norm})
+    for (Norm* norm :
+         {&layer.attention_norm, &layer.feed_forward_norm, &layer.attention_output_norm,
+          &layer.feed_forward_output_norm, &layer.query_norm, &layer.key_norm, &layer.cross_attention_norm})
       keep_norm(*norm);
   }
   if (!p.head) return;
@@ -123,9 +131,11 @@ void KeepAll(const Backend& backend, Parameters& p) {
   keep(p.head->bias);
 }
 
-LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backend& backend) {
-  LoadedModel model{config.architecture, {}, backend};
-  model.parameters = config.family.load(model.architecture, state, backend);
+LoadedModel Load(const Family& family, const Architecture& architecture, const StateDict& state, const Backend& backend,
+                 std::shared_ptr<const LoadedModel> encoder) {
+  LoadedModel model{architecture, family.load(architecture, state, backend), backend};
+  if (encoder && !model.parameters.tokens) model.parameters.tokens = encoder->parameters.tokens;
+  model.encoder = std::move(encoder);
   for (const Layer& layer : model.parameters.layers)
     model.scales.push_back({layer.attention_norm.weight.host(), layer.query_norm.weight.host(),
                             layer.key_norm.weight.host(), layer.attention_output_norm.weight.host()});
@@ -133,6 +143,14 @@ LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backe
   KeepAll(backend, model.parameters);
   if (model.parameters.head) model.architecture.info.logits = model.decoder().out_features();
   return model;
+}
+
+LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backend& backend) {
+  std::shared_ptr<const LoadedModel> encoder;
+  if (config.encoder) {
+    encoder = std::make_shared<const LoadedModel>(Load(*config.family.encoder, *config.encoder, state, backend, {}));
+  }
+  return Load(config.family, config.architecture, state, backend, std::move(encoder));
 }
 
 }  // namespace
@@ -157,6 +175,9 @@ Model::Model(const ModelConfig& config, const StateDict& state, const Backend& b
     : model_(std::make_shared<const LoadedModel>(models::Load(*config.parsed_, state, backend))) {}
 
 const ModelInfo& Model::info() const { return model_->architecture.info; }
+std::optional<Model> Model::encoder() const {
+  return model_->encoder ? std::optional(Model(model_->encoder)) : std::nullopt;
+}
 const Backend& Model::backend() const { return model_->backend; }
 
 Tensor Model::Weights(Index layer, Projection projection) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The result of a pass over a whole input, and the maps that are computed from it.
+#include "models/embedding.h"
 #include "models/run.h"
 
 namespace headlens {
@@ -11,7 +12,7 @@ using models::LayerRun;
 using models::LoadedModel;
 using models::Run;
 
-ModelAttention::ModelAttention(std::unique_ptr<Run> run) : run_(std::move(run)) {}
+ModelAttention::ModelAttention(std::shared_ptr<const Run> run) : run_(std::move(run)) {}
 ModelAttention::ModelAttention(ModelAttention&&) noexcept = default;
 ModelAttention& ModelAttention::operator=(ModelAttention&&) noexcept = default;
 ModelAttention::~ModelAttention() = default;
@@ -46,6 +47,16 @@ const Tensor& ModelAttention::FeedForwards(Index layer) const {
 
 const AttentionMaps& ModelAttention::Maps(Index layer) const { return run_->MapsOf(layer, 0); }
 
+const AttentionMaps& ModelAttention::CrossMaps(Index layer) const {
+  run_->RequireEncoder();
+  return *run_->At(layer).cross_maps;
+}
+
+ModelAttention ModelAttention::Encoder() const {
+  run_->RequireEncoder();
+  return ModelAttention(run_->encoder);
+}
+
 void ModelAttention::Map(Index layer, Index head, const MapWindow& window, DeviceView<float, 2> weights) const {
   run_->MapsOf(layer, head).Map(0, head, window, weights);
 }
@@ -76,8 +87,29 @@ struct AttendSteps::State {
   State(std::unique_ptr<Run> begun, Index piece)
       : run(std::move(begun)),
         options(run->request->options()),
-        pass(*run->model, options, 0, run->hidden, static_cast<Index>(run->layers.size()), piece,
-             [this](Index layer, const Kept& kept) { return ProblemOf(layer, kept); }) {}
+        pass(
+            *run->model, options, 0, run->hidden, static_cast<Index>(run->layers.size()), piece,
+            [this](Index layer, const Kept& kept) { return ProblemOf(layer, kept); },
+            [this](Index, Kept& kept) { return CrossProblemOf(kept); }) {
+    models::ExpectSource(*run->model, run->request->input());
+    if (run->model->encoder && !run->encoder) encoder = std::make_unique<State>(EncoderRun(*run), piece);
+  }
+
+  /// The run of the encoder, which has not begun. It keeps what the whole run keeps.
+  static std::unique_ptr<Run> EncoderRun(const Run& run) {
+    const ModelInput& input = run.request->input();
+    const AttendOptions& options = run.request->options();
+    ModelInput source;
+    source.ids = input.source;
+    source.padding = input.source_padding;
+    AttendOptions kept;
+    kept.normalizer = options.normalizer;
+    kept.head_mask = options.encoder_head_mask;
+    kept.keep_hidden = options.keep_hidden;
+    kept.keep_values = options.keep_values;
+    kept.keep_parts = options.keep_parts;
+    return std::make_unique<Run>(run.model->encoder, source, kept);
+  }
 
   /// The queries and keys are those that the pass still has: moving their tensors leaves their elements in place.
   AttentionProblem ProblemOf(Index layer, const Kept& kept) {
@@ -91,23 +123,54 @@ struct AttendSteps::State {
     return problem;
   }
 
+  AttentionProblem CrossProblemOf(Kept& kept) {
+    const LoadedModel& model = *run->model;
+    const models::Layer& layer = model.parameters.layers[static_cast<std::size_t>(pass.layer())];
+    if (!source) source = run->encoder->Output();
+    kept.cross_k = Project(model.backend, source.view<2>(), *layer.cross_k);
+    kept.cross_v = Project(model.backend, source.view<2>(), *layer.cross_v);
+    AttentionProblem problem =
+        models::CrossProblemOf(model, AsHeads(kept.cross_q, run->info().heads),
+                               AsHeads(kept.cross_k, run->info().heads), run->request->input().source_padding);
+    problem.normalizer = options.normalizer;
+    if (const auto& mask = options.cross_head_mask)
+      problem.head_mask = {mask.at(pass.layer()), {1, mask.shape[1]}, {0, mask.strides[1]}};
+    cross_maps = std::make_unique<const AttentionMaps>(problem, model.backend);
+    problem.v = AsHeads(kept.cross_v, run->info().heads);
+    return problem;
+  }
+
   double Next() {
+    if (encoder) return NextOfEncoder();
     if (options.keep_hidden && pass.at_layer()) stream = models::CopyOf(run->model->backend, run->hidden);
     const Index layer = pass.layer();
     const double done = pass.Next();
-    if (pass.layer() == layer) return done;
+    if (pass.layer() == layer) return Share(done);
     Kept& kept = pass.kept();
-    if (!options.keep_values) kept.v = {};
-    if (!options.keep_parts) kept.heads = {};
-    run->layers.push_back(
-        std::make_shared<const LayerRun>(LayerRun{run->request, std::move(stream), std::move(kept), std::move(maps)}));
-    return done;
+    if (!options.keep_values) kept.v = kept.cross_v = {};
+    if (!options.keep_parts) kept.heads = kept.cross_heads = {};
+    run->layers.push_back(std::make_shared<const LayerRun>(
+        LayerRun{run->request, std::move(stream), std::move(kept), std::move(maps), std::move(cross_maps)}));
+    return Share(done);
   }
+
+  double NextOfEncoder() {
+    const double done = encoder->Next();
+    if (done < 1.0) return done / 2;
+    run->encoder = std::move(encoder->run);
+    encoder.reset();
+    return 0.5;
+  }
+
+  /// The share of the whole run, of which the encoder is counted as half.
+  double Share(double done) const { return run->model->encoder ? 0.5 + done / 2 : done; }
 
   std::unique_ptr<Run> run;
   const AttendOptions& options;
-  DeviceTensor stream;                        // before the layer that is being run
-  std::unique_ptr<const AttentionMaps> maps;  // of the layer that is being run
+  std::unique_ptr<State> encoder;                         // while it runs
+  DeviceTensor source;                                    // the encoder's output
+  DeviceTensor stream;                                    // before the layer that is being run
+  std::unique_ptr<const AttentionMaps> maps, cross_maps;  // of the layer that is being run
   models::Pass pass;
 };
 
@@ -122,7 +185,7 @@ double AttendSteps::Next() { return done_ < 1.0 ? done_ = state_->Next() : 1.0; 
 
 ModelAttention AttendSteps::Finish() && {
   while (Next() < 1.0) continue;
-  ModelAttention attention(std::move(state_->run));
+  ModelAttention attention(std::shared_ptr<const Run>(std::move(state_->run)));
   state_.reset();
   return attention;
 }

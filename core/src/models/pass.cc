@@ -61,10 +61,26 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<con
   problem.mask.causal = a.info.causal;
   if (const Index window = a.WindowOf(layer); window > 0) problem.mask.window_left = window - 1;
   problem.softcap = a.softcap;
+  if (const Tensor& bias = model.parameters.position_bias; bias.size() > 0) {
+    problem.position_bias.t5 = bias.view<2>();
+    problem.position_bias.t5_bidirectional = !a.info.causal;
+    problem.position_bias.t5_max_distance = a.bias_max_distance;
+  }
   if (!padding.empty()) {
     const auto keys = static_cast<Index>(padding.size());
     problem.mask.key_padding = DenseView(padding.data(), std::array<Index, 2>{1, keys});
   }
+  return problem;
+}
+
+AttentionProblem CrossProblemOf(const LoadedModel& model, DeviceView<const float, 4> q, KeyValueView k,
+                                std::span<const std::uint8_t> padding) {
+  AttentionProblem problem;
+  problem.q = q;
+  problem.k = k;
+  problem.scale = model.architecture.attention_scale;
+  if (!padding.empty())
+    problem.mask.key_padding = DenseView(padding.data(), std::array<Index, 2>{1, static_cast<Index>(padding.size())});
   return problem;
 }
 
@@ -134,12 +150,13 @@ Tensor ClassLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden
 }
 
 Pass::Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
-           Index first_layer, Index piece, Memory memory)
+           Index first_layer, Index piece, Memory memory, Source source)
     : model_(model),
       options_(options),
       hidden_(hidden),
       piece_(piece),
       memory_(std::move(memory)),
+      source_(std::move(source)),
       first_layer_(first_layer),
       layer_(first_layer) {
   const Architecture& a = model.architecture;
@@ -159,13 +176,13 @@ double Pass::Next() {
   ++done_;
   if (++next_ == step.pieces) {
     next_ = 0;
-    if (++step_ == kSteps) {
+    if (++step_ == steps()) {
       step_ = 0;
       ++layer_;
     }
   }
   Index all = 0;
-  for (Index i = 0; i < kSteps; ++i) all += StepOf(i).pieces;
+  for (Index i = 0; i < steps(); ++i) all += StepOf(i).pieces;
   return static_cast<double>(done_) / static_cast<double>(all * (model_.architecture.info.layers - first_layer_));
 }
 
@@ -178,13 +195,16 @@ Index Pass::RowPieces(Index work_of_a_row) const {
 
 Pass::Step Pass::StepOf(Index step) const {
   const ModelInfo& info = model_.architecture.info;
-  const Index width = info.hidden_size, queries = info.heads * info.head_dim, keys = info.kv_heads * info.head_dim;
+  const Index width = info.hidden_size, queries = info.heads * info.head_dim, keys = info.kv_heads * info.head_dim,
+              attentions = (info.kv_heads + GroupsTogether() - 1) / GroupsTogether();
   if (step == 0) return {RowPieces(width * (queries + 2 * keys)), &Pass::Project};
-  if (step == 2) {
+  if (step == 1) return {attentions, &Pass::Attend};
+  if (step + 1 == steps()) {
     const Index matrices = IsGated(model_.architecture.block.activation) ? 3 : 2;
     return {RowPieces(width * (queries + matrices * model_.architecture.intermediate_size)), &Pass::Finish};
   }
-  return {(info.kv_heads + GroupsTogether() - 1) / GroupsTogether(), &Pass::Attend};
+  if (step == 2) return {RowPieces(2 * width * queries), &Pass::ProjectCross};
+  return {attentions, &Pass::AttendCross};
 }
 
 /// The number of key/value heads whose attention is one piece.
@@ -287,40 +307,88 @@ void Pass::BeginAttention(const Layer& layer) {
 
 void Pass::Attend(const Layer& layer, Index piece) {
   if (piece == 0) BeginAttention(layer);
+  AttendGroups(problem_, kept_.heads, piece);
+}
+
+void Pass::ProjectCross(const Layer& layer, Index piece) {
+  const Backend& backend = model_.backend;
+  const BlockForm& form = model_.architecture.block;
+  if (piece == 0) {
+    PatchHeads();
+    kept_.cross_q = backend.Allocate({hidden_.shape()[0], layer.cross_q->out_features()});
+  }
+  const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
+  const DeviceView<float, 2> stream = Rows(hidden_.view<2>(), first, count);
+  AddHeads(layer, stream, first);
+  DeviceTensor normal;
+  DeviceView<const float, 2> x = stream;
+  if (form.norm_first) {
+    normal = backend.Allocate(SizesOf(x));
+    Normalize(backend, form, layer.cross_attention_norm, x, normal.view<2>());
+    x = normal.view<2>();
+  }
+  backend.Linear(x, *layer.cross_q, Rows(kept_.cross_q.view<2>(), first, count));
+}
+
+void Pass::AttendCross(const Layer& layer, Index piece) {
+  if (piece == 0) {
+    problem_ = source_(layer_, kept_);
+    kept_.cross_heads = model_.backend.Allocate({hidden_.shape()[0], layer.cross_o->in_features()});
+  }
+  AttendGroups(problem_, kept_.cross_heads, piece);
+}
+
+/// Computes what some heads give into their columns of `all`.
+void Pass::AttendGroups(const AttentionProblem& problem, const DeviceTensor& all, Index piece) {
   const ModelInfo& info = model_.architecture.info;
   const Index together = GroupsTogether(), group = piece * together, groups = std::min(together, info.kv_heads - group),
               members = info.heads / info.kv_heads, head = group * members, heads = groups * members;
-  AttentionProblem part = problem_;
+  AttentionProblem part = problem;
   AttentionResults results;
-  results.output = HeadsOf(AsHeads(kept_.heads, info.heads), head, heads);
-  part.q = HeadsOf(problem_.q, head, heads);
-  part.k = HeadsOf(problem_.k, group, groups);
-  part.v = HeadsOf(problem_.v, group, groups);
+  results.output = HeadsOf(AsHeads(all, info.heads), head, heads);
+  part.q = HeadsOf(problem.q, head, heads);
+  part.k = HeadsOf(problem.k, group, groups);
+  part.v = HeadsOf(problem.v, group, groups);
   if (part.head_mask) part.head_mask = {part.head_mask.at(0, head), {1, heads}, part.head_mask.strides};
   if (part.mask.boolean) part.mask.boolean = HeadsOf(part.mask.boolean, head, heads);
   if (part.mask.additive) part.mask.additive = HeadsOf(part.mask.additive, head, heads);
   if (auto& sinks = part.normalizer.sinks) sinks = {sinks.at(head), {heads}, sinks.strides};
+  if (auto& bias = part.position_bias.t5) bias = {bias.at(0, head), {bias.shape[0], heads}, bias.strides};
   model_.backend.Attention(part, results);
+}
+
+/// Adds to some rows of the stream what the heads write there, or in a layer that reads a source, what those heads do.
+void Pass::AddHeads(const Layer& layer, DeviceView<float, 2> stream, Index first) {
+  const Backend& backend = model_.backend;
+  const BlockForm& form = model_.architecture.block;
+  const bool is_cross = step_ > 2;
+  const DeviceTensor& heads = is_cross ? kept_.cross_heads : kept_.heads;
+  const LinearWeights& o = is_cross ? *layer.cross_o : *layer.o;
+  const Norm& norm = is_cross ? layer.cross_attention_norm : layer.attention_norm;
+  const DeviceTensor change = headlens::Project(backend, Rows(heads.view<2>(), first, stream.shape[0]), o);
+  if (const Norm& output = layer.attention_output_norm; output && !is_cross)
+    Normalize(backend, form, output, change.view<2>(), change.view<2>());
+  backend.Add(Elements(stream), change.values());
+  if (!form.norm_first) Normalize(backend, form, norm, stream, stream);
 }
 
 void Pass::Finish(const Layer& layer, Index piece) {
   const Backend& backend = model_.backend;
   const BlockForm& form = model_.architecture.block;
   if (piece == 0) {
-    PatchHeads();
+    if (!model_.encoder) PatchHeads();
     kept_.feed_forward = options_.keep_parts ? backend.Allocate(hidden_.shape()) : DeviceTensor();
   }
-  const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
+  const auto [first, count] = RowsOf(piece, StepOf(step_).pieces);
   const DeviceView<float, 2> stream = Rows(hidden_.view<2>(), first, count);
-  const DeviceTensor change = headlens::Project(backend, Rows(kept_.heads.view<2>(), first, count), *layer.o);
-  if (const Norm& norm = layer.attention_output_norm)
-    Normalize(backend, form, norm, change.view<2>(), change.view<2>());
   const auto kept = kept_.feed_forward ? Rows(kept_.feed_forward.view<2>(), first, count) : DeviceView<float, 2>();
-  if (form.parallel) RunFeedForwardStep(backend, form, layer, stream, kept);
-  backend.Add(Elements(stream), change.values());
-  if (form.parallel) return;
-  if (!form.norm_first) Normalize(backend, form, layer.attention_norm, stream, stream);
+  if (!form.parallel) {
+    AddHeads(layer, stream, first);
+    return RunFeedForwardStep(backend, form, layer, stream, kept);
+  }
+  const DeviceTensor change = headlens::Project(backend, Rows(kept_.heads.view<2>(), first, count), *layer.o);
   RunFeedForwardStep(backend, form, layer, stream, kept);
+  backend.Add(Elements(stream), change.values());
 }
 
 }  // namespace headlens::models

@@ -13,8 +13,9 @@ namespace headlens::models {
 /// The tensors of a layer, as rows [T, H·d], [T, G·d] or [T, D]. What is not kept is empty.
 struct Kept {
   DeviceTensor q, k, v;
-  DeviceTensor heads;         // what the heads give, before the output projection
-  DeviceTensor feed_forward;  // what the feed-forward network adds to the stream
+  DeviceTensor heads;                                   // what the heads give, before the output projection
+  DeviceTensor feed_forward;                            // what the feed-forward network adds to the stream
+  DeviceTensor cross_q, cross_k, cross_v, cross_heads;  // of the attention to the encoder's output
 };
 
 /// Rows [T, H·d] as [1, H, T, d].
@@ -30,6 +31,10 @@ void CheckRows(Index row_begin, Index row_end, Index rows);
 /// first of each. `padding` is [S] or empty.
 AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<const float, 4> q, Index first_query,
                            KeyValueView k, Index first_key, std::span<const std::uint8_t> padding);
+
+/// The same for a layer's attention to a source.
+AttentionProblem CrossProblemOf(const LoadedModel& model, DeviceView<const float, 4> q, KeyValueView k,
+                                std::span<const std::uint8_t> padding);
 
 /// The logits of rows of the residual stream, on the host, before their soft cap and after it.
 Tensor UncappedLogitsOf(const LoadedModel& model, DeviceView<const float, 2> hidden);
@@ -55,17 +60,21 @@ void NormalizeHeads(const Backend& backend, const BlockForm& form, const Norm& n
 void RequireLogits(const LoadedModel& model);
 
 /// Takes a residual stream through the layers, piece by piece. A layer has three steps: its queries, keys and values,
-/// by rows; its attention, by heads; and what is made of that, the output and the feed-forward network, by rows.
+/// by rows; its attention, by heads; and what is made of that, the output and the feed-forward network, by rows. The
+/// layers of a decoder with an encoder have two more before the last: the queries of its attention to the source, by
+/// rows; and that attention, by heads.
 class Pass {
  public:
   /// Decides what a layer's attention looks at: it is called once the layer's queries, keys and values are in Kept, and
   /// returns the problem with its q, k and v.
   using Memory = std::function<AttentionProblem(Index layer, const Kept& kept)>;
+  /// The same for the attention to a source, called once cross_q is there. It may fill in cross_k and cross_v.
+  using Source = std::function<AttentionProblem(Index layer, Kept& kept)>;
 
   /// `hidden` [T, D] is the stream before layer `first_layer`, whose first row is the token at `first_position`. A
   /// piece has about `piece` multiply-adds. Borrows all but `memory`.
   Pass(const LoadedModel& model, const AttendOptions& options, Index first_position, const DeviceTensor& hidden,
-       Index first_layer, Index piece, Memory memory);
+       Index first_layer, Index piece, Memory memory, Source source = {});
 
   /// Runs the next piece, and returns the share of all pieces that are done then: 1 when that was the last one.
   double Next();
@@ -93,15 +102,18 @@ class Pass {
   struct Angles {
     DeviceTensor cosine, sine;
   };
-  static constexpr Index kSteps = 3;
-
+  Index steps() const { return model_.encoder ? 5 : 3; }
   Step StepOf(Index step) const;
   Index RowPieces(Index work_of_a_row) const;
   Index GroupsTogether() const;
   Part RowsOf(Index piece, Index pieces) const;
   void Project(const Layer& layer, Index piece);
   void Attend(const Layer& layer, Index piece);
+  void ProjectCross(const Layer& layer, Index piece);
+  void AttendCross(const Layer& layer, Index piece);
   void Finish(const Layer& layer, Index piece);
+  void AttendGroups(const AttentionProblem& problem, const DeviceTensor& heads, Index piece);
+  void AddHeads(const Layer& layer, DeviceView<float, 2> stream, Index first);
   void BeginAttention(const Layer& layer);
   void ReplaceValues();
   std::vector<float> MeanValues() const;
@@ -112,6 +124,7 @@ class Pass {
   const DeviceTensor& hidden_;
   Index piece_;
   Memory memory_;
+  Source source_;
   Angles angles_, local_angles_;  // of rotary positions
   Index first_layer_, layer_, step_ = 0, next_ = 0;
   Index done_ = 0;

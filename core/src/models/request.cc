@@ -31,10 +31,13 @@ void CheckPatches(const ModelInfo& info, const AttendOptions& options, Index len
 }
 
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
-  const Shape expected = {info.layers, info.heads}, got = SizesOf(options.head_mask);
-  if (options.head_mask && got != expected) {
-    throw ShapeError("`head_mask`", got, {expected, ": (layers, heads)"});
-  }
+  const auto check_mask = [&](const char* name, const View<const float, 2>& mask, Index layers) {
+    const Shape expected = {layers, info.heads}, got = SizesOf(mask);
+    if (mask && got != expected) throw ShapeError(name, got, {expected, ": (layers, heads)"});
+  };
+  check_mask("`head_mask`", options.head_mask, info.layers);
+  check_mask("`cross_head_mask`", options.cross_head_mask, info.encoder_layers > 0 ? info.layers : 0);
+  check_mask("`encoder_head_mask`", options.encoder_head_mask, info.encoder_layers);
   for (const std::int32_t token : options.replaced_tokens) ExpectBelow("a token of `replaced_tokens`", token, length);
   if (options.replaced_layer != -1) ExpectBelow("`replaced_layer`", options.replaced_layer, info.layers);
   CheckPatches(info, options, length);
@@ -97,11 +100,15 @@ void Request::CopyInput(const ModelInput& input) {
   input_.ids = CopyOf(input.ids, ids_);
   input_.segments = CopyOf(input.segments, segments_);
   input_.padding = CopyOf(input.padding, padding_);
+  input_.source = CopyOf(input.source, source_);
+  input_.source_padding = CopyOf(input.source_padding, source_padding_);
   input_.image = CopyOf(input.image, image_);
 }
 
 void Request::CopyOptions(const AttendOptions& options) {
   options_.head_mask = CopyOf(options.head_mask, head_mask_);
+  options_.cross_head_mask = CopyOf(options.cross_head_mask, cross_head_mask_);
+  options_.encoder_head_mask = CopyOf(options.encoder_head_mask, encoder_head_mask_);
   options_.replaced_tokens = CopyOf(options.replaced_tokens, replaced_);
   options_.forbidden_diagonals = CopyOf(options.forbidden_diagonals, diagonals_);
   options_.normalizer.sinks = CopyOf(options.normalizer.sinks, sinks_);
@@ -220,6 +227,8 @@ std::vector<float> Request::NumbersOf(const ModelInfo& info, Index layer) const 
   };
   for (Index head = 0; head < info.heads; ++head)
     numbers.push_back(options_.head_mask ? options_.head_mask(layer, head) : 1.0f);
+  for (Index head = 0; head < info.heads && options_.cross_head_mask; ++head)
+    numbers.push_back(options_.cross_head_mask(layer, head));
   const bool replaces = ReplacesValues(options_, layer);
   numbers.push_back(replaces ? static_cast<float>(replaced_.size()) : 0.0f);
   if (replaces) {
@@ -242,6 +251,10 @@ bool Request::HasSameScores(const Request& other) const {
   return mine.kind == its.kind && mine.temperature == its.temperature && mine.top_k == its.top_k &&
          mine.sigmoid_bias == its.sigmoid_bias && is_same(sinks_, other.sinks_) && is_same(bias_, other.bias_) &&
          visible_ == other.visible_;
+}
+
+bool Request::HasSameEncoder(const Request& other) const {
+  return HasSameScores(other) && std::ranges::equal(encoder_head_mask_.values(), other.encoder_head_mask_.values());
 }
 
 Index Request::FirstDifference(const ModelInfo& info, const Request& other) const {

@@ -25,6 +25,8 @@ class Request {
   /// The first layer that computes something else than in the run of `other`, which has the same input, or the number
   /// of layers when there is none.
   Index FirstDifference(const ModelInfo& info, const Request& other) const;
+  /// Returns true when the encoder's run is that of the run of `other`, which has the same input.
+  bool HasSameEncoder(const Request& other) const;
 
  private:
   std::vector<float> NumbersOf(const ModelInfo& info, Index layer) const;
@@ -36,9 +38,9 @@ class Request {
 
   ModelInput input_;
   AttendOptions options_;
-  std::vector<std::int32_t> ids_, segments_, replaced_, diagonals_, patch_places_;
-  std::vector<std::uint8_t> padding_, visible_;
-  Tensor image_, head_mask_, bias_, sinks_, patch_outputs_;
+  std::vector<std::int32_t> ids_, segments_, source_, replaced_, diagonals_, patch_places_;
+  std::vector<std::uint8_t> padding_, source_padding_, visible_;
+  Tensor image_, head_mask_, cross_head_mask_, encoder_head_mask_, bias_, sinks_, patch_outputs_;
 };
 
 /// Returns true when the layer replaces the values of tokens.

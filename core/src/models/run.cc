@@ -37,6 +37,8 @@ Run::Run(const Run& base, const AttendOptions& options)
     : model(base.model),
       request(std::make_shared<const Request>(*model, base.request->input(), Completed(options), base.length())) {
   Index shared = request->FirstDifference(info(), *base.request);
+  if (model->encoder && request->HasSameEncoder(*base.request)) encoder = base.encoder;
+  if (model->encoder && !encoder) shared = 0;
   const auto keeps = [&](const auto& layer) { return Keeps(*layer, request->options()); };
   if (!std::all_of(base.layers.begin(), base.layers.begin() + shared, keeps)) shared = 0;
   if (shared == info().layers) {
@@ -66,8 +68,23 @@ const DeviceTensor& Run::StreamBefore(Index layer) const {
 }
 
 void Run::RequireParts() const {
+  if (encoder) {
+    throw Error(ErrorCode::kUnsupported, {"what is written into the decoder's stream of a ", info().family,
+                                          " model is not offered in parts: its layers also read a source"});
+  }
   if (layers.front()->kept.feed_forward) return;
   throw Error(ErrorCode::kOption, "what heads and feed-forward networks write was not kept: attend with `keep_parts`");
+}
+
+DeviceTensor Run::Output() const {
+  DeviceTensor output = CopyOf(model->backend, hidden);
+  if (const Norm& norm = model->parameters.final_norm)
+    Normalize(model->backend, model->architecture.block, norm, output.view<2>(), output.view<2>());
+  return output;
+}
+
+void Run::RequireEncoder() const {
+  if (!encoder) throw Error(ErrorCode::kUnsupported, {"a ", info().family, " model has no encoder beside its layers"});
 }
 
 const Tensor& Run::OnHost(const DeviceTensor& tensor) const {

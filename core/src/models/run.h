@@ -22,7 +22,7 @@ struct LayerRun {
   std::shared_ptr<const Request> request;  // whose masks the maps borrow
   DeviceTensor stream;                     // before the layer, when it is kept
   Kept kept;
-  std::unique_ptr<const AttentionMaps> maps;
+  std::unique_ptr<const AttentionMaps> maps, cross_maps;
 };
 
 struct Run {
@@ -41,11 +41,17 @@ struct Run {
   /// Throws kOption when the parts were not kept.
   void RequireParts() const;
 
+  /// What the decoder's layers read of this run of an encoder: its stream after the final norm [S, D].
+  DeviceTensor Output() const;
+  /// Throws kUnsupported when the model has no encoder.
+  void RequireEncoder() const;
+
   /// The elements of one of these tensors on the host, which are read back once.
   const Tensor& OnHost(const DeviceTensor& tensor) const;
 
   std::shared_ptr<const LoadedModel> model;
-  DeviceTensor hidden;  // before the first layer that is not there yet, or after the last one
+  std::shared_ptr<const Run> encoder;  // over the source, of an encoder–decoder
+  DeviceTensor hidden;                 // before the first layer that is not there yet, or after the last one
   std::shared_ptr<const Request> request;
   std::vector<std::shared_ptr<const LayerRun>> layers;
 

@@ -70,12 +70,11 @@ EACH_ITEM Rotate(__global float* x, const long first, const long step_stride, co
   x[far] = b * c + a * s;
 }
 
-EACH_ITEM SwiGlu(__global float* gate, const long first, __global const float* up, const long up_first,
-                 const long count) {
+EACH_ITEM Silu(__global float* x, const long first, const long count) {
   const long i = get_global_id(0);
   if (i >= count) return;
-  const float x = gate[first + i];
-  gate[first + i] = x / (1.0f + exp(-x)) * up[up_first + i];
+  const float z = x[first + i];
+  x[first + i] = z / (1.0f + exp(-z));
 }
 
 // For large z, 1 + erf(−z) would cancel to nothing, so it is computed as erfc(z).

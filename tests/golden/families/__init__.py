@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The families of models: each file has the published definition of one family, its golden models, and the parts that
-its numbers are sums of."""
+its numbers are sums of. The models of t5 and marian are encoder–decoders, which make_encoder_decoders.py takes."""
 
 import pathlib
 

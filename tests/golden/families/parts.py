@@ -32,9 +32,9 @@ class Record:
         self.weights_of, self.change_values, self.change_heads = weights_of, change_values, change_heads
 
 
-def attend(record, q, k, v, scale, keep, cap=None):
+def attend(record, q, k, v, scale, keep, cap=None, bias=0.0):
     """Attention of [H, T, d] on [H, S, d] over the cells that `keep` [T, S] leaves. Returns the heads side by side."""
-    layer, scores = len(record.weights), (q @ k.transpose(1, 2)) * scale
+    layer, scores = len(record.weights), (q @ k.transpose(1, 2)) * scale + bias
     record.scores.append(scores.masked_fill(~keep, -math.inf))
     if cap is not None:
         scores = cap * torch.tanh(scores / cap)
@@ -57,6 +57,11 @@ def causal(length, window=None):
 
 def everything(length):
     return torch.ones(length, length, dtype=torch.bool)
+
+
+def not_padding(inputs):
+    """The cells [1, S] of the source that every query may see."""
+    return inputs.get("padding", torch.zeros_like(inputs["source_ids"])).unsqueeze(0) == 0
 
 
 # --- layers -----------------------------------------------------------------------------------------------------------
@@ -229,3 +234,33 @@ class GoldenModel:
 
     def full_config(self):
         return self.config | ({"vocab_size": vocabulary_size(self.tokenizer())} if self.tokenizer else {})
+
+
+ATTENTIONS = ["encoder", "decoder", "cross"]
+
+
+def source_and_target(config, generator):
+    """Random ids of a source and of a target, which begins with the token that the decoder starts with."""
+    target = text(config, 8, generator)["ids"]
+    target[0] = config["decoder_start_token_id"]
+    return {"source_ids": text(config, 11, generator)["ids"], "target_ids": target}
+
+
+def padded_source_and_target(config, generator):
+    """The last two tokens of the source are padding."""
+    return source_and_target(config, generator) | {"padding": (torch.arange(11) >= 9).to(torch.uint8)}
+
+
+@dataclasses.dataclass
+class GoldenPair:
+    """The folder of an encoder and a decoder. `config` is as published with such models, and `library` is the model's
+    class in transformers. `modules` says for each of ATTENTIONS where its layers are there, and where in a layer the
+    module is that the heads' outputs go into."""
+
+    config: dict
+    definition: type
+    library: str
+    modules: dict
+    dtype: torch.dtype = torch.float32
+    inputs: typing.Callable = source_and_target
+    shards: int = 1

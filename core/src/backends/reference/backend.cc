@@ -114,14 +114,9 @@ class Reference final : public Backend {
         }
   }
 
-  void SwiGlu(DeviceView<float, 1> device_gate, DeviceView<const float, 1> device_up) const override {
-    CheckSameLength(device_gate, device_up);
-    const View<float, 1> gate = device_gate.host();
-    const View<const float, 1> up = device_up.host();
-    for (Index i = 0; i < gate.shape[0]; ++i) {
-      const double g = gate(i);
-      gate(i) = static_cast<float>(g / (1.0 + std::exp(-g)) * double{up(i)});
-    }
+  void Silu(DeviceView<float, 1> device_x) const override {
+    const View<float, 1> x = device_x.host();
+    for (Index i = 0; i < x.shape[0]; ++i) x(i) = static_cast<float>(double{x(i)} / (1.0 + std::exp(-double{x(i)})));
   }
 
   void Gelu(DeviceView<float, 1> device_x, bool tanh_approximation) const override {

@@ -146,10 +146,7 @@ class Simd final : public Backend {
       for (Index h = 0; h < x.shape[1]; ++h) rotate(x.at(t, h), x.shape[2] / 2, cosine.at(t), sine.at(t));
   }
 
-  void SwiGlu(DeviceView<float, 1> gate, DeviceView<const float, 1> up) const override {
-    CheckSameLength(gate, up);
-    BestKernels().swiglu(gate.data.host(), gate.shape[0], up.data.host());
-  }
+  void Silu(DeviceView<float, 1> x) const override { BestKernels().silu(x.data.host(), x.shape[0]); }
 
   void Gelu(DeviceView<float, 1> x, bool tanh_approximation) const override {
     (tanh_approximation ? BestKernels().gelu_tanh : BestKernels().gelu_erf)(x.data.host(), x.shape[0]);

@@ -64,7 +64,7 @@ const Kernels* Table() {
       .layer_norm = LayerNorm,
       .rotate = Rotate,
       .rotate_interleaved = RotateInterleaved,
-      .swiglu = SwiGlu,
+      .silu = Silu,
       .gelu_erf = GeluErf,
       .gelu_tanh = GeluTanh,
       .relu = Relu,

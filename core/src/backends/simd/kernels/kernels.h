@@ -101,7 +101,7 @@ struct Kernels {
   void (*layer_norm)(const float* x, Index n, const float* weight, const float* bias_or_null, float eps, float* y);
   void (*rotate)(float* x, Index half, const float* cosine, const float* sine);              // pairs i, i + half
   void (*rotate_interleaved)(float* x, Index half, const float* cosine, const float* sine);  // pairs 2i, 2i + 1
-  void (*swiglu)(float* gate, Index n, const float* up);
+  void (*silu)(float* x, Index n);
   void (*gelu_erf)(float* x, Index n);
   void (*gelu_tanh)(float* x, Index n);
   void (*relu)(float* x, Index n);

@@ -96,10 +96,8 @@ HWY_INLINE V Sigmoid(V x) {
   return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
 }
 
-void SwiGlu(float* gate, Index n, const float* up) {
-  Transform(gate, n, [&](V g, Index i, Index count) HWY_ATTR {
-    return hn::Mul(hn::Mul(g, Sigmoid(g)), LoadSome(up + i, count));
-  });
+void Silu(float* x, Index n) {
+  Transform(x, n, [](V z, Index, Index) HWY_ATTR { return hn::Mul(z, Sigmoid(z)); });
 }
 
 /// erf(x) within 2e-7 (Abramowitz & Stegun 1964, 7.1.26).
