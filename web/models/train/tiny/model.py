@@ -5,14 +5,12 @@ entropy scores have the formulas of headlens's own metrics.
 """
 import json
 import math
-import struct
 
-import numpy
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-DTYPES = {"F16": torch.float16, "F32": torch.float32, "I32": torch.int32}
+from shared.weights import expanded, load_tensors
 
 
 class RMSNorm(nn.Module):
@@ -116,34 +114,9 @@ class Llama(nn.Module):
         return F.linear(self.model.norm(x), self.model.embed_tokens.weight)
 
 
-def save_tensors(path, tensors, metadata=None):
-    """Writes a safetensors file: length, JSON header padded to 8 bytes, data. tensors: name -> torch tensor."""
-    header, blobs, offset = {"__metadata__": metadata} if metadata else {}, [], 0
-    for name, tensor in tensors.items():
-        dtype = next(key for key, value in DTYPES.items() if value == tensor.dtype)
-        blob = tensor.detach().contiguous().numpy().tobytes()
-        header[name] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [offset, offset + len(blob)]}
-        blobs.append(blob)
-        offset += len(blob)
-    text = json.dumps(header, ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
-
-
-def load_tensors(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
-    header.pop("__metadata__", None)
-    types = {"F16": numpy.float16, "F32": numpy.float32, "I32": numpy.int32}
-    return {name: torch.from_numpy(numpy.frombuffer(data[slice(*entry["data_offsets"])], types[entry["dtype"]])
-                                   .reshape(entry["shape"]).copy()) for name, entry in header.items()}
-
-
 def load_model(folder, dtype=torch.float32):
     model = Llama(json.loads((folder / "config.json").read_text()))
-    model.load_state_dict(load_tensors(folder / "model.safetensors"))
+    model.load_state_dict(expanded(load_tensors(folder / "model.safetensors")))
     return model.to(dtype).eval()
 
 

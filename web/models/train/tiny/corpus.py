@@ -7,11 +7,11 @@ import random
 import re
 import subprocess
 import zlib
-from pathlib import Path
 
-import generate
+from shared.folders import build
+from tiny import generate
 
-FOLDER = Path(__file__).resolve().parents[3] / "build" / "corpus"
+FOLDER = build("corpus")
 GENERATED = 60000
 
 
@@ -19,7 +19,6 @@ def package(name):
     """The folder of an unpacked Debian package."""
     target = FOLDER / name
     if not target.exists():
-        FOLDER.mkdir(parents=True, exist_ok=True)
         subprocess.run(["apt-get", "-o", "APT::Sandbox::User=root", "download", name], cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
         archive = next(FOLDER.glob(name + "_*.deb"))
         subprocess.run(["dpkg-deb", "-x", archive, target], check=True)
