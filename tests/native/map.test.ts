@@ -9,7 +9,7 @@ import { fails, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 const kModel = `${kRoot}web/models/tiny`;
-const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
+const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
 const ids = [...tensorOf(golden, "ids").data];
 const weights = tensorOf(golden, "weights");
 const [layers = 0, heads = 0, length = 0] = weights.shape;

@@ -56,8 +56,8 @@ describe.each([false, true])("worker: %s", (worker) => {
   });
 
   describe("rankHeads", () => {
-    const golden = readSafetensors(`${kGolden}/model/heads.safetensors`);
-    const ids = tensorOf(golden, "ids");
+    const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
+    const ids = tensorOf(golden, "repeats");
     const width = ids.shape[1] ?? 0;
     const row = (i: number): number[] => [...ids.data.subarray(i * width, (i + 1) * width)];
     const rows = Array.from({ length: ids.shape[0] ?? 0 }, (_, i) => row(i));

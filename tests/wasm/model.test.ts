@@ -65,7 +65,7 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
   });
 
   test("PyTorch's tokens, weights of every head and logits", () => {
-    const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
+    const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
     const attention = model.attend(golden.metadata.text ?? "");
     expect(attention.ids).toEqual(Array.from(tensorOf(golden, "ids").data));
     const weights = tensorOf(golden, "weights");

@@ -593,8 +593,8 @@ TEST_CASE("weights can be read back") {
 }
 
 TEST_CASE("the built-in model gives PyTorch's numbers") {
-  // web/models/train/golden.py computed these numbers from the same weights in fp64.
-  const Golden golden(HEADLENS_GOLDEN_DIR "/model/tiny.safetensors");
+  // web/models/train/tiny/golden.py computed these numbers from the same weights in fp64.
+  const Golden golden(HEADLENS_GOLDEN_DIR "/built_in/tiny.safetensors");
   CheckAgainst(golden, LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", SimdBackend()));
 }
 
