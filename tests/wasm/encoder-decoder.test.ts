@@ -2,9 +2,14 @@
 /** Encoder–decoders against the numbers of the transformers library, in this thread and in a worker. */
 import { File } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
-import { type AsyncEngine, type AsyncModel, type AttendOptions, type Engine, load, type Model, type ModelSource, type SourceAndTarget, type Tensor } from "headlens";
+import {
+  type AsyncEngine, type AsyncModel, type AttendOptions, type Engine, type ErrorCode, load, type Model,
+  type ModelSource, type SourceAndTarget, type Tensor,
+} from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { expectClose, expectError, type FileTensor, kEpsilon, kGolden, maxNorm, readSafetensors, type Safetensors, tensorOf } from "./support.js";
+import {
+  expectClose, expectError, type FileTensor, kEpsilon, kGolden, maxNorm, readSafetensors, type Safetensors, tensorOf,
+} from "./support.js";
 
 const kFolder = `${kGolden}/encoder_decoders`;
 const kParts = ["encoder", "decoder", "cross"] as const;
@@ -51,6 +56,11 @@ function mapOf({ data, shape }: FileTensor, layer: number, head: number): Tensor
   return { data: Float32Array.from(data.subarray(at, at + size)), shape: [rows, columns] };
 }
 
+/** The largest weight of each row. */
+function largestOf({ data, shape: [rows = 0, columns = 0] }: Tensor): number[] {
+  return Array.from({ length: rows }, (_, row) => Math.max(...data.subarray(row * columns, (row + 1) * columns)));
+}
+
 const floats = ({ data, shape }: FileTensor): Tensor => ({ data: Float32Array.from(data), shape });
 
 async function expectMaps(model: Model | AsyncModel, { file, input, options, tolerance }: Golden): Promise<void> {
@@ -62,7 +72,7 @@ async function expectMaps(model: Model | AsyncModel, { file, input, options, tol
         const expected = mapOf(weights, layer, head), what = `${attention} ${layer}.${head}`;
         expectClose(what, await seen.map(layer, head, { attention }), expected, tolerance);
         const { largest } = await seen.rowSummaries(layer, head, { attention });
-        const most = Array.from({ length: rows }, (_, row) => Math.max(...expected.data.subarray(row * columns, (row + 1) * columns)));
+        const most = largestOf(expected);
         expectClose(`largest of ${what}`, largest, { data: Float32Array.from(most), shape: [rows] }, tolerance);
       }
       expect((await seen.overview(layer, { attention })).maps.shape).toEqual([heads, rows, columns]);
@@ -120,8 +130,7 @@ describe.each([false, true])("with worker: %s", (worker) => {
       const [layers = 0, heads = 0] = tensorOf(file, `${part}.weights`).shape;
       expect(ranked).toHaveLength(layers * heads);
       const [best] = ranked, weights = mapOf(tensorOf(file, `${part}.weights`), best?.layer ?? -1, best?.head ?? -1);
-      const [rows = 0, columns = 0] = weights.shape;
-      const most = Array.from({ length: rows }, (_, row) => Math.max(...weights.data.subarray(row * columns, (row + 1) * columns)));
+      const most = largestOf(weights);
       const visible = part === "decoder" ? most.slice(1) : most; // row 0 of a causal map has only one key
       const means = [visible, most].map((list) => list.reduce((sum, value) => sum + value, 0) / list.length);
       expect(means.some((mean) => Math.abs(mean - (best?.scores.sharpness.mean ?? NaN)) < tolerance)).toBe(true);
@@ -149,7 +158,8 @@ describe.each([false, true])("with worker: %s", (worker) => {
   test("what does not fit is refused by name", async () => {
     const model = await engine.loadModel(filesOf("t5")), tiny = await engine.loadModel("tiny");
     const pair = { source: [2, 3], target: [0, 5] };
-    const refused = (call: () => unknown, code: string, says: RegExp): Promise<unknown> => expectError(call as () => never, code as never, says);
+    const refused = (call: () => unknown, code: ErrorCode, says: RegExp): Promise<void> =>
+      expectError(call, code, says);
     await refused(() => model.attend("the cat"), "dtype", /input is "the cat", expected \{ source, target \}/);
     await refused(() => model.attend({ source: [2] } as never), "dtype", /source, target/);
     await refused(() => tiny.attend(pair), "dtype", /text is .*expected a string or an array of token ids/);

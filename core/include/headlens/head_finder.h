@@ -29,10 +29,10 @@ struct Ablation {
 /// needs a missing part has no value.
 struct TextHeads {
   Index length = 0;                                ///< T
-  Index keys = 0;                                  ///< S
+  Index keys = 0;                                  ///< S; 0: the keys are the queries' tokens
   std::span<const std::int32_t> tokens = {};       ///< [S]
   std::span<const std::uint8_t> padding = {};      ///< [T]
-  std::span<const std::uint8_t> padded_keys = {};  ///< [S]
+  std::span<const std::uint8_t> padded_keys = {};  ///< [S]; when `keys` is 0, `padding` counts
   PatchGrid grid = {};
   /// Fills the weights [T, S] of one head.
   std::function<void(Index layer, Index head, View<float, 2> weights)> map = {};

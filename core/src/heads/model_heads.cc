@@ -98,10 +98,10 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     TextHeads heads;
     const bool is_cross = part_ == AttentionPart::kCross;
     heads.length = attention_.length();
-    heads.keys = attention_.Maps(0, part_).keys();
+    if (is_cross) heads.keys = std::ssize(input_.source);
     heads.tokens = is_cross ? input_.source : input_.ids;
     heads.padding = input_.padding;
-    heads.padded_keys = is_cross ? input_.source_padding : input_.padding;
+    if (is_cross) heads.padded_keys = input_.source_padding;
     if (input_.image) heads.grid = Grid();
     const auto self = shared_from_this();
     heads.map = [self](Index layer, Index head, View<float, 2> weights) {

@@ -76,9 +76,9 @@ HeadSource HeadsOfRun(const ModelAttention& attention) {
   source.attend = [&attention](Index) {
     const ModelInput& input = attention.run().request->input();
     TextHeads heads;
-    heads.length = heads.keys = attention.length();
+    heads.length = attention.length();
     heads.tokens = input.ids;
-    heads.padding = heads.padded_keys = input.padding;
+    heads.padding = input.padding;
     heads.map = [&attention](Index layer, Index head, View<float, 2> weights) {
       attention.Map(layer, head, {}, weights);
     };

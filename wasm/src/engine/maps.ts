@@ -69,7 +69,8 @@ export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResou
 
   /** `parts` are the sizes of an encoder–decoder's attentions by their names, of which `sizes` are the decoder's. */
   constructor(
-    what: string, make: () => H, sizes: MapSizes, owner: Resource<unknown>, parts: Readonly<Record<string, MapSizes>> = {},
+    what: string, make: () => H, sizes: MapSizes, owner: Resource<unknown>,
+    parts: Readonly<Record<string, MapSizes>> = {},
   ) {
     super(what, make, owner);
     this.#sizes = sizes;

@@ -64,7 +64,9 @@ async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boo
 }
 
 function infoOf(name: string, handle: ModelHandle): ModelInfo {
-  const { imageSize, patchSize, channels, prefix, family, encoderLayers, encoderHeads, startToken, ...sizes } = handle.info();
+  const {
+    imageSize, patchSize, channels, prefix, family, encoderLayers, encoderHeads, startToken, ...sizes
+  } = handle.info();
   const encoder = encoderLayers > 0 && { encoder: { layers: encoderLayers, heads: encoderHeads, startToken } };
   const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels, prefix: prefix.map((token) => `[${token}]`) } };
   return { name, family: family as ModelInfo["family"], ...sizes, ...encoder, ...image };
@@ -359,7 +361,8 @@ function checkTextOptions(
   const sourcePaddingMask = items<boolean>("sourcePaddingMask", isFlag, "an array of booleans");
   if (sourcePaddingMask && !info.encoder) refuse("sourcePaddingMask", "nothing: only an encoder–decoder has a source");
   return {
-    ...(segments && { segments }), ...(paddingMask && { paddingMask }), ...(sourcePaddingMask && { sourcePaddingMask }), ...(truncate !== undefined && { truncate }),
+    ...(segments && { segments }), ...(paddingMask && { paddingMask }), ...(sourcePaddingMask && { sourcePaddingMask }),
+    ...(truncate !== undefined && { truncate }),
     ...(textPair !== undefined && { textPair }),
   };
 }

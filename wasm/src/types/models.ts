@@ -258,8 +258,8 @@ export interface ModelAttention extends Disposable {
   readonly tokenCount: number;
   /**
    * Returns the attention weights of one head, [rows, columns]: all of them, a part, or a smaller picture of either. Only what is returned is ever
-   * in memory. An encoder–decoder has three attentions, of which `attention` chooses one. With `pooling: "max"`, a picture of whole rows also keeps what it learned of each row, so that later parts of these rows take only the
-   * work of their own cells.
+   * in memory. An encoder–decoder has three attentions, of which `attention` chooses one. With `pooling: "max"`, a picture of whole rows also keeps what
+   * it learned of each row, so that later parts of these rows take only the work of their own cells.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");
