@@ -214,7 +214,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   /** Reads a text of the encoder under the names that its tensors have. */
   #readSource(source: unknown, options: TextOptions): Reading {
-    const { ids, tokens } = this.#encode(source, true);
+    const { ids, tokens } = this.#encode(source, true, "source");
     const { paddingMask } = options;
     if (paddingMask && paddingMask.length !== ids.length) {
       throw within("attend", wrong("shape", "sourcePaddingMask", `[${paddingMask.length}]`, `one for each of ${ids.length} tokens`));
@@ -265,14 +265,14 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     return { ids, tokens: cut(encoded.tokens), inputs, count };
   }
 
-  #encode(input: unknown, isFirst: boolean): Encoded {
+  #encode(input: unknown, isFirst: boolean, name = "text"): Encoded {
     const tokenizer = this.#reader as TextTokenizer;
     if (typeof input === "string") return tokenizer.encode(input, isFirst);
-    if (!Array.isArray(input)) throw wrong("dtype", "text", show(input), "a string or an array of token ids");
+    if (!Array.isArray(input)) throw wrong("dtype", name, show(input), "a string or an array of token ids");
     const ids: number[] = [];
     for (let i = 0; i < input.length; ++i) {
       const id: unknown = input[i]; // it is read once, as the array may be a proxy
-      checkIndex(`text: id ${i}`, id, this.info.vocabSize);
+      checkIndex(`${name}: id ${i}`, id, this.info.vocabSize);
       ids.push(id as number);
     }
     return { ids, tokens: tokenizer.pieces(ids) };
