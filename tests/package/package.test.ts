@@ -91,7 +91,7 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 41_500,
+      "worker.js": 42_500,
       "headlens.arrays.js": 40_000,
       "headlens-simd.wasm": 236_500,
       "headlens-relaxed.wasm": 236_500,
