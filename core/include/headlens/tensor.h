@@ -99,7 +99,7 @@ AnyView<T, 4> SplitHeads(const AnyView<T, 3>& x, Index heads) {
 }
 
 /// The element types of tensors that come from outside.
-enum class DType { kF32, kF64, kF16, kBF16, kU8, kBool, kI32, kI64 };
+enum class DType { kF32, kF64, kF16, kBF16, kU8, kBool, kI8, kI32, kI64 };
 
 /// The name in safetensors files: "F32", "F64", …
 std::string_view ToString(DType dtype);
