@@ -18,6 +18,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectFamily, familyOf, isCausal, lookAt, shownOf } from "./families.js";
 import { expectedOf, filesOf, folderOf, inputOf, kModels } from "./golden-models.js";
+import { quantizedOf } from "../quantized.js";
 import { serve, type Server } from "./server.js";
 import {
   expectClose,
@@ -171,6 +172,27 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     }
     await shards.close();
     rmSync(folder, { recursive: true });
+  });
+
+  test.each(["llama", "bert", "gpt2"])("%s as 8-bit integers is, bit for bit, its floats in fewer bytes", async (name) => {
+    const { integers, floats } = quantizedOf(folderOf(name));
+    expect(integers.weights.length).toBeLessThan(0.45 * floats.weights.length);
+    const tokenizer = filesOf(name).filter((file) => file.name === "tokenizer.json");
+    const [ids] = inputOf(expectedOf(name));
+    const runs: Tensor[][] = [];
+    for (const { config, weights } of [integers, floats]) {
+      const files = [new File([config], "config.json"), new File([weights], "model.safetensors"), ...tokenizer];
+      const model = await engine.loadModel(files as never);
+      const seen = await model.attend(ids);
+      runs.push([await seen.map(0, 0), await seen.map(model.info.layers - 1, 1), await seen.logits()]);
+      model.dispose();
+    }
+    expect(runs[0]).toEqual(runs[1]);
+    const unsaid = [new File([floats.config], "config.json"), new File([integers.weights], "model.safetensors"), ...tokenizer];
+    await expectError(() => engine.loadModel(unsaid as never), "dtype", /^parameter .*\.weight has the type I8, expected floats without a quant/);
+    const other = JSON.stringify({ ...(JSON.parse(floats.config) as object), quantization_config: { quant_method: "awq" } });
+    await expectError(() => engine.loadModel([new File([other], "config.json"), ...unsaid.slice(1)] as never), "unsupported",
+      /quant_method is "awq", supported is "compressed-tensors" of 8-bit integers/);
   });
 
   test("progress over all shards", async () => {
