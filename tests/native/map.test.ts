@@ -358,7 +358,7 @@ describe("map refuses", () => {
 
   test.each([
     ["no JSON", "{", /config\.json: format error: config\.json is "\{", expected a JSON object/],
-    ["another kind of model", JSON.stringify({ ...config, model_type: "t5" }), /model_type is "t5"/],
+    ["another kind of model", JSON.stringify({ ...config, model_type: "mamba" }), /model_type is "mamba"/],
     ["no number of heads", JSON.stringify({ ...config, num_attention_heads: undefined }), /num_attention_heads is missing/],
     ["heads without end", JSON.stringify({ ...config, num_attention_heads: 1e9 }), /num_attention_heads is 1000000000/],
     ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /layers\.4\.self_attn\.q_proj\.weight is missing/],

@@ -97,6 +97,9 @@ ParsedConfig Parse(std::string_view text) {
   result.encoder = family.encoder->parse(config);
   result.encoder->info.family = family.name;
   info.encoder_layers = result.encoder->info.layers;
+  info.encoder_heads = result.encoder->info.heads;
+  const JsonField start = config["decoder_start_token_id"];
+  info.start_token = (start.is_null() ? config["pad_token_id"] : start).Whole(0, info.vocab_size - 1);
   return result;
 }
 
