@@ -12,6 +12,7 @@ const kSetting = {
 
 export interface ModelFiles {
   readonly config: string;
+  readonly tensors: Readonly<Record<string, GivenTensor>>;
   readonly weights: Uint8Array;
 }
 
@@ -42,7 +43,7 @@ export function quantizedOf(folder: string): { readonly integers: ModelFiles; re
   }
   const changed = JSON.stringify({ ...(JSON.parse(config) as object), quantization_config: kSetting });
   return {
-    integers: { config: changed, weights: writeSafetensors(integers, { format: "pt" }) },
-    floats: { config, weights: writeSafetensors(floats, { format: "pt" }) },
+    integers: { config: changed, tensors: integers, weights: writeSafetensors(integers, { format: "pt" }) },
+    floats: { config, tensors: floats, weights: writeSafetensors(floats, { format: "pt" }) },
   };
 }
