@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, truncateSy
 import { PNG } from "pngjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectClose, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
+import { quantizedOf } from "../quantized.js";
 import { readSafetensors, tensorOf } from "../safetensors.js";
 import { fails, succeeds, temporaryFolder } from "./support.js";
 
@@ -168,6 +169,22 @@ describe("models of every family", () => {
   test.each(["llama_yarn", "mistral", "qwen2_shards", "gpt2", "gpt2_f16_bare"])("%s", (name) => {
     const tokens = [...tensorOf(readSafetensors(`${folderOf(name)}/expected.safetensors`), "ids").data];
     expect(expectGolden(name, "--tokens", tokens.join(","))).toMatchObject({ tokens, causal: true });
+  });
+
+  test.each(["llama", "bert"])("%s as 8-bit integers has the maps of the floats that these stand for", (name) => {
+    const { integers, floats } = quantizedOf(folderOf(name));
+    const [whole, exact] = [integers, floats].map(({ config, weights }, at) => {
+      const folder = inFolder(`${name}${at}`), out = inFolder(`${name}${at}.json`);
+      mkdirSync(folder);
+      writeFileSync(`${folder}/config.json`, config);
+      writeFileSync(`${folder}/model.safetensors`, weights);
+      succeeds(["map", "--model", folder, "--tokens", "5,6,7,8", "--out", out]);
+      return readFileSync(out, "utf8");
+    });
+    expect(whole).toBe(exact);
+    writeFileSync(`${inFolder(`${name}0`)}/config.json`, floats.config);
+    fails(["map", "--model", inFolder(`${name}0`), "--tokens", "5", "--out", inFolder("no.json")], 2,
+      /parameter .*\.weight has the type I8, expected floats, or with a quantization_config an I8 matrix/);
   });
 
   test("a model that looks both ways: every cell is in the CSV and in the picture", () => {
