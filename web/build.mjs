@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills dist/ with the content of the npm package: node web/build.mjs
-// The engine comes from wasm/build.mjs. The elements, the built-in model and the playground are added here.
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+// The engine comes from wasm/build.mjs. The elements, the built-in models and the playground are added here.
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
@@ -13,8 +13,11 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 /** This folder replaces dist/ once it is complete. */
 const kOut = "build/package";
 
-const kModels = ["tiny"];
-const kModelFiles = ["config.json", "tokenizer.json", "model.safetensors"];
+/** The folders of the built-in models. Each has a card. */
+const kModels = readdirSync("web/models").filter((name) => existsSync(`web/models/${name}/card.json`));
+
+/** The one script that carries everything carries this model only. */
+const kCarried = ["config.json", "tokenizer.json", "model.safetensors"].map((file) => `models/tiny/${file}`);
 
 /** The elements' scripts can be imported where there is no DOM. */
 const kInject = { inject: ["web/elements/dom.ts"] };
@@ -49,12 +52,11 @@ const kEngineBeside = resolving("headlens", () => ({ path: "./index.js", externa
 /** Compresses a file into text, as wasm/src/standalone.ts unpacks it. */
 const packed = (bytes) => deflateRawSync(bytes, { level: 9 }).toString("base64");
 
-/** The plugins of the one script that carries its worker, its engine and the models. */
+/** The plugins of the one script that carries its worker, its engine and the model. */
 async function carryingPlugins(drawing) {
   const { outputFiles: [worker] } = await bundle(kOut, { worker: "wasm/src/worker/worker.ts" }, { ...kClassic, inject: [], write: false });
-  const models = kModels.flatMap((model) => kModelFiles.map((file) => `models/${model}/${file}`));
   const files = { "headlens-simd.wasm": packed(readCode()) };
-  for (const name of models) files[name] = packed(readFileSync(`web/${name}`));
+  for (const name of kCarried) files[name] = packed(readFileSync(`web/${name}`));
   const contents = `export const worker = ${JSON.stringify(worker.text)}, files = ${JSON.stringify(files)};`;
   const carried = "headlens-carried";
   const drawn = "headlens-drawing";
@@ -132,9 +134,7 @@ function writeTypes() {
 }
 
 function copyModels() {
-  for (const model of kModels) {
-    for (const file of [...kModelFiles, "README.md"]) cpSync(`web/models/${model}/${file}`, `${kOut}/models/${model}/${file}`);
-  }
+  for (const model of kModels) cpSync(`web/models/${model}`, `${kOut}/models/${model}`, { recursive: true });
 }
 
 rmSync(kOut, { recursive: true, force: true });

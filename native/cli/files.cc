@@ -95,6 +95,12 @@ InputError TooLarge(const std::string& path) {
   return Blamed(path, {ErrorCode::kMemory, "it takes more memory than there is"});
 }
 
+std::string InstalledPath(const std::string& name) {
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  return unknown ? "" : (program.parent_path().parent_path() / "share" / "headlens" / name).string();
+}
+
 void ExpectOther(const std::string& output, const std::string& input) {
   std::error_code missing;
   if (std::filesystem::equivalent(output, input, missing)) {

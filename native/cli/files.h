@@ -52,6 +52,10 @@ class File {
   Buffer<std::byte> buffer_;
 };
 
+/// Where a file or folder of this name is when it is installed with this program: in share/headlens beside its bin.
+/// Empty where the program's own place is not known.
+std::string InstalledPath(const std::string& name);
+
 /// Throws InputError, naming both files, when --out would overwrite an input.
 void ExpectOther(const std::string& output, const std::string& input);
 

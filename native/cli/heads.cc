@@ -228,9 +228,7 @@ std::string ListOfMetrics() {
 void AddHeads(CLI::App& app) {
   CLI::App* command = app.add_subcommand("heads", "Rank a model's heads by what they do");
   const auto options = std::make_shared<HeadsOptions>();
-  command->add_option("--model", options->model, "Folder of a model, as Hugging Face has them")
-      ->required()
-      ->type_name("DIR");
+  AddModelOption(*command, options->model)->required();
   CLI::Option* text_file =
       command->add_option("--text-file", options->text_file, "File with a text in each line, as UTF-8");
   text_file->type_name("FILE");

@@ -53,10 +53,8 @@ void ExpectNoInput(const MapOptions& options) {
 std::string ScriptFile(const MapOptions& options) {
   if (!options.script.empty() || options.no_script) return options.script;
   std::error_code unknown;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-  if (unknown) return "";
-  const auto installed = program.parent_path().parent_path() / "share" / "headlens" / "headlens.arrays.js";
-  return std::filesystem::is_regular_file(installed, unknown) ? installed.string() : "";
+  const std::string installed = InstalledPath("headlens.arrays.js");
+  return std::filesystem::is_regular_file(installed, unknown) ? installed : "";
 }
 
 /// The text of the script, which is read before anything is computed. Empty: there is none.

@@ -20,9 +20,7 @@ constexpr Index kLargeMapPixels = 600;  // the same of a single map with the nam
 constexpr Index kNamedCell = 12;        // cells that leave room for names
 
 void AddInputs(CLI::App& command, MapOptions& options) {
-  CLI::Option* model =
-      command.add_option("--model", options.model,
-                         "Folder as Hugging Face has it: config.json, model.safetensors or its shards, tokenizer.json");
+  CLI::Option* model = AddModelOption(command, options.model);
   CLI::Option* weights = command.add_option(
       "--weights", options.weights,
       "Maps that were computed elsewhere, instead of a model: .npy of shape (T, S), (H, T, S) or (L, H, T, S), or "
@@ -39,7 +37,7 @@ void AddInputs(CLI::App& command, MapOptions& options) {
   CLI::Option* causal =
       command.add_flag("--causal", options.causal, "With --weights: the cells above the diagonal are masked");
   CLI::Option* image = command.add_option("--image", options.image, "PNG picture, for models that read pictures");
-  model->type_name("DIR")->excludes(weights);
+  model->excludes(weights);
   weights->type_name("FILE")->excludes(image);
   tokens->type_name("LIST")->excludes(file)->excludes(image);
   keys->type_name("LIST")->needs(weights);

@@ -41,7 +41,27 @@ std::vector<std::string> WeightFiles(const std::string& folder) {
   return files;
 }
 
+/// The folder of the built-in model of this name, installed or in the sources; `model` itself where there is none.
+std::string FolderOf(const std::string& model) {
+  std::error_code unreadable;
+  if (std::filesystem::exists(model, unreadable) || std::filesystem::path(model).has_parent_path()) return model;
+  for (const std::string& models : {InstalledPath("models"), std::string(HEADLENS_MODELS)}) {
+    const std::string folder = PathOf(models, model);
+    if (std::filesystem::exists(PathOf(folder, kConfigFile), unreadable)) return folder;
+  }
+  return model;
+}
+
 }  // namespace
+
+CLI::Option* AddModelOption(CLI::App& command, std::string& model) {
+  return command
+      .add_option("--model", model,
+                  "tiny, tiny-bert, tiny-vit or tiny-translator, or a folder as Hugging Face has it: config.json, "
+                  "model.safetensors or its shards, tokenizer.json")
+      ->transform([](const std::string& given) { return FolderOf(given); })
+      ->type_name("MODEL");
+}
 
 std::string ExpectedFile(const std::string& folder, const std::string& file) {
   const std::string path = PathOf(folder, file);

@@ -4,9 +4,14 @@
 
 #include <string>
 
+#include "cli/commands.h"
 #include "headlens/model.h"
 
 namespace headlens::cli {
+
+/// Adds "--model", the folder of a model. The name of a built-in model stands for its folder, unless there is a folder
+/// of that name here.
+CLI::Option* AddModelOption(CLI::App& command, std::string& model);
 
 /// The path of a file that the folder should have. Where it has one of a format that is not read instead, throws
 /// InputError, which says what to do.

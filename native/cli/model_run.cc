@@ -12,11 +12,7 @@
 namespace headlens::cli {
 
 void AddRunOptions(CLI::App& command, RunOptions& options) {
-  command
-      .add_option("--model", options.model,
-                  "Folder as Hugging Face has it: config.json, model.safetensors or its shards, tokenizer.json")
-      ->required()
-      ->type_name("DIR");
+  AddModelOption(command, options.model)->required();
   CLI::Option* tokens = command.add_option("--tokens", options.tokens, "Ids of the tokens, as 1,2,3");
   CLI::Option* image = command.add_option("--image", options.image, "PNG picture, for models that read pictures");
   tokens->type_name("IDS")->excludes(image);

@@ -7,6 +7,7 @@
 #include "base/words.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/model_folder.h"
 #include "cli/show.h"
 #include "cli/text.h"
 #include "nlohmann/json.hpp"
@@ -49,9 +50,7 @@ void AddTokens(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("tokens", "Print a text's tokens as JSON: {\"tokens\": [ids], \"pieces\": [what each shows]}");
   const auto options = std::make_shared<Options>();
-  command->add_option("--model", options->model, "Folder with tokenizer.json, as Hugging Face has it")
-      ->required()
-      ->type_name("DIR");
+  AddModelOption(*command, options->model)->required();
   CLI::Option* lines = command->add_flag("--json-lines", options->lines,
                                          "Texts as JSON strings, one a line, from the standard input; a line for each");
   for (CLI::Option* text : AddTextOptions(*command, options->text)) text->excludes(lines);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Between the API's camelCase and the module's snake_case, by rule. Unknown option names end here. */
+import { kFiles } from "../files/names.js";
 import { reading, show, type Spelling, within, wrong } from "../module/failures.js";
+import { builtInFile } from "../platform/own-files.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
   AttendOptions, AttentionOptions, CachedOptions, DecoderLayerOptions, EncoderLayerOptions, LoadModelOptions,
@@ -22,8 +24,8 @@ export function listOf<T>(value: unknown, isItem: (item: unknown) => boolean): T
 }
 
 /** Returns true when a model's source is one of the models in the package. */
-export function isBuiltIn(source: unknown): boolean {
-  return source === "tiny";
+export function isBuiltIn(source: unknown): source is string {
+  return typeof source === "string" && builtInFile(source, kFiles.config) !== undefined;
 }
 
 /** Returns `source`, or a copy of its list of files. Throws unless a model can come from it. */

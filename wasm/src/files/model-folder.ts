@@ -3,7 +3,7 @@
 import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, show, wrong } from "../module/failures.js";
-import type { OwnFile } from "../platform/own-files.js";
+import { builtInFile } from "../platform/own-files.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { ModelSource } from "../types/index.js";
@@ -22,16 +22,14 @@ const kOtherFormats: Readonly<Record<string, string>> = {
 /** Gives a file's bytes and status as a fetch does. The status is 404 where there is no such file. */
 type Opener = (name: string, signal: AbortSignal) => Promise<Response>;
 
-/** These files are the model in the package. */
-const kBuiltIn: Readonly<Record<string, OwnFile>> = {
-  [kFiles.config]: "models/tiny/config.json",
-  [kFiles.tokenizer]: "models/tiny/tokenizer.json",
-  [kFiles.weights]: "models/tiny/model.safetensors",
-};
-
 /** Returns the addresses of a source's files, undefined for a file that a built-in model does not have. Messages call the source `option`. */
 function urlsOf(option: string, source: string | URL, platform: Platform): (name: string) => URL | undefined {
-  if (isBuiltIn(source)) return (name) => name in kBuiltIn ? platform.ownFile(kBuiltIn[name] as OwnFile) : undefined;
+  if (isBuiltIn(source)) {
+    return (name) => {
+      const file = builtInFile(source, name);
+      return file && platform.ownFile(file);
+    };
+  }
   const folder = folderUrl(option, source, platform);
   return (name) => new URL(encodeURIComponent(name), folder); // a shard may be called as it likes
 }
@@ -115,7 +113,7 @@ function placeOf(source: ModelSource, platform: Platform, rules: FolderRules): P
   const checked = checkSource(source);
   if (typeof checked !== "string" && !(checked instanceof URL)) return fromFiles(checked, rules);
   const open = fromUrls(checked, platform);
-  if (isBuiltIn(checked)) return { name: "tiny", where: "the built-in model's ", names: [], open };
+  if (isBuiltIn(checked)) return { name: checked, where: `the built-in model ${checked}: `, names: [], open };
   const folder = folderUrl("source", checked, platform);
   return { name: folder.pathname.split("/").at(-2) ?? folder.host, where: folder.href, names: [], open };
 }

@@ -50,12 +50,15 @@ export interface ModelInfo {
   image?: { size: number; patchSize: number; channels: number; prefix: readonly string[] };
 }
 
+/** The models in the package: one that continues a text, one that reads both ways, one that reads pictures, and one from English into French. */
+export type BuiltInModel = "tiny" | "tiny-bert" | "tiny-vit" | "tiny-translator";
+
 /**
  * The source of a model: the name of a built-in model, the URL of a Hugging Face folder, or its files. The files are config.json, model.safetensors
  * (or its shards, with or without model.safetensors.index.json) and tokenizer.json, or for a model of pictures preprocessor_config.json if there is
  * one.
  */
-export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
+export type ModelSource = BuiltInModel | (string & {}) | URL | readonly File[];
 
 /**
  * The input of a model: a text or its token ids, a picture, which is resized and normalised, or a tensor [channels, size, size], which is used as it
