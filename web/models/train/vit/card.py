@@ -1,6 +1,7 @@
 """The card of tiny-vit: what is measured of the heads of the image model, on pictures that it never saw."""
 import copy
 
+import numpy
 import torch
 
 from shared.probes import Item, Probe
@@ -62,7 +63,7 @@ def figures(model):
         hits = (model.trace(images)[2].argmax(-1) == labels).float()
         right.index_add_(0, labels, torch.stack([hits, torch.ones(100)], 1))
     covered = [picture(HELD_OUT + i)[2] for i in range(ITEMS)]
-    shares = torch.tensor([patch_shares(one) for one in covered])
+    shares = torch.from_numpy(numpy.stack([patch_shares(one) for one in covered]))
     return {"pictures": PICTURES, "accuracy": (right[:, 0].sum() / right[:, 1].sum()).item(),
             "accuracy by shape": dict(zip(LABELS, (right[:, 0] / right[:, 1]).tolist())),
             "area of the shape": shares.mean().item(), "area of its patches": (shares >= 0.5).double().mean().item()}
