@@ -16,7 +16,6 @@ QUANTIZATION = {
         "num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel"}}},
     "ignore": [],
 }
-COMPRESS = False  # the engine does not read 8-bit weights yet
 
 
 def save_tensors(path, tensors, metadata=None):
@@ -46,8 +45,8 @@ def load_tensors(path):
 
 def save_model(folder, config, tensors):
     """Writes config.json and model.safetensors of F32 weights under their names at Hugging Face."""
-    stored = compressed(tensors) if COMPRESS else {name: tensor.half() for name, tensor in tensors.items()}
-    config = config | ({"quantization_config": QUANTIZATION} if COMPRESS else {})
+    stored = compressed(tensors)
+    config = config | {"quantization_config": QUANTIZATION}
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     save_tensors(folder / "model.safetensors", stored, {"format": "pt"})
 
