@@ -184,7 +184,7 @@ describe("models of every family", () => {
     expect(whole).toBe(exact);
     writeFileSync(`${inFolder(`${name}0`)}/config.json`, floats.config);
     fails(["map", "--model", inFolder(`${name}0`), "--tokens", "5", "--out", inFolder("no.json")], 2,
-      /parameter .*\.weight has the type I8, expected floats, or with a quantization_config an I8 matrix/);
+      /parameter .*\.weight has the type I8, expected floats alone, or with a quantization_config an I8 matrix/);
   });
 
   test("a model that looks both ways: every cell is in the CSV and in the picture", () => {

@@ -55,7 +55,7 @@ class StateDict {
   /// The same parameters with `prefix` before every name, for example WithPrefix(state, "self_attn.").
   friend StateDict WithPrefix(const StateDict& state, std::string_view prefix);
   /// The same parameters, of which matrices may be I8 [rows, columns] beside floats "<name>_scale" [rows, 1] or [rows].
-  friend StateDict WithScales(const StateDict& state);
+  friend StateDict WithScales(const StateDict& state, bool may_have_scales);
 
   bool may_have_scales() const { return may_have_scales_; }
 
@@ -67,7 +67,7 @@ class StateDict {
 };
 
 StateDict WithPrefix(const StateDict& state, std::string_view prefix);
-StateDict WithScales(const StateDict& state);
+StateDict WithScales(const StateDict& state, bool may_have_scales);
 
 /// Takes the named parameter in its type. A matrix with scales becomes floats here, each integer times the scale of its
 /// row, so that one matrix at a time is there in both forms. Throws kShape, naming both shapes, when it is missing or

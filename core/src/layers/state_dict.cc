@@ -10,26 +10,39 @@
 namespace headlens {
 namespace {
 
-/// The floats of a matrix of integers: each times its row's element of the parameter `name`.
-TakenTensor Scaled(const RawTensor& integers, const StateDict& state, std::string_view name) {
-  const Phrase parameter = {"parameter ", state.FullName(name)};
-  const TakenTensor scales = state.Take(name).value();
-  const Index rows = integers.shape[0], columns = integers.shape[1];
-  if (scales.shape != Shape{rows, 1} && scales.shape != Shape{rows}) {
-    throw ShapeError(parameter, scales.shape, Shape{rows, 1});
-  }
-  if (!IsFloat(scales.dtype)) throw DtypeError(parameter, ToString(scales.dtype), "floats");
-  const auto matrix = std::make_shared<Tensor>(integers.shape);
-  const auto* from = reinterpret_cast<const std::int8_t*>(integers.data);
-  float* to = matrix->data();
+/// Replaces the integers of each row of a matrix by their products with its element of `scales`.
+void Scale(TakenTensor& matrix, const RawTensor& scales, const Phrase& name) {
+  const Index rows = matrix.shape[0], columns = matrix.shape[1];
+  const auto bytes = std::make_shared<Buffer<std::byte>>(rows * columns * static_cast<Index>(sizeof(float)));
+  const auto* from = reinterpret_cast<const std::int8_t*>(matrix.data);
+  auto* to = reinterpret_cast<float*>(bytes->data());
   for (Index row = 0; row < rows; ++row) {
     const float scale = LoadFloat(scales.dtype, scales.data + row * static_cast<Index>(ByteSize(scales.dtype)));
-    if (!(scale > 0.0f && std::isfinite(scale))) {
-      throw ValueError({parameter, "[", row, "]"}, scale, "a finite number above 0");
-    }
+    if (!(scale > 0.0f && std::isfinite(scale))) throw ValueError({name, "_scale"}, scale, "finite numbers above 0");
     for (Index i = 0; i < columns; ++i) *to++ = static_cast<float>(*from++) * scale;
   }
-  return {RawOf(*matrix), matrix};
+  matrix.dtype = DType::kF32;
+  matrix.data = bytes->data();
+  matrix.owner = bytes;
+}
+
+/// Takes a parameter, which may have scales, or the scales of one, which may be a list.
+TakenTensor Take(const StateDict& state, const std::string& name, const Shape& shape, bool is_scales) {
+  const Phrase parameter = {"parameter ", state.FullName(name)};
+  std::optional<TakenTensor> taken = state.Take(name);
+  if (!taken) throw MissingError(ErrorCode::kShape, parameter, {"shape ", shape});
+  const bool is_list = is_scales && taken->shape.size() == 1 && taken->shape[0] == shape[0];
+  if (taken->shape != shape && !is_list) throw ShapeError(parameter, taken->shape, shape);
+  const std::string scale = name + "_scale";
+  const bool has_scales = !is_scales && state.may_have_scales() && state.Has(scale);
+  const bool is_whole = taken->dtype == DType::kI8 && shape.size() == 2 && !state.Has(name + "_zero_point");
+  if (has_scales ? !is_whole : !IsFloat(taken->dtype)) {
+    throw DtypeError(
+        parameter, ToString(taken->dtype),
+        "floats alone, or with a quantization_config an I8 matrix beside its _scale, without a _zero_point");
+  }
+  if (has_scales) Scale(*taken, Take(state, scale, {shape[0], 1}, /*is_scales=*/true), parameter);
+  return *std::move(taken);
 }
 
 }  // namespace
@@ -49,29 +62,14 @@ StateDict WithPrefix(const StateDict& state, std::string_view prefix) {
   return prefixed;
 }
 
-StateDict WithScales(const StateDict& state) {
+StateDict WithScales(const StateDict& state, bool may_have_scales) {
   StateDict scaled = state;
-  scaled.may_have_scales_ = true;
+  scaled.may_have_scales_ = may_have_scales;
   return scaled;
 }
 
 TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape) {
-  const Phrase parameter = {"parameter ", state.FullName(name)};
-  std::optional<TakenTensor> taken = state.Take(name);
-  if (!taken) throw MissingError(ErrorCode::kShape, parameter, {"shape ", shape});
-  if (taken->shape != shape) throw ShapeError(parameter, taken->shape, shape);
-  const std::string scale = std::string(name) + "_scale";
-  if (!state.may_have_scales() || !state.Has(scale)) {
-    if (IsFloat(taken->dtype)) return *std::move(taken);
-    throw DtypeError(parameter, ToString(taken->dtype),
-                     "floats, or with a quantization_config an I8 matrix beside its _scale");
-  }
-  const bool is_matrix = taken->dtype == DType::kI8 && shape.size() == 2;
-  if (!is_matrix) throw DtypeError(parameter, ToString(taken->dtype), "an I8 matrix beside its _scale");
-  if (state.Has(std::string(name) + "_zero_point")) {
-    throw Wrong(ErrorCode::kUnsupported, parameter, "has", "a zero point", "none, since integers are symmetric");
-  }
-  return Scaled(*taken, state, scale);
+  return Take(state, std::string(name), shape, /*is_scales=*/false);
 }
 
 Tensor Parameter(const StateDict& state, std::string_view name, const Shape& shape) {

@@ -140,7 +140,7 @@ LoadedModel Load(const Family& family, const Architecture& architecture, const S
 }
 
 LoadedModel Load(const ParsedConfig& config, const StateDict& stored, const Backend& backend) {
-  const StateDict state = config.is_quantized ? WithScales(stored) : stored;
+  const StateDict state = WithScales(stored, config.is_quantized);
   std::shared_ptr<const LoadedModel> encoder;
   if (config.encoder) {
     encoder = std::make_shared<const LoadedModel>(Load(*config.family.encoder, *config.encoder, state, backend, {}));

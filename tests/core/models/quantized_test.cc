@@ -151,13 +151,14 @@ TEST_CASE("integers and scales that do not belong together say why") {
   const Hostile hostile;
   const std::string name = "model.layers.1.self_attn.q_proj.weight", scale = name + "_scale";
   const auto rows = hostile.quantized().integers.at(name).shape[0].get<std::size_t>();
-  const std::string sizes = std::to_string(rows), pair = " an I8 matrix beside its _scale";
+  const std::string
+      sizes = std::to_string(rows),
+      pair = " floats alone, or with a quantization_config an I8 matrix beside its _scale, without a _zero_point";
   const auto scales = [&](const std::string& dtype, const json& shape, const std::string& bytes) {
     return [=](StoredTensors& tensors) { tensors[scale] = {dtype, shape, bytes}; };
   };
   const std::string parameter = "parameter " + name, of_scale = "parameter " + scale;
-  hostile.Refuses(ErrorCode::kDtype,
-                  parameter + " has the type I8, expected floats, or with a quantization_config" + pair,
+  hostile.Refuses(ErrorCode::kDtype, parameter + " has the type I8, expected" + pair,
                   [&](StoredTensors& tensors) { tensors.erase(scale); });
   for (const json& shape : {json{1}, json{rows + 1, 1}, json{1, rows}, json{rows, 1, 1}, json{rows, 2}}) {
     std::size_t count = 1;
@@ -166,16 +167,16 @@ TEST_CASE("integers and scales that do not belong together say why") {
                     scales("F32", shape, std::string(4 * count, '\1')));
   }
   for (const auto& [dtype, size] : {std::pair("I8", 1), std::pair("I32", 4), std::pair("U8", 1)})
-    hostile.Refuses(ErrorCode::kDtype, of_scale + " has the type " + dtype + ", expected floats",
+    hostile.Refuses(ErrorCode::kDtype, of_scale + " has the type " + dtype + ", expected floats alone",
                     scales(dtype, {rows, 1}, std::string(rows * static_cast<std::size_t>(size), '\1')));
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   for (const float wrong : {0.0f, -0.0f, -1.0f, kInfinity, -kInfinity, kNan}) {
     std::string bytes;
     for (std::size_t row = 0; row < rows; ++row) bytes += BytesOf(row == 3 ? wrong : 0.01f);
-    hostile.Refuses(ErrorCode::kValue, of_scale + "[3] is ", scales("F32", {rows, 1}, bytes));
-    hostile.Refuses(ErrorCode::kValue, "expected a finite number above 0", scales("F32", {rows}, bytes));
+    hostile.Refuses(ErrorCode::kValue, of_scale + " is ", scales("F32", {rows, 1}, bytes));
+    hostile.Refuses(ErrorCode::kValue, "expected finite numbers above 0", scales("F32", {rows}, bytes));
   }
-  hostile.Refuses(ErrorCode::kUnsupported, parameter + " has a zero point, expected none", [&](StoredTensors& tensors) {
+  hostile.Refuses(ErrorCode::kDtype, parameter + " has the type I8, expected" + pair, [&](StoredTensors& tensors) {
     tensors[name + "_zero_point"] = {"I8", {rows, 1}, std::string(rows, '\0')};
   });
   hostile.Refuses(ErrorCode::kDtype, parameter + " has the type F32, expected" + pair,
@@ -194,7 +195,7 @@ TEST_CASE("integers and scales that do not belong together say why") {
 TEST_CASE("integers need a configuration that says what they are") {
   const Hostile hostile;
   const std::string config = WithSetting(hostile.config(), nullptr);
-  Refused(ErrorCode::kDtype, "has the type I8, expected floats, or with a quantization_config an I8 matrix",
+  Refused(ErrorCode::kDtype, "has the type I8, expected floats alone, or with a quantization_config an I8 matrix",
           [&] { LoadTensors(config, hostile.quantized().integers); });
   CHECK(LoadTensors(hostile.config(), ReadTensors(GoldenFolder("llama"))).info().layers == 3);  // all may be floats
 }
@@ -210,7 +211,6 @@ TEST_CASE("weights that are quantised in another way are refused by the setting"
   const std::string why =
       R"(, supported is "compressed-tensors"; otherwise look for the model that this one was made of)";
   refuses({{"bits", 4}, {"quant_method", "gptq"}}, R"(.quant_method is "gptq")" + why);
-  refuses({{"load_in_8bit", true}}, ".quant_method is missing" + why);
   refuses("compressed-tensors", R"( is "compressed-tensors", expected an object)", ErrorCode::kValue);
   refuses(1, " is 1, expected an object", ErrorCode::kValue);
   CHECK(ReadModelInfo(WithSetting(config, nullptr)).layers == 3);
@@ -227,28 +227,20 @@ TEST_CASE("weights that are quantised in another way are refused by the setting"
   } cases[] = {
       {"/format", "pack-quantized", R"(.format is "pack-quantized", supported is "int-quantized"; otherwise look)"},
       {"/format", "float-quantized", R"(.format is "float-quantized")"},
-      {"/format", nullptr, R"(.format is missing, supported is "int-quantized")"},
-      {"/quantization_status", "frozen", R"(.quantization_status is "frozen", supported is "compressed")"},
       {"/kv_cache_scheme", {{"num_bits", 8}}, R"(.kv_cache_scheme is {"num_bits":8}, supported is null)"},
       {"/sparsity_config/format", "sparse-24-bitmask", R"(.sparsity_config.format is "sparse-24-bitmask")"},
       {"/sparsity_config", 2, ".sparsity_config is 2, expected an object", ErrorCode::kValue},
       {"/transform_config", {{"config_groups", {{"u", 1}}}}, ".transform_config is {"},
-      {"/config_groups", nullptr, ".config_groups is missing, expected an object of groups", ErrorCode::kFormat},
-      {"/config_groups", json::object(), ".config_groups is {}, expected an object of groups", ErrorCode::kValue},
       {"/config_groups", json::array({1}), ".config_groups is [1], expected an object of groups", ErrorCode::kValue},
       {group, {"Linear"}, in_group + R"( is ["Linear"], expected an object)", ErrorCode::kValue},
       {group + "/format", "pack-quantized", in_group + R"(.format is "pack-quantized")"},
       {group + "/input_activations", {{"num_bits", 8}}, in_group + R"(.input_activations is {"num_bits":8})"},
       {group + "/output_activations", {{"num_bits", 8}}, in_group + R"(.output_activations is {"num_bits":8})"},
-      {weights, nullptr, in_weights + " is missing, expected an object", ErrorCode::kFormat},
       {weights + "/num_bits", 4, in_weights + ".num_bits is 4, supported is 8"},
       {weights + "/type", "float", in_weights + R"(.type is "float", supported is "int")"},
       {weights + "/symmetric", false, in_weights + ".symmetric is false, supported is true"},
-      {weights + "/dynamic", true, in_weights + ".dynamic is true, supported is false"},
-      {weights + "/actorder", "group", in_weights + R"(.actorder is "group", supported is null)"},
       {weights + "/strategy", "tensor", in_weights + R"(.strategy is "tensor", supported is "channel")"},
       {weights + "/strategy", "group", in_weights + R"(.strategy is "group", supported is "channel")"},
-      {weights + "/strategy", nullptr, in_weights + R"(.strategy is missing, supported is "channel")"},
   };
   for (const auto& wrong : cases) {
     json setting = json::parse(kSetting);
