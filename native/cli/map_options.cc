@@ -7,6 +7,7 @@
 
 #include "base/words.h"
 #include "cli/commands.h"
+#include "cli/model_folder.h"
 
 namespace headlens::cli {
 namespace {

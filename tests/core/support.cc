@@ -9,6 +9,7 @@
 
 #include "headlens/checkpoint.h"
 #include "hwy/targets.h"
+#include "nlohmann/json.hpp"
 #if HEADLENS_OPENCL
 #include "opencl/opencl.h"
 #endif
@@ -162,5 +163,19 @@ Model LoadFolder(const std::string& folder, const Backend& backend) {
 std::string GoldenFolder(const std::string& name) { return HEADLENS_GOLDEN_DIR "/models/" + name; }
 
 Model BuiltInModel(const Backend& backend) { return LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", backend); }
+
+KnownHead BestHead(const std::string& name) {
+  KnownHead best = {0, 0, -1};
+  const auto card = nlohmann::json::parse(ReadText(HEADLENS_GOLDEN_DIR "/../../web/models/tiny/card.json"));
+  for (const auto& probe : card["probes"]) {
+    if (probe["name"] != name) continue;
+    const auto scores = probe["heads"].get<std::vector<std::vector<double>>>();
+    for (std::size_t layer = 0; layer < scores.size(); ++layer)
+      for (std::size_t head = 0; head < scores[layer].size(); ++head)
+        if (scores[layer][head] > best.score)
+          best = {static_cast<Index>(layer), static_cast<Index>(head), scores[layer][head]};
+  }
+  return best;
+}
 
 }  // namespace headlens::testing

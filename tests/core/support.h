@@ -70,6 +70,13 @@ std::string GoldenFolder(const std::string& name);
 /// The model in web/models/tiny.
 Model BuiltInModel(const Backend& backend = SimdBackend());
 
+struct KnownHead {
+  Index layer, head;
+  double score;
+};
+/// The best head of a probe of the built-in model, as its card says.
+KnownHead BestHead(const std::string& probe);
+
 /// Attention weights of any rank [.., T, S]: random rows that sum to 1, with zeros above the diagonal when `causal`.
 Tensor RandomWeights(Random& random, Shape shape, bool causal = false);
 

@@ -95,7 +95,7 @@ test("values are the normed stream times the model's matrix", () => {
   const found = written(kTiny, [0, 294, 907], "--what", "values,stream", "--layer", "2");
   const layer = "model.layers.2";
   const gamma = tensorOf(model, `${layer}.input_layernorm.weight`).data;
-  const matrix = tensorOf(model, `${layer}.self_attn.v_proj.weight`);
+  const name = `${layer}.self_attn.v_proj.weight`, matrix = tensorOf(model, name), scales = tensorOf(model, `${name}_scale`).data;
   const stream = tensorOf(found, "stream.2");
   const values = tensorOf(found, "values.2");
   const [heads = 0, length = 0, width = 0] = values.shape;
@@ -109,7 +109,7 @@ test("values are the normed stream times the model's matrix", () => {
         const column = part(matrix, head * width + i).data;
         let sum = 0;
         for (let k = 0; k < hidden; ++k) sum += (row[k] ?? 0) * scale * (gamma[k] ?? 0) * (column[k] ?? 0);
-        expected[(head * length + t) * width + i] = sum;
+        expected[(head * length + t) * width + i] = sum * (scales[head * width + i] ?? NaN);
       }
     }
   }

@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The built-in models, opened by name: PyTorch's numbers, and what their cards say of their heads. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import {
   type AttendOptions, type Engine, load, type Model, type ModelAttention, type ModelInput, type Tensor,
 } from "headlens";
 import { PNG } from "pngjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  expectClose, type FileTensor, kEpsilon, kGolden, kRoot, maxNorm, readSafetensors, type Safetensors, tensorOf,
+  expectClose, type FileTensor, kEpsilon, kGolden, maxNorm, readSafetensors, type Safetensors, tensorOf,
 } from "./support.js";
-
-type Part = "encoder" | "decoder" | "cross";
-type Scores = number[][];
-
-interface Probe {
-  readonly name: string;
-  readonly score: "mass" | "top";
-  readonly attention: Part;
-  readonly threshold: number;
-  readonly heads: Scores;
-  readonly short: { readonly items: number; readonly heads: Scores };
-}
-
-interface Card {
-  readonly name: string;
-  readonly probes: readonly Probe[];
-}
+import { cardOf, kBuiltIn, kModels, type Probe, type Scores } from "../cards.js";
 
 /** An input as the cards' files have it. */
 interface Given {
@@ -42,19 +26,12 @@ interface Item {
   readonly rows: readonly (readonly [row: number, columns: readonly number[]])[];
 }
 
-const kModels = `${kRoot}web/models`;
-const kNames = readdirSync(kModels).filter((name) => existsSync(`${kModels}/${name}/card.json`));
 const kMost = 2.2e6, kMostTogether = 9e6;
 
 /** Numbers of cards are rounded to four decimals; between PyTorch and the engine, weights differ by far less. */
 const kTolerance = 1e-4;
 
 const parsed = <T>(path: string): T => JSON.parse(readFileSync(path, "utf8")) as T;
-
-function sizeOf(name: string): number {
-  const files = readdirSync(`${kModels}/${name}`, { withFileTypes: true }).filter((file) => file.isFile());
-  return files.reduce((sum, file) => sum + statSync(`${kModels}/${name}/${file.name}`).size, 0);
-}
 
 function inputOf(name: string, { ids, types, picture, source, target }: Given): [ModelInput, AttendOptions] {
   if (picture !== undefined) {
@@ -66,7 +43,7 @@ function inputOf(name: string, { ids, types, picture, source, target }: Given): 
 }
 
 /** The maps of an attention, which only an encoder–decoder has several of. */
-function mapOf(seen: ModelAttention, model: Model, layer: number, head: number, attention: Part): Tensor {
+function mapOf(seen: ModelAttention, model: Model, layer: number, head: number, attention: Probe["attention"]): Tensor {
   return seen.map(layer, head, model.info.encoder ? { attention } : {});
 }
 
@@ -78,7 +55,8 @@ function counted(score: Probe["score"], row: Float32Array, columns: readonly num
 
 /** The sum of what counts in all rows of an item, and their number. */
 function countedIn({ data, shape: [, width = 0] }: Tensor, { score }: Probe, { rows }: Item): number {
-  return rows.reduce((sum, [row, columns]) => sum + counted(score, data.subarray(row * width, (row + 1) * width), columns), 0);
+  const rowOf = (row: number): Float32Array => data.subarray(row * width, (row + 1) * width);
+  return rows.reduce((sum, [row, columns]) => sum + counted(score, rowOf(row), columns), 0);
 }
 
 /** The score of every head: the mean over all rows of all items. */
@@ -104,19 +82,21 @@ function goldenInput(file: Safetensors): [ModelInput, AttendOptions] {
 }
 
 /** One [rows, columns] of a tensor [layers, heads, rows, columns]. */
-function partOf({ data, shape: [, heads = 0, rows = 0, columns = 0] }: FileTensor, layer: number, head: number): Tensor {
+function partOf({ data, shape }: FileTensor, layer: number, head: number): Tensor {
+  const [, heads = 0, rows = 0, columns = 0] = shape;
   const size = rows * columns, at = (layer * heads + head) * size;
   return { data: Float32Array.from(data.subarray(at, at + size)), shape: [rows, columns] };
 }
 
 test("there are four, which keep to their sizes", () => {
-  expect(kNames).toEqual(["tiny", "tiny-bert", "tiny-translator", "tiny-vit"]);
-  for (const name of kNames) expect(sizeOf(name), name).toBeLessThan(kMost);
-  expect(kNames.reduce((sum, name) => sum + sizeOf(name), 0)).toBeLessThan(kMostTogether);
+  expect(kBuiltIn).toEqual(["tiny", "tiny-bert", "tiny-translator", "tiny-vit"]);
+  const sizes = kBuiltIn.map((name) => cardOf(name).bytes);
+  expect(Math.max(...sizes)).toBeLessThan(kMost);
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(kMostTogether);
 });
 
-describe.each(kNames)("%s", (name) => {
-  const card = parsed<Card>(`${kModels}/${name}/card.json`);
+describe.each(kBuiltIn)("%s", (name) => {
+  const card = cardOf(name);
   const items = parsed<Record<string, Item[]>>(`${kGolden}/built_in/${name}.json`);
   const golden = readSafetensors(`${kGolden}/built_in/${name}.safetensors`);
   let engine: Engine, model: Model;
@@ -151,7 +131,8 @@ describe.each(kNames)("%s", (name) => {
     expect(card.name).toBe(name);
     expect(model.info.name).toBe(name);
     expect(Object.keys(items)).toEqual(card.probes.map((probe) => probe.name));
-    for (const probe of card.probes) expect(Math.max(...probe.heads.flat()), probe.name).toBeGreaterThanOrEqual(probe.threshold);
+    for (const { name: probe, heads, threshold } of card.probes)
+      expect(Math.max(...heads.flat()), probe).toBeGreaterThanOrEqual(threshold);
   });
 
   test.each(card.probes)("$name: heads score as the card says", (probe) => {

@@ -198,14 +198,15 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
   test("integers and scales that do not belong together, and other ways of quantising, are refused", async () => {
     const { integers, floats } = quantizedOf(folderOf("llama"));
     const tokenizer = filesOf("llama").filter((file) => file.name === "tokenizer.json");
-    const refuses = (config: string, tensors: Readonly<Record<string, GivenTensor>>, code: ErrorCode, message: RegExp): Promise<void> => {
+    type Tensors = Readonly<Record<string, GivenTensor>>;
+    const refuses = (config: string, tensors: Tensors, code: ErrorCode, message: RegExp): Promise<void> => {
       const files = [new File([config], "config.json"), new File([writeSafetensors(tensors, {})], "model.safetensors"), ...tokenizer];
       return expectError(() => engine.loadModel(files as never), code, message);
     };
     const name = "model.layers.0.mlp.up_proj.weight", scale = `${name}_scale`;
     const { [scale]: scales, ...bare } = integers.tensors;
     const { data, shape } = scales as GivenTensor, negative = Float32Array.from(data as Float32Array).fill(-1, 2);
-    const pair = /^parameter model\.layers\.0\.mlp\.up_proj\.weight has the type (I8|F32), expected .*an I8 matrix beside its _scale, without a _zero_point$/;
+    const pair = /^parameter model\.layers\.0\.mlp\.up_proj\.weight has .* I8 matrix beside its _scale, without a _zero_point$/;
     await refuses(integers.config, bare, "dtype", pair);
     await refuses(integers.config, { ...integers.tensors, [name]: floats.tensors[name] as GivenTensor }, "dtype", pair);
     await refuses(floats.config, integers.tensors, "dtype", /^parameter .* has the type I8, expected floats alone, or with a quantization_config/);

@@ -9,7 +9,7 @@ import type { AttentionMap } from "../../web/elements/index.js";
 import { desktop, drawn, launchChromium, open, phone, seen, servePlayground, setText, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
 
-const kSentence = "The cat sat on the mat because it was tired.";
+const kSentence = "The queen saw the king and she laughed.";
 
 let browser: Browser;
 let server: Served;
@@ -112,7 +112,7 @@ test.each(["light", "dark"] as const)("every head has a map in the colours of it
     }
     expect(new Set(canvas.data).size, `colours of layer ${layer}, head ${head}`).toBeGreaterThan(8);
   }
-  const { data } = attention.map(3, 2);
+  const { data } = attention.map(3, 4);
   for (const [row, colors] of (await cellColors(page, size)).entries()) {
     for (const [col, color] of colors.entries()) {
       const expected = col > row ? [0, 0, 0, 0] : colorOf(data[row * size + col] ?? NaN, scheme);
@@ -168,10 +168,10 @@ test("hovering a cell says its exact value", async () => {
   attention.dispose();
 });
 
-test("the page opens on a head that finds the subject", async () => {
+test("the page opens on a head that finds what a pronoun stands for, where the pronoun is due", async () => {
   const page = await openPage();
   const tokens = await texts(page, "#tokens li");
-  const [row, col] = [tokens.indexOf("was"), tokens.indexOf("cat")];
+  const [row, col] = [tokens.indexOf("and"), tokens.indexOf("queen")];
   const { x, y } = await cellAt(page, row, col, tokens.length);
   await page.mouse.move(x, y);
   expect(Number(/[\d.]+$/.exec(await readout(page))?.[0])).toBeGreaterThan(0.5);

@@ -18,7 +18,7 @@ AttentionMap.script = {
 };
 
 /** In the built-in model head 2 of layer 3 finds the subject: the verbs ‘sat’ and ‘was’ look at ‘cat’. */
-const kUsual: State = { ...kInitial, text: "The cat sat on the mat because it was tired.", layer: 3, head: 2 };
+const kUsual: State = { ...kInitial, text: "The queen saw the king and she laughed.", layer: 3, head: 4 };
 
 function byId<E extends Element>(id: string, type: new () => E): E {
   const element = document.getElementById(id);

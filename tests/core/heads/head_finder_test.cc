@@ -158,15 +158,15 @@ TEST_CASE("the built-in model's heads have PyTorch's scores, and those of its ca
     RankHeads(heads, metric);
     return std::tuple(heads[0].layer, heads[0].head, heads[0].scores[metric].mean.value());
   };
-  // web/models/tiny/README.md says 0.99 and 0.92, with at most 0.024 between seeds.
-  const auto [layer, head, previous] = best(0);
-  CHECK(layer == 0);
-  CHECK(head == 2);
-  CHECK(std::abs(previous - 0.99) < 0.03);
-  const auto [induction_layer, induction_head, induction] = best(1);
-  CHECK(induction_layer == 1);
-  CHECK(induction_head == 4);
-  CHECK(std::abs(induction - 0.92) < 0.03);
+  // The card's rows have other random tokens, between which scores differ by at most 0.024.
+  const std::pair<std::size_t, const char*> probes[] = {{0, "previous token"}, {1, "induction"}};
+  for (const auto& [metric, probe] : probes) {
+    const auto [layer, head, score] = best(metric);
+    const KnownHead known = BestHead(probe);
+    CHECK(layer == known.layer);
+    CHECK(head == known.head);
+    CHECK(std::abs(score - known.score) < 0.03);
+  }
 }
 
 TEST_CASE("rollout over the built-in model, a layer at a time, is PyTorch's") {

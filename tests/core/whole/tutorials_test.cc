@@ -241,14 +241,16 @@ TEST_CASE(
   std::vector<std::vector<std::int32_t>> repeated(4, std::vector<std::int32_t>(static_cast<std::size_t>(ids.shape[1])));
   for (std::size_t i = 0; i < repeated.size(); ++i)
     std::memcpy(repeated[i].data(), ids.data + i * repeated[i].size() * 4, repeated[i].size() * 4);
-  // <s>The cat sat on the mat because it was tired.
-  const std::vector<std::int32_t> sentence = {0, 294, 907, 1007, 320, 261, 685, 390, 332, 305, 1117, 14};
+  // <s>The queen saw the king and she laughed.
+  const std::vector<std::int32_t> sentence = {0, 294, 1329, 1421, 261, 1177, 291, 370, 1850, 14};
+  const KnownHead back = BestHead("previous token"), copies = BestHead("induction"),
+                  finds = BestHead("antecedent of a pronoun");
   for (const Backend* backend : TestBackends()) {
     const Model model(text, state, *backend);
-    const std::vector<double> looks_back =
-                                  Scores(model, repeated, 0, 2, {"previous", "induction", "entropy_normalized"}),
-                              induces = Scores(model, repeated, 1, 4, {"previous", "induction"}),
-                              spreads = Scores(model, repeated, 0, 6, {"entropy_normalized"});
+    const std::vector<double> looks_back = Scores(model, repeated, back.layer, back.head,
+                                                  {"previous", "induction", "entropy_normalized"}),
+                              induces = Scores(model, repeated, copies.layer, copies.head, {"previous", "induction"}),
+                              spreads = Scores(model, repeated, 0, 3, {"entropy_normalized"});
     CHECK(looks_back[0] > 0.95);
     CHECK(looks_back[1] < 0.05);
     CHECK(looks_back[2] < 0.1);
@@ -256,11 +258,10 @@ TEST_CASE(
     CHECK(induces[1] > 0.85);
     CHECK(spreads[0] > 0.6);
     const ModelAttention attention = model.Attend(sentence);
-    Tensor map({12, 12});
-    attention.Map(3, 2, {}, map.view<2>());
-    CHECK(At(map, {3, 2}) > 0.5f);  // sat looks at cat
-    CHECK(At(map, {9, 2}) > 0.9f);  // was looks at cat, not at mat
-    CHECK(At(map, {9, 6}) < 0.05f);
+    Tensor map({10, 10});
+    attention.Map(finds.layer, finds.head, {}, map.view<2>());
+    CHECK(At(map, {6, 2}) > 0.9f);  // before "she", "and" looks at the queen, not at the king
+    CHECK(At(map, {6, 5}) < 0.05f);
   }
 }
 

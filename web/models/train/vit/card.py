@@ -66,7 +66,17 @@ def figures(model):
     shares = torch.from_numpy(numpy.stack([patch_shares(one) for one in covered]))
     return {"pictures": PICTURES, "accuracy": (right[:, 0].sum() / right[:, 1].sum()).item(),
             "accuracy by shape": dict(zip(LABELS, (right[:, 0] / right[:, 1]).tolist())),
-            "area of the shape": shares.mean().item(), "area of its patches": (shares >= 0.5).double().mean().item()}
+            "area of the shape": shares.mean().item(), "area of its patches": (shares >= 0.5).double().mean().item(),
+            "weight on another's shape": elsewhere(model).tolist()}
+
+
+@torch.no_grad()
+def elsewhere(model):
+    """The weights [L,H] that CLS gives to the patches of another picture's shape. Shapes lie about the middle, so a head that only
+    knew this would have as much in its own picture."""
+    given = inputs()
+    return sum(attend(model, one)["encoder"][:, :, 0, inside(HELD_OUT + (i + 1) % ITEMS)].sum(-1)
+               for i, one in enumerate(given)) / len(given)
 
 
 @torch.no_grad()
@@ -85,10 +95,12 @@ def tables(card):
     accuracy = (f"**{found['accuracy']:.1%}** of {found['pictures']} held-out pictures are named rightly: {by_shape}. "
                 f"Guessing names {1 / len(LABELS):.0%}.")
     area = (f"The shape covers {found['area of the shape']:.1%} of a picture, and the patches that count as its own are "
-            f"{found['area of its patches']:.1%} of all: a head that looks at everything alike gives them this weight.")
-    lines = ["| layer | head | " + " | ".join(probe["name"] for probe in card["probes"]) + " |",
-             "|---" * (2 + len(card["probes"])) + "|"]
+            f"{found['area of its patches']:.1%} of all: a head that looks at everything alike gives them this weight. Shapes lie "
+            "about the middle, so some of a head's weight would be inside even if it did not look: the table has what the same rows "
+            "give to the shape of another picture.")
+    columns = {probe["name"]: probe["heads"] for probe in card["probes"]} | {"another's shape": found["weight on another's shape"]}
+    lines = ["| layer | head | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for layer, row in enumerate(card["probes"][0]["heads"]):
-        lines += [f"| {layer} | {head} | " + " | ".join(f"{probe['heads'][layer][head]:.2f}" for probe in card["probes"]) + " |"
+        lines += [f"| {layer} | {head} | " + " | ".join(f"{scores[layer][head]:.2f}" for scores in columns.values()) + " |"
                   for head in range(len(row))]
     return {"accuracy": accuracy, "area": area, "table": "\n".join(lines)}
