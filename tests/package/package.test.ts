@@ -6,7 +6,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build as bundle, transform } from "esbuild";
@@ -15,6 +15,7 @@ import { formatMessage } from "publint/utils";
 import { type Browser, type Page } from "puppeteer-core";
 import { build, createServer, type ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kBuiltIn, kModels } from "../cards.js";
 import { kIsolation, serve, type Server } from "../wasm/server.js";
 import { firefoxPage, holds, launchChromium, launchFirefox } from "../web/browser.js";
 import { installPackage, kRoot, type Project } from "./project.js";
@@ -55,10 +56,9 @@ describe("the tarball", () => {
       "dist/headlens-simd-threads.wasm",
       "dist/headlens-relaxed-threads.wasm",
       "dist/THIRD-PARTY-LICENSES.txt",
-      "dist/models/tiny/config.json",
-      "dist/models/tiny/tokenizer.json",
-      "dist/models/tiny/model.safetensors",
-      "dist/models/tiny/README.md",
+      ...kBuiltIn.flatMap((model) => readdirSync(join(kModels, model), { recursive: true, withFileTypes: true })
+        .filter((file) => file.isFile())
+        .map((file) => `dist/models/${relative(kModels, join(file.parentPath, file.name))}`)),
     ])
       expect(names).toContain(name);
     const kinds = [
@@ -69,7 +69,7 @@ describe("the tarball", () => {
       /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,
-      /^dist\/models\/\w+\/[\w.]+$/,
+      /^dist\/models\/[\w-]+\/(examples\/)?[\w.]+$/,
     ];
     expect(names.filter((name) => !kinds.some((kind) => kind.test(name)))).toEqual([]);
   });
@@ -97,12 +97,12 @@ describe("the tarball", () => {
       "headlens-relaxed.wasm": 237_500,
     };
     for (const [name, limit] of Object.entries(budgets)) expect(compressed(name), name).toBeLessThan(limit);
-    const model = [...project.files]
+    const models = [...project.files]
       .filter(([name]) => name.startsWith("dist/models/"))
       .reduce((sum, [, size]) => sum + size, 0);
-    expect(model).toBeLessThan(4 << 20);
-    const standalone = gzipSync(read("headlens.standalone.js")).length; // it carries the model once more
-    expect(project.packedSize - model - standalone).toBeLessThan(1_530_000);
+    expect(models).toBeLessThan(9e6);
+    const standalone = gzipSync(read("headlens.standalone.js")).length; // it carries a model once more
+    expect(project.packedSize - models - standalone).toBeLessThan(1_530_000);
   });
 
   /** The compressed size of a script and of what it imports at once. */
@@ -367,13 +367,13 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
       /^headlens-simd-threads-[\w-]+\.wasm$/,
       /^headlens-relaxed-threads-[\w-]+\.wasm$/,
       /^worker-[\w-]+\.js$/,
-      /^model-[\w-]+\.safetensors$/,
     ]) {
       expect(
         assets.filter((asset) => pattern.test(asset)),
         String(pattern),
       ).toHaveLength(1);
     }
+    expect(assets.filter((asset) => asset.endsWith(".safetensors"))).toHaveLength(kBuiltIn.length);
     const folder = join(project.folder, `built-${name}`);
     const built = await serve(folder);
     const isolated = await serve(folder, undefined, kIsolation);
