@@ -124,7 +124,8 @@ def best_elsewhere(model, items):
 
 def on_random_tokens(model):
     return best_elsewhere(model, {"next token": known.random_tokens(model.tokenizer, 1),
-                                  "previous token": known.random_tokens(model.tokenizer, -1)})
+                                  "previous token": known.random_tokens(model.tokenizer, -1),
+                                  "same word in the other sentence": known.random_copies(model.tokenizer)})
 
 
 def rivals(model):
@@ -155,7 +156,7 @@ def tables(card):
     other, on_random, on_rivals = found["other sentence"], found["on random tokens"], found["weight on rivals"]
     more = (f"The head that looks most into the other sentence is **layer {other['layer']}, head {other['head']}**: words put "
             f"{other['weight']:.2f} of their weight on words of the other sentence, which are {other['share of tokens']:.2f} of the tokens. On "
-            + " and ".join(f"{score:.2f} ({name})" for name, score in on_random.items()).join(["random tokens the best heads have ", "."])
+            + ", ".join(f"{score:.2f} ({name})" for name, score in on_random.items()).join(["random tokens the best heads have ", "."])
             + " On the wrong names and places, of which there are as many or more, the best heads put "
             + " and ".join(f"{score:.2f} ({name})" for name, score in on_rivals.items()) + ".")
     columns = {probe["name"]: probe["heads"] for probe in card["probes"]} | {"into the other sentence": found["into other sentence"]}

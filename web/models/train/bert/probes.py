@@ -118,6 +118,16 @@ def random_tokens(tokenizer, offset):
     return [neighbours(tokenizer.input(r.choices(common, k=48)), tokenizer, offset) for _ in range(TEXTS)]
 
 
+def random_copies(tokenizer):
+    """Items of 24 random tokens twice, in which each is to look at itself in the other text."""
+    r, half, found = random.Random(22), 24, []
+    for _ in range(TEXTS):
+        text = r.sample(range(tokenizer.mask + 1, len(tokenizer.names)), half)
+        pairs = [(1 + i, half + 2 + i) for i in range(half)]
+        found.append(Item(tokenizer.input(text, text), [[a, [b]] for a, b in pairs] + [[b, [a]] for a, b in pairs]))
+    return found
+
+
 def probes(tokenizer):
     def mass(name, about, threshold, items):
         return Probe(name, about, "mass", "encoder", threshold, items)

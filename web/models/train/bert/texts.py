@@ -1,4 +1,4 @@
-"""What the model reads: single texts and pairs of texts, with some of their tokens masked.
+"""What the model reads: single texts and pairs of texts with some of their tokens masked, and pairs of copies.
 
 A pair is cut from one document between two of its sentences. In half of the pairs the second text is put in the place of it
 from another document of the same source.
@@ -117,3 +117,16 @@ def masked(generator, ids, tokenizer):
     hidden = torch.where(chosen & (fate < 0.8), tokenizer.mask, ids)
     hidden = torch.where(chosen & (fate >= 0.9), random, hidden)
     return hidden, torch.where(chosen, ids, IGNORE)
+
+
+def copies(generator, tokens, count, longest, tokenizer):
+    """Returns ids, types and which tokens are to be hidden, each [B,T], of pairs of the same random tokens, of which each is hidden
+    in one of its two places at most. `count` is about how many tokens a text of all pairs has together."""
+    half = torch.randint(8, longest + 1, (), generator=generator).item()
+    rows = max(1, count // half)
+    text = torch.stack([tokens[torch.randperm(len(tokens), generator=generator)[:half]] for _ in range(rows)])
+    ids, types = (torch.tensor([row[key] for row in (tokenizer.input(one, one) for one in text.tolist())]) for key in ("ids", "types"))
+    fate = torch.rand(rows, half, generator=generator)
+    hidden = torch.zeros(ids.shape, dtype=torch.bool)
+    hidden[:, 1:half + 1], hidden[:, half + 2:-1] = fate < 0.15, fate > 0.85
+    return ids, types, hidden
