@@ -7,6 +7,7 @@
 //   npm run build    set up, and fill dist/
 //   npm run setup    set up only
 //   npm run format   format the C++ sources
+//   npm run train    `npm run train -- NAME` trains a built-in model: web/models/train/README.md
 //
 // `node setup.mjs serve` serves what has already been built.
 //
@@ -125,6 +126,7 @@ function checkNode() {
 
 /** The Debian packages that `goal` needs and this machine lacks. A tool that is on PATH needs no package. */
 function missingPackages(goal, ownEmscripten) {
+  if (goal === "train") return notInstalled(trainingPackages);
   const without = (command, name) => (ask(command, "--version") ? [] : [name]);
   const wanted = without("cmake", "cmake");
   if (isRoot || !ask("make", "--version")) wanted.push(...without("ninja", "ninja-build"));  // make would also work, but is slower
@@ -138,6 +140,13 @@ function missingPackages(goal, ownEmscripten) {
     wanted.push("python3-notebook");  // 18 MB, installed within 20 s, so that its stage is part of every whole run
     wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
   }
+  return notInstalled(wanted);
+}
+
+/** The Debian packages of training. Without OpenBLAS, PyTorch takes ten times as long. */
+const trainingPackages = ["python3-torch", "python3-regex", "python3-numpy", "python3-pil", "libopenblas0-openmp", "fonts-dejavu-core"];
+
+function notInstalled(wanted) {
   // dpkg-query fails when it does not know one of the names, but still lists the others.
   const format = "${Package} ${db:Status-Status}\\n";
   const known = spawnSync("dpkg-query", ["-W", "-f", format, ...wanted], { encoding: "utf8" });
@@ -531,14 +540,30 @@ async function test(args) {
   if (total.failed || !total.passed) process.exitCode = 1;
 }
 
+// -------------------------------------------------------------------------------------------------------------- train
+
+/** Runs the training with Debian's Python, since the models are made with its PyTorch. */
+async function train(args) {
+  checkNode();
+  await installPackages("train", false);
+  const python = "/usr/bin/python3";
+  if (ask(python, "-c", "import numpy, PIL, regex, torch") === null) {
+    throw new Failure(`${python} with PyTorch, NumPy, regex and Pillow is needed: on Debian, the packages ${trainingPackages.join(" ")}`);
+  }
+  const child = spawn(python, [at("web/models/train"), ...args], { stdio: "inherit" });
+  os.setPriority(child.pid, os.constants.priority.PRIORITY_BELOW_NORMAL);
+  process.exitCode = await new Promise((resolve) => child.on("close", (code) => resolve(code === null ? 1 : code)));
+}
+
 // --------------------------------------------------------------------------------------------------------------- main
 
 async function main([goal, ...rest]) {
   if (goal === "serve") return serve(chosenPort());
   if (goal === "test") return test(rest);
+  if (goal === "train") return train(rest);
   if (goal === "format") return step("clang-format", () => run("format", ...clangFormat("-i")).then(() => ""));
   if (!["setup", "build", "start"].includes(goal)) {
-    throw new Failure("usage: node setup.mjs start | test [--quick] [STAGE…] | build | setup | format | serve");
+    throw new Failure("usage: node setup.mjs start | test [--quick] [STAGE…] | build | setup | format | train NAME | serve");
   }
   const port = goal === "start" ? chosenPort() : undefined;  // refuses a wrong port before any work
   const emscripten = await setUp(goal);

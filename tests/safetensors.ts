@@ -2,7 +2,7 @@
 /** Reads and writes case files (safetensors) for the tests of every interface. It does not use the code under test. */
 import { readFileSync } from "node:fs";
 
-type Data = Float32Array | Float64Array | Int32Array | Uint8Array;
+type Data = Float32Array | Float64Array | Int32Array | Uint8Array | Int8Array;
 
 export interface FileTensor {
   readonly dtype: string;
@@ -33,6 +33,7 @@ function decode(dtype: string, bytes: ArrayBuffer): Data {
   if (dtype === "F32") return new Float32Array(bytes);
   if (dtype === "F64") return new Float64Array(bytes);
   if (dtype === "I32") return new Int32Array(bytes);
+  if (dtype === "I8") return new Int8Array(bytes);
   if (dtype === "U8" || dtype === "BOOL") return new Uint8Array(bytes);
   if (dtype === "F16") return Float32Array.from(new Uint16Array(bytes), halfToFloat);
   if (dtype === "BF16") return new Float32Array(Uint32Array.from(new Uint16Array(bytes), (bits) => bits << 16).buffer);
@@ -70,7 +71,7 @@ export function withHeader(header: string, body: Uint8Array): Uint8Array {
 }
 
 export interface GivenTensor {
-  readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array;
+  readonly data: Float32Array | Int32Array | BigInt64Array | Uint8Array | Int8Array;
   readonly shape: readonly number[];
   /** By default, the type of the array. */
   readonly writtenAs?: "BOOL";
@@ -79,6 +80,7 @@ export interface GivenTensor {
 function dtypeOf(data: GivenTensor["data"]): string {
   if (data instanceof Float32Array) return "F32";
   if (data instanceof BigInt64Array) return "I64";
+  if (data instanceof Int8Array) return "I8";
   return data instanceof Int32Array ? "I32" : "U8";
 }
 

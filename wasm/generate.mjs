@@ -90,6 +90,7 @@ const kOwn = {
     ["stages", "readonly (Stage | MemoryStage)[]", "Stages of self-attention, and of the attention over the memory."],
     ["out", "Places<DecoderLayerResult>", "As for every call, with the memory stages as well."],
   ],
+  decoding_options: [["source", "string | readonly number[]", "For an encoder–decoder, which needs it: what its encoder reads, a text or token ids."]],
   attend_options: [
     ["truncate", "boolean", "When a text has more tokens than the model has positions, reads only its beginning instead of throwing. Default false."],
     ["textPair", "string", "A second text that follows the first, for models that read whole texts (BERT)."],
@@ -223,8 +224,8 @@ const kLayerGroups = [
   "embedding_call_options",
 ];
 const kColorGroups = ["colorbar_options", "pixels_options", "color_options"];
-const kCacheGroups = ["decoding_options", "cache_options"];
-const kModelGroups = ["attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "rank_options"];
+const kCacheGroups = ["kept_options", "decoding_options", "cache_options"];
+const kModelGroups = ["attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "step_map_options", "rank_options"];
 const kExplanationGroups = [
   "sources_options", "explain_output_options", "explain_options", "predictions_options", "written_options", "contributions_options",
   "patch_options", "paths_options", "difference_map_options", "prediction_changes_options",

@@ -40,8 +40,8 @@ void CheckMaps(const Fragment& name, const RawTensor& tensor) {
     throw ShapeError(name, shape, "(T, S), (H, T, S) or (L, H, T, S), none of them 0");
   if (ElementCount(Shape(shape.begin(), shape.end() - 2)) > kMostMaps)
     throw ShapeError(name, shape, {"at most ", kMostMaps, " maps"});
-  if (tensor.dtype == DType::kU8 || tensor.dtype == DType::kBool || tensor.dtype == DType::kI32 ||
-      tensor.dtype == DType::kI64) {
+  if (tensor.dtype == DType::kU8 || tensor.dtype == DType::kBool || tensor.dtype == DType::kI8 ||
+      tensor.dtype == DType::kI32 || tensor.dtype == DType::kI64) {
     throw DtypeError(name, ToString(tensor.dtype), "floats (F32, F64, F16 or BF16)");
   }
 }

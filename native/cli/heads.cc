@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/words.h"
 #include "cli/backends.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -23,6 +24,8 @@ struct HeadsOptions {
   std::string model, text_file, tokens_file;
   std::vector<std::string> images;
   Ids tokens, special;
+  PairOptions pair;
+  AttentionPart attention = AttentionPart::kDecoder;
   std::vector<std::string> metrics = FinderOptions().metrics;
   bool ascending = false;
   std::size_t top = 0;  // 0: all heads
@@ -68,6 +71,19 @@ std::vector<Ids> ReadTexts(const HeadsOptions& options) {
   });
 }
 
+/// The source and the target for an encoder–decoder, and nothing for another model. Throws InputError where one is
+/// given what only the other reads.
+PairTokens ReadOnlyPair(const HeadsOptions& options, const ModelInfo& info) {
+  if (info.encoder_layers == 0) {
+    ExpectNoPair(options.pair);
+    return {};
+  }
+  for (const auto& [option, file] :
+       {std::pair("--text-file", options.text_file), {"--tokens-file", options.tokens_file}})
+    if (!file.empty()) throw InputError(OptionError(option, Quoted(file), kPairWanted));
+  return ReadPair(options.model, options.pair, options.tokens, info);
+}
+
 /// Reads the pictures for a model that reads pictures. Otherwise throws InputError, before the model's weights are
 /// read.
 std::vector<Tensor> ReadImages(const HeadsOptions& options, const ModelInfo& info) {
@@ -80,6 +96,7 @@ std::vector<Tensor> ReadImages(const HeadsOptions& options, const ModelInfo& inf
 /// The option or file that gave the texts, for error messages.
 std::string NameOfTexts(const HeadsOptions& options) {
   if (!options.images.empty()) return "--image";
+  if (options.pair.IsGiven()) return "the source and the target";
   if (!options.tokens.empty()) return "--tokens";
   return options.tokens_file.empty() ? options.text_file : options.tokens_file;
 }
@@ -118,8 +135,9 @@ std::vector<ScoredHead> FindHeads(const HeadsOptions& options, const ModelConfig
     }
     return true;
   };
-  std::vector<ScoredHead> heads =
-      Blaming(NameOfTexts(options), [&] { return ScoreHeads(HeadsOf(model, inputs), finder, show).value(); });
+  std::vector<ScoredHead> heads = Blaming(NameOfTexts(options), [&] {
+    return ScoreHeads(HeadsOf(model, inputs, options.attention), finder, show).value();
+  });
   CheckRanked(heads, options);
   RankHeads(heads, 0, options.ascending);
   if (options.top > 0 && options.top < heads.size()) heads.resize(options.top);
@@ -178,10 +196,12 @@ void PrintJson(const std::vector<ScoredHead>& heads, const HeadsOptions& options
 void Heads(const HeadsOptions& options) {
   Blaming("--metric", [&] { HeadFinder({}, {.metrics = options.metrics}); });  // names first: models take long to read
   const ModelConfig config = ReadConfig(options.model);
-  const std::vector<Tensor> images = ReadImages(options, config.info());
-  const std::vector<Ids> texts = ReadTexts(options);
+  const ModelInfo& info = config.info();
+  const std::vector<Tensor> images = ReadImages(options, info);
+  const PairTokens pair = ReadOnlyPair(options, info);
+  const std::vector<Ids> texts = info.encoder_layers > 0 ? std::vector<Ids>{pair.target.ids} : ReadTexts(options);
   std::vector<ModelInput> inputs;
-  for (const Ids& ids : texts) inputs.push_back({.ids = ids});
+  for (const Ids& ids : texts) inputs.push_back({.ids = ids, .source = pair.source.ids});
   for (const Tensor& image : images) inputs.push_back({.image = image.view<3>()});
   const std::vector<ScoredHead> heads = FindHeads(options, config, inputs);
   if (options.format == "table") PrintTable(heads, options.metrics);
@@ -219,6 +239,8 @@ void AddHeads(CLI::App& app) {
   CLI::Option* tokens_file =
       command->add_option("--tokens-file", options->tokens_file, "File with the ids of a text's tokens in each line");
   tokens_file->type_name("FILE")->excludes(tokens)->excludes(text_file);
+  AddPairOptions(*command, options->pair)->excludes(tokens);
+  AddAttentionOption(*command, options->attention);
   command->add_option("--image", options->images, "PNG pictures, for models that read pictures")
       ->type_name("FILE")
       ->excludes(tokens)

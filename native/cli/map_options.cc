@@ -49,6 +49,8 @@ void AddInputs(CLI::App& command, MapOptions& options) {
   for (CLI::Option* text : AddTextOptions(command, options.text)) {
     text->excludes(tokens)->excludes(image)->excludes(weights);
   }
+  AddPairOptions(command, options.pair)->excludes(tokens)->excludes(weights);
+  AddAttentionOption(command, options.attention)->excludes(weights);
   for (CLI::Option* change : AddChangeOptions(command, options.changes)) change->excludes(weights);
 }
 

@@ -20,6 +20,7 @@ struct MapOptions : RunOptions {
   std::string tokens_file;
   std::vector<std::string> what = {"maps"};
   std::optional<Index> layer, head;
+  AttentionPart attention = AttentionPart::kDecoder;
   bool causal = false;     ///< of given weights
   bool no_script = false;  ///< a page is static even where a script is installed
   std::string theme = "light";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/words.h"
 #include "cli/files.h"
 #include "cli/map_options.h"
 
@@ -29,15 +30,24 @@ Maps PlanMaps(const MapOptions& options, const ModelRun& run) {
   const ModelInfo& info = run.info();
   const RunInput& input = run.input();
   Maps maps;
+  const bool of_encoder = options.attention == AttentionPart::kEncoder;
+  const bool of_decoder = options.attention == AttentionPart::kDecoder;
+  if (!of_decoder && info.encoder_layers == 0)
+    throw InputError(OptionError("--attention", of_encoder ? "encoder" : "cross", "an encoder–decoder"));
+  if (!of_decoder && options.what != MapOptions{}.what)
+    throw InputError(OptionError("--what", Joined(options.what), "maps, which is all that --attention has of others"));
   maps.patches = input.patches;
-  maps.causal = info.causal;
-  maps.layers = Chosen("--layer", options.layer, FirstNumbers(info.layers));
+  maps.causal = info.causal && of_decoder;
+  maps.layers = Chosen("--layer", options.layer, FirstNumbers(of_encoder ? info.encoder_layers : info.layers));
   if (!info.windows.empty())
     for (const Index layer : maps.layers) maps.windows.push_back(info.windows[static_cast<std::size_t>(layer)]);
-  maps.heads = Chosen("--head", options.head, FirstNumbers(info.heads));
-  maps.ids = input.ids;
-  maps.pieces = maps.key_pieces = input.pieces;
-  maps.rows = maps.cols = input.length();
+  maps.heads = Chosen("--head", options.head, FirstNumbers(of_encoder ? info.encoder_heads : info.heads));
+  const TextTokens& source = input.source_tokens;
+  maps.ids = of_encoder ? source.ids : input.ids;
+  maps.pieces = of_encoder ? source.pieces : input.pieces;
+  maps.key_pieces = of_decoder ? input.pieces : source.pieces;
+  maps.rows = of_encoder ? std::ssize(source.ids) : input.length();
+  maps.cols = of_decoder ? input.length() : std::ssize(source.ids);
   CheckSizes(options, maps, CountOthers(options, maps, info));
   return maps;
 }
@@ -77,14 +87,15 @@ TensorMap OthersOf(const MapOptions& options, const Maps& maps, const ModelInfo&
   return others;
 }
 
-std::vector<Tensor> WeightsOf(const Maps& maps, const ModelAttention& attention, const Progress& progress) {
+std::vector<Tensor> WeightsOf(const Maps& maps, AttentionPart part, const ModelAttention& attention,
+                              const Progress& progress) {
   std::vector<Tensor> weights;
   for (const Index layer : maps.layers) {
     progress.Show("maps of layer " + std::to_string(layer));
     const Tensor& all = weights.emplace_back(Shape{static_cast<Index>(maps.heads.size()), maps.rows, maps.cols});
     for (std::size_t j = 0; j < maps.heads.size(); ++j) {
       float* const map = all.view<3>().at(j);
-      attention.Map(layer, maps.heads[j], {}, DenseView<float, 2>(map, {maps.rows, maps.cols}));
+      attention.Maps(layer, part).Map(0, maps.heads[j], {}, DenseView<float, 2>(map, {maps.rows, maps.cols}));
     }
   }
   return weights;
@@ -101,7 +112,7 @@ Maps MapsOfModel(const MapOptions& options, const Progress& progress) {
   keep.keep_values = options.Wants("values");
   const ModelAttention attention = run.Attend(keep);
   return Blaming(run.input().source, [&] {
-    if (options.Wants("maps")) maps.weights = WeightsOf(maps, attention, progress);
+    if (options.Wants("maps")) maps.weights = WeightsOf(maps, options.attention, attention, progress);
     maps.others = OthersOf(options, maps, run.info(), attention);
     return std::move(maps);
   });

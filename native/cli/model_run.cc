@@ -22,6 +22,7 @@ void AddRunOptions(CLI::App& command, RunOptions& options) {
   tokens->type_name("IDS")->excludes(image);
   image->type_name("FILE");
   for (CLI::Option* text : AddTextOptions(command, options.text)) text->excludes(tokens)->excludes(image);
+  AddPairOptions(command, options.pair)->excludes(tokens);
   AddChangeOptions(command, options.changes);
   AddBackendOptions(command, options.backend);
 }
@@ -31,6 +32,7 @@ std::vector<std::string> RunInput::Names() const { return TokenNames(length(), p
 namespace {
 
 std::string SourceOf(const RunOptions& options) {
+  if (options.pair.IsGiven()) return "the source and the target";
   if (options.text.IsGiven()) return "the text";
   return options.image.empty() ? "--tokens" : "--image";
 }
@@ -46,6 +48,7 @@ void AddText(RunInput& input, TextTokens tokens) {
 RunInput ReadInput(const RunOptions& options, const ModelInfo& info) {
   RunInput input;
   input.source = SourceOf(options);
+  if (info.encoder_layers == 0) ExpectNoPair(options.pair);
   ExpectImage(info.image_size > 0, options.image);
   if (info.image_size > 0) {
     input.image = ReadImage(options.model, options.image, info);
@@ -54,6 +57,14 @@ RunInput ReadInput(const RunOptions& options, const ModelInfo& info) {
     return input;
   }
   if (options.tokens) input.ids = ParseIds("--tokens", *options.tokens);
+  if (info.encoder_layers > 0) {
+    if (options.text.IsGiven())
+      throw InputError(OptionError(options.text.text ? "--text" : "--text-file", "given", kPairWanted));
+    PairTokens pair = ReadPair(options.model, options.pair, std::move(input.ids), info);
+    input.source_tokens = std::move(pair.source);
+    AddText(input, std::move(pair.target));
+    return input;
+  }
   if (options.text.IsGiven()) AddText(input, Tokenize(options.model, options.text));
   if (input.ids.empty()) {
     throw InputError(MissingError(ErrorCode::kOption, "--text, --text-file or --tokens",
@@ -67,6 +78,7 @@ std::optional<RunInput> ReadOtherInput(const RunOptions& options, const std::opt
   constexpr char kOption[] = "--with-text";
   if (!text) return std::nullopt;
   if (info.image_size > 0) throw InputError(OptionError(kOption, Quoted(*text), "none: the model reads pictures"));
+  if (info.encoder_layers > 0) throw InputError(OptionError(kOption, Quoted(*text), kPairWanted));
   RunInput input;
   input.source = kOption;
   AddText(input, Blaming(kOption, [&] { return TokensOf(LoadTokenizer(options.model), *text); }));
@@ -99,6 +111,7 @@ ModelAttention ModelRun::AttendUnchanged(const AttendOptions& keep) const { retu
 ModelAttention ModelRun::Attend(const RunInput& input, const AttendOptions& options) const {
   ModelInput model_input;
   model_input.ids = input.ids;
+  model_input.source = input.source_tokens.ids;
   if (input.is_image()) model_input.image = input.image.view<3>();
   return Blaming(input.source, [&] { return model_->Attend(model_input, options); });
 }

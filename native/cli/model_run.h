@@ -21,6 +21,7 @@ struct RunOptions {
   std::string model, image;
   std::optional<std::string> tokens;  ///< ids
   TextOptions text;
+  PairOptions pair;
   ChangeOptions changes;
   BackendOptions backend;
 };
@@ -32,6 +33,7 @@ void AddRunOptions(CLI::App& command, RunOptions& options);
 struct RunInput {
   Ids ids;
   std::vector<std::string> pieces;  ///< the text of each token; empty when not known
+  TextTokens source_tokens;         ///< of an encoder–decoder, whose other tokens are its target's
   Patches patches;                  ///< of an image
   Tensor image;
   std::string source;  ///< the option that gave it, for error messages

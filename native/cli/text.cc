@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <utility>
 
 #include "base/words.h"
 #include "cli/files.h"
@@ -17,6 +19,24 @@ std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options
   text->type_name("TEXT");
   file->type_name("FILE")->excludes(text);
   return {text, file};
+}
+
+CLI::Option* AddAttentionOption(CLI::App& command, AttentionPart& part) {
+  static const std::map<std::string, AttentionPart> kParts = {
+      {"decoder", AttentionPart::kDecoder}, {"encoder", AttentionPart::kEncoder}, {"cross", AttentionPart::kCross}};
+  return command.add_option("--attention", part, "Of an encoder–decoder: decoder, encoder or cross")
+      ->transform(CLI::CheckedTransformer(kParts).description(""))
+      ->type_name("PART");
+}
+
+CLI::Option* AddPairOptions(CLI::App& command, PairOptions& options) {
+  CLI::Option* source = command.add_option("--source", options.source,
+                                           "For an encoder–decoder (T5, Marian): the text that its encoder reads");
+  CLI::Option* ids = AddIdsOption(command, "--source-tokens", options.source_tokens, "The same as ids, as 1,2,3");
+  CLI::Option* target = command.add_option(
+      "--target", options.target, "The text that its decoder reads, after its start token; --tokens has it as ids");
+  source->type_name("TEXT")->excludes(ids);
+  return target->type_name("TEXT");
 }
 
 std::vector<std::int32_t> ParseNumbers(const std::string& place, std::string_view text, const char* expected) {
@@ -52,6 +72,42 @@ TextTokens TokensOf(const tokenizer::Tokenizer& tokenizer, std::string_view text
   TextTokens tokens{tokenizer.Encode(text), {}};
   tokens.pieces = tokenizer.Pieces(tokens.ids);
   return tokens;
+}
+
+namespace {
+
+/// Adds the pieces of `ids`, and returns both. Throws InputError for no ids.
+TextTokens WithPieces(const char* option, const tokenizer::Tokenizer* tokenizer, Ids ids) {
+  if (ids.empty()) throw InputError(Wrong(ErrorCode::kValue, option, "has", "no tokens", "at least one"));
+  TextTokens tokens{std::move(ids), {}};
+  if (tokenizer) tokens.pieces = tokenizer->Pieces(tokens.ids);
+  return tokens;
+}
+
+}  // namespace
+
+PairTokens ReadPair(const std::string& model, const PairOptions& options, Ids target, const ModelInfo& info) {
+  if (!options.source && options.source_tokens.empty())
+    throw InputError(MissingError(ErrorCode::kOption, "--source or --source-tokens", "what the encoder reads"));
+  if (!options.target && target.empty())
+    throw InputError(MissingError(ErrorCode::kOption, "--target or --tokens", "what the decoder reads"));
+  std::optional<tokenizer::Tokenizer> tokenizer;
+  if (options.source || options.target) tokenizer.emplace(LoadTokenizer(model));
+  Ids source = options.source_tokens;
+  if (options.source) source = Blaming("--source", [&] { return tokenizer->Encode(*options.source); });
+  if (options.target) {
+    target = Blaming("--target", [&] { return tokenizer->Encode(*options.target, /*with_special_tokens=*/false); });
+    target.insert(target.begin(), static_cast<std::int32_t>(info.start_token));
+  }
+  const tokenizer::Tokenizer* pieces = tokenizer ? &*tokenizer : nullptr;
+  return {WithPieces("--source", pieces, std::move(source)), WithPieces("--target", pieces, std::move(target))};
+}
+
+void ExpectNoPair(const PairOptions& options) {
+  if (!options.IsGiven()) return;
+  const char* option = options.source ? "--source" : options.target ? "--target" : "--source-tokens";
+  throw InputError(OptionError(option, Quoted(options.source.value_or(options.target.value_or("ids"))),
+                               "none: only an encoder–decoder reads a source and a target"));
 }
 
 TextTokens Tokenize(const std::string& model, const TextOptions& options) {

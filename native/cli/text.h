@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "headlens/model.h"
 #include "tokenizer/tokenizer.h"
 
 namespace headlens::cli {
@@ -25,6 +26,21 @@ struct TextOptions {
 std::vector<CLI::Option*> AddTextOptions(CLI::App& command, TextOptions& options);
 
 using Ids = std::vector<std::int32_t>;
+
+/// Adds "--attention PART", the attention of an encoder–decoder whose heads are shown.
+CLI::Option* AddAttentionOption(CLI::App& command, AttentionPart& part);
+
+/// The source of an encoder–decoder, and its target when that is a text: both as texts or as ids.
+struct PairOptions {
+  std::optional<std::string> source, target;
+  Ids source_tokens;
+
+  bool IsGiven() const { return source || target || !source_tokens.empty(); }
+};
+
+/// Adds "--source TEXT", "--source-tokens IDS" and "--target TEXT", and returns the last. The ids of a target are those
+/// of "--tokens".
+CLI::Option* AddPairOptions(CLI::App& command, PairOptions& options);
 
 /// Parses numbers that are separated by commas or spaces. Throws InputError, naming `place` and what is expected there,
 /// for anything else or no number.
@@ -47,6 +63,18 @@ tokenizer::Tokenizer LoadTokenizer(const std::string& model);
 
 /// Throws Error as Tokenizer::Encode does.
 TextTokens TokensOf(const tokenizer::Tokenizer& tokenizer, std::string_view text);
+
+/// Says what an encoder–decoder expects instead of one text.
+inline constexpr char kPairWanted[] = "none: the model reads a --source and a --target";
+
+/// The tokens of an encoder–decoder's source and target. `target` holds the ids that were given, if any. Throws
+/// InputError where one of the two is missing or has no tokens.
+struct PairTokens {
+  TextTokens source, target;
+};
+PairTokens ReadPair(const std::string& model, const PairOptions& options, Ids target, const ModelInfo& info);
+/// Throws InputError for a pair that is given to a model without an encoder.
+void ExpectNoPair(const PairOptions& options);
 
 /// Turns the text into tokens with `model`/tokenizer.json. Throws InputError.
 TextTokens Tokenize(const std::string& model, const TextOptions& options);

@@ -115,7 +115,7 @@ Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
-std::vector<Id> Tokenizer::Encode(std::string_view text) const {
+std::vector<Id> Tokenizer::Encode(std::string_view text, bool with_special_tokens) const {
   if (text.size() > kMaxText) {
     throw Wrong(ErrorCode::kMemory, "the text", "has", {text.size(), " bytes"}, {"at most ", kMaxText});
   }
@@ -128,7 +128,7 @@ std::vector<Id> Tokenizer::Encode(std::string_view text) const {
       parts_->EncodeSection(section, steps, ids);
     }
   }
-  parts_->post_processor(ids);
+  if (with_special_tokens) parts_->post_processor(ids);
   return ids;
 }
 

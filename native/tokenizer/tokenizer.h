@@ -23,9 +23,10 @@ class Tokenizer {
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
 
-  /// The ids of the tokens of `text`, with the special tokens of the post-processor. Bytes that are not UTF-8 count as
-  /// U+FFFD. Throws Error: kValue for text that the vocabulary cannot express, and kMemory for a text that is too long.
-  std::vector<std::int32_t> Encode(std::string_view text) const;
+  /// The ids of the tokens of `text`, with the special tokens of the post-processor unless they are not wanted. Bytes
+  /// that are not UTF-8 count as U+FFFD. Throws Error: kValue for text that the vocabulary cannot express, and kMemory
+  /// for a text that is too long.
+  std::vector<std::int32_t> Encode(std::string_view text, bool with_special_tokens = true) const;
 
   /// The text of each id: pieces that together give the original text, the names of special tokens, and ⟨id⟩ for an id
   /// without a token. A byte of a character that is shared with a neighbouring token shows as ⟨E2⟩.

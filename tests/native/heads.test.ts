@@ -11,8 +11,8 @@ const inFolder = temporaryFolder();
 const kModel = `${kRoot}web/models/tiny`;
 const kMetrics = ["previous", "induction", "entropy_normalized", "sharpness", "distance", "sink"];
 
-const golden = readSafetensors(`${kGolden}/model/heads.safetensors`);
-const ids = tensorOf(golden, "ids");
+const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
+const ids = tensorOf(golden, "repeats");
 const [rows = 0, length = 0] = ids.shape;
 const [, heads = 0] = tensorOf(golden, "previous").shape;
 

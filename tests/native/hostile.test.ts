@@ -91,6 +91,7 @@ const kFiles: readonly (readonly [string, () => Uint8Array, RegExp])[] = [
   ["options nested a million deep", () => sdpa('{"a":'.repeat(1_000_000)), /options is nested deeper, expected at most 64 levels/],
   ["an unknown option with a line break", () => sdpa({ "is\ncausal": true }), /unknown option "is\?causal"/],
 
+  ["integers of 8 bits for floats", () => sdpa({}, { query: { data: new Int8Array(24), shape: [1, 2, 3, 4] } }), /query has the type I8, expected floats/],
   ["no query", () => sdpa({}, { key: floats(1, 2, 3, 4) }), /query is missing/],
   ["maps larger than the memory", () => sdpa({ need_weights: true }, { query: floats(1, 1, 2 ** 20, 0) }), /memory error: .*4398046511104 bytes/],
 

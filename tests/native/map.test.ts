@@ -4,12 +4,13 @@ import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, truncateSy
 import { PNG } from "pngjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectClose, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
+import { quantizedOf } from "../quantized.js";
 import { readSafetensors, tensorOf } from "../safetensors.js";
 import { fails, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 const kModel = `${kRoot}web/models/tiny`;
-const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
+const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
 const ids = [...tensorOf(golden, "ids").data];
 const weights = tensorOf(golden, "weights");
 const [layers = 0, heads = 0, length = 0] = weights.shape;
@@ -168,6 +169,22 @@ describe("models of every family", () => {
   test.each(["llama_yarn", "mistral", "qwen2_shards", "gpt2", "gpt2_f16_bare"])("%s", (name) => {
     const tokens = [...tensorOf(readSafetensors(`${folderOf(name)}/expected.safetensors`), "ids").data];
     expect(expectGolden(name, "--tokens", tokens.join(","))).toMatchObject({ tokens, causal: true });
+  });
+
+  test.each(["llama", "bert"])("%s as 8-bit integers has the maps of the floats that these stand for", (name) => {
+    const { integers, floats } = quantizedOf(folderOf(name));
+    const [whole, exact] = [integers, floats].map(({ config, weights }, at) => {
+      const folder = inFolder(`${name}${at}`), out = inFolder(`${name}${at}.json`);
+      mkdirSync(folder);
+      writeFileSync(`${folder}/config.json`, config);
+      writeFileSync(`${folder}/model.safetensors`, weights);
+      succeeds(["map", "--model", folder, "--tokens", "5,6,7,8", "--out", out]);
+      return readFileSync(out, "utf8");
+    });
+    expect(whole).toBe(exact);
+    writeFileSync(`${inFolder(`${name}0`)}/config.json`, floats.config);
+    fails(["map", "--model", inFolder(`${name}0`), "--tokens", "5", "--out", inFolder("no.json")], 2,
+      /parameter .*\.weight has the type I8, expected floats, or with a quantization_config an I8 matrix/);
   });
 
   test("a model that looks both ways: every cell is in the CSV and in the picture", () => {
@@ -341,7 +358,7 @@ describe("map refuses", () => {
 
   test.each([
     ["no JSON", "{", /config\.json: format error: config\.json is "\{", expected a JSON object/],
-    ["another kind of model", JSON.stringify({ ...config, model_type: "t5" }), /model_type is "t5"/],
+    ["another kind of model", JSON.stringify({ ...config, model_type: "mamba" }), /model_type is "mamba"/],
     ["no number of heads", JSON.stringify({ ...config, num_attention_heads: undefined }), /num_attention_heads is missing/],
     ["heads without end", JSON.stringify({ ...config, num_attention_heads: 1e9 }), /num_attention_heads is 1000000000/],
     ["layers that the file does not have", JSON.stringify({ ...config, num_hidden_layers: 5 }), /layers\.4\.self_attn\.q_proj\.weight is missing/],

@@ -43,7 +43,7 @@ function attention(queries: FileTensor, keys: FileTensor): FileTensor {
 }
 
 test("maps alone, with what is known about them", () => {
-  const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
+  const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
   const { data: ids } = tensorOf(golden, "ids");
   const { metadata, tensors } = written(kTiny, ids);
   expect([...tensors.keys()]).toEqual(["attentions.0", "attentions.1", "attentions.2", "attentions.3"]);

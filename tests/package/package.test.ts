@@ -91,10 +91,10 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 41_500,
+      "worker.js": 42_500,
       "headlens.arrays.js": 40_000,
-      "headlens-simd.wasm": 230_000,
-      "headlens-relaxed.wasm": 230_000,
+      "headlens-simd.wasm": 236_500,
+      "headlens-relaxed.wasm": 236_500,
     };
     for (const [name, limit] of Object.entries(budgets)) expect(compressed(name), name).toBeLessThan(limit);
     const model = [...project.files]

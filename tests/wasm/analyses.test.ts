@@ -21,7 +21,7 @@ const paddedWeights = of([1, 3, 3], NaN, NaN, NaN, 0, 1, 0, 0, 0.5, 0.5);
 const paddedValues = of([1, 3, 2], NaN, NaN, 3, 4, 0, 1);
 const padding = { paddedQueries: [true, false, false], paddedKeys: [true, false, false] };
 
-const golden = readSafetensors(`${kGolden}/model/heads.safetensors`);
+const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
 
 describe.each([false, true])("worker: %s", (worker) => {
   let engine: AnyEngine;
@@ -31,7 +31,7 @@ describe.each([false, true])("worker: %s", (worker) => {
   afterAll(() => engine.dispose());
 
   describe("the built-in model's heads, by PyTorch", () => {
-    const all = tensorOf(golden, "ids");
+    const all = tensorOf(golden, "repeats");
     const length = all.shape[1] ?? 0;
     const ids = [...all.data.slice(0, length)];
 

@@ -113,10 +113,10 @@ describe.each([false, true])("worker: %s", (worker) => {
     expect(await thrownBy(loading(llama, words))).toMatchObject({ code: "format", argument: "safetensors", got: "1 bytes", expected: "at least 8" });
     const file = withHeader(JSON.stringify({ "a\n": { dtype: long, shape: [], data_offsets: [0, 4] } }), new Uint8Array(4));
     expect(await thrownBy(loading(llama, words, file))).toMatchObject({
-      code: "format", argument: 'safetensors: tensor "a?".dtype', got: shown(80), expected: "F32, F64, F16, BF16, U8, BOOL, I32 or I64",
+      code: "format", argument: 'safetensors: tensor "a?".dtype', got: shown(80), expected: "F32, F64, F16, BF16, U8, BOOL, I8, I32 or I64",
     });
     expect(await thrownBy(() => readSafetensors(file))).toMatchObject({
-      code: "format", argument: 'safetensors: tensor "a\\n".dtype', got: shown(60), expected: "F32, F64, F16, BF16, U8, BOOL, I32, I64",
+      code: "format", argument: 'safetensors: tensor "a\\n".dtype', got: shown(60), expected: "F32, F64, F16, BF16, U8, BOOL, I8, I32, I64",
     });
     expect(await thrownBy(() => engine.loadModel([new File(["{}"], "config.json")]))).toMatchObject({
       code: "value", argument: "source", got: '["config.json"]', expected: "model.safetensors as well",

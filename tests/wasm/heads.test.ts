@@ -56,8 +56,8 @@ describe.each([false, true])("worker: %s", (worker) => {
   });
 
   describe("rankHeads", () => {
-    const golden = readSafetensors(`${kGolden}/model/heads.safetensors`);
-    const ids = tensorOf(golden, "ids");
+    const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
+    const ids = tensorOf(golden, "repeats");
     const width = ids.shape[1] ?? 0;
     const row = (i: number): number[] => [...ids.data.subarray(i * width, (i + 1) * width)];
     const rows = Array.from({ length: ids.shape[0] ?? 0 }, (_, i) => row(i));
@@ -185,7 +185,7 @@ describe.each([false, true])("worker: %s", (worker) => {
       await expectError(wrong(["one", []], {}), "value", /inputs\[1\]: .*expected 1 to/);
       await expectError(wrong(["one", [99999]], {}), "value", /inputs\[1\]: text: id 0 is 99999/);
       await expectError(wrong(["one", null], {}), "dtype", /inputs\[1\]: text is null/);
-      await expectError(wrong(["one"], { metric: ["self"] }), "option", 'unknown option "metric"; did you mean metrics? Expected one of metrics');
+      await expectError(wrong(["one"], { metric: ["self"] }), "option", 'unknown option "metric"; did you mean metrics? Expected one of attention, metrics');
       await expectError(wrong(["one"], { metrics: ["selfish"] }), "option", 'metrics is ["selfish"], expected a list of self');
       await expectError(wrong(["one"], { metrics: [] }), "option", "metrics is []");
       await expectError(wrong(["one"], { ascending: 1 }), "option", "ascending is 1, expected a boolean");

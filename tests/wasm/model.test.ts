@@ -11,6 +11,7 @@ import {
   type AsyncEngine,
   type AsyncModel,
   type Engine,
+  type ErrorCode,
   type Model,
   type ModelAttention,
   type Tensor,
@@ -18,6 +19,8 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { expectFamily, familyOf, isCausal, lookAt, shownOf } from "./families.js";
 import { expectedOf, filesOf, folderOf, inputOf, kModels } from "./golden-models.js";
+import { quantizedOf } from "../quantized.js";
+import { writeSafetensors, type GivenTensor } from "../safetensors.js";
 import { serve, type Server } from "./server.js";
 import {
   expectClose,
@@ -65,7 +68,7 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
   });
 
   test("PyTorch's tokens, weights of every head and logits", () => {
-    const golden = readSafetensors(`${kGolden}/model/tiny.safetensors`);
+    const golden = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
     const attention = model.attend(golden.metadata.text ?? "");
     expect(attention.ids).toEqual(Array.from(tensorOf(golden, "ids").data));
     const weights = tensorOf(golden, "weights");
@@ -171,6 +174,49 @@ describe.each([false, true])("models of every family, worker: %s", (worker) => {
     }
     await shards.close();
     rmSync(folder, { recursive: true });
+  });
+
+  test.each(["llama", "bert", "gpt2"])("%s as 8-bit integers is, bit for bit, its floats in fewer bytes", async (name) => {
+    const { integers, floats } = quantizedOf(folderOf(name));
+    expect(integers.weights.length).toBeLessThan(0.45 * floats.weights.length);
+    const [ids] = inputOf(expectedOf(name));
+    const runs: Tensor[][] = [];
+    for (const { config, weights } of [integers, floats]) {
+      const folder = mkdtempSync(join(tmpdir(), "headlens integers "));
+      copyFileSync(`${folderOf(name)}/tokenizer.json`, join(folder, "tokenizer.json"));
+      writeFileSync(join(folder, "config.json"), config);
+      writeFileSync(join(folder, "model.safetensors"), weights);
+      const model = await engine.loadModel(pathToFileURL(`${folder}/`));
+      const seen = await model.attend(ids);
+      runs.push([await seen.map(0, 0), await seen.map(model.info.layers - 1, 1), await seen.logits()]);
+      model.dispose();
+      rmSync(folder, { recursive: true });
+    }
+    expect(runs[0]).toEqual(runs[1]);
+  });
+
+  test("integers and scales that do not belong together, and other ways of quantising, are refused", async () => {
+    const { integers, floats } = quantizedOf(folderOf("llama"));
+    const tokenizer = filesOf("llama").filter((file) => file.name === "tokenizer.json");
+    const refuses = (config: string, tensors: Readonly<Record<string, GivenTensor>>, code: ErrorCode, message: RegExp): Promise<void> => {
+      const files = [new File([config], "config.json"), new File([writeSafetensors(tensors, {})], "model.safetensors"), ...tokenizer];
+      return expectError(() => engine.loadModel(files as never), code, message);
+    };
+    const name = "model.layers.0.mlp.up_proj.weight", scale = `${name}_scale`;
+    const { [scale]: scales, ...bare } = integers.tensors;
+    const { data, shape } = scales as GivenTensor, negative = Float32Array.from(data as Float32Array).fill(-1, 2);
+    const pair = /^parameter model\.layers\.0\.mlp\.up_proj\.weight has the type (I8|F32), expected .*an I8 matrix beside its _scale$/;
+    await refuses(integers.config, bare, "dtype", pair);
+    await refuses(integers.config, { ...integers.tensors, [name]: floats.tensors[name] as GivenTensor }, "dtype", pair);
+    await refuses(floats.config, integers.tensors, "dtype", /^parameter .* has the type I8, expected floats, or with a quantization_config/);
+    await refuses(integers.config, { ...integers.tensors, [scale]: { data, shape: [1, data.length] } }, "shape", /_scale has shape \(1, /);
+    await refuses(integers.config, { ...integers.tensors, [scale]: { data: negative, shape } }, "value",
+      /^parameter .*_scale\[2\] is -1, expected a finite number above 0$/);
+    await refuses(integers.config, { ...integers.tensors, [`${name}_zero_point`]: { data: new Int8Array(data.length), shape } },
+      "unsupported", /^parameter .* has a zero point, expected none/);
+    await refuses(integers.config.replace('"num_bits":8', '"num_bits":4'), integers.tensors, "unsupported", /\.num_bits is 4, supported is 8;/);
+    await refuses(integers.config.replace("compressed-tensors", "awq"), integers.tensors, "unsupported",
+      /quant_method is "awq", supported is "compressed-tensors"; otherwise look for/);
   });
 
   test("progress over all shards", async () => {

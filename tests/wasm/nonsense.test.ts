@@ -101,6 +101,15 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
   t5Bucket: ({ distance = 1, ...o }: Record<string, number>) => engine.t5Bucket(distance, o),
   colorize: (o: Given) => engine.colorize(random(1, 2, 2), o),
   colorbar: (o: Given) => engine.colorbar(4, o),
+  stepMap: (o: Given) => {
+    const decoding = model.startDecoding();
+    try {
+      decoding.step(kText);
+      decoding.map(0, 0, o);
+    } finally {
+      decoding.dispose();
+    }
+  },
   pixels: (o: Given) => attended((attention) => attention.pixels(0, 0, o)),
   map: (o: Given) => attended((attention) => attention.map(0, 0, o)),
   rowSummaries: (o: Given) => attended((attention) => attention.rowSummaries(0, 0, o)),

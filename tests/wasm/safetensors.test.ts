@@ -30,6 +30,7 @@ test("every type, from memory of any kind and from a Blob; arrays are the caller
     floats: { data: Float32Array.of(1, -2), shape: [2] }, ints: { data: Int32Array.of(3), shape: [] },
     longs: { data: BigInt64Array.of(2n ** 62n), shape: [1] }, bytes: { data: Uint8Array.of(9), shape: [1, 1] },
     flags: { data: Uint8Array.of(1, 0, 1), shape: [3], writtenAs: "BOOL" }, none: { data: new Float32Array(0), shape: [0, 7] },
+    small: { data: Int8Array.of(-128, 127), shape: [2] },
   }, { kept: "as text" });
   const padded = new Uint8Array(file.length + 3);
   padded.set(file, 3);
@@ -44,6 +45,7 @@ test("every type, from memory of any kind and from a Blob; arrays are the caller
       floats: { dtype: "F32", data: Float32Array.of(1, -2), shape: [2] }, ints: { dtype: "I32", data: Int32Array.of(3), shape: [] },
       longs: { dtype: "I64", data: BigInt64Array.of(2n ** 62n), shape: [1] }, bytes: { dtype: "U8", data: Uint8Array.of(9), shape: [1, 1] },
       flags: { dtype: "BOOL", data: Uint8Array.of(1, 0, 1), shape: [3] }, none: { dtype: "F32", data: new Float32Array(0), shape: [0, 7] },
+      small: { dtype: "I8", data: Int8Array.of(-128, 127), shape: [2] },
     });
     (tensors.get("floats") as SafetensorsTensor).data.fill(0 as never);
   }
@@ -180,5 +182,8 @@ describe.each([false, true])("state dicts of pairs, worker: %s", (worker) => {
     const { tensors } = await readSafetensors(writeSafetensors(
       { ...layerState(1, 8), in_proj_bias: { data: new BigInt64Array(24), shape: [24] } }, {}));
     await expectError(() => mha.loadStateDict(tensors), "dtype", /in_proj_bias\.data is BigInt64Array/);
+    const { tensors: small } = await readSafetensors(writeSafetensors(
+      { ...layerState(1, 8), in_proj_bias: { data: new Int8Array(24), shape: [24] } }, {}));
+    await expectError(() => mha.loadStateDict(small), "dtype", /in_proj_bias\.data is Int8Array/);
   });
 });

@@ -267,8 +267,8 @@ describe("T2: heads that specialise", () => {
 
   test("T2.2 previous token, induction [A][B]…[A] → [B], spread wide: each head by itself", () => {
     // <s> and 32 tokens drawn at random, twice; 16 such rows, and PyTorch's scores on them.
-    const file = readSafetensors(`${kGolden}/model/heads.safetensors`);
-    const { data, shape: [texts = 0, length = 0] } = tensorOf(file, "ids");
+    const file = readSafetensors(`${kGolden}/built_in/tiny.safetensors`);
+    const { data, shape: [texts = 0, length = 0] } = tensorOf(file, "repeats");
     const half = (length - 1) / 2;
     const kScores: Record<string, (rows: Float32Array[]) => number> = {
       previous: (rows) => mean(rows.slice(1).map((row) => row.at(-2) ?? NaN)),

@@ -28,12 +28,11 @@ class AttentionHandle {
   }
 
   val Map(int layer, int head, int top, int bottom, int left, int right, int rows, int columns, bool largest) const {
-    return Guard(
-        [&] { return MapToJs(Finished().Maps(layer), 0, head, {top, bottom, left, right}, {rows, columns}, largest); });
+    return Guard([&] { return MapToJs(MapsOf(layer), 0, head, {top, bottom, left, right}, {rows, columns}, largest); });
   }
 
   val RowSummaries(int layer, int head, int row_begin, int row_end) const {
-    return Guard([&] { return RowSummariesToJs(Finished().Maps(layer), 0, head, row_begin, row_end); });
+    return Guard([&] { return RowSummariesToJs(MapsOf(layer), 0, head, row_begin, row_end); });
   }
 
   /// Gives rows of the logits: of the model; with a layer, as if that and all after it were not there; with a head of
@@ -108,6 +107,15 @@ class AttentionHandle {
   }
 
  private:
+  /// Maps have one count of layers: those of the decoder come first, then those of the cross-attention, and then the
+  /// encoder's.
+  const AttentionMaps& MapsOf(Index layer) const {
+    const Index layers = info_.layers;
+    if (layer < layers) return Finished().Maps(layer);
+    if (layer < 2 * layers) return Finished().Maps(layer - layers, AttentionPart::kCross);
+    return Finished().Maps(layer - 2 * layers, AttentionPart::kEncoder);
+  }
+
   Tensor LogitsOf(Index layer, Index head, Index row_begin, Index row_end) const {
     if (layer < 0) return Finished().Logits(row_begin, row_end);
     return head < 0 ? LensLogits(Finished(), layer, row_begin, row_end)

@@ -20,10 +20,12 @@ class DecodingHandle {
     });
   }
 
-  val Map(int layer, int head) const {
+  /// Gives a head's map of the last step, or that of the attention to the source.
+  val Map(int layer, int head, bool cross) const {
     return Guard([&] {
-      const Tensor map({decoding_.rows(), decoding_.length() - decoding_.first_key()});
-      decoding_.Map(layer, head, map.view<2>());
+      const Index keys = cross ? decoding_.source_length() : decoding_.length() - decoding_.first_key();
+      const Tensor map({decoding_.rows(), keys});
+      cross ? decoding_.CrossMap(layer, head, map.view<2>()) : decoding_.Map(layer, head, map.view<2>());
       return TensorToJs(map);
     });
   }

@@ -12,20 +12,21 @@ namespace {
 /// Scores a model's heads, text by text and head by head.
 class FinderHandle {
  public:
-  FinderHandle(Model model, FinderOptions options, bool ascending)
+  FinderHandle(Model model, FinderOptions options, const RankOptions& rank)
       : model_(std::move(model)),
         call_(model_.info()),
         metrics_(options.metrics),
-        ascending_(ascending),
-        finder_(HeadsOf(model_, {}), std::move(options)) {}
+        ascending_(rank.ascending),
+        part_(rank.attention),
+        finder_(HeadsOf(model_, {}, part_), std::move(options)) {}
 
   /// `inputs` are as Feed takes them.
   val Begin(const val& inputs) {
     return Guard([&] {
       ModelCall call(model_.info());
       Feed(call, inputs);
-      call.Read();
-      finder_.Begin(TextHeadsOf(model_, call.input()));
+      call.ReadInput();
+      finder_.Begin(TextHeadsOf(model_, call.input(), part_));
       call_ = std::move(call);  // what the text before borrowed is gone with it
       return val::undefined();
     });
@@ -66,6 +67,7 @@ class FinderHandle {
   ModelCall call_;
   std::vector<std::string> metrics_;
   bool ascending_;
+  AttentionPart part_;
   HeadFinder finder_;  // borrows from call_, and goes before it
 };
 
@@ -82,7 +84,7 @@ val FinderToJs(Model model, RankOptions options, std::vector<std::int32_t> speci
   FinderOptions finder;
   if (!options.metrics.empty()) finder.metrics = std::move(options.metrics);
   finder.special_tokens = std::move(special_tokens);
-  return val(std::make_unique<FinderHandle>(std::move(model), std::move(finder), options.ascending));
+  return val(std::make_unique<FinderHandle>(std::move(model), std::move(finder), options));
 }
 
 }  // namespace headlens

@@ -61,6 +61,9 @@ class ModelHandle {
     info.set("family", info_.family);
     info.set("causal", info_.causal);
     set("layers", info_.layers);
+    set("encoderLayers", info_.encoder_layers);
+    set("encoderHeads", info_.encoder_heads);
+    set("startToken", info_.start_token);
     set("heads", info_.heads);
     set("kvHeads", info_.kv_heads);
     set("headDim", info_.head_dim);
@@ -99,8 +102,13 @@ class ModelHandle {
     });
   }
 
-  val StartDecoding(const std::string& options) const {
-    return Guard([&] { return DecodingToJs(Built().StartDecoding(ReadCacheOptions(options).dtype)); });
+  val StartDecoding(const val& inputs, const std::string& options) const {
+    return Guard([&] {
+      ModelCall call(info_);
+      Feed(call, inputs);
+      call.ReadInput();
+      return DecodingToJs(Built().StartDecoding(ReadCacheOptions(options).dtype, call.input()));
+    });
   }
 
   /// Gives { q, k, v, o, norm? } of a layer.

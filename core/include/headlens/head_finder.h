@@ -28,11 +28,13 @@ struct Ablation {
 /// One text or image in a model: its tokens and the functions that answer questions about its heads. A metric that
 /// needs a missing part has no value.
 struct TextHeads {
-  Index length = 0;                            ///< T
-  std::span<const std::int32_t> tokens = {};   ///< [T]
-  std::span<const std::uint8_t> padding = {};  ///< [T]
+  Index length = 0;                                ///< T
+  Index keys = 0;                                  ///< S; 0: the keys are the queries' tokens
+  std::span<const std::int32_t> tokens = {};       ///< [S]
+  std::span<const std::uint8_t> padding = {};      ///< [T]
+  std::span<const std::uint8_t> padded_keys = {};  ///< [S]; when `keys` is 0, `padding` counts
   PatchGrid grid = {};
-  /// Fills the weights [T, T] of one head.
+  /// Fills the weights [T, S] of one head.
   std::function<void(Index layer, Index head, View<float, 2> weights)> map = {};
   /// The importance of each head of a layer for the output of the layer's attention, over the tokens that are not
   /// padding.
@@ -53,10 +55,13 @@ struct HeadSource {
   std::function<TextHeads(Index text)> attend = {};
 };
 
-/// The heads of a model on texts or images. The inputs are borrowed, and the model is shared.
-HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs);
-/// Runs the model on one text or image, which is borrowed.
-TextHeads TextHeadsOf(const Model& model, const ModelInput& input);
+/// The heads of one of a model's attentions on texts or images. The inputs are borrowed, and the model is shared.
+/// Throws kUnsupported for a part that the model does not have.
+HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs,
+                   AttentionPart part = AttentionPart::kDecoder);
+/// Runs the model on one text or image, which is borrowed. Throws as HeadsOf. Heads of a cross-attention have no
+/// importance for their layer's output, and no copying score.
+TextHeads TextHeadsOf(const Model& model, const ModelInput& input, AttentionPart part = AttentionPart::kDecoder);
 
 /// The head of a text that metrics of models look at when its map is not enough. Every number is computed only once.
 class HeadProbe;
@@ -96,7 +101,7 @@ struct ScoredHead {
 };
 
 /// Scores all heads of a model, text by text and head by head, so the caller may stop after each head. At most one map
-/// [T, T] is in memory at a time, and none is computed when no metric needs it. A text of the form [s][s] or [one
+/// [T, S] is in memory at a time, and none is computed when no metric needs it. A text of the form [s][s] or [one
 /// token][s][s] is used as the repeated sequence that some metrics need.
 class HeadFinder {
  public:

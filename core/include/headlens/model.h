@@ -30,7 +30,8 @@ struct ModelInfo {
   std::string family;  ///< one of ModelFamilies()
   bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
-  Index encoder_layers = 0;  ///< of an encoder–decoder, all of whose other sizes are its decoder's
+  Index encoder_layers = 0, encoder_heads = 0;  ///< of an encoder–decoder, whose other sizes are its decoder's
+  Index start_token = 0;                        ///< of an encoder–decoder: every target begins with this id
   Index heads = 0;
   Index kv_heads = 0;
   Index head_dim = 0;
@@ -97,8 +98,8 @@ enum class TokenReplacement {
 struct AttendOptions {
   /// [layers, heads]: the weights of each head, and so its output, are multiplied by this factor; 0 removes the head.
   View<const float, 2> head_mask = {};
-  /// [layers, heads] and [encoder_layers, heads]: the same for the heads of an encoder–decoder's cross-attention, and
-  /// of its encoder.
+  /// [layers, heads] and [encoder_layers, encoder_heads]: the same for the heads of an encoder–decoder's
+  /// cross-attention, and of its encoder.
   View<const float, 2> cross_head_mask = {}, encoder_head_mask = {};
   /// The value vectors of these tokens are replaced in layer `replaced_layer`, or in every layer when that is −1.
   std::span<const std::int32_t> replaced_tokens = {};
@@ -126,6 +127,13 @@ struct AttendOptions {
   bool keep_parts = false;
 };
 
+/// The attentions of an encoder–decoder. All other models have one, which takes the place of the decoder's.
+enum class AttentionPart {
+  kDecoder,  ///< the attention of the decoder's tokens to one another
+  kEncoder,  ///< that of the source's tokens
+  kCross,    ///< that of the decoder's tokens (rows) to the source's (columns)
+};
+
 class AttendSteps;
 class Model;
 
@@ -140,8 +148,9 @@ class ModelAttention {
   /// T: the number of tokens, or of patches and the tokens before them together.
   Index length() const;
 
-  /// The maps of a layer's heads, which are those of batch 0. Borrowed. Throws kValue for a layer that does not exist.
-  const AttentionMaps& Maps(Index layer) const;
+  /// The maps of a layer's heads, which are those of batch 0. Borrowed. Throws kValue for a layer that does not exist,
+  /// and kUnsupported for a part that the model does not have.
+  const AttentionMaps& Maps(Index layer, AttentionPart part = AttentionPart::kDecoder) const;
 
   /// Computes the attention weights of a part of one head's map into `weights` [rows, columns]. Throws kValue for a
   /// layer, head or part that does not exist.
@@ -150,9 +159,6 @@ class ModelAttention {
   /// Computes the part as a smaller map `pooled`, as AttentionMaps::Pooled does.
   void PooledMap(Index layer, Index head, const MapWindow& window, PoolKind kind, DeviceView<float, 2> pooled) const;
 
-  /// The maps of an encoder–decoder's cross-attention: rows are tokens of the decoder, and columns those of the source.
-  /// Borrowed. Throws kValue for a layer that does not exist, and kUnsupported for other models.
-  const AttentionMaps& CrossMaps(Index layer) const;
   /// The run of an encoder–decoder's encoder over the source. It shares ownership. Throws kUnsupported for other
   /// models.
   ModelAttention Encoder() const;
@@ -242,6 +248,8 @@ class Decoding {
   /// Computes the attention weights of one head in the last step into `weights` [rows, length − first_key]. Throws as
   /// ModelAttention::Map does, and kOption before the first step.
   void Map(Index layer, Index head, DeviceView<float, 2> weights) const;
+  /// The number of the source's tokens; 0 for models without an encoder.
+  Index source_length() const;
   /// The same for the attention to the source [rows, source tokens], of encoder–decoders alone.
   void CrossMap(Index layer, Index head, DeviceView<float, 2> weights) const;
 

@@ -24,7 +24,8 @@ class ModelCall {
   ModelCall& operator=(ModelCall&&) noexcept;
 
   /// Declares a tensor and returns its storage, dense and row-major, which the caller fills before Read: `ids`,
-  /// `segments` and `padding_mask` [T], `image` [channels, height, width], `head_mask` [layers, heads],
+  /// `segments` and `padding_mask` [T], `source` and `source_padding_mask` [S], `image` [channels, height, width],
+  /// `head_mask` and `cross_head_mask` [layers, heads], `encoder_head_mask` [encoder layers, encoder heads],
   /// `attn_mask` [T, T] or [heads, T, T], `sinks` [heads], `replaced_tokens` and `forbidden_diagonals`, `patch_places`
   /// and `patch_outputs`. Throws kOption for another name.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
@@ -32,6 +33,9 @@ class ModelCall {
   /// Reads the tensors, and the other members of AttendOptions from a JSON object. Throws kOption for an option that is
   /// not known or that this model cannot have, and kShape or kDtype for a tensor that does not fit.
   void Read(std::string_view options = "{}");
+
+  /// Reads the tensors that are the input, and no options.
+  void ReadInput();
 
   /// The input and the options that were read. Borrowed from this call.
   const ModelInput& input() const;
@@ -53,6 +57,7 @@ CacheOptions ReadCacheOptions(std::string_view options);
 
 /// The options of ranking a model's heads.
 struct RankOptions {
+  AttentionPart attention = AttentionPart::kDecoder;
   std::vector<std::string> metrics;  ///< empty: those of FinderOptions
   bool ascending = false;
 };

@@ -54,19 +54,28 @@ class StateDict {
 
   /// The same parameters with `prefix` before every name, for example WithPrefix(state, "self_attn.").
   friend StateDict WithPrefix(const StateDict& state, std::string_view prefix);
+  /// The same parameters, of which matrices may be I8 [rows, columns] beside floats "<name>_scale" [rows, 1] or [rows].
+  friend StateDict WithScales(const StateDict& state);
+
+  bool may_have_scales() const { return may_have_scales_; }
 
  private:
   Lookup take_;
   Probe has_;
   std::string prefix_;
+  bool may_have_scales_ = false;
 };
 
 StateDict WithPrefix(const StateDict& state, std::string_view prefix);
+StateDict WithScales(const StateDict& state);
 
-/// Takes the named parameter. Throws kShape, naming both shapes, when it is missing or has another shape.
+/// Takes the named parameter in its type. A matrix with scales becomes floats here, each integer times the scale of its
+/// row, so that one matrix at a time is there in both forms. Throws kShape, naming both shapes, when it is missing or
+/// has another shape, kDtype for integers without scales and for scales without integers, and kValue for a scale that
+/// is no positive number.
 TakenTensor TakeParameter(const StateDict& state, std::string_view name, const Shape& shape);
 
-/// Takes the named parameter and converts it to floats. Throws as TakeParameter does, and kDtype for another type.
+/// Takes the named parameter and converts it to floats. Throws as TakeParameter does.
 Tensor Parameter(const StateDict& state, std::string_view name, const Shape& shape);
 
 /// The weights of y = x Wᵀ + b from "<name>.weight" [out, in] and, with `bias`, "<name>.bias" [out]. 16-bit weights

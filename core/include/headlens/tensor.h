@@ -99,7 +99,7 @@ AnyView<T, 4> SplitHeads(const AnyView<T, 3>& x, Index heads) {
 }
 
 /// The element types of tensors that come from outside.
-enum class DType { kF32, kF64, kF16, kBF16, kU8, kBool, kI32, kI64 };
+enum class DType { kF32, kF64, kF16, kBF16, kU8, kBool, kI8, kI32, kI64 };
 
 /// The name in safetensors files: "F32", "F64", …
 std::string_view ToString(DType dtype);
@@ -188,10 +188,14 @@ struct RawTensor {
 /// Borrows the tensor's elements.
 RawTensor RawOf(const Tensor& tensor);
 
-/// The number at `p` as a float; `p` need not be aligned. Throws kDtype unless the type is F32, F64, F16 or BF16.
+inline bool IsFloat(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+/// The number at `p` as a float; `p` need not be aligned. Throws kDtype unless IsFloat(dtype).
 float LoadFloat(DType dtype, const std::byte* p);
 
-/// Converts to float. Throws kDtype unless the type is F32, F64, F16 or BF16.
+/// Converts to float. Throws kDtype unless IsFloat(raw.dtype).
 Tensor ToFloat(const RawTensor& raw);
 
 /// The nearest BF16, ties to even. A NaN stays a NaN.

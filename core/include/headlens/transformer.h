@@ -12,8 +12,8 @@ enum class Activation {
   kGelu,      ///< exact, with erf
   kGeluTanh,  ///< the approximation with tanh
   kSilu,
-  kSwiGlu,    ///< silu(gate) · up (Shazeer 2020)
-  kGeGlu,     ///< gelu(gate) · up, with the approximation with tanh (Shazeer 2020)
+  kSwiGlu,  ///< silu(gate) · up (Shazeer 2020)
+  kGeGlu,   ///< gelu(gate) · up, with the approximation with tanh (Shazeer 2020)
 };
 
 /// Returns true for the activations whose network has a gate.

@@ -80,12 +80,12 @@ Index ElementCount(const Shape& shape) {
 }
 
 std::string_view ToString(DType dtype) {
-  constexpr std::string_view kNames[] = {"F32", "F64", "F16", "BF16", "U8", "BOOL", "I32", "I64"};
+  constexpr std::string_view kNames[] = {"F32", "F64", "F16", "BF16", "U8", "BOOL", "I8", "I32", "I64"};
   return kNames[static_cast<std::size_t>(dtype)];
 }
 
 std::size_t ByteSize(DType dtype) {
-  constexpr std::size_t kSizes[] = {4, 8, 2, 2, 1, 1, 4, 8};
+  constexpr std::size_t kSizes[] = {4, 8, 2, 2, 1, 1, 1, 4, 8};
   return kSizes[static_cast<std::size_t>(dtype)];
 }
 

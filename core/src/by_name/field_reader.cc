@@ -33,6 +33,8 @@ Index SizeOf(std::string_view dimension, const Sizes& n) {
   if (dimension == "T") return n.queries;
   if (dimension == "S") return n.keys;
   if (dimension == "L") return n.layers;
+  if (dimension == "encoderLayers") return n.encoder_layers;
+  if (dimension == "encoderHeads") return n.encoder_heads;
   return dimension == "1" ? 1 : kAnySize;
 }
 
@@ -122,7 +124,7 @@ const void* DataOf(const AnyField& field, std::string_view name, const Given& in
 }
 
 [[noreturn]] void RefuseCells(std::string_view name, const Shape& shape, const Sizes& n) {
-  const auto& [batch, heads, queries, keys, batched, layers] = n;
+  const Index batch = n.batch, heads = n.heads, queries = n.queries, keys = n.keys;
   throw ShapeError(Fragment::Name(name), shape,
                    {Shape{queries, keys}, ", ", Shape{heads, queries, keys}, ", ", Shape{batch * heads, queries, keys},
                     " or ", Shape{batch, heads, queries, keys},

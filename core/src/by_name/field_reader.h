@@ -18,7 +18,7 @@ inline constexpr Index kAnySize = -1;
 struct Sizes {
   Index batch = kAnySize, heads = kAnySize, queries = kAnySize, keys = kAnySize;
   bool batched = true;  ///< the caller's tensors have a batch dimension
-  Index layers = kAnySize;
+  Index layers = kAnySize, encoder_layers = kAnySize, encoder_heads = kAnySize;
 };
 
 /// The names that an operation has for some fields: pairs of the field's own name and the operation's.

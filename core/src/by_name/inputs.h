@@ -28,9 +28,6 @@ struct Given {
 };
 
 inline bool IsBoolean(DType dtype) { return dtype == DType::kU8 || dtype == DType::kBool; }
-inline bool IsFloat(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
-}
 
 using Inputs = std::map<std::string, Given, std::less<>>;
 

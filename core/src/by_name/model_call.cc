@@ -18,6 +18,7 @@ namespace {
 /// The tensors that stand for the input itself.
 constexpr Field<ModelInput> kInputFields[] = {
     field::IntegerList<&ModelInput::ids>("ids", "T", "The tokens of a text."),
+    field::IntegerList<&ModelInput::source>("source", "S", "The tokens that an encoder reads."),
     field::Floats<&ModelInput::image>("image", "C,Y,X", {}, "A picture, prepared as in the model's training."),
 };
 
@@ -27,6 +28,12 @@ constexpr Field<AttendOptions> kPatchFields[] = {
     field::Finite(field::Floats<&AttendOptions::patch_outputs>(
         "patch_outputs", "N,d", {}, "The outputs that take their places, before the output projection.")),
 };
+
+constexpr Choice kParts[] = {
+    {"decoder", AttentionPart::kDecoder, "that of the target's tokens to one another."},
+    {"encoder", AttentionPart::kEncoder, "that of the source's tokens."},
+    {"cross", AttentionPart::kCross, "that of the target's tokens (rows) to the source's (columns)."}};
+constexpr char kWhich[] = "For an encoder–decoder: the attention whose heads are meant. Default \"decoder\".";
 
 constexpr Choice kPoolKinds[] = {
     {"mean", PoolKind::kMean, "the mean of a block."},
@@ -51,6 +58,8 @@ std::span<const Field<ModelInput>> TokenFields() {
                                                 "With token ids: the segment of each token. Default 0 for all."),
       field::BooleanList<&ModelInput::padding>(
           "padding_mask", "T", "With token ids: true where a token is padding, which no query looks at."),
+      field::BooleanList<&ModelInput::source_padding>("source_padding_mask", "S",
+                                                      "The same for the tokens of an encoder–decoder's source."),
   };
   return kFields;
 }
@@ -62,6 +71,10 @@ std::span<const Field<AttendOptions>> AttendFields() {
   static constexpr Field<AttendOptions> kFields[] = {
       field::Floats<&AttendOptions::head_mask>(
           "head_mask", "L,H", {}, "The factor by which each head's weights are multiplied. 0 removes the head."),
+      field::Floats<&AttendOptions::cross_head_mask>("cross_head_mask", "L,H", {},
+                                                     "The same for an encoder–decoder's cross-attention."),
+      field::Floats<&AttendOptions::encoder_head_mask>("encoder_head_mask", "encoderLayers,encoderHeads", {},
+                                                       "The same for the heads of its encoder."),
       field::BooleanCells<&AttendOptions::visible>(
           "attn_mask",
           "An extra mask of every layer, [T,T] or [H,T,T]: where booleans are false, a query does not look at a key; "
@@ -85,6 +98,17 @@ std::span<const Field<AttendOptions>> AttendFields() {
           "keep_parts",
           "Keeps what each head and feed-forward network writes, and the residual streams, for explanations."),
   };
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> PartFields() {
+  static constexpr Field<MapOptions> kFields[] = {field::OneOf<&MapOptions::part>("attention", kParts, kWhich)};
+  return kFields;
+}
+
+std::span<const Field<MapOptions>> StepPartFields() {
+  static constexpr Choice kOfStep[] = {kParts[0], kParts[2]};
+  static constexpr Field<MapOptions> kFields[] = {field::OneOf<&MapOptions::part>("attention", kOfStep, kWhich)};
   return kFields;
 }
 
@@ -234,6 +258,7 @@ std::span<const Field<CacheOptions>> CacheFields() {
 
 std::span<const Field<RankOptions>> RankFields() {
   static constexpr Field<RankOptions> kFields[] = {
+      field::OneOf<&RankOptions::attention>("attention", kParts, kWhich),
       field::Names<&RankOptions::metrics>(
           "metrics",
           "The metrics to compute; the first one ranks the heads. Default `induction_text`, `previous`, "
@@ -263,9 +288,21 @@ ModelCall::ModelCall(ModelCall&&) noexcept = default;
 ModelCall& ModelCall::operator=(ModelCall&&) noexcept = default;
 
 std::span<std::byte> ModelCall::Input(std::string_view name, DType dtype, const Shape& shape) {
-  static constexpr std::string_view kKnown[] = {
-      "ids",   "segments",        "padding_mask",        "image",        "head_mask",    "attn_mask",
-      "sinks", "replaced_tokens", "forbidden_diagonals", "patch_places", "patch_outputs"};
+  static constexpr std::string_view kKnown[] = {"ids",
+                                                "segments",
+                                                "padding_mask",
+                                                "source",
+                                                "source_padding_mask",
+                                                "image",
+                                                "head_mask",
+                                                "cross_head_mask",
+                                                "encoder_head_mask",
+                                                "attn_mask",
+                                                "sinks",
+                                                "replaced_tokens",
+                                                "forbidden_diagonals",
+                                                "patch_places",
+                                                "patch_outputs"};
   if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
     throw UnknownName("tensor", name, kKnown);
   }
@@ -283,16 +320,23 @@ Index LengthOf(const ModelInfo& info, const ModelInput& input) {
 
 }  // namespace
 
+void ModelCall::ReadInput() {
+  OptionReader reader(ParseObject("{}", "options"));
+  FieldReader input(reader, state_->args, Sizes());
+  input.Read(std::span<const Field<ModelInput>>(kInputFields), state_->input);
+  input.Read(TokenFields(), state_->input);
+}
+
 void ModelCall::Read(std::string_view options) {
   const ModelInfo& info = state_->info;
+  ReadInput();
   OptionReader reader(ParseObject(options, "options"));
   Sizes sizes;
   sizes.batch = 1;
   sizes.heads = info.heads;
   sizes.layers = info.layers;
-  FieldReader input(reader, state_->args, sizes);
-  input.Read(std::span<const Field<ModelInput>>(kInputFields), state_->input);
-  input.Read(TokenFields(), state_->input);
+  sizes.encoder_layers = info.encoder_layers;
+  sizes.encoder_heads = info.encoder_heads;
   sizes.queries = sizes.keys = state_->length > 0 ? state_->length : LengthOf(info, state_->input);
   FieldReader fields(reader, state_->args, sizes);
   fields.Read(AttendFields(), state_->options);

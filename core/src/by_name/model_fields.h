@@ -16,8 +16,14 @@ std::span<const Field<AttendOptions>> AttendFields();
 
 /// The options of maps, which the package reads itself, so that the module gets plain numbers.
 struct MapOptions {
+  AttentionPart part = AttentionPart::kDecoder;
   PoolKind pooling = PoolKind::kMean;
 };
+
+/// The choice of one of an encoder–decoder's attentions.
+std::span<const Field<MapOptions>> PartFields();
+/// The same for a step of decoding, whose source was read before.
+std::span<const Field<MapOptions>> StepPartFields();
 
 /// The rows of a map, of its summaries or of logits that a caller wants, and the other options of maps and of logits.
 std::span<const Field<MapOptions>> RowFields();

@@ -247,9 +247,9 @@ json ColorGroups() {
   Group colorbar("colorbar_options", "");
   colorbar.Add(ColorbarFields());
   Group pixels("pixels_options", "The options for a model's map. The model knows itself whether it is causal.");
-  pixels.Extends({"colorbar_options"}).Add(RangeFields());
+  pixels.Extends({"colorbar_options"}).Add(RangeFields()).Add(PartFields());
   Group colors("color_options", "");
-  colors.Extends({"pixels_options"}).Add(PictureFields());
+  colors.Extends({"colorbar_options"}).Add(RangeFields()).Add(PictureFields());
   return {colorbar.described(), pixels.described(), colors.described()};
 }
 
@@ -280,24 +280,28 @@ json ExplanationGroups() {
 }
 
 json ModelGroups() {
+  Group kept("kept_options", "");
+  kept.Add(KeptFields());
   Group decoding("decoding_options", "");
-  decoding.Add(KeptFields());
+  decoding.Extends({"kept_options"});
   Group cache("cache_options", "");
-  cache.Extends({"decoding_options"}).Add(CacheFields());
+  cache.Extends({"kept_options"}).Add(CacheFields());
   Group attend("attend_options", "");
   AddRules(attend.Add(TokenFields()).Add(AttendFields()).Add(NormalizerFields()), NormalizerRules());
   Group logits("logits_options", "");
   logits.Add(RowFields()).Add(LogitFields());
   Group map("map_options", "");
-  map.Add(RowFields()).Add(MapFields());
+  map.Add(RowFields()).Add(MapFields()).Add(PartFields());
   Group summaries("row_summaries_options", "");
-  summaries.Add(RowFields());
+  summaries.Add(RowFields()).Add(PartFields());
   Group overview("overview_options", "");
-  overview.Add(OverviewFields());
+  overview.Add(OverviewFields()).Add(PartFields());
+  Group step("step_map_options", "The attention that is shown of one step.");
+  step.Add(StepPartFields());
   Group rank("rank_options", "");
   rank.Add(RankFields());
-  json all = {decoding.described(), cache.described(),     attend.described(),   logits.described(),
-              map.described(),      summaries.described(), overview.described(), rank.described()};
+  json all = {kept.described(), decoding.described(),  cache.described(),    attend.described(), logits.described(),
+              map.described(),  summaries.described(), overview.described(), rank.described(),   step.described()};
   for (json& group : ExplanationGroups()) all.push_back(std::move(group));
   return all;
 }

@@ -19,11 +19,11 @@ constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 
 DType ParseDType(const JsonField& field) {
   const std::string& text = field.Text();
-  for (const DType dtype :
-       {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kU8, DType::kBool, DType::kI32, DType::kI64}) {
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kU8, DType::kBool, DType::kI8,
+                            DType::kI32, DType::kI64}) {
     if (text == ToString(dtype)) return dtype;
   }
-  field.Fail("F32, F64, F16, BF16, U8, BOOL, I32 or I64");
+  field.Fail("F32, F64, F16, BF16, U8, BOOL, I8, I32 or I64");
 }
 
 std::vector<Index> ParseSizes(const JsonField& list) {

@@ -40,12 +40,14 @@ class Text {
   Text(const HeadSource& source, const FinderOptions& options, TextHeads given, bool needs_maps)
       : heads_(std::move(given)), windows_(source.windows), probe_(heads_), special_(SpecialMarks(options)) {
     info_.causal = source.causal;
-    info_.padded_queries = info_.padded_keys = heads_.padding;
+    info_.padded_queries = heads_.padding;
+    const bool is_square = heads_.keys == 0;
+    info_.padded_keys = is_square ? heads_.padding : heads_.padded_keys;
     info_.tokens = heads_.tokens;
     info_.special = special_;
     info_.repeat = FindRepeat(heads_.tokens);
     info_.grid = heads_.grid;
-    if (needs_maps) weights_ = Tensor({heads_.length, heads_.length});
+    if (needs_maps) weights_ = Tensor({heads_.length, is_square ? heads_.length : heads_.keys});
   }
   Text(const Text&) = delete;
   Text& operator=(const Text&) = delete;

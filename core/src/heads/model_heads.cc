@@ -88,23 +88,28 @@ std::optional<double> RelativeChange(View<const float, 2> x, View<const float, 2
 /// A model's run on one input. The functions in TextHeads share its ownership.
 class ModelText : public std::enable_shared_from_this<ModelText> {
  public:
-  ModelText(const Model& model, const ModelInput& input) : model_(model), input_(input), attention_(Attend()) {
+  ModelText(const Model& model, const ModelInput& input, AttentionPart part)
+      : model_(model), input_(input), part_(part), attention_(Attend()) {
     for (Index t = 0; t < attention_.length(); ++t)
       if (input.padding.empty() || !input.padding[static_cast<std::size_t>(t)]) rows_.push_back(t);
   }
 
   TextHeads Heads() {
     TextHeads heads;
+    const bool is_cross = part_ == AttentionPart::kCross;
     heads.length = attention_.length();
-    heads.tokens = input_.ids;
+    if (is_cross) heads.keys = std::ssize(input_.source);
+    heads.tokens = is_cross ? input_.source : input_.ids;
     heads.padding = input_.padding;
+    if (is_cross) heads.padded_keys = input_.source_padding;
     if (input_.image) heads.grid = Grid();
     const auto self = shared_from_this();
     heads.map = [self](Index layer, Index head, View<float, 2> weights) {
-      self->attention_.Map(layer, head, {}, weights);
+      self->attention_.Maps(layer, self->part_).Map(0, head, {}, weights);
     };
-    heads.importance = [self](Index layer) { return self->Importance(layer); };
     heads.ablate = [self](Index layer, Index head) { return self->Ablate(layer, head); };
+    if (is_cross) return heads;
+    heads.importance = [self](Index layer) { return self->Importance(layer); };
     heads.copying = [self](Index layer, Index head) { return self->Copying(layer, head); };
     return heads;
   }
@@ -146,7 +151,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
     std::fill(mask.values().begin(), mask.values().end(), 1.0f);
     mask.view<2>()(layer, head) = 0.0f;
     AttendOptions options;
-    options.head_mask = mask.view<2>();
+    (part_ == AttentionPart::kCross ? options.cross_head_mask : options.head_mask) = mask.view<2>();
     const auto without = std::make_shared<ModelAttention>(model_.Attend(input_, options));
     const auto self = shared_from_this();
     return {RelativeChange(attention_.hidden().view<2>(), without->hidden().view<2>(), rows_),
@@ -176,6 +181,7 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
 
   Model model_;  // shares the weights
   ModelInput input_;
+  AttentionPart part_;
   ModelAttention attention_;
   std::vector<Index> rows_;  // the tokens that are not padding
   std::optional<double> loss_;
@@ -185,16 +191,33 @@ class ModelText : public std::enable_shared_from_this<ModelText> {
 
 }  // namespace
 
-std::span<const ModelMetric> ModelMetrics() { return kModelMetrics; }
+namespace {
 
-TextHeads TextHeadsOf(const Model& model, const ModelInput& input) {
-  return std::make_shared<ModelText>(model, input)->Heads();
+Model EncoderOf(const Model& model) {
+  if (std::optional<Model> encoder = model.encoder()) return *std::move(encoder);
+  throw Error(ErrorCode::kUnsupported, {"a ", model.info().family, " model has no encoder beside its layers"});
 }
 
-HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs) {
-  const ModelInfo& info = model.info();
-  HeadSource source{info.layers, info.heads, static_cast<Index>(inputs.size()), info.causal, info.windows};
-  source.attend = [model, inputs](Index text) { return TextHeadsOf(model, inputs[static_cast<std::size_t>(text)]); };
+}  // namespace
+
+std::span<const ModelMetric> ModelMetrics() { return kModelMetrics; }
+
+TextHeads TextHeadsOf(const Model& model, const ModelInput& input, AttentionPart part) {
+  if (part != AttentionPart::kEncoder) return std::make_shared<ModelText>(model, input, part)->Heads();
+  ModelInput source;
+  source.ids = input.source;
+  source.padding = input.source_padding;
+  return TextHeadsOf(EncoderOf(model), source);
+}
+
+HeadSource HeadsOf(const Model& model, std::span<const ModelInput> inputs, AttentionPart part) {
+  const bool is_cross = part == AttentionPart::kCross;
+  const ModelInfo& info = part == AttentionPart::kDecoder ? model.info() : EncoderOf(model).info();
+  HeadSource source{is_cross ? model.info().layers : info.layers, is_cross ? model.info().heads : info.heads,
+                    static_cast<Index>(inputs.size()), info.causal, info.windows};
+  source.attend = [model, inputs, part](Index text) {
+    return TextHeadsOf(model, inputs[static_cast<std::size_t>(text)], part);
+  };
   return source;
 }
 

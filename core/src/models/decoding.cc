@@ -92,6 +92,8 @@ void Decoding::RequireStep(Index layer, Index head) const {
   if (rows() == 0) throw Error(ErrorCode::kOption, "there is no step yet whose map could be shown");
 }
 
+Index Decoding::source_length() const { return state_->cross_values.empty() ? 0 : state_->cross_values[0].shape()[0]; }
+
 void Decoding::CrossMap(Index layer, Index head, DeviceView<float, 2> weights) const {
   if (!state_->model->encoder) {
     throw Error(ErrorCode::kUnsupported,

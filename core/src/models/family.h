@@ -122,6 +122,7 @@ struct ParsedConfig {
   const Family& family;
   Architecture architecture;
   std::optional<Architecture> encoder;
+  bool is_quantized = false;  // matrices may be integers with scales
 };
 
 /// The parameters under `prefix` when `probe` exists there, otherwise without it: base models are saved without the

@@ -3,6 +3,7 @@
 
 #include "headlens/folder.h"
 #include "models/pass.h"
+#include "models/quantized.h"
 
 namespace headlens {
 namespace models {
@@ -84,28 +85,21 @@ const Family& FamilyOf(const JsonField& config) {
   RefuseType(config);
 }
 
-/// Quantised weights have other names, shapes and types, of which errors would say less.
-void RefuseQuantized(const JsonField& config) {
-  for (const char* key : {"quantization_config", "compression_config"}) {
-    const JsonField setting = config[key];
-    if (setting.is_null()) continue;
-    const JsonField method = setting.value().is_object() ? setting["quant_method"] : setting;
-    (method.is_null() ? setting : method).Refuse("no quantised weights: look for the model that this one was made of");
-  }
-}
-
 ParsedConfig Parse(std::string_view text) {
   const nlohmann::json parsed = ParseObject(text, kConfigFile);
   const JsonField config(parsed, std::string(kConfigFile) + ": ", ErrorCode::kValue);
   const Family& family = FamilyOf(config);
-  RefuseQuantized(config);
-  ParsedConfig result{family, family.parse(config), {}};
+  const bool is_quantized = IsQuantized(config);
+  ParsedConfig result{family, family.parse(config), {}, is_quantized};
   ModelInfo& info = result.architecture.info;
   info.family = family.name;
   if (!family.encoder) return result;
   result.encoder = family.encoder->parse(config);
   result.encoder->info.family = family.name;
   info.encoder_layers = result.encoder->info.layers;
+  info.encoder_heads = result.encoder->info.heads;
+  const JsonField start = config["decoder_start_token_id"];
+  info.start_token = (start.is_null() ? config["pad_token_id"] : start).Whole(0, info.vocab_size - 1);
   return result;
 }
 
@@ -145,7 +139,8 @@ LoadedModel Load(const Family& family, const Architecture& architecture, const S
   return model;
 }
 
-LoadedModel Load(const ParsedConfig& config, const StateDict& state, const Backend& backend) {
+LoadedModel Load(const ParsedConfig& config, const StateDict& stored, const Backend& backend) {
+  const StateDict state = config.is_quantized ? WithScales(stored) : stored;
   std::shared_ptr<const LoadedModel> encoder;
   if (config.encoder) {
     encoder = std::make_shared<const LoadedModel>(Load(*config.family.encoder, *config.encoder, state, backend, {}));

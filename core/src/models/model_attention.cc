@@ -45,11 +45,10 @@ const Tensor& ModelAttention::FeedForwards(Index layer) const {
   return run_->OnHost(of.kept.feed_forward);
 }
 
-const AttentionMaps& ModelAttention::Maps(Index layer) const { return run_->MapsOf(layer, 0); }
-
-const AttentionMaps& ModelAttention::CrossMaps(Index layer) const {
+const AttentionMaps& ModelAttention::Maps(Index layer, AttentionPart part) const {
+  if (part == AttentionPart::kDecoder) return run_->MapsOf(layer, 0);
   run_->RequireEncoder();
-  return *run_->At(layer).cross_maps;
+  return part == AttentionPart::kEncoder ? run_->encoder->MapsOf(layer, 0) : *run_->At(layer).cross_maps;
 }
 
 ModelAttention ModelAttention::Encoder() const {

@@ -31,13 +31,13 @@ void CheckPatches(const ModelInfo& info, const AttendOptions& options, Index len
 }
 
 void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index length) {
-  const auto check_mask = [&](const char* name, const View<const float, 2>& mask, Index layers) {
-    const Shape expected = {layers, info.heads}, got = SizesOf(mask);
+  const auto check_mask = [&](const char* name, const View<const float, 2>& mask, Index layers, Index heads) {
+    const Shape expected = {layers, heads}, got = SizesOf(mask);
     if (mask && got != expected) throw ShapeError(name, got, {expected, ": (layers, heads)"});
   };
-  check_mask("`head_mask`", options.head_mask, info.layers);
-  check_mask("`cross_head_mask`", options.cross_head_mask, info.encoder_layers > 0 ? info.layers : 0);
-  check_mask("`encoder_head_mask`", options.encoder_head_mask, info.encoder_layers);
+  check_mask("`head_mask`", options.head_mask, info.layers, info.heads);
+  check_mask("`cross_head_mask`", options.cross_head_mask, info.encoder_layers > 0 ? info.layers : 0, info.heads);
+  check_mask("`encoder_head_mask`", options.encoder_head_mask, info.encoder_layers, info.encoder_heads);
   for (const std::int32_t token : options.replaced_tokens) ExpectBelow("a token of `replaced_tokens`", token, length);
   if (options.replaced_layer != -1) ExpectBelow("`replaced_layer`", options.replaced_layer, info.layers);
   CheckPatches(info, options, length);

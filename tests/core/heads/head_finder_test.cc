@@ -117,15 +117,15 @@ TEST_CASE("the finder can be stopped, and says which text was wrong") {
   CHECK(ScoreHeads(Constructed({}), {.metrics = {"self"}}).value()[0].scores[0].texts == 0);
 }
 
-/// The rows <s>[s][s] of web/models/train/golden.py, and PyTorch's scores of the built-in model's heads on them.
+/// The rows <s>[s][s] of web/models/train/tiny/golden.py, and PyTorch's scores of the built-in model's heads on them.
 struct GoldenHeads {
-  std::vector<std::byte> bytes = ReadFile(HEADLENS_GOLDEN_DIR "/model/heads.safetensors");
+  std::vector<std::byte> bytes = ReadFile(HEADLENS_GOLDEN_DIR "/built_in/tiny.safetensors");
   Safetensors file{bytes};
   Texts rows;
   std::vector<ModelInput> inputs;
 
   GoldenHeads() {
-    const RawTensor ids = file.Find("ids").value();
+    const RawTensor ids = file.Find("repeats").value();
     for (Index row = 0; row < ids.shape[0]; ++row) {
       rows.emplace_back(static_cast<std::size_t>(ids.shape[1]));
       std::memcpy(rows.back().data(), ids.data + row * ids.shape[1] * 4, rows.back().size() * 4);

@@ -116,8 +116,8 @@ void CheckAgainst(const GoldenPair& golden, const Model& model) {
             golden.Expected("encoder.weights"), tolerance);
   CheckMaps([&](Index layer) -> const AttentionMaps& { return run.Maps(layer); }, golden.Expected("decoder.weights"),
             tolerance);
-  CheckMaps([&](Index layer) -> const AttentionMaps& { return run.CrossMaps(layer); }, golden.Expected("cross.weights"),
-            tolerance);
+  CheckMaps([&](Index layer) -> const AttentionMaps& { return run.Maps(layer, AttentionPart::kCross); },
+            golden.Expected("cross.weights"), tolerance);
   CheckClose("logits", run.Logits().values(), logits.values(), 128 * kEpsilon * MaxNorm(logits.values()));
   CheckHeadMasks(golden, model, tolerance);
   CheckDecoding(golden, model, tolerance);
@@ -164,7 +164,8 @@ TEST_CASE("encoder-decoders need a source, which other models refuse") {
   refused(ErrorCode::kValue, "the input has no source", [&] { model.Attend(input); });
   refused(ErrorCode::kValue, "the input has no source", [&] { model.StartDecoding(); });
   refused(ErrorCode::kValue, "the input has a source, expected none", [&] { gpt2.Attend(golden.input); });
-  refused(ErrorCode::kUnsupported, "has no encoder", [&] { gpt2.Attend(golden.target).CrossMaps(0); });
+  refused(ErrorCode::kUnsupported, "has no encoder",
+          [&] { gpt2.Attend(golden.target).Maps(0, AttentionPart::kCross); });
   refused(ErrorCode::kUnsupported, "has no encoder", [&] { gpt2.Attend(golden.target).Encoder(); });
   CHECK(!gpt2.encoder());
   REQUIRE(model.encoder());

@@ -232,12 +232,12 @@ TEST_CASE(
   const std::string folder = HEADLENS_GOLDEN_DIR "/../../web/models/tiny/";
   const std::vector<std::byte> config = ReadFile(folder + "config.json"),
                                weights = ReadFile(folder + "model.safetensors"),
-                               golden = ReadFile(HEADLENS_GOLDEN_DIR "/model/heads.safetensors");
+                               golden = ReadFile(HEADLENS_GOLDEN_DIR "/built_in/tiny.safetensors");
   const Safetensors tensors(weights);
   const StateDict state = tensors;
   const std::string_view text(reinterpret_cast<const char*>(config.data()), config.size());
   // <s> and 32 random tokens, twice.
-  const RawTensor ids = Safetensors(golden).Find("ids").value();
+  const RawTensor ids = Safetensors(golden).Find("repeats").value();
   std::vector<std::vector<std::int32_t>> repeated(4, std::vector<std::int32_t>(static_cast<std::size_t>(ids.shape[1])));
   for (std::size_t i = 0; i < repeated.size(); ++i)
     std::memcpy(repeated[i].data(), ids.data + i * repeated[i].size() * 4, repeated[i].size() * 4);

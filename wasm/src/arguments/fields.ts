@@ -109,37 +109,44 @@ const colorbarOptions = {
   colormap: "json", theme: "json",
 } as const;
 const pixelsOptions = {
-  ...colorbarOptions, min: "json", max: "json",
+  ...colorbarOptions, min: "json", max: "json", attention: "json",
 } as const;
 const colorOptions = {
-  ...pixelsOptions, causal: "json", window: "json",
+  ...colorbarOptions, min: "json", max: "json", causal: "json", window: "json",
 } as const;
-const decodingOptions = {
+const keptOptions = {
   dtype: "json",
 } as const;
+const decodingOptions = {
+  ...keptOptions,
+} as const;
 const cacheOptions = {
-  ...decodingOptions, window: "json",
+  ...keptOptions, window: "json",
 } as const;
 const attendOptions = {
-  segments: "integer_list", paddingMask: "boolean_list", headMask: "floats", attnMask: "cells",
-  forbiddenDiagonals: "integer_list", replacedTokens: "integer_list", replacement: "json", replacedLayer: "json",
-  keepHidden: "json", keepValues: "json", keepParts: "json", normalizer: "json", temperature: "json", sink: "json",
-  sinks: "floats", sigmoidBias: "json", topK: "json",
+  segments: "integer_list", paddingMask: "boolean_list", sourcePaddingMask: "boolean_list", headMask: "floats",
+  crossHeadMask: "floats", encoderHeadMask: "floats", attnMask: "cells", forbiddenDiagonals: "integer_list",
+  replacedTokens: "integer_list", replacement: "json", replacedLayer: "json", keepHidden: "json", keepValues: "json",
+  keepParts: "json", normalizer: "json", temperature: "json", sink: "json", sinks: "floats", sigmoidBias: "json",
+  topK: "json",
 } as const;
 const logitsOptions = {
   rows: "json", layer: "json", head: "json",
 } as const;
 const mapOptions = {
-  rows: "json", cols: "json", pool: "json", pooling: "json",
+  rows: "json", cols: "json", pool: "json", pooling: "json", attention: "json",
 } as const;
 const rowSummariesOptions = {
-  rows: "json",
+  rows: "json", attention: "json",
 } as const;
 const overviewOptions = {
-  heads: "json", pool: "json", pooling: "json",
+  heads: "json", pool: "json", pooling: "json", attention: "json",
 } as const;
 const rankOptions = {
-  metrics: "json", ascending: "json", specialTokens: "integer_list",
+  attention: "json", metrics: "json", ascending: "json", specialTokens: "integer_list",
+} as const;
+const stepMapOptions = {
+  attention: "json",
 } as const;
 const sourcesOptions = {
   layer: "json", head: "json",
@@ -177,10 +184,10 @@ export const kFields = {
   attentionMapsOptions, multiheadAttentionOptions, transformerLayerOptions, encoderLayerOptions, decoderLayerOptions,
   embeddingOptions, embeddingCallOptions, mapMasks, mapContext, headMetricsOptions, headSimilarityOptions,
   rolloutOptions, flowOptions, weightedMapOptions, mixingOptions, valueZeroingOptions, circuitsOptions,
-  compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, decodingOptions, cacheOptions,
-  attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions, sourcesOptions,
-  explainOutputOptions, explainOptions, predictionsOptions, writtenOptions, contributionsOptions, patchOptions,
-  pathsOptions, differenceMapOptions, predictionChangesOptions,
+  compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, keptOptions, decodingOptions,
+  cacheOptions, attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions,
+  stepMapOptions, sourcesOptions, explainOutputOptions, explainOptions, predictionsOptions, writtenOptions,
+  contributionsOptions, patchOptions, pathsOptions, differenceMapOptions, predictionChangesOptions,
 } as const;
 
 /** The options of each analysis, with the positional arguments of its function other than tensors. */

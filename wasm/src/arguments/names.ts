@@ -126,7 +126,7 @@ const kLoadModel: Known<LoadModelOptions> = { signal: "json", onProgress: "json"
 const kRankHeads: Known<RankOptions> = { ...travels(kFields.rankOptions), ...kLoadModel };
 const kAttend: Known<AttendOptions & Following> =
   { ...travels(kFields.attendOptions), ...kLoadModel, truncate: "json", textPair: "json", patches: "json" };
-const kAboutInput = ["segments", "paddingMask", "truncate", "textPair"] as const;
+const kAboutInput = ["segments", "paddingMask", "sourcePaddingMask", "truncate", "textPair"] as const;
 /** Of another run of an input. */
 const kAgain = Object.fromEntries(
   Object.entries(kAttend).filter(([name]) => !(kAboutInput as readonly string[]).includes(name)),
@@ -138,7 +138,7 @@ const kCallers = {
   "transformerEncoderLayer": kTransformer, "TransformerEncoderLayer.forward": kEncoder,
   "transformerDecoderLayer": kTransformer, "TransformerDecoderLayer.forward": kDecoder,
   "embedding": travels(kFields.embeddingOptions), "Embedding.forward": travels(kFields.embeddingCallOptions),
-  "startCache": travels(kFields.cacheOptions), "startDecoding": travels(kFields.decodingOptions), "CachedAttention.forward": kCached,
+  "startCache": travels(kFields.cacheOptions), "startDecoding": { ...travels(kFields.decodingOptions), source: "json" }, "stepMap": travels(kFields.stepMapOptions), "CachedAttention.forward": kCached,
   "MultiheadAttention.startCache.forward": kAttentionCache, "TransformerEncoderLayer.startCache.forward": kEncoderCache,
   "TransformerDecoderLayer.startCache.forward": kDecoderCache,
   ...kAnalysisCallers,

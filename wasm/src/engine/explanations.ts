@@ -10,7 +10,7 @@ import type {
   ModelInfo, OutputExplanation, Prediction, PredictionsOptions, RowExplanation, ScoreStep, SourcesOptions, StreamPart,
   Tensor, TokenLogit, WrittenOptions, WrittenTokens,
 } from "../types/index.js";
-import { checkIndex, isBelow, WasmHeadMaps } from "./maps.js";
+import { checkIndex, isBelow, type MapSizes, WasmHeadMaps } from "./maps.js";
 
 const kSteps: readonly ScoreStep[] = ["cappedScores", "biasedScores", "maskedScores", "weights"];
 const kTop = 10;
@@ -53,11 +53,16 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
   readonly #piece: (id: number) => string;
 
   constructor(
-    handle: AttentionHandle, length: number,
+    handle: AttentionHandle, length: number, sourceLength: number,
     { info, model, piece }: { info: ModelInfo; model: Resource<unknown>; piece: (id: number) => string },
   ) {
-    const { layers, heads } = info;
-    super("attention", () => handle, { of: "layer", count: layers, heads, queries: length, keys: length }, model);
+    const { layers, heads, encoder } = info;
+    const decoder: MapSizes = { of: "layer", first: 0, count: layers, heads, queries: length, keys: length };
+    super("attention", () => handle, decoder, model, encoder && {
+      decoder,
+      encoder: { of: "layer", first: 2 * layers, count: encoder.layers, heads: encoder.heads, queries: sourceLength, keys: sourceLength },
+      cross: { ...decoder, first: layers, keys: sourceLength },
+    });
     this.#info = info;
     this.#length = length;
     this.#piece = piece;

@@ -9,14 +9,18 @@ import type { HeadScore, MetricName, ModelInfo, ModelInput, RankedHead, RankOpti
 
 const kTurnMs = 30;
 
-function checkRank(given: unknown, vocabSize: number): Read<RankOptions> & Following {
+function checkRank(given: unknown, { vocabSize, encoder }: ModelInfo): Read<RankOptions> & Following {
   const options = checkFollowed<RankOptions>("rankHeads", given);
-  const { metrics, ascending, specialTokens } = options;
+  const { metrics, ascending, specialTokens, attention } = options;
   const refuse = (name: keyof RankOptions, expected: string): never => {
     throw within("rankHeads", wrong("option", name, show(options[name]), expected));
   };
   const isId = (id: unknown): boolean => Number.isInteger(id) && (id as number) >= 0 && (id as number) < vocabSize;
   const isMetric = (name: unknown): boolean => kRankMetrics.includes(name as string);
+  const parts = encoder ? ["decoder", "encoder", "cross"] : [];
+  if (attention !== undefined && !parts.includes(attention)) {
+    refuse("attention", encoder ? `one of ${parts.map(show).join(", ")}` : "an encoder–decoder");
+  }
   const names = metrics && reading("rankHeads: metrics", () => listOf<MetricName>(metrics, isMetric));
   if (metrics !== undefined && !names?.length) refuse("metrics", `a list of ${kRankMetrics.join(", ")}`);
   if (ascending !== undefined && typeof ascending !== "boolean") refuse("ascending", "a boolean");
@@ -62,8 +66,8 @@ interface Ranked {
 }
 
 function startFinder({ handle, owner }: Ranked, options: Read<RankOptions>): HeadFinder {
-  const { metrics, ascending, specialTokens = [] } = options;
-  const json = toJson({ metrics: metrics?.map(toSnake), ascending });
+  const { metrics, ascending, specialTokens = [], attention } = options;
+  const json = toJson({ metrics: metrics?.map(toSnake), ascending, attention });
   const make = (): FinderHandle => unwrap(handle().findHeads(json, specialTokens), apiName);
   return new HeadFinder("head finder", () => guarded("rankHeads", make), owner);
 }
@@ -76,7 +80,8 @@ export async function rankHeads(
   }
   const { info } = model;
   const texts = reading("inputs", () => Array.from(inputs as readonly ModelInput[]));
-  const options = checkRank(given, info.vocabSize);
+  const options = checkRank(given, info);
+  const { layers, heads } = options.attention === "encoder" && info.encoder ? info.encoder : info;
   checkAborted("rankHeads", options);
   const finder = startFinder(model, options);
   try {
@@ -85,7 +90,7 @@ export async function rankHeads(
     for (const [i, input] of texts.entries()) {
       blaming(i, () => { finder.begin(model.read(input)); });
       while (blaming(i, () => finder.next())) {
-        options.onProgress?.(++done / (info.layers * info.heads * texts.length));
+        options.onProgress?.(++done / (layers * heads * texts.length));
         if (performance.now() - turn > kTurnMs) {
           await new Promise((resolve) => setTimeout(resolve, 0));
           turn = performance.now();

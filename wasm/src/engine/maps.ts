@@ -52,9 +52,10 @@ function pictureOf(
   return [Math.min(most[0], rows), Math.min(most[1], cols), pooling === "max"];
 }
 
-/** The sizes of maps, which are those of `count` layers or batches. */
+/** The sizes of maps, which are those of `count` layers or batches. The module has the first of them under the number `first`. */
 export interface MapSizes {
   readonly of: "layer" | "batch";
+  readonly first: number;
   readonly count: number;
   readonly heads: number;
   readonly queries: number;
@@ -64,31 +65,37 @@ export interface MapSizes {
 /** Each method takes what is held after the caller's options are read, whose getters may have disposed of it. */
 export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResource<H> {
   readonly #sizes: MapSizes;
+  readonly #parts: Readonly<Record<string, MapSizes>>;
 
-  constructor(what: string, make: () => H, sizes: MapSizes, owner: Resource<unknown>) {
+  /** `parts` are the sizes of an encoder–decoder's attentions by their names, of which `sizes` are the decoder's. */
+  constructor(
+    what: string, make: () => H, sizes: MapSizes, owner: Resource<unknown>,
+    parts: Readonly<Record<string, MapSizes>> = {},
+  ) {
     super(what, make, owner);
     this.#sizes = sizes;
+    this.#parts = parts;
   }
 
   map(index: number, head: number, options?: Maybe<MapOptions>): Tensor {
-    this.checkHead(index, head);
-    const { queries, keys } = this.#sizes;
-    const { rows, cols, pool, pooling } = checkOptions<MapOptions>("map", options);
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const { rows, cols, pool, pooling, attention } = checkOptions<MapOptions>("map", options);
+    const { first, queries, keys } = this.sizesFor("map", attention, index, head);
     const [top, bottom] = ifGiven(rows, () => checkRange("rows", rows, queries)) ?? [0, queries];
     const [left, right] = ifGiven(cols, () => checkRange("cols", cols, keys)) ?? [0, keys];
     const picture = pictureOf(bottom - top, right - left, pool, "map", pooling ?? "mean");
     const handle = this.held;
-    return guarded("map", () => unwrap(handle.map(index, head, top, bottom, left, right, ...picture), apiName));
+    return guarded("map", () => unwrap(handle.map(first + index, head, top, bottom, left, right, ...picture), apiName));
   }
 
   rowSummaries(index: number, head: number, options?: Maybe<RowSummariesOptions>): RowSummaries {
-    this.checkHead(index, head);
-    const { queries } = this.#sizes;
-    const { rows } = checkOptions<RowSummariesOptions>("rowSummaries", options);
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const { rows, attention } = checkOptions<RowSummariesOptions>("rowSummaries", options);
+    const { first, queries } = this.sizesFor("rowSummaries", attention, index, head);
     const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, queries)) ?? [0, queries];
     const handle = this.held;
     return guarded("rowSummaries", () => {
-      const { data } = unwrap(handle.rowSummaries(index, head, begin, end), apiName);
+      const { data } = unwrap(handle.rowSummaries(first + index, head, begin, end), apiName);
       const [lse, largest, keys] = [0, 1, 2].map((row): Tensor => {
         const length = end - begin;
         return { data: data.slice(row * length, (row + 1) * length), shape: [length] };
@@ -99,9 +106,10 @@ export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResou
 
   overview(index: number, options?: Maybe<OverviewOptions>): Overview {
     void this.held; // a disposed object is reported before anything that is wrong with the arguments
-    const { of, count, heads: all, queries, keys } = this.#sizes;
+    const { heads, pool: given, pooling = "max", attention } = checkOptions<OverviewOptions>("overview", options);
+    const { of, first, count, heads: all, queries, keys } = this.partOf("overview", attention);
     checkIndex(of, index, count);
-    const { heads, pool = [queries || 1, keys || 1], pooling = "max" } = checkOptions<OverviewOptions>("overview", options);
+    const pool = given ?? [queries || 1, keys || 1];
     const [begin, end] = ifGiven(heads, () => checkRange("heads", heads, all)) ?? [0, all];
     const picture = pictureOf(queries, keys, pool, "overview", pooling);
     const [rows, cols] = picture;
@@ -113,8 +121,8 @@ export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResou
       const maps = tensor(rows, cols), largest = tensor(queries), visible = tensor(queries);
       for (let i = 0; i < count; ++i) {
         // The picture of the largest weights comes first, since it summarises the rows on its way.
-        const map = unwrap(handle.map(index, begin + i, 0, queries, 0, keys, ...picture), apiName);
-        const { data } = unwrap(handle.rowSummaries(index, begin + i, 0, queries), apiName);
+        const map = unwrap(handle.map(first + index, begin + i, 0, queries, 0, keys, ...picture), apiName);
+        const { data } = unwrap(handle.rowSummaries(first + index, begin + i, 0, queries), apiName);
         maps.data.set(map.data, i * map.data.length);
         largest.data.set(data.subarray(queries, 2 * queries), i * queries);
         visible.data.set(data.subarray(2 * queries), i * queries);
@@ -126,8 +134,24 @@ export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResou
   /** Throws unless there is such a head, and unless this is there still. */
   protected checkHead(index: number, head: number): void {
     void this.held; // a disposed object is reported before anything that is wrong with the arguments
-    checkIndex(this.#sizes.of, index, this.#sizes.count);
-    checkIndex("head", head, this.#sizes.heads);
+    this.sizesFor("", undefined, index, head);
+  }
+
+  /** Returns the sizes of the maps among which is that head's. */
+  protected sizesFor(caller: string, attention: unknown, index: number, head: number): MapSizes {
+    const sizes = this.partOf(caller, attention);
+    checkIndex(sizes.of, index, sizes.count);
+    checkIndex("head", head, sizes.heads);
+    return sizes;
+  }
+
+  /** Returns the sizes of the attention that is meant. */
+  protected partOf(caller: string, attention: unknown): MapSizes {
+    if (attention === undefined) return this.#sizes;
+    const part = new Map(Object.entries(this.#parts)).get(attention as string);
+    if (part) return part;
+    const names = Object.keys(this.#parts).map(show).join(", ");
+    throw within(caller, wrong("option", "attention", show(attention), names ? `one of ${names}` : "an encoder–decoder"));
   }
 }
 
@@ -139,7 +163,7 @@ export class WasmAttentionMaps extends WasmHeadMaps<MapsHandle> implements Atten
 
   private constructor(handle: MapsHandle, engine: Resource<unknown>) {
     const [batches, heads, queries, keys] = handle.sizes();
-    super("attentionMaps", () => handle, { of: "batch", count: batches, heads, queries, keys }, engine);
+    super("attentionMaps", () => handle, { of: "batch", first: 0, count: batches, heads, queries, keys }, engine);
     this.batches = batches;
     this.heads = heads;
     this.queries = queries;

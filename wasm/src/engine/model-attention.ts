@@ -25,6 +25,8 @@ export interface RunInput {
   readonly count: number;
   /** The rows and columns of patches of a picture. */
   readonly patches?: readonly [number, number];
+  /** What the encoder of an encoder–decoder read. */
+  readonly source?: { readonly ids: readonly number[]; readonly tokens: readonly string[] };
 }
 
 /** The model of a run, which outlives it. */
@@ -117,6 +119,8 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
   readonly ids: readonly number[];
   readonly tokenCount: number;
   declare readonly patches?: readonly [number, number];
+  declare readonly sourceTokens?: readonly string[];
+  declare readonly sourceIds?: readonly number[];
   readonly #of: RunModel;
 
   /** The model, for what compares runs. */
@@ -124,12 +128,16 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
     return this.#of;
   }
 
-  constructor(handle: AttentionHandle, { ids, tokens, count, patches }: RunInput, of: RunModel) {
-    super(handle, tokens.length, of);
+  constructor(handle: AttentionHandle, { ids, tokens, count, patches, source }: RunInput, of: RunModel) {
+    super(handle, tokens.length, source?.ids.length ?? 0, of);
     this.tokens = tokens;
     this.ids = ids;
     this.tokenCount = count;
     if (patches) this.patches = patches;
+    if (source) {
+      this.sourceTokens = source.tokens;
+      this.sourceIds = source.ids;
+    }
     this.#of = of;
   }
 
@@ -144,23 +152,25 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
   }
 
   pixels(layer: number, head: number, options?: Maybe<PixelsOptions>): Image {
-    this.checkHead(layer, head);
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const { attention, ...colors } = checkOptions<PixelsOptions>("pixels", options);
+    const { first, queries, keys } = this.sizesFor("pixels", attention, layer, head);
     const { causal, windows } = this.#of.info; // the picture of a causal model leaves out what no query may look at
-    const mask = causal && { causal, window: windows[layer] ?? 0 };
-    const { json } = toRequest("colorize", { ...checkOptions<PixelsOptions>("pixels", options), ...mask });
+    const mask = causal && first === 0 && { causal, window: windows[layer] ?? 0 };
+    const { json } = toRequest("colorize", { ...colors, ...mask });
     const handle = this.held;
     return guarded("pixels", () => {
-      const { length } = this.tokens;
-      const { data } = unwrap(handle.map(layer, head, 0, length, 0, length, length, length, false), apiName);
-      return unwrap(this.#of.module.colorize(data, length, length, json), apiName);
+      const { data } = unwrap(handle.map(first + layer, head, 0, queries, 0, keys, queries, keys, false), apiName);
+      return unwrap(this.#of.module.colorize(data, queries, keys, json), apiName);
     });
   }
 
   allPixels(options?: Maybe<PixelsOptions>): Image[][] {
-    const { layers, heads } = this.#of.info;
+    void this.held;
+    const { count, heads } = this.partOf("allPixels", checkOptions<PixelsOptions>("pixels", options).attention);
     const rowOf = (layer: number): Image[] =>
       Array.from({ length: heads }, (_, head) => this.pixels(layer, head, options));
-    return Array.from({ length: layers }, (_, layer) => rowOf(layer));
+    return Array.from({ length: count }, (_, layer) => rowOf(layer));
   }
 
   again(options: FollowedAgainOptions): Promise<ModelAttention>;
@@ -172,8 +182,9 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
       const handle = this.held;
       expectThere(inputs);
       const attention = guarded("again", () => unwrap(handle.again(inputs, json, atOnce), apiName));
-      const { ids, tokens, tokenCount: count, patches } = this;
-      const input = { ids, tokens, count, ...(patches && { patches }) };
+      const { ids, tokens, tokenCount: count, patches, sourceIds, sourceTokens } = this;
+      const source = sourceIds && sourceTokens && { source: { ids: sourceIds, tokens: sourceTokens } };
+      const input = { ids, tokens, count, ...(patches && { patches }), ...source };
       return new WasmModelAttention(attention, input, this.#of);
     });
   }

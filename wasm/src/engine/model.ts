@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { apiName, checkFollowed, type Following, listOf, type Read, toRequest } from "../arguments/names.js";
+import { apiName, checkFollowed, checkOptions, type Following, listOf, type Read, toRequest } from "../arguments/names.js";
 import { type Bytes, bytesOf, expectThere, floats, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { type FolderRules, kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
@@ -13,11 +13,11 @@ import { HeadlensError } from "../types/errors.js";
 import type {
   AttendOptions, Decoding, DecodingOptions, DecodingStep, FollowedAttendOptions, HeadPatch, ImageLike, LayerWeights,
   LoadModelOptions, Maybe, MetricName, Model, ModelAttention, ModelInfo, ModelInput, ModelMetricName, ModelSource,
-  PatchSource, RankedHead, RankOptions, Tensor, TensorLike,
+  PatchSource, RankedHead, RankOptions, SourceAndTarget, StepMapOptions, Tensor, TensorLike,
 } from "../types/index.js";
 import { requireLogits } from "./explanations.js";
 import { rankHeads } from "./head-finder.js";
-import { checkIndex, isBelow } from "./maps.js";
+import { checkIndex, ifGiven, isBelow } from "./maps.js";
 import { patchOf, readRun, run, type RunInput, WasmModelAttention } from "./model-attention.js";
 
 function needs(argument: string, expected: string): HeadlensError {
@@ -64,9 +64,12 @@ async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boo
 }
 
 function infoOf(name: string, handle: ModelHandle): ModelInfo {
-  const { imageSize, patchSize, channels, prefix, family, ...sizes } = handle.info();
+  const {
+    imageSize, patchSize, channels, prefix, family, encoderLayers, encoderHeads, startToken, ...sizes
+  } = handle.info();
+  const encoder = encoderLayers > 0 && { encoder: { layers: encoderLayers, heads: encoderHeads, startToken } };
   const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels, prefix: prefix.map((token) => `[${token}]`) } };
-  return { name, family: family as ModelInfo["family"], ...sizes, ...image };
+  return { name, family: family as ModelInfo["family"], ...sizes, ...encoder, ...image };
 }
 
 /** The engine that a model is loaded into. */
@@ -136,8 +139,8 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   /** Begins a run, whose layers are yet to be run. */
   #begin(input: ModelInput, options: Read<AttendOptions> & Following, atOnce: boolean): WasmModelAttention {
-    const { segments, paddingMask, truncate, textPair, ...changes } = options;
-    const checked = checkTextOptions({ segments, paddingMask, truncate, textPair }, this.info);
+    const { segments, paddingMask, sourcePaddingMask, truncate, textPair, ...changes } = options;
+    const checked = checkTextOptions({ segments, paddingMask, sourcePaddingMask, truncate, textPair }, this.info);
     const reading = this.#read(input, checked);
     const { json, inputs } = readRun("attend", changes, this.info);
     const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
@@ -154,11 +157,13 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
-    const { json } = toRequest("startDecoding", options);
+    const { source, ...kept } = checkOptions<DecodingOptions>("startDecoding", options);
+    const { json } = toRequest("startDecoding", kept);
     if (this.info.causal) requireLogits("startDecoding", this.info);
+    const inputs = ifGiven(source, () => reading("source", () => this.#readSource(source, {}).inputs)) ?? [];
     const handle = this.held; // it is taken after the caller's options, whose getters may have disposed it
-    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(json), apiName));
-    return new WasmDecoding(decoding, (input, isFirst) => this.#encode(input, isFirst), this.info, this);
+    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(inputs, json), apiName));
+    return new WasmDecoding(decoding, (input, isFirst) => this.#encodeTarget(input, isFirst), this.info, this);
   }
 
   layerWeights(layer: number): LayerWeights {
@@ -188,7 +193,45 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   }
 
   #read(input: unknown, options: TextOptions): Reading {
-    return reading("input", () => this.info.image ? this.#readPicture(input) : this.#readText(input, options));
+    return reading("input", () => {
+      if (this.info.encoder) return this.#readPair(input, options);
+      return this.info.image ? this.#readPicture(input) : this.#readText(input, options);
+    });
+  }
+
+  /** Reads what an encoder–decoder reads. */
+  #readPair(input: unknown, options: TextOptions): Reading {
+    const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
+    const { source, target } = (isObject ? input : {}) as Partial<SourceAndTarget>;
+    if (source === undefined || target === undefined) {
+      throw wrong("dtype", "input", show(input), "{ source, target }, each a text or an array of token ids");
+    }
+    const { sourcePaddingMask, ...rest } = options;
+    const read = this.#readSource(source, sourcePaddingMask ? { paddingMask: sourcePaddingMask } : {});
+    const whole = this.#readText(target, rest);
+    return { ...whole, source: read, inputs: [...read.inputs, ...whole.inputs] };
+  }
+
+  /** Reads a text of the encoder under the names that its tensors have. */
+  #readSource(source: unknown, options: TextOptions): Reading {
+    const { ids, tokens } = this.#encode(source, true, "source");
+    const { paddingMask } = options;
+    if (paddingMask && paddingMask.length !== ids.length) {
+      throw within("attend", wrong("shape", "sourcePaddingMask", `[${paddingMask.length}]`, `one for each of ${ids.length} tokens`));
+    }
+    const inputs = [listed("source", "i32", Int32Array.from(ids))];
+    if (paddingMask) inputs.push(listed("source_padding_mask", "u8", Uint8Array.from(paddingMask, Number)));
+    return { ids, tokens, inputs, count: ids.length };
+  }
+
+  /** A target begins with the token that its decoder starts from, and has no other special token. */
+  #encodeTarget(input: unknown, isFirst: boolean): Encoded {
+    const { encoder } = this.info;
+    if (!encoder || typeof input !== "string") return this.#encode(input, isFirst);
+    const encoded = this.#encode(input, false);
+    if (!isFirst) return encoded;
+    const first = this.#encode([encoder.startToken], false);
+    return { ...encoded, ids: [...first.ids, ...encoded.ids], tokens: [...first.tokens, ...encoded.tokens] };
   }
 
   #readText(input: unknown, options: TextOptions): Reading {
@@ -201,7 +244,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     }
     const encoded = typeof input === "string" && textPair !== undefined && typeof this.#reader !== "string"
       ? this.#reader.encodePair(input, textPair)
-      : this.#encode(input, true);
+      : this.#encodeTarget(input, true);
     const { maxPositions } = this.info;
     const count = encoded.ids.length;
     if (count === 0 || (count > maxPositions && !truncate)) {
@@ -222,14 +265,14 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     return { ids, tokens: cut(encoded.tokens), inputs, count };
   }
 
-  #encode(input: unknown, isFirst: boolean): Encoded {
+  #encode(input: unknown, isFirst: boolean, name = "text"): Encoded {
     const tokenizer = this.#reader as TextTokenizer;
     if (typeof input === "string") return tokenizer.encode(input, isFirst);
-    if (!Array.isArray(input)) throw wrong("dtype", "text", show(input), "a string or an array of token ids");
+    if (!Array.isArray(input)) throw wrong("dtype", name, show(input), "a string or an array of token ids");
     const ids: number[] = [];
     for (let i = 0; i < input.length; ++i) {
       const id: unknown = input[i]; // it is read once, as the array may be a proxy
-      checkIndex(`text: id ${i}`, id, this.info.vocabSize);
+      checkIndex(`${name}: id ${i}`, id, this.info.vocabSize);
       ids.push(id as number);
     }
     return { ids, tokens: tokenizer.pieces(ids) };
@@ -293,7 +336,7 @@ function imageOf(input: unknown): Picture | undefined {
   return data && width !== undefined && height !== undefined ? { data, width, height } : undefined;
 }
 
-type TextOptions = Read<Pick<AttendOptions, "segments" | "paddingMask" | "truncate" | "textPair">>;
+type TextOptions = Read<Pick<AttendOptions, "segments" | "paddingMask" | "sourcePaddingMask" | "truncate" | "textPair">>;
 
 function checkTextOptions(
   options: { [Name in keyof TextOptions]: TextOptions[Name] | undefined }, info: ModelInfo,
@@ -315,8 +358,11 @@ function checkTextOptions(
   if (textPair !== undefined && typeof textPair !== "string") refuse("textPair", "a string");
   const segments = items<number>("segments", isBelow(kinds), `whole numbers from 0 to ${kinds - 1}`);
   const paddingMask = items<boolean>("paddingMask", isFlag, "an array of booleans");
+  const sourcePaddingMask = items<boolean>("sourcePaddingMask", isFlag, "an array of booleans");
+  if (sourcePaddingMask && !info.encoder) refuse("sourcePaddingMask", "nothing: only an encoder–decoder has a source");
   return {
-    ...(segments && { segments }), ...(paddingMask && { paddingMask }), ...(truncate !== undefined && { truncate }),
+    ...(segments && { segments }), ...(paddingMask && { paddingMask }), ...(sourcePaddingMask && { sourcePaddingMask }),
+    ...(truncate !== undefined && { truncate }),
     ...(textPair !== undefined && { textPair }),
   };
 }
@@ -345,11 +391,18 @@ class WasmDecoding extends HandleResource<DecodingHandle> implements Decoding {
     });
   }
 
-  map(layer: number, head: number): Tensor {
-    const handle = this.held;
+  map(layer: number, head: number, options?: Maybe<StepMapOptions>): Tensor {
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const { attention } = checkOptions<StepMapOptions>("stepMap", options);
+    const known = this.#info.encoder ? ["decoder", "cross"] : [];
+    if (attention !== undefined && !known.includes(attention)) {
+      const expected = known.length > 0 ? `one of ${known.map(show).join(", ")}` : "an encoder–decoder";
+      throw within("map", wrong("option", "attention", show(attention), expected));
+    }
     checkIndex("layer", layer, this.#info.layers);
     checkIndex("head", head, this.#info.heads);
-    return guarded("map", () => unwrap(handle.map(layer, head), apiName));
+    const handle = this.held;
+    return guarded("map", () => unwrap(handle.map(layer, head, attention === "cross"), apiName));
   }
 
   reset(): void {

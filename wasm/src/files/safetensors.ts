@@ -36,6 +36,7 @@ const kTypes: Readonly<Record<string, readonly [number, (bytes: ArrayBuffer) => 
   F32: [4, (bytes) => new Float32Array(bytes)], F64: [8, (bytes) => new Float64Array(bytes)],
   F16: [2, fromHalves], BF16: [2, fromBfloats],
   U8: [1, (bytes) => new Uint8Array(bytes)], BOOL: [1, (bytes) => new Uint8Array(bytes)],
+  I8: [1, (bytes) => new Int8Array(bytes)],
   I32: [4, (bytes) => new Int32Array(bytes)], I64: [8, (bytes) => new BigInt64Array(bytes)],
 };
 

@@ -32,6 +32,9 @@ export interface RawModelInfo {
   readonly family: string;
   readonly causal: boolean;
   readonly layers: number;
+  readonly encoderLayers: number;
+  readonly encoderHeads: number;
+  readonly startToken: number;
   readonly heads: number;
   readonly kvHeads: number;
   readonly headDim: number;
@@ -123,7 +126,8 @@ export interface ModelHandle extends Handle {
   preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
   /** Begins a run of the model, in pieces for all at once or in small ones. Everything needed for any map is kept in the result. */
   attend(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
-  startDecoding(options: string): DecodingHandle | Failure;
+  /** `inputs` hold the source of an encoder–decoder. */
+  startDecoding(inputs: readonly RawInput[], options: string): DecodingHandle | Failure;
   /** `specialTokens` are the ids that count as special. */
   findHeads(options: string, specialTokens: readonly number[]): FinderHandle | Failure;
   layerWeights(layer: number): RawLayerWeights | Failure;
@@ -179,6 +183,7 @@ export interface MapsHandle extends HeadMapsHandle {
 export type RawExplanation<Tensors extends string, Parts extends string> =
   Readonly<Record<Tensors, RawTensor>> & Readonly<Record<Parts, string>>;
 
+/** Its maps have one count of layers: those of the decoder come first, then those of the cross-attention, and then the encoder's. */
 export interface AttentionHandle extends HeadMapsHandle {
   /** Runs the next piece, or all that are left, and gives the share that is done. At 1 the other methods work. */
   next(all: boolean): number | Failure;
@@ -235,8 +240,8 @@ export interface PathFinderHandle extends Handle {
 /** Reads a text that grows. */
 export interface DecodingHandle extends Handle {
   step(ids: readonly number[]): Failure | undefined;
-  /** Gives the map of the last step: [its tokens, the tokens that are kept]. */
-  map(layer: number, head: number): RawTensor | Failure;
+  /** Gives the map of the last step: [its tokens, the tokens that are kept], or with `cross` those of the source. */
+  map(layer: number, head: number, cross: boolean): RawTensor | Failure;
   /** Gives rows of the last step's logits. */
   logits(rowBegin: number, rowEnd: number): RawTensor | Failure;
   /** Gives the number of tokens so far. */

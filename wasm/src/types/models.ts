@@ -12,7 +12,7 @@ import type {
 } from "./explanations.js";
 import type { Overview, RowSummaries } from "./maps.js";
 import type {
-  AttendOptions, LogitsOptions, MapOptions, OverviewOptions, RankOptions, RowSummariesOptions,
+  AttendOptions, LogitsOptions, MapOptions, OverviewOptions, RankOptions, RowSummariesOptions, StepMapOptions,
 } from "./options/models.js";
 import type { Image, ImageLike } from "./pictures.js";
 import type { Maybe, Tensor, TensorLike } from "./tensors.js";
@@ -29,6 +29,10 @@ export interface ModelInfo {
   kvHeads: number;
   headDim: number;
   embedDim: number;
+  /**
+   * For encoder–decoders (T5, Marian), whose other sizes are their decoder's: the sizes of the encoder, and the id that every target begins with.
+   */
+  encoder?: { layers: number; heads: number; startToken: number };
   /** The number of tokens in the vocabulary; 0 for a model that reads pictures. */
   vocabSize: number;
   /** The most tokens that a text may have, or the patches of a picture and the tokens before them together. */
@@ -55,9 +59,18 @@ export type ModelSource = "tiny" | (string & {}) | URL | readonly File[];
 
 /**
  * The input of a model: a text or its token ids, a picture, which is resized and normalised, or a tensor [channels, size, size], which is used as it
- * is. DINOv2 also takes smaller tensors [channels, height, width].
+ * is. DINOv2 also takes smaller tensors [channels, height, width]. An encoder–decoder reads a source and a target.
  */
-export type ModelInput = string | readonly number[] | ImageLike | TensorLike;
+export type ModelInput = string | readonly number[] | ImageLike | TensorLike | SourceAndTarget;
+
+/**
+ * What an encoder–decoder reads: a text or token ids for its encoder, and one for its decoder. A target that is a text begins with
+ * `info.encoder.startToken` and gets no other special token, so that each row predicts the next token; ids are used as they are.
+ */
+export interface SourceAndTarget {
+  source: string | readonly number[];
+  target: string | readonly number[];
+}
 
 /** One metric of one head over all texts. */
 export interface HeadScore {
@@ -91,7 +104,7 @@ type Followed =
 export type FollowedAttendOptions = AttendOptions & Followed;
 
 /** The options of another run of the same input. */
-export type AgainOptions = Omit<AttendOptions, "segments" | "paddingMask" | "truncate" | "textPair">;
+export type AgainOptions = Omit<AttendOptions, "segments" | "paddingMask" | "sourcePaddingMask" | "truncate" | "textPair">;
 export type FollowedAgainOptions = AgainOptions & Followed;
 
 export interface Model extends Disposable {
@@ -204,7 +217,8 @@ export interface Decoding extends Disposable {
    */
   step(input: string | readonly number[]): DecodingStep;
   /**
-   * Returns the attention weights of one head in the last step: [tokens of the step, kept tokens].
+   * Returns the attention weights of one head in the last step: [tokens of the step, kept tokens]. With `attention: "cross"` the columns are the tokens
+   * of the source.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -212,7 +226,7 @@ export interface Decoding extends Disposable {
    * decoding.step(" sat");
    * decoding.map(1, 3).shape // → [1, 4]
    */
-  map(layer: number, head: number): Tensor;
+  map(layer: number, head: number, options?: Maybe<StepMapOptions>): Tensor;
   /**
    * Forgets all tokens.
    * @example
@@ -235,14 +249,17 @@ export interface ModelAttention extends Disposable {
   readonly tokens: readonly string[];
   /** The token ids; empty for a picture. */
   readonly ids: readonly number[];
+  /** The tokens and ids of the source, which an encoder–decoder's encoder read. The others are then those of its target. */
+  readonly sourceTokens?: readonly string[];
+  readonly sourceIds?: readonly number[];
   /** The rows and columns of patches of a picture. */
   readonly patches?: readonly [number, number];
   /** The number of tokens of the whole text, which exceeds that of `tokens` when the text was truncated. */
   readonly tokenCount: number;
   /**
    * Returns the attention weights of one head, [rows, columns]: all of them, a part, or a smaller picture of either. Only what is returned is ever
-   * in memory. With `pooling: "max"`, a picture of whole rows also keeps what it learned of each row, so that later parts of these rows take only the
-   * work of their own cells.
+   * in memory. An encoder–decoder has three attentions, of which `attention` chooses one. With `pooling: "max"`, a picture of whole rows also keeps what
+   * it learned of each row, so that later parts of these rows take only the work of their own cells.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("The cat sat on the mat.");

@@ -6,6 +6,7 @@ import type { TensorLike } from "./tensors.js";
 export type SafetensorsTensor =
   | { dtype: "F32" | "F16" | "BF16"; data: Float32Array; shape: number[] }
   | { dtype: "F64"; data: Float64Array; shape: number[] }
+  | { dtype: "I8"; data: Int8Array; shape: number[] }
   | { dtype: "I32"; data: Int32Array; shape: number[] }
   | { dtype: "I64"; data: BigInt64Array; shape: number[] }
   | { dtype: "U8" | "BOOL"; data: Uint8Array; shape: number[] };
@@ -18,7 +19,7 @@ export interface SafetensorsFile {
 
 /**
  * Parameters under PyTorch's names (`in_proj_weight`, `q_proj_weight`, `in_proj_bias`, `bias_k`, `bias_v`, `out_proj.weight`, `out_proj.bias`), as an
- * object, a Map, or any other pairs. Parameters are floats: 64-bit integers and bytes of a file are refused, with an error that names them.
+ * object, a Map, or any other pairs. Parameters are floats: integers of 8 and 64 bits and bytes of a file are refused, with an error that names them.
  */
 export type StateDict =
   | Readonly<Record<string, TensorLike>> | Iterable<readonly [name: string, tensor: TensorLike | SafetensorsTensor]>;

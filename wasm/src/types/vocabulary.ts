@@ -63,16 +63,18 @@ export type AnalysisName = (typeof kAnalyses)[number];
  * - `gpt_neo`: gpt_neo
  * - `gpt_neox`: gpt_neox
  * - `llama`: llama, mistral
+ * - `marian`: marian
  * - `olmo2`: olmo2
  * - `phi3`: phi3
  * - `qwen2`: qwen2
  * - `qwen3`: qwen3
  * - `roberta`: roberta, xlm-roberta
+ * - `t5`: t5
  * - `vit`: vit
  */
 export const kModelFamilies = [
-  "bert", "deit", "dinov2", "dinov2_registers", "distilbert", "gemma2", "gemma3", "gpt2", "gpt_neo", "gpt_neox", "llama", "olmo2", "phi3", "qwen2",
-  "qwen3", "roberta", "vit",
+  "bert", "deit", "dinov2", "dinov2_registers", "distilbert", "gemma2", "gemma3", "gpt2", "gpt_neo", "gpt_neox", "llama", "marian", "olmo2", "phi3",
+  "qwen2", "qwen3", "roberta", "t5", "vit",
 ] as const;
 export type ModelFamily = (typeof kModelFamilies)[number];
 

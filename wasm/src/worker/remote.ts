@@ -206,6 +206,8 @@ class RemoteModelAttention extends remote("attention") implements AsyncModelAtte
   declare readonly ids: readonly number[];
   declare readonly tokenCount: number;
   declare readonly patches?: readonly [number, number];
+  declare readonly sourceTokens?: readonly string[];
+  declare readonly sourceIds?: readonly number[];
 }
 
 class RemoteAttentionMaps extends remote("attentionMaps") implements AsyncAttentionMaps {

@@ -444,9 +444,8 @@ TEST_CASE("elementwise kernels") {
           scale, kEpsilon, 0, [&](float* x, Index n) { kernels.multiply(x, n, other.data() + 1); },
           [&](double x, Index i) { return x * at(i + 1); });
       // The relative error of exp(−|x|) grows with |x|, which is at most 4 · scale here.
-      CheckElementwise(
-          scale, (8 + 4 * scale) * kEpsilon, 1e-30, kernels.silu,
-          [](double x, Index) { return x / (1 + std::exp(-x)); });
+      CheckElementwise(scale, (8 + 4 * scale) * kEpsilon, 1e-30, kernels.silu,
+                       [](double x, Index) { return x / (1 + std::exp(-x)); });
     }
   });
 }

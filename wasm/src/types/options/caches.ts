@@ -3,12 +3,17 @@
 /** The options of caches and decodings, which keep keys and values from step to step. */
 import type { Maybe } from "../tensors.js";
 
-export interface DecodingOptions {
+export interface KeptOptions {
   /** Keys and values are kept in "float32" (default), or rounded to the nearest "bfloat16", in half the memory. */
   dtype?: Maybe<"float32" | "bfloat16">;
 }
 
-export interface CacheOptions extends DecodingOptions {
+export interface DecodingOptions extends KeptOptions {
+  /** For an encoder–decoder, which needs it: what its encoder reads, a text or token ids. */
+  source?: Maybe<string | readonly number[]>;
+}
+
+export interface CacheOptions extends KeptOptions {
   /** The number of latest tokens that a query looks at, its own included. Only these are kept (a rolling window). Default 0: all. */
   window?: Maybe<number>;
 }

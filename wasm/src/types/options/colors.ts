@@ -16,9 +16,18 @@ export interface PixelsOptions extends ColorbarOptions {
   min?: Maybe<number>;
   /** As `min`. */
   max?: Maybe<number>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
-export interface ColorOptions extends PixelsOptions {
+export interface ColorOptions extends ColorbarOptions {
+  /** The range of values is from `min` to `max`. A bound that is absent is taken from the data. */
+  min?: Maybe<number>;
+  /** As `min`. */
+  max?: Maybe<number>;
   /** Masks the cells above the diagonal, which makes them transparent. */
   causal?: Maybe<boolean>;
   /** Masks also the cells of a row before this many last ones. Default 0: no others. Needs `causal`. */

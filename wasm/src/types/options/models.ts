@@ -11,8 +11,14 @@ export interface AttendOptions {
   segments?: Maybe<readonly number[]>;
   /** [T] booleans. With token ids: true where a token is padding, which no query looks at. */
   paddingMask?: Maybe<readonly boolean[]>;
+  /** [S] booleans. The same for the tokens of an encoder–decoder's source. */
+  sourcePaddingMask?: Maybe<readonly boolean[]>;
   /** [L,H] floats. The factor by which each head's weights are multiplied. 0 removes the head. */
   headMask?: Maybe<TensorLike>;
+  /** [L,H] floats. The same for an encoder–decoder's cross-attention. */
+  crossHeadMask?: Maybe<TensorLike>;
+  /** [encoderLayers,encoderHeads] floats. The same for the heads of its encoder. */
+  encoderHeadMask?: Maybe<TensorLike>;
   /**
    * An extra mask of every layer, [T,T] or [H,T,T]: where booleans are false, a query does not look at a key; floats are added to the scores. The
    * model's own mask stays.
@@ -84,11 +90,21 @@ export interface MapOptions {
    * stay visible. Default "mean".
    */
   pooling?: Maybe<"mean" | "max">;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 export interface RowSummariesOptions {
   /** The half-open range of rows. Default all rows. */
   rows?: Maybe<readonly [number, number]>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 export interface OverviewOptions {
@@ -101,9 +117,28 @@ export interface OverviewOptions {
    * diagonals and columns stay visible.
    */
   pooling?: Maybe<"mean" | "max">;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
+}
+
+/** The attention that is shown of one step. */
+export interface StepMapOptions {
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "cross":
+   * that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "cross">;
 }
 
 export interface RankOptions<M extends MetricName | ModelMetricName = MetricName | ModelMetricName> {
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
   /**
    * The metrics to compute; the first one ranks the heads. Default `inductionText`, `previous`, `duplicateText`, `entropyNormalized`, `distance`,
    * `sink`.

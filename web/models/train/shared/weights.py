@@ -16,6 +16,7 @@ QUANTIZATION = {
         "num_bits": 8, "type": "int", "symmetric": True, "strategy": "channel"}}},
     "ignore": [],
 }
+COMPRESS = False  # the engine does not read 8-bit weights yet
 
 
 def save_tensors(path, tensors, metadata=None):
@@ -43,16 +44,24 @@ def load_tensors(path):
                                    .reshape(entry["shape"]).copy()) for name, entry in header.items()}
 
 
-def compressed(tensors):
-    """Returns what a file stores of these F32 weights, in their order."""
-    out = {}
+def save_model(folder, config, tensors):
+    """Writes config.json and model.safetensors of F32 weights under their names at Hugging Face."""
+    stored = compressed(tensors) if COMPRESS else {name: tensor.half() for name, tensor in tensors.items()}
+    config = config | ({"quantization_config": QUANTIZATION} if COMPRESS else {})
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    save_tensors(folder / "model.safetensors", stored, {"format": "pt"})
+
+
+def compressed(tensors, bits=8):
+    """Returns what a file stores of these F32 weights, in their order. Fewer `bits` use fewer of the integers."""
+    out, largest = {}, 2 ** (bits - 1) - 1
     for name, tensor in tensors.items():
         if tensor.dim() != 2 or not name.endswith(".weight"):
             out[name] = tensor.half()
             continue
-        scale = (tensor.abs().amax(1, keepdim=True) / 127).half()
+        scale = (tensor.abs().amax(1, keepdim=True) / largest).half()
         scale[scale == 0] = torch.finfo(torch.half).tiny
-        out[name] = (tensor / scale.float()).round().clamp(-127, 127).to(torch.int8)
+        out[name] = (tensor / scale.float()).round().clamp(-largest, largest).to(torch.int8)
         out[name + "_scale"] = scale
     return out
 

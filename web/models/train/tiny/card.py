@@ -1,31 +1,73 @@
-"""Measures the committed model and rewrites the figures in its card: python3 web/models/train/card.py.
+"""The card of tiny: what is measured of the storyteller's heads.
 
-Everything is measured on the committed weights (F16, computed in float32), with text from corpus.py. Losses are in nats a
-token, on held-out documents that are each read from <s>. The exit status is 1 if the model has no previous-token head of at
-least 0.6 or no induction head of at least 0.5.
+Losses are in nats a token, on held-out documents that are each read from <s>.
 """
 import collections
+import copy
+import functools
 import math
-import re
-import sys
-from pathlib import Path
 
 import torch
 from torch.nn import functional as F
 
-import corpus
-from model import load_model, repeat_scores, repeated, text_scores
-from tokenizer import Tokenizer
-from train import SHARES, plausible
+from shared.probes import scores
+from shared.weights import compressed, expanded
+from tiny import corpus, probes as known
+from tiny.golden import golden  # noqa: F401: a part of every card
+from tiny.model import load_model, repeat_scores, repeated, text_scores
+from tiny.tokenizer import Tokenizer
+from tiny.training import SHARES, plausible
 
-FOLDER = Path(__file__).resolve().parents[1] / "tiny"
-LIMIT, DOCUMENTS = 128, 400  # tokens read of each document, and held-out documents of each source
-SEEDS, HALF, TEXT = range(5), 32, 32
+NAME = "tiny"
+ABOUT = "A small language model that continues English, with heads that find the token before, repeats, subjects, antecedents and quotation marks."
+SOURCES = [
+    {"text": "generated sentences: agreement, pronouns and their antecedents, repeated and invented names, lists, questions, small stories",
+     "from": "`web/models/train/tiny/generate.py`", "licence": "Apache-2.0, this project"},
+    {"text": "WordNet 3.0: words, glosses, examples; entries marked slang or offensive left out", "from": "Debian `wordnet-base`",
+     "licence": "WordNet 3.0 License (permissive, © Princeton University)"},
+    {"text": "Jane Austen's six novels", "from": "Debian `r-cran-janeaustenr`", "licence": "texts in the public domain; package MIT"},
+]
+LIMIT, DOCUMENTS, TEXT = 128, 400, 32  # tokens read of each document, held-out documents of each source, tokens of head figures
 LENGTHS = (8, 16, 32, 64, 96, 120)
 
 
-def rows(tokenizer, texts):
-    return [[0] + tokenizer.encode(text + "\n")[:LIMIT] for text in texts]
+@functools.lru_cache
+def tokenizer_of(folder):
+    return Tokenizer.load(folder / "tokenizer.json")
+
+
+def load(folder):
+    model = load_model(folder)
+    model.tokenizer = tokenizer_of(folder)
+    return model
+
+
+def attend(model, given):
+    return {"decoder": torch.cat(model.trace(torch.tensor([given["ids"]]))[1])}
+
+
+def probes(folder):
+    tokenizer = tokenizer_of(folder)
+    return known.probes(tokenizer, common(tokenizer))
+
+
+@functools.lru_cache
+def texts(tokenizer):
+    """Returns {source: (training rows, held-out rows)}. Rows begin with <s>, and held-out ones are cut to what is read of them."""
+    def rows(documents):
+        return [[0] + tokenizer.encode(text + "\n") for text in documents]
+    found = {}
+    for source in SHARES:
+        train, held = corpus.documents(source)
+        found[source] = rows(train), [row[:LIMIT + 1] for row in rows(held)]
+    return found
+
+
+@functools.lru_cache
+def common(tokenizer):
+    """The ids that the training text uses often."""
+    return plausible({source: (torch.tensor([i for row in train for i in row[1:]]), None)
+                      for source, (train, _) in texts(tokenizer).items()})
 
 
 class Counts:
@@ -63,6 +105,11 @@ class Counts:
                 -sum(math.log(self.bigram(a, b)) for a, b in pairs) / len(pairs))
 
 
+def held_out(tokenizer):
+    """Returns {source: rows} on which losses are measured."""
+    return {source: held[:DOCUMENTS] for source, (_, held) in texts(tokenizer).items()}
+
+
 @torch.no_grad()
 def model_loss(model, rows):
     total = count = 0
@@ -74,81 +121,75 @@ def model_loss(model, rows):
     return total / count, count
 
 
-def loss_table(model, tokenizer):
-    """Returns a Markdown table, and the training ids of each source."""
-    lines, data, sums = [], {}, [0.0] * 3
-    for source, share in SHARES.items():
-        train, held = corpus.documents(source)
-        encoded = [[0] + tokenizer.encode(text + "\n") for text in train]
-        data[source] = torch.tensor([i for row in encoded for i in row[1:]]), None
-        test = rows(tokenizer, held[:DOCUMENTS])
-        loss, count = model_loss(model, test)
-        losses = *Counts(encoded, len(tokenizer.names)).losses(test), loss
-        lines.append(f"| {source} | {count} | " + " | ".join(f"{x:.3f}" for x in losses) + " |")
-        sums = [a + share * b for a, b in zip(sums, losses)]
-    lines.append("| mixed as in training | | " + " | ".join(f"{x:.3f}" for x in sums) + " |")
-    return "\n".join(["| held-out text | tokens | unigram | bigram | model |", "|---|---|---|---|---|", *lines]), data
+def mixed(losses):
+    return sum(share * losses[source] for source, share in SHARES.items())
 
 
-def head_scores(model, tokenizer, data):
-    """Returns {name: tensor [L,H]} of the four scores, the widest difference between seeds, and the number of tokens to draw
-    from."""
-    tokens = plausible(data)
-    pairs = [repeat_scores(model, repeated(torch.Generator().manual_seed(seed), tokens, 16, HALF), HALF) for seed in SEEDS]
-    texts = [row[:TEXT + 1] for source in SHARES
-             for row in rows(tokenizer, corpus.documents(source)[1]) if len(row) > TEXT]
-    step = max(1, len(texts) // 300)
-    entropy, positional = text_scores(model, torch.tensor(texts[::step]))
-    previous, induction = (torch.stack(score) for score in zip(*pairs))
-    spread = max((score.amax((1, 2)).max() - score.amax((1, 2)).min()).item() for score in (previous, induction))
-    scores = {"previous": previous.mean(0), "induction": induction.mean(0), "entropy": entropy, "positional": positional}
-    return scores, spread, len(tokens)
+def losses(model):
+    """Returns {source: {"tokens", "unigram", "bigram", "model"}} on held-out text, and their mean as training mixes them."""
+    found = {}
+    for source, rows in held_out(model.tokenizer).items():
+        counts = Counts(texts(model.tokenizer)[source][0], len(model.tokenizer.names))
+        (loss, tokens), (unigram, bigram) = model_loss(model, rows), counts.losses(rows)
+        found[source] = {"tokens": tokens, "unigram": unigram, "bigram": bigram, "model": loss}
+    kinds = ("unigram", "bigram", "model")
+    return found | {"mixed": {kind: mixed({source: found[source][kind] for source in SHARES}) for kind in kinds}}
 
 
-def reach(model, data):
-    """Says how the best induction score depends on the length of the repeated sequence."""
-    tokens = plausible(data)
-    scores = {n: repeat_scores(model, repeated(torch.Generator().manual_seed(0), tokens, 8, n), n)[1].max() for n in LENGTHS}
-    return "Induction by the length n of the repeated sequence: " + ", ".join(f"{n}: {x:.2f}" for n, x in scores.items()) + "."
+def figures(model):
+    tokenizer = model.tokenizer
+    rows = [row[:TEXT + 1] for _, held in texts(tokenizer).values() for row in held if len(row) > TEXT]
+    entropy, positional = text_scores(model, torch.tensor(rows[::max(1, len(rows) // 300)]))
+    tokens = common(tokenizer)
+    reach = {n: repeat_scores(model, repeated(torch.Generator().manual_seed(0), tokens, 8, n), n)[1].max() for n in LENGTHS}
+    return {"losses": losses(model), "entropy": entropy.tolist(), "positional": positional.tolist(),
+            "induction by length": {str(n): score.item() for n, score in reach.items()}, "common tokens": len(tokens),
+            "weight on the other": rivals(model)}
 
 
-def best(scores):
-    layer, head = divmod(scores.argmax().item(), scores.shape[1])
-    return f"layer {layer}, head {head} ({scores.max():.2f})"
+def rivals(model):
+    """{name: the weight that the best head of this probe puts on the other noun, which is nearer}."""
+    def measured(items):
+        return scores(probe, lambda given: attend(model, given), items).flatten()
+    found, others = {}, known.rivals(model.tokenizer)
+    for probe in known.probes(model.tokenizer, common(model.tokenizer)):
+        if probe.name in others:
+            found[probe.name] = measured(others[probe.name])[measured(probe.items).argmax()].item()
+    return found
 
 
-def rewrite(card, name, text):
-    """Replaces what stands between <!-- name --> and <!-- /name -->."""
-    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.S)
-    assert pattern.search(card), f"the card has no place for {name}"
-    return pattern.sub(lambda match: match[1] + text + "\n" + match[2], card)
+def of_training(model, tokenizer):
+    """Returns {name: Markdown} of what only the end of training can measure: what the trained weights lose in smaller forms."""
+    model.tokenizer = tokenizer
+    shapes = [(p.numel(), p.shape[0] if p.dim() == 2 else 0) for p in model.parameters()]
+    found = known.probes(model.tokenizer, common(model.tokenizer))
+    state, copied = model.state_dict(), copy.deepcopy(model)
+    forms = {"F32": (32, state), "F16": (16, {name: weight.half().float() for name, weight in state.items()})}
+    forms |= {f"{bits}-bit rows": (bits, expanded(compressed(state, bits))) for bits in (8, 6, 5, 4)}
+    lines = ["| weights | bytes | loss | " + " | ".join(probe.name for probe in found) + " |", "|---" * (3 + len(found)) + "|"]
+    for form, (bits, weights) in forms.items():
+        copied.load_state_dict(weights)
+        size = sum(count * bits / 8 + (2 * rows if bits < 16 else 0) if rows else count * min(bits, 16) / 8 for count, rows in shapes)
+        loss = mixed({source: model_loss(copied, rows)[0] for source, rows in held_out(model.tokenizer).items()})
+        best = [scores(probe, lambda given: attend(copied, given), probe.items).max().item() for probe in found]
+        lines.append(f"| {form} | {size / 1e6:.2f} MB | {loss:.4f} | " + " | ".join(f"{score:.3f}" for score in best) + " |")
+    return {"precision": "\n".join(lines)}
 
 
-def main():
-    torch.set_num_threads(2)
-    model, tokenizer = load_model(FOLDER), Tokenizer.load(FOLDER / "tokenizer.json")
-    losses, data = loss_table(model, tokenizer)
-    scores, spread, tokens = head_scores(model, tokenizer, data)
-    named = {"Previous-token head": "previous", "Induction head": "induction",
-             "Broadest head": "entropy", "Most positional head": "positional"}
-    summary = "\n".join(f"- {title}: **{best(scores[key])}**" for title, key in named.items())
-    summary += (f"\n\nOver the {len(SEEDS)} seeds the best previous-token and induction scores differ by at most {spread:.3f}; "
-                f"ids drawn from {tokens} tokens.\n\n" + reach(model, data))
-    table = ["| layer | head | previous | induction | entropy | positional |", "|---|---|---|---|---|---|"]
-    for layer in range(scores["entropy"].shape[0]):
-        for head in range(scores["entropy"].shape[1]):
-            table.append(f"| {layer} | {head} | " + " | ".join(f"{scores[key][layer, head]:.2f}" for key in named.values()) + " |")
-    parameters = sum(p.numel() for p in model.parameters())
-    size = sum(path.stat().st_size for path in FOLDER.iterdir() if path.name != "README.md")
-    card = (FOLDER / "README.md").read_text()
-    figures = {"size": f"{parameters:,} parameters, {size / 1e6:.2f} MB in all.", "losses": losses,
-               "heads": summary, "table": "\n".join(table)}
-    for name, text in figures.items():
-        card = rewrite(card, name, text)
-        print(text + "\n")
-    (FOLDER / "README.md").write_text(card)
-    return 0 if scores["previous"].max() >= 0.6 and scores["induction"].max() >= 0.5 else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def tables(card):
+    """The parts of the README that other models do not have."""
+    found = card["figures"]
+    lines = ["| held-out text | tokens | unigram | bigram | model |", "|---|---|---|---|---|"]
+    for source, loss in found["losses"].items():
+        title = "mixed as in training" if source == "mixed" else source
+        lines.append(f"| {title} | {loss.get('tokens', '')} | " + " | ".join(f"{loss[kind]:.3f}" for kind in ("unigram", "bigram", "model")) + " |")
+    reach = ", ".join(f"{n}: {score:.2f}" for n, score in found["induction by length"].items())
+    other = ", and ".join(f"{weight:.2f} for the {name}" for name, weight in found["weight on the other"].items())
+    more = (f"On the other noun, which stands nearer, these heads have a mean weight of {other}.\n\nInduction by the length n of the repeated sequence: {reach}. "
+            f"Random tokens are drawn from {found['common tokens']}.")
+    columns = {probe["name"]: probe["heads"] for probe in card["probes"]} | {key: found[key] for key in ("entropy", "positional")}
+    table = ["| layer | head | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
+    for layer, row in enumerate(found["entropy"]):
+        for head in range(len(row)):
+            table.append(f"| {layer} | {head} | " + " | ".join(f"{scores[layer][head]:.2f}" for scores in columns.values()) + " |")
+    return {"losses": "\n".join(lines), "more": more, "table": "\n".join(table)}

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from shared.checkpoint import Checkpoint
 from shared.folders import build
 from shared.optimiser import Muon, update
+from shared.weights import save_model
 from tiny import corpus
 from tiny.model import Llama, repeat_scores, repeated
 from tiny.tokenizer import Tokenizer, learn
@@ -167,6 +168,11 @@ class Training:
                 self.report(step, f"{text.item():.3f} {repeats.item():.3f}", self.tokens)
             self.advance(step=step)
         self.advance(stage="done")
+
+
+def save(folder, model, tokenizer):
+    tokenizer.save(folder / "tokenizer.json")
+    save_model(folder, CONFIG, model.state_dict())
 
 
 def train():

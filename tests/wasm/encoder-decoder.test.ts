@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Encoder–decoders against the numbers of the transformers library, in this thread and in a worker. */
+import { File } from "node:buffer";
+import { readdirSync, readFileSync } from "node:fs";
+import {
+  type AsyncEngine, type AsyncModel, type AttendOptions, type Engine, type ErrorCode, load, type Model,
+  type ModelSource, type SourceAndTarget, type Tensor,
+} from "headlens";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  expectClose, expectError, type FileTensor, kEpsilon, kGolden, maxNorm, readSafetensors, type Safetensors, tensorOf,
+} from "./support.js";
+
+const kFolder = `${kGolden}/encoder_decoders`;
+const kParts = ["encoder", "decoder", "cross"] as const;
+
+/** A vocabulary of words, whose texts end with "</s>". */
+const kTokenizer = JSON.stringify({
+  version: "1.0", truncation: null, padding: null, normalizer: null, decoder: null,
+  added_tokens: [{ id: 1, content: "</s>", single_word: false, lstrip: false, rstrip: false, normalized: false, special: true }],
+  pre_tokenizer: { type: "Whitespace" },
+  post_processor: {
+    type: "TemplateProcessing",
+    single: [{ Sequence: { id: "A", type_id: 0 } }, { SpecialToken: { id: "</s>", type_id: 0 } }],
+    pair: [{ Sequence: { id: "A", type_id: 0 } }, { Sequence: { id: "B", type_id: 1 } }],
+    special_tokens: { "</s>": { id: "</s>", ids: [1], tokens: ["</s>"] } },
+  },
+  model: { type: "WordLevel", vocab: { "<unk>": 0, "</s>": 1, the: 2, cat: 3, sleeps: 4, le: 5, chat: 6, dort: 7 }, unk_token: "<unk>" },
+});
+
+function filesOf(name: string): ModelSource {
+  const read = ["config.json", "model.safetensors"].map((file) => new File([readFileSync(`${kFolder}/${name}/${file}`)], file));
+  return [...read, new File([kTokenizer], "tokenizer.json")] as never; // Node's File lacks what only browsers give
+}
+
+interface Golden {
+  readonly file: Safetensors;
+  readonly input: SourceAndTarget;
+  readonly options: AttendOptions;
+  readonly tolerance: number;
+}
+
+function goldenOf(name: string): Golden {
+  const file = readSafetensors(`${kFolder}/${name}/expected.safetensors`);
+  const padding = file.tensors.get("padding");
+  return {
+    file, input: { source: [...tensorOf(file, "source_ids").data], target: [...tensorOf(file, "target_ids").data] },
+    options: padding ? { sourcePaddingMask: Array.from(padding.data, (value) => value === 1) } : {},
+    tolerance: 128 * kEpsilon * maxNorm(tensorOf(file, "decoder.hidden").data as Float32Array),
+  };
+}
+
+/** One [rows, columns] of a tensor [layers, heads, rows, columns]. */
+function mapOf({ data, shape }: FileTensor, layer: number, head: number): Tensor {
+  const [, heads = 0, rows = 0, columns = 0] = shape, size = rows * columns, at = (layer * heads + head) * size;
+  return { data: Float32Array.from(data.subarray(at, at + size)), shape: [rows, columns] };
+}
+
+/** The largest weight of each row. */
+function largestOf({ data, shape: [rows = 0, columns = 0] }: Tensor): number[] {
+  return Array.from({ length: rows }, (_, row) => Math.max(...data.subarray(row * columns, (row + 1) * columns)));
+}
+
+const floats = ({ data, shape }: FileTensor): Tensor => ({ data: Float32Array.from(data), shape });
+
+async function expectMaps(model: Model | AsyncModel, { file, input, options, tolerance }: Golden): Promise<void> {
+  const seen = await model.attend(input, options);
+  for (const attention of kParts) {
+    const weights = tensorOf(file, `${attention}.weights`), [layers = 0, heads = 0, rows = 0, columns = 0] = weights.shape;
+    for (let layer = 0; layer < layers; ++layer) {
+      for (let head = 0; head < heads; ++head) {
+        const expected = mapOf(weights, layer, head), what = `${attention} ${layer}.${head}`;
+        expectClose(what, await seen.map(layer, head, { attention }), expected, tolerance);
+        const { largest } = await seen.rowSummaries(layer, head, { attention });
+        const most = largestOf(expected);
+        expectClose(`largest of ${what}`, largest, { data: Float32Array.from(most), shape: [rows] }, tolerance);
+      }
+      expect((await seen.overview(layer, { attention })).maps.shape).toEqual([heads, rows, columns]);
+    }
+    expect((await seen.allPixels({ attention })).map((row) => row.map(({ width, height }) => [width, height])))
+      .toEqual(Array.from({ length: layers }, () => Array.from({ length: heads }, () => [columns, rows])));
+  }
+  expect(await seen.map(0, 0)).toEqual(await seen.map(0, 0, { attention: "decoder" }));
+  expect([seen.ids, seen.sourceIds]).toEqual([input.target, input.source]);
+  const logits = floats(tensorOf(file, "logits"));
+  expectClose("logits", await seen.logits(), logits, 64 * kEpsilon * maxNorm(logits.data));
+}
+
+async function expectDecoding(model: Model | AsyncModel, { file, input, options, tolerance }: Golden): Promise<void> {
+  if (options.sourcePaddingMask) return; // a text has no padding
+  const decoding = await model.startDecoding({ source: input.source });
+  const cross = tensorOf(file, "cross.weights"), self = tensorOf(file, "decoder.weights"), logits = tensorOf(file, "logits");
+  const [, , length = 0, keys = 0] = cross.shape, width = logits.shape[1] as number;
+  for (let t = 0; t < length; ++t) {
+    const step = await decoding.step([input.target[t] as number]);
+    const row = (weights: FileTensor, count: number): Tensor =>
+      ({ data: mapOf(weights, 1, 2).data.slice(t * (weights.shape[3] as number)).slice(0, count), shape: [1, count] });
+    expectClose(`cross at ${t}`, await decoding.map(1, 2, { attention: "cross" }), row(cross, keys), tolerance);
+    expectClose(`own at ${t}`, await decoding.map(1, 2), row(self, t + 1), tolerance);
+    const expected = { data: Float32Array.from(logits.data.subarray(t * width, (t + 1) * width)), shape: [width] };
+    expectClose(`logits at ${t}`, step.logits, expected, 64 * kEpsilon * maxNorm(logits.data as Float32Array));
+  }
+}
+
+describe.each([false, true])("with worker: %s", (worker) => {
+  let engine: Engine | AsyncEngine;
+  beforeAll(async () => {
+    engine = await (worker ? load({ worker: true }) : load());
+  });
+  afterAll(() => engine.dispose());
+
+  test.each(readdirSync(kFolder).sort())("%s is the library's, in all three attentions and step by step", async (name) => {
+    const golden = goldenOf(name);
+    const model = await engine.loadModel(filesOf(name));
+    const [layers, heads] = tensorOf(golden.file, "encoder.weights").shape;
+    expect(model.info.encoder).toMatchObject({ layers, heads });
+    await expectMaps(model, golden);
+    await expectDecoding(model, golden);
+    model.dispose();
+  });
+
+  test("heads of each attention can be silenced and ranked", async () => {
+    const { file, input, options, tolerance } = goldenOf("t5");
+    const model = await engine.loadModel(filesOf("t5"));
+    const seen = await model.attend(input, { ...options, keepHidden: true });
+    for (const [part, name] of [["encoder", "encoderHeadMask"], ["decoder", "headMask"], ["cross", "crossHeadMask"]] as const) {
+      const again = await seen.again({ [name]: floats(tensorOf(file, `${part}.head_mask`)), keepHidden: true });
+      expectClose(`without heads of ${part}`, await again.hidden(model.info.layers), floats(tensorOf(file, `${part}.ablated`)), tolerance);
+      const ranked = await model.rankHeads([input], { metrics: ["sharpness", "ablationOutput"], attention: part });
+      const [layers = 0, heads = 0] = tensorOf(file, `${part}.weights`).shape;
+      expect(ranked).toHaveLength(layers * heads);
+      const [best] = ranked, weights = mapOf(tensorOf(file, `${part}.weights`), best?.layer ?? -1, best?.head ?? -1);
+      const most = largestOf(weights);
+      const visible = part === "decoder" ? most.slice(1) : most; // row 0 of a causal map has only one key
+      const means = [visible, most].map((list) => list.reduce((sum, value) => sum + value, 0) / list.length);
+      expect(means.some((mean) => Math.abs(mean - (best?.scores.sharpness.mean ?? NaN)) < tolerance)).toBe(true);
+      expect(best?.scores.ablationOutput.mean).toBeGreaterThan(0);
+    }
+    model.dispose();
+  });
+
+  test("texts become a source with the tokenizer's special tokens, and a target that begins with the start token", async () => {
+    const model = await engine.loadModel(filesOf("t5"));
+    const seen = await model.attend({ source: "the cat sleeps", target: "le chat" });
+    expect(seen.sourceTokens).toEqual(["the", "cat", "sleeps", "</s>"]);
+    expect(seen.sourceIds).toEqual([2, 3, 4, 1]);
+    expect(seen.ids).toEqual([model.info.encoder?.startToken, 5, 6]);
+    expect((await seen.map(0, 0, { attention: "cross" })).shape).toEqual([3, 4]);
+    const decoding = await model.startDecoding({ source: "the cat sleeps" });
+    expect((await decoding.step("le")).ids).toEqual([model.info.encoder?.startToken, 5]);
+    const { ids, logits } = await decoding.step(" chat");
+    expect(ids).toEqual([6]);
+    const last = await seen.logits({ rows: [2, 3] });
+    expectClose("the last logits", logits, { data: last.data, shape: logits.shape }, 64 * kEpsilon * maxNorm(last.data));
+    model.dispose();
+  });
+
+  test("what does not fit is refused by name", async () => {
+    const model = await engine.loadModel(filesOf("t5")), tiny = await engine.loadModel("tiny");
+    const pair = { source: [2, 3], target: [0, 5] };
+    const refused = (call: () => unknown, code: ErrorCode, says: RegExp): Promise<void> =>
+      expectError(call, code, says);
+    await refused(() => model.attend("the cat"), "dtype", /input is "the cat", expected \{ source, target \}/);
+    await refused(() => model.attend({ source: [2] } as never), "dtype", /source, target/);
+    await refused(() => tiny.attend(pair), "dtype", /text is .*expected a string or an array of token ids/);
+    await refused(() => model.attend({ source: [2, 99], target: [0] }), "value", /99/);
+    await refused(() => model.attend(pair, { sourcePaddingMask: [true] }), "shape", /sourcePaddingMask/);
+    await refused(() => tiny.attend([2], { sourcePaddingMask: [true] }), "option", /sourcePaddingMask/);
+    const seen = await model.attend(pair), other = await tiny.attend([2]);
+    await refused(() => seen.map(0, 0, { attention: "memory" as never }), "option", /attention is "memory", expected one of "decoder", "encoder", "cross"/);
+    await refused(() => other.map(0, 0, { attention: "cross" }), "option", /attention is "cross", expected an encoder–decoder/);
+    await refused(() => model.rankHeads([pair], { attention: "memory" as never }), "option", /attention/);
+    await refused(() => tiny.rankHeads([[2, 3]], { attention: "cross" }), "option", /attention/);
+    await refused(() => model.startDecoding(), "value", /source/);
+    await refused(() => tiny.startDecoding({ source: [2] }), "value", /source/);
+    const decoding = await model.startDecoding({ source: [2, 3] });
+    await decoding.step([0]);
+    await refused(() => decoding.map(0, 0, { attention: "encoder" as never }), "option", /attention is "encoder"/);
+    model.dispose();
+    tiny.dispose();
+  });
+});
