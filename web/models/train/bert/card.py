@@ -18,7 +18,7 @@ from tiny import corpus
 
 NAME = "tiny-bert"
 ABOUT = ("A small bidirectional reader of one text or a pair: it guesses masked words, and has heads that find the next token, the one "
-         "before, and what belongs together in two sentences.")
+         "before, and the same word or words that fit in the other sentence.")
 SOURCES = [
     {"text": "generated sentences: agreement, pronouns and their antecedents, repeated and invented names, lists, questions, small stories",
      "from": "`web/models/train/tiny/generate.py`", "licence": "Apache-2.0, this project"},
@@ -111,7 +111,7 @@ def figures(model):
     return {"words": {source: found[source]["words"] for source in SHARES}, "pairs": {source: found[source]["pairs"] for source in SHARES},
             "other sentence": {"layer": layer, "head": head, "weight": weight.max().item(), "share of tokens": share},
             "into other sentence": weight.tolist(), "on random tokens": on_random_tokens(model),
-            "weight on rivals": rivals(model)}
+            "on the right word": on_right(model)}
 
 
 def best_elsewhere(model, items):
@@ -128,8 +128,8 @@ def on_random_tokens(model):
                                   "same word in the other sentence": known.random_copies(model.tokenizer)})
 
 
-def rivals(model):
-    return best_elsewhere(model, known.rivals(model.tokenizer))
+def on_right(model):
+    return best_elsewhere(model, {"words that fit in the other sentence": known.right(model.tokenizer)})
 
 
 @torch.no_grad()
@@ -153,12 +153,12 @@ def tables(card):
         pairs = found["pairs"][source]
         words.append(f"| {source} | {guessed['tokens']} | {guessed['unigram loss']:.3f} | {guessed['loss']:.3f} | "
                      f"{guessed['unigram accuracy']:.1%} | {guessed['accuracy']:.1%} | {pairs['pairs']} | {pairs['accuracy']:.1%} |")
-    other, on_random, on_rivals = found["other sentence"], found["on random tokens"], found["weight on rivals"]
+    other, on_random = found["other sentence"], found["on random tokens"]
+    name, right = next(iter(found["on the right word"].items()))
     more = (f"The head that looks most into the other sentence is **layer {other['layer']}, head {other['head']}**: words put "
             f"{other['weight']:.2f} of their weight on words of the other sentence, which are {other['share of tokens']:.2f} of the tokens. On "
             + ", ".join(f"{score:.2f} ({name})" for name, score in on_random.items()).join(["random tokens the best heads have ", "."])
-            + " On the wrong names and places, of which there are as many or more, the best heads put "
-            + " and ".join(f"{score:.2f} ({name})" for name, score in on_rivals.items()) + ".")
+            + f" The best head for {name} puts {right:.2f} on the right one, of two or three.")
     columns = {probe["name"]: probe["heads"] for probe in card["probes"]} | {"into the other sentence": found["into other sentence"]}
     table = ["| layer | head | " + " | ".join(columns) + " |", "|---" * (2 + len(columns)) + "|"]
     for layer, row in enumerate(found["into other sentence"]):

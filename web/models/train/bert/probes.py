@@ -1,7 +1,7 @@
 """Probes whose answers are known: neighbours in held-out texts, and pairs of sentences from the grammar of tiny/generate.py in
 which words that belong together are marked.
 
-A marked text has {words|label} around such words: "When {Mary|answer} and {John|rival} went to the market ...". None of the
+A marked text has {words|label} around such words: "The lamp is on the {road|answer}. The key is in the {box|rival}.". None of the
 pairs is in the training text.
 """
 import functools
@@ -11,7 +11,7 @@ import re
 from bert.texts import SHARES, Source
 from shared.probes import Item, Probe
 from tiny import corpus
-from tiny.generate import FRUITS, GIVE, GO, ROOMS, THINGS, Someone, a, listing, place, sentence, singular
+from tiny.generate import FRUITS, ROOMS, THINGS, Someone, listing, place, sentence, singular
 
 ITEMS, TEXTS = 200, 50  # pairs of a probe, and held-out texts of each source
 
@@ -28,20 +28,6 @@ def repeated(r):
         return listing([mark(item, label) if i == chosen else item for i, item in enumerate(items)])
     return (sentence(f"{who.text} {r.choice(['wanted', 'needed', 'asked for'])} {listed('answer')}"),
             sentence(f"{who.he} {r.choice(['bought', 'found', 'took', 'brought home'])} {listed('row')}"))
-
-
-def antecedent(r):
-    """When {Mary|answer} and {John|rival} went to the market, ... | {She|row} thanked him."""
-    taker, giver = Someone(r, "name", "one"), Someone(r, "name", "one")
-    while taker.he == giver.he:
-        giver = Someone(r, "name", "one")
-    names = [mark(taker.short, "answer"), mark(giver.short, "rival")]
-    one, two = r.sample(names, 2)
-    thing = singular(r.choice(THINGS))
-    return (f"When {one} and {two} {r.choice(GO)[2]} to the {r.choice(ROOMS)}, "
-            f"{names[1]} {r.choice(GIVE)[2]} {a(thing)} to {names[0]}.",
-            mark(taker.he.capitalize(), "row") + " " + r.choice([
-                f"thanked {giver.him}.", f"put the {thing} {place(r)}.", f"liked the {thing}, and {giver.he} was happy."]))
 
 
 def answered(r):
@@ -77,8 +63,9 @@ def training_text():
     return "\n".join(corpus.documents("generated")[0])
 
 
-def pairs(build, seed, tokenizer, answer="answer", hidden=False):
-    """Items of different pairs: the rows are those of the words labelled "row", which may be hidden behind [MASK]."""
+def pairs(build, seed, tokenizer, labels=("answer",), hidden=False):
+    """Items of different pairs: the rows are those of the words labelled "row", which may be hidden behind [MASK], and the columns
+    those of the words with one of these labels."""
     r, seen, found = random.Random(seed), set(), []
     while len(found) < ITEMS:
         (first, before, places), (second, after, own) = (parsed(text, tokenizer) for text in build(r))
@@ -90,7 +77,8 @@ def pairs(build, seed, tokenizer, answer="answer", hidden=False):
         rows = [len(before) + 2 + row for row in own["row"]]
         for row in rows if hidden else []:
             given["ids"][row] = tokenizer.mask
-        found.append(Item(given, [[row, [1 + column for column in places[answer]]] for row in rows]))
+        columns = [1 + place for label in labels for place in places[label]]
+        found.append(Item(given, [[row, columns] for row in rows]))
     return found
 
 
@@ -136,16 +124,12 @@ def probes(tokenizer):
         mass("previous token", "the weight on the token before, in the row of every word of held-out texts", 0.6, texts(tokenizer, -1)),
         mass("same word in the other sentence", "the weight on a word's own occurrence in the other sentence: from “eggs” to “eggs” in "
              "“Lucy wanted pears, eggs and milk.” and “She bought pears, eggs and milk.”", 0.3, pairs(repeated, 11, tokenizer)),
-        mass("antecedent in the other sentence", "the weight on all mentions of the name that a pronoun stands for, when the other "
-             "name's pronoun differs: from “She” to “Mary” in “When Mary and John went to the market, John gave a cup to Mary.” and "
-             "“She thanked him.”", 0.3, pairs(antecedent, 12, tokenizer)),
-        mass("answer in the other sentence", "the weight on the word that [MASK] hides: from “[MASK]” to “road” in “The lamp is on the "
-             "road. The key is in the box. Where is the lamp?” and “It is on the [MASK].”", 0.3,
-             pairs(answered, 13, tokenizer, hidden=True)),
+        mass("words that fit in the other sentence", "the weight on all words that could be what [MASK] hides, right or wrong: from “[MASK]” "
+             "to “road” and “box” in “The lamp is on the road. The key is in the box. Where is the lamp?” and “It is on the [MASK].”",
+             0.3, pairs(answered, 13, tokenizer, ("answer", "rival"), hidden=True)),
     ]
 
 
-def rivals(tokenizer):
-    """{name of a probe: its pairs, with the wrong names or places as the answer}."""
-    return {"antecedent in the other sentence": pairs(antecedent, 12, tokenizer, "rival"),
-            "answer in the other sentence": pairs(answered, 13, tokenizer, "rival", hidden=True)}
+def right(tokenizer):
+    """The pairs with words that fit, of which only the right one is the answer."""
+    return pairs(answered, 13, tokenizer, hidden=True)
