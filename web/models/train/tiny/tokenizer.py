@@ -3,6 +3,7 @@
 The word pattern is GPT-2's, which the ByteLevel pre-tokenizer of every Hugging Face implementation applies by itself.
 """
 import collections
+import itertools
 import json
 
 import regex
@@ -26,10 +27,15 @@ BYTES = {letter: value for value, letter in LETTERS.items()}
 
 
 def learn(texts, size):
-    """Returns the merges of a vocabulary of `size` ids, which are bos, 256 bytes, and one for each merge. The commonest pair
-    comes first, and of equally common ones that whose name is last."""
+    """Returns the merges of a vocabulary of `size` ids, which are bos, 256 bytes, and one for each merge."""
     counts = collections.Counter(word for text in texts for word in WORD.findall(text))
-    words = [([LETTERS[b] for b in word.encode()], count) for word, count in counts.items()]
+    return list(itertools.islice(merges(([LETTERS[b] for b in word.encode()], count) for word, count in counts.items()), size - 257))
+
+
+def merges(words):
+    """Yields pairs of symbols, each the commonest in these words once those before it are merged. Of equally common pairs the
+    one whose name is last comes first. `words` are pairs of a word's symbols and its count."""
+    words = list(words)
     pairs, places = collections.Counter(), collections.defaultdict(set)
 
     def count_word(index, sign):
@@ -41,16 +47,14 @@ def learn(texts, size):
 
     for index in range(len(words)):
         count_word(index, 1)
-    merges = []
-    while len(merges) < size - 257:
+    while True:
         best = max(pairs, key=lambda pair: (pairs[pair], pair))
-        merges.append(best)
+        yield best
         for index in places.pop(best):
             count_word(index, -1)
             words[index] = (join(words[index][0], best), words[index][1])
             count_word(index, 1)
         del pairs[best]
-    return merges
 
 
 def join(symbols, pair):
