@@ -9,7 +9,7 @@ import { fails, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 const kTiny = `${kRoot}web/models/tiny`;
-const kText = "The cat sat on the mat because it was tired.";
+const kText = "The queen saw the king and she laughed.";
 
 interface Part {
   kind: string;
@@ -121,15 +121,15 @@ describe.each(["gpt2", "llama"])("the golden model %s", (name) => {
 });
 
 describe("tables of the built-in model", () => {
-  const kHead = ["--text", kText, "--layer", "3", "--head", "2"];
+  const kHead = ["--text", kText, "--layer", "3", "--head", "4"];
   const table = (...more: string[]): string[] => explain(kTiny, ...kHead, ...more).trimEnd().split("\n");
   const json = (...more: string[]): unknown => JSON.parse(explain(kTiny, ...kHead, "--json", ...more));
-  const kWas = ["--query", "9"];
+  const kAnd = ["--query", "6"];
 
   test("a score: its tokens, its sum, the largest terms and the steps", () => {
-    const cell = json(...kWas, "--key", "2") as Cell;
-    const lines = table(...kWas, "--key", "2");
-    expect(lines[0]).toBe("layer 3, head 2: query 9 “·was”, key 2 “·cat”");
+    const cell = json(...kAnd, "--key", "2") as Cell;
+    const lines = table(...kAnd, "--key", "2");
+    expect(lines[0]).toBe("layer 3, head 4: query 6 “·and”, key 2 “·queen”");
     const [score, count] = [cell.score.toFixed(3), cell.query_parts.length * cell.key_parts.length];
     expect(lines[1]).toBe(`score ${score} = sum of ${count} terms (parts add up to ${score})`);
     expect(lines[3]).toMatch(/^ *term {2}query part +key part$/);
@@ -141,16 +141,16 @@ describe("tables of the built-in model", () => {
     expect(lines[16]?.trim()).toBe(`+${(cell.score - sum(largest)).toFixed(3)}  ${count - 12} others`);
     expect(lines.slice(18)).toEqual([
       `capped  ${score}`, `biased  ${score}`, `masked  ${score}`, `weight  ${cell.weights.toFixed(4)}`]);
-    expect(table(...kWas, "--key", "2", "--top", "1")).toHaveLength(lines.length - 11);
+    expect(table(...kAnd, "--key", "2", "--top", "1")).toHaveLength(lines.length - 11);
   });
 
   test("a difference of scores is that of both", () => {
-    const [cat, the] = ["2", "5"].map((key) => json(...kWas, "--key", key) as Cell);
-    const more = json(...kWas, "--key", "2", "--against", "5") as Cell;
-    expect(more.score).toBeCloseTo((cat?.score ?? NaN) - (the?.score ?? NaN), 5);
-    expect(more.weights).toBeCloseTo((cat?.weights ?? NaN) - (the?.weights ?? NaN), 6);
-    const lines = table(...kWas, "--key", "2", "--against", "5");
-    expect(lines[0]).toBe("layer 3, head 2: query 9 “·was”, key 2 “·cat”, against key 5 “·the”");
+    const [queen, king] = ["2", "5"].map((key) => json(...kAnd, "--key", key) as Cell);
+    const more = json(...kAnd, "--key", "2", "--against", "5") as Cell;
+    expect(more.score).toBeCloseTo((queen?.score ?? NaN) - (king?.score ?? NaN), 5);
+    expect(more.weights).toBeCloseTo((queen?.weights ?? NaN) - (king?.weights ?? NaN), 6);
+    const lines = table(...kAnd, "--key", "2", "--against", "5");
+    expect(lines[0]).toBe("layer 3, head 4: query 6 “·and”, key 2 “·queen”, against key 5 “·king”");
     expect(lines[1]).toMatch(new RegExp(`^difference of scores ${more.score.toFixed(3)} = sum of 784 terms`));
   });
 
@@ -158,13 +158,13 @@ describe("tables of the built-in model", () => {
     const out = inFolder("row.json");
     succeeds(["map", "--model", kTiny, ...kHead, "--out", out]);
     const { maps } = JSON.parse(readFileSync(out, "utf8")) as { maps: number[][][][] };
-    const row = json(...kWas) as Row;
+    const row = json(...kAnd) as Row;
     // A row that is computed alone may round in another order than the whole map.
-    for (const [key, weight] of row.weights.entries()) expect(weight).toBeCloseTo(maps[0]?.[0]?.[9]?.[key] ?? NaN, 6);
-    const [title, , header, ...lines] = table(...kWas);
-    expect(title).toBe("layer 3, head 2: scores of query 9 “·was”");
+    for (const [key, weight] of row.weights.entries()) expect(weight).toBeCloseTo(maps[0]?.[0]?.[6]?.[key] ?? NaN, 6);
+    const [title, , header, ...lines] = table(...kAnd);
+    expect(title).toBe("layer 3, head 4: scores of query 6 “·and”");
     expect(header?.trim()).toMatch(/^key +score +weight +term +strongest key part +token$/);
-    expect(lines).toHaveLength(10);
+    expect(lines).toHaveLength(7);
     for (const [key, line] of lines.entries()) {
       const parts = row.by_key.map((terms) => terms[key] ?? NaN);
       const strongest = parts.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a));
@@ -174,20 +174,20 @@ describe("tables of the built-in model", () => {
         String(key), row.scores[key]?.toFixed(3), row.weights[key]?.toFixed(4),
         `${strongest < 0 ? "" : "+"}${strongest.toFixed(3)}`, name, row.pieces[key]?.replace(" ", "·")]);
     }
-    const [, , , first, second, ...none] = table(...kWas, "--top", "2");
-    expect([first, second].map((line) => line?.trim().split(/ +/)[0])).toEqual(["2", "7"]);
+    const [, , , first, second, ...none] = table(...kAnd, "--top", "2");
+    expect([first, second].map((line) => line?.trim().split(/ +/)[0])).toEqual(["2", "1"]);
     expect(none).toEqual([]);
   });
 
   test("what the head copies for a query, and over the text", () => {
-    const output = json("--what", "output", ...kWas) as Output;
+    const output = json("--what", "output", ...kAnd) as Output;
     const length = Math.hypot(...output.written).toFixed(3);
-    const lines = table("--what", "output", ...kWas, "--top", "3");
-    expect(lines[0]).toBe("layer 3, head 2: what it writes for query 9 “·was”");
-    expect(lines[1]).toBe(`length ${length} = sum of ${output.parts.length * 12} terms (parts add up to ${length})`);
-    expect(lines[4]).toMatch(/^\+\d\.\d{3} {2}feed-forward 1 +2 +·cat$/);
+    const lines = table("--what", "output", ...kAnd, "--top", "3");
+    expect(lines[0]).toBe("layer 3, head 4: what it writes for query 6 “·and”");
+    expect(lines[1]).toBe(`length ${length} = sum of ${output.parts.length * 10} terms (parts add up to ${length})`);
+    expect(lines[4]).toMatch(/^\+\d+\.\d{3} {2}feed-forward 2 +2 +·queen$/);
     const sources = table("--what", "sources", "--top", "2");
-    expect(sources[0]).toBe("layer 3, head 2 over 12 tokens");
+    expect(sources[0]).toBe("layer 3, head 4 over 10 tokens");
     expect(sources.filter((line) => /^(queries|keys|values): /.test(line))).toHaveLength(3);
     expect(sources).toHaveLength(1 + 3 * 6);
   });
@@ -196,11 +196,11 @@ describe("tables of the built-in model", () => {
     const lines = table("--query", "2", "--key", "9");
     expect(lines.slice(-2)).toEqual(["masked  -inf", "weight  0.0000"]);
     expect((json("--query", "2", "--key", "9") as Cell).masked_scores).toBeNull();
-    expect(table("--query", "2", "--key", "9", "--against", "10").slice(-2)).toEqual(["masked  NaN", "weight  0.0000"]);
+    expect(table("--query", "2", "--key", "9", "--against", "8").slice(-2)).toEqual(["masked  NaN", "weight  0.0000"]);
   });
 
   test.each(["reference", "opencl"])("the %s backend explains the same", (backend) => {
-    const [here, there] = [[], ["--backend", backend]].map((more) => json(...kWas, "--key", "2", ...more) as Cell);
+    const [here, there] = [[], ["--backend", backend]].map((more) => json(...kAnd, "--key", "2", ...more) as Cell);
     const [a, b] = [flat(here?.terms ?? []), flat(there?.terms ?? [])];
     const tolerance = 256 * kEpsilon * maxNorm(a);
     expectClose(backend, { data: b, shape: [b.length] }, { data: a, shape: [a.length] }, tolerance);
@@ -238,12 +238,12 @@ describe("explain refuses", () => {
     [["--layer", "0", "--head", "0.5", "--query", "1"], /--head/],
     [["--layer", "0", "--query", "1"], /--head is required/],
     [["--layer", "0", "--head", "0"], /--query is missing, expected the position of a token, counted from 0/],
-    [["--layer", "0", "--head", "0", "--query", "12"], /--query is 12, expected 0 to 11/],
-    [["--layer", "0", "--head", "0", "--query=-1"], /--query is -1, expected 0 to 11/],
+    [["--layer", "0", "--head", "0", "--query", "12"], /--query is 12, expected 0 to 9/],
+    [["--layer", "0", "--head", "0", "--query=-1"], /--query is -1, expected 0 to 9/],
     [["--layer", "0", "--head", "0", "--query", "99999999999999999999"], /--query/],
-    [[...kRight, "--key", "12"], /--key is 12, expected 0 to 11/],
+    [[...kRight, "--key", "12"], /--key is 12, expected 0 to 9/],
     [[...kRight, "--key", "1", "--against", "-1"], /--against/],
-    [[...kRight, "--key", "1", "--against", "12"], /--against is 12, expected 0 to 11/],
+    [[...kRight, "--key", "1", "--against", "12"], /--against is 12, expected 0 to 9/],
     [[...kRight, "--against", "1"], /--against requires --key/],
     [[...kRight, "--what", "map"], /--what: map not in \{scores,output,sources\}/],
     [[...kRight, "--what", "sources"], /--query needs --what scores or output/],

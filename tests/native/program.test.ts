@@ -14,7 +14,7 @@ test("--version is the package's", () => {
 test("--help names every command, and each command's options", () => {
   expect(succeeds(["--help"])).toMatch(/attend[^]*map[^]*explain[^]*predict[^]*compare[^]*paths[^]*tokens[^]*bench[^]*info[^]*Exit status: 0 /);
   expect(succeeds(["attend", "--help"])).toMatch(/CASE[^]*--out RESULT[^]*--backend/);
-  expect(succeeds(["map", "--help"])).toMatch(/--model DIR[^]*--tokens[^]*--theme/);
+  expect(succeeds(["map", "--help"])).toMatch(/--model MODEL[^]*--tokens[^]*--theme/);
   expect(succeeds(["explain", "--help"])).toMatch(/--layer N REQUIRED[^]*--what WHAT[^]*Changes of the run:[^]*--patch LAYER\.HEAD@POSITIONS/);
   expect(succeeds(["predict", "--help"])).toMatch(/--lens[^]*--contributions TOKEN[^]*Changes of the run:[^]*--ablate LAYER\.HEAD/);
   expect(succeeds(["compare", "--help"])).toMatch(/--with-text TEXT[^]*--layer N[^]*Changes of the run:[^]*--ablate LAYER\.HEAD/);

@@ -45,7 +45,7 @@ describe.each(["README.md", "native/README.md"])("%s", (readme) => {
 test("the table of native/README.md is what the program prints", () => {
   const [table = "", ...none] = blocksOf("native/README.md", "text");
   expect(none).toEqual([]);
-  const command = blocksOf("native/README.md", "sh").flatMap((code) => code.split("\n")).find((line) => line.endsWith("--query 9")) ?? "";
+  const command = blocksOf("native/README.md", "sh").flatMap((code) => code.split("\n")).find((line) => line.endsWith("--query 6")) ?? "";
   const env = { ...process.env, PATH: `${dirname(kProgram)}${delimiter}${process.env.PATH}` };
   const { stdout } = spawnSync("bash", ["-c", command], { cwd: kRoot, env, encoding: "utf8" });
   expect(stdout.startsWith(table)).toBe(true);

@@ -158,14 +158,14 @@ TEST_CASE("the built-in model's heads have PyTorch's scores, and those of its ca
     RankHeads(heads, metric);
     return std::tuple(heads[0].layer, heads[0].head, heads[0].scores[metric].mean.value());
   };
-  // The card's rows have other random tokens, between which scores differ by at most 0.024.
+  // The card's rows have other random tokens, between which scores differ by at most 0.031.
   const std::pair<std::size_t, const char*> probes[] = {{0, "previous token"}, {1, "induction"}};
   for (const auto& [metric, probe] : probes) {
     const auto [layer, head, score] = best(metric);
     const KnownHead known = BestHead(probe);
     CHECK(layer == known.layer);
     CHECK(head == known.head);
-    CHECK(std::abs(score - known.score) < 0.03);
+    CHECK(std::abs(score - known.score) < 0.04);
   }
 }
 
@@ -200,9 +200,10 @@ TEST_CASE("what a model's heads add to their layer, and what is lost without the
     CHECK(share == doctest::Approx(1.0));
   }
   // The same computed by hand for one head: the model runs with a mask, and all logits give the loss.
-  const ScoredHead& found = heads[0 * 8 + 2];
+  const KnownHead back = BestHead("previous token");
+  const ScoredHead& found = heads[static_cast<std::size_t>(back.layer * 8 + back.head)];
   const Tensor mask({4, 8}, std::vector<float>(32, 1.0f));
-  mask.view<2>()(0, 2) = 0.0f;
+  mask.view<2>()(back.layer, back.head) = 0.0f;
   double loss_change = 0.0, output_change = 0.0;
   for (const ModelInput& input : two) {
     const ModelAttention whole = model.Attend(input), without = model.Attend(input, {.head_mask = mask.view<2>()});

@@ -400,9 +400,9 @@ export interface ModelAttention extends Disposable {
    * previous-token head to an induction head. Needs `keepParts: true`. The page stays responsive.
    * @example
    * const model = await engine.loadModel("tiny");
-   * const seen = model.attend("The cat sat. The cat sat. The cat sat.", { keepParts: true });
+   * const seen = model.attend("One two three. One two three.", { keepParts: true });
    * const [best] = await seen.paths({ rank: "induction", top: 3 });
-   * [best.earlier, best.later, best.kind] // → [{ layer: 0, head: 2 }, { layer: 1, head: 5 }, "key"]
+   * [best.earlier, best.later, best.kind] // → [{ layer: 0, head: 5 }, { layer: 1, head: 3 }, "key"]
    * best.score > 0.3 // → true
    */
   paths(options?: Maybe<PathsOptions>): Promise<HeadPath[]>;

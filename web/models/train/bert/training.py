@@ -7,7 +7,6 @@ Two heads of the first layer are guided: a loss on their weights asks one to loo
 one before. It is strong at first and falls to nothing, so that in the end the heads stay only because the model uses them.
 Seeds are fixed, and head scores are printed as training goes.
 """
-import json
 import random
 import time
 
@@ -18,7 +17,7 @@ from bert.model import Bert
 from bert.texts import IGNORE, LONGEST, SHARES, SIZE, Source, batch, copies, masked, rows, vocabulary
 from shared.checkpoint import Checkpoint
 from shared.optimiser import Muon, update
-from shared.weights import QUANTIZATION, compressed, save_tensors
+from shared.weights import save_model
 
 CONFIG = {
     "architectures": ["BertForPreTraining"], "model_type": "bert", "hidden_size": 128, "intermediate_size": 384,
@@ -151,8 +150,7 @@ class Training:
 
 def save(folder, model, tokenizer):
     tokenizer.save(folder / "tokenizer.json")
-    (folder / "config.json").write_text(json.dumps(CONFIG | {"quantization_config": QUANTIZATION}, indent=2) + "\n")
-    save_tensors(folder / "model.safetensors", compressed(model.state_dict()), {"format": "pt"})
+    save_model(folder, CONFIG, model.state_dict())
 
 
 def train():

@@ -1,5 +1,4 @@
 """Trains the translator on sentences that the grammar makes up as it goes."""
-import json
 import time
 
 import torch
@@ -8,7 +7,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from shared.checkpoint import Checkpoint
 from shared.optimiser import Muon, update
-from shared.weights import QUANTIZATION, compressed, save_tensors
+from shared.weights import save_model
 from translator.grammar import Grammar
 from translator.model import Marian, translate
 from translator.pairs import held_out, training_pairs
@@ -114,6 +113,5 @@ def train():
 
 
 def save(folder, model, tokenizer):
-    (folder / "config.json").write_text(json.dumps(model.config | {"quantization_config": QUANTIZATION}, indent=2) + "\n")
-    save_tensors(folder / "model.safetensors", compressed(model.state_dict()), {"format": "pt"})
+    save_model(folder, model.config, model.state_dict())
     tokenizer.save(folder / "tokenizer.json")

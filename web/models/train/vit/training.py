@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from shared.checkpoint import Checkpoint
 from shared.optimiser import Muon, update
-from shared.weights import QUANTIZATION, compressed, save_tensors
+from shared.weights import save_model
 from vit.model import Vit, normalised
 from vit.pictures import HELD_OUT, LABELS, PATCH, SIZE, patch_shares, picture
 from vit.png import write_png
@@ -90,9 +90,8 @@ class Training:
 
 def save(folder, model, rest):
     """Writes config, weights, the settings of pictures, and examples. `rest` is not needed."""
-    for name, value in {"config": CONFIG | {"quantization_config": QUANTIZATION}, "preprocessor_config": PREPROCESSOR}.items():
-        (folder / f"{name}.json").write_text(json.dumps(value, indent=2) + "\n")
-    save_tensors(folder / "model.safetensors", compressed(model.state_dict()), {"format": "pt"})
+    save_model(folder, CONFIG, model.state_dict())
+    (folder / "preprocessor_config.json").write_text(json.dumps(PREPROCESSOR, indent=2) + "\n")
     (folder / "examples").mkdir(exist_ok=True)
     for i in range(EXAMPLES):
         write_png(folder / f"examples/{i:02}.png", picture(HELD_OUT + i)[0])
