@@ -157,9 +157,9 @@ test("hovering a cell says its exact value", async () => {
       const { x, y } = await cellAt(page, row, col, size);
       await page.mouse.move(x, y);
       const words = (await readout(page)).replaceAll(/[\u2068\u2069]/g, "");
-      const [, query = "", key = "", value = ""] = /^query ‘(.*)’ → key ‘(.*)’: ([\d.]+)$/.exec(words) ?? [];
+      const [, query = "", key = "", value = ""] = /^query ‘(.*)’ → key ‘(.*)’: ([\d.]+(?:e−\d+)?)$/.exec(words) ?? [];
       expect([query, key], words).toEqual([tokens[row]?.trim(), tokens[col]?.trim()]);
-      expect(Math.abs(Number(value) - (data[row * size + col] ?? NaN)), words).toBeLessThan(1e-4);
+      expect(Math.abs(Number(value.replace("−", "-")) - (data[row * size + col] ?? NaN)), words).toBeLessThan(1e-4);
       const marks = await texts(page, "#map >>> .label.chosen");
       expect(marks).toEqual([tokens[col]?.trim(), tokens[row]?.trim()]);
     }
