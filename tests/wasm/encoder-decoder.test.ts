@@ -3,8 +3,8 @@
 import { File } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
 import {
-  type AsyncEngine, type AsyncModel, type AttendOptions, type Engine, type ErrorCode, load, type Model,
-  type ModelSource, type SourceAndTarget, type Tensor,
+  type AsyncEngine, type AsyncModel, type AsyncModelAttention, type AttendOptions, type Engine, type ErrorCode, load,
+  type Model, type ModelAttention, type ModelSource, type SourceAndTarget, type Tensor,
 } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -102,6 +102,61 @@ async function expectDecoding(model: Model | AsyncModel, { file, input, options,
   }
 }
 
+const sumOf = (numbers: Iterable<number>): number => [...numbers].reduce((sum, number) => sum + number, 0);
+
+/** Expects terms to sum to what they explain, but for rounding. */
+function expectSum(what: string, terms: Iterable<number>, expected: number): void {
+  const all = [...terms], size = Math.max(1, sumOf(all.map(Math.abs)));
+  expect(Math.abs(sumOf(all) - expected), what).toBeLessThanOrEqual(1e-5 * size);
+}
+
+async function expectExplained(model: Model | AsyncModel, { file, input, options, tolerance }: Golden): Promise<void> {
+  const seen = await model.attend(input, { ...options, keepParts: true });
+  for (const attention of kParts) {
+    const weights = tensorOf(file, `${attention}.weights`), [layers = 0, heads = 0, rows = 0, columns = 0] = weights.shape;
+    const layer = layers - 1, query = rows - 1, key = Math.min(columns, rows) - 2;
+    for (let head = 0; head < heads; ++head) {
+      const at = { layer, head, query, attention };
+      const { score, terms, queryParts, keyParts, steps } = await seen.explain({ ...at, key });
+      expectSum(`score of ${attention} ${head}`, terms.data, score);
+      expect(terms.shape).toEqual([queryParts.length, keyParts.length]);
+      const expected = mapOf(weights, layer, head).data[query * columns + key] as number;
+      expect(Math.abs(steps.weights - expected)).toBeLessThanOrEqual(tolerance);
+      const row = await seen.explain(at);
+      expect([row.queryParts, row.keyParts]).toEqual([queryParts, keyParts]);
+      for (const side of [row.byQuery, row.byKey]) {
+        expectSum("row", side.data.filter((_, i) => i % columns === key), row.scores.data[key] as number);
+      }
+      const output = await seen.explainOutput(at), sources = await seen.sources({ layer, head, attention });
+      expectSum("output", output.terms.data, Math.hypot(...output.written.data));
+      expect([sources.queryParts, sources.keyParts, sources.valueParts]).toEqual([queryParts, keyParts, output.parts]);
+      const has = (kind: string): boolean[] =>
+        [queryParts, keyParts].map((parts) => parts.some((part) => part.kind === kind));
+      expect(has("cross")).toEqual([attention !== "encoder", attention === "decoder"]);
+      expect(has("head")).toEqual([true, true]);
+    }
+  }
+  await expectLogitsExplained(seen, tensorOf(file, "logits"));
+  const ranked = await seen.paths();
+  expect(ranked[0]?.later.layer).toBe(1);
+}
+
+async function expectLogitsExplained(seen: ModelAttention | AsyncModelAttention, logits: FileTensor): Promise<void> {
+  const [rows = 0, width = 0] = logits.shape, position = rows - 1, id = 5;
+  const { tokens, parts, terms } = await seen.contributions({ position, tokens: [id] });
+  const logit = tokens[0]?.logit ?? NaN, size = Math.max(...terms.data.map(Math.abs));
+  expectSum("logit", terms.data, logit);
+  expect(Math.abs(logit - (logits.data[position * width + id] as number))).toBeLessThan(1e-4 * size);
+  for (const [i, { kind, layer, head }] of parts.entries()) {
+    if (layer === undefined || head === undefined) continue;
+    const attention = kind === "cross" ? kind : "decoder";
+    const { likelier } = await seen.written({ layer, head, position, attention, top: width });
+    const all = await seen.logits({ layer, head, attention, rows: [position, position + 1] });
+    const said = [likelier.find((token) => token.id === id)?.logit, all.data[id]];
+    for (const value of said) expect(Math.abs((value ?? NaN) - (terms.data[i] as number))).toBeLessThan(1e-5 * size);
+  }
+}
+
 describe.each([false, true])("with worker: %s", (worker) => {
   let engine: Engine | AsyncEngine;
   beforeAll(async () => {
@@ -116,6 +171,7 @@ describe.each([false, true])("with worker: %s", (worker) => {
     expect(model.info.encoder).toMatchObject({ layers, heads });
     await expectMaps(model, golden);
     await expectDecoding(model, golden);
+    await expectExplained(model, golden);
     model.dispose();
   });
 
@@ -170,6 +226,17 @@ describe.each([false, true])("with worker: %s", (worker) => {
     await refused(() => seen.map(0, 0, { attention: "memory" as never }), "option", /attention is "memory", expected one of "decoder", "encoder", "cross"/);
     await refused(() => other.map(0, 0, { attention: "cross" }), "option", /attention is "cross", expected an encoder–decoder/);
     await refused(() => model.rankHeads([pair], { attention: "memory" as never }), "option", /attention/);
+    const parts = await model.attend(pair, { keepParts: true });
+    const cell = { layer: 0, head: 0, query: 0, attention: "cross" } as const;
+    await refused(() => parts.explain({ ...cell, attention: "memory" as never }), "option", /attention is "memory"/);
+    await refused(() => parts.explain({ ...cell, query: 2 }), "value", /query is 2, expected a whole number from 0 to 1/);
+    await refused(() => parts.explain({ ...cell, key: 2 }), "value", /key is 2/);
+    await refused(() => parts.sources({ layer: 2, head: 0, attention: "cross" }), "value", /layer is 2/);
+    await refused(() => seen.explain(cell), "option", /keepParts/);
+    await refused(() => other.explainOutput(cell), "option", /attention is "cross", expected an encoder–decoder/);
+    await refused(() => parts.written({ layer: 0, head: 0, attention: "encoder" as never }), "unsupported", /heads of the encoder add nothing/);
+    await refused(() => parts.logits({ attention: "cross" }), "option", /attention needs head/);
+    await refused(() => parts.paths({ attention: "cross" } as never), "option", /attention/);
     await refused(() => tiny.rankHeads([[2, 3]], { attention: "cross" }), "option", /attention/);
     await refused(() => model.startDecoding(), "value", /source/);
     await refused(() => tiny.startDecoding({ source: [2] }), "value", /source/);

@@ -60,18 +60,25 @@ class AttentionHandle {
 
   val Explain(int layer, int head, int query, int key, int against) const {
     return Guard([&] {
-      if (key < 0) return ExplanationToJs(ExplainRow(Finished(), layer, head, query));
-      const MapCell cell{layer, head, query, key};
+      const Place at = PlaceOf(layer);
+      if (key < 0) return ExplanationToJs(ExplainRow(Finished(), at.layer, head, query, at.part));
+      const MapCell cell{at.layer, head, query, key, at.part};
       return ExplanationToJs(against < 0 ? ExplainCell(Finished(), cell) : ExplainCell(Finished(), cell, against));
     });
   }
 
   val ExplainOutput(int layer, int head, int query) const {
-    return Guard([&] { return ExplanationToJs(headlens::ExplainOutput(Finished(), layer, head, query)); });
+    return Guard([&] {
+      const Place at = PlaceOf(layer);
+      return ExplanationToJs(headlens::ExplainOutput(Finished(), at.layer, head, query, at.part));
+    });
   }
 
   val Sources(int layer, int head) const {
-    return Guard([&] { return ExplanationToJs(SourcesOf(Finished(), layer, head)); });
+    return Guard([&] {
+      const Place at = PlaceOf(layer);
+      return ExplanationToJs(SourcesOf(Finished(), at.layer, head, at.part));
+    });
   }
 
   val Contributions(int position, const val& tokens) const {
@@ -107,19 +114,29 @@ class AttentionHandle {
   }
 
  private:
-  /// Maps have one count of layers: those of the decoder come first, then those of the cross-attention, and then the
+  struct Place {
+    Index layer;
+    AttentionPart part;
+  };
+  /// Heads have one count of layers: those of the decoder come first, then those of the cross-attention, and then the
   /// encoder's.
-  const AttentionMaps& MapsOf(Index layer) const {
+  Place PlaceOf(Index layer) const {
     const Index layers = info_.layers;
-    if (layer < layers) return Finished().Maps(layer);
-    if (layer < 2 * layers) return Finished().Maps(layer - layers, AttentionPart::kCross);
-    return Finished().Maps(layer - 2 * layers, AttentionPart::kEncoder);
+    if (layer < layers) return {layer, AttentionPart::kDecoder};
+    if (layer < 2 * layers) return {layer - layers, AttentionPart::kCross};
+    return {layer - 2 * layers, AttentionPart::kEncoder};
+  }
+
+  const AttentionMaps& MapsOf(Index layer) const {
+    const Place at = PlaceOf(layer);
+    return Finished().Maps(at.layer, at.part);
   }
 
   Tensor LogitsOf(Index layer, Index head, Index row_begin, Index row_end) const {
     if (layer < 0) return Finished().Logits(row_begin, row_end);
-    return head < 0 ? LensLogits(Finished(), layer, row_begin, row_end)
-                    : HeadLogits(Finished(), layer, head, row_begin, row_end);
+    if (head < 0) return LensLogits(Finished(), layer, row_begin, row_end);
+    const Place at = PlaceOf(layer);
+    return HeadLogits(Finished(), at.layer, head, row_begin, row_end, at.part);
   }
 
   const std::shared_ptr<const ModelAttention>& Shared() const {

@@ -9,8 +9,13 @@
 /// Kobayashi et al. 2021, arXiv 2109.07152, for the norms). In models whose norms follow the residual sums (BERT), a
 /// part passes every norm between itself and the place that is looked at, all of them frozen.
 ///
+/// The decoder of an encoder–decoder also has parts that the heads wrote which read the source. Functions with a `part`
+/// are about the heads of one of its attentions, and tokens are those of the stream that its queries or its keys are
+/// made of: in its cross-attention, queries have parts of the decoder's stream behind the layer's other heads, and keys
+/// and values have parts of the encoder's last stream.
+///
 /// All functions need a run with AttendOptions::keep_parts, and throw kOption without. They throw kValue for a layer, a
-/// head or a token that does not exist.
+/// head or a token that does not exist, and kUnsupported for a part that the model does not have.
 #ifndef HEADLENS_EXPLANATION_H_
 #define HEADLENS_EXPLANATION_H_
 
@@ -29,6 +34,7 @@ enum class PartKind {
   kPosition,     ///< the embedding of its position
   kSegment,      ///< the embedding of its segment
   kHead,         ///< what an earlier head wrote
+  kCross,        ///< what an earlier head of the decoder's cross-attention wrote
   kFeedForward,  ///< what an earlier feed-forward network wrote, without its bias
   kBias,         ///< what the biases of all earlier layers wrote
   kNorm,         ///< the shifts β of the norms
@@ -38,14 +44,14 @@ enum class PartKind {
 struct StreamPart {
   PartKind kind = PartKind::kToken;
   Index layer = -1;  ///< of a head or a feed-forward network
-  Index head = -1;   ///< of a head
+  Index head = -1;   ///< of a head, of either attention
 
   bool operator==(const StreamPart&) const = default;
 };
 
 /// "token", "head", "feed_forward", …
 std::string_view ToString(PartKind kind);
-/// "token", "head.0.3", "feed_forward.0", …
+/// "token", "head.0.3", "cross.0.3", "feed_forward.0", …
 std::string ToString(const StreamPart& part);
 
 /// A value on the way from the scaled scores of some cells to their weights, by the name of its stage.
@@ -57,6 +63,7 @@ struct ScoreStep {
 /// One cell of a head's map.
 struct MapCell {
   Index layer = 0, head = 0, query = 0, key = 0;
+  AttentionPart part = AttentionPart::kDecoder;
 };
 
 struct CellExplanation {
@@ -82,7 +89,8 @@ struct RowExplanation {
 };
 
 /// Explains all scores of a row, once by the parts of the query's stream and once by those of the keys' streams.
-RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index head, Index query);
+RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index head, Index query,
+                          AttentionPart part = AttentionPart::kDecoder);
 
 struct OutputExplanation {
   std::vector<StreamPart> parts;
@@ -92,7 +100,8 @@ struct OutputExplanation {
 
 /// Explains what a head copies: terms are A_ij · ĉ·(W_O W_V x̂_b(j)), where ĉ is the direction of what it writes and
 /// x̂_b(j) a part of key j's normalised stream. Throws kUnsupported where the run replaced values or outputs.
-OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index head, Index query);
+OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index head, Index query,
+                                AttentionPart part = AttentionPart::kDecoder);
 
 /// The sums of a head's explanations over a whole text, for every part.
 struct HeadSources {
@@ -106,7 +115,8 @@ struct HeadSources {
 
 /// Says what the head's queries and keys are made of, and what it copies: the composition of heads on a text, where
 /// CompositionScore (circuits.h) is that of weights alone. Throws as ExplainOutput.
-HeadSources SourcesOf(const ModelAttention& attention, Index layer, Index head);
+HeadSources SourcesOf(const ModelAttention& attention, Index layer, Index head,
+                      AttentionPart part = AttentionPart::kDecoder);
 
 struct LogitExplanation {
   std::vector<StreamPart> parts;
@@ -119,9 +129,11 @@ struct LogitExplanation {
 /// linear in the normalised stream (BERT's prediction head).
 LogitExplanation Contributions(const ModelAttention& attention, Index position, std::span<const std::int32_t> tokens);
 
-/// The logits that a head adds directly to rows [row_begin, row_end): [rows, logits], with the final norm frozen.
-/// The layers after the head's are left out. Throws as Contributions.
-Tensor HeadLogits(const ModelAttention& attention, Index layer, Index head, Index row_begin, Index row_end);
+/// The logits that a head adds directly to rows [row_begin, row_end): [rows, logits], with all norms frozen that are
+/// between it and them. What later layers make of it is left out. Throws as Contributions, and kUnsupported for the
+/// encoder's heads, which add nothing directly.
+Tensor HeadLogits(const ModelAttention& attention, Index layer, Index head, Index row_begin, Index row_end,
+                  AttentionPart part = AttentionPart::kDecoder);
 
 /// Logit lens (nostalgebraist 2020): the logits that the model would give if layer `layer` and all after it were not
 /// there. The final norm has the statistics of that stream. Needs keep_hidden alone. Throws kUnsupported when the model

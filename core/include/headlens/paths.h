@@ -14,7 +14,7 @@
 
 namespace headlens {
 
-/// A head of a model.
+/// A head of a model; of an encoder–decoder, one of the decoder's attention to itself.
 struct HeadPlace {
   Index layer = 0, head = 0;
 

@@ -152,10 +152,9 @@ std::span<const Field<MapOptions>> LogitFields() {
       Place("layer",
             "Logit lens: the logits as if this layer and all after it were not there. With `head`: the layer of the "
             "head."),
-      Place(
-          "head",
-          "Needs `layer`, and a run with `keep_parts`: what this head alone adds to the logits, with the final norm's "
-          "division frozen, past all later layers."),
+      Place("head",
+            "Needs `layer`, and a run with `keep_parts`: what this head alone adds to the logits, with the norms' "
+            "divisions frozen, past all later layers."),
   };
   return kFields;
 }

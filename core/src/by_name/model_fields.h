@@ -22,7 +22,7 @@ struct MapOptions {
 
 /// The choice of one of an encoder–decoder's attentions.
 std::span<const Field<MapOptions>> PartFields();
-/// The same for a step of decoding, whose source was read before.
+/// The same for a step of decoding, whose source was read before, and for what heads add to logits.
 std::span<const Field<MapOptions>> StepPartFields();
 
 /// The rows of a map, of its summaries or of logits that a caller wants, and the other options of maps and of logits.

@@ -255,15 +255,15 @@ json ColorGroups() {
 
 json ExplanationGroups() {
   Group sources("sources_options", "The head whose queries, keys and outputs are explained over a whole text.");
-  sources.Add(HeadFields());
+  sources.Add(HeadFields()).Add(PartFields());
   Group output("explain_output_options", "The head and the query whose output is explained.");
-  output.Add(HeadFields()).Add(QueryFields());
+  output.Add(HeadFields()).Add(QueryFields()).Add(PartFields());
   Group explain("explain_options", "The score, or the row of scores, that is explained.");
-  explain.Add(HeadFields()).Add(QueryFields()).Add(KeyFields());
+  explain.Add(HeadFields()).Add(QueryFields()).Add(KeyFields()).Add(PartFields());
   Group predictions("predictions_options", "");
   predictions.Add(PositionFields()).Add(TopFields()).Add(LensFields());
   Group written("written_options", "");
-  written.Add(HeadFields()).Add(PositionFields()).Add(TopFields());
+  written.Add(HeadFields()).Add(PositionFields()).Add(TopFields()).Add(StepPartFields());
   Group contributions("contributions_options", "");
   contributions.Add(PositionFields()).Add(ContributionFields());
   Group patch("patch_options", "The head whose outputs are taken from a run.");
@@ -289,7 +289,7 @@ json ModelGroups() {
   Group attend("attend_options", "");
   AddRules(attend.Add(TokenFields()).Add(AttendFields()).Add(NormalizerFields()), NormalizerRules());
   Group logits("logits_options", "");
-  logits.Add(RowFields()).Add(LogitFields());
+  logits.Add(RowFields()).Add(LogitFields()).Add(StepPartFields());
   Group map("map_options", "");
   map.Add(RowFields()).Add(MapFields()).Add(PartFields());
   Group summaries("row_summaries_options", "");

@@ -19,7 +19,7 @@ using explanations::RunHead;
 using explanations::Stacked;
 
 std::string_view ToString(PartKind kind) {
-  static constexpr std::string_view kNames[] = {"token",        "position", "segment", "head",
+  static constexpr std::string_view kNames[] = {"token",        "position", "segment", "head",      "cross",
                                                 "feed_forward", "bias",     "norm",    "projection"};
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -51,8 +51,8 @@ struct RowStages {
 RowStages StagesOf(const RunHead& head, Index query) {
   RowStages stages;
   const auto row = [&](std::vector<float>& values) {
-    values.resize(static_cast<std::size_t>(head.tokens()));
-    return DenseView(values.data(), std::array<Index, 4>{1, 1, 1, head.tokens()});
+    values.resize(static_cast<std::size_t>(head.key_tokens()));
+    return DenseView(values.data(), std::array<Index, 4>{1, 1, 1, head.key_tokens()});
   };
   const auto step = [&](std::string_view name) { return row(stages.steps.emplace_back(ScoreStep{name, {}}).values); };
   AttentionResults results;
@@ -90,45 +90,65 @@ std::vector<std::int32_t> AllTokens(Index length) {
   return tokens;
 }
 
-enum class Side { kQuery, kKey };
-
-/// The parts of token n's query or key as they are multiplied: the first or the second d outputs of its products.
-Tensor SideOf(const RunHead& head, const PartProducts& products, std::span<const std::int32_t> tokens, Index n,
-              Side side) {
+/// The parts of a token's query or key as they are multiplied: d outputs of its products, from output `first` on.
+Tensor SideOf(const RunHead& head, const PartProducts& products, std::int32_t token, Index n, Index first,
+              void (RunHead::*turn)(std::span<const std::int32_t>, const View<float, 3>&) const) {
   const View<float, 3> all = products.values.view<3>();
   const Index parts = all.shape[1], d = head.width();
   Tensor rows({1, parts, d});
-  for (Index a = 0; a < parts; ++a) std::copy_n(all.at(n, a, side == Side::kQuery ? 0 : d), d, rows.view<3>().at(0, a));
-  const std::span<const std::int32_t> token = tokens.subspan(static_cast<std::size_t>(n), 1);
-  if (side == Side::kQuery) {
-    head.AsQueries(token, rows.view<3>());
-  } else {
-    head.AsKeys(token, rows.view<3>());
-  }
+  for (Index a = 0; a < parts; ++a) std::copy_n(all.at(n, a, first), d, rows.view<3>().at(0, a));
+  (head.*turn)({&token, 1}, rows.view<3>());
   return std::move(rows).Reshaped({parts, d});
+}
+
+/// The parts of a query, and those of a key, less those of another key when there is one: [parts, d] each.
+struct CellSides {
+  std::vector<StreamPart> query_parts, key_parts;
+  Tensor query, key;
+};
+
+CellSides SidesOf(const RunHead& head, std::int32_t query, const std::vector<std::int32_t>& keys) {
+  PartProducts of_query, of_keys;
+  if (head.is_cross()) {
+    of_query = head.ProjectQueries({&query, 1}, head.q());
+    of_keys = head.ProjectKeys(keys, head.k());
+  } else {
+    std::vector<std::int32_t> tokens = keys;
+    tokens.push_back(query);
+    std::vector<float> bias;
+    of_keys = head.ProjectKeys(tokens, Stacked(head.k(), head.q(), bias));
+  }
+  const auto key = [&](std::size_t n) {
+    return SideOf(head, of_keys, keys[n], static_cast<Index>(n), 0, &RunHead::AsKeys);
+  };
+  CellSides sides;
+  sides.key = key(0);
+  if (keys.size() > 1) {
+    const Tensor other = key(1);
+    for (std::size_t i = 0; i < other.values().size(); ++i) sides.key.values()[i] -= other.values()[i];
+  }
+  sides.query = head.is_cross() ? SideOf(head, of_query, query, 0, 0, &RunHead::AsQueries)
+                                : SideOf(head, of_keys, query, std::ssize(keys), head.width(), &RunHead::AsQueries);
+  sides.query_parts = head.is_cross() ? std::move(of_query.parts) : of_keys.parts;
+  sides.key_parts = std::move(of_keys.parts);
+  return sides;
 }
 
 /// Explains the score of a cell, less that of another key of its row when there is one.
 CellExplanation Explain(const ModelAttention& attention, const MapCell& cell, std::optional<Index> against) {
-  const RunHead head(attention.run(), cell.layer, cell.head);
-  head.CheckToken("query", cell.query);
-  head.CheckToken("key", cell.key);
-  std::vector<std::int32_t> tokens = {static_cast<std::int32_t>(cell.query), static_cast<std::int32_t>(cell.key)};
+  const RunHead head(attention.run(), cell.layer, cell.head, cell.part);
+  head.CheckQuery(cell.query);
+  head.CheckKey("key", cell.key);
+  std::vector<std::int32_t> keys = {static_cast<std::int32_t>(cell.key)};
   if (against) {
-    head.CheckToken("against", *against);
-    tokens.push_back(static_cast<std::int32_t>(*against));
+    head.CheckKey("against", *against);
+    keys.push_back(static_cast<std::int32_t>(*against));
   }
-  std::vector<float> bias;
-  const PartProducts products = head.Project(tokens, Stacked(head.q(), head.k(), bias));
-  const Tensor query = SideOf(head, products, tokens, 0, Side::kQuery),
-               key = SideOf(head, products, tokens, 1, Side::kKey);
-  if (against) {
-    const Tensor other = SideOf(head, products, tokens, 2, Side::kKey);
-    for (std::size_t i = 0; i < other.values().size(); ++i) key.values()[i] -= other.values()[i];
-  }
+  CellSides sides = SidesOf(head, static_cast<std::int32_t>(cell.query), keys);
   CellExplanation explanation;
-  explanation.query_parts = explanation.key_parts = products.parts;
-  explanation.terms = Products(head.backend(), query.view<2>(), key.view<2>(), head.scale());
+  explanation.query_parts = std::move(sides.query_parts);
+  explanation.key_parts = std::move(sides.key_parts);
+  explanation.terms = Products(head.backend(), sides.query.view<2>(), sides.key.view<2>(), head.scale());
   const RowStages row = StagesOf(head, cell.query);
   const auto at = [&](const std::vector<float>& values) {
     const float value = values[static_cast<std::size_t>(cell.key)];
@@ -149,12 +169,13 @@ CellExplanation ExplainCell(const ModelAttention& attention, const MapCell& cell
   return Explain(attention, cell, against);
 }
 
-RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index of_head, Index query) {
-  const RunHead head(attention.run(), layer, of_head);
-  head.CheckToken("query", query);
+RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index of_head, Index query,
+                          AttentionPart part) {
+  const RunHead head(attention.run(), layer, of_head, part);
+  head.CheckQuery(query);
   const auto token = static_cast<std::int32_t>(query);
-  const std::vector<std::int32_t> keys = AllTokens(head.tokens());
-  PartProducts of_query = head.Project({&token, 1}, head.q()), of_keys = head.Project(keys, head.k());
+  const std::vector<std::int32_t> keys = AllTokens(head.key_tokens());
+  PartProducts of_query = head.ProjectQueries({&token, 1}, head.q()), of_keys = head.ProjectKeys(keys, head.k());
   head.AsQueries({&token, 1}, of_query.values.view<3>());
   head.AsKeys(keys, of_keys.values.view<3>());
   const Tensor by_cell = Products(head.backend(), AsRows(of_keys.values), Rows(head.queries(), query, 1), head.scale());
@@ -162,7 +183,7 @@ RowExplanation ExplainRow(const ModelAttention& attention, Index layer, Index of
   RowExplanation explanation;
   explanation.scores = std::move(row.scaled);
   explanation.by_query = Products(head.backend(), AsRows(of_query.values), head.keys(), head.scale());
-  explanation.by_key = Transposed(by_cell.data(), head.tokens(), of_keys.values.shape()[1]);
+  explanation.by_key = Transposed(by_cell.data(), head.key_tokens(), of_keys.values.shape()[1]);
   explanation.query_parts = std::move(of_query.parts);
   explanation.key_parts = std::move(of_keys.parts);
   explanation.steps = std::move(row.steps);
@@ -192,17 +213,18 @@ HeadRows ThroughValues(HeadRows v, const Matrix& x, std::vector<float>& bias) {
 
 }  // namespace
 
-OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index of_head, Index query) {
-  const RunHead head(attention.run(), layer, of_head);
-  head.CheckToken("query", query);
+OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index of_head, Index query,
+                                AttentionPart part) {
+  const RunHead head(attention.run(), layer, of_head, part);
+  head.CheckQuery(query);
   head.RequireOwnOutput();
-  const Index keys = head.tokens();
+  const Index keys = head.key_tokens();
   Tensor written = head.Written(query, 1);
   std::vector<float> bias;
   const HeadRows direction = ThroughValues(head.v(), head.BackThroughOutput(query, DirectionsOf(written)), bias);
-  PartProducts products = head.Project(AllTokens(keys), direction);
+  PartProducts products = head.ProjectKeys(AllTokens(keys), direction);
   const Tensor weights({1, keys});
-  attention.Map(layer, of_head, {query, query + 1}, weights.view<2>());
+  attention.Maps(layer, part).Map(0, of_head, {query, query + 1}, weights.view<2>());
   OutputExplanation explanation;
   explanation.terms = Transposed(products.values.data(), keys, products.values.shape()[1]);
   for (Index a = 0; a < explanation.terms.shape()[0]; ++a)

@@ -19,19 +19,19 @@ using explanations::Stacked;
 
 namespace {
 
-/// For each token, the sum of what the queries or keys of other tokens multiply it by: [T, d].
+/// For each token, the sum of what the queries or keys of other tokens multiply it by: [tokens, d].
 struct Readers {
   Matrix by_query, by_key, by_value;
 };
 
 /// A − U for rows [first, first + count) of the head's map, and A itself. Rows of queries that are padding are 0.
 struct Strip {
-  Tensor weights;   // [rows, T]
-  Matrix contrast;  // [rows, T]
+  Tensor weights;   // [rows, keys]
+  Matrix contrast;  // [rows, keys]
 };
 
 Strip StripOf(const RunHead& head, Index first, Index count) {
-  const Index keys = head.tokens();
+  const Index keys = head.key_tokens();
   Strip strip{Tensor({count, keys}), Matrix(count, keys)};
   const Tensor masked({count, keys});
   AttentionResults results;
@@ -65,16 +65,16 @@ void AddRow(double factor, const auto& from, Index j, const Matrix& to, Index i)
 
 /// Sums the map from all sides, some rows at a time.
 Readers ReadersOf(const RunHead& head) {
-  const Index length = head.tokens(), d = head.width();
+  const Index length = head.query_tokens(), keys = head.key_tokens(), d = head.width();
   constexpr Index kRows = 64;
-  Readers readers{Matrix(length, d), Matrix(length, d), Matrix(length, d)};
+  Readers readers{Matrix(length, d), Matrix(keys, d), Matrix(keys, d)};
   const View<const float, 2> q = head.queries(), k = head.keys();
   for (Index first = 0; first < length; first += kRows) {
     const Index count = std::min(kRows, length - first);
     const Strip strip = StripOf(head, first, count);
     const Matrix back = head.BackThroughOutput(first, DirectionsOf(head.Written(first, count)));
     for (Index i = 0; i < count; ++i)
-      for (Index j = 0; j < length; ++j) {
+      for (Index j = 0; j < keys; ++j) {
         AddRow(strip.contrast(i, j), k, j, readers.by_query, first + i);
         AddRow(strip.contrast(i, j), q, first + i, readers.by_key, j);
         AddRow(double{strip.weights.view<2>()(i, j)}, back, i, readers.by_value, j);
@@ -92,36 +92,57 @@ void AddSums(const View<float, 3>& x, const Matrix& readers, Index first, double
           factor * Dot(x.at(n, a), readers.row(first + n).data(), static_cast<std::size_t>(x.shape[2]));
 }
 
-/// Adds up what queries, keys and values are made of, some tokens at a time.
-HeadSources SumsOf(const RunHead& head, const Readers& readers) {
+/// Takes all tokens of a stream through a projection, some at a time. `use` gets a function that gives the products of
+/// one of the projections that are stacked in it, and the tokens. Returns the parts.
+std::vector<StreamPart> EachStrip(Index length, Index width, const auto& project, const auto& use) {
   constexpr Index kTokens = 256;  // their products are in memory at a time
-  const double scale = double{head.scale()}, factor = double{head.factor()};
-  std::vector<float> bias_of_two, bias;
-  const HeadRows all = Stacked(Stacked(head.q(), head.k(), bias_of_two), head.v(), bias);
-  HeadSources sources;
-  for (Index first = 0; first < head.tokens(); first += kTokens) {
-    std::vector<std::int32_t> tokens(static_cast<std::size_t>(std::min(kTokens, head.tokens() - first)));
+  std::vector<StreamPart> parts;
+  for (Index first = 0; first < length; first += kTokens) {
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(std::min(kTokens, length - first)));
     std::iota(tokens.begin(), tokens.end(), static_cast<std::int32_t>(first));
-    PartProducts products = head.Project(tokens, all);
+    PartProducts products = project(tokens);
     const View<float, 3> x = products.values.view<3>();
-    const auto of = [&](Index number) {
-      return View<float, 3>{x.at(0, 0, number * head.width()), {x.shape[0], x.shape[1], head.width()}, x.strides};
-    };
-    head.AsQueries(tokens, of(0));
-    head.AsKeys(tokens, of(1));
-    AddSums(of(0), readers.by_query, first, scale, sources.query);
-    AddSums(of(1), readers.by_key, first, scale, sources.key);
-    AddSums(of(2), readers.by_value, first, factor, sources.value);
-    sources.query_parts = std::move(products.parts);
+    use(tokens, [&](Index number) {
+      return View<float, 3>{x.at(0, 0, number * width), {x.shape[0], x.shape[1], width}, x.strides};
+    });
+    parts = std::move(products.parts);
   }
-  sources.key_parts = sources.value_parts = sources.query_parts;
+  return parts;
+}
+
+/// Adds up what queries, keys and values are made of.
+HeadSources SumsOf(const RunHead& head, const Readers& readers) {
+  const Index width = head.width();
+  HeadSources sources;
+  const auto add_query = [&](const std::vector<std::int32_t>& tokens, const View<float, 3>& x) {
+    head.AsQueries(tokens, x);
+    AddSums(x, readers.by_query, tokens.front(), double{head.scale()}, sources.query);
+  };
+  const auto add_key_and_value = [&](const std::vector<std::int32_t>& tokens, const auto& of) {
+    head.AsKeys(tokens, of(0));
+    AddSums(of(0), readers.by_key, tokens.front(), double{head.scale()}, sources.key);
+    AddSums(of(1), readers.by_value, tokens.front(), double{head.factor()}, sources.value);
+  };
+  std::vector<float> bias_of_two, bias_of_three;
+  HeadRows rows = Stacked(head.k(), head.v(), bias_of_two);
+  if (!head.is_cross()) rows = Stacked(std::move(rows), head.q(), bias_of_three);
+  sources.key_parts = sources.value_parts = sources.query_parts = EachStrip(
+      head.key_tokens(), width, [&](const auto& tokens) { return head.ProjectKeys(tokens, rows); },
+      [&](const auto& tokens, const auto& of) {
+        add_key_and_value(tokens, of);
+        if (!head.is_cross()) add_query(tokens, of(2));
+      });
+  if (!head.is_cross()) return sources;
+  sources.query_parts = EachStrip(
+      head.query_tokens(), width, [&](const auto& tokens) { return head.ProjectQueries(tokens, head.q()); },
+      [&](const auto& tokens, const auto& of) { add_query(tokens, of(0)); });
   return sources;
 }
 
 }  // namespace
 
-HeadSources SourcesOf(const ModelAttention& attention, Index layer, Index of_head) {
-  const RunHead head(attention.run(), layer, of_head);
+HeadSources SourcesOf(const ModelAttention& attention, Index layer, Index of_head, AttentionPart part) {
+  const RunHead head(attention.run(), layer, of_head, part);
   head.RequireOwnOutput();
   return SumsOf(head, ReadersOf(head));
 }

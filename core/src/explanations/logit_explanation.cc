@@ -49,7 +49,7 @@ PartProducts ProductsOf(const Run& run, const LinearWeights& weights, std::span<
     weights.CopyRow(labels[n], {w.view<2>().at(row), static_cast<std::size_t>(weights.in_features())});
     if (!all_biases.empty()) bias.push_back(all_biases[static_cast<std::size_t>(labels[n])]);
   }
-  return ProjectParts(run, run.info().layers, positions, w.view<2>(), bias);
+  return ProjectParts(run, {run.info().layers}, positions, w.view<2>(), bias);
 }
 
 /// Adds the products of the second matrix of a classifier.
@@ -71,12 +71,11 @@ void AddSecond(const Run& run, std::span<const std::int32_t> labels, PartProduct
   }
 }
 
-/// Takes what a head writes at some tokens through the final norm, then their mean, or each on its own with `each`,
-/// through a matrix without its bias.
-Tensor WrittenLogits(const RunHead& head, const Run& run, Index begin, Index count, const LinearWeights& weights,
-                     bool each) {
+/// Takes what a head writes at some tokens through the norms, then their mean, or each on its own with `each`, through
+/// a matrix without its bias.
+Tensor WrittenLogits(const RunHead& head, Index begin, Index count, const LinearWeights& weights, bool each) {
   Tensor rows = head.Written(begin, count);
-  explanations::ScaleByFinalNorm(run, begin, rows);
+  explanations::ScaleByNorms(head.run(), {head.layer(), head.is_cross()}, begin, rows);
   if (!each) rows = models::MeanRow(rows.view<2>());
   Tensor logits({rows.shape()[0], weights.out_features()});
   head.backend().Linear(rows.view<2>(), weights, logits.view<2>());
@@ -108,16 +107,21 @@ LogitExplanation Contributions(const ModelAttention& attention, Index position, 
   return explanation;
 }
 
-Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, Index row_begin, Index row_end) {
+Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, Index row_begin, Index row_end,
+                  AttentionPart part) {
   const Run& run = attention.run();
-  const RunHead head(run, layer, of_head);
+  const RunHead head(run, layer, of_head, part);
   RequireLinearLogits(run);
+  if (part == AttentionPart::kEncoder) {
+    throw Error(ErrorCode::kUnsupported,
+                "heads of the encoder add nothing to logits directly: only the decoder's cross-attention reads them");
+  }
   models::CheckRows(row_begin, row_end, LogitRows(run));
-  Tensor logits = WrittenLogits(head, run, row_begin, row_end - row_begin, run.model->decoder(), /*each=*/true);
+  Tensor logits = WrittenLogits(head, row_begin, row_end - row_begin, run.model->decoder(), /*each=*/true);
   const models::Head& classifier = *run.model->parameters.head;
   if (!classifier.second || row_begin == row_end) return logits;
   const auto [begin, end] = models::SecondTokens(*run.model, run.length());
-  const Tensor other = WrittenLogits(head, run, begin, end - begin, *classifier.second, /*each=*/false);
+  const Tensor other = WrittenLogits(head, begin, end - begin, *classifier.second, /*each=*/false);
   for (Index i = 0; i < logits.size(); ++i) logits.data()[i] = classifier.factor * (logits.data()[i] + other.data()[i]);
   return logits;
 }

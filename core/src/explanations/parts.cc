@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/dot.h"
 #include "headlens/matrix.h"
@@ -13,7 +14,6 @@ namespace headlens::explanations {
 using models::EmbeddingParts;
 using models::EmbeddingPartsOf;
 using models::Layer;
-using models::LayerRun;
 using models::LoadedModel;
 using models::Parameters;
 
@@ -27,36 +27,106 @@ double FrozenFactor(const BlockForm& form, const float* x, Index width) {
 
 namespace {
 
-/// The norm that makes x̂ of the stream before `layer`, or null.
-const Norm* NormBefore(const LoadedModel& model, Index layer) {
+/// The norm that makes x̂ of the stream at a place, or null.
+const Norm* NormAt(const LoadedModel& model, const StreamPlace& place) {
   const Parameters& p = model.parameters;
-  const bool is_final = layer == model.architecture.info.layers;
+  const bool is_final = place.layer == model.architecture.info.layers;
   if (!is_final && !model.architecture.block.norm_first) return nullptr;
-  const Norm& norm = is_final ? p.final_norm : p.layers[static_cast<std::size_t>(layer)].attention_norm;
+  const Layer* layer = is_final ? nullptr : &p.layers[static_cast<std::size_t>(place.layer)];
+  const Norm& norm = is_final ? p.final_norm : place.is_cross ? layer->cross_attention_norm : layer->attention_norm;
   return norm ? &norm : nullptr;
 }
 
-/// The parts of the streams before `layer`, in their order.
-std::vector<StreamPart> PartsBefore(const LoadedModel& model, Index layer, bool has_projection_bias) {
+/// The parts of the streams at a place, in their order.
+std::vector<StreamPart> PartsAt(const LoadedModel& model, const StreamPlace& place, bool has_projection_bias) {
   const Parameters& p = model.parameters;
-  const Norm* norm = NormBefore(model, layer);
+  const Norm* norm = NormAt(model, place);
   bool has_biases = static_cast<bool>(p.patches);
   bool has_shifts = p.embedding_norm.bias.size() > 0 || (norm && norm->bias.size() > 0);
   std::vector<StreamPart> parts = {{PartKind::kToken}};
   if (p.positions.size() > 0) parts.push_back({PartKind::kPosition});
   if (p.segments) parts.push_back({PartKind::kSegment});
-  for (Index l = 0; l < layer; ++l) {
+  const auto add_heads = [&](PartKind kind, Index l, const LinearWeights& o) {
+    for (Index h = 0; h < model.architecture.info.heads; ++h) parts.push_back({kind, l, h});
+    has_biases = has_biases || !o.bias().empty();
+  };
+  for (Index l = 0; l < place.layer + (place.is_cross ? 1 : 0); ++l) {
     const Layer& weights = p.layers[static_cast<std::size_t>(l)];
-    for (Index h = 0; h < model.architecture.info.heads; ++h) parts.push_back({PartKind::kHead, l, h});
-    parts.push_back({PartKind::kFeedForward, l});
-    has_biases = has_biases || !weights.o->bias().empty() || !weights.feed_forward.down->bias().empty();
+    add_heads(PartKind::kHead, l, *weights.o);
     has_shifts = has_shifts || (!model.architecture.block.norm_first && weights.attention_norm.bias.size() > 0);
+    if (l == place.layer) break;
+    if (weights.cross_o) add_heads(PartKind::kCross, l, *weights.cross_o);
+    parts.push_back({PartKind::kFeedForward, l});
+    has_biases = has_biases || !weights.feed_forward.down->bias().empty();
   }
   if (has_biases) parts.push_back({PartKind::kBias});
   if (has_shifts) parts.push_back({PartKind::kNorm});
   if (has_projection_bias) parts.push_back({PartKind::kProjection});
   return parts;
 }
+
+Tensor Sum(Tensor a, const Tensor& b) {
+  for (std::size_t i = 0; i < b.values().size(); ++i) a.values()[i] += b.values()[i];
+  return a;
+}
+
+/// The streams of some tokens of a run.
+class Streams {
+ public:
+  Streams(const Run& run, std::span<const std::int32_t> tokens) : run_(run), tokens_(tokens) {}
+
+  /// The rows of the tokens, out of rows of all tokens.
+  Tensor RowsOf(const DeviceTensor& all) const {
+    const Tensor& from = run_.OnHost(all);
+    const Index width = from.shape()[1];
+    Tensor rows({static_cast<Index>(tokens_.size()), width});
+    Index n = 0;
+    for (const std::int32_t token : tokens_)
+      std::copy_n(from.view<2>().at(Index{token}), width, rows.view<2>().at(n++));
+    return rows;
+  }
+
+  /// y = x Wᵀ + b on the host.
+  Tensor Linear(View<const float, 2> x, const LinearWeights& weights) const {
+    Tensor y({x.shape[0], weights.out_features()});
+    run_.model->backend.Linear(x, weights, y.view<2>());
+    run_.model->backend.Finish();
+    return y;
+  }
+
+  /// The streams with what the heads of a layer add to them.
+  Tensor BehindHeads(Index layer) const {
+    return Sum(RowsOf(run_.StreamBefore(layer)), Linear(RowsOf(run_.At(layer).kept.heads).view<2>(), *At(layer).o));
+  }
+
+  /// The sums of the stream and what is added to it, before the norms that follow: of the layer's heads, of its heads
+  /// that look at a source, in models that have them, and of its feed-forward network.
+  std::vector<Tensor> Sums(Index layer) const {
+    const Layer& weights = At(layer);
+    const models::Kept& kept = run_.At(layer).kept;
+    std::vector<Tensor> sums;
+    sums.push_back(BehindHeads(layer));
+    if (weights.cross_o) {
+      sums.push_back(Sum(Normalized(sums.back(), weights.attention_norm),
+                         Linear(RowsOf(kept.cross_heads).view<2>(), *weights.cross_o)));
+    }
+    sums.push_back(Sum(Normalized(sums.back(), weights.cross_o ? weights.cross_attention_norm : weights.attention_norm),
+                       RowsOf(kept.feed_forward)));
+    return sums;
+  }
+
+ private:
+  const Layer& At(Index layer) const { return run_.model->parameters.layers[static_cast<std::size_t>(layer)]; }
+
+  Tensor Normalized(const Tensor& x, const Norm& norm) const {
+    Tensor y = x.Clone();
+    Normalize(run_.model->backend, run_.model->architecture.block, norm, y.view<2>(), y.view<2>());
+    return y;
+  }
+
+  const Run& run_;
+  std::span<const std::int32_t> tokens_;
+};
 
 /// Follows the map from the stream that it reads back to the embeddings. What a map makes of x̂ = norm(x) it makes of x
 /// with the norm's scale folded in, times a number of each token; so that no part is ever taken through a norm.
@@ -67,6 +137,7 @@ class Projector {
         model_(*run.model),
         form_(run.model->architecture.block),
         tokens_(tokens),
+        streams_(run, tokens),
         count_(static_cast<Index>(tokens.size())),
         width_(w.shape[1]),
         outputs_(w.shape[0]),
@@ -80,11 +151,14 @@ class Projector {
     Pack();
   }
 
-  /// Goes back from the stream before layer `layer`, and fills in all products but those of the projection's bias.
-  void Back(Index layer) {
+  /// Goes back from the stream at a place, and fills in all products but those of the projection's bias.
+  void Back(const StreamPlace& place) {
     while (next_ > 0 && parts_[static_cast<std::size_t>(next_ - 1)].kind >= PartKind::kBias) --next_;
     std::fill_n(values_.data, values_.shape[0] * values_.strides[0], 0.0f);
-    if (const Norm* norm = NormBefore(model_, layer)) PassNorm(*norm, RowsOf(run_.StreamBefore(layer)));
+    Index layer = place.layer;
+    const Norm* norm = NormAt(model_, place);
+    if (norm) PassNorm(*norm, place.is_cross ? streams_.BehindHeads(layer) : streams_.RowsOf(run_.StreamBefore(layer)));
+    if (place.is_cross) PassHeads(layer, form_.norm_first ? Tensor() : streams_.BehindHeads(layer));
     while (layer-- > 0) PassLayer(layer);
     PassEmbedding();
   }
@@ -97,24 +171,7 @@ class Projector {
     rounded_ = std::move(rounded);
   }
 
-  /// The rows of the tokens, out of rows of all tokens.
-  Tensor RowsOf(const DeviceTensor& all) const {
-    const Tensor& from = run_.OnHost(all);
-    const Index width = from.shape()[1];
-    Tensor rows({count_, width});
-    for (Index n = 0; n < count_; ++n) std::copy_n(from.view<2>().at(Token(n)), width, rows.view<2>().at(n));
-    return rows;
-  }
-
-  Index Token(Index n) const { return tokens_[static_cast<std::size_t>(n)]; }
-
-  /// y = x Wᵀ + b on the host.
-  Tensor Linear(View<const float, 2> x, const LinearWeights& weights) const {
-    Tensor y({x.shape[0], weights.out_features()});
-    model_.backend.Linear(x, weights, y.view<2>());
-    model_.backend.Finish();
-    return y;
-  }
+  Tensor Linear(View<const float, 2> x, const LinearWeights& weights) const { return streams_.Linear(x, weights); }
 
   /// Goes back over a norm whose inputs at the tokens were `x`.
   void PassNorm(const Norm& norm, const Tensor& x) {
@@ -155,17 +212,24 @@ class Projector {
   /// Goes back over a layer: first its feed-forward network, then its heads.
   void PassLayer(Index layer) {
     const Layer& weights = model_.parameters.layers[static_cast<std::size_t>(layer)];
-    const LayerRun& run = run_.At(layer);
-    const Tensor changes = RowsOf(run.kept.feed_forward), heads = RowsOf(run.kept.heads);
-    Tensor sum;  // of the stream and the attention's output, before the norm that follows
-    if (!form_.norm_first) {
-      sum = Sum(RowsOf(run.stream), Linear(heads.view<2>(), *weights.o));
-      Tensor attended = sum.Clone();
-      Normalize(model_.backend, form_, weights.attention_norm, attended.view<2>(), attended.view<2>());
-      PassNorm(weights.feed_forward_norm, Sum(std::move(attended), changes));
-    }
+    const models::Kept& kept = run_.At(layer).kept;
+    std::vector<Tensor> sums(3);  // which only norms behind them need
+    if (!form_.norm_first) sums = streams_.Sums(layer);
+    if (!form_.norm_first) PassNorm(weights.feed_forward_norm, sums.back());
     // A norm of what the network adds has been applied to these rows.
-    AddRows(changes, weights.feed_forward_output_norm ? std::span<const float>() : weights.feed_forward.down->bias());
+    AddRows(streams_.RowsOf(kept.feed_forward),
+            weights.feed_forward_output_norm ? std::span<const float>() : weights.feed_forward.down->bias());
+    if (weights.cross_o) {
+      if (!form_.norm_first) PassNorm(weights.cross_attention_norm, sums[1]);
+      AddHeads(streams_.RowsOf(kept.cross_heads), *weights.cross_o);
+    }
+    PassHeads(layer, sums.front());
+  }
+
+  /// Goes back over the heads of a layer. `sum` is that of the stream and what they add, for a norm that follows.
+  void PassHeads(Index layer, const Tensor& sum) {
+    const Layer& weights = model_.parameters.layers[static_cast<std::size_t>(layer)];
+    const Tensor heads = streams_.RowsOf(run_.At(layer).kept.heads);
     if (!form_.norm_first) PassNorm(weights.attention_norm, sum);
     if (const Norm& norm = weights.attention_output_norm) {
       AddNormedHeads(norm, heads, *weights.o);
@@ -184,11 +248,6 @@ class Projector {
     map_ = std::move(map);
     factors_ = std::move(factors);
     Pack();
-  }
-
-  static Tensor Sum(Tensor a, const Tensor& b) {
-    for (std::size_t i = 0; i < b.values().size(); ++i) a.values()[i] += b.values()[i];
-    return a;
   }
 
   /// Adds the part before those that are there already. Its rows at the tokens are `rows`, less a bias that is in them.
@@ -277,6 +336,7 @@ class Projector {
   const LoadedModel& model_;
   const BlockForm& form_;
   std::span<const std::int32_t> tokens_;
+  const Streams streams_;
   Index count_, width_, outputs_;
   Matrix map_;                             // [outputs, D], with the scales of the norms that it passed
   Tensor rounded_;                         // the same
@@ -298,33 +358,34 @@ Tensor ProjectStreams(const Run& run, Index layer, std::span<const std::int32_t>
   for (Index n = 0; n < count; ++n)
     std::copy_n(stream.at(Index{tokens[static_cast<std::size_t>(n)]}), stream.shape[1], rows.view<2>().at(n));
   const Backend& backend = run.model->backend;
-  if (const Norm* norm = NormBefore(*run.model, layer))
+  if (const Norm* norm = NormAt(*run.model, {layer}))
     Normalize(backend, run.model->architecture.block, *norm, rows.view<2>(), rows.view<2>());
   backend.Linear(rows.view<2>(), projection, projected.view<2>());
   backend.Finish();
   return projected;
 }
 
-PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int32_t> tokens, View<const float, 2> w,
-                          std::span<const float> bias) {
+PartProducts ProjectParts(const Run& run, const StreamPlace& place, std::span<const std::int32_t> tokens,
+                          View<const float, 2> w, std::span<const float> bias) {
   run.RequireParts();
   PartProducts products;
-  products.parts = PartsBefore(*run.model, layer, !bias.empty());
+  products.parts = PartsAt(*run.model, place, !bias.empty());
   const auto parts = static_cast<Index>(products.parts.size()), count = static_cast<Index>(tokens.size());
   products.values = Tensor({count, parts, w.shape[0]});
-  Projector(run, tokens, w, products).Back(layer);
+  Projector(run, tokens, w, products).Back(place);
   for (Index n = 0; n < count; ++n) std::copy(bias.begin(), bias.end(), products.values.view<3>().at(n, parts - 1));
   return products;
 }
 
-void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows) {
+namespace {
+
+/// rows ← γ ∘ (rows − mean) / σ, with the statistics of the rows x of whole streams.
+void ScaleByNorm(const Run& run, const Norm& norm, const Tensor& x, const Tensor& rows) {
   const BlockForm& form = run.model->architecture.block;
-  const Norm& norm = run.model->parameters.final_norm;
-  if (!norm) return;
   const Index width = rows.shape()[1];
   const std::span<const float> scale = run.OnHost(norm.weight).values();
   for (Index n = 0; n < rows.shape()[0]; ++n) {
-    const double factor = FrozenFactor(form, run.OnHost(run.hidden).view<2>().at(first + n), width);
+    const double factor = FrozenFactor(form, x.view<2>().at(n), width);
     float* row = rows.view<2>().at(n);
     double mean = 0.0;
     for (Index e = 0; form.norm == NormKind::kLayerNorm && e < width; ++e)
@@ -332,6 +393,23 @@ void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows) {
     for (Index e = 0; e < width; ++e)
       row[e] = static_cast<float>((double{row[e]} - mean) * factor * double{scale[static_cast<std::size_t>(e)]});
   }
+}
+
+}  // namespace
+
+void ScaleByNorms(const Run& run, const StreamPlace& written, Index first, const Tensor& rows) {
+  const Parameters& p = run.model->parameters;
+  std::vector<std::int32_t> tokens(static_cast<std::size_t>(rows.shape()[0]));
+  std::iota(tokens.begin(), tokens.end(), static_cast<std::int32_t>(first));
+  const Streams streams(run, tokens);
+  for (Index l = written.layer; !run.model->architecture.block.norm_first && l < run.info().layers; ++l) {
+    const Layer& layer = p.layers[static_cast<std::size_t>(l)];
+    const std::vector<Tensor> sums = streams.Sums(l);
+    if (l > written.layer || !written.is_cross) ScaleByNorm(run, layer.attention_norm, sums.front(), rows);
+    if (layer.cross_o) ScaleByNorm(run, layer.cross_attention_norm, sums[1], rows);
+    ScaleByNorm(run, layer.feed_forward_norm, sums.back(), rows);
+  }
+  if (p.final_norm) ScaleByNorm(run, p.final_norm, streams.RowsOf(run.hidden), rows);
 }
 
 }  // namespace headlens::explanations

@@ -18,12 +18,18 @@ struct PartProducts {
   Tensor values;  // [tokens, parts, outputs]
 };
 
-/// W x̂_a + b for every part a of the streams of some tokens before layer `layer`, where x̂ is what the norm before that
-/// layer's attention makes of the stream; with the number of layers for `layer`, the final norm. `w` is [outputs, D],
-/// and `bias` [outputs] or empty. Each token's products sum to what W x̂ + b is for its whole stream. Throws kOption
-/// when the parts were not kept.
-PartProducts ProjectParts(const Run& run, Index layer, std::span<const std::int32_t> tokens, View<const float, 2> w,
-                          std::span<const float> bias);
+/// A place where a stream is read.
+struct StreamPlace {
+  Index layer = 0;        // the stream before this layer; with the number of layers, after the last one
+  bool is_cross = false;  // behind that layer's own heads, where those read that look at a source
+};
+
+/// W x̂_a + b for every part a of the streams of some tokens at a place, where x̂ is what the norm before the attention
+/// that reads them makes of the stream; after the last layer, the final norm. `w` is [outputs, D], and `bias` [outputs]
+/// or empty. Each token's products sum to what W x̂ + b is for its whole stream. Throws kOption when the parts were not
+/// kept.
+PartProducts ProjectParts(const Run& run, const StreamPlace& place, std::span<const std::int32_t> tokens,
+                          View<const float, 2> w, std::span<const float> bias);
 
 /// The number by which a norm multiplies a row [width] of its input: 1 / √(variance + eps), or 1 / √(mean square +
 /// eps).
@@ -34,9 +40,9 @@ double FrozenFactor(const BlockForm& form, const float* x, Index width);
 Tensor ProjectStreams(const Run& run, Index layer, std::span<const std::int32_t> tokens,
                       const LinearWeights& projection);
 
-/// Takes rows [n, D], parts of the last layer's streams from token `first` on, through the final norm: γ ∘ (x − mean) /
-/// σ with the statistics of the whole streams, without its shift. Leaves them as they are when there is no final norm.
-void ScaleByFinalNorm(const Run& run, Index first, const Tensor& rows);
+/// Takes rows [n, D], parts of the streams from token `first` on, through all norms from the heads that read at a place
+/// and wrote them to the logits: γ ∘ (x − mean) / σ with the statistics of the whole streams, without the shifts.
+void ScaleByNorms(const Run& run, const StreamPlace& written, Index first, const Tensor& rows);
 
 }  // namespace headlens::explanations
 

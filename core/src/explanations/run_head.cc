@@ -38,28 +38,38 @@ Matrix DirectionsOf(const Tensor& vectors) {
   return directions;
 }
 
-RunHead::RunHead(const Run& run, Index layer, Index head)
-    : run_(run),
+RunHead::RunHead(const Run& run, Index layer, Index head, AttentionPart part)
+    : run_(part == AttentionPart::kEncoder ? run.Encoder() : run),
+      key_run_(part == AttentionPart::kDecoder ? run : run.Encoder()),
       layer_(layer),
       head_(head),
-      maps_(run.MapsOf(layer, head)),
-      weights_(run.model->parameters.layers[static_cast<std::size_t>(layer)]) {
-  run.RequireParts();
+      is_cross_(part == AttentionPart::kCross),
+      maps_(is_cross_ ? run.CrossMapsOf(layer, head) : run_.MapsOf(layer, head)),
+      weights_(run_.model->parameters.layers[static_cast<std::size_t>(layer)]),
+      kept_(run_.At(layer).kept) {
+  run_.RequireParts();
 }
 
-void RunHead::CheckToken(const char* name, Index token) const {
-  if (token >= 0 && token < tokens()) return;
-  throw ValueError(Fragment::Name(name), token, {"0 to ", tokens() - 1});
+void RunHead::CheckToken(const char* name, Index token, Index tokens) {
+  if (token >= 0 && token < tokens) return;
+  throw ValueError(Fragment::Name(name), token, {"0 to ", tokens - 1});
+}
+
+/// The norm that what the heads write goes through before it is added to the stream, or null.
+const Norm* RunHead::OutputNorm() const {
+  return is_cross_ || !weights_.attention_output_norm ? nullptr : &weights_.attention_output_norm;
 }
 
 float RunHead::scale() const { return maps_.Problem(0, head_, {0, 0, 0, 0}).scale; }
 
 float RunHead::factor() const {
-  const auto& mask = run_.request->options().head_mask;
+  const AttendOptions& options = run_.request->options();
+  const auto& mask = is_cross_ ? options.cross_head_mask : options.head_mask;
   return mask ? mask(layer_, head_) : 1.0f;
 }
 
 void RunHead::RequireOwnOutput() const {
+  if (is_cross_) return;
   const AttendOptions& options = run_.request->options();
   bool is_patched = false;
   for (Index n = 0; n < options.patch_places.shape[0]; ++n)
@@ -70,16 +80,23 @@ void RunHead::RequireOwnOutput() const {
                ", so that what the head writes is no sum over the parts of streams"});
 }
 
-PartProducts RunHead::Project(std::span<const std::int32_t> tokens, const HeadRows& rows) const {
-  return ProjectParts(run_, layer_, tokens, rows.weights.view<2>(), rows.bias);
+PartProducts RunHead::ProjectQueries(std::span<const std::int32_t> tokens, const HeadRows& rows) const {
+  return ProjectParts(run_, {layer_, is_cross_}, tokens, rows.weights.view<2>(), rows.bias);
+}
+
+PartProducts RunHead::ProjectKeys(std::span<const std::int32_t> tokens, const HeadRows& rows) const {
+  const Index layer = is_cross_ ? key_run_.info().layers : layer_;
+  return ProjectParts(key_run_, {layer}, tokens, rows.weights.view<2>(), rows.bias);
 }
 
 void RunHead::AsQueries(std::span<const std::int32_t> tokens, const View<float, 3>& x) const {
+  if (is_cross_) return;
   if (const Norm& norm = weights_.query_norm) ThroughNorm(tokens, norm, *weights_.q, head_, x);
   Rotate(tokens, x);
 }
 
 void RunHead::AsKeys(std::span<const std::int32_t> tokens, const View<float, 3>& x) const {
+  if (is_cross_) return;
   if (const Norm& norm = weights_.key_norm) ThroughNorm(tokens, norm, *weights_.k, group(), x);
   Rotate(tokens, x);
 }
@@ -125,13 +142,13 @@ void RunHead::Fill(Index first, Index count, const AttentionResults& results) co
 /// W_O^h [D, d], with the scale of the norm that follows it, unpacked once.
 const Tensor& RunHead::OutputWeights() const {
   if (output_weights_.size() > 0) return output_weights_;
-  const LinearWeights& o = *weights_.o;
-  const Norm& norm = weights_.attention_output_norm;
+  const LinearWeights& o = Output();
+  const Norm* norm = OutputNorm();
   output_weights_ = Tensor({o.out_features(), width()});
   std::vector<float> row(static_cast<std::size_t>(o.in_features()));
   for (Index e = 0; e < o.out_features(); ++e) {
     o.CopyRow(e, row);
-    const float scale = norm ? run_.OnHost(norm.weight).data()[e] : 1.0f;
+    const float scale = norm ? run_.OnHost(norm->weight).data()[e] : 1.0f;
     for (Index i = 0; i < width(); ++i)
       output_weights_.view<2>()(e, i) = scale * row[static_cast<std::size_t>(head_ * width() + i)];
   }
@@ -140,9 +157,9 @@ const Tensor& RunHead::OutputWeights() const {
 
 /// The number by which the norm of the attention's output, which is an RMS norm in all models, multiplies a token's.
 double RunHead::OutputFactor(Index token) const {
-  if (!weights_.attention_output_norm) return 1.0;
-  const LinearWeights& o = *weights_.o;
-  const View<const float, 2> z = run_.OnHost(run_.At(layer_).kept.heads).view<2>();
+  if (!OutputNorm()) return 1.0;
+  const LinearWeights& o = Output();
+  const View<const float, 2> z = run_.OnHost(AllOutputs()).view<2>();
   const Tensor whole({1, o.out_features()});
   backend().Linear(Rows(z, token, 1), o, whole.view<2>());
   backend().Finish();

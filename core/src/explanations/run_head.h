@@ -29,25 +29,30 @@ Matrix DirectionsOf(const Tensor& vectors);
 /// Borrows the run.
 class RunHead {
  public:
-  /// Throws kValue when there is no such head, and kOption when the run did not keep its parts.
-  RunHead(const Run& run, Index layer, Index head);
+  /// Throws kValue when there is no such head, kUnsupported when there is no such attention, and kOption when the run
+  /// did not keep its parts.
+  RunHead(const Run& run, Index layer, Index head, AttentionPart part);
 
+  /// The run of the stream that queries are made of.
   const Run& run() const { return run_; }
   const Backend& backend() const { return run_.model->backend; }
   Index layer() const { return layer_; }
-  Index head() const { return head_; }
   Index width() const { return run_.info().head_dim; }
-  Index tokens() const { return run_.length(); }
-  /// Throws kValue, naming the argument, unless there is such a token.
-  void CheckToken(const char* name, Index token) const;
+  /// True when queries and keys are made of different streams.
+  bool is_cross() const { return is_cross_; }
+  Index query_tokens() const { return run_.length(); }
+  Index key_tokens() const { return key_run_.length(); }
+  /// Throw kValue, naming the argument, unless there is such a token.
+  void CheckQuery(Index token) const { CheckToken("query", token, query_tokens()); }
+  void CheckKey(const char* name, Index token) const { CheckToken(name, token, key_tokens()); }
 
-  HeadRows q() const { return {*weights_.q, head_, width()}; }
-  HeadRows k() const { return {*weights_.k, group(), width()}; }
-  HeadRows v() const { return {*weights_.v, group(), width()}; }
-  /// The head's queries and keys as they are multiplied, and its outputs before the output projection: [T, d].
-  View<const float, 2> queries() const { return PartOf(run_.At(layer_).kept.q, head_); }
-  View<const float, 2> keys() const { return PartOf(run_.At(layer_).kept.k, group()); }
-  View<const float, 2> outputs() const { return PartOf(run_.At(layer_).kept.heads, head_); }
+  HeadRows q() const { return {*(is_cross_ ? weights_.cross_q : weights_.q), head_, width()}; }
+  HeadRows k() const { return {*(is_cross_ ? weights_.cross_k : weights_.k), group(), width()}; }
+  HeadRows v() const { return {*(is_cross_ ? weights_.cross_v : weights_.v), group(), width()}; }
+  /// The head's queries and keys as they are multiplied, and its outputs before the output projection: [tokens, d].
+  View<const float, 2> queries() const { return PartOf(is_cross_ ? kept_.cross_q : kept_.q, head_); }
+  View<const float, 2> keys() const { return PartOf(is_cross_ ? kept_.cross_k : kept_.k, group()); }
+  View<const float, 2> outputs() const { return PartOf(AllOutputs(), head_); }
 
   /// The number that multiplies q·k.
   float scale() const;
@@ -56,8 +61,10 @@ class RunHead {
   /// Throws kUnsupported when the run replaced values of the head, or its outputs.
   void RequireOwnOutput() const;
 
-  /// W x̂ + b for the parts of some tokens' streams before the layer.
-  PartProducts Project(std::span<const std::int32_t> tokens, const HeadRows& rows) const;
+  /// W x̂ + b for the parts of the streams that some tokens' queries are made of.
+  PartProducts ProjectQueries(std::span<const std::int32_t> tokens, const HeadRows& rows) const;
+  /// The same for keys and values. In attention of a stream to itself, both are the same.
+  PartProducts ProjectKeys(std::span<const std::int32_t> tokens, const HeadRows& rows) const;
   /// Turn the parts x [tokens, parts, d] of queries or keys into what is multiplied in scores: they go through the
   /// layer's norm of queries or keys, frozen at the statistics of the whole vector, and are rotated by the tokens'
   /// positions, each where the model does so.
@@ -74,7 +81,11 @@ class RunHead {
   Matrix BackThroughOutput(Index first, const Matrix& x) const;
 
  private:
+  static void CheckToken(const char* name, Index token, Index tokens);
   Index group() const { return head_ / (run_.info().heads / run_.info().kv_heads); }
+  const DeviceTensor& AllOutputs() const { return is_cross_ ? kept_.cross_heads : kept_.heads; }
+  const LinearWeights& Output() const { return *(is_cross_ ? weights_.cross_o : weights_.o); }
+  const Norm* OutputNorm() const;
   View<const float, 2> PartOf(const DeviceTensor& rows, Index head) const;
   const Tensor& OutputWeights() const;
   double OutputFactor(Index token) const;
@@ -82,10 +93,12 @@ class RunHead {
                    const View<float, 3>& x) const;
   void Rotate(std::span<const std::int32_t> tokens, View<float, 3> x) const;
 
-  const Run& run_;
+  const Run &run_, &key_run_;
   Index layer_, head_;
+  bool is_cross_;
   const AttentionMaps& maps_;
   const models::Layer& weights_;
+  const models::Kept& kept_;
   mutable Tensor output_weights_;  // once they have been asked for
 };
 

@@ -46,13 +46,12 @@ const Tensor& ModelAttention::FeedForwards(Index layer) const {
 }
 
 const AttentionMaps& ModelAttention::Maps(Index layer, AttentionPart part) const {
-  if (part == AttentionPart::kDecoder) return run_->MapsOf(layer, 0);
-  run_->RequireEncoder();
-  return part == AttentionPart::kEncoder ? run_->encoder->MapsOf(layer, 0) : *run_->At(layer).cross_maps;
+  if (part == AttentionPart::kCross) return run_->CrossMapsOf(layer, 0);
+  return (part == AttentionPart::kEncoder ? run_->Encoder() : *run_).MapsOf(layer, 0);
 }
 
 ModelAttention ModelAttention::Encoder() const {
-  run_->RequireEncoder();
+  run_->Encoder();
   return ModelAttention(run_->encoder);
 }
 

@@ -37,9 +37,10 @@ Run::Run(const Run& base, const AttendOptions& options)
     : model(base.model),
       request(std::make_shared<const Request>(*model, base.request->input(), Completed(options), base.length())) {
   Index shared = request->FirstDifference(info(), *base.request);
-  if (model->encoder && request->HasSameEncoder(*base.request)) encoder = base.encoder;
-  if (model->encoder && !encoder) shared = 0;
   const auto keeps = [&](const auto& layer) { return Keeps(*layer, request->options()); };
+  if (model->encoder && request->HasSameEncoder(*base.request) && std::ranges::all_of(base.encoder->layers, keeps))
+    encoder = base.encoder;
+  if (model->encoder && !encoder) shared = 0;
   if (!std::all_of(base.layers.begin(), base.layers.begin() + shared, keeps)) shared = 0;
   if (shared == info().layers) {
     layers = base.layers;
@@ -61,6 +62,12 @@ const AttentionMaps& Run::MapsOf(Index layer, Index head) const {
   return *layers[static_cast<std::size_t>(layer)]->maps;
 }
 
+const AttentionMaps& Run::CrossMapsOf(Index layer, Index head) const {
+  Encoder();
+  CheckLayer(info(), layer, head);
+  return *layers[static_cast<std::size_t>(layer)]->cross_maps;
+}
+
 const DeviceTensor& Run::StreamBefore(Index layer) const {
   if (layer == info().layers) return hidden;
   if (At(layer).stream) return At(layer).stream;
@@ -68,10 +75,6 @@ const DeviceTensor& Run::StreamBefore(Index layer) const {
 }
 
 void Run::RequireParts() const {
-  if (encoder) {
-    throw Error(ErrorCode::kUnsupported, {"what is written into the decoder's stream of a ", info().family,
-                                          " model is not offered in parts: its layers also read a source"});
-  }
   if (layers.front()->kept.feed_forward) return;
   throw Error(ErrorCode::kOption, "what heads and feed-forward networks write was not kept: attend with `keep_parts`");
 }
@@ -83,8 +86,9 @@ DeviceTensor Run::Output() const {
   return output;
 }
 
-void Run::RequireEncoder() const {
-  if (!encoder) throw Error(ErrorCode::kUnsupported, {"a ", info().family, " model has no encoder beside its layers"});
+const Run& Run::Encoder() const {
+  if (encoder) return *encoder;
+  throw Error(ErrorCode::kUnsupported, {"a ", info().family, " model has no encoder beside its layers"});
 }
 
 const Tensor& Run::OnHost(const DeviceTensor& tensor) const {

@@ -35,6 +35,8 @@ struct Run {
   /// Throw kValue for a layer or head that does not exist.
   const LayerRun& At(Index layer) const;
   const AttentionMaps& MapsOf(Index layer, Index head) const;
+  /// The same of the attention to the source. Throws kUnsupported when the model has no encoder.
+  const AttentionMaps& CrossMapsOf(Index layer, Index head) const;
   /// The stream before layer `layer`, or after the last layer when it is the number of layers. Throws kOption when it
   /// was not kept.
   const DeviceTensor& StreamBefore(Index layer) const;
@@ -43,8 +45,8 @@ struct Run {
 
   /// What the decoder's layers read of this run of an encoder: its stream after the final norm [S, D].
   DeviceTensor Output() const;
-  /// Throws kUnsupported when the model has no encoder.
-  void RequireEncoder() const;
+  /// The run over the source. Throws kUnsupported when the model has no encoder.
+  const Run& Encoder() const;
 
   /// The elements of one of these tensors on the host, which are read back once.
   const Tensor& OnHost(const DeviceTensor& tensor) const;

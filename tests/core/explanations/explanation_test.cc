@@ -122,6 +122,7 @@ TEST_CASE("scores, outputs, logits and sources have PyTorch's parts") {
 /// ‖q‖ ‖k‖ of a cell, in whose proportion the run itself rounds its score. It exceeds the score by far where products
 /// of their elements cancel each other.
 double SizeOfScore(const ModelAttention& attention, const ModelInfo& info, const MapCell& cell) {
+  if (cell.part != AttentionPart::kDecoder) return 0.0;
   const auto norm = [&](const Tensor& rows, Index row, Index head) {
     double square = 0.0;
     for (Index i = 0; i < info.head_dim; ++i) {
@@ -145,11 +146,19 @@ void CheckSum(std::span<const float> terms, Index columns, Index column, double 
   CHECK(std::abs(sum - expected) <= std::max(1e-5 * size, 8 * kEpsilon * size_of_run));
 }
 
-void CheckRow(const ModelAttention& attention, const ModelInfo& info, Index layer, Index head, Index query) {
-  const Index length = attention.length();
-  const RowExplanation row = ExplainRow(attention, layer, head, query);
+/// The heads of one attention of a run, and the numbers of its queries and keys.
+struct Heads {
+  const ModelAttention& attention;
+  const ModelInfo& info;
+  AttentionPart part;
+  Index queries, keys;
+};
+
+void CheckRow(const Heads& heads, Index layer, Index head, Index query) {
+  const auto& [attention, info, part, queries, length] = heads;
+  const RowExplanation row = ExplainRow(attention, layer, head, query, part);
   const Tensor map({1, length});
-  attention.Map(layer, head, {query, query + 1}, map.view<2>());
+  attention.Maps(layer, part).Map(0, head, {query, query + 1}, map.view<2>());
   REQUIRE(row.steps.size() == 4);
   CheckClose("weights", row.steps[3].values, map.values(), 8 * kEpsilon);
   double sum = 0.0, largest = -std::numeric_limits<double>::infinity();
@@ -157,23 +166,24 @@ void CheckRow(const ModelAttention& attention, const ModelInfo& info, Index laye
   for (const float score : row.steps[2].values) sum += std::exp(double{score} - largest);
   for (Index j = 0; j < length; ++j) {
     const double score{row.scores[static_cast<std::size_t>(j)]},
-        size = SizeOfScore(attention, info, {layer, head, query, j});
+        size = SizeOfScore(attention, info, {layer, head, query, j, part});
     CheckSum(row.by_query.values(), length, j, score, size);
     CheckSum(row.by_key.values(), length, j, score, size);
     const double weight = std::exp(double{row.steps[2].values[static_cast<std::size_t>(j)]} - largest) / sum;
     CHECK(std::abs(weight - double{map.data()[j]}) <= 1e-5);
   }
-  const OutputExplanation output = ExplainOutput(attention, layer, head, query);
+  const OutputExplanation output = ExplainOutput(attention, layer, head, query, part);
   double square = 0.0;
   for (const float x : output.written.values()) square += double{x} * double{x};
   CheckSum(output.terms.values(), 1, 0, std::sqrt(square));
 }
 
-void CheckHead(const ModelAttention& attention, const ModelInfo& info, Index layer, Index head) {
-  const Index last = attention.length() - 1;
+void CheckHead(const Heads& heads, Index layer, Index head) {
+  const auto& [attention, info, part, queries, keys] = heads;
+  const Index last = queries - 1, last_key = keys - 1;
   for (const Index query : {Index{0}, last / 2, last}) {
-    for (const Index key : {Index{0}, query}) {
-      const MapCell at{layer, head, query, key}, other{layer, head, query, last - key};
+    for (const Index key : {Index{0}, std::min(query, last_key)}) {
+      const MapCell at{layer, head, query, key, part}, other{layer, head, query, last_key - key, part};
       const double size = SizeOfScore(attention, info, at), both = size + SizeOfScore(attention, info, other);
       const CellExplanation cell = ExplainCell(attention, at), pair = ExplainCell(attention, at, other.key);
       CheckSum(cell.terms.values(), 1, 0, cell.score, size);
@@ -181,14 +191,16 @@ void CheckHead(const ModelAttention& attention, const ModelInfo& info, Index lay
       CHECK(cell.steps[3].stage == "weights");
     }
   }
-  CheckRow(attention, info, layer, head, last);
+  CheckRow(heads, layer, head, last);
 }
 
-void CheckSums(const Model& model, const ModelInput& input) {
-  const ModelAttention attention = AttendWithParts(model, input);
+void CheckHeads(const Heads& heads) {
+  for (Index layer = 0; layer < heads.info.layers; ++layer)
+    for (Index head = 0; head < heads.info.heads; ++head) CheckHead(heads, layer, head);
+}
+
+void CheckLogitSums(const Model& model, const ModelAttention& attention) {
   const ModelInfo& info = model.info();
-  for (Index layer = 0; layer < info.layers; ++layer)
-    for (Index head = 0; head < info.heads; ++head) CheckHead(attention, info, layer, head);
   if (!model.unembedding()) return;
   std::vector<std::int32_t> tokens;
   for (Index token = 0; token < std::min<Index>(info.logits, 7); ++token)
@@ -199,6 +211,27 @@ void CheckSums(const Model& model, const ModelInput& input) {
     const auto columns = static_cast<Index>(tokens.size());
     for (Index n = 0; n < columns; ++n)
       CheckSum(logits.terms.values(), columns, n, double{logits.logits[static_cast<std::size_t>(n)]});
+  }
+}
+
+void CheckSums(const Model& model, const ModelInput& input) {
+  const ModelAttention attention = AttendWithParts(model, input);
+  CheckHeads({attention, model.info(), AttentionPart::kDecoder, attention.length(), attention.length()});
+  CheckLogitSums(model, attention);
+}
+
+/// Checks that each head's part of a logit is what HeadLogits says that it adds.
+void CheckHeadLogits(const ModelAttention& attention) {
+  const std::int32_t token = 3;
+  const Index last = attention.length() - 1;
+  const LogitExplanation logits = Contributions(attention, last, {&token, 1});
+  const double size = MaxNorm(logits.terms.values());
+  for (std::size_t a = 0; a < logits.parts.size(); ++a) {
+    const auto& [kind, layer, head] = logits.parts[a];
+    if (kind != PartKind::kHead && kind != PartKind::kCross) continue;
+    const AttentionPart part = kind == PartKind::kCross ? AttentionPart::kCross : AttentionPart::kDecoder;
+    const Tensor written = HeadLogits(attention, layer, head, last, last + 1, part);
+    CHECK(std::abs(double{written.data()[token]} - double{logits.terms.data()[a]}) <= 64 * kEpsilon * size);
   }
 }
 
@@ -213,6 +246,50 @@ TEST_CASE("terms sum to the score, the length and the logit in every head of eve
   ModelInput input;
   input.ids = ids;
   CheckSums(BuiltInModel(), input);
+}
+
+TEST_CASE("terms sum to the score, the length and the logit in all attentions of encoder-decoders") {
+  for (const std::string& name : GoldenPairs()) {
+    CAPTURE(name);
+    const GoldenPair golden(name);
+    const Model model = LoadFolder(PairFolder(name), SimdBackend()), encoder = *model.encoder();
+    const ModelAttention attention = AttendWithParts(model, golden.input);
+    const auto sources = static_cast<Index>(golden.source.size()), targets = attention.length();
+    CheckHeads({attention, encoder.info(), AttentionPart::kEncoder, sources, sources});
+    CheckHeads({attention, model.info(), AttentionPart::kDecoder, targets, targets});
+    CheckHeads({attention, model.info(), AttentionPart::kCross, targets, sources});
+    CheckLogitSums(model, attention);
+    CheckHeadLogits(attention);
+  }
+}
+
+TEST_CASE("a run again keeps the encoder's parts, too, and silent heads of it write nothing") {
+  const GoldenPair golden("t5");
+  const Model model = LoadFolder(PairFolder("t5"), SimdBackend());
+  AttendOptions options;
+  options.keep_parts = true;
+  const MapCell cell{1, 2, 3, 4, AttentionPart::kCross};
+  const ModelAttention bare = model.Attend(golden.input), again = bare.Again(options);
+  Refused(ErrorCode::kOption, "keep_parts", [&] { ExplainCell(bare, cell); });
+  const CellExplanation whole = ExplainCell(AttendWithParts(model, golden.input), cell);
+  CHECK(std::ranges::equal(ExplainCell(again, cell).terms.values(), whole.terms.values()));
+  Tensor cross({2, 4}), encoder({3, 4});
+  std::ranges::fill(cross.values(), 1.0f);
+  std::ranges::fill(encoder.values(), 1.0f);
+  cross.view<2>()(0, 1) = encoder.view<2>()(2, 3) = 0.0f;
+  options.cross_head_mask = cross.view<2>();
+  options.encoder_head_mask = encoder.view<2>();
+  const CellExplanation silent = ExplainCell(again.Again(options), cell);
+  const auto index = [](const std::vector<StreamPart>& parts, const StreamPart& part) {
+    return std::ranges::find(parts, part) - parts.begin();
+  };
+  const Index query = index(silent.query_parts, {PartKind::kCross, 0, 1}),
+              key = index(silent.key_parts, {PartKind::kHead, 2, 3});
+  const View<const float, 2> terms = silent.terms.view<2>(), before = whole.terms.view<2>();
+  for (Index b = 0; b < terms.shape[1]; ++b) CHECK(terms(query, b) == 0.0f);
+  for (Index a = 0; a < terms.shape[0]; ++a) CHECK(terms(a, key) == 0.0f);
+  CHECK(before(query, key) != 0.0f);
+  CheckSum(silent.terms.values(), 1, 0, silent.score);
 }
 
 TEST_CASE("explanations name what they lack") {
@@ -233,11 +310,26 @@ TEST_CASE("explanations name what they lack") {
   const std::vector<std::int32_t> unknown = {static_cast<std::int32_t>(model.info().logits)};
   Refused(ErrorCode::kValue, "tokens is", [&] { Contributions(attention, 0, unknown); });
   Refused(ErrorCode::kValue, "layer is 3", [&] { LensLogits(attention, 3, 0, 1); });
+  Refused(ErrorCode::kUnsupported, "has no encoder", [&] { ExplainRow(attention, 1, 0, 1, AttentionPart::kCross); });
   AttendOptions options;
   options.keep_parts = true;
   options.replaced_tokens = std::span(ids).first(1);
   const ModelAttention replaced = model.Attend(input, options);
   Refused(ErrorCode::kUnsupported, "replaced values", [&] { ExplainOutput(replaced, 1, 0, 2); });
+}
+
+TEST_CASE("explanations of encoder-decoders name what they lack") {
+  const GoldenPair golden("marian");
+  const Model model = LoadFolder(PairFolder("marian"), SimdBackend());
+  const ModelAttention attention = AttendWithParts(model, golden.input);
+  constexpr AttentionPart kEncoder = AttentionPart::kEncoder, kCross = AttentionPart::kCross;
+  Refused(ErrorCode::kValue, "layer is 3, expected 0 to 2", [&] { ExplainRow(attention, 3, 0, 0, kEncoder); });
+  Refused(ErrorCode::kValue, "layer is 2, expected 0 to 1", [&] { ExplainRow(attention, 2, 0, 0, kCross); });
+  Refused(ErrorCode::kValue, "head is 4", [&] { SourcesOf(attention, 1, 4, kCross); });
+  Refused(ErrorCode::kValue, "query is 8, expected 0 to 7", [&] { ExplainOutput(attention, 1, 0, 8, kCross); });
+  Refused(ErrorCode::kValue, "key is 11, expected 0 to 10", [&] { ExplainCell(attention, {1, 0, 7, 11, kCross}); });
+  Refused(ErrorCode::kUnsupported, "heads of the encoder add nothing",
+          [&] { HeadLogits(attention, 0, 0, 0, 1, kEncoder); });
 }
 
 TEST_CASE("extreme logits come first, equal ones by their token, and NaN last") {

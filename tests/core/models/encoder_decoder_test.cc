@@ -9,30 +9,6 @@
 namespace headlens::testing {
 namespace {
 
-const std::vector<std::string> kModels = {"marian", "t5", "t5_gated"};
-
-std::string FolderOf(const std::string& name) { return HEADLENS_GOLDEN_DIR "/encoder_decoders/" + name; }
-
-struct GoldenPair {
-  explicit GoldenPair(const std::string& name)
-      : bytes(ReadFile(FolderOf(name) + "/expected.safetensors")),
-        file(bytes),
-        source(Integers<std::int32_t>(file, "source_ids")),
-        target(Integers<std::int32_t>(file, "target_ids")),
-        padding(Integers<std::uint8_t>(file, "padding")) {
-    input.ids = target;
-    input.source = source;
-    input.source_padding = padding;
-  }
-  Tensor Expected(const std::string& name) const { return ToFloat(*file.Find(name)); }
-
-  std::vector<std::byte> bytes;
-  Safetensors file;
-  std::vector<std::int32_t> source, target;
-  std::vector<std::uint8_t> padding;
-  ModelInput input;
-};
-
 /// Part `part` of a tensor that is cut along its first dimension.
 std::span<const float> At(const Tensor& tensor, Index part) {
   const Index size = tensor.size() / tensor.shape()[0];
@@ -124,19 +100,19 @@ void CheckAgainst(const GoldenPair& golden, const Model& model) {
 }
 
 TEST_CASE("encoder-decoders give the library's maps, streams and logits, in one pass and step by step") {
-  for (const std::string& name : kModels) {
+  for (const std::string& name : GoldenPairs()) {
     CAPTURE(name);
     const GoldenPair golden(name);
-    for (const Backend* backend : TestBackends()) CheckAgainst(golden, LoadFolder(FolderOf(name), *backend));
-    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(FolderOf(name), SimdBackend())); });
+    for (const Backend* backend : TestBackends()) CheckAgainst(golden, LoadFolder(PairFolder(name), *backend));
+    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(PairFolder(name), SimdBackend())); });
   }
 }
 
 TEST_CASE("encoder-decoders in pieces, and as published") {
-  for (const std::string& name : kModels) {
+  for (const std::string& name : GoldenPairs()) {
     CAPTURE(name);
     const GoldenPair golden(name);
-    const Model model = LoadFolder(FolderOf(name), SimdBackend());
+    const Model model = LoadFolder(PairFolder(name), SimdBackend());
     const ModelAttention whole = model.Attend(golden.input);
     AttendSteps steps = model.StartAttending(golden.input, {}, 1);
     double done = 0.0;
@@ -145,16 +121,17 @@ TEST_CASE("encoder-decoders in pieces, and as published") {
       CHECK(done > before);
     }
     CHECK(std::ranges::equal(std::move(steps).Finish().hidden().values(), whole.hidden().values()));
-    const std::vector<std::byte> bytes = ReadFile(FolderOf(name) + "/model.safetensors");
+    const std::vector<std::byte> bytes = ReadFile(PairFolder(name) + "/model.safetensors");
     const Safetensors weights(bytes);
-    const Model published(ReadText(FolderOf(name) + "/config.published.json"), weights, SimdBackend());
+    const Model published(ReadText(PairFolder(name) + "/config.published.json"), weights, SimdBackend());
     CHECK(std::ranges::equal(published.Attend(golden.input).Logits().values(), whole.Logits().values()));
   }
 }
 
 TEST_CASE("encoder-decoders need a source, which other models refuse") {
   const GoldenPair golden("t5");
-  const Model model = LoadFolder(FolderOf("t5"), SimdBackend()), gpt2 = LoadFolder(GoldenFolder("gpt2"), SimdBackend());
+  const Model model = LoadFolder(PairFolder("t5"), SimdBackend()),
+              gpt2 = LoadFolder(GoldenFolder("gpt2"), SimdBackend());
   const auto refused = [](ErrorCode code, const std::string& words, const auto& call) {
     const std::string message = Refusal(code, call);
     CHECK_MESSAGE(message.find(words) != std::string::npos, message);

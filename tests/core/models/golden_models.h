@@ -63,6 +63,34 @@ struct Golden {
   ModelInput input;
 };
 
+/// The names of all golden encoder–decoders (tests/golden/make_encoder_decoders.py), and their folders.
+inline const std::vector<std::string>& GoldenPairs() {
+  static const std::vector<std::string> names = {"marian", "t5", "t5_gated"};
+  return names;
+}
+inline std::string PairFolder(const std::string& name) { return HEADLENS_GOLDEN_DIR "/encoder_decoders/" + name; }
+
+/// The source and the target of an encoder–decoder, and the library's results.
+struct GoldenPair {
+  explicit GoldenPair(const std::string& name)
+      : bytes(ReadFile(PairFolder(name) + "/expected.safetensors")),
+        file(bytes),
+        source(Integers<std::int32_t>(file, "source_ids")),
+        target(Integers<std::int32_t>(file, "target_ids")),
+        padding(Integers<std::uint8_t>(file, "padding")) {
+    input.ids = target;
+    input.source = source;
+    input.source_padding = padding;
+  }
+  Tensor Expected(const std::string& name) const { return ToFloat(*file.Find(name)); }
+
+  std::vector<std::byte> bytes;
+  Safetensors file;
+  std::vector<std::int32_t> source, target;
+  std::vector<std::uint8_t> padding;
+  ModelInput input;
+};
+
 inline Tensor MapOf(const ModelAttention& attention, Index layer, Index head) {
   Tensor map({attention.length(), attention.length()});
   attention.Map(layer, head, {}, map.view<2>());

@@ -131,7 +131,7 @@ const attendOptions = {
   topK: "json",
 } as const;
 const logitsOptions = {
-  rows: "json", layer: "json", head: "json",
+  rows: "json", layer: "json", head: "json", attention: "json",
 } as const;
 const mapOptions = {
   rows: "json", cols: "json", pool: "json", pooling: "json", attention: "json",
@@ -149,19 +149,19 @@ const stepMapOptions = {
   attention: "json",
 } as const;
 const sourcesOptions = {
-  layer: "json", head: "json",
+  layer: "json", head: "json", attention: "json",
 } as const;
 const explainOutputOptions = {
-  layer: "json", head: "json", query: "json",
+  layer: "json", head: "json", query: "json", attention: "json",
 } as const;
 const explainOptions = {
-  layer: "json", head: "json", query: "json", key: "json", against: "json",
+  layer: "json", head: "json", query: "json", key: "json", against: "json", attention: "json",
 } as const;
 const predictionsOptions = {
   position: "json", top: "json", layer: "json",
 } as const;
 const writtenOptions = {
-  layer: "json", head: "json", position: "json", top: "json",
+  layer: "json", head: "json", position: "json", top: "json", attention: "json",
 } as const;
 const contributionsOptions = {
   position: "json", tokens: "integer_list",

@@ -72,17 +72,17 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
   explain(options: ExplainOptions & { key?: null | undefined }): RowExplanation;
   explain(options: ExplainOptions): CellExplanation | RowExplanation {
     void this.held;
-    const { layer, head, query, key, against } = checkOptions<ExplainOptions>("explain", options);
-    this.checkHead(layer, head);
-    checkIndex("query", query, this.#length);
-    if (key !== undefined) checkIndex("key", key, this.#length);
-    if (against !== undefined) checkIndex("against", against, this.#length);
+    const { layer, head, query, key, against, attention } = checkOptions<ExplainOptions>("explain", options);
+    const { first, queries, keys } = this.sizesFor("explain", attention, layer, head);
+    checkIndex("query", query, queries);
+    if (key !== undefined) checkIndex("key", key, keys);
+    if (against !== undefined) checkIndex("against", against, keys);
     if (against !== undefined && key === undefined) {
       throw new HeadlensError("option", "explain: against needs key", { argument: "against", expected: "key" });
     }
     const handle = this.held;
     return guarded("explain", () => {
-      const raw = unwrap(handle.explain(layer, head, query, key ?? -1, against ?? -1), apiName);
+      const raw = unwrap(handle.explain(first + layer, head, query, key ?? -1, against ?? -1), apiName);
       const { scores, steps } = raw;
       const parts = { queryParts: partsOf(raw.queryParts), keyParts: partsOf(raw.keyParts) };
       if (key !== undefined) {
@@ -96,23 +96,23 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
 
   explainOutput(options: ExplainOutputOptions): OutputExplanation {
     void this.held;
-    const { layer, head, query } = checkOptions<ExplainOutputOptions>("explainOutput", options);
-    this.checkHead(layer, head);
-    checkIndex("query", query, this.#length);
+    const { layer, head, query, attention } = checkOptions<ExplainOutputOptions>("explainOutput", options);
+    const { first, queries } = this.sizesFor("explainOutput", attention, layer, head);
+    checkIndex("query", query, queries);
     const handle = this.held;
     return guarded("explainOutput", () => {
-      const { parts, written, terms } = unwrap(handle.explainOutput(layer, head, query), apiName);
+      const { parts, written, terms } = unwrap(handle.explainOutput(first + layer, head, query), apiName);
       return { parts: partsOf(parts), written, terms };
     });
   }
 
   sources(options: SourcesOptions): HeadSources {
     void this.held;
-    const { layer, head } = checkOptions<SourcesOptions>("sources", options);
-    this.checkHead(layer, head);
+    const { layer, head, attention } = checkOptions<SourcesOptions>("sources", options);
+    const { first } = this.sizesFor("sources", attention, layer, head);
     const handle = this.held;
     return guarded("sources", () => {
-      const raw = unwrap(handle.sources(layer, head), apiName);
+      const raw = unwrap(handle.sources(first + layer, head), apiName);
       const { query, key, value } = raw;
       const parts = {
         queryParts: partsOf(raw.queryParts), keyParts: partsOf(raw.keyParts), valueParts: partsOf(raw.valueParts),
@@ -131,11 +131,11 @@ export abstract class ExplainedAttention extends WasmHeadMaps<AttentionHandle> {
 
   written(options: WrittenOptions): WrittenTokens {
     void this.held;
-    const { layer, head, position, top } = checkOptions<WrittenOptions>("written", options);
-    this.checkHead(layer, head);
+    const { layer, head, position, top, attention } = checkOptions<WrittenOptions>("written", options);
+    const { first } = this.sizesFor("written", attention, layer, head);
     const at = this.#checkPosition("written", position), count = checkTop("written", top, this.#info.logits);
     const side = (largest: boolean): TokenLogit[] =>
-      this.#extremes("written", layer, head, at, count, largest).map(({ probability: _probability, ...token }) => token);
+      this.#extremes("written", first + layer, head, at, count, largest).map(({ probability: _probability, ...token }) => token);
     return { likelier: side(true), lessLikely: side(false) };
   }
 

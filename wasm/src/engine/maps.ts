@@ -131,12 +131,6 @@ export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResou
     });
   }
 
-  /** Throws unless there is such a head, and unless this is there still. */
-  protected checkHead(index: number, head: number): void {
-    void this.held; // a disposed object is reported before anything that is wrong with the arguments
-    this.sizesFor("", undefined, index, head);
-  }
-
   /** Returns the sizes of the maps among which is that head's. */
   protected sizesFor(caller: string, attention: unknown, index: number, head: number): MapSizes {
     const sizes = this.partOf(caller, attention);

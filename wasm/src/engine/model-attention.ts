@@ -191,18 +191,19 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
 
   logits(options?: Maybe<LogitsOptions>): Tensor {
     void this.held;
-    const { rows, layer = -1, head = -1 } = checkOptions<LogitsOptions>("logits", options);
+    const { rows, layer = -1, head = -1, attention } = checkOptions<LogitsOptions>("logits", options);
     const { info } = this.#of;
     requireLogits("logits", info);
-    if (layer !== -1) checkIndex("layer", layer, head === -1 ? info.layers + 1 : info.layers);
-    if (head !== -1) {
-      if (layer === -1) throw new HeadlensError("option", "logits: head needs layer", { argument: "head", expected: "layer" });
-      checkIndex("head", head, info.heads);
-    }
+    const needs = (argument: string, expected: string): HeadlensError =>
+      new HeadlensError("option", `logits: ${argument} needs ${expected}`, { argument, expected });
+    if (head !== -1 && layer === -1) throw needs("head", "layer");
+    if (head === -1 && attention !== undefined) throw needs("attention", "head");
+    if (head === -1 && layer !== -1) checkIndex("layer", layer, info.layers + 1);
+    const first = head === -1 ? 0 : this.sizesFor("logits", attention, layer, head).first;
     const length = info.image ? 1 : this.tokens.length;
     const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, length)) ?? [0, length];
     const handle = this.held;
-    return guarded("logits", () => unwrap(handle.logits(layer, head, begin, end), apiName));
+    return guarded("logits", () => unwrap(handle.logits(first + layer, head, begin, end), apiName));
   }
 
   hidden(layer: number): Tensor {

@@ -14,12 +14,13 @@ export interface StreamPart {
   /**
    * - `token`, `position`, `segment`: the embeddings; for a patch, its projection without the bias.
    * - `head`, `feedForward`: what an earlier layer wrote, without biases of the layer.
+   * - `cross`: what an earlier head of an encoder–decoder's cross-attention wrote into the decoder's stream.
    * - `bias`: what the biases of all earlier layers wrote.
    * - `norm`: the shifts β of the norms.
    * - `projection`: the bias of the projection that is looked at, of queries, keys, values or logits.
    */
-  kind: "token" | "position" | "segment" | "head" | "feedForward" | "bias" | "norm" | "projection";
-  /** The layer of a head or of a feed-forward network. */
+  kind: "token" | "position" | "segment" | "head" | "cross" | "feedForward" | "bias" | "norm" | "projection";
+  /** The layer of a head, of either attention, or of a feed-forward network. */
   layer?: number;
   head?: number;
 }

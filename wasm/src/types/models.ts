@@ -363,7 +363,8 @@ export interface ModelAttention extends Disposable {
   contributions(options?: Maybe<ContributionsOptions>): LogitContributions;
   /**
    * Explains why a head looks where it looks: the score of a cell as an exact sum over pairs of parts, one of the query's stream and one of the key's;
-   * or, without `key`, all scores of a row over either. Needs `keepParts: true`.
+   * or, without `key`, all scores of a row over either. In the cross-attention of an encoder–decoder, keys have parts of the encoder's last stream.
+   * Needs `keepParts: true`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const seen = model.attend("One two three. One two three.", { keepParts: true });

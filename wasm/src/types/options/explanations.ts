@@ -10,6 +10,11 @@ export interface SourcesOptions {
   layer: number;
   /** The head in its layer. */
   head: number;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 /** The head and the query whose output is explained. */
@@ -20,6 +25,11 @@ export interface ExplainOutputOptions {
   head: number;
   /** The token that looks: a row. */
   query: number;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 /** The score, or the row of scores, that is explained. */
@@ -34,6 +44,11 @@ export interface ExplainOptions {
   key?: Maybe<number>;
   /** Another key of the row, whose score is subtracted: why the one is looked at more than the other. */
   against?: Maybe<number>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 export interface PredictionsOptions {
@@ -54,6 +69,11 @@ export interface WrittenOptions {
   position?: Maybe<number>;
   /** The number of tokens that are listed. Default 10. */
   top?: Maybe<number>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "cross":
+   * that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "cross">;
 }
 
 export interface ContributionsOptions {

@@ -72,10 +72,13 @@ export interface LogitsOptions {
   rows?: Maybe<readonly [number, number]>;
   /** Logit lens: the logits as if this layer and all after it were not there. With `head`: the layer of the head. */
   layer?: Maybe<number>;
-  /**
-   * Needs `layer`, and a run with `keepParts`: what this head alone adds to the logits, with the final norm's division frozen, past all later layers.
-   */
+  /** Needs `layer`, and a run with `keepParts`: what this head alone adds to the logits, with the norms' divisions frozen, past all later layers. */
   head?: Maybe<number>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "cross":
+   * that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "cross">;
 }
 
 export interface MapOptions {
