@@ -21,26 +21,32 @@ struct ExplainOptions : RunOptions {
 };
 
 /// Throws InputError where options do not fit each other or the model and its input.
-void CheckPlace(const ExplainOptions& options, const ModelInfo& info, Index length) {
+void CheckPlace(const ExplainOptions& options, const ModelInfo& info, const RunInput& input) {
   const ExplainedPlace& place = options.place;
-  ExpectBelow("--layer", place.layer, info.layers);
-  ExpectBelow("--head", place.head, info.heads);
-  const auto only_for = [&](const char* option, const std::optional<Index>& value, bool fits, const char* needed) {
+  ExpectAttention(place.part, info);
+  const bool of_encoder = place.part == AttentionPart::kEncoder;
+  ExpectBelow("--layer", place.layer, of_encoder ? info.encoder_layers : info.layers);
+  ExpectBelow("--head", place.head, of_encoder ? info.encoder_heads : info.heads);
+  const Index source = std::ssize(input.source_tokens.ids), queries = of_encoder ? source : input.length(),
+              keys = place.part == AttentionPart::kDecoder ? input.length() : source;
+  const auto only_for = [&](const char* option, const std::optional<Index>& value, Index end, bool fits,
+                            const char* needed) {
     if (value && !fits) throw InputError(NeedsError(ErrorCode::kOption, option, {"--what ", needed}));
-    if (value) ExpectBelow(option, *value, length);
+    if (value) ExpectBelow(option, *value, end);
   };
   const bool of_scores = options.what == "scores", of_text = options.what == "sources";
-  only_for("--query", place.query, !of_text, "scores or output");
-  only_for("--key", place.key, of_scores, "scores");
-  only_for("--against", place.against, of_scores, "scores");
+  only_for("--query", place.query, queries, !of_text, "scores or output");
+  only_for("--key", place.key, keys, of_scores, "scores");
+  only_for("--against", place.against, keys, of_scores, "scores");
   if (!of_text && !place.query)
     throw InputError(MissingError(ErrorCode::kOption, "--query", "the position of a token, counted from 0"));
 }
 
 void Show(const auto& explanation, const ExplainOptions& options, const RunInput& input) {
   const ExplainedPlace& place = options.place;
-  if (!options.json) return Print(explanation, place, input.Names(), options.top);
+  if (!options.json) return Print(explanation, place, NamesOf(input, place.part), options.top);
   JsonObject json = JsonOf(input);
+  if (!input.source_tokens.ids.empty()) json.Add("attention", NameOf(place.part));
   json.Add("layer", place.layer);
   json.Add("head", place.head);
   if (place.query) json.Add("query", *place.query);
@@ -51,9 +57,9 @@ void Show(const auto& explanation, const ExplainOptions& options, const RunInput
 }
 
 void ShowScores(const ModelAttention& attention, const ExplainOptions& options, const RunInput& input) {
-  const auto& [layer, head, query, key, against] = options.place;
-  if (!key) return Show(ExplainRow(attention, layer, head, *query), options, input);
-  const MapCell cell{layer, head, *query, *key};
+  const auto& [layer, head, query, key, against, part] = options.place;
+  if (!key) return Show(ExplainRow(attention, layer, head, *query, part), options, input);
+  const MapCell cell{layer, head, *query, *key, part};
   Show(against ? ExplainCell(attention, cell, *against) : ExplainCell(attention, cell), options, input);
 }
 
@@ -61,7 +67,7 @@ void Explain(const ExplainOptions& options) {
   const Progress progress;
   ModelRun run(options);
   const ExplainedPlace& place = options.place;
-  CheckPlace(options, run.info(), run.input().length());
+  CheckPlace(options, run.info(), run.input());
   run.Load(progress);
   AttendOptions keep;
   keep.keep_parts = true;
@@ -70,8 +76,9 @@ void Explain(const ExplainOptions& options) {
   Blaming("--what", [&] {
     if (options.what == "scores") ShowScores(attention, options, run.input());
     if (options.what == "output")
-      Show(ExplainOutput(attention, place.layer, place.head, *place.query), options, run.input());
-    if (options.what == "sources") Show(SourcesOf(attention, place.layer, place.head), options, run.input());
+      Show(ExplainOutput(attention, place.layer, place.head, *place.query, place.part), options, run.input());
+    if (options.what == "sources")
+      Show(SourcesOf(attention, place.layer, place.head, place.part), options, run.input());
   });
 }
 
@@ -81,6 +88,7 @@ void AddPlace(CLI::App& command, ExplainOptions& options) {
   command.add_option("--head", place.head, "The head's number in its layer, counted from 0")
       ->required()
       ->type_name("N");
+  AddAttentionOption(command, place.part);
   command.add_option("--query", place.query, "The position of the token that looks, counted from 0")->type_name("N");
   CLI::Option* key = command.add_option("--key", place.key,
                                         "The position of the token that it looks at; without, all scores of the query");
@@ -116,8 +124,11 @@ void AddExplain(CLI::App& app) {
   AddRunOptions(*command, *options);
   command->footer(
       "A score is an exact sum over parts of the two tokens' residual streams: the token, its position, what each\n"
-      "earlier head (head LAYER.HEAD) and feed-forward network wrote, biases, and the shifts of norms. Norms are\n"
-      "frozen at their actual statistics.");
+      "earlier head (head LAYER.HEAD) and feed-forward network wrote, biases, and the shifts of norms. In the decoder "
+      "of\n"
+      "an encoder–decoder, heads that look at the source write parts, too (cross LAYER.HEAD). Norms are frozen at "
+      "their\n"
+      "actual statistics.");
   command->callback([options] { Explain(*options); });
 }
 

@@ -13,7 +13,7 @@
 
 namespace headlens::cli {
 
-/// "token", "head 0.3", "feed-forward 1", …
+/// "token", "head 0.3", "cross 0.3", "feed-forward 1", …
 std::string NameOf(const StreamPart& part);
 /// "layer 3, head 2"
 std::string NameOfHead(Index layer, Index head);
@@ -22,28 +22,33 @@ std::string NameOfToken(Index at, const std::vector<std::string>& names);
 /// [{"kind": "head", "layer": 0, "head": 3}, …]
 nlohmann::ordered_json ToJson(const std::vector<StreamPart>& parts);
 
-/// Begins the JSON of what a model has read: "tokens" and "pieces", or "patches".
+/// Begins the JSON of what a model has read: "tokens" and "pieces", or "patches"; for an encoder–decoder also
+/// "source_tokens" and "source_pieces".
 JsonObject JsonOf(const RunInput& input);
 
 /// The place of a head's map that is explained.
 struct ExplainedPlace {
   Index layer = 0, head = 0;
   std::optional<Index> query, key, against;
+  AttentionPart part = AttentionPart::kDecoder;
 };
+
+/// The names of the tokens that look, and of those that are looked at.
+struct PlaceNames {
+  std::vector<std::string> queries, keys;
+};
+PlaceNames NamesOf(const RunInput& input, AttentionPart part);
 
 /// The terms, or parts of a kind, that tables show unless told otherwise.
 inline constexpr Index kShownTerms = 12;
 
-/// Print a table with the `top` largest terms, parts or keys. `names` are those of the tokens. A row without `top` has
-/// all keys that the query sees, in their order.
-void Print(const CellExplanation& cell, const ExplainedPlace& place, const std::vector<std::string>& names,
+/// Print a table with the `top` largest terms, parts or keys. A row without `top` has all keys that the query sees, in
+/// their order.
+void Print(const CellExplanation& cell, const ExplainedPlace& place, const PlaceNames& names, std::optional<Index> top);
+void Print(const RowExplanation& row, const ExplainedPlace& place, const PlaceNames& names, std::optional<Index> top);
+void Print(const OutputExplanation& output, const ExplainedPlace& place, const PlaceNames& names,
            std::optional<Index> top);
-void Print(const RowExplanation& row, const ExplainedPlace& place, const std::vector<std::string>& names,
-           std::optional<Index> top);
-void Print(const OutputExplanation& output, const ExplainedPlace& place, const std::vector<std::string>& names,
-           std::optional<Index> top);
-void Print(const HeadSources& sources, const ExplainedPlace& place, const std::vector<std::string>& names,
-           std::optional<Index> top);
+void Print(const HeadSources& sources, const ExplainedPlace& place, const PlaceNames& names, std::optional<Index> top);
 
 /// Add all that an explanation holds.
 void AddTo(JsonObject& json, const CellExplanation& cell);

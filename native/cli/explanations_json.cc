@@ -19,6 +19,8 @@ JsonObject JsonOf(const RunInput& input) {
   if (input.is_image()) json.Add("patches", {input.patches.rows, input.patches.columns});
   if (!input.ids.empty()) json.Add("tokens", input.ids);
   if (!input.pieces.empty()) json.Add("pieces", input.pieces);
+  if (!input.source_tokens.ids.empty()) json.Add("source_tokens", input.source_tokens.ids);
+  if (!input.source_tokens.pieces.empty()) json.Add("source_pieces", input.source_tokens.pieces);
   return json;
 }
 

@@ -22,7 +22,18 @@ const std::vector<float>& StepOf(const RowExplanation& row, std::string_view sta
       ->values;
 }
 
+/// "layer 3, head 2", behind the name of an attention other than the decoder's
+std::string TitleOf(const ExplainedPlace& place) {
+  const std::string head = NameOfHead(place.layer, place.head);
+  return place.part == AttentionPart::kDecoder ? head : std::string(NameOf(place.part)) + ", " + head;
+}
+
 }  // namespace
+
+PlaceNames NamesOf(const RunInput& input, AttentionPart part) {
+  return {part == AttentionPart::kEncoder ? input.SourceNames() : input.Names(),
+          part == AttentionPart::kDecoder ? input.Names() : input.SourceNames()};
+}
 
 std::string NameOfHead(Index layer, Index head) {
   return "layer " + std::to_string(layer) + ", head " + std::to_string(head);
@@ -40,11 +51,11 @@ std::string NameOf(const StreamPart& part) {
   return name;
 }
 
-void Print(const CellExplanation& cell, const ExplainedPlace& place, const std::vector<std::string>& names,
+void Print(const CellExplanation& cell, const ExplainedPlace& place, const PlaceNames& names,
            std::optional<Index> top) {
-  std::cout << NameOfHead(place.layer, place.head) << ": query " << NameOfToken(*place.query, names) << ", key "
-            << NameOfToken(*place.key, names);
-  if (place.against) std::cout << ", against key " << NameOfToken(*place.against, names);
+  std::cout << TitleOf(place) << ": query " << NameOfToken(*place.query, names.queries) << ", key "
+            << NameOfToken(*place.key, names.keys);
+  if (place.against) std::cout << ", against key " << NameOfToken(*place.against, names.keys);
   std::cout << "\n";
   const std::span<const float> terms = cell.terms.values();
   PrintSum(place.against ? "difference of scores" : "score", cell.score, terms);
@@ -76,10 +87,8 @@ std::vector<Index> KeysOf(const RowExplanation& row, std::optional<Index> top) {
 
 }  // namespace
 
-void Print(const RowExplanation& row, const ExplainedPlace& place, const std::vector<std::string>& names,
-           std::optional<Index> top) {
-  std::cout << NameOfHead(place.layer, place.head) << ": scores of query " << NameOfToken(*place.query, names)
-            << "\n\n";
+void Print(const RowExplanation& row, const ExplainedPlace& place, const PlaceNames& names, std::optional<Index> top) {
+  std::cout << TitleOf(place) << ": scores of query " << NameOfToken(*place.query, names.queries) << "\n\n";
   const View<const float, 2> by_key = row.by_key.view<2>();
   std::vector<float> parts(row.key_parts.size());
   std::vector<Cells> rows = {{"key", "score", "weight", "term", "strongest key part", "token"}};
@@ -88,15 +97,14 @@ void Print(const RowExplanation& row, const ExplainedPlace& place, const std::ve
     for (std::size_t a = 0; a < parts.size(); ++a) parts[a] = by_key(static_cast<Index>(a), key);
     const auto strongest = static_cast<std::size_t>(LargestOf(parts, 1)[0]);
     rows.push_back({std::to_string(key), Fixed(row.scores[at], 3), Fixed(StepOf(row, "weights")[at], 4),
-                    Term(parts[strongest]), NameOf(row.key_parts[strongest]), names[at]});
+                    Term(parts[strongest]), NameOf(row.key_parts[strongest]), names.keys[at]});
   }
   PrintColumns(rows, "rrrrll");
 }
 
-void Print(const OutputExplanation& output, const ExplainedPlace& place, const std::vector<std::string>& names,
+void Print(const OutputExplanation& output, const ExplainedPlace& place, const PlaceNames& names,
            std::optional<Index> top) {
-  std::cout << NameOfHead(place.layer, place.head) << ": what it writes for query " << NameOfToken(*place.query, names)
-            << "\n";
+  std::cout << TitleOf(place) << ": what it writes for query " << NameOfToken(*place.query, names.queries) << "\n";
   double square = 0.0;
   for (const float x : output.written.values()) square += double{x} * double{x};
   const std::span<const float> terms = output.terms.values();
@@ -105,13 +113,14 @@ void Print(const OutputExplanation& output, const ExplainedPlace& place, const s
   PrintTerms(terms, top.value_or(kShownTerms), {"part", "key", "token"}, [&](Index i) {
     const Index key = i % keys;
     return Cells{NameOf(output.parts[static_cast<std::size_t>(i / keys)]), std::to_string(key),
-                 names[static_cast<std::size_t>(key)]};
+                 names.keys[static_cast<std::size_t>(key)]};
   });
 }
 
-void Print(const HeadSources& sources, const ExplainedPlace& place, const std::vector<std::string>& names,
-           std::optional<Index> top) {
-  std::cout << NameOfHead(place.layer, place.head) << " over " << names.size() << " tokens\n";
+void Print(const HeadSources& sources, const ExplainedPlace& place, const PlaceNames& names, std::optional<Index> top) {
+  std::cout << TitleOf(place) << " over " << names.queries.size() << " tokens";
+  if (place.part == AttentionPart::kCross) std::cout << " and " << names.keys.size() << " of the source";
+  std::cout << "\n";
   const auto print = [&](const char* title, const std::vector<StreamPart>& parts, const std::vector<double>& sums) {
     std::cout << "\n" << title << "\n";
     const std::vector<float> terms(sums.begin(), sums.end());

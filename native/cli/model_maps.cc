@@ -32,8 +32,7 @@ Maps PlanMaps(const MapOptions& options, const ModelRun& run) {
   Maps maps;
   const bool of_encoder = options.attention == AttentionPart::kEncoder;
   const bool of_decoder = options.attention == AttentionPart::kDecoder;
-  if (!of_decoder && info.encoder_layers == 0)
-    throw InputError(OptionError("--attention", of_encoder ? "encoder" : "cross", "an encoder–decoder"));
+  ExpectAttention(options.attention, info);
   if (!of_decoder && options.what != MapOptions{}.what)
     throw InputError(OptionError("--what", Joined(options.what), "maps, which is all that --attention has of others"));
   maps.patches = input.patches;

@@ -24,6 +24,9 @@ void AddRunOptions(CLI::App& command, RunOptions& options) {
 }
 
 std::vector<std::string> RunInput::Names() const { return TokenNames(length(), pieces, ids, patches); }
+std::vector<std::string> RunInput::SourceNames() const {
+  return TokenNames(std::ssize(source_tokens.ids), source_tokens.pieces, source_tokens.ids, {});
+}
 
 namespace {
 

@@ -41,8 +41,9 @@ struct RunInput {
   bool is_image() const { return image.size() > 0; }
   /// The number of tokens, or of patches and the tokens before them together.
   Index length() const { return is_image() ? patches.length() : static_cast<Index>(ids.size()); }
-  /// The name of each, safe to show.
+  /// The name of each, safe to show, and of each token of the source.
   std::vector<std::string> Names() const;
+  std::vector<std::string> SourceNames() const;
 };
 
 class ModelRun {

@@ -20,6 +20,7 @@ struct PredictOptions : RunOptions {
   bool contributions = false;
   std::vector<std::string> tokens;  ///< of the contributions; empty: the most probable one
   std::string head;
+  AttentionPart part = AttentionPart::kDecoder;  ///< of the head
 };
 
 Index PositionOf(const PredictOptions& options, const RunInput& input) {
@@ -37,10 +38,12 @@ void AddContributions(const PredictOptions& options, const ModelAttention& atten
       Blaming("--contributions", [&] { return Contributions(attention, predicted.position, predicted.tokens); });
 }
 
-void AddHead(const ModelAttention& attention, const HeadNumber& head, Predicted& predicted) {
+void AddHead(const ModelAttention& attention, const HeadNumber& head, AttentionPart part, Predicted& predicted) {
   const Index row = predicted.position;
-  const Tensor logits = Blaming("--head", [&] { return HeadLogits(attention, head.layer, head.head, row, row + 1); });
+  const Tensor logits =
+      Blaming("--head", [&] { return HeadLogits(attention, head.layer, head.head, row, row + 1, part); });
   predicted.head = head;
+  predicted.part = part;
   predicted.head_logits.assign(logits.values().begin(), logits.values().end());
 }
 
@@ -57,6 +60,7 @@ void Predict(const PredictOptions& options) {
   const Progress progress;
   ModelRun run(options);
   const Index row = PositionOf(options, run.input());
+  ExpectAttention(options.part, run.info());
   std::optional<HeadNumber> head;
   if (!options.head.empty()) head = ParseHead("--head", options.head, run.info());
   run.Load(progress);
@@ -70,7 +74,7 @@ void Predict(const PredictOptions& options) {
   for (Index layer = 0; options.lens && layer <= run.info().layers; ++layer)
     predicted.lens.emplace_back(LensLogits(attention, layer, row, row + 1));
   if (options.contributions) AddContributions(options, attention, tokens, predicted);
-  if (head) AddHead(attention, *head, predicted);
+  if (head) AddHead(attention, *head, options.part, predicted);
   progress.Show("");
   if (!options.json) return Print(predicted, run.input(), tokens, options.top);
   std::cout << ToJson(predicted, run.input(), tokens, options.top).text() << "\n";
@@ -99,8 +103,10 @@ void AddPredictionOptions(CLI::App& command, PredictOptions& options) {
           "the most probable one otherwise")
       ->expected(0, std::numeric_limits<int>::max())
       ->type_name("TOKEN");
-  command.add_option("--head", options.head, "Also the tokens that this head makes likelier and less likely, as 3.7")
-      ->type_name("LAYER.HEAD");
+  CLI::Option* head = command.add_option("--head", options.head,
+                                         "Also the tokens that this head makes likelier and less likely, as 3.7");
+  head->type_name("LAYER.HEAD");
+  AddAttentionOption(command, options.part)->needs(head);
   command.add_flag("--compare", options.compare, "Also the predictions without the changes of the run");
   command.add_flag("--json", options.json, "As JSON, with all parts");
 }

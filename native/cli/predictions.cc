@@ -64,7 +64,8 @@ void PrintContributions(const Predicted& predicted, const OutputTokens& tokens, 
 
 void PrintHead(const Predicted& predicted, const OutputTokens& tokens, Index top) {
   const auto [layer, head] = *predicted.head;
-  std::cout << "\nhead " << layer << "." << head << " adds to the logits, with the final norm frozen\n";
+  std::cout << (predicted.part == AttentionPart::kCross ? "\ncross " : "\nhead ") << layer << "." << head
+            << " adds to the logits, with the norms behind it frozen\n";
   for (const bool largest : {true, false}) {
     std::cout << "\n" << (largest ? "likelier" : "less likely") << "\n";
     std::vector<Cells> rows;
@@ -124,6 +125,7 @@ JsonObject ContributionsOf(const Predicted& predicted, const OutputTokens& token
 
 JsonObject HeadOf(const Predicted& predicted, const OutputTokens& tokens, Index top) {
   JsonObject json;
+  if (predicted.part == AttentionPart::kCross) json.Add("attention", NameOf(predicted.part));
   json.Add("layer", predicted.head->layer);
   json.Add("head", predicted.head->head);
   for (const bool largest : {true, false}) {

@@ -35,7 +35,8 @@ struct Predicted {
   std::vector<std::int32_t> tokens = {};  ///< those of `contributions`
   std::optional<LogitExplanation> contributions = {};
   std::optional<HeadNumber> head = {};
-  std::vector<float> head_logits = {};  ///< that head's part of the logits
+  AttentionPart part = AttentionPart::kDecoder;  ///< of that head
+  std::vector<float> head_logits = {};           ///< that head's part of the logits
 };
 
 /// Prints a table with the `top` largest tokens and parts.

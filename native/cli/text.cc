@@ -29,6 +29,16 @@ CLI::Option* AddAttentionOption(CLI::App& command, AttentionPart& part) {
       ->type_name("PART");
 }
 
+const char* NameOf(AttentionPart part) {
+  if (part == AttentionPart::kDecoder) return "decoder";
+  return part == AttentionPart::kEncoder ? "encoder" : "cross";
+}
+
+void ExpectAttention(AttentionPart part, const ModelInfo& info) {
+  if (part != AttentionPart::kDecoder && info.encoder_layers == 0)
+    throw InputError(OptionError("--attention", NameOf(part), "an encoder–decoder"));
+}
+
 CLI::Option* AddPairOptions(CLI::App& command, PairOptions& options) {
   CLI::Option* source = command.add_option("--source", options.source,
                                            "For an encoder–decoder (T5, Marian): the text that its encoder reads");

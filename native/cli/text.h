@@ -29,6 +29,10 @@ using Ids = std::vector<std::int32_t>;
 
 /// Adds "--attention PART", the attention of an encoder–decoder whose heads are shown.
 CLI::Option* AddAttentionOption(CLI::App& command, AttentionPart& part);
+/// "decoder", "encoder" or "cross"
+const char* NameOf(AttentionPart part);
+/// Throws InputError for an attention of encoder–decoders when the model is another one.
+void ExpectAttention(AttentionPart part, const ModelInfo& info);
 
 /// The source of an encoder–decoder, and its target when that is a text: both as texts or as ids.
 struct PairOptions {

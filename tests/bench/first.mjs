@@ -2,15 +2,18 @@
 /**
  * npm run bench -- first [PROFILES]: measures how soon the playground shows something. Each time in a Chromium with a
  * new profile, it measures the time from the navigation to the first paint and to the first maps of the built-in model,
- * and compares the first reading of a text in a page, with and without warming up the engine, with the hundredth.
- * Prints medians, and the range from least to most.
+ * also over a line of 10 Mbit/s whose answers take 40 ms. It compares the first reading of a text in a page, with and
+ * without warming up the engine, with the hundredth. Prints medians, and the range from least to most.
  */
 import { loadavg } from "node:os";
-import { launchChromium, servePackage, servePlayground } from "../web/browser.ts";
+import { join } from "node:path";
+import { launchChromium, root, servePackage, servePlayground } from "../web/browser.ts";
+import { serveThrottled } from "./throttled.mjs";
 
 const profiles = Number(process.argv[2] ?? 7);
-const kText = "The cat sat on the mat because it was tired.";
+const kText = "The queen saw the king and she laughed.";
 const kCalls = 100;
+const kLine = { bytesPerSecond: 10e6 / 8, latency: 40 };
 
 /* global document -- of the page */
 async function withPage(url, work) {
@@ -65,7 +68,10 @@ function print(name, values, unit) {
   console.log(`${name.padEnd(56)} ${middle.padStart(7)} ${unit.padEnd(2)}   ${from} … ${to}`);
 }
 
-const rows = { paint: [], maps: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [] };
+const rows = {
+  paint: [], maps: [], slowPaint: [], slowMaps: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [],
+};
+const slow = await serveThrottled(join(root, "dist/playground"), kLine);
 const [playground, dist] = [await servePlayground(), await servePackage("<!doctype html><title>headlens</title>")];
 if (loadavg()[0] > 0.5) console.error(`The machine is busy (load ${loadavg()[0].toFixed(1)}): these times are too long.`);
 try {
@@ -73,6 +79,9 @@ try {
     const { paint, maps } = await withPage(playground.url, opening);
     rows.paint.push(paint);
     rows.maps.push(maps);
+    const slowly = await withPage(slow.url, opening);
+    rows.slowPaint.push(slowly.paint);
+    rows.slowMaps.push(slowly.maps);
     for (const warm of [false, true]) {
       const times = await withPage(dist.url, (page) => page.evaluate(read, { text: kText, calls: kCalls, warm }));
       const steady = median(times.slice(-20)); // the hundredth, without outliers
@@ -82,12 +91,15 @@ try {
     }
   }
 } finally {
+  await slow.close();
   await playground.close();
   await dist.close();
 }
 console.log(`medians of ${profiles} fresh profiles, and from least to most`);
 print("navigation to the first paint", rows.paint, "ms");
 print("navigation to the first maps of the built-in model", rows.maps, "ms");
+print("over 10 Mbit/s and 40 ms: to the first paint", rows.slowPaint, "ms");
+print("over 10 Mbit/s and 40 ms: to the maps of all heads", rows.slowMaps, "ms");
 print("first reading of a text, not warmed up", rows.cold, "ms");
 print("first reading of a text, warmed up", rows.warm, "ms");
 print("hundredth reading", rows.steady, "ms");

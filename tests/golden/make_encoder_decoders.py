@@ -22,6 +22,8 @@ A folder holds
         logits     [T, vocab]
         KIND.head_mask, KIND.ablated    for each kind of attention above: [layers, heads] factors of its heads' outputs,
                    and the decoder's stream after its last layer [T, D] that they lead to
+    explained.safetensors    what make_explained_pairs.py computes. Run it after this script, which removes a folder
+                   before it makes it anew.
 
 The numbers are made like those of make_models.py: transformers computes them in float64 with parameters as the file has
 them, the published definition (families/NAME.py) has to agree, and the decoder's single steps, whose cache computes the

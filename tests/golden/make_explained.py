@@ -146,12 +146,12 @@ def stream_parts(architecture, run, inputs, depth):
 
 
 class Run:
-    """A run of the model: its record and logits, and `given`, the input of every module."""
+    """A run of the model: its record, or several by name, and logits; and `given`, the input of every module."""
 
-    def __init__(self, model, inputs):
+    def __init__(self, model, inputs, record=None):
         self.given = {}
         hooks = [module.register_forward_pre_hook(self._keep) for module in model.modules()]
-        self.record = Record()
+        self.record = record or Record()
         self.logits = model(self.record, inputs)
         for hook in hooks:
             hook.remove()

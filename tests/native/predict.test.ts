@@ -136,7 +136,7 @@ describe("the built-in model", () => {
   test("a head's tokens, with the norm that is frozen", () => {
     const { head } = ofText("--head", "3.2", "--top", "2");
     const lines = table("--head", "3.2", "--top", "2");
-    expect(lines).toContain("head 3.2 adds to the logits, with the final norm frozen");
+    expect(lines).toContain("head 3.2 adds to the logits, with the norms behind it frozen");
     for (const [title, list] of [["likelier", head.likelier], ["less likely", head.less_likely]] as const) {
       expect(list).toHaveLength(2);
       for (const [i, token] of list.entries()) {

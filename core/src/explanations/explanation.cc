@@ -108,27 +108,23 @@ struct CellSides {
 };
 
 CellSides SidesOf(const RunHead& head, std::int32_t query, const std::vector<std::int32_t>& keys) {
-  PartProducts of_query, of_keys;
-  if (head.is_cross()) {
-    of_query = head.ProjectQueries({&query, 1}, head.q());
-    of_keys = head.ProjectKeys(keys, head.k());
-  } else {
-    std::vector<std::int32_t> tokens = keys;
+  std::vector<std::int32_t> tokens = keys;
+  std::vector<float> bias;
+  HeadRows rows = head.k();
+  if (!head.is_cross()) {
     tokens.push_back(query);
-    std::vector<float> bias;
-    of_keys = head.ProjectKeys(tokens, Stacked(head.k(), head.q(), bias));
+    rows = Stacked(std::move(rows), head.q(), bias);
   }
-  const auto key = [&](std::size_t n) {
-    return SideOf(head, of_keys, keys[n], static_cast<Index>(n), 0, &RunHead::AsKeys);
-  };
+  PartProducts of_keys = head.ProjectKeys(tokens, rows), of_query;
+  if (head.is_cross()) of_query = head.ProjectQueries({&query, 1}, head.q());
   CellSides sides;
-  sides.key = key(0);
-  if (keys.size() > 1) {
-    const Tensor other = key(1);
-    for (std::size_t i = 0; i < other.values().size(); ++i) sides.key.values()[i] -= other.values()[i];
-  }
   sides.query = head.is_cross() ? SideOf(head, of_query, query, 0, 0, &RunHead::AsQueries)
                                 : SideOf(head, of_keys, query, std::ssize(keys), head.width(), &RunHead::AsQueries);
+  sides.key = SideOf(head, of_keys, keys[0], 0, 0, &RunHead::AsKeys);
+  if (keys.size() > 1) {
+    const Tensor other = SideOf(head, of_keys, keys[1], 1, 0, &RunHead::AsKeys);
+    for (std::size_t i = 0; i < other.values().size(); ++i) sides.key.values()[i] -= other.values()[i];
+  }
   sides.query_parts = head.is_cross() ? std::move(of_query.parts) : of_keys.parts;
   sides.key_parts = std::move(of_keys.parts);
   return sides;

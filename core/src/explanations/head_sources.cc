@@ -92,51 +92,37 @@ void AddSums(const View<float, 3>& x, const Matrix& readers, Index first, double
           factor * Dot(x.at(n, a), readers.row(first + n).data(), static_cast<std::size_t>(x.shape[2]));
 }
 
-/// Takes all tokens of a stream through a projection, some at a time. `use` gets a function that gives the products of
-/// one of the projections that are stacked in it, and the tokens. Returns the parts.
-std::vector<StreamPart> EachStrip(Index length, Index width, const auto& project, const auto& use) {
+/// What a stream is read for: queries, or keys and values, or all of them.
+enum class ReadFor { kQueries, kKeys, kAll };
+
+/// Adds up what queries, or keys and values are made of, some tokens of their stream at a time.
+void AddStream(const RunHead& head, const Readers& readers, ReadFor what, HeadSources& sources) {
   constexpr Index kTokens = 256;  // their products are in memory at a time
-  std::vector<StreamPart> parts;
+  const bool has_keys = what != ReadFor::kQueries, has_queries = what != ReadFor::kKeys;
+  std::vector<float> bias_of_two, bias;
+  HeadRows rows = has_keys ? Stacked(head.k(), head.v(), bias_of_two) : head.q();
+  if (what == ReadFor::kAll) rows = Stacked(std::move(rows), head.q(), bias);
+  const Index length = has_keys ? head.key_tokens() : head.query_tokens();
   for (Index first = 0; first < length; first += kTokens) {
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(std::min(kTokens, length - first)));
     std::iota(tokens.begin(), tokens.end(), static_cast<std::int32_t>(first));
-    PartProducts products = project(tokens);
+    PartProducts products = has_keys ? head.ProjectKeys(tokens, rows) : head.ProjectQueries(tokens, rows);
     const View<float, 3> x = products.values.view<3>();
-    use(tokens, [&](Index number) {
-      return View<float, 3>{x.at(0, 0, number * width), {x.shape[0], x.shape[1], width}, x.strides};
-    });
-    parts = std::move(products.parts);
-  }
-  return parts;
-}
-
-/// Adds up what queries, keys and values are made of.
-HeadSources SumsOf(const RunHead& head, const Readers& readers) {
-  const Index width = head.width();
-  HeadSources sources;
-  const auto add_query = [&](const std::vector<std::int32_t>& tokens, const View<float, 3>& x) {
-    head.AsQueries(tokens, x);
-    AddSums(x, readers.by_query, tokens.front(), double{head.scale()}, sources.query);
-  };
-  const auto add_key_and_value = [&](const std::vector<std::int32_t>& tokens, const auto& of) {
+    const auto of = [&](Index number) {
+      return View<float, 3>{x.at(0, 0, number * head.width()), {x.shape[0], x.shape[1], head.width()}, x.strides};
+    };
+    if (has_queries) {
+      const View<float, 3> queries = of(has_keys ? 2 : 0);
+      head.AsQueries(tokens, queries);
+      AddSums(queries, readers.by_query, first, double{head.scale()}, sources.query);
+      sources.query_parts = products.parts;
+    }
+    if (!has_keys) continue;
     head.AsKeys(tokens, of(0));
-    AddSums(of(0), readers.by_key, tokens.front(), double{head.scale()}, sources.key);
-    AddSums(of(1), readers.by_value, tokens.front(), double{head.factor()}, sources.value);
-  };
-  std::vector<float> bias_of_two, bias_of_three;
-  HeadRows rows = Stacked(head.k(), head.v(), bias_of_two);
-  if (!head.is_cross()) rows = Stacked(std::move(rows), head.q(), bias_of_three);
-  sources.key_parts = sources.value_parts = sources.query_parts = EachStrip(
-      head.key_tokens(), width, [&](const auto& tokens) { return head.ProjectKeys(tokens, rows); },
-      [&](const auto& tokens, const auto& of) {
-        add_key_and_value(tokens, of);
-        if (!head.is_cross()) add_query(tokens, of(2));
-      });
-  if (!head.is_cross()) return sources;
-  sources.query_parts = EachStrip(
-      head.query_tokens(), width, [&](const auto& tokens) { return head.ProjectQueries(tokens, head.q()); },
-      [&](const auto& tokens, const auto& of) { add_query(tokens, of(0)); });
-  return sources;
+    AddSums(of(0), readers.by_key, first, double{head.scale()}, sources.key);
+    AddSums(of(1), readers.by_value, first, double{head.factor()}, sources.value);
+    sources.key_parts = std::move(products.parts);
+  }
 }
 
 }  // namespace
@@ -144,7 +130,12 @@ HeadSources SumsOf(const RunHead& head, const Readers& readers) {
 HeadSources SourcesOf(const ModelAttention& attention, Index layer, Index of_head, AttentionPart part) {
   const RunHead head(attention.run(), layer, of_head, part);
   head.RequireOwnOutput();
-  return SumsOf(head, ReadersOf(head));
+  const Readers readers = ReadersOf(head);
+  HeadSources sources;
+  AddStream(head, readers, head.is_cross() ? ReadFor::kKeys : ReadFor::kAll, sources);
+  if (head.is_cross()) AddStream(head, readers, ReadFor::kQueries, sources);
+  sources.value_parts = sources.key_parts;
+  return sources;
 }
 
 }  // namespace headlens

@@ -112,10 +112,8 @@ Tensor HeadLogits(const ModelAttention& attention, Index layer, Index of_head, I
   const Run& run = attention.run();
   const RunHead head(run, layer, of_head, part);
   RequireLinearLogits(run);
-  if (part == AttentionPart::kEncoder) {
-    throw Error(ErrorCode::kUnsupported,
-                "heads of the encoder add nothing to logits directly: only the decoder's cross-attention reads them");
-  }
+  if (part == AttentionPart::kEncoder)
+    throw Error(ErrorCode::kUnsupported, "heads of the encoder add nothing directly to the decoder's logits");
   models::CheckRows(row_begin, row_end, LogitRows(run));
   Tensor logits = WrittenLogits(head, row_begin, row_end - row_begin, run.model->decoder(), /*each=*/true);
   const models::Head& classifier = *run.model->parameters.head;

@@ -156,9 +156,9 @@ class Projector {
     while (next_ > 0 && parts_[static_cast<std::size_t>(next_ - 1)].kind >= PartKind::kBias) --next_;
     std::fill_n(values_.data, values_.shape[0] * values_.strides[0], 0.0f);
     Index layer = place.layer;
-    const Norm* norm = NormAt(model_, place);
-    if (norm) PassNorm(*norm, place.is_cross ? streams_.BehindHeads(layer) : streams_.RowsOf(run_.StreamBefore(layer)));
-    if (place.is_cross) PassHeads(layer, form_.norm_first ? Tensor() : streams_.BehindHeads(layer));
+    const Tensor stream = place.is_cross ? streams_.BehindHeads(layer) : streams_.RowsOf(run_.StreamBefore(layer));
+    if (const Norm* norm = NormAt(model_, place)) PassNorm(*norm, stream);
+    if (place.is_cross) PassHeads(layer, &stream);
     while (layer-- > 0) PassLayer(layer);
     PassEmbedding();
   }
@@ -213,9 +213,11 @@ class Projector {
   void PassLayer(Index layer) {
     const Layer& weights = model_.parameters.layers[static_cast<std::size_t>(layer)];
     const models::Kept& kept = run_.At(layer).kept;
-    std::vector<Tensor> sums(3);  // which only norms behind them need
-    if (!form_.norm_first) sums = streams_.Sums(layer);
-    if (!form_.norm_first) PassNorm(weights.feed_forward_norm, sums.back());
+    std::vector<Tensor> sums;
+    if (!form_.norm_first) {
+      sums = streams_.Sums(layer);
+      PassNorm(weights.feed_forward_norm, sums.back());
+    }
     // A norm of what the network adds has been applied to these rows.
     AddRows(streams_.RowsOf(kept.feed_forward),
             weights.feed_forward_output_norm ? std::span<const float>() : weights.feed_forward.down->bias());
@@ -223,14 +225,15 @@ class Projector {
       if (!form_.norm_first) PassNorm(weights.cross_attention_norm, sums[1]);
       AddHeads(streams_.RowsOf(kept.cross_heads), *weights.cross_o);
     }
-    PassHeads(layer, sums.front());
+    PassHeads(layer, sums.data());
   }
 
-  /// Goes back over the heads of a layer. `sum` is that of the stream and what they add, for a norm that follows.
-  void PassHeads(Index layer, const Tensor& sum) {
+  /// Goes back over the heads of a layer. `sum` is that of the stream and what they add, which a norm that follows
+  /// needs.
+  void PassHeads(Index layer, const Tensor* sum) {
     const Layer& weights = model_.parameters.layers[static_cast<std::size_t>(layer)];
     const Tensor heads = streams_.RowsOf(run_.At(layer).kept.heads);
-    if (!form_.norm_first) PassNorm(weights.attention_norm, sum);
+    if (!form_.norm_first) PassNorm(weights.attention_norm, *sum);
     if (const Norm& norm = weights.attention_output_norm) {
       AddNormedHeads(norm, heads, *weights.o);
     } else {

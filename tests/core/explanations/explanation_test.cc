@@ -10,20 +10,20 @@
 namespace headlens::testing {
 namespace {
 
-/// A golden model's explanations.
+/// The explanations in a golden folder, whose names begin with `prefix`.
 struct Explained {
-  explicit Explained(const std::string& name)
-      : model(GoldenFolder(name) + "/expected.safetensors"),
-        bytes(ReadFile(GoldenFolder(name) + "/explained.safetensors")),
+  explicit Explained(const std::string& folder, const std::string& begins_with = "")
+      : bytes(ReadFile(folder + "/explained.safetensors")),
         file(bytes),
-        at(Integers<Index>(file, "score.at")) {}
+        prefix(begins_with),
+        at(Integers<Index>(file, prefix + "score.at")) {}
 
-  Tensor Expected(std::string_view name) const { return ToFloat(file.Find(name).value()); }
+  Tensor Expected(std::string_view name) const { return ToFloat(file.Find(prefix + std::string(name)).value()); }
 
   void CheckParts(const char* name, const std::vector<StreamPart>& parts) const {
     std::string names;
     for (const StreamPart& part : parts) names += (names.empty() ? "" : ",") + ToString(part);
-    CHECK(names == file.metadata().at(name));
+    CHECK(names == file.metadata().at(prefix + name));
   }
 
   /// Every rounding is in proportion to the numbers that it happens to.
@@ -34,9 +34,9 @@ struct Explained {
     Check(name, got, MaxNorm(Expected(name).values()));
   }
 
-  Golden model;
   std::vector<std::byte> bytes;
   Safetensors file;
+  std::string prefix;
   std::vector<Index> at;  // layer, head, query, key, against
 };
 
@@ -48,14 +48,15 @@ ModelAttention AttendWithParts(const Model& model, const ModelInput& input) {
 
 std::vector<float> Floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-void CheckScores(const Explained& golden, const ModelAttention& attention) {
-  const MapCell cell{golden.at[0], golden.at[1], golden.at[2], golden.at[3]};
+void CheckScores(const Explained& golden, const ModelAttention& attention,
+                 AttentionPart part = AttentionPart::kDecoder) {
+  const MapCell cell{golden.at[0], golden.at[1], golden.at[2], golden.at[3], part};
   const CellExplanation one = ExplainCell(attention, cell), two = ExplainCell(attention, cell, golden.at[4]);
   golden.CheckParts("query_parts", one.query_parts);
   golden.CheckParts("key_parts", one.key_parts);
   golden.Check("score.terms", one.terms.values());
   golden.Check("score.against", two.terms.values(), MaxNorm(golden.Expected("score.terms").values()));
-  const RowExplanation row = ExplainRow(attention, cell.layer, cell.head, cell.query);
+  const RowExplanation row = ExplainRow(attention, cell.layer, cell.head, cell.query, part);
   golden.CheckParts("query_parts", row.query_parts);
   golden.CheckParts("key_parts", row.key_parts);
   const double size = MaxNorm(golden.Expected("row.by_key").values());
@@ -64,15 +65,19 @@ void CheckScores(const Explained& golden, const ModelAttention& attention) {
   golden.Check("row.scores", row.scores, size);
 }
 
-void CheckOutputs(const Explained& golden, const ModelAttention& attention) {
-  const OutputExplanation output = ExplainOutput(attention, golden.at[0], golden.at[1], golden.at[2]);
+void CheckOutputs(const Explained& golden, const ModelAttention& attention,
+                  AttentionPart part = AttentionPart::kDecoder) {
+  const OutputExplanation output = ExplainOutput(attention, golden.at[0], golden.at[1], golden.at[2], part);
   golden.CheckParts("value_parts", output.parts);
   golden.Check("output.written", output.written.values(), 4 * MaxNorm(golden.Expected("output.written").values()));
   golden.Check("output.terms", output.terms.values(), 4 * MaxNorm(golden.Expected("output.terms").values()));
-  const HeadSources sources = SourcesOf(attention, golden.at[0], golden.at[1]);
+  const HeadSources sources = SourcesOf(attention, golden.at[0], golden.at[1], part);
+  golden.CheckParts("query_parts", sources.query_parts);
+  golden.CheckParts("key_parts", sources.key_parts);
   golden.CheckParts("value_parts", sources.value_parts);
   // Sums over all cells, whose terms are as large as those of a row.
-  const double size = static_cast<double>(attention.length()) * MaxNorm(golden.Expected("row.by_key").values());
+  const double size =
+      static_cast<double>(golden.Expected("row.scores").size()) * MaxNorm(golden.Expected("row.by_key").values());
   golden.Check("sources.query", Floats(sources.query), size);
   golden.Check("sources.key", Floats(sources.key), size);
   golden.Check("sources.value", Floats(sources.value), 4 * MaxNorm(golden.Expected("sources.value").values()));
@@ -100,8 +105,8 @@ void CheckLogits(const Explained& golden, const ModelAttention& attention, Index
   golden.Check("logits.head", HeadLogits(attention, golden.at[0], golden.at[1], 0, head.shape()[0]).values());
 }
 
-void CheckAgainst(const Explained& golden, const Model& model) {
-  const ModelAttention attention = AttendWithParts(model, golden.model.input);
+void CheckAgainst(const Explained& golden, const Model& model, const ModelInput& input) {
+  const ModelAttention attention = AttendWithParts(model, input);
   CheckScores(golden, attention);
   CheckOutputs(golden, attention);
   CheckLogits(golden, attention, model.info().logits);
@@ -110,12 +115,45 @@ void CheckAgainst(const Explained& golden, const Model& model) {
 TEST_CASE("scores, outputs, logits and sources have PyTorch's parts") {
   for (const std::string& name : GoldenModels()) {
     CAPTURE(name);
-    const Explained golden(name);
+    const Golden model(GoldenFolder(name) + "/expected.safetensors");
+    const Explained golden(GoldenFolder(name));
     for (const Backend* backend : TestBackends()) {
       CAPTURE(backend->name());
-      CheckAgainst(golden, LoadFolder(GoldenFolder(name), *backend));
+      CheckAgainst(golden, LoadFolder(GoldenFolder(name), *backend), model.input);
     }
-    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
+    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend()), model.input); });
+  }
+}
+
+/// Checks the explanations of all attentions, and of logits (tests/golden/make_explained_pairs.py).
+void CheckPair(const std::string& folder, const Model& model, const ModelInput& input) {
+  const ModelAttention attention = AttendWithParts(model, input);
+  for (const auto& [prefix, part] : {std::pair("encoder.", AttentionPart::kEncoder),
+                                     {"decoder.", AttentionPart::kDecoder},
+                                     {"cross.", AttentionPart::kCross}}) {
+    CAPTURE(prefix);
+    const Explained golden(folder, prefix);
+    CheckScores(golden, attention, part);
+    CheckOutputs(golden, attention, part);
+  }
+  const Explained golden(folder);
+  const std::vector<std::int32_t> at = Integers<std::int32_t>(golden.file, "logits.at");
+  const LogitExplanation explained = Contributions(attention, at[0], std::span(at).subspan(1));
+  golden.CheckParts("logit_parts", explained.parts);
+  golden.Check("logits.terms", explained.terms.values());
+  const std::vector<Index> place = Integers<Index>(golden.file, "cross.score.at");
+  for (const auto& [name, part] :
+       {std::pair("logits.decoder", AttentionPart::kDecoder), {"logits.cross", AttentionPart::kCross}})
+    golden.Check(name, HeadLogits(attention, place[0], place[1], 0, attention.length(), part).values());
+}
+
+TEST_CASE("all attentions of encoder-decoders have PyTorch's parts") {
+  for (const std::string& name : GoldenPairs()) {
+    CAPTURE(name);
+    const GoldenPair golden(name);
+    const std::string folder = PairFolder(name);
+    for (const Backend* backend : TestBackends()) CheckPair(folder, LoadFolder(folder, *backend), golden.input);
+    ForEachTarget([&] { CheckPair(folder, LoadFolder(folder, SimdBackend()), golden.input); });
   }
 }
 

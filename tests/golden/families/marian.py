@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .parts import GoldenPair, attend, causal, not_padding, split, through_layers
+from .parts import GoldenPair, Pair, Step, attend, causal, not_padding, split, through_layers
 
 EPS = 1e-5
 
@@ -76,6 +76,27 @@ class Marian(nn.Module):
         return x @ self.model.shared.weight.T + self.final_logits_bias
 
 
+def architecture(model):
+    def step(kind, norm, attention):
+        return Step(kind, norm, attention.out_proj, (attention.q_proj, attention.k_proj, attention.v_proj))
+
+    def steps(layer):
+        steps = [step("head", layer.self_attn_layer_norm, layer.self_attn)]
+        if hasattr(layer, "encoder_attn"):
+            steps.append(step("cross", layer.encoder_attn_layer_norm, layer.encoder_attn))
+        return [*steps, Step("feed_forward", layer.final_layer_norm, layer.fc2)]
+
+    def embed(ids):
+        token = model.model.shared(ids) * model.scale
+        return {"token": token, "position": sinusoids(*token.shape)}
+
+    stacks = {name: [steps(layer) for layer in getattr(model.model, name).layers] for name in ["encoder", "decoder"]}
+    attention = model.model.encoder.layers[0].self_attn
+    scale = (attention.q_proj.out_features // attention.heads) ** -0.5
+    return Pair(attention.heads, scale, False, stacks, embed,
+                (model.model.shared.weight, model.final_logits_bias[0]))
+
+
 MODULES = {"encoder": ("model.encoder.layers", "self_attn.out_proj"),
               "decoder": ("model.decoder.layers", "self_attn.out_proj"),
               "cross": ("model.decoder.layers", "encoder_attn.out_proj")}
@@ -89,4 +110,4 @@ CONFIG = {"activation_dropout": 0.0, "activation_function": "swish", "add_bias_l
           "normalize_embedding": False, "num_hidden_layers": 3, "pad_token_id": 53, "scale_embedding": True,
           "static_position_embeddings": True, "torch_dtype": "float16", "vocab_size": 54}
 
-MODELS = {"marian": GoldenPair(CONFIG, Marian, "MarianMTModel", MODULES, dtype=torch.float16)}
+MODELS = {"marian": GoldenPair(CONFIG, Marian, architecture, "MarianMTModel", MODULES, dtype=torch.float16)}

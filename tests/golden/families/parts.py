@@ -252,6 +252,33 @@ def padded_source_and_target(config, generator):
 
 
 @dataclasses.dataclass
+class Step:
+    """What a layer of an encoder or a decoder adds to the stream: "head" or "cross", by attention with its projections
+    of queries, keys and values, or "feed_forward". `output` is its last module. `norm` stands before it, or after the
+    residual sum."""
+
+    kind: str
+    norm: nn.Module
+    output: nn.Module
+    projections: tuple = ()
+
+
+@dataclasses.dataclass
+class Pair:
+    """`stacks` has for the encoder and the decoder the steps of each layer. `embed` gives the parts of a stream before
+    the first layer, for ids. A `final_norm` stands after the last layer of each, or there is none. `decoder` turns the
+    decoder's output into logits."""
+
+    heads: int
+    scale: float
+    norm_first: bool
+    stacks: dict
+    embed: typing.Callable
+    decoder: tuple
+    final_norm: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
 class GoldenPair:
     """The folder of an encoder and a decoder. `config` is as published with such models, and `library` is the model's
     class in transformers. `modules` says for each of ATTENTIONS where its layers are there, and where in a layer the
@@ -259,6 +286,7 @@ class GoldenPair:
 
     config: dict
     definition: type
+    architecture: typing.Callable
     library: str
     modules: dict
     dtype: torch.dtype = torch.float32

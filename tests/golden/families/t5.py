@@ -8,7 +8,8 @@ from torch.nn import functional as F
 
 from definition.positions import t5_bucket
 
-from .parts import GoldenPair, RMSNorm, attend, causal, not_padding, padded_source_and_target, split, through_layers
+from .parts import (GoldenPair, Pair, RMSNorm, Step, attend, causal, not_padding, padded_source_and_target, split,
+                    through_layers)
 
 
 class T5Attention(nn.Module):
@@ -98,6 +99,24 @@ class T5(nn.Module):
         return x * x.shape[1] ** -0.5 @ self.shared.weight.T
 
 
+def architecture(model):
+    def step(part):
+        norm = part["layer_norm"]
+        if "DenseReluDense" in part:
+            return Step("feed_forward", norm, part["DenseReluDense"].wo)
+        kind = "head" if "SelfAttention" in part else "cross"
+        attention = part["SelfAttention" if kind == "head" else "EncDecAttention"]
+        return Step(kind, norm, attention.o, (attention.q, attention.k, attention.v))
+
+    stacks = {"encoder": model.encoder, "decoder": model.decoder}
+    shared = model.shared
+    weight = model.lm_head.weight if hasattr(model, "lm_head") else shared.weight * shared.embedding_dim ** -0.5
+    steps = {name: [[step(part) for part in layer.layer] for layer in stack.block] for name, stack in stacks.items()}
+    return Pair(model.encoder.block[0].layer[0]["SelfAttention"].heads, 1.0, True, steps,
+                lambda ids: {"token": shared(ids)}, (weight, None),
+                {name: stack.final_layer_norm for name, stack in stacks.items()})
+
+
 MODULES = {"encoder": ("encoder.block", "layer.0.SelfAttention.o"),
               "decoder": ("decoder.block", "layer.0.SelfAttention.o"),
               "cross": ("decoder.block", "layer.1.EncDecAttention.o")}
@@ -109,7 +128,7 @@ CONFIG = {"architectures": ["T5ForConditionalGeneration"], "d_ff": 24, "d_kv": 4
 
 
 def golden(changes, **how):
-    return GoldenPair({**CONFIG, **changes}, T5, "T5ForConditionalGeneration", MODULES, **how)
+    return GoldenPair({**CONFIG, **changes}, T5, architecture, "T5ForConditionalGeneration", MODULES, **how)
 
 
 MODELS = {
