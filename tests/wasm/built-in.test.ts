@@ -47,7 +47,7 @@ function mapOf(seen: ModelAttention, model: Model, layer: number, head: number, 
   return seen.map(layer, head, model.info.encoder ? { attention } : {});
 }
 
-/** What a probe counts for one row of weights. */
+/** Counts one row of weights as the probe does. */
 function counted(score: Probe["score"], row: Float32Array, columns: readonly number[]): number {
   const weights = columns.map((column) => row[column] ?? NaN);
   return score === "mass" ? weights.reduce((sum, weight) => sum + weight, 0) : Number(Math.max(...weights) >= Math.max(...row));

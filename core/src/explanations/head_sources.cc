@@ -92,7 +92,7 @@ void AddSums(const View<float, 3>& x, const Matrix& readers, Index first, double
           factor * Dot(x.at(n, a), readers.row(first + n).data(), static_cast<std::size_t>(x.shape[2]));
 }
 
-/// What a stream is read for: queries, or keys and values, or all of them.
+/// The use of a stream that is read: queries, or keys and values, or all of them.
 enum class ReadFor { kQueries, kKeys, kAll };
 
 /// Adds up what queries, or keys and values are made of, some tokens of their stream at a time.

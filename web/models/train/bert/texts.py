@@ -1,4 +1,4 @@
-"""What the model reads: single texts and pairs of texts with some of their tokens masked, and pairs of copies.
+"""The texts that the model reads: single ones and pairs of texts with some of their tokens masked, and pairs of copies.
 
 A pair is cut from one document between two of its sentences. In half of the pairs the second text is put in the place of it
 from another document of the same source.

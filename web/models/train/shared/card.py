@@ -61,7 +61,7 @@ def chance(probe, attend):
 
 
 def narrow(tensor):
-    """What a golden file keeps of a tensor: integers as I32, and other numbers as F32."""
+    """A tensor as a golden file keeps it: integers as I32, and other numbers as F32."""
     return tensor.float() if tensor.is_floating_point() else tensor.int()
 
 

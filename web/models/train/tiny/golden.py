@@ -1,4 +1,4 @@
-"""What PyTorch computes with tiny in float64, for tests/golden/built_in/tiny.safetensors.
+"""The numbers that PyTorch computes with tiny in float64, for tests/golden/built_in/tiny.safetensors.
 
 One text: `ids` [T], `hidden` [L+1,T,D] after the embedding and after each layer, `weights` [L,H,T,T] and `logits` [T,V], with
 the `text` and the names of its `tokens` as a JSON list. And rows <s>[s][s] of random common tokens: `repeats` [B,T], with the

@@ -101,7 +101,7 @@ def loss(model, pairs):
 
 @torch.no_grad()
 def golden(model):
-    """What PyTorch computes in float64 with TEXT and the translation that the model itself makes of it."""
+    """The numbers that PyTorch computes in float64 with TEXT and the translation that the model itself makes of it."""
     source = model.tokenizer.encode(TEXT)
     exact = copy.deepcopy(model).double()
     target = [model.tokenizer.pad, *translate(exact, [source])[0]]

@@ -11,11 +11,11 @@ import regex
 from translator import grammar, lexicon
 
 END, UNKNOWN, PAD = "</s>", "▁" + lexicon.UNKNOWN, "<pad>"
-# What a text is changed to before it is cut into words, after lowercasing: [expression, replacement].
+# A text is changed in these ways before it is cut into words, after lowercasing: [expression, replacement].
 REPLACED = [["’", "'"], ["can't\\b|cannot\\b", "can not"], ["won't\\b", "will not"], ["n't\\b", " not"], ["'m\\b", " am"],
             ["'re\\b", " are"], ["'ll\\b", " will"], ["(?<=\\bit|\\bhe|\\bshe|\\bthere|\\bwho|\\bwhat|\\bwhere)'s\\b", " is"],
             ["[,;:\"()]", " "], ["!", "."], ["\\s+", " "], ["^ | $", ""]]
-# What is a token on its own: the English 's, punctuation, and a French word that lost its vowel.
+# These are tokens on their own: the English 's, punctuation, and a French word that lost its vowel.
 PIECES = "'s\\b|▁?[.?]|[^'.?]+'(?!s\\b)"
 
 
