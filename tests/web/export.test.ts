@@ -250,6 +250,7 @@ describe("pages", () => {
 
   test.each([
     { text: kText, view: "map", layer: 2, head: 4, scale: "row" },
+    { text: kText, view: "map", layer: 1, head: 2, model: "tiny-bert" },
     { weights: [[[0.25, 0.75], [0.5, 0.5]]], tokens: ["a", "<b>"], view: "map" },
   ])("the lines to embed show the same: %j", async (properties) => {
     const page = await drawn(properties);

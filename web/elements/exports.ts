@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Makes of the shown content forms that can be taken elsewhere. The room web/export/ is loaded when the first is asked for. */
+import type { BuiltInModel } from "headlens";
 import type { Numbers } from "../export/numbers.js";
 import type { Theme } from "../maps/palette.js";
 import type { MapSource } from "../maps/source.js";
@@ -73,12 +74,15 @@ export async function toHTML(shown: Shown): Promise<string> {
   return pageOf(titleOf(shown), withMaps(shown), await compactOf(numbers), script);
 }
 
+/** Their names are no addresses. */
+const kBuiltIn: Readonly<Record<BuiltInModel, true>> = { "tiny": true, "tiny-bert": true, "tiny-vit": true, "tiny-translator": true };
+
 /** Addresses that are relative to this page lead elsewhere from another one. */
 function fromAnywhere(state: State): State {
   const { baseURI } = document;
   const absolute = (address: string): string =>
     URL.canParse(address, baseURI) ? new URL(address, baseURI).href : address;
-  const isBuiltIn = state.model === kFields.model.initial;
+  const isBuiltIn = Object.hasOwn(kBuiltIn, state.model);
   return { ...state, src: state.src && absolute(state.src), model: isBuiltIn ? state.model : absolute(state.model) };
 }
 
