@@ -108,8 +108,15 @@ struct Tokenizer::Parts {
 
 Tokenizer::Tokenizer(std::string_view json) {
   const nlohmann::json root = ParseObject(json, "the file", kDeepest);
-  parts_ = std::make_unique<const Parts>(JsonField(root, "", ErrorCode::kFormat));
+  const JsonField field(root, "", ErrorCode::kFormat);
+  parts_ = std::make_unique<const Parts>(field);
+  const JsonField target = field["target_tokenizer"];
+  if (target.is_null()) return;
+  if (const JsonField inner = target["target_tokenizer"]; !inner.is_null()) inner.Fail("none inside of another");
+  target_.reset(new Tokenizer(std::make_unique<const Parts>(target)));
 }
+
+Tokenizer::Tokenizer(std::unique_ptr<const Parts> parts) : parts_(std::move(parts)) {}
 
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;

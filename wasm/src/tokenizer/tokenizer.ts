@@ -41,10 +41,15 @@ export class TextTokenizer {
   readonly #added: AddedTokens;
   readonly #isByteLevel: boolean;
   readonly #stripsFirstSpace: boolean;
+  /** The tokenizer of what a decoder with an encoder reads: that in the file's "target_tokenizer", or else this one. */
+  readonly target: TextTokenizer;
 
-  /** `json` is the parsed tokenizer.json. Throws "format" and "unsupported" errors that name the field. */
+  /**
+   * `json` is the parsed tokenizer.json, or its field that is a tokenizer. Throws "format" and "unsupported" errors
+   * that name the field.
+   */
   constructor(json: object) {
-    const root = new Field(json);
+    const root = json instanceof Field ? json : new Field(json);
     this.#normalizer = makeNormalizer(root.at("normalizer"));
     this.#preTokenizer = makePreTokenizer(root.at("pre_tokenizer"));
     this.#model = makeModel(root.at("model"));
@@ -53,6 +58,9 @@ export class TextTokenizer {
     const decoders = stepsOf(root.at("decoder"), "decoders").map((step) => step.at("type").text());
     this.#isByteLevel = decoders.includes("ByteLevel");
     this.#stripsFirstSpace = decoders.includes("Strip") || decoders.includes("Metaspace");
+    const target = root.at("target_tokenizer");
+    if (json instanceof Field && !target.isNull) target.fail("none inside of another");
+    this.target = target.isNull ? this : new TextTokenizer(target);
   }
 
   /** Encodes a text with the special tokens that the tokenizer's post-processor adds, unless the text continues an earlier one. */
