@@ -149,7 +149,7 @@ def read_spm(path):
 
 
 # The first stands for <unk> in a text that is being normalized. The other, which SentencePiece's tables leave in no
-# text and screens do not show, stands around unknown characters, and around pieces that only they may become.
+# text, stands around unknown characters, and around pieces that only they may become.
 UNKNOWN, APART = "\uFDD0", "\u200B"
 
 
@@ -210,7 +210,7 @@ def marian_tokenizer(model, pieces):
         "post_processor": {
             "type": "TemplateProcessing", "single": [first, end], "pair": [first, second, end],
             "special_tokens": {"</s>": {"id": "</s>", "ids": [pieces.index("</s>")], "tokens": ["</s>"]}}},
-        "decoder": spaces,
+        "decoder": {"type": "Sequence", "decoders": [replace({"String": APART}, ""), spaces]},
         "model": {"type": "Unigram", "unk_id": pieces.index("<unk>"), "byte_fallback": False, "vocab": vocab},
     }
 
