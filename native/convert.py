@@ -137,14 +137,16 @@ def read_spm(path):
         model.ParseFromString(path.read_bytes())
     except Exception as error:
         fail(f"{path} is no model of SentencePiece: {error}")
-    trainer, user_defined = model.trainer_spec, model.SentencePiece.USER_DEFINED
+    trainer, types = model.trainer_spec, {piece.type for piece in model.pieces}
     if trainer.model_type != trainer.UNIGRAM:
         fail(f"{path} is of the type {trainer.ModelType.Name(trainer.model_type)}, expected UNIGRAM")
     for flag in ["byte_fallback", "treat_whitespace_as_suffix"]:
         if getattr(trainer, flag):
             fail(f"{path} has {flag}, expected a model without")
-    if any(piece.type == user_defined for piece in model.pieces):
+    if model.SentencePiece.USER_DEFINED in types:
         fail(f"{path} has user-defined pieces, expected none")
+    if model.SentencePiece.NORMAL not in types:
+        fail(f"{path} has no pieces, expected the model of a tokenizer")
     return model
 
 
@@ -189,13 +191,14 @@ def marian_tokenizer(model, pieces):
     pieces of the other model too: only a run of characters that this one does not know may become one of them. A piece
     that vocab.json lacks has no id, and is left out."""
     normal = {piece.piece: piece.score for piece in model.pieces if piece.type == model.SentencePiece.NORMAL}
-    least = min(normal.values(), default=0)
+    least = min(normal.values())
     vocab = [[piece, normal[piece]] if piece in normal else [APART + piece + APART, least] for piece in pieces]
     prepend = "always" if model.normalizer_spec.add_dummy_prefix else "never"
     spaces = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": prepend, "split": False}
     first, second, end = [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}},
                           {"SpecialToken": {"id": "</s>", "type_id": 0}}]
-    added = []  # of which only <unk> is looked for in the normalized text, as other language codes have become it
+    # Of these, only <unk> is looked for in the normalized text, as language codes that are no pieces have become it.
+    added = []
     for i, piece in enumerate(pieces):
         if not re.fullmatch(r"</s>|<unk>|<pad>|>>[\s\S]*<<", piece):
             continue
