@@ -13,7 +13,7 @@
 namespace headlens::cli {
 
 OutputTokens::OutputTokens(const std::string& folder, const ModelInfo& info)
-    : are_labels_(info.image_size > 0), count_(info.logits) {
+    : are_labels_(info.image_size > 0), has_target_(info.encoder_layers > 0), count_(info.logits) {
   std::error_code unreadable;
   if (!are_labels_ && std::filesystem::exists(folder + "/" + kTokenizerFile, unreadable))
     tokenizer_.emplace(LoadTokenizer(folder));
@@ -22,7 +22,7 @@ OutputTokens::OutputTokens(const std::string& folder, const ModelInfo& info)
 /// The first token of a text may lose its space, so that the one that is wanted stands second.
 std::string OutputTokens::PieceOf(std::int32_t token) const {
   const std::int32_t twice[] = {token, token};
-  return tokenizer_->Pieces(twice)[1];
+  return (has_target_ ? tokenizer_->target() : *tokenizer_).Pieces(twice)[1];
 }
 
 std::string OutputTokens::NameOf(std::int32_t token) const {

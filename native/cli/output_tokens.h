@@ -37,6 +37,7 @@ class OutputTokens {
   std::string PieceOf(std::int32_t token) const;
 
   bool are_labels_;
+  bool has_target_;  ///< of an encoder–decoder, whose logits are of tokens of the target
   Index count_;
   std::optional<tokenizer::Tokenizer> tokenizer_;
 };

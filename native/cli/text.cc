@@ -106,11 +106,12 @@ PairTokens ReadPair(const std::string& model, const PairOptions& options, Ids ta
   Ids source = options.source_tokens;
   if (options.source) source = Blaming("--source", [&] { return tokenizer->Encode(*options.source); });
   if (options.target) {
-    target = Blaming("--target", [&] { return tokenizer->Encode(*options.target, /*with_special_tokens=*/false); });
+    const auto encode = [&] { return tokenizer->target().Encode(*options.target, /*with_special_tokens=*/false); };
+    target = Blaming("--target", encode);
     target.insert(target.begin(), static_cast<std::int32_t>(info.start_token));
   }
-  const tokenizer::Tokenizer* pieces = tokenizer ? &*tokenizer : nullptr;
-  return {WithPieces("--source", pieces, std::move(source)), WithPieces("--target", pieces, std::move(target))};
+  return {WithPieces("--source", tokenizer ? &*tokenizer : nullptr, std::move(source)),
+          WithPieces("--target", tokenizer ? &tokenizer->target() : nullptr, std::move(target))};
 }
 
 void ExpectNoPair(const PairOptions& options) {

@@ -46,13 +46,13 @@ std::optional<char> ByteOfName(std::string_view name) {
   return static_cast<char>(byte);
 }
 
-std::string SpacesForMarks(std::string_view token) {
-  static constexpr std::string_view kMark = "▁";
+/// Puts `content` in place of each `part`, which is not empty.
+std::string Replaced(std::string_view token, std::string_view part, std::string_view content) {
   std::string text;
   std::size_t done = 0;
-  for (std::size_t at = token.find(kMark); at != token.npos; at = token.find(kMark, done)) {
-    text.append(token.substr(done, at - done)).append(1, ' ');
-    done = at + kMark.size();
+  for (std::size_t at = token.find(part); at != token.npos; at = token.find(part, done)) {
+    text.append(token.substr(done, at - done)).append(content);
+    done = at + part.size();
   }
   return text.append(token.substr(done));
 }
@@ -70,6 +70,8 @@ struct Tokenizer::Parts {
       const std::string& type = TypeOf(step);
       is_byte_level = is_byte_level || type == "ByteLevel";
       strips_first_space = strips_first_space || type == "Strip" || type == "Metaspace";
+      if (type != "Replace" || !step["content"].Text().empty()) return;
+      if (std::string part = step["pattern"]["String"].Text(""); !part.empty()) removed.push_back(std::move(part));
     });
   }
 
@@ -94,7 +96,9 @@ struct Tokenizer::Parts {
       return bytes ? Visible(*bytes) : token;
     }
     if (const auto byte = ByteOfName(token)) return Visible({&*byte, 1});
-    return SpacesForMarks(token);
+    std::string piece = token;
+    for (const std::string& part : removed) piece = Replaced(piece, part, "");
+    return Replaced(piece, "▁", " ");
   }
 
   Normalizer normalizer;
@@ -104,12 +108,20 @@ struct Tokenizer::Parts {
   AddedTokens added;
   bool is_byte_level = false;
   bool strips_first_space = false;
+  std::vector<std::string> removed;  ///< parts of tokens that are not shown
 };
 
 Tokenizer::Tokenizer(std::string_view json) {
   const nlohmann::json root = ParseObject(json, "the file", kDeepest);
-  parts_ = std::make_unique<const Parts>(JsonField(root, "", ErrorCode::kFormat));
+  const JsonField field(root, "", ErrorCode::kFormat);
+  parts_ = std::make_unique<const Parts>(field);
+  const JsonField target = field["target_tokenizer"];
+  if (target.is_null()) return;
+  if (const JsonField inner = target["target_tokenizer"]; !inner.is_null()) inner.Fail("none inside of another");
+  target_.reset(new Tokenizer(std::make_unique<const Parts>(target)));
 }
+
+Tokenizer::Tokenizer(std::unique_ptr<const Parts> parts) : parts_(std::move(parts)) {}
 
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;

@@ -32,9 +32,15 @@ class Tokenizer {
   /// without a token. A byte of a character that is shared with a neighbouring token shows as ⟨E2⟩.
   std::vector<std::string> Pieces(std::span<const std::int32_t> ids) const;
 
+  /// The tokenizer of what a decoder with an encoder reads: that in the file's "target_tokenizer", or else this one.
+  const Tokenizer& target() const { return target_ ? *target_ : *this; }
+
  private:
   struct Parts;
+  explicit Tokenizer(std::unique_ptr<const Parts> parts);
+
   std::unique_ptr<const Parts> parts_;
+  std::unique_ptr<const Tokenizer> target_;
 };
 
 }  // namespace headlens::tokenizer

@@ -9,6 +9,7 @@ import { type Ended, fails, succeeds, temporaryFolder } from "./support.js";
 
 const inFolder = temporaryFolder();
 const kConverted = `${kGolden}/converted`;
+const kOldMarian = `${kGolden}/marian/old`;
 
 function python(...args: readonly string[]): Ended {
   const { status, stdout, stderr, error } = spawnSync("/usr/bin/python3", args, { encoding: "utf8" });
@@ -64,8 +65,9 @@ describe("convert.py", () => {
     refuses(/new is in no folder, expected a place that is there/, `${kConverted}/old`, inFolder("nowhere/new"));
   });
 
+  const has = (library: string): boolean => python("-c", `import ${library}`).status === 0;
+
   test("makes safetensors of pickles and tokenizer.json of a list of words, where their libraries are", () => {
-    const has = (library: string): boolean => python("-c", `import ${library}`).status === 0;
     if (!has("torch")) {
       refuses(/pytorch_model-00001-of-00002\.bin needs the Python library torch: No module named 'torch'/, `${kConverted}/old`);
     } else if (!has("transformers")) {
@@ -74,6 +76,31 @@ describe("convert.py", () => {
       expect(convert(`${kConverted}/old`, inFolder("made"))).toMatchObject({ status: 0, stderr: "" });
       expectSameFiles(inFolder("made"), `${kConverted}/new`, readdirSync(`${kConverted}/new`));
     }
+  });
+
+  test("makes tokenizer.json of the two models of SentencePiece of a Marian, where their libraries are", () => {
+    if (!has("google.protobuf")) {
+      refuses(/source\.spm needs the Python library google\.protobuf: No module named /, kOldMarian);
+    } else if (!has("sentencepiece")) {
+      refuses(/source\.spm needs the Python library sentencepiece: No module named 'sentencepiece'/, kOldMarian);
+    } else {
+      expect(convert(kOldMarian, inFolder("marian"))).toMatchObject({ status: 0, stderr: "" });
+      expectSameFiles(inFolder("marian"), `${kGolden}/marian/new`, readdirSync(`${kGolden}/marian/new`));
+    }
+  });
+
+  test.each([
+    ["no JSON", "{", /vocab\.json is no JSON of pieces and their ids: /],
+    ["a list", "[1]", /vocab\.json is no JSON of pieces and their ids: /],
+    ["ids that are no numbers", '{"</s>": 0, "<unk>": "1"}', /vocab\.json is no JSON of pieces and their ids: /],
+    ["nested without end", "[".repeat(100_000), /vocab\.json is no JSON of pieces and their ids: /],
+    ["an id too many", '{"</s>": 0, "<unk>": 2}', /vocab\.json has 2 pieces, expected the ids from 0 to 1, each once/],
+    ["no piece for what is unknown", '{"</s>": 0, "a": 1}', /vocab\.json lacks the piece <unk>/],
+  ])("refuses a vocab.json of a Marian: %s", (name, json, message) => {
+    const folder = folderWith(`marian, ${name}`, { "vocab.json": json });
+    for (const file of ["config.json", "model.safetensors", "source.spm", "target.spm"])
+      copyFileSync(`${kOldMarian}/${file}`, `${folder}/${file}`);
+    refuses(message, folder);
   });
 });
 

@@ -147,7 +147,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     expectThere(inputs);
     const attention = guarded("attend", () => unwrap(handle.attend([...reading.inputs, ...inputs], json, atOnce), apiName));
     const { info } = this;
-    const piece = (id: number): string => typeof this.#reader === "string" ? String(id) : this.#reader.piece(id);
+    const piece = (id: number): string => this.#tokenizer("text")?.piece(id) ?? String(id);
     return new WasmModelAttention(attention, reading, { info, module: this.#module, model: this, piece });
   }
 
@@ -265,8 +265,14 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     return { ids, tokens: cut(encoded.tokens), inputs, count };
   }
 
-  #encode(input: unknown, isFirst: boolean, name = "text"): Encoded {
-    const tokenizer = this.#reader as TextTokenizer;
+  /** Returns the tokenizer of a text, which of an encoder–decoder is its target. Models of pictures have none. */
+  #tokenizer(name: "source" | "text"): TextTokenizer | undefined {
+    if (typeof this.#reader === "string") return undefined;
+    return this.info.encoder && name === "text" ? this.#reader.target : this.#reader;
+  }
+
+  #encode(input: unknown, isFirst: boolean, name: "source" | "text" = "text"): Encoded {
+    const tokenizer = this.#tokenizer(name) as TextTokenizer;
     if (typeof input === "string") return tokenizer.encode(input, isFirst);
     if (!Array.isArray(input)) throw wrong("dtype", name, show(input), "a string or an array of token ids");
     const ids: number[] = [];

@@ -41,18 +41,32 @@ export class TextTokenizer {
   readonly #added: AddedTokens;
   readonly #isByteLevel: boolean;
   readonly #stripsFirstSpace: boolean;
+  /** Parts of tokens that are not shown. */
+  readonly #removed: readonly string[];
+  /** The tokenizer of what a decoder with an encoder reads: that in the file's "target_tokenizer", or else this one. */
+  readonly target: TextTokenizer;
 
-  /** `json` is the parsed tokenizer.json. Throws "format" and "unsupported" errors that name the field. */
+  /**
+   * `json` is the parsed tokenizer.json, or its field that is a tokenizer. Throws "format" and "unsupported" errors
+   * that name the field.
+   */
   constructor(json: object) {
-    const root = new Field(json);
+    const root = json instanceof Field ? json : new Field(json);
     this.#normalizer = makeNormalizer(root.at("normalizer"));
     this.#preTokenizer = makePreTokenizer(root.at("pre_tokenizer"));
     this.#model = makeModel(root.at("model"));
     this.#postProcessor = makePostProcessor(root.at("post_processor"));
     this.#added = new AddedTokens(root.at("added_tokens"), this.#model.vocabulary, this.#normalizer);
-    const decoders = stepsOf(root.at("decoder"), "decoders").map((step) => step.at("type").text());
+    const steps = stepsOf(root.at("decoder"), "decoders");
+    const decoders = steps.map((step) => step.at("type").text());
     this.#isByteLevel = decoders.includes("ByteLevel");
     this.#stripsFirstSpace = decoders.includes("Strip") || decoders.includes("Metaspace");
+    this.#removed = steps
+      .filter((step) => step.at("type").text() === "Replace" && step.at("content").text() === "")
+      .map((step) => step.at("pattern").at("String").text(""));
+    const target = root.at("target_tokenizer");
+    if (json instanceof Field && !target.isNull) target.fail("none inside of another");
+    this.target = target.isNull ? this : new TextTokenizer(target);
   }
 
   /** Encodes a text with the special tokens that the tokenizer's post-processor adds, unless the text continues an earlier one. */
@@ -116,6 +130,7 @@ export class TextTokenizer {
       return bytes ? visible(bytes) : token;
     }
     const byte = byteOfName(token);
-    return byte === undefined ? token.replaceAll("▁", " ") : visible(Uint8Array.of(byte));
+    if (byte !== undefined) return visible(Uint8Array.of(byte));
+    return this.#removed.reduce((piece, part) => piece.replaceAll(part, ""), token).replaceAll("▁", " ");
   }
 }
