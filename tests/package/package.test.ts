@@ -91,7 +91,7 @@ describe("the tarball", () => {
   test("keeps to its budget", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
-      "worker.js": 42_500,
+      "worker.js": 43_000,
       "headlens.arrays.js": 40_000,
       "headlens-simd.wasm": 234_000,
       "headlens-relaxed.wasm": 234_000,
