@@ -171,7 +171,7 @@ def ranges(characters):
 
 
 def marian_normalizer(model, known):
-    """What SentencePiece does to a text, but for its marks of spaces. A language code that is no piece is unknown as a
+    """Changes a text as SentencePiece does, but for its marks of spaces. A language code that is no piece is unknown as a
     whole. A run of characters that are in no known piece is set apart, as all of it is one piece or unknown."""
     spec = model.normalizer_spec
     characters = ranges(set("".join(known)) | {" ", UNKNOWN, APART})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What tests/golden/make_marian.py has made: a small Marian, its tokenizer.json, and the ids that transformers gives. */
+/** The files that tests/golden/make_marian.py makes: a small Marian, its tokenizer.json, and the ids that transformers gives. */
 import { readFileSync } from "node:fs";
 import { kGolden } from "./compare.js";
 

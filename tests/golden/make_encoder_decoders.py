@@ -59,7 +59,7 @@ def run(definition, inputs, head_masks={}):
 
 
 def definition_results(definition, inputs):
-    """What the published definition makes of the inputs, and a head mask for each kind of attention."""
+    """The published definition's results for the inputs, and a head mask for each kind of attention."""
     with torch.no_grad():
         records, logits = run(definition, inputs)
         results = {"logits": logits}

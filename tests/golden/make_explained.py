@@ -355,14 +355,15 @@ def explain(name):
     (FOLDER / name / "explained.safetensors").write_bytes(safetensors(results, metadata))
 
 
-def main():
-    names = [name for name in MODELS if any(name.startswith(start) for start in sys.argv[1:] or [""])]
+def explain_all(folder, models, explain_one):
+    """Explains those models whose names begin with an argument of the command, or all without arguments."""
+    names = [name for name in models if any(name.startswith(start) for start in sys.argv[1:] or [""])]
     with torch.no_grad():
         for name in names:
-            explain(name)
-    size = sum((FOLDER / name / "explained.safetensors").stat().st_size for name in names)
+            explain_one(name)
+    size = sum((folder / name / "explained.safetensors").stat().st_size for name in names)
     print(f"{len(names)} models explained, {size} bytes")
 
 
 if __name__ == "__main__":
-    main()
+    explain_all(FOLDER, MODELS, explain)

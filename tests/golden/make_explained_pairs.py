@@ -23,14 +23,13 @@ The numbers are float64, and are rounded once, to float32, when stored. All sums
 """
 
 import pathlib
-import sys
 
 import torch
 
 from families import marian, t5
 from families.parts import ATTENTIONS, Record, linear
 from files import read_safetensors, safetensors
-from make_explained import (HEAD, Head, Run, add, arranged, check_sum, explain_row, explain_sources, output_terms,
+from make_explained import (HEAD, Head, Run, add, arranged, check_sum, explain_all, explain_row, explain_sources, output_terms,
                             projected, stack, through)
 
 FOLDER = pathlib.Path(__file__).parent / "encoder_decoders"
@@ -47,7 +46,7 @@ def load(name):
 
 
 def written_heads(pair, output, z):
-    """What each head writes [T, D], given the heads' outputs z side by side [T, H·d]."""
+    """Returns the vectors that each head writes [T, D], given the heads' outputs z side by side [T, H·d]."""
     weights = linear(output)[0].chunk(pair.heads, 1)
     return [z_h @ weight.T for z_h, weight in zip(z.chunk(pair.heads, 1), weights)]
 
@@ -135,14 +134,5 @@ def explain(name):
     (FOLDER / name / "explained.safetensors").write_bytes(safetensors(results, {"model": name} | names))
 
 
-def main():
-    names = [name for name in MODELS if any(name.startswith(start) for start in sys.argv[1:] or [""])]
-    with torch.no_grad():
-        for name in names:
-            explain(name)
-    size = sum((FOLDER / name / "explained.safetensors").stat().st_size for name in names)
-    print(f"{len(names)} models explained, {size} bytes")
-
-
 if __name__ == "__main__":
-    main()
+    explain_all(FOLDER, MODELS, explain)

@@ -45,7 +45,7 @@ TARGETS = """Кошка сидела на коврике, потому что у
 Дети играют в саду за домом.""".splitlines()
 # The last of them is a piece that no model of SentencePiece has, of characters that only the target's knows.
 OTHER_PIECES = [">>rus<<", ">>bel_Latn<<", "жы"]
-# What is replaced before a text is split, as a small part of SentencePiece's own table.
+# These characters are replaced before a text is split, as in a small part of SentencePiece's own table.
 RULES = {"\t": " ", "\n": " ", "\u00A0": " ", "\u200B": " ", "\u2581": " ", "ﬁ": "fi", "①": "1", "Ａ": "A", "e\u0301": "\u00E9",
          "＞": ">"}
 TEXTS = [SOURCES[1], TARGETS[1], *SOURCES[:1], *SOURCES[2:], *TARGETS[:1], *TARGETS[2:]] + [

@@ -43,7 +43,7 @@ struct Run {
   /// Throws kOption when the parts were not kept.
   void RequireParts() const;
 
-  /// What the decoder's layers read of this run of an encoder: its stream after the final norm [S, D].
+  /// The decoder's layers read this of an encoder's run: its stream after the final norm [S, D].
   DeviceTensor Output() const;
   /// The run over the source. Throws kUnsupported when the model has no encoder.
   const Run& Encoder() const;

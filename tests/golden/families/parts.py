@@ -253,7 +253,7 @@ def padded_source_and_target(config, generator):
 
 @dataclasses.dataclass
 class Step:
-    """What a layer of an encoder or a decoder adds to the stream: "head" or "cross", by attention with its projections
+    """A layer of an encoder or a decoder adds this to the stream: "head" or "cross", by attention with its projections
     of queries, keys and values, or "feed_forward". `output` is its last module. `norm` stands before it, or after the
     residual sum."""
 

@@ -25,7 +25,7 @@ export interface RunInput {
   readonly count: number;
   /** The rows and columns of patches of a picture. */
   readonly patches?: readonly [number, number];
-  /** What the encoder of an encoder–decoder read. */
+  /** The tokens that the encoder of an encoder–decoder read. */
   readonly source?: { readonly ids: readonly number[]; readonly tokens: readonly string[] };
 }
 

@@ -67,7 +67,7 @@ export type ModelSource = BuiltInModel | (string & {}) | URL | readonly File[];
 export type ModelInput = string | readonly number[] | ImageLike | TensorLike | SourceAndTarget;
 
 /**
- * What an encoder–decoder reads: a text or token ids for its encoder, and one for its decoder. A target that is a text begins with
+ * An encoder–decoder reads two inputs: a text or token ids for its encoder, and a text or ids for its decoder. A target that is a text begins with
  * `info.encoder.startToken` and gets no other special token, so that each row predicts the next token; ids are used as they are.
  */
 export interface SourceAndTarget {

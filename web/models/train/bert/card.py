@@ -19,13 +19,7 @@ from tiny import corpus
 NAME = "tiny-bert"
 ABOUT = ("A small bidirectional reader of one text or a pair: it guesses masked words, and has heads that find the next token, the one "
          "before, and the same word or words that fit in the other sentence.")
-SOURCES = [
-    {"text": "generated sentences: agreement, pronouns and their antecedents, repeated and invented names, lists, questions, small stories",
-     "from": "`web/models/train/tiny/generate.py`", "licence": "Apache-2.0, this project"},
-    {"text": "WordNet 3.0: words, glosses, examples; entries marked slang or offensive left out", "from": "Debian `wordnet-base`",
-     "licence": "WordNet 3.0 License (permissive, © Princeton University)"},
-    {"text": "Jane Austen's six novels", "from": "Debian `r-cran-janeaustenr`", "licence": "texts in the public domain; package MIT"},
-]
+SOURCES = corpus.CREDITS
 ROWS, AT_ONCE = 640, 32  # held-out rows of each source on which guesses are measured
 FIRST = "When Mary and John went to the market, John gave a cup to Mary."
 SECOND = "She put the [MASK] on the table."

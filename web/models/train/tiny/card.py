@@ -20,13 +20,7 @@ from tiny.training import SHARES, plausible
 
 NAME = "tiny"
 ABOUT = "A small language model that continues English, with heads that find the token before, repeats, subjects, antecedents and quotation marks."
-SOURCES = [
-    {"text": "generated sentences: agreement, pronouns and their antecedents, repeated and invented names, lists, questions, small stories",
-     "from": "`web/models/train/tiny/generate.py`", "licence": "Apache-2.0, this project"},
-    {"text": "WordNet 3.0: words, glosses, examples; entries marked slang or offensive left out", "from": "Debian `wordnet-base`",
-     "licence": "WordNet 3.0 License (permissive, © Princeton University)"},
-    {"text": "Jane Austen's six novels", "from": "Debian `r-cran-janeaustenr`", "licence": "texts in the public domain; package MIT"},
-]
+SOURCES = corpus.CREDITS
 LIMIT, DOCUMENTS, TEXT = 128, 400, 32  # tokens read of each document, held-out documents of each source, tokens of head figures
 LENGTHS = (8, 16, 32, 64, 96, 120)
 

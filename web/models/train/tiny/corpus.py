@@ -13,6 +13,14 @@ from tiny import generate
 
 FOLDER = build("corpus")
 GENERATED = 60000
+# Cards say where the texts are from, and under which licences.
+CREDITS = [
+    {"text": "generated sentences: agreement, pronouns and their antecedents, repeated and invented names, lists, questions, small stories",
+     "from": "`web/models/train/tiny/generate.py`", "licence": "Apache-2.0, this project"},
+    {"text": "WordNet 3.0: words, glosses, examples; entries marked slang or offensive left out", "from": "Debian `wordnet-base`",
+     "licence": "WordNet 3.0 License (permissive, © Princeton University)"},
+    {"text": "Jane Austen's six novels", "from": "Debian `r-cran-janeaustenr`", "licence": "texts in the public domain; package MIT"},
+]
 
 
 def package(name):
