@@ -81,13 +81,13 @@ test("opening a head by click and by key, and going back", async () => {
   await logged(page, "attention-draw");
   await page.click("#map >>> .thumb[data-layer='1'][data-head='2']");
   await seen(page, "#map >>> .plot:focus");
-  expect(await texts(page, "#map >>> .title")).toEqual(["L1 H2"]);
+  expect(await texts(page, "#map >>> .title")).toEqual(["1.2"]);
   expect(await log(page)).toContain("head-select 1 2");
   await page.keyboard.press("Escape");
   await seen(page, "#map >>> .thumb[data-layer='1'][data-head='2']:focus");
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
-  await seen(page, "#map >>> .title ::-p-text(L1 H3)");
+  await seen(page, "#map >>> .title ::-p-text(1.3)");
   await page.click("#map >>> .back");
   await seen(page, "#map >>> .thumb[data-head='3']:focus");
 });
@@ -329,7 +329,7 @@ test("elements with the same text share one computation; one that leaves the pag
   await seen(page, "#second >>> .plot");
   await page.$eval("#map", (element) => element.remove());
   await page.click("#second >>> .turn[aria-label='Next head']");
-  await seen(page, "#second >>> .title ::-p-text(L0 H1)");
+  await seen(page, "#second >>> .title ::-p-text(0.1)");
 });
 
 test("dark maps follow the page's color-scheme, not the reader's alone", async () => {

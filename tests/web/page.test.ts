@@ -219,11 +219,11 @@ test("keys go through all of it: grid, one head, its cells, the next head, and b
   expect(await readout(page)).toContain((data[2 * size + 1] ?? NaN).toFixed(4));
   await page.keyboard.press("]");
   await page.waitForFunction(() => document.querySelector<AttentionMap>("#grid")?.head === 1);
-  await seen(page, "#map >>> .title ::-p-text(L0 H1)");
+  await seen(page, "#map >>> .title ::-p-text(0.1)");
   await page.keyboard.press("[");
-  await seen(page, "#map >>> .title ::-p-text(L0 H0)");
+  await seen(page, "#map >>> .title ::-p-text(0.0)");
   await page.keyboard.press("PageDown");
-  await seen(page, "#map >>> .title ::-p-text(L0 H1)");
+  await seen(page, "#map >>> .title ::-p-text(0.1)");
   await page.keyboard.press("Escape");
   await seen(page, "#grid >>> .thumb[data-layer='0'][data-head='1']:focus");
 });
@@ -273,9 +273,9 @@ test("the address holds text, layer and head", async () => {
   await page.waitForFunction(() => location.hash.includes("text=") && location.hash.includes("layer=2"));
   const again = await openPage(await page.evaluate(() => location.hash));
   expect(await again.$eval("#text", (area) => (area as HTMLTextAreaElement).value)).toBe("Ben & Anna");
-  expect(await texts(again, "#map >>> .title")).toEqual(["L2 H1"]);
+  expect(await texts(again, "#map >>> .title")).toEqual(["2.1"]);
   await again.evaluate(() => (location.hash = "#text=Other&layer=0&head=3"));
-  await seen(again, "#map >>> .title ::-p-text(L0 H3)");
+  await seen(again, "#map >>> .title ::-p-text(0.3)");
   await drawn(again);
   expect(await texts(again, "#tokens li")).toEqual(model.attend("Other").tokens.map((token) => token.trim()));
 });

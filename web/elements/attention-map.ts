@@ -16,18 +16,17 @@
  * are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
  * themselves --attention-low and -high, with -negative for signed numbers.
  */
-import { LitElement, html, nothing } from "lit";
+import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
-import type { Given } from "../files/given-maps.js";
 import type { Computing } from "../maps/computing.js";
-import { givenMaps } from "../maps/given.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
-import { isReleased, type Lease, type MapSource, nextTurn } from "../maps/source.js";
-import { kAttributes, kInitial } from "../state/state.js";
+import { isReleased, type Lease, type MapSource } from "../maps/source.js";
+import { Group, type Member } from "../state/group.js";
+import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
-import type { Host, View, ViewKind } from "../views/view.js";
+import type { Host, View, ViewCode, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
@@ -36,6 +35,8 @@ import { type Shown, toCSV, toEmbedCode, toHTML, toJSON, toNPY, toPNG, toSVG } f
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
+import { headBar, onHeadKey } from "./head-bar.js";
+import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
 
@@ -64,6 +65,8 @@ export interface AttentionMapEvents {
   "head-focus": { layer: number; head: number };
   /** The reader asked to go back to all heads. The grid is shown unless the event is prevented. */
   "head-close": { layer: number; head: number };
+  /** The reader changed the state of the element. */
+  "state-change": { changes: Partial<State> };
   /**
    * The highlighted cell of the open head, and the colours (RGBA) of the cells in its row; null without a highlighted
    * cell, and while the row is still being computed.
@@ -98,9 +101,6 @@ declare global {
   }
 }
 
-/** Runs that take longer than this, in milliseconds, show how far they are. */
-const kPatience = 300;
-
 /** Everything that a picture depends on. Two inputs are compared field by field. */
 interface Inputs {
   readonly maps: readonly unknown[];
@@ -116,10 +116,12 @@ export class AttentionMap extends LitElement {
   /** @internal The scripts that exported pages need. */
   static script: Script | undefined;
   static override get styles(): CSSResultGroup {
-    return [kBefore, ...this.views.map(({ styles }) => styles), ...kAfter];
+    return [...kBefore, ...this.views.flatMap(({ code }) => ("styles" in code ? [code.styles] : [])), ...kAfter];
   }
   static override properties: PropertyDeclarations = {
     ...kAttributes,
+    group: {},
+    controls: {},
     weights: { attribute: false },
     queries: { attribute: false },
     keys: { attribute: false },
@@ -130,15 +132,41 @@ export class AttentionMap extends LitElement {
     example: { attribute: false },
   };
 
+  // The fields of the state, which are described in state.ts.
   declare text: string;
+  declare textPair: string;
+  declare source: string;
+  declare image: string;
   declare model: string;
   declare src: string;
   declare view: string;
   declare layer: number;
   declare head: number;
+  declare attention: string;
+  declare heads: string;
+  declare combine: string;
+  declare query: string;
+  declare key: string;
   declare causal: boolean;
   declare scale: string;
+  declare threshold: number;
+  declare topK: number;
+  declare hide: string;
+  declare merge: string;
+  declare segments: string;
+  declare ablate: string;
+  declare zeroToken: string;
+  declare forbid: string;
+  declare temperature: number;
+  declare normalizer: string;
+  declare compareText: string;
+  declare compareHead: string;
+  declare compareModel: string;
   declare theme: string;
+  /** Elements of a page with the same group show the same, and share the place under the pointer. */
+  declare group: string;
+  /** "minimal", or "full" for the views of a head to choose from and all settings, or "none". */
+  declare controls: string;
   declare weights: Weights | undefined;
   declare queries: Numbers | undefined;
   declare keys: Numbers | undefined;
@@ -156,6 +184,12 @@ export class AttentionMap extends LitElement {
   readonly #declared = new DeclaredMaps(this);
   readonly #menu = new ExportMenu(this);
   readonly #views = new Map<ViewKind, View>();
+  /** The styles of views whose code was loaded later. */
+  readonly #loadedStyles: ViewCode["styles"][] = [];
+  #group = new Group();
+  readonly #member: Member = AttentionMap.#memberOf(this);
+  /** The changes that came from the group, which need not go back to it. */
+  #taken: Partial<State> = {};
 
   #near = false;
   #busy = false;
@@ -186,6 +220,8 @@ export class AttentionMap extends LitElement {
   constructor() {
     super();
     Object.assign(this, kInitial);
+    this.group = "";
+    this.controls = "minimal";
     this.weights = undefined;
     this.queries = undefined;
     this.keys = undefined;
@@ -198,12 +234,14 @@ export class AttentionMap extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    this.#join();
     this.#nearness.observe(this);
     this.requestUpdate();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#group.leave(this.#member);
     this.#nearness.disconnect();
     // An element that is only moved is connected again before this runs.
     setTimeout(() => this.isConnected || this.#release());
@@ -216,17 +254,33 @@ export class AttentionMap extends LitElement {
     if (!isSame) this.#colors = { theme, ends };
   }
 
+  /** Joins the group that the attribute names. An element without one has a group of its own. */
+  #join(): void {
+    this.#group.leave(this.#member);
+    this.#group = this.group === "" ? new Group() : Group.named(this.group);
+    this.#group.join(this.#member, kInitial);
+  }
+
   override updated(changed: PropertyValues<this>): void {
+    if (changed.has("group") && changed.get("group") !== undefined) this.#join();
+    this.#tellGroup(changed);
     // The same pictures may be asked for by a scroll, and only other inputs end a run.
     if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) this.#abort.abort();
     if (this.#near) void this.#catchUp();
+  }
+
+  #tellGroup(changed: PropertyValues<this>): void {
+    const names = kNames.filter((name) => changed.has(name) && !Object.is(this[name], this.#taken[name]));
+    this.#taken = {};
+    if (names.length > 0) this.#group.change(this.#member, Object.fromEntries(names.map((name) => [name, this[name]])));
   }
 
   override render(): TemplateResult {
     const { height, isCompact } = this.#room.room;
     const isLimited = height < Infinity;
     const menu = this.#drawn && !this.#error ? this.#menu.render(isLimited || isCompact) : nothing;
-    return html`<div class="room"></div><div class="root ${this.#colors.theme} ${isLimited ? "limited" : ""}">${this.#content()} ${menu}</div>`;
+    const classes = `root ${this.#colors.theme} ${isLimited ? "limited" : ""} ${isCompact ? "compact" : ""}`;
+    return html`<div class="room"></div><div class=${classes}>${this.#content()} ${menu}</div>`;
   }
 
   #content(): TemplateResult {
@@ -234,20 +288,32 @@ export class AttentionMap extends LitElement {
     const computed = this.#computed;
     const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
     return this.#drawn
-      ? html`${running} ${this.#shortened()} ${this.#drawn.render()} ${this.#declaration()}`
+      ? html`${running} ${this.#shortened()} ${this.#shownView(this.#drawn)} ${this.#declaration()}`
       : html`${running} ${this.#waiting()}`;
+  }
+
+  /** The view, below the bar of the open head if it is one of a head. */
+  #shownView(drawn: View): TemplateResult {
+    const view = drawn.render();
+    const maps = this.#lease?.lease.maps;
+    const kind = AttentionMap.views.find((of) => this.#views.get(of) === drawn);
+    if (!maps || kind?.isOfHead !== true || this.controls === "none") return view;
+    const isFull = this.controls === "full";
+    const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
+    const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
+    return html`<div @keydown=${onKey}>${headBar(this.#host, maps, nothing, views, drawn.tools?.() ?? nothing)}${view}</div>`;
   }
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
   #declaration(): TemplateResult | typeof nothing {
     const understood = this.#lease?.lease.understood;
-    return understood && this.#kind?.hasMaps ? html`<p class="shortened" part="understood">${understood}</p>` : nothing;
+    return understood && this.#hasMaps ? html`<p class="shortened" part="understood">${understood}</p>` : nothing;
   }
 
   /** Says that only the beginning of the text is shown, since the pictures look complete. */
   #shortened(): TemplateResult | typeof nothing {
     const maps = this.#lease?.lease.maps;
-    if (!maps || maps.tokenCount <= maps.tokens.length || !this.#kind?.hasMaps) return nothing;
+    if (!maps || maps.tokenCount <= maps.tokens.length || !this.#hasMaps) return nothing;
     return html`<p class="shortened" part="shortened">Only the first ${maps.tokens.length} of ${maps.tokenCount} tokens: the model has no positions for more.</p>`;
   }
 
@@ -257,8 +323,8 @@ export class AttentionMap extends LitElement {
     const { loaded = 0, total = 0 } = this.#progress ?? {};
     const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
     const amount = total > 0 ? `${megabytes(loaded)} of ${megabytes(total)} MB` : "";
-    const isEngine = this.#hasArrays() || !this.#kind?.hasMaps;
-    const what = this.#lease ? "Computing" : `Loading the ${isEngine ? "engine" : this.#isGiven() ? "file" : "model"}`;
+    const isEngine = hasArrays(this) || !this.#hasMaps;
+    const what = this.#lease ? "Computing" : `Loading the ${isEngine ? "engine" : isGiven(this.#mapInputs) ? "file" : "model"}`;
     return html`<div class="message" role="status">
       <p>${this.#understood ?? `${what} … ${amount}`}</p>
       ${total > 0 ? html`<progress aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
@@ -313,11 +379,11 @@ export class AttentionMap extends LitElement {
     const root = this.renderRoot.querySelector(".root");
     if (!view || !root) throw new Error("nothing is drawn yet: wait for attention-draw");
     await this.updateComplete;
-    const maps = this.#kind?.hasMaps ? this.#lease?.lease.maps : undefined;
-    const { text, model, src, view: name, layer, head, causal, scale, theme } = this;
-    const state = { text, model, src, view: name, layer, head, causal, scale, theme };
-    const isGiven = this.#isGiven() && src === "";
-    return make({ root, view, maps, theme: this.#colors.theme, state, isGiven, script: AttentionMap.script });
+    const maps = this.#hasMaps ? this.#lease?.lease.maps : undefined;
+    const state = Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
+    const isOnlyHere = isGiven(this.#mapInputs) && this.src === "";
+    const { theme } = this.#colors;
+    return make({ root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
   }
 
   /** Tries again after a failure. */
@@ -335,11 +401,10 @@ export class AttentionMap extends LitElement {
       requestUpdate: () => element.requestUpdate(),
       addController: (controller) => element.addController(controller),
       removeController: (controller) => element.removeController(controller),
-      get layer() { return element.layer; },
-      get head() { return element.head; },
-      set head(head) { element.head = head; },
-      get causal() { return element.causal; },
-      set causal(causal) { element.causal = causal; },
+      get state() { return element; },
+      change: (changes) => element.#change(changes),
+      get cursor() { return element.#group.cursor; },
+      point: (cursor) => element.#group.point(cursor),
       get example() { return element.example; },
       get scaleChoice() { return element.#scaleChoice; },
       get colors() { return element.#colors; },
@@ -347,14 +412,31 @@ export class AttentionMap extends LitElement {
       drawn: (view) => element.#show(view),
       openHead: (layer, head, view) => element.#openHead(layer, head, view),
       showHead(layer, head) {
-        [element.layer, element.head] = [layer, head];
+        element.#change({ layer, head });
         element.#emit("head-focus", { layer, head });
       },
       visitHead: (layer, head) => void element.#emit("head-focus", { layer, head }),
-      closeHead: (view) => element.#closeHead(view),
+      closeHead: () => element.#closeHead(),
       visitCell: (cell, colors) => void element.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null }),
       fail: (error) => element.#fail(error),
     };
+  }
+
+  static #memberOf(element: AttentionMap): Member {
+    return {
+      get state() { return element; },
+      take(changes) {
+        element.#taken = { ...element.#taken, ...changes };
+        Object.assign(element, changes);
+      },
+      point: () => element.requestUpdate(),
+    };
+  }
+
+  /** Makes a change that the reader asked for. */
+  #change(changes: Partial<State>): void {
+    Object.assign(this, changes);
+    this.#emit("state-change", { changes });
   }
 
   get #scaleChoice(): ScaleChoice {
@@ -362,15 +444,15 @@ export class AttentionMap extends LitElement {
   }
 
   #openHead(layer: number, head: number, view: string): void {
-    [this.layer, this.head] = [layer, head];
+    this.#change({ layer, head });
     if (!this.#emit("head-select", { layer, head })) return;
-    this.view = view;
+    this.#change({ view });
     this.#moveFocus = true;
   }
 
-  #closeHead(view: string): void {
+  #closeHead(): void {
     if (!this.#emit("head-close", { layer: this.layer, head: this.head })) return;
-    this.view = view;
+    this.#change({ view: "grid" });
     this.#moveFocus = true;
   }
 
@@ -390,27 +472,33 @@ export class AttentionMap extends LitElement {
     return AttentionMap.views.find(({ name }) => name === this.view);
   }
 
-  #hasArrays(): boolean {
-    return Boolean(this.weights ?? this.queries ?? this.keys);
+  get #hasMaps(): boolean {
+    return this.#kind !== undefined && this.#kind.needs !== "nothing";
   }
 
-  #isGiven(): boolean {
-    return this.#hasArrays() || this.#declared.source.length > 0;
+  get #mapInputs(): MapInputs {
+    return { state: this, arrays: this.#arrays(), declared: this.#declared, computing: AttentionMap.computing };
+  }
+
+  #arrays(): MapInputs["arrays"] {
+    const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens } = this;
+    return { weights, queries, keys, softmaxScale, mask, tokens, keyTokens };
   }
 
   #isEmpty(): boolean {
-    return this.#kind?.hasMaps !== false && !this.#isGiven() && this.text === "";
+    return this.#kind?.needs !== "nothing" && !isGiven(this.#mapInputs) && !isRead(this);
   }
 
   #inputs(): Inputs {
-    const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, model, text } = this;
     const kind = this.#kind;
-    const declared = this.#hasArrays() ? [] : this.#declared.source;
-    const given = [weights, queries, keys, softmaxScale, mask, tokens, keyTokens, causal, ...declared];
-    const maps = kind?.hasMaps === false ? [] : this.#isGiven() ? given : [model, text];
+    const maps = kind?.needs === "nothing" ? [] : dependencies(this.#mapInputs);
     const isKnown = this.#scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
     const words = isKnown ? "" : `${this.scale} ${this.theme}`;
-    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this.#host[name]) ?? [])] };
+    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this.#watched(name)) ?? [])] };
+  }
+
+  #watched(name: ViewKind["watches"][number]): unknown {
+    return name === "colors" ? this.#colors : this[name];
   }
 
   /**
@@ -434,15 +522,15 @@ export class AttentionMap extends LitElement {
 
   async #run(inputs: Inputs, signal: AbortSignal): Promise<void> {
     const started = performance.now();
-    const text = this.#isGiven() ? "" : this.text;
+    const text = isGiven(this.#mapInputs) ? "" : this.text;
     try {
       if (this.#isEmpty()) return this.#show(undefined);
       const kind = this.#knownKind();
-      const view = this.#views.get(kind) ?? kind.create(this.#host);
-      this.#views.set(kind, view);
-      const maps = kind.hasMaps ? await this.#open(inputs, signal, view) : undefined;
+      const opening = kind.needs === "nothing" ? undefined : this.#open(inputs, signal, kind);
+      const [maps, view] = await Promise.all([opening, this.#viewOf(kind)]);
       this.#computed = undefined;
       if (!this.isConnected || signal.aborted) return;
+      checkFits(kind, maps);
       await view.load(maps, signal);
       if (!this.isConnected || signal.aborted) return;
       await this.updateComplete;
@@ -469,10 +557,31 @@ export class AttentionMap extends LitElement {
     return this.#kind as ViewKind;
   }
 
+  /** The view of a kind, whose code is loaded when it is first shown. */
+  async #viewOf(kind: ViewKind): Promise<View> {
+    const known = this.#views.get(kind);
+    if (known) return known;
+    const code = typeof kind.code === "function" ? await this.#adopted(kind.code) : kind.code;
+    const view = this.#views.get(kind) ?? code.create(this.#host);
+    this.#views.set(kind, view);
+    return view;
+  }
+
+  /** Loads a view's code, and gives its styles their place among those of the element. */
+  async #adopted(load: () => Promise<ViewCode>): Promise<ViewCode> {
+    const code = await load();
+    if (!this.#loadedStyles.includes(code.styles)) this.#loadedStyles.push(code.styles);
+    const { elementStyles } = this.constructor as typeof AttentionMap;
+    const last = elementStyles.length - kAfter.length;
+    const styles = [...elementStyles.slice(0, last), ...this.#loadedStyles, ...elementStyles.slice(last)];
+    if (this.renderRoot instanceof ShadowRoot) adoptStyles(this.renderRoot, styles);
+    return code;
+  }
+
   /** Returns the maps of these inputs, which are opened once as long as the inputs stay the same. */
-  async #open({ maps: inputs }: Inputs, signal: AbortSignal, view: View): Promise<MapSource> {
+  async #open({ maps: inputs }: Inputs, signal: AbortSignal, kind: ViewKind): Promise<MapSource> {
     if (this.#lease && isEqual(this.#lease.inputs, inputs)) return this.#lease.lease.maps;
-    const lease = await this.#openNew(signal);
+    const lease = await openMaps(this.#mapInputs, signal, this.#following(signal));
     if (signal.aborted || !this.isConnected) {
       lease.release();
       signal.throwIfAborted();
@@ -481,59 +590,29 @@ export class AttentionMap extends LitElement {
     this.#lease = { inputs, lease };
     if (before) {
       // Views of the maps before would ask for more of them.
-      for (const other of this.#views.values()) if (other !== view) other.clear?.();
+      for (const [of, view] of this.#views) if (of !== kind) view.clear?.();
       before.lease.release();
     }
     return lease.maps;
   }
 
-  async #openNew(signal: AbortSignal): Promise<Lease> {
-    const { weights, queries, keys, model, text } = this;
-    this.#understood = undefined;
-    if (this.#hasArrays()) return this.#openGiven({ weights, queries, keys });
-    if (this.#isGiven()) return this.#openGiven(await this.#readDeclared(signal));
-    const computing = this.#expectComputing("text");
-    await computing.loadModel(model, signal, (loaded, total) => {
-      this.#progress = { loaded, total };
-      this.requestUpdate();
-    });
-    const began = performance.now();
-    return computing.modelMaps(model, text, signal, (done) => {
-      if (signal.aborted || performance.now() - began < kPatience) return;
-      this.#computed = done;
-      this.requestUpdate();
-    });
-  }
-
-  /** Reads declared maps, and says how they were understood before they are drawn. */
-  async #readDeclared(signal: AbortSignal): Promise<Given> {
-    const given = await this.#declared.read(signal, (loaded, total) => {
-      this.#progress = { loaded, total };
-      this.requestUpdate();
-    });
-    this.#understood = given.understood;
-    this.#progress = undefined;
-    this.requestUpdate();
-    await nextTurn();
-    return given;
-  }
-
-  /** Opens given arrays. What the element has besides, such as tokens, goes before what a file has. */
-  #expectComputing(what: string): Computing {
-    const { computing } = AttentionMap;
-    if (computing) return computing;
-    throw new Error(`${what}: this script only draws arrays of weights; headlens/element computes`);
-  }
-
-  async #openGiven({ weights, queries, keys, ...given }: Partial<Given>): Promise<Lease> {
-    const { mask = given.mask, tokens = given.tokens, keyTokens = given.keyTokens } = this;
-    const softmaxScale = this.softmaxScale ?? given.softmaxScale;
-    const beside = { mask, tokens, keyTokens, causal: this.causal || given.causal === true };
-    const { known, understood } = given;
-    if (weights) return { ...givenMaps({ weights, known, ...beside }), understood };
-    if (!queries || !keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
-    const computing = this.#expectComputing("queries and keys");
-    return { ...(await computing.computedMaps({ queries, keys, softmaxScale, ...beside })), understood };
+  #following(signal: AbortSignal): Following {
+    return {
+      loading: (loaded, total) => {
+        this.#progress = { loaded, total };
+        this.requestUpdate();
+      },
+      running: (done) => {
+        if (signal.aborted) return;
+        this.#computed = done;
+        this.requestUpdate();
+      },
+      understood: (words) => {
+        this.#understood = words;
+        if (words !== undefined) this.#progress = undefined;
+        this.requestUpdate();
+      },
+    };
   }
 
   #release(): void {
@@ -560,6 +639,11 @@ export class AttentionMap extends LitElement {
 
 function checkKnown(name: string, value: string, known: readonly string[]): void {
   if (!known.includes(value)) throw new Error(`${name}: ${JSON.stringify(value)} is not known; ${known.join(", ")} are`);
+}
+
+/** Views of a model's run cannot show given arrays. */
+function checkFits({ name, needs }: ViewKind, maps: MapSource | undefined): void {
+  if (needs === "run" && !maps?.run) throw new Error(`view: "${name}" needs a model that reads a text, and these are given maps`);
 }
 
 function isEnded(error: unknown): boolean {

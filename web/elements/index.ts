@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Importing this file registers `<attention-map>` with the engine, unless the page already has such an element. */
-import { computedMaps, loadModel, modelMaps } from "../maps/engine-maps.js";
+import { computedMaps } from "../maps/engine-maps.js";
+import { loadModel, modelMaps } from "../maps/model-runs.js";
 import { kViews } from "../views/computed.js";
 import { AttentionMap } from "./attention-map.js";
 import { define } from "./define.js";

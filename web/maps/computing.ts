@@ -2,6 +2,7 @@
 /** The interface between the element and the engine, which the script that only draws arrays goes without. */
 import type { Maybe } from "headlens";
 import type { Numbers } from "./nested.js";
+import type { AttentionName, Changes, Reading } from "./run.js";
 import type { Lease } from "./source.js";
 
 export interface GivenQueries {
@@ -18,16 +19,21 @@ export interface GivenQueries {
   readonly keyTokens: readonly string[] | undefined;
 }
 
+/** The maps that are wanted of a model. */
+export interface Asked {
+  readonly reading: Reading;
+  readonly changes: Changes;
+  readonly attention: AttentionName;
+}
+
 /** Loaded and total bytes. The total is 0 when it is not known. */
 export type Progress = (loaded: number, total: number) => void;
 
 export interface Computing {
   /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
   loadModel(this: void, model: string, signal: AbortSignal, onProgress: Progress): Promise<void>;
-  /** Runs a model on a text. `onProgress` is told the share that is done. */
-  modelMaps(
-    this: void, model: string, text: string, signal: AbortSignal, onProgress: (done: number) => void,
-  ): Promise<Lease>;
+  /** Runs a model on an input. `onProgress` is told the share that is done. */
+  modelMaps(this: void, asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
   /** Takes queries and keys, from which maps are computed as they are looked at. */
   computedMaps(this: void, given: GivenQueries): Promise<Lease>;
 }

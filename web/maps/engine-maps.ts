@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Maps that the engine computes: of a model that reads a text, and of given queries and keys. */
+/** Maps that the engine computes: of a model's run, and of given queries and keys. */
 import type { AsyncAttentionMaps, AsyncModelAttention } from "headlens";
-import type { GivenQueries, Progress } from "./computing.js";
-import { sharedEngine, sharedModel } from "./engine.js";
-import { causalMask, type CellMask, kOpen } from "./mask.js";
+import type { GivenQueries } from "./computing.js";
+import { sharedEngine } from "./engine.js";
+import type { CellMask } from "./mask.js";
+import type { Run } from "./run.js";
 import { blockBegin, KnownOverviews, type Lease, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
 import { names, readMask, shapeOf } from "./given.js";
 import { tensorOf } from "./nested.js";
@@ -14,20 +15,21 @@ type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" 
 /** Maps with more cells are computed in pieces. */
 const kLargeMap = 1 << 25;
 
-type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "maskOf">;
+type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "maskOf"> & { readonly run?: Run };
 
 const fitting = ([rows, cols]: Size, height: number, width: number): Size => [
   Math.max(Math.min(rows, height), 1),
   Math.max(Math.min(cols, width), 1),
 ];
 
-class EngineMaps implements MapSource {
+export class EngineMaps implements MapSource {
   readonly tokens: readonly string[];
   readonly keyTokens: readonly string[];
   readonly tokenCount: number;
   readonly heads: readonly number[];
   readonly maskOf: (layer: number) => CellMask;
   readonly fixedMost = 1;
+  readonly run: Run | undefined;
   readonly #engine: Engine;
   readonly #known = new KnownOverviews();
   /** The overviews that were asked for last of each layer. */
@@ -36,7 +38,7 @@ class EngineMaps implements MapSource {
   constructor(engine: Engine, facts: Facts) {
     this.#engine = engine;
     ({ tokens: this.tokens, keyTokens: this.keyTokens, tokenCount: this.tokenCount } = facts);
-    ({ heads: this.heads, maskOf: this.maskOf } = facts);
+    ({ heads: this.heads, maskOf: this.maskOf, run: this.run } = facts);
   }
 
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
@@ -91,85 +93,6 @@ class EngineMaps implements MapSource {
 
   known(layer: number, head: number): Overview | undefined {
     return this.#known.get(layer, head);
-  }
-}
-
-/** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
-export async function loadModel(model: string, signal: AbortSignal, onProgress: Progress): Promise<void> {
-  const loading = sharedModel(model, (...progress) => signal.aborted || onProgress(...progress));
-  const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-  await Promise.race([loading, ended]);
-}
-
-/** A run of a model that is under way or held, for as many elements as want it. */
-interface Run {
-  readonly lease: Promise<Lease>;
-  readonly abort: AbortController;
-  /** Told the share of the run that is done. */
-  readonly listeners: Set<(done: number) => void>;
-  users: number;
-}
-
-/** The runs by model and text. */
-const runs = new Map<string, Run>();
-
-function startRun(model: string, text: string): Run {
-  const abort = new AbortController();
-  const listeners: Run["listeners"] = new Set();
-  const lease = attend(model, text, abort.signal, (done) => listeners.forEach((listener) => listener(done)));
-  return { lease, abort, listeners, users: 0 };
-}
-
-async function attend(
-  model: string, text: string, signal: AbortSignal, onProgress: (done: number) => void,
-): Promise<Lease> {
-  const loaded = await sharedModel(model);
-  const attention = await loaded.attend(text, { truncate: true, signal, onProgress });
-  const { layers, heads, causal, windows } = loaded.info;
-  const masks = Array.from({ length: layers }, (_, layer) => causal ? causalMask(windows[layer]) : kOpen);
-  const { tokens, tokenCount } = attention;
-  const facts = {
-    tokens,
-    keyTokens: tokens,
-    tokenCount,
-    heads: Array<number>(layers).fill(heads),
-    maskOf: (layer: number) => masks[layer] ?? kOpen,
-  };
-  return { maps: new EngineMaps(attention, facts), release: () => attention.dispose() };
-}
-
-/**
- * Runs the model on a text, or on as much of its beginning as the model has positions for. Elements that show the same
- * text share one run, which ends early when none of them wants it any more. `onProgress` is told the share that is done.
- */
-export async function modelMaps(
-  model: string, text: string, signal: AbortSignal, onProgress: (done: number) => void,
-): Promise<Lease> {
-  const key = `${model}\n${text}`;
-  const run = runs.get(key) ?? startRun(model, text);
-  runs.set(key, run);
-  run.users++;
-  run.listeners.add(onProgress);
-  let held = true;
-  const release = (): void => {
-    if (!held) return;
-    held = false;
-    if (--run.users > 0) return;
-    if (runs.get(key) === run) runs.delete(key);
-    run.abort.abort();
-    run.lease.then((lease) => lease.release(), () => undefined);
-  };
-  signal.addEventListener("abort", release);
-  try {
-    const { maps } = await run.lease;
-    signal.throwIfAborted();
-    return { maps, release };
-  } catch (error) {
-    release();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", release);
-    run.listeners.delete(onProgress);
   }
 }
 

@@ -20,6 +20,18 @@ export function causalMask(window = 0): CellMask {
   };
 }
 
+/** Hides the keys that stand at one of these distances before their query. */
+export function diagonalMask(distances: readonly number[]): CellMask {
+  const hidden = new Set(distances);
+  return {
+    hides(rowBegin, rowEnd, colBegin, colEnd) {
+      for (let row = rowBegin; row < rowEnd; row++)
+        for (let col = colBegin; col < colEnd; col++) if (!hidden.has(row - col)) return false;
+      return true;
+    },
+  };
+}
+
 /** Hides the cells that are 0 in `cells` [rows, cols]. */
 export function givenMask(cells: ArrayLike<unknown>, cols: number): CellMask {
   return {

@@ -4,6 +4,7 @@
  * elsewhere, or maps of given queries and keys. Numbers leave a source for what is looked at only.
  */
 import type { CellMask } from "./mask.js";
+import type { Run } from "./run.js";
 import type { HeadFacts } from "./scale.js";
 
 export type Range = readonly [begin: number, end: number];
@@ -48,6 +49,8 @@ export interface MapSource {
   readonly tokenCount: number;
   /** The number of heads of each layer. */
   readonly heads: readonly number[];
+  /** The run of the model whose maps these are; undefined for arrays. */
+  readonly run?: Run | undefined;
   /** The cells that the heads of a layer may not look at. */
   maskOf(layer: number): CellMask;
   /** The end of the fixed scale: 1 for weights, and for given arrays their largest magnitude when that is more. */

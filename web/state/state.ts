@@ -6,6 +6,12 @@
 
 export interface State {
   text: string;
+  /** A second text, which follows the first in models that compare two (BERT). */
+  textPair: string;
+  /** For encoder–decoders: the text that is translated. `text` is then the translation. */
+  source: string;
+  /** The address of a picture, for models that read pictures. */
+  image: string;
   /** A built-in name or the URL of a Hugging Face folder. */
   model: string;
   /** The address of a file with maps, or nothing. */
@@ -13,9 +19,41 @@ export interface State {
   view: string;
   layer: number;
   head: number;
+  /** For encoder–decoders: "decoder", "encoder" or "cross". */
+  attention: string;
+  /** Heads that are shown together with the open one, as "3.2 1.4": layers and heads. */
+  heads: string;
+  /** The map that several heads make together: "none", "mean", "max" or "norm". */
+  combine: string;
+  /** The pinned tokens that look: rows, as "6" or "6 7 8". */
+  query: string;
+  /** The pinned token that is looked at: a column, or nothing. */
+  key: string;
   causal: boolean;
   /** "auto", "fixed", "head", "row" or "log". */
   scale: string;
+  /** Smaller weights are not drawn. */
+  threshold: number;
+  /** The number of keys of each query that are drawn; 0 for all. */
+  topK: number;
+  /** The keys that are not drawn, as "sink special punctuation". */
+  hide: string;
+  /** "none", or "words": the pieces of a word are one token. */
+  merge: string;
+  /** The links between the segments of two texts that are drawn: "all", "AA", "AB", "BA" or "BB". */
+  segments: string;
+  /** The heads that are silenced, as "3.2 1.4". */
+  ablate: string;
+  /** The tokens whose values are zeros, as "2 5". */
+  zeroToken: string;
+  /** The distances to earlier tokens at which no query looks, as "0 1". */
+  forbid: string;
+  temperature: number;
+  normalizer: string;
+  /** Another text, head or model, with which this one is compared. */
+  compareText: string;
+  compareHead: string;
+  compareModel: string;
   /** "auto", "light" or "dark". */
   theme: string;
 }
@@ -29,11 +67,11 @@ interface Field<T> {
 
 const word = (initial: string): Field<string> => ({ initial, read: (text) => text, write: (value) => value });
 
-const kIndex: Field<number> = {
-  initial: 0,
+const number = (initial: number): Field<number> => ({
+  initial,
   read: (text) => (text.trim() === "" ? NaN : Number(text)),
   write: String,
-};
+});
 
 const kFlag: Field<boolean> = {
   initial: false,
@@ -43,29 +81,50 @@ const kFlag: Field<boolean> = {
 
 export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   text: word(""),
+  textPair: word(""),
+  source: word(""),
+  image: word(""),
   model: word("tiny"),
   src: word(""),
   view: word("grid"),
-  layer: kIndex,
-  head: kIndex,
+  layer: number(0),
+  head: number(0),
+  attention: word("decoder"),
+  heads: word(""),
+  combine: word("none"),
+  query: word(""),
+  key: word(""),
   causal: kFlag,
   scale: word("auto"),
+  threshold: number(0),
+  topK: number(0),
+  hide: word(""),
+  merge: word("none"),
+  segments: word("all"),
+  ablate: word(""),
+  zeroToken: word(""),
+  forbid: word(""),
+  temperature: number(1),
+  normalizer: word("softmax"),
+  compareText: word(""),
+  compareHead: word(""),
+  compareModel: word(""),
   theme: word("auto"),
 };
 
-export const kInitial: Readonly<State> = {
-  text: kFields.text.initial,
-  model: kFields.model.initial,
-  src: kFields.src.initial,
-  view: kFields.view.initial,
-  layer: kFields.layer.initial,
-  head: kFields.head.initial,
-  causal: kFields.causal.initial,
-  scale: kFields.scale.initial,
-  theme: kFields.theme.initial,
-};
+export const kNames = Object.keys(kFields) as readonly (keyof State)[];
+
+function mapped<T>(make: (name: keyof State) => T): { readonly [Name in keyof State]: T } {
+  return Object.fromEntries(kNames.map((name) => [name, make(name)])) as { readonly [Name in keyof State]: T };
+}
+
+export const kInitial = mapped<unknown>((name) => kFields[name].initial) as Readonly<State>;
+
+/** The name of a field in an attribute and in an address: `textPair` is "text-pair". */
+const written = (name: keyof State): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 interface Attribute<T> {
+  readonly attribute: string;
   readonly reflect: true;
   readonly converter: {
     fromAttribute(this: void, text: string | null): T;
@@ -77,24 +136,15 @@ interface Attribute<T> {
  * One field as an attribute of an element, for Lit. An attribute that is removed has its initial value again, and a
  * property with that has no attribute.
  */
-function attributeOf<T>({ initial, read, write }: Field<T>): Attribute<T> {
+function attributeOf<T>(attribute: string, { initial, read, write }: Field<T>): Attribute<T> {
   const fromAttribute = (text: string | null): T => (text === null ? initial : read(text));
   const toAttribute = (value: T): string | null => (value === initial ? null : write(value));
-  return { reflect: true, converter: { fromAttribute, toAttribute } };
+  return { attribute, reflect: true, converter: { fromAttribute, toAttribute } };
 }
 
 /** The state's fields as attributes of an element. */
-export const kAttributes = {
-  text: attributeOf(kFields.text),
-  model: attributeOf(kFields.model),
-  src: attributeOf(kFields.src),
-  view: attributeOf(kFields.view),
-  layer: attributeOf(kFields.layer),
-  head: attributeOf(kFields.head),
-  causal: attributeOf(kFields.causal),
-  scale: attributeOf(kFields.scale),
-  theme: attributeOf(kFields.theme),
-};
+export const kAttributes = mapped<unknown>((name) => attributeOf(written(name), kFields[name] as Field<unknown>)) as
+  { readonly [Name in keyof State]: Attribute<State[Name]> };
 
 function readField<Name extends keyof State>(state: Partial<State>, name: Name, text: string): void {
   state[name] = kFields[name].read(text);
@@ -103,8 +153,8 @@ function readField<Name extends keyof State>(state: Partial<State>, name: Name, 
 /** Reads the parts of a state that an address names. */
 export function readState(parameters: URLSearchParams): Partial<State> {
   const state: Partial<State> = {};
-  for (const name of Object.keys(kFields) as (keyof State)[]) {
-    const text = parameters.get(name);
+  for (const name of kNames) {
+    const text = parameters.get(written(name));
     if (text !== null) readField(state, name, text);
   }
   return state;
@@ -117,9 +167,9 @@ function writeField<Name extends keyof State>(name: Name, value: State[Name]): s
 /** Writes the parts of a state that differ from `usual`. */
 export function writeState(state: Partial<State>, usual: Readonly<State> = kInitial): URLSearchParams {
   const parameters = new URLSearchParams();
-  for (const name of Object.keys(kFields) as (keyof State)[]) {
+  for (const name of kNames) {
     const value = state[name];
-    if (value !== undefined && value !== usual[name]) parameters.set(name, writeField(name, value));
+    if (value !== undefined && value !== usual[name]) parameters.set(written(name), writeField(name, value));
   }
   return parameters;
 }

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** All views, with those that compute. */
+/** All views, with those that compute. Their code is loaded when they are first shown. */
 import { kMapViews } from "./index.js";
-import { stepsView } from "./steps.js";
-import type { ViewKind } from "./view.js";
+import type { ViewCode, ViewKind } from "./view.js";
 
-export const kViews: readonly ViewKind[] = [...kMapViews, stepsView];
+export const kViews: readonly ViewKind[] = [
+  ...kMapViews,
+  {
+    name: "steps",
+    title: "Worked example",
+    needs: "nothing",
+    watches: ["head", "causal", "example", "colors"],
+    code: async (): Promise<ViewCode> => (await import("./steps.js")).stepsView,
+  },
+];

@@ -6,7 +6,7 @@ import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
 import { strongestLink } from "../maps/words.js";
-import type { Host, Room, View, ViewKind } from "./view.js";
+import type { Host, Room, View, ViewCode } from "./view.js";
 
 type Head = readonly [layer: number, head: number];
 
@@ -75,7 +75,7 @@ class GridView implements View {
     if (this.#content?.maps === maps && isComplete(this.#content)) return this.host.drawn(this);
     const content: Content = { maps, overviews: maps.heads.map((heads) => Array<undefined>(heads)), done: 0 };
     const size = pictureSize(maps, layoutOf(maps, this.host.room).side);
-    for (const batch of batchesOf(maps, [this.host.layer, this.host.head])) {
+    for (const batch of batchesOf(maps, [this.host.state.layer, this.host.state.head])) {
       const asked = batch.map(async ({ layer, heads: [begin, end] }) => {
         const overviews = await maps.overviews(layer, [begin, end], size);
         overviews.forEach((overview, index) => ((content.overviews[layer] ?? [])[begin + index] = overview));
@@ -98,7 +98,7 @@ class GridView implements View {
   render(): TemplateResult {
     const content = this.#content;
     if (!content) return html``;
-    const { layer, head } = this.host;
+    const { layer, head } = this.host.state;
     if (!Object.is(layer, this.#chosen[0]) || !Object.is(head, this.#chosen[1])) {
       this.#chosen = [layer, head];
       this.#stop = within(content.maps, this.#chosen);
@@ -140,7 +140,7 @@ class GridView implements View {
     const [stopLayer, stopHead] = this.#stop;
     const cell = (_: unknown, head: number): TemplateResult => {
       const overview = overviews[layer]?.[head];
-      const isChosen = layer === this.host.layer && head === this.host.head;
+      const isChosen = layer === this.host.state.layer && head === this.host.state.head;
       const words = this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`;
       const picture = overview?.picture;
       const side = layoutOf(maps, this.host.room).side * devicePixelRatio;
@@ -366,10 +366,4 @@ const styles = css`
   }
 `;
 
-export const gridView: ViewKind = {
-  name: "grid",
-  hasMaps: true,
-  styles,
-  watches: [],
-  create: (host) => new GridView(host),
-};
+export const gridView: ViewCode = { styles, create: (host) => new GridView(host) };

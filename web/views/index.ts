@@ -5,4 +5,7 @@ import { mapView } from "./map.js";
 import type { ViewKind } from "./view.js";
 
 /** These need no engine. */
-export const kMapViews: readonly ViewKind[] = [gridView, mapView];
+export const kMapViews: readonly ViewKind[] = [
+  { name: "grid", title: "All heads", needs: "maps", watches: [], code: gridView },
+  { name: "map", title: "Map", needs: "maps", isOfHead: true, watches: ["layer", "head"], code: mapView },
+];

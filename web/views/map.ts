@@ -17,7 +17,7 @@ import {
 } from "../maps/viewport.js";
 import { strongestLink } from "../maps/words.js";
 import { Gestures } from "./gestures.js";
-import type { Cell, Host, Room, View, ViewKind } from "./view.js";
+import type { Cell, Host, Room, View, ViewCode } from "./view.js";
 
 /** Sizes in pixels of the map within the window, and of labels. */
 const maxSide = (): number => Math.min(Math.max(0.6 * innerHeight, 320), 640);
@@ -96,7 +96,7 @@ class MapView implements View, ReactiveController {
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
-    const { layer, head } = this.host;
+    const { layer, head } = this.host.state;
     checkHead(maps, layer, head);
     const side = [kOverview, kOverview] as const;
     const overview = maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], side))[0];
@@ -179,7 +179,6 @@ class MapView implements View, ReactiveController {
     const { isCompact } = this.host.room;
     return html`
       <div class="head ${isCompact ? "compact" : ""}" part="map">
-        ${this.#bar(content, layout.view)}
         <output part="readout" class=${isCompact ? "unseen" : "readout"} aria-live="polite">${this.#readout(content)}</output>
         <div
           class="plot"
@@ -211,35 +210,18 @@ class MapView implements View, ReactiveController {
     `;
   }
 
-  #bar({ maps, layer, head }: Content, view: Viewport): TemplateResult {
-    const heads = headsOf(maps);
-    const index = heads.findIndex(([ofLayer, of]) => ofLayer === layer && of === head);
-    const step = (by: number, sign: string, words: string, key: string): TemplateResult => {
-      const to = heads[index + by];
-      return html`<button class="turn" aria-label=${words} title=${`${words} ( ${key} )`} ?disabled=${!to} @click=${(): void => this.#goTo(by)}>${sign}</button>`;
-    };
+  tools(): TemplateResult {
+    const view = this.#layout?.view;
+    if (!view) return html``;
     const zoom = (factor: number, sign: string, words: string, key: string, none: boolean): TemplateResult =>
       html`<button aria-label=${words} title=${`${words} ( ${key} )`} ?disabled=${none} @click=${(): void => this.#zoom(factor)}>${sign}</button>`;
     const most = settled({ ...view, cell: Infinity }).cell;
     return html`
-      <div class="bar" part="bar">
-        <button class="back" part="back" aria-label="All heads" @click=${(): void => this.host.closeHead("grid")}><span aria-hidden="true">←</span> <span class="words">All heads</span></button>
-        <span class="title" part="title">L${layer} H${head}</span>
-        ${step(-1, "‹", "Previous head", "[")}${step(1, "›", "Next head", "]")}
-        <span class="zoom" role="group" aria-label="Zoom">
-          ${zoom(1 / kZoomStep, "−", "Zoom out", "-", isWhole(view))} ${zoom(kZoomStep, "+", "Zoom in", "+", view.cell >= most)}
-          ${zoom(0, "fit", "Fit the whole map", "0", isWhole(view))}
-        </span>
-      </div>
+      <span class="zoom" role="group" aria-label="Zoom">
+        ${zoom(1 / kZoomStep, "−", "Zoom out", "-", isWhole(view))} ${zoom(kZoomStep, "+", "Zoom in", "+", view.cell >= most)}
+        ${zoom(0, "fit", "Fit the whole map", "0", isWhole(view))}
+      </span>
     `;
-  }
-
-  #goTo(by: number): void {
-    if (!this.#content) return;
-    const { maps, layer, head } = this.#content;
-    const heads = headsOf(maps);
-    const to = heads[heads.findIndex(([ofLayer, of]) => ofLayer === layer && of === head) + by];
-    if (to) this.host.showHead(...to);
   }
 
   /** Zooms around the highlighted cell or the middle; by 0, shows the whole map. */
@@ -415,15 +397,10 @@ class MapView implements View, ReactiveController {
       ArrowRight: () => this.#step({ row, col: col + far }),
       Home: () => this.#step({ row: event.ctrlKey ? 0 : row, col: 0 }),
       End: () => this.#step({ row: event.ctrlKey ? tokens.length - 1 : row, col: keyTokens.length - 1 }),
-      PageUp: () => this.#goTo(-1),
-      PageDown: () => this.#goTo(1),
-      "[": () => this.#goTo(-1),
-      "]": () => this.#goTo(1),
       "+": () => this.#zoom(kZoomStep),
       "=": () => this.#zoom(kZoomStep),
       "-": () => this.#zoom(1 / kZoomStep),
       "0": () => this.#zoom(0),
-      Escape: () => this.host.closeHead("grid"),
     };
     const action = actions[event.key];
     if (!action) return;
@@ -437,9 +414,6 @@ const wordsHeight = ({ isCompact }: Room): number => (isCompact ? 56 : 120);
 
 /** The cells of a map for whose tiles its first picture waits. */
 const kWaitCells = 1 << 18;
-
-const headsOf = ({ heads }: MapSource): [layer: number, head: number][] =>
-  heads.flatMap((count, layer) => Array.from({ length: count }, (_, head): [number, number] => [layer, head]));
 
 /** All digits that a 32-bit float has. */
 function exact(value: number): string {
@@ -523,17 +497,9 @@ const styles = css`
   .compact.head {
     gap: 4px;
   }
-  .compact .bar {
-    min-height: 28px;
-  }
-  .compact .bar button {
-    min-width: 24px;
-    height: 28px;
-  }
   .compact .words,
   .compact .ticks,
-  .compact .scale,
-  .compact .zoom {
+  .compact .scale {
     display: none;
   }
   .compact .legend {
@@ -548,46 +514,6 @@ const styles = css`
   .compact .plot {
     margin-top: 0;
     grid-template: var(--height) / var(--width);
-  }
-  .bar {
-    display: flex;
-    align-items: center;
-    gap: 8px;
-    min-height: 32px;
-  }
-  .bar button {
-    min-width: 32px;
-    height: 32px;
-    color: var(--faint);
-  }
-  .bar button:not(:disabled):hover {
-    color: var(--ink);
-  }
-  .back {
-    padding-inline-end: 8px;
-    white-space: nowrap;
-  }
-  @container (max-width: 400px) {
-    .bar {
-      gap: 4px;
-    }
-    .back .words {
-      display: none;
-    }
-  }
-  @media (pointer: coarse) {
-    .bar button {
-      min-width: 40px;
-      height: 44px;
-    }
-  }
-  .title {
-    font: 600 16px/24px var(--mono);
-    white-space: nowrap;
-  }
-  .turn {
-    font-size: 24px;
-    line-height: 24px;
   }
   .zoom {
     display: flex;
@@ -806,10 +732,4 @@ const styles = css`
   }
 `;
 
-export const mapView: ViewKind = {
-  name: "map",
-  hasMaps: true,
-  styles,
-  watches: ["layer", "head"],
-  create: (host) => new MapView(host),
-};
+export const mapView: ViewCode = { styles, create: (host) => new MapView(host) };

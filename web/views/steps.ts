@@ -5,7 +5,7 @@ import type { TemplateResult } from "lit";
 import { sharedEngine } from "../maps/engine.js";
 import { tintStyle } from "../maps/ink.js";
 import { tokenLabel } from "../maps/tokens.js";
-import type { Host, View, ViewKind } from "./view.js";
+import type { Host, View, ViewCode } from "./view.js";
 import { at, printed, workExample } from "./worked-example.js";
 import type { Matrix, Step, Worked } from "./worked-example.js";
 
@@ -26,7 +26,7 @@ class StepsView implements View {
   }
 
   async load(_: undefined, signal: AbortSignal): Promise<void> {
-    const { example, head, causal, colors: { theme } } = this.host;
+    const { example, state: { head, causal }, colors: { theme } } = this.host;
     const worked = await workExample(await sharedEngine(), example, { head, causal, theme });
     signal.throwIfAborted();
     this.#worked = worked;
@@ -49,15 +49,15 @@ class StepsView implements View {
 
   #choices(numHeads: number): TemplateResult {
     const head = (_: unknown, index: number): TemplateResult => html`
-      <label><input type="radio" name="head" .checked=${index === this.host.head} @change=${(): void => void (this.host.head = index)} />Head ${index}</label>
+      <label><input type="radio" name="head" .checked=${index === this.host.state.head} @change=${(): void => this.host.change({ head: index })} />Head ${index}</label>
     `;
     const toggle = (event: Event): void => {
-      if (event.target instanceof HTMLInputElement) this.host.causal = event.target.checked;
+      if (event.target instanceof HTMLInputElement) this.host.change({ causal: event.target.checked });
     };
     return html`
       <div class="choices">
         <div class="segments" role="radiogroup" aria-label="Head">${Array.from({ length: numHeads }, head)}</div>
-        <label class="check"><input type="checkbox" .checked=${this.host.causal} @change=${toggle} />Causal mask</label>
+        <label class="check"><input type="checkbox" .checked=${this.host.state.causal} @change=${toggle} />Causal mask</label>
       </div>
     `;
   }
@@ -295,10 +295,4 @@ const styles = css`
   }
 `;
 
-export const stepsView: ViewKind = {
-  name: "steps",
-  hasMaps: false,
-  styles,
-  watches: ["head", "causal", "example", "colors"],
-  create: (host) => new StepsView(host),
-};
+export const stepsView: ViewCode = { styles, create: (host) => new StepsView(host) };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The interface between `<attention-map>` and its views. A view is one file, and one line in index.ts. */
+/** The interface between `<attention-map>` and its views. A view is one file, and one line in the list of views. */
 import type { CSSResult, ReactiveControllerHost, TemplateResult } from "lit";
 import type { Colors } from "../maps/canvas.js";
 import type { ScaleChoice } from "../maps/scale.js";
 import type { MapSource } from "../maps/source.js";
+import type { Cursor } from "../state/group.js";
+import type { State } from "../state/state.js";
 import type { WorkedExample } from "./worked-example.js";
 
 export interface Cell {
@@ -23,9 +25,13 @@ export interface Room {
 /** The element, as far as its views need it. */
 export interface Host extends ReactiveControllerHost {
   readonly renderRoot: HTMLElement | DocumentFragment;
-  readonly layer: number;
-  head: number;
-  causal: boolean;
+  /** The element's state now. */
+  readonly state: Readonly<State>;
+  /** Makes a change that the reader asked for, in this element and in those of its group. */
+  change(changes: Partial<State>): void;
+  /** The place under the pointer or the keyboard, in this element or in another of its group. */
+  readonly cursor: Cursor | undefined;
+  point(cursor: Cursor | undefined): void;
   readonly scaleChoice: ScaleChoice;
   readonly example: WorkedExample;
   readonly colors: Colors;
@@ -38,8 +44,8 @@ export interface Host extends ReactiveControllerHost {
   showHead(layer: number, head: number): void;
   /** Called when the arrow keys moved to a head. */
   visitHead(layer: number, head: number): void;
-  /** Called when the reader wants to go back to the view `view`. */
-  closeHead(view: string): void;
+  /** Called when the reader wants to go back to all heads. */
+  closeHead(): void;
   /** Called when the highlighted cell changed, or there is none. `colors` are those of its row, in RGBA. */
   visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void;
   /** Called when something that was asked for later cannot be computed. */
@@ -54,6 +60,8 @@ export interface View {
    */
   load(maps: MapSource | undefined, signal: AbortSignal): Promise<void>;
   render(): TemplateResult;
+  /** Buttons of this view, which stand in the bar of the open head. */
+  tools?(): TemplateResult;
   /** Focuses what the keyboard moves in. */
   focus(): void;
   /** The heads whose maps are shown. */
@@ -64,12 +72,22 @@ export interface View {
   clear?(): void;
 }
 
+/** The code of a view, which is loaded when the view is first shown. */
+export interface ViewCode {
+  readonly styles: CSSResult;
+  create(this: void, host: Host): View;
+}
+
 export interface ViewKind {
   readonly name: string;
-  /** True for views of maps, and false for those that need none. */
-  readonly hasMaps: boolean;
-  readonly styles: CSSResult;
-  /** The properties of the element, besides those that decide the maps, that make `load` run again. */
-  readonly watches: readonly ("layer" | "head" | "causal" | "example" | "colors")[];
-  create(host: Host): View;
+  /** The name that readers see. */
+  readonly title: string;
+  /** Its content: maps of any source, those of a model's run, or neither. */
+  readonly needs: "maps" | "run" | "nothing";
+  /** True for views of the open head, which share a bar with its name. */
+  readonly isOfHead?: boolean;
+  /** The parts of the state, besides those that decide the maps, that make `load` run again. */
+  readonly watches: readonly (keyof State | "example" | "colors")[];
+  /** Loads the code. A view that is always there has it already. */
+  readonly code: ViewCode | (() => Promise<ViewCode>);
 }

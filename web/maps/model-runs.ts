@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Runs of models. Elements that show the same share one run, which ends early when none of them wants it any more. */
+import type { AsyncModel, AsyncModelAttention, ModelInfo, ModelInput, TensorLike } from "headlens";
+import type { Asked, Progress } from "./computing.js";
+import { EngineMaps } from "./engine-maps.js";
+import { sharedEngine, sharedModel } from "./engine.js";
+import { both, causalMask, type CellMask, diagonalMask, kOpen } from "./mask.js";
+import { pictureAt } from "./pictures.js";
+import type { AttentionName, Changes, Reading, Run } from "./run.js";
+import type { Lease } from "./source.js";
+
+/** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
+export async function loadModel(model: string, signal: AbortSignal, onProgress: Progress): Promise<void> {
+  const loading = sharedModel(model, (...progress) => signal.aborted || onProgress(...progress));
+  const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  await Promise.race([loading, ended]);
+}
+
+/** A run that is under way or held. */
+interface Held {
+  readonly maps: Promise<EngineMaps>;
+  readonly abort: AbortController;
+  /** Told the share of the run that is done. */
+  readonly listeners: Set<(done: number) => void>;
+  users: number;
+}
+
+/** The runs by what is asked for. */
+const held = new Map<string, Held>();
+
+function start(asked: Asked): Held {
+  const abort = new AbortController();
+  const listeners: Held["listeners"] = new Set();
+  const maps = compute(asked, abort.signal, (done) => listeners.forEach((listener) => listener(done)));
+  return { maps, abort, listeners, users: 0 };
+}
+
+/**
+ * Runs the model on an input, or on as much of the beginning of a text as the model has positions for. `onProgress` is
+ * told the share that is done.
+ */
+export async function modelMaps(asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease> {
+  const key = JSON.stringify(asked);
+  const run = held.get(key) ?? start(asked);
+  held.set(key, run);
+  run.users++;
+  run.listeners.add(onProgress);
+  let isHeld = true;
+  const release = (): void => {
+    if (!isHeld) return;
+    isHeld = false;
+    if (--run.users > 0) return;
+    if (held.get(key) === run) held.delete(key);
+    run.abort.abort();
+    run.maps.then((maps) => (maps.run as ModelRun).release(), () => undefined);
+  };
+  signal.addEventListener("abort", release);
+  try {
+    const maps = await run.maps;
+    signal.throwIfAborted();
+    return { maps, release };
+  } catch (error) {
+    release();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", release);
+    run.listeners.delete(onProgress);
+  }
+}
+
+/** The streams of longer texts are not kept, since they would take much memory. */
+const kKeptLength = 16_384;
+
+async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<EngineMaps> {
+  const { reading, changes } = asked;
+  const [engine, model] = await Promise.all([sharedEngine(reading.model), sharedModel(reading.model)]);
+  const { info } = model;
+  const shown: AttentionName = info.encoder ? asked.attention : "decoder";
+  const { textPair } = reading;
+  const unchanged = await model.attend(await inputOf(reading, info), {
+    truncate: true,
+    ...(textPair !== "" && { textPair }),
+    ...(reading.text.length <= kKeptLength && { keepHidden: info.logits > 0 }),
+    signal,
+    onProgress,
+  });
+  try {
+    const options = optionsOf(changes, info, shown, unchanged);
+    const again = { ...options, keepHidden: info.logits > 0, signal, onProgress };
+    const attention = options ? await unchanged.again(again) : unchanged;
+    return mapsOf(new ModelRun({ engine, model, info, reading, changes, shown, attention, unchanged }, options ?? {}));
+  } catch (error) {
+    unchanged.dispose();
+    throw error;
+  }
+}
+
+async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promise<ModelInput> {
+  if (info.image) {
+    if (image === "") throw new Error("image is missing: this model reads pictures");
+    return pictureAt(image);
+  }
+  if (!info.encoder) return text;
+  if (source === "") throw new Error("source is missing: this model translates one text, source, into another, text");
+  return { source, target: text };
+}
+
+type Options = NonNullable<Parameters<AsyncModelAttention["again"]>[0]>;
+
+/** The options of a run with changes; undefined when nothing is changed. Throws an Error that names what does not fit. */
+function optionsOf(
+  changes: Changes, info: ModelInfo, shown: AttentionName, { tokens }: AsyncModelAttention,
+): Options | undefined {
+  const { ablate, zeroToken, forbid, causal, temperature, normalizer } = changes;
+  const options = {
+    ...(ablate.length > 0 && { [kHeadMasks[shown]]: headMask(changes, info, shown) }),
+    ...(zeroToken.length > 0 && { replacedTokens: zeroToken }),
+    ...(forbid.length > 0 && { forbiddenDiagonals: forbid }),
+    ...(causal && !info.causal && { attnMask: lowerTriangle(tokens.length) }),
+    ...(temperature !== 1 && { temperature }),
+    ...(normalizer !== "softmax" && { normalizer }),
+  };
+  return Object.keys(options).length > 0 ? (options as Options) : undefined;
+}
+
+const kHeadMasks = { decoder: "headMask", encoder: "encoderHeadMask", cross: "crossHeadMask" } as const;
+
+const sizeOf = (info: ModelInfo, shown: AttentionName): { layers: number; heads: number } =>
+  shown === "encoder" && info.encoder ? info.encoder : info;
+
+function headMask({ ablate }: Changes, info: ModelInfo, shown: AttentionName): TensorLike {
+  const { layers, heads } = sizeOf(info, shown);
+  const data = new Float32Array(layers * heads).fill(1);
+  for (const { layer, head } of ablate) {
+    if (layer >= layers || head >= heads)
+      throw new Error(`ablate: the model has no head ${layer}.${head}; it has ${layers} layers of ${heads} heads`);
+    data[layer * heads + head] = 0;
+  }
+  return { data, shape: [layers, heads] };
+}
+
+const lowerTriangle = (length: number): { data: boolean[]; shape: number[] } => ({
+  data: Array.from({ length: length * length }, (_, cell) => cell % length <= Math.floor(cell / length)),
+  shape: [length, length],
+});
+
+type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "changes" | "shown" | "attention" | "unchanged">;
+
+class ModelRun implements Run {
+  declare readonly engine: Run["engine"];
+  declare readonly model: AsyncModel;
+  declare readonly info: ModelInfo;
+  declare readonly reading: Reading;
+  declare readonly changes: Changes;
+  declare readonly shown: AttentionName;
+  declare readonly attention: AsyncModelAttention;
+  declare readonly unchanged: AsyncModelAttention;
+  #explained: Promise<AsyncModelAttention> | undefined;
+
+  constructor(facts: Facts, private readonly options: Options) {
+    Object.assign(this, facts);
+  }
+
+  get of(): { attention?: AttentionName } {
+    return this.info.encoder ? { attention: this.shown } : {};
+  }
+
+  explained(): Promise<AsyncModelAttention> {
+    const again = { ...this.options, keepHidden: true, keepParts: true, keepValues: true };
+    this.#explained ??= this.unchanged.again(again).catch((error: unknown) => {
+      this.#explained = undefined;
+      throw error;
+    });
+    return this.#explained;
+  }
+
+  release(): void {
+    this.#explained?.then((explained) => explained.dispose(), () => undefined);
+    if (this.attention !== this.unchanged) this.attention.dispose();
+    this.unchanged.dispose();
+  }
+}
+
+function mapsOf(run: ModelRun): EngineMaps {
+  const { attention, info, changes, shown, of } = run;
+  const { tokens, tokenCount, sourceTokens = [] } = attention;
+  const { layers, heads } = sizeOf(info, shown);
+  const isTarget = shown !== "encoder";
+  const isCausal = shown === "decoder" && (info.causal || changes.causal);
+  const masks = Array.from({ length: layers }, (_, layer): CellMask => {
+    const own = isCausal ? causalMask(info.windows[layer]) : kOpen;
+    return changes.forbid.length > 0 ? both(diagonalMask(changes.forbid), own) : own;
+  });
+  const chosen = info.encoder ? {
+    map: (layer: number, head: number, options?: object | null) => attention.map(layer, head, { ...options, ...of }),
+    overview: (layer: number, options?: object | null) => attention.overview(layer, { ...options, ...of }),
+    rowSummaries: (layer: number, head: number, options?: object | null) =>
+      attention.rowSummaries(layer, head, { ...options, ...of }),
+  } : attention;
+  return new EngineMaps(chosen, {
+    tokens: isTarget ? tokens : sourceTokens,
+    keyTokens: shown === "decoder" ? tokens : sourceTokens,
+    tokenCount: isTarget ? tokenCount : sourceTokens.length,
+    heads: Array<number>(layers).fill(heads),
+    maskOf: (layer) => masks[layer] ?? kOpen,
+    run,
+  });
+}
