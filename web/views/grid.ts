@@ -5,7 +5,7 @@ import type { TemplateResult } from "lit";
 import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
-import { strongestLink } from "../maps/words.js";
+import { linkInWords, strongestLink } from "../maps/words.js";
 import type { Host, Room, View, ViewCode } from "./view.js";
 
 type Head = readonly [layer: number, head: number];
@@ -183,7 +183,7 @@ class GridView implements View {
         links.push(words);
         for (const [head, overview] of row.entries()) {
           if (content !== this.#content) return;
-          if (overview) words[head] = await strongestLink(maps, layer, head, overview);
+          if (overview) words[head] = linkInWords(maps, await strongestLink(maps, layer, head, overview));
         }
       }
     } catch (error) {
