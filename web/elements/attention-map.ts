@@ -22,6 +22,7 @@ import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
+import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
 import { isReleased, type Lease, type MapSource } from "../maps/source.js";
 import { Group, type Member } from "../state/group.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
@@ -35,6 +36,7 @@ import { type Shown, toCSV, toEmbedCode, toHTML, toJSON, toNPY, toPNG, toSVG } f
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
+import { changesInForce, drawer } from "./drawer.js";
 import { headBar, onHeadKey } from "./head-bar.js";
 import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
@@ -195,8 +197,11 @@ export class AttentionMap extends LitElement {
   #busy = false;
   #tried: Inputs | undefined;
   #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
+  #shapedMaps: { of: MapSource; key: string; maps: ShapedMaps } | undefined;
   /** A sentence that says how the declared maps that are about to be drawn were understood. */
   #understood: string | undefined;
+  /** The maps that are drawn: those of the lease, or shaped ones. */
+  #maps: MapSource | undefined;
   /** The view that has something to draw. */
   #drawn: View | undefined;
   #error: Error | undefined;
@@ -301,7 +306,10 @@ export class AttentionMap extends LitElement {
     const isFull = this.controls === "full";
     const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
-    return html`<div @keydown=${onKey}>${headBar(this.#host, maps, nothing, views, drawn.tools?.() ?? nothing)}${view}</div>`;
+    const bar = headBar(this.#host, maps, nothing, views, drawn.tools?.() ?? nothing);
+    if (!isFull) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
+    const [changes, settings] = [changesInForce(this.#host, maps), drawer(this.#host, maps, kind.isShaped === true)];
+    return html`<div @keydown=${onKey}>${bar}${changes}${view}${settings}</div>`;
   }
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
@@ -379,8 +387,8 @@ export class AttentionMap extends LitElement {
     const root = this.renderRoot.querySelector(".root");
     if (!view || !root) throw new Error("nothing is drawn yet: wait for attention-draw");
     await this.updateComplete;
-    const maps = this.#hasMaps ? this.#lease?.lease.maps : undefined;
-    const state = Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
+    const maps = this.#hasMaps ? this.#maps : undefined;
+    const state = this.#stateNow();
     const isOnlyHere = isGiven(this.#mapInputs) && this.src === "";
     const { theme } = this.#colors;
     return make({ root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
@@ -494,7 +502,8 @@ export class AttentionMap extends LitElement {
     const maps = kind?.needs === "nothing" ? [] : dependencies(this.#mapInputs);
     const isKnown = this.#scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
     const words = isKnown ? "" : `${this.scale} ${this.theme}`;
-    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this.#watched(name)) ?? [])] };
+    const shape = kind?.isShaped === true ? kShaping.map((name) => this[name]) : [];
+    return { maps, picture: [this.view, words, ...shape, ...(kind?.watches.map((name) => this.#watched(name)) ?? [])] };
   }
 
   #watched(name: ViewKind["watches"][number]): unknown {
@@ -531,11 +540,13 @@ export class AttentionMap extends LitElement {
       this.#computed = undefined;
       if (!this.isConnected || signal.aborted) return;
       checkFits(kind, maps);
-      await view.load(maps, signal);
+      const shown = maps && kind.isShaped ? this.#shaped(maps, kind) : maps;
+      this.#maps = shown;
+      await view.load(shown, signal);
       if (!this.isConnected || signal.aborted) return;
       await this.updateComplete;
       if (this.#moveFocus) this.focus();
-      if (maps) this.#announce(maps, text, performance.now() - started);
+      if (shown) this.#announce(shown, text, performance.now() - started);
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     } finally {
@@ -594,6 +605,21 @@ export class AttentionMap extends LitElement {
       before.lease.release();
     }
     return lease.maps;
+  }
+
+  /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
+  #shaped(maps: MapSource, { isOfHead }: ViewKind): MapSource {
+    // Only views of one head can show several in its place.
+    const shape = shapeOf(isOfHead ? this : { ...this.#stateNow(), combine: "none" });
+    if (!shape) return maps;
+    const key = JSON.stringify(shape);
+    if (this.#shapedMaps?.of !== maps || this.#shapedMaps.key !== key)
+      this.#shapedMaps = { of: maps, key, maps: new ShapedMaps(maps, shape) };
+    return this.#shapedMaps.maps;
+  }
+
+  #stateNow(): State {
+    return Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
   }
 
   #following(signal: AbortSignal): Following {

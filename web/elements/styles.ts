@@ -5,6 +5,7 @@
 import { css, unsafeCSS } from "lit";
 import type { CSSResult } from "lit";
 import { kMenuStyles } from "./export-menu.js";
+import { kDrawerStyles } from "./drawer.js";
 import { kBarStyles } from "./head-bar.js";
 import { kSurroundings } from "../maps/palette.js";
 
@@ -185,5 +186,5 @@ const preferences = css`
 `;
 
 /** The styles of the element itself, before and after those of its views. */
-export const kBefore = [base, kBarStyles];
+export const kBefore = [base, kBarStyles, kDrawerStyles];
 export const kAfter = [kMenuStyles, directions, preferences];

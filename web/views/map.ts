@@ -18,7 +18,7 @@ import {
 import { type Link, linkInWords, strongestLink } from "../maps/words.js";
 import type { Cursor } from "../state/group.js";
 import { headName, toggled } from "../state/lists.js";
-import { pinnedCol, pinnedRows, placeOf as lookedAt } from "../state/pins.js";
+import { pinnedCol, pinnedRows, placeOf as lookedAt, tokensAt } from "../state/pins.js";
 import { Gestures } from "./gestures.js";
 import { kStripStyles, meanOf, rowStrip } from "./row-strip.js";
 import type { Cell, Host, Room, View, ViewCode } from "./view.js";
@@ -62,6 +62,8 @@ class MapView implements View, ReactiveController {
   #content: Content | undefined;
   /** What is looked at: a cell, or only its row or its column. */
   #place: Cursor = {};
+  /** True when the pointer, and not the keyboard, moved last. */
+  #isPointed = false;
   /** What was told of last. */
   #told: { readonly cell: Cell | undefined; readonly row: unknown } | undefined;
   /** The zoom and place that the reader chose, or undefined while the whole map is shown. */
@@ -81,7 +83,7 @@ class MapView implements View, ReactiveController {
       move: (view) => this.#moveMap(view),
       point: (x, y) => this.#pointAt(x, y),
       pin: (x, y, isMore) => this.#pinAt(x, y, isMore),
-      leave: () => this.host.renderRoot.querySelector(".plot:focus") === null && this.host.point(undefined),
+      leave: () => this.#isPointed && this.host.point(undefined),
       hasFocus: () => this.host.renderRoot.querySelector(".plot:focus-within") !== null,
     });
   }
@@ -174,7 +176,7 @@ class MapView implements View, ReactiveController {
     const content = this.#content;
     if (!content) return html``;
     const { maps, layer, head, strongest } = content;
-    this.#place = lookedAt(this.host.cursor, this.host.state, [maps.tokens.length, maps.keyTokens.length]);
+    this.#place = lookedAt(maps, this.host.cursor, this.host.state);
     const cell = this.#cell;
     const layout = this.#layoutOf(content);
     this.#layout = layout;
@@ -313,13 +315,13 @@ class MapView implements View, ReactiveController {
   };
 
   /** The exact value of a cell, undefined until it is there, or why it has none. */
-  #valueAt({ maps, layer, tiles, strips }: Content, { row, col }: Cell): number | "masked" | "not known" | undefined {
+  #valueAt({ maps, layer, tiles, strips }: Content, { row, col }: Cell): number | string | undefined {
     if (maps.maskOf(layer).hides(row, row + 1, col, col + 1)) return "masked";
     const picture = (tiles.block === 1 ? tiles.pictureAt(row, col) : undefined) ?? strips.row(row);
     if (!picture) return undefined;
     const { part, size, values, known } = picture;
     const at = (row - part.rows[0]) * size[1] + col - part.cols[0];
-    return known?.[at] === 0 ? "not known" : values[at];
+    return known?.[at] === 0 ? (maps.unknownName ?? kNotKnown) : values[at];
   }
 
   #readout(content: Content): TemplateResult {
@@ -349,7 +351,7 @@ class MapView implements View, ReactiveController {
         </div>
         <div class="words">
           <span class="range" part="scale">${scaleInWords(scale)}${pooled}</span>
-          ${this.#odd.map((kind) => oddSwatch(kind, look))}
+          ${this.#odd.map((kind) => oddSwatch(kind, look, content.maps))}
         </div>
       </div>
     `;
@@ -362,14 +364,14 @@ class MapView implements View, ReactiveController {
 
   /** The rows that the reader pinned. */
   #pinnedMarks({ maps }: Content, view: Viewport): TemplateResult[] {
-    return pinnedRows(this.host.state, maps.tokens.length).map((row) =>
+    return pinnedRows(maps, this.host.state).map((row) =>
       html`<div class="pinned" part="pin" .style=${`--y: ${(row - view.row) * view.cell}px; --cell: ${Math.max(view.cell, 1)}px`}></div>`);
   }
 
   /** The weights of what is looked at: of the row under the pointer, of the pinned ones, or of the strongest one. */
   #strip(content: Content): TemplateResult | typeof nothing {
     const { maps, layer, strips, strongest } = content;
-    const pinned = pinnedRows(this.host.state, maps.tokens.length);
+    const pinned = pinnedRows(maps, this.host.state);
     const at = this.host.cursor === undefined ? undefined : this.#place.row;
     const rows = at !== undefined ? [at] : pinned.length > 0 ? pinned : strongest ? [strongest.row] : [];
     const pictures = rows.map((row) => strips.row(row));
@@ -382,8 +384,11 @@ class MapView implements View, ReactiveController {
     const known = weights.filter((row) => row !== undefined);
     if (known.length < rows.length) return nothing;
     const names = rows.map((row) => maps.tokens[row] ?? "");
-    return rowStrip(names, maps.keyTokens, meanOf(known), pinnedCol(this.host.state, maps.keyTokens.length), (col) =>
-      this.host.change({ query: rows.join(" "), key: String(col) }));
+    return rowStrip(names, maps.keyTokens, meanOf(known), pinnedCol(maps, this.host.state), (col) =>
+      this.host.change({
+        query: rows.map((row) => tokensAt(maps, { row }).row).join(" "),
+        key: String(tokensAt(maps, { col }).col),
+      }));
   }
 
   /** Tells of the highlighted cell, when it moves and when the numbers under it change. */
@@ -406,7 +411,12 @@ class MapView implements View, ReactiveController {
 
   #pointAt(x: number, y: number): void {
     const cell = this.#cellAt(x, y);
-    if (cell) this.host.point(cell);
+    this.#isPointed = true;
+    if (cell) this.#point(cell);
+  }
+
+  #point(cell: Cursor): void {
+    if (this.#content) this.host.point(tokensAt(this.#content.maps, cell));
   }
 
   #pinAt(x: number, y: number, isMore: boolean): void {
@@ -415,7 +425,9 @@ class MapView implements View, ReactiveController {
   }
 
   /** Pins a cell, or frees it when it is pinned. With `isMore`, its row joins the pinned ones or leaves them. */
-  #pin({ row, col }: Cell, isMore: boolean): void {
+  #pin(cell: Cell, isMore: boolean): void {
+    if (!this.#content) return;
+    const { row, col } = tokensAt(this.#content.maps, cell);
     const { query, key } = this.host.state;
     if (isMore) return this.host.change({ query: toggled(query, String(row)) });
     const isPinned = query === String(row) && key === String(col);
@@ -424,7 +436,7 @@ class MapView implements View, ReactiveController {
 
   readonly #onFocus = (): void => {
     if (!this.host.renderRoot.querySelector(".plot:focus-visible")) return;
-    if (!this.#cell) this.host.point({ row: this.#place.row ?? 0, col: this.#place.col ?? 0 });
+    if (!this.#cell) this.#point({ row: this.#place.row ?? 0, col: this.#place.col ?? 0 });
   };
 
   /** Moves the highlighted cell, and the map with it. */
@@ -433,7 +445,8 @@ class MapView implements View, ReactiveController {
     if (!view) return;
     const inside = (at: number, count: number): number => Math.max(0, Math.min(at, count - 1));
     const cell = { row: inside(to.row, view.map[0]), col: inside(to.col, view.map[1]) };
-    this.host.point(cell);
+    this.#isPointed = false;
+    this.#point(cell);
     if (!isWhole(view)) this.#moveMap(showing(view, cell.row, cell.col));
   }
 
@@ -480,13 +493,15 @@ function exact(value: number): string {
   return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(3).replace(/-/g, "−") : formatValue(value);
 }
 
+const kNotKnown = "not known";
+
 /** The kinds of cells that have no place on the scale. */
 const kOddCells = [
   [kMasked, "masked"],
   [kNaN, "NaN"],
   [kInfinite, "∞"],
   [kMinusInfinite, "−∞"],
-  [kUnknown, "not known"],
+  [kUnknown, kNotKnown],
 ] as const;
 
 /** Which of these kinds the overview has. */
@@ -496,7 +511,9 @@ function oddCells({ picture }: Overview, look: Look): (typeof kOddCells)[number]
   return kOddCells.filter(([code]) => found.has(code));
 }
 
-function oddSwatch([code, name]: (typeof kOddCells)[number], { palette: { bytes } }: Look): TemplateResult {
+function oddSwatch([code, usual]: (typeof kOddCells)[number], look: Look, maps: MapSource): TemplateResult {
+  const { palette: { bytes } } = look;
+  const name = code === kUnknown ? (maps.unknownName ?? usual) : usual;
   const color = code === kUnknown ? "var(--dots)" : `rgb(${[...bytes.subarray(code * 4, code * 4 + 3)].join(" ")})`;
   return html`<span class="masked"><span class="swatch" .style=${code === kMasked ? "" : `background: ${color}`}></span>${name}</span>`;
 }
@@ -684,7 +701,6 @@ const styles = css`
     width: 100%;
     height: var(--cell);
     border-inline-start: 3px solid var(--accent);
-    background: color-mix(in oklab, var(--accent) 8%, transparent);
     pointer-events: none;
   }
   .minimap {

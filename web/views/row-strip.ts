@@ -8,6 +8,9 @@ import { tokenLabel, tokenName } from "../maps/tokens.js";
 /** The most bars. What the others have together is written. */
 const kMost = 5;
 
+/** Smaller weights have no bar: three decimals would show them as zero. */
+const kLeast = 0.0005;
+
 /** The mean of rows of one length. */
 export function meanOf(rows: readonly Float32Array[]): Float32Array {
   const [first] = rows;
@@ -23,9 +26,10 @@ export function rowStrip(
   const order = [...weights.keys()].filter((col) => Number.isFinite(weights[col]));
   order.sort((a, b) => Math.abs(weights[b] ?? 0) - Math.abs(weights[a] ?? 0));
   const most = Math.abs(weights[order[0] ?? 0] ?? 0);
-  if (queries.length === 0 || !(most > 0)) return nothing;
-  const shown = order.slice(0, kMost).filter((col) => weights[col] !== 0);
-  const rest = order.slice(kMost).reduce((sum, col) => sum + (weights[col] ?? 0), 0);
+  if (queries.length === 0 || !(most >= kLeast)) return nothing;
+  const shown = order.slice(0, kMost).filter((col) => Math.abs(weights[col] ?? 0) >= kLeast);
+  const others = order.slice(shown.length);
+  const rest = others.reduce((sum, col) => sum + (weights[col] ?? 0), 0);
   const names = queries.map(tokenName).join(", ");
   const bar = (col: number): TemplateResult => {
     const value = weights[col] ?? 0;
@@ -41,9 +45,9 @@ export function rowStrip(
   };
   return html`
     <section class="strip" part="strip" aria-label=${`${queries.length > 1 ? `Mean of ${names}` : names}: the keys with the largest weights`}>
-      <h3>${queries.length > 1 ? `Mean of ${queries.length} queries` : names} looks at</h3>
+      <p class="strip-title">${queries.length > 1 ? `Mean of ${queries.length} queries` : names} looks at</p>
       <ol>${shown.map(bar)}</ol>
-      ${order.length > kMost ? html`<p>${order.length - kMost} more keys: ${formatValue(rest, 3)} together</p>` : nothing}
+      ${others.length > 0 ? html`<p>${others.length} more keys: ${formatValue(rest, 3)} together</p>` : nothing}
     </section>
   `;
 }
@@ -55,7 +59,7 @@ export const kStripStyles = css`
     border-top: 1px solid var(--line);
     font-size: 14px;
   }
-  .strip h3 {
+  .strip .strip-title {
     margin: 0 0 4px;
     color: var(--faint);
     font: inherit;
@@ -97,7 +101,7 @@ export const kStripStyles = css`
     font-variant-numeric: tabular-nums;
     text-align: end;
   }
-  .strip p {
+  .strip p:last-child {
     margin: 4px 0 0;
     color: var(--faint);
     font-size: 12px;

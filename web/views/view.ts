@@ -86,6 +86,8 @@ export interface ViewKind {
   readonly needs: "maps" | "run" | "nothing";
   /** True for views of the open head, which share a bar with its name. */
   readonly isOfHead?: boolean;
+  /** True for views that show maps merged, filtered or combined, as the state says. */
+  readonly isShaped?: boolean;
   /** The parts of the state, besides those that decide the maps, that make `load` run again. */
   readonly watches: readonly (keyof State | "example" | "colors")[];
   /** Loads the code. A view that is always there has it already. */
