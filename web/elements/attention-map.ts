@@ -41,6 +41,7 @@ import { headBar, onHeadKey } from "./head-bar.js";
 import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
+import { waiting } from "./waiting.js";
 
 /** The details of the events. All events bubble and cross shadow roots. */
 export interface AttentionMapEvents {
@@ -194,7 +195,11 @@ export class AttentionMap extends LitElement {
   #taken: Partial<State> = {};
 
   #near = false;
+  /** Settled when it is known that the element is near or not. */
+  readonly #placed = waiting();
   #busy = false;
+  /** Settled when the runs under way have ended. */
+  #idle = waiting();
   #tried: Inputs | undefined;
   #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
   #shapedMaps: { of: MapSource; key: string; maps: ShapedMaps } | undefined;
@@ -215,9 +220,9 @@ export class AttentionMap extends LitElement {
   /** Work starts when the element comes close to the visible part of the page. Visible elements go first. */
   readonly #nearness = new IntersectionObserver(
     (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      this.#near = true;
-      this.requestUpdate();
+      this.#near ||= entries.some((entry) => entry.isIntersecting);
+      this.#placed.resolve();
+      if (this.#near) this.requestUpdate();
     },
     { rootMargin: "50%" },
   );
@@ -339,6 +344,15 @@ export class AttentionMap extends LitElement {
     </div>`;
   }
 
+  /**
+   * Takes the files of a Hugging Face folder (config.json, model.safetensors, tokenizer.json, …), and returns a value for
+   * `model` that stands for them in this page. Files are read when the model is first wanted.
+   */
+  static giveModel(files: readonly File[]): string {
+    if (!this.computing) throw new Error("model: this script only draws arrays of weights; headlens/element computes");
+    return this.computing.giveModel(files);
+  }
+
   /** Focuses the map of the open head, or the chosen head in the grid. */
   override focus(): void {
     this.#moveFocus = false;
@@ -392,6 +406,18 @@ export class AttentionMap extends LitElement {
     const isOnlyHere = isGiven(this.#mapInputs) && this.src === "";
     const { theme } = this.#colors;
     return make({ root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
+  }
+
+  /**
+   * Resolves when what the element was told to show is drawn or cannot be drawn. An element that is far from the visible
+   * part of the page draws later, and is not waited for.
+   */
+  async ready(): Promise<void> {
+    await this.#placed.promise;
+    await this.updateComplete;
+    const isBehind = (): boolean => this.#busy || !isSame(this.#inputs(), this.#tried);
+    while (this.isConnected && this.#near && isBehind()) await this.#idle.promise;
+    await this.updateComplete;
   }
 
   /** Tries again after a failure. */
@@ -526,6 +552,8 @@ export class AttentionMap extends LitElement {
       }
     } finally {
       this.#busy = false;
+      this.#idle.resolve();
+      this.#idle = waiting();
     }
   }
 

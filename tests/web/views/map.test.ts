@@ -90,7 +90,8 @@ test("keys are hidden, pieces of words merged, and small weights left out of the
   });
   const expected = ranges.flatMap(([top, bottom]) => ranges.map(([left, right]) => {
     let sum = 0;
-    for (let row = top; row < bottom; row++) for (let col = left; col < right; col++) sum += weights[row * count + col] ?? NaN;
+    for (let row = top; row < bottom; row++)
+      for (let col = left; col < right; col++) sum += weights[row * count + col] ?? NaN;
     return sum / (bottom - top);
   }));
   expectClose(flat(merged), expected);
