@@ -20,9 +20,10 @@ const form = byId("from-address", HTMLFormElement);
 export function showModel(model: string): void {
   const known = kBuiltIn.some(([name]) => name === model);
   const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model;
-  const brought = known ? [] : [[model, own] as const];
-  const options = [...kBuiltIn, ...brought, ["files", "your files …"], ["address", "an address …"]] as const;
-  select.replaceChildren(...options.map(([value, words]) => new Option(words, value, value === model, value === model)));
+  const more = known ? [] : [[model, own] as const];
+  const options = [...kBuiltIn, ...more, ["files", "your files …"], ["address", "an address …"]] as const;
+  const option = ([value, words]: (typeof options)[number]): HTMLOptionElement => new Option(words, value, false, value === model);
+  select.replaceChildren(...options.map(option));
 }
 
 /** The changes that open a model that a reader brought: the text stays if it is one of the same kind. */
@@ -31,8 +32,10 @@ const brought = (model: string): Partial<State> => ({
   zeroToken: "",
 });
 
+type Open = (changes: Partial<State>) => void;
+
 /** Listens for models. `open` is called with the changes that show one. */
-export function offerModels(open: (changes: Partial<State>) => void, say: (words: string) => void): void {
+export function offerModels(open: Open, say: (words: string) => void): void {
   select.addEventListener("change", () => {
     const { value } = select;
     if (value === "files") files.click();
@@ -55,7 +58,7 @@ export function offerModels(open: (changes: Partial<State>) => void, say: (words
 }
 
 /** Finds out what files are, and opens them: a model, a picture, maps or a text. */
-function openFiles(given: readonly File[], open: (changes: Partial<State>) => void, say: (words: string) => void): void {
+function openFiles(given: readonly File[], open: Open, say: (words: string) => void): void {
   const [first] = given;
   if (!first) return;
   if (given.some(({ name }) => name === "config.json")) return open(brought(AttentionMap.giveModel(given)));
