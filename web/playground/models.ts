@@ -22,7 +22,8 @@ export function showModel(model: string): void {
   const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model;
   const more = known ? [] : [[model, own] as const];
   const options = [...kBuiltIn, ...more, ["files", "your files …"], ["address", "an address …"]] as const;
-  const option = ([value, words]: (typeof options)[number]): HTMLOptionElement => new Option(words, value, false, value === model);
+  const option = ([value, words]: (typeof options)[number]): HTMLOptionElement =>
+    new Option(words, value, false, value === model);
   select.replaceChildren(...options.map(option));
 }
 
