@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
+import { kStyled, tightened } from "./web/tight-styles.mjs";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -36,6 +37,13 @@ const kStart = [
   { name: "start", test: /\/web\/playground\/start\.ts$/ },
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },
 ];
+
+const kTightStyles: Plugin = {
+  name: "tight-styles",
+  apply: "build",
+  enforce: "pre",
+  transform: (code, id) => (kStyled.test(id) ? tightened(code) : undefined),
+};
 
 /** Sends the policy of each page, too. The figure for iframes may be framed by anyone. */
 const kPolicyInHeaders: Plugin = {
@@ -73,7 +81,7 @@ export default defineConfig({
   base: "./",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kPolicyInPage, kPolicyInHeaders, kBenchFolder],
+  plugins: [kTightStyles, kPolicyInPage, kPolicyInHeaders, kBenchFolder],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),
