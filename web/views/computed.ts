@@ -6,6 +6,13 @@ import type { ViewCode, ViewKind } from "./view.js";
 export const kViews: readonly ViewKind[] = [
   ...kMapViews,
   {
+    name: "next",
+    title: "Next token",
+    needs: "run",
+    watches: ["query"],
+    code: async (): Promise<ViewCode> => (await import("./next.js")).nextView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
