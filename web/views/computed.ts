@@ -6,6 +6,14 @@ import type { ViewCode, ViewKind } from "./view.js";
 export const kViews: readonly ViewKind[] = [
   ...kMapViews,
   {
+    name: "numbers",
+    title: "Numbers",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key", "colors"],
+    code: async (): Promise<ViewCode> => (await import("./numbers.js")).numbersView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",

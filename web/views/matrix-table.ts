@@ -17,7 +17,7 @@ export function matrixTable(
     const value = at(matrix, row, col);
     const first = (row * matrix.cols.length + col) * 4;
     const tint = tintStyle(matrix.tint?.data.subarray(first, first + 4) ?? []);
-    const classes = `${tint === "" ? "masked" : ""} ${isLit(row, col) ? "lit" : ""}`;
+    const classes = `${tint === "" ? "hidden" : ""} ${isLit(row, col) ? "lit" : ""}`;
     return html`<td class=${classes} .style=${tint} tabindex=${stop?.(row, col) ?? nothing} data-row=${row} data-col=${col}>${printed(value, matrix.digits)}</td>`;
   };
   const widest = Math.max(...Array.from(matrix.values, (value) => printed(value, matrix.digits).length));
@@ -67,7 +67,7 @@ export const kMatrixStyles = css`
     color: var(--ink-on-tint);
     text-align: end;
   }
-  .matrix td.masked {
+  .matrix td.hidden {
     background: var(--hatch);
     color: var(--ink);
   }
