@@ -5,7 +5,7 @@ import type { MapSource, Overview } from "./source.js";
 import { tokenName } from "./tokens.js";
 
 /** The row with the largest weight among the queries that have a choice of keys. */
-function strongestRow({ largest, keys }: Overview): number | undefined {
+export function strongestRow({ largest, keys }: Overview): number | undefined {
   let best: number | undefined;
   largest.forEach((value, row) => {
     if ((keys[row] ?? 0) < 2 && !(largest.length === 1 && keys[row] === 1)) return;

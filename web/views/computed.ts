@@ -13,6 +13,14 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./next.js")).nextView,
   },
   {
+    name: "numbers",
+    title: "Numbers",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key", "colors"],
+    code: async (): Promise<ViewCode> => (await import("./numbers.js")).numbersView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",

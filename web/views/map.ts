@@ -488,7 +488,7 @@ const wordsHeight = ({ isCompact }: Room): number => (isCompact ? 56 : 120);
 const kWaitCells = 1 << 18;
 
 /** All digits that a 32-bit float has. */
-function exact(value: number): string {
+export function exact(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(3).replace(/-/g, "−") : formatValue(value);
 }
