@@ -17,7 +17,7 @@
  * themselves --attention-low and -high, with -negative for signed numbers.
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
-import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
@@ -31,12 +31,10 @@ import type { Host, View, ViewCode, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
-import { ExportMenu } from "./export-menu.js";
-import { type Shown, toCSV, toEmbedCode, toHTML, toJSON, toNPY, toPNG, toSVG } from "./exports.js";
+import type { Shown } from "./exports.js";
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
-import { changesInForce, drawer } from "./drawer.js";
 import { headBar, onHeadKey } from "./head-bar.js";
 import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
@@ -185,10 +183,12 @@ export class AttentionMap extends LitElement {
   readonly #theme = new ThemeController(this);
   readonly #room = new RoomController(this);
   readonly #declared = new DeclaredMaps(this);
-  readonly #menu = new ExportMenu(this);
+  /** Code that is loaded when it is first wanted: the settings, and the menu that exports. */
+  #settings: typeof import("./drawer.js") | undefined;
+  #menu: import("./export-menu.js").ExportMenu | undefined;
   readonly #views = new Map<ViewKind, View>();
   /** The styles of views whose code was loaded later. */
-  readonly #loadedStyles: ViewCode["styles"][] = [];
+  readonly #loadedStyles: CSSResult[] = [];
   #group = new Group();
   readonly #member: Member = AttentionMap.#memberOf(this);
   /** The changes that came from the group, which need not go back to it. */
@@ -288,7 +288,7 @@ export class AttentionMap extends LitElement {
   override render(): TemplateResult {
     const { height, isCompact } = this.#room.room;
     const isLimited = height < Infinity;
-    const menu = this.#drawn && !this.#error ? this.#menu.render(isLimited || isCompact) : nothing;
+    const menu = this.#drawn && !this.#error ? this.#exporting(isLimited || isCompact) : nothing;
     const classes = `root ${this.#colors.theme} ${isLimited ? "limited" : ""} ${isCompact ? "compact" : ""}`;
     return html`<div class="room"></div><div class=${classes}>${this.#content()} ${menu}</div>`;
   }
@@ -312,10 +312,37 @@ export class AttentionMap extends LitElement {
     const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
     const bar = headBar(this.#host, maps, nothing, views, drawn.tools?.() ?? nothing);
-    if (!isFull) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
-    const [changes, settings] = [changesInForce(this.#host, maps), drawer(this.#host, maps, kind.isShaped === true)];
-    return html`<div @keydown=${onKey}>${bar}${changes}${view}${settings}</div>`;
+    if (isFull && !this.#settings) void this.#loadSettings();
+    const settings = isFull ? this.#settings : undefined;
+    if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
+    const drawer = settings.drawer(this.#host, maps, kind.isShaped === true);
+    return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(this.#host, maps)}${view}${drawer}</div>`;
   }
+
+  async #loadSettings(): Promise<void> {
+    const settings = await import("./drawer.js");
+    this.#addStyles(settings.kDrawerStyles);
+    this.#settings = settings;
+    this.requestUpdate();
+  }
+
+  /** The menu that exports. Until it is opened first, it is only its name. */
+  #exporting(hidden: boolean): TemplateResult {
+    return html`
+      <details class="export" part="export" ?hidden=${hidden} @toggle=${this.#loadMenu}>
+        <summary>Export</summary>
+        ${this.#menu?.render() ?? nothing}
+      </details>
+    `;
+  }
+
+  readonly #loadMenu = async (): Promise<void> => {
+    if (this.#menu) return;
+    const { ExportMenu, kMenuStyles } = await import("./export-menu.js");
+    this.#addStyles(kMenuStyles);
+    this.#menu ??= new ExportMenu(this);
+    this.requestUpdate();
+  };
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
   #declaration(): TemplateResult | typeof nothing {
@@ -363,49 +390,49 @@ export class AttentionMap extends LitElement {
 
   /** The visible content as a vector graphic. */
   toSVG(): Promise<string> {
-    return this.#export(toSVG);
+    return this.#export((code, shown) => code.toSVG(shown));
   }
 
   /** The visible content as a PNG with `scale` pixels, 1 to 4, for each pixel of CSS. */
   toBlob({ scale = 2 }: { scale?: number } = {}): Promise<Blob> {
-    return this.#export((shown) => toPNG(shown, scale));
+    return this.#export((code, shown) => code.toPNG(shown, scale));
   }
 
   /** The numbers of the shown heads, a line for each cell, as `headlens map` writes them. */
   toCSV(): Promise<string> {
-    return this.#export(toCSV);
+    return this.#export((code, shown) => code.toCSV(shown));
   }
 
   /** The numbers of the shown heads as nested lists, with tokens and mask, or the matrices of the steps. */
   toJSON(): Promise<string> {
-    return this.#export(toJSON);
+    return this.#export((code, shown) => code.toJSON(shown));
   }
 
   /** The numbers as a .npy file: float32 [T,S] of one head, or [L,H,T,S]. */
   toNPY(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#export(toNPY);
+    return this.#export((code, shown) => code.toNPY(shown));
   }
 
   /** A page with the maps and the script that draws them inside, which opens offline. */
   toHTML(): Promise<string> {
-    return this.#export(toHTML);
+    return this.#export((code, shown) => code.toHTML(shown));
   }
 
   /** The lines of HTML that show the same in another page. */
   toEmbedCode(): Promise<string> {
-    return this.#export(toEmbedCode);
+    return this.#export((code, shown) => code.toEmbedCode(shown));
   }
 
-  async #export<T>(make: (shown: Shown) => Promise<T>): Promise<T> {
+  async #export<T>(make: (code: typeof import("./exports.js"), shown: Shown) => Promise<T>): Promise<T> {
     const view = this.#drawn;
     const root = this.renderRoot.querySelector(".root");
     if (!view || !root) throw new Error("nothing is drawn yet: wait for attention-draw");
-    await this.updateComplete;
+    const [code] = await Promise.all([import("./exports.js"), this.updateComplete]);
     const maps = this.#hasMaps ? this.#maps : undefined;
     const state = this.#stateNow();
     const isOnlyHere = isGiven(this.#mapInputs) && this.src === "";
     const { theme } = this.#colors;
-    return make({ root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
+    return make(code, { root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
   }
 
   /**
@@ -440,6 +467,7 @@ export class AttentionMap extends LitElement {
       get cursor() { return element.#group.cursor; },
       point: (cursor) => element.#group.point(cursor),
       get example() { return element.example; },
+      get controls() { return element.controls; },
       get scaleChoice() { return element.#scaleChoice; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
@@ -561,8 +589,8 @@ export class AttentionMap extends LitElement {
     const started = performance.now();
     const text = isGiven(this.#mapInputs) ? "" : this.text;
     try {
-      if (this.#isEmpty()) return this.#show(undefined);
       const kind = this.#knownKind();
+      if (this.#isEmpty()) return await this.#showEmpty(kind, signal);
       const opening = kind.needs === "nothing" ? undefined : this.#open(inputs, signal, kind);
       const [maps, view] = await Promise.all([opening, this.#viewOf(kind)]);
       this.#computed = undefined;
@@ -580,6 +608,12 @@ export class AttentionMap extends LitElement {
     } finally {
       this.#computed = undefined;
     }
+  }
+
+  /** Shows that there is nothing to read yet, or where to write it. */
+  async #showEmpty(kind: ViewKind, signal: AbortSignal): Promise<void> {
+    if (kind.isEditor !== true || this.controls !== "full") return this.#show(undefined);
+    await (await this.#viewOf(kind)).load(undefined, signal);
   }
 
   #show(view: View | undefined): void {
@@ -606,15 +640,19 @@ export class AttentionMap extends LitElement {
     return view;
   }
 
-  /** Loads a view's code, and gives its styles their place among those of the element. */
   async #adopted(load: () => Promise<ViewCode>): Promise<ViewCode> {
     const code = await load();
-    if (!this.#loadedStyles.includes(code.styles)) this.#loadedStyles.push(code.styles);
+    this.#addStyles(code.styles);
+    return code;
+  }
+
+  /** Gives the styles of code that was loaded later their place among those of the element. */
+  #addStyles(more: CSSResult): void {
+    if (!this.#loadedStyles.includes(more)) this.#loadedStyles.push(more);
     const { elementStyles } = this.constructor as typeof AttentionMap;
     const last = elementStyles.length - kAfter.length;
     const styles = [...elementStyles.slice(0, last), ...this.#loadedStyles, ...elementStyles.slice(last)];
     if (this.renderRoot instanceof ShadowRoot) adoptStyles(this.renderRoot, styles);
-    return code;
   }
 
   /** Returns the maps of these inputs, which are opened once as long as the inputs stay the same. */

@@ -6,6 +6,14 @@ import type { ViewCode, ViewKind } from "./view.js";
 export const kViews: readonly ViewKind[] = [
   ...kMapViews,
   {
+    name: "sentence",
+    title: "Sentence",
+    needs: "maps",
+    isEditor: true,
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./sentence.js")).sentenceView,
+  },
+  {
     name: "next",
     title: "Next token",
     needs: "run",

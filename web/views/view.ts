@@ -32,6 +32,8 @@ export interface Host extends ReactiveControllerHost {
   /** The place under the pointer or the keyboard, in this element or in another of its group. */
   readonly cursor: Cursor | undefined;
   point(cursor: Cursor | undefined): void;
+  /** "none", "minimal" or "full". */
+  readonly controls: string;
   readonly scaleChoice: ScaleChoice;
   readonly example: WorkedExample;
   readonly colors: Colors;
@@ -86,6 +88,8 @@ export interface ViewKind {
   readonly needs: "maps" | "run" | "nothing";
   /** True for views of the open head, which share a bar with its name. */
   readonly isOfHead?: boolean;
+  /** True for a view in which a reader can write a text, so that it is also shown without one. */
+  readonly isEditor?: boolean;
   /** True for views that show maps merged, filtered or combined, as the state says. */
   readonly isShaped?: boolean;
   /** The parts of the state, besides those that decide the maps, that make `load` run again. */
