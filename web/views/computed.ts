@@ -21,6 +21,14 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./numbers.js")).numbersView,
   },
   {
+    name: "why",
+    title: "Why",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key", "against"],
+    code: async (): Promise<ViewCode> => (await import("./why.js")).whyView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
