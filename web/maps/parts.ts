@@ -9,14 +9,14 @@ export type Side = "query" | "key";
 
 /** What decides the names of parts: the keys of a cross-attention have parts of the encoder's stream. */
 export interface Naming {
-  readonly side: Side;
+  readonly side: Side | "value";
   readonly isEncoders: boolean;
   readonly isPicture: boolean;
 }
 
-export const namingOf = ({ shown, info }: Run, side: Side): Naming => ({
+export const namingOf = ({ shown, info }: Run, side: Naming["side"]): Naming => ({
   side,
-  isEncoders: shown === "cross" && side === "key",
+  isEncoders: shown === "cross" && side !== "query",
   isPicture: info.image !== undefined,
 });
 
