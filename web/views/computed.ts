@@ -29,6 +29,22 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./numbers.js")).numbersView,
   },
   {
+    name: "why",
+    title: "Why",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key", "against"],
+    code: async (): Promise<ViewCode> => (await import("./why.js")).whyView,
+  },
+  {
+    name: "effect",
+    title: "Effect",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key"],
+    code: async (): Promise<ViewCode> => (await import("./effect.js")).effectView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",

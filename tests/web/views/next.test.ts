@@ -74,5 +74,13 @@ test("a masked model is asked at its token, a picture has classes, and an encode
   expect((await texts(page, "#map >>> .next-none"))[0]).toMatch(/^The encoder only reads the source/);
   await change(page, { attention: "cross" });
   expect(plain(await texts(page, "#map >>> .next-title"))).toEqual(["After ., the model expects"]);
+  await change(page, { model: "tiny-vit", image: "/web/models/tiny-vit/examples/00.png", attention: "decoder" });
+  expect(await texts(page, "#map >>> .next-title")).toEqual(["In this picture, the model sees"]);
+  await page.click("#map >>> .next-more");
+  await seen(page, "#map >>> .expected li:nth-child(10)");
+  const shares = (await texts(page, kSpoken)).map((words) => (/^class \d: (< )?([\d.]+) %$/.exec(words) ?? [])[2]);
+  const sum = shares.reduce((of, share) => of + Number(share), 0);
+  expect(sum, "the ten classes are all there").toBeGreaterThan(99);
+  expect(sum).toBeLessThan(102);
   bert.dispose();
 });
