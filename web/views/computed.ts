@@ -14,6 +14,13 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./numbers.js")).numbersView,
   },
   {
+    name: "decode",
+    title: "Decoding",
+    needs: "run",
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./decode.js")).decodeView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
