@@ -45,6 +45,13 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./effect.js")).effectView,
   },
   {
+    name: "decode",
+    title: "Decoding",
+    needs: "run",
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./decode.js")).decodeView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",

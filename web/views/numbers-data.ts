@@ -41,6 +41,10 @@ export interface HeadNumbers {
   readonly isCausal: boolean;
   /** The number of latest tokens that a query sees; 0 for all. */
   readonly window: number;
+  /** The distances to earlier tokens at which no query looks. */
+  readonly forbidden: readonly number[];
+  /** The keys whose values are zeros. */
+  readonly blanked: readonly number[];
   readonly temperature: number;
   readonly normalizer: string;
   row(query: number): Promise<RowNumbers>;
@@ -106,6 +110,8 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
     isSilenced: changes.ablate.some((place) => place.layer === layer && place.head === head),
     isCausal: isOwn && (info.causal || changes.causal),
     window: isOwn ? (info.windows[layer] ?? 0) : 0,
+    forbidden: changes.forbid,
+    blanked: changes.zeroToken,
     temperature: changes.temperature,
     normalizer: changes.normalizer,
     async row(query) {

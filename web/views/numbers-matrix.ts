@@ -49,7 +49,10 @@ export class MatrixPanels {
 
   constructor(private readonly host: Host) {}
 
-  render({ matrix, picture, look, kinds }: OpenMatrix, isLit: (row: number, col: number) => boolean): TemplateResult {
+  /** `marked` is the row of the pair. */
+  render(
+    { matrix, picture, look, kinds }: OpenMatrix, marked: number, isLit: (row: number, col: number) => boolean,
+  ): TemplateResult {
     if (matrix.tint) {
       return html`<div class="num-scroll" tabindex="0" role="group" aria-label=${`${matrix.name}, ${matrix.rows.length} × ${matrix.cols.length}`}>${matrixTable(matrix, isLit)}</div>`;
     }
@@ -65,6 +68,7 @@ export class MatrixPanels {
         .style=${`width: ${Math.max(cols * side, 48)}px; aspect-ratio: ${Math.max(cols * side, 48)} / ${Math.max(rows * side, 48)}`}
         @pointermove=${point} @pointerdown=${point} @keydown=${(event: KeyboardEvent): void => this.#onKey(event, matrix)}>
         <canvas ${draw(picture, look)}></canvas>
+        <span class="num-mark" .style=${`--y: ${(100 * marked) / rows}%; --h: ${100 / rows}%`}></span>
         ${at ? html`<span class="num-cell" .style=${at}></span>` : nothing}
       </div>
     `;
@@ -123,6 +127,15 @@ export const kPanelStyles = css`
     background: var(--hatch);
     cursor: crosshair;
     direction: ltr;
+  }
+  .num-mark {
+    position: absolute;
+    top: var(--y);
+    left: 0;
+    width: 100%;
+    height: max(var(--h), 3px);
+    outline: 1px solid var(--accent);
+    pointer-events: none;
   }
   .num-cell {
     position: absolute;

@@ -146,13 +146,14 @@ function scores({ numbers, row, key, names }: Pair): NumbersStep[] {
 }
 
 /** Says which keys a row may see. */
-function sight({ isCausal, window }: HeadNumbers, row: RowNumbers, query: string): string {
+function sight({ isCausal, window, forbidden }: HeadNumbers, row: RowNumbers, query: string): string {
   const count = row.maskedScores.reduce((sum, score) => sum + (score === -Infinity ? 0 : 1), 0);
   const all = row.maskedScores.length;
-  if (!isCausal && count === all) return `Nothing is hidden: ${query} sees all ${all} tokens.`;
+  if (count === all) return `Nothing is hidden: ${query} sees all ${all} tokens.`;
   const latest = window > 0 ? `, and no more than the latest ${window}` : "";
-  const why = isCausal ? `: itself and earlier ones${latest}. Later tokens are hidden by −∞` : "";
-  return `${query} sees ${count} of ${all} tokens${why}.`;
+  const which = isCausal ? `: itself and earlier ones${latest}. Later tokens are hidden by −∞` : "";
+  const except = forbidden.length > 0 ? `. Keys at the forbidden distance ${listed(forbidden)} are hidden, too` : "";
+  return `${query} sees ${count} of ${all} tokens${which}${except}.`;
 }
 
 interface Exponentials {
@@ -178,6 +179,26 @@ const kNormalizers: Readonly<Record<string, string>> = {
   relu: "Scores above 0, divided by the number of keys that the row may see. The row need not sum to 1.",
 };
 
+/** The formulas of normalisers other than the softmax, for one score `x` of a row as it is written. */
+const kFormulas: Readonly<Record<string, (x: string, row: RowNumbers, temperature: number) => string>> = {
+  sparsemax: (x, row, temperature) => {
+    const { score, weight } = largestIn(row);
+    return `max(${x} − ${factor(score / temperature - weight)}, 0)`;
+  },
+  entmax15: (x, row, temperature) => {
+    const { score, weight } = largestIn(row);
+    return `max((${x}) ÷ 2 − ${factor(score / temperature / 2 - Math.sqrt(weight))}, 0)²`;
+  },
+  sigmoid: (x) => `1 ÷ (1 + e^−(${x}))`,
+  relu: (x, row) => `max(${x}, 0) ÷ ${row.maskedScores.filter((score) => score !== -Infinity).length}`,
+};
+
+/** The largest score of a row and its weight, from which the thresholds follow. */
+function largestIn({ maskedScores, weights }: RowNumbers): { score: number; weight: number } {
+  const score = maskedScores.reduce((most, value) => Math.max(most, value), -Infinity);
+  return { score, weight: weights[maskedScores.indexOf(score)] ?? NaN };
+}
+
 function weight({ numbers: { normalizer, temperature }, row, key, names }: Pair): NumbersStep {
   const [score, result] = [row.maskedScores[key] ?? NaN, row.weights[key] ?? NaN];
   const { largest, sum } = exponentials(row, temperature);
@@ -189,12 +210,12 @@ function weight({ numbers: { normalizer, temperature }, row, key, names }: Pair)
     ? `${names.key} is hidden: its weight is 0`
     : normalizer === "softmax"
       ? `e^(${divided === "" ? power : `(${power})${divided}`}) ÷ ${exact(sum)} = ${exact(result)}`
-      : `${normalizer} of ${exact(score)}${divided} = ${exact(result)}`;
+      : `${kFormulas[normalizer]?.(exact(score) + divided, row, temperature) ?? `${normalizer} of ${exact(score)}${divided}`} = ${exact(result)}`;
   return { name: "weight", title: normalizer, about: about + warm, formula, strips: [], matrix: "weights" };
 }
 
 function outputs({ numbers, row, key, names }: Pair): NumbersStep[] {
-  const { vectors, isSilenced } = numbers;
+  const { vectors, isSilenced, blanked } = numbers;
   const written: NumbersStep = {
     name: "written",
     title: "output projection",
@@ -206,12 +227,13 @@ function outputs({ numbers, row, key, names }: Pair): NumbersStep[] {
   if (!vectors || !output) return [written];
   const [v, share] = [rowAt(vectors.values, key), row.weights[key] ?? NaN];
   const weighted = v.map((value) => share * value);
+  const blank = blanked.includes(key) ? " This token is blanked, so its value is 0." : "";
   const silenced = isSilenced ? " This head is silenced, so its output is multiplied by 0." : "";
   return [
     {
       name: "value",
       title: "× v",
-      about: `What ${names.key} hands over is its value, of which ${names.query} takes the weight’s share.`,
+      about: `What ${names.key} hands over is its value, of which ${names.query} takes the weight’s share.${blank}`,
       formula: `weight · v, with weight = ${exact(share)}`,
       strips: [{ name: "v", values: v }, { name: "weight · v", values: weighted }],
       matrix: "values",

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { paletteOf, kSteps } from "../maps/palette.js";
-import { checkHead, type MapSource, type Overview } from "../maps/source.js";
+import { checkHead, isReleased, type MapSource, type Overview } from "../maps/source.js";
 import { tokenLabel, tokenText } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
 import { toggled } from "../state/lists.js";
@@ -32,7 +32,8 @@ interface Content {
   /** The row with the head's strongest link. */
   readonly telling: number;
   readonly rows: Map<number, RowNumbers>;
-  readonly shares: Map<number, ReturnType<typeof sharesOf>>;
+  /** What the heads write for each query, or the engine's words why it does not say. */
+  readonly shares: Map<number, ReturnType<typeof sharesOf> | string>;
   readonly open: Map<MatrixName, OpenMatrix | undefined>;
 }
 
@@ -138,10 +139,13 @@ class NumbersView implements View {
 
   #share({ numbers, shares }: Content, query: number): void {
     if (shares.has(query)) return;
-    numbers.written(query).then((written) => {
-      shares.set(query, sharesOf(written));
+    const known = (found: ReturnType<typeof sharesOf> | string): void => {
+      shares.set(query, found);
       this.host.requestUpdate();
-    }, (error: unknown) => numbers === this.#content?.numbers && this.host.fail(error));
+    };
+    numbers.written(query).then((written) => known(sharesOf(written)), (error: unknown) => {
+      if (!isReleased(error)) known(error instanceof Error ? error.message : String(error));
+    });
   }
 
   #choices({ maps: { tokens, keyTokens } }: Content, key: number): TemplateResult {
@@ -233,6 +237,7 @@ class NumbersView implements View {
   #written({ shares: all, numbers: { layer, head } }: Content): TemplateResult {
     const found = all.get(this.#query);
     if (!found) return html`<p class="num-note" role="status">The layer’s heads are being added up …</p>`;
+    if (typeof found === "string") return html`<p class="num-note">Not known here: ${found}.</p>`;
     const { shares, total } = found;
     const own = shares[head];
     const byShare = [...shares].sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
@@ -285,7 +290,7 @@ class NumbersView implements View {
     const lit = name === "keys" || name === "values" ? key : row.query;
     const isLitCol = (col: number): boolean =>
       isOfScores(name) ? col === key : this.#dim === undefined || col === this.#dim;
-    return this.#panels.render(matrix, (of, col) => of === lit && isLitCol(col));
+    return this.#panels.render(matrix, lit, (of, col) => of === lit && isLitCol(col));
   }
 
   async #fill(content: Content, name: MatrixName): Promise<void> {

@@ -129,6 +129,14 @@ test("what a reader changes in the model changes the numbers", async () => {
   await seen(page, ">>> [data-step=output] p ::-p-text(silenced)");
   expect(await axe(page)).toEqual([]);
   await shoot(page, "numbers-phone");
+  await change(page, { ablate: "", temperature: 1, normalizer: "sparsemax", zeroToken: "2", key: "2", forbid: "1" });
+  expect(await formula(page, "weight")).toMatch(/^max\(([\d.]+) − [\d.]+, 0\) = /);
+  const [score = NaN, threshold = NaN, , weight = NaN] = numbersIn(await formula(page, "weight"));
+  expectNear([Math.max(score - threshold, 0)], [weight], 2e-4);
+  expect((await texts(page, "[data-step=mask] p"))[0]).toMatch(/sees 6 of 10 tokens.*forbidden distance 1 are hidden/);
+  await seen(page, ">>> [data-step=value] p ::-p-text(blanked)");
+  await seen(page, ">>> [data-step=written] p ::-p-text(Not known here)"); // the engine refuses, in words
+  expectNear((await twin(page)).get("v"), new Float32Array(16));
   from.dispose();
 });
 
