@@ -12,12 +12,13 @@
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
  * Its events are those of AttentionMapEvents. Its parts are grid, map and steps; thumb, canvas, label, bar, title, back,
- * readout, plot, crosshair, minimap, legend, scale and table; shortened, understood and export. Its custom properties
- * are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
+ * readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened, understood and export. Its custom
+ * properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
  * themselves --attention-low and -high, with -negative for signed numbers.
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
-import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import { Naming } from "../heads/naming.js";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
@@ -184,6 +185,7 @@ export class AttentionMap extends LitElement {
   readonly #declared = new DeclaredMaps(this);
   readonly #menu = new ExportMenu(this);
   readonly #views = new Map<ViewKind, View>();
+  readonly #naming = new Naming(() => this.#named());
   /** The styles of views whose code was loaded later. */
   readonly #loadedStyles: ViewCode["styles"][] = [];
   #group = new Group();
@@ -265,7 +267,10 @@ export class AttentionMap extends LitElement {
     if (changed.has("group") && changed.get("group") !== undefined) this.#join();
     this.#tellGroup(changed);
     // The same pictures may be asked for by a scroll, and only other inputs end a run.
-    if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) this.#abort.abort();
+    if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) {
+      this.#abort.abort();
+      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming.stop();
+    }
     if (this.#near) void this.#catchUp();
   }
 
@@ -301,7 +306,18 @@ export class AttentionMap extends LitElement {
     const isFull = this.controls === "full";
     const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
-    return html`<div @keydown=${onKey}>${headBar(this.#host, maps, nothing, views, drawn.tools?.() ?? nothing)}${view}</div>`;
+    return html`<div @keydown=${onKey}>${headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing)}${view}</div>`;
+  }
+
+  /** The name of the open head, once there is one. */
+  #name(): TemplateResult | typeof nothing {
+    const name = this.#naming.names?.[this.layer]?.[this.head];
+    return (name && this.#naming.code?.nameButton(this.layer, this.head, name)) ?? nothing;
+  }
+
+  #named(): void {
+    if (this.#naming.code) this.#adoptStyles(this.#naming.code.nameStyles);
+    this.requestUpdate();
   }
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
@@ -407,6 +423,7 @@ export class AttentionMap extends LitElement {
       point: (cursor) => element.#group.point(cursor),
       get example() { return element.example; },
       get scaleChoice() { return element.#scaleChoice; },
+      get names() { return element.#naming.names; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
       drawn: (view) => element.#show(view),
@@ -535,7 +552,10 @@ export class AttentionMap extends LitElement {
       if (!this.isConnected || signal.aborted) return;
       await this.updateComplete;
       if (this.#moveFocus) this.focus();
-      if (maps) this.#announce(maps, text, performance.now() - started);
+      if (!maps) return;
+      this.#announce(maps, text, performance.now() - started);
+      const { computing } = AttentionMap;
+      if (computing) void this.#naming.start(maps, computing.naming);
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     } finally {
@@ -570,12 +590,17 @@ export class AttentionMap extends LitElement {
   /** Loads a view's code, and gives its styles their place among those of the element. */
   async #adopted(load: () => Promise<ViewCode>): Promise<ViewCode> {
     const code = await load();
-    if (!this.#loadedStyles.includes(code.styles)) this.#loadedStyles.push(code.styles);
+    this.#adoptStyles(code.styles);
+    return code;
+  }
+
+  #adoptStyles(added: CSSResult): void {
+    if (this.#loadedStyles.includes(added)) return;
+    this.#loadedStyles.push(added);
     const { elementStyles } = this.constructor as typeof AttentionMap;
     const last = elementStyles.length - kAfter.length;
     const styles = [...elementStyles.slice(0, last), ...this.#loadedStyles, ...elementStyles.slice(last)];
     if (this.renderRoot instanceof ShadowRoot) adoptStyles(this.renderRoot, styles);
-    return code;
   }
 
   /** Returns the maps of these inputs, which are opened once as long as the inputs stay the same. */
@@ -617,6 +642,7 @@ export class AttentionMap extends LitElement {
 
   #release(): void {
     this.#abort.abort();
+    this.#naming.clear();
     for (const view of this.#views.values()) view.clear?.();
     this.#lease?.lease.release();
     this.#lease = undefined;

@@ -12,5 +12,5 @@ export type { NestedNumbers } from "../maps/nested.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
 AttentionMap.views = kViews;
-AttentionMap.computing = { loadModel, modelMaps, computedMaps };
+AttentionMap.computing = { loadModel, modelMaps, computedMaps, naming: () => import("../heads/index.js") };
 define();
