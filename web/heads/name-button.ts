@@ -96,7 +96,7 @@ export const nameStyles = css`
     overflow: auto;
     border: 1px solid var(--line);
     border-radius: 4px;
-    background: light-dark(#fff, #1d1d1d);
+    background: var(--paper);
     color: var(--ink);
     font-size: 13px;
     line-height: 20px;

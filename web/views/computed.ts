@@ -6,6 +6,13 @@ import type { ViewCode, ViewKind } from "./view.js";
 export const kViews: readonly ViewKind[] = [
   ...kMapViews,
   {
+    name: "finder",
+    title: "Finder",
+    needs: "run",
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./finder.js")).finderView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
