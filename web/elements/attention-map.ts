@@ -11,13 +11,14 @@
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
- * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect and steps; thumb, canvas, label, bar, title, back,
- * readout, plot, crosshair, minimap, legend, scale and table; shortened, understood and export. Its custom properties
- * are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
- * themselves --attention-low and -high, with -negative for signed numbers.
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder and steps; thumb,
+ * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
+ * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
+ * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import { Naming } from "../heads/naming.js";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
@@ -188,6 +189,7 @@ export class AttentionMap extends LitElement {
   #settings: typeof import("./drawer.js") | undefined;
   #menu: import("./export-menu.js").ExportMenu | undefined;
   readonly #views = new Map<ViewKind, View>();
+  readonly #naming = new Naming(() => this.#named());
   /** The styles of views whose code was loaded later. */
   readonly #loadedStyles: CSSResult[] = [];
   #group = new Group();
@@ -276,7 +278,10 @@ export class AttentionMap extends LitElement {
     if (changed.has("group") && changed.get("group") !== undefined) this.#join();
     this.#tellGroup(changed);
     // The same pictures may be asked for by a scroll, and only other inputs end a run.
-    if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) this.#abort.abort();
+    if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) {
+      this.#abort.abort();
+      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming.stop();
+    }
     if (this.#near) void this.#catchUp();
   }
 
@@ -312,12 +317,23 @@ export class AttentionMap extends LitElement {
     const isFull = this.controls === "full";
     const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
-    const bar = headBar(this.#host, maps, nothing, views, drawn.tools?.() ?? nothing);
+    const bar = headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
     if (isFull && !this.#settings) void this.#loadSettings();
     const settings = isFull ? this.#settings : undefined;
     if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
     const drawer = settings.drawer(this.#host, maps, kind.isShaped === true);
     return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(this.#host, maps)}${view}${drawer}</div>`;
+  }
+
+  /** The name of the open head, once there is one. */
+  #name(): TemplateResult | typeof nothing {
+    const name = this.#naming.names?.[this.layer]?.[this.head];
+    return (name && this.#naming.code?.nameButton(this.layer, this.head, name)) ?? nothing;
+  }
+
+  #named(): void {
+    if (this.#naming.code) this.#addStyles(this.#naming.code.nameStyles);
+    this.requestUpdate();
   }
 
   async #loadSettings(): Promise<void> {
@@ -470,6 +486,7 @@ export class AttentionMap extends LitElement {
       get example() { return element.example; },
       get controls() { return element.controls; },
       get scaleChoice() { return element.#scaleChoice; },
+      get names() { return element.#naming.names; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
       drawn: (view) => element.#show(view),
@@ -603,7 +620,10 @@ export class AttentionMap extends LitElement {
       if (!this.isConnected || signal.aborted) return;
       await this.updateComplete;
       if (this.#moveFocus) this.focus();
-      if (shown) this.#announce(shown, text, performance.now() - started);
+      if (!maps || !shown) return;
+      this.#announce(shown, text, performance.now() - started);
+      const { computing } = AttentionMap;
+      if (computing) void this.#naming.start(maps, computing.naming);
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     } finally {
@@ -710,6 +730,7 @@ export class AttentionMap extends LitElement {
 
   #release(): void {
     this.#abort.abort();
+    this.#naming.clear();
     for (const view of this.#views.values()) view.clear?.();
     this.#lease?.lease.release();
     this.#lease = undefined;

@@ -13,5 +13,6 @@ export type { NestedNumbers } from "../maps/nested.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
 AttentionMap.views = kViews;
-AttentionMap.computing = { giveModel, loadModel, modelMaps, computedMaps };
+const naming = (): Promise<typeof import("../heads/index.js")> => import("../heads/index.js");
+AttentionMap.computing = { giveModel, loadModel, modelMaps, computedMaps, naming };
 define();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between the element and the engine, which the script that only draws arrays goes without. */
 import type { Maybe } from "headlens";
+import type { NamingCode } from "../heads/naming.js";
 import type { Numbers } from "./nested.js";
 import type { AttentionName, Changes, Reading } from "./run.js";
 import type { Lease } from "./source.js";
@@ -38,4 +39,6 @@ export interface Computing {
   modelMaps(this: void, asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
   /** Takes queries and keys, from which maps are computed as they are looked at. */
   computedMaps(this: void, given: GivenQueries): Promise<Lease>;
+  /** Loads the code that names heads. */
+  naming(this: void): Promise<NamingCode>;
 }

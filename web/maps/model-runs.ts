@@ -77,7 +77,8 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
   const { info } = model;
   const shown: AttentionName = info.encoder ? asked.attention : "decoder";
   const { textPair } = reading;
-  const unchanged = await model.attend(await inputOf(reading, info), {
+  const input = await inputOf(reading, info);
+  const unchanged = await model.attend(input, {
     truncate: true,
     ...(textPair !== "" && { textPair }),
     ...(reading.text.length <= kKeptLength && { keepHidden: info.logits > 0 }),
@@ -88,7 +89,8 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
     const options = optionsOf(changes, info, shown, unchanged);
     const again = { ...options, keepHidden: info.logits > 0, signal, onProgress };
     const attention = options ? await unchanged.again(again) : unchanged;
-    return mapsOf(new ModelRun({ engine, model, info, reading, changes, shown, attention, unchanged }, options ?? {}));
+    const facts = { engine, model, info, reading, input, changes, shown, attention, unchanged };
+    return mapsOf(new ModelRun(facts, options ?? {}));
   } catch (error) {
     unchanged.dispose();
     throw error;
@@ -144,13 +146,14 @@ const lowerTriangle = (length: number): { data: boolean[]; shape: number[] } => 
   shape: [length, length],
 });
 
-type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "changes" | "shown" | "attention" | "unchanged">;
+type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "input" | "changes" | "shown" | "attention" | "unchanged">;
 
 class ModelRun implements Run {
   declare readonly engine: Run["engine"];
   declare readonly model: AsyncModel;
   declare readonly info: ModelInfo;
   declare readonly reading: Reading;
+  declare readonly input: ModelInput;
   declare readonly changes: Changes;
   declare readonly shown: AttentionName;
   declare readonly attention: AsyncModelAttention;

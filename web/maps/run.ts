@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A run of a model, as far as views need it. These are types only, so that drawing alone needs no engine. */
-import type { AsyncEngine, AsyncModel, AsyncModelAttention, ModelInfo } from "headlens";
+import type { AsyncEngine, AsyncModel, AsyncModelAttention, ModelInfo, ModelInput } from "headlens";
 import type { Head } from "../state/lists.js";
 
 /** The attentions of an encoder–decoder. Every other model has one, which counts as the decoder's. */
@@ -39,6 +39,8 @@ export interface Run {
   readonly model: AsyncModel;
   readonly info: ModelInfo;
   readonly reading: Reading;
+  /** What the model was given. */
+  readonly input: ModelInput;
   readonly changes: Changes;
   /** The attention whose maps are shown. */
   readonly shown: AttentionName;

@@ -52,6 +52,13 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./decode.js")).decodeView,
   },
   {
+    name: "finder",
+    title: "Finder",
+    needs: "run",
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./finder.js")).finderView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",

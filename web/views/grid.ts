@@ -2,10 +2,12 @@
 /** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
+import { kNoPattern } from "../heads/naming.js";
 import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
 import { linkInWords, strongestLink } from "../maps/words.js";
+import { headsOf } from "../state/lists.js";
 import type { Host, Room, View, ViewCode } from "./view.js";
 
 type Head = readonly [layer: number, head: number];
@@ -17,6 +19,10 @@ const kLeastSide = 40;
 /** In a small room there are no names, and the maps stand close together. */
 const kCompactGap = 2;
 const kCompactLeast = 6;
+/** Below maps of at least this side stands what the head is called, and from the second on that it has no name. */
+const kWordsSide = 64;
+const kWideSide = 96;
+const kBadgeHeight = 20;
 /** The heights of a head's name and of the line below the maps. */
 const kNameHeight = 16;
 const kStatusHeight = 24;
@@ -45,6 +51,8 @@ interface Layout {
   readonly columns: number;
   readonly side: number;
   readonly gap: number;
+  /** True where each map has words below it. */
+  readonly hasWords: boolean;
 }
 
 class GridView implements View {
@@ -110,6 +118,7 @@ class GridView implements View {
     const name = (_: unknown, index: number): TemplateResult =>
       html`<span role="columnheader" class="name" part="label">H${index}</span>`;
     const names = Array.from({ length: most }, name);
+    const marked = markedHeads(this.host.state.heads);
     const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --gap: ${layout.gap}px; --aspect: ${aspectOf(content.maps)}`;
     return html`
       <div class="heads ${isWrapped ? "wrapped" : ""} ${this.host.room.isCompact ? "compact" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
@@ -117,7 +126,7 @@ class GridView implements View {
           <span role="columnheader" class="name"><span class="unseen">Layer</span></span>
           <div role="presentation" class="line">${names}</div>
         </div>
-        ${heads.map((_, index) => this.#row(content, index, isWrapped))}
+        ${heads.map((_, index) => this.#row(content, index, layout, isWrapped, marked))}
       </div>
       ${this.#status(content)}
     `;
@@ -136,20 +145,25 @@ class GridView implements View {
     return html`<p class="status" part="scale">${words}${pooledInWords(first)}</p>`;
   }
 
-  #row({ maps, overviews }: Content, layer: number, isWrapped: boolean): TemplateResult {
+  #row(
+    { maps, overviews }: Content, layer: number, { side: width, hasWords }: Layout, isWrapped: boolean,
+    marked: ReadonlySet<string>,
+  ): TemplateResult {
     const [stopLayer, stopHead] = this.#stop;
     const cell = (_: unknown, head: number): TemplateResult => {
       const overview = overviews[layer]?.[head];
       const isChosen = layer === this.host.state.layer && head === this.host.state.head;
       const words = this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`;
       const picture = overview?.picture;
-      const side = layoutOf(maps, this.host.room).side * devicePixelRatio;
-      const fine = picture && isFine(Math.max(...picture.size), side) ? "fine" : nothing;
+      const fine = picture && isFine(Math.max(...picture.size), width * devicePixelRatio) ? "fine" : nothing;
+      const name = this.host.names?.[layer]?.[head]?.name;
+      const isMarked = marked.has(`${layer}.${head}`);
+      const label = `Layer ${layer}, head ${head}${name ? `, ${name}` : ""}${isMarked ? ", marked" : ""}: ${overview ? words : "not computed yet"}`;
       return html`
-        <div role="gridcell" aria-selected=${isChosen ? "true" : "false"}>
+        <div role="gridcell" class=${isMarked ? "marked" : nothing} aria-selected=${isChosen ? "true" : "false"}>
           <button
             part="thumb" class="thumb ${overview ? "" : "unknown"}"
-            aria-label=${`Layer ${layer}, head ${head}: ${overview ? words : "not computed yet"}`}
+            aria-label=${label}
             tabindex=${layer === stopLayer && head === stopHead ? 0 : -1}
             data-layer=${layer}
             data-head=${head}
@@ -157,7 +171,7 @@ class GridView implements View {
           >
             <canvas part="canvas" class=${fine} ${draw(picture, overview && this.#lookFor(maps, layer, overview))}></canvas>
           </button>
-          ${isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
+          ${hasWords ? badge(layer, head, name, width) : isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
         </div>
       `;
     };
@@ -227,6 +241,21 @@ function within({ heads }: MapSource, [layer, head]: Head): Head {
   return [to, clamp(head, heads[to] ?? 0)];
 }
 
+/** The heads that are marked, of a list that anyone may have written. */
+function markedHeads(list: string): ReadonlySet<string> {
+  try {
+    return new Set(headsOf("heads", list).map(({ layer, head }) => `${layer}.${head}`));
+  } catch {
+    return new Set();
+  }
+}
+
+/** The place of a head and what it is called, which the label of its map says, too. */
+function badge(layer: number, head: number, name: string | undefined, side: number): TemplateResult {
+  const words = name === kNoPattern ? html`<i>${side < kWideSide ? "–" : name}</i>` : name;
+  return html`<span class="badge" part="badge" aria-hidden="true" title=${name ? `${layer}.${head} ${name}` : nothing}><b>${layer}.${head}</b> ${words}</span>`;
+}
+
 /** The width of a map by its height, within what can be seen. */
 function aspectOf({ tokens, keyTokens }: MapSource): number {
   return Math.max(1 / kMostAspect, Math.min(keyTokens.length / tokens.length, kMostAspect));
@@ -252,13 +281,17 @@ const freeWidth = ({ width, isCompact }: Room): number => Math.max(width - (isCo
 /** The layout with the heads of a layer on `lines` lines of equal length. */
 function layoutOn(maps: MapSource, room: Room, lines: number): Layout {
   const gap = room.isCompact ? kCompactGap : kGap;
-  const name = room.isCompact || lines === 1 ? 0 : kNameHeight;
+  const sideWith = (name: number): number => {
+    const high = (free / (maps.heads.length * lines) - gap - name) * aspectOf(maps);
+    return Math.floor(Math.max(Math.min(wide, high), kCompactLeast));
+  };
   const most = Math.max(...maps.heads);
   const columns = Math.ceil(most / lines);
   const wide = Math.min((freeWidth(room) - (columns - 1) * gap) / columns, mostSide(most, aspectOf(maps)));
   const free = room.height - kStatusHeight - (room.isCompact || lines > 1 ? 0 : kNameHeight + gap);
-  const high = (free / (maps.heads.length * lines) - gap - name) * aspectOf(maps);
-  return { columns, side: Math.floor(Math.max(Math.min(wide, high), kCompactLeast)), gap };
+  const worded = sideWith(kBadgeHeight);
+  if (!room.isCompact && worded >= kWordsSide) return { columns, side: worded, gap, hasWords: true };
+  return { columns, side: sideWith(room.isCompact || lines === 1 ? 0 : kNameHeight), gap, hasWords: false };
 }
 
 /** The blocks of a thumbnail: as many as it has pixels on the device. */
@@ -329,6 +362,28 @@ const styles = css`
     color: var(--faint);
     font: 12px/16px var(--mono);
     text-align: center;
+  }
+  .badge {
+    display: block;
+    height: 20px;
+    padding-top: 4px;
+    overflow: hidden;
+    font-size: 11px;
+    line-height: 16px;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .badge b {
+    color: var(--faint);
+    font: 11px/16px var(--mono);
+  }
+  .badge i {
+    color: var(--faint);
+    font-style: normal;
+  }
+  .marked .thumb {
+    outline: 2px dashed var(--ink);
+    outline-offset: 1px;
   }
   .thumb {
     display: grid;

@@ -6,6 +6,7 @@
 import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { findingOf, holding, type Row } from "../heads/finding.js";
+import { kNoPattern } from "../heads/naming.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import { checkHead, type MapSource, type Overview, type Picture } from "../maps/source.js";
@@ -152,13 +153,14 @@ class SentenceView implements View, ReactiveController {
     const isCross = maps.run?.shown === "cross";
     const keyOf = (col: number): string => tintStyle(colors.subarray(col * 4, col * 4 + 4));
     const finding = findingOf(row, headName(place));
+    const name = this.host.names?.[place.layer]?.[place.head]?.name ?? kNoPattern;
     return html`
       <div class="sentence-rows" @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
         <svg class="sentence-arcs" aria-hidden="true"></svg>
         ${isCross ? this.#tokens(maps.keyTokens, "col", (col) => keyOf(col), place) : nothing}
         ${this.#tokens(maps.tokens, "row", (index) => (isCross ? "" : keyOf(index)), place)}
       </div>
-      <p class="sentence-finding" part="finding" aria-live="polite">${finding.map(({ text, isKey }) => (isKey ? html`<b>${text}</b>` : text))}.</p>
+      <p class="sentence-finding" part="finding" aria-live="polite">${finding.map(({ text, isKey }) => (isKey ? html`<b>${text}</b>` : text))}${name === kNoPattern ? nothing : html`, <i>${name}</i>`}.</p>
     `;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between `<attention-map>` and its views. A view is one file, and one line in the list of views. */
 import type { CSSResult, ReactiveControllerHost, TemplateResult } from "lit";
+import type { HeadNames } from "../heads/rules.js";
 import type { Colors } from "../maps/canvas.js";
 import type { ScaleChoice } from "../maps/scale.js";
 import type { MapSource } from "../maps/source.js";
@@ -35,6 +36,8 @@ export interface Host extends ReactiveControllerHost {
   /** "none", "minimal" or "full". */
   readonly controls: string;
   readonly scaleChoice: ScaleChoice;
+  /** The names of the heads, as [layer][head], which come after the maps. They describe the unchanged model. */
+  readonly names: HeadNames | undefined;
   readonly example: WorkedExample;
   readonly colors: Colors;
   readonly room: Room;

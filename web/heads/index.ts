@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the element loads after the first picture: the names of heads, and the button that explains one. */
+export { nameButton, nameStyles } from "./name-button.js";
+export { namesOf } from "./names.js";
