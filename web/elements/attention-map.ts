@@ -196,6 +196,7 @@ export class AttentionMap extends LitElement {
   readonly #member: Member = AttentionMap.#memberOf(this);
   /** The changes that came from the group, which need not go back to it. */
   #taken: Partial<State> = {};
+  #hasTold = false;
 
   #near = false;
   /** Settled when it is known that the element is near or not. */
@@ -286,8 +287,12 @@ export class AttentionMap extends LitElement {
   }
 
   #tellGroup(changed: PropertyValues<this>): void {
-    const names = kNames.filter((name) => changed.has(name) && !Object.is(this[name], this.#taken[name]));
+    // At first, what nobody set is no news to the others.
+    const isNew = (name: keyof State): boolean => this.#hasTold || !Object.is(this[name], kInitial[name]);
+    const isFromGroup = (name: keyof State): boolean => Object.is(this[name], this.#taken[name]);
+    const names = kNames.filter((name) => changed.has(name) && isNew(name) && !isFromGroup(name));
     this.#taken = {};
+    this.#hasTold = true;
     if (names.length > 0) this.#group.change(this.#member, Object.fromEntries(names.map((name) => [name, this[name]])));
   }
 
