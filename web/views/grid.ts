@@ -120,9 +120,10 @@ class GridView implements View {
     const names = Array.from({ length: most }, name);
     const marked = markedHeads(this.host.state.heads);
     const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --gap: ${layout.gap}px; --aspect: ${aspectOf(content.maps)}`;
+    const { hasWords } = layout;
     return html`
-      <div class="heads ${isWrapped ? "wrapped" : ""} ${this.host.room.isCompact ? "compact" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
-        <div role="row" class="layer ${isWrapped ? "unseen" : ""}">
+      <div class="heads ${isWrapped ? "wrapped" : ""} ${hasWords ? "badged" : ""} ${this.host.room.isCompact ? "compact" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
+        <div role="row" class="layer ${isWrapped || hasWords ? "unseen" : ""}">
           <span role="columnheader" class="name"><span class="unseen">Layer</span></span>
           <div role="presentation" class="line">${names}</div>
         </div>
@@ -281,15 +282,16 @@ const freeWidth = ({ width, isCompact }: Room): number => Math.max(width - (isCo
 /** The layout with the heads of a layer on `lines` lines of equal length. */
 function layoutOn(maps: MapSource, room: Room, lines: number): Layout {
   const gap = room.isCompact ? kCompactGap : kGap;
-  const sideWith = (name: number): number => {
+  const most = Math.max(...maps.heads);
+  const columns = Math.ceil(most / lines);
+  const free = room.height - kStatusHeight - (room.isCompact || lines > 1 ? 0 : kNameHeight + gap);
+  const sideWith = (name: number, width = freeWidth(room)): number => {
+    const wide = Math.min((width - (columns - 1) * gap) / columns, mostSide(most, aspectOf(maps)));
     const high = (free / (maps.heads.length * lines) - gap - name) * aspectOf(maps);
     return Math.floor(Math.max(Math.min(wide, high), kCompactLeast));
   };
-  const most = Math.max(...maps.heads);
-  const columns = Math.ceil(most / lines);
-  const wide = Math.min((freeWidth(room) - (columns - 1) * gap) / columns, mostSide(most, aspectOf(maps)));
-  const free = room.height - kStatusHeight - (room.isCompact || lines > 1 ? 0 : kNameHeight + gap);
-  const worded = sideWith(kBadgeHeight);
+  // The badges say which layer and head it is, so that the names beside and above are not needed.
+  const worded = sideWith(kBadgeHeight, room.width);
   if (!room.isCompact && worded >= kWordsSide) return { columns, side: worded, gap, hasWords: true };
   return { columns, side: sideWith(room.isCompact || lines === 1 ? 0 : kNameHeight), gap, hasWords: false };
 }
@@ -332,8 +334,16 @@ const styles = css`
     display: grid;
     gap: var(--gap);
   }
-  .compact .layer {
+  .compact .layer,
+  .badged .layer {
     grid-template-columns: 1fr;
+  }
+  .badged .layer > .name {
+    position: absolute;
+    width: 1px;
+    height: 1px;
+    overflow: hidden;
+    clip-path: inset(50%);
   }
   .compact .layer > .name,
   .compact .layer:first-child,
