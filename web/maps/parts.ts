@@ -35,9 +35,9 @@ export function partName({ kind, layer = 0, head = 0 }: StreamPart, { side, isEn
     case "feedForward":
       return `feed-forward ${layer}`;
     case "bias":
-      return "biases of layers";
+      return "bias of layers";
     case "norm":
-      return "shifts of norms";
+      return "shift of norms";
     case "projection":
       return `${side} bias`;
   }

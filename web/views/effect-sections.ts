@@ -141,7 +141,7 @@ function changedWords(
     const by = times >= 100 ? times.toFixed(0) : times.toFixed(1);
     return html`<span class="effect-times">${labelOf(run, token)} ${sign > 0 ? "×" : "÷"} ${by}</span> `;
   };
-  return html`<p class="effect-faint">By the largest factors, these grew: ${likelier.map((of) => factor(of, 1))} and these fell: ${lessLikely.map((of) => factor(of, -1))}</p>`;
+  return html`<p class="effect-faint">By the largest factors, these grew: ${likelier.filter(({ change }) => change > 0).map((of) => factor(of, 1))} and these fell: ${lessLikely.filter(({ change }) => change < 0).map((of) => factor(of, -1))}</p>`;
 }
 
 function divergenceStrip(

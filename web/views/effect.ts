@@ -6,7 +6,7 @@
 import type { AsyncModelAttention } from "headlens";
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import type { MapSource } from "../maps/source.js";
+import { isReleased, type MapSource } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
 import type { Cursor } from "../state/group.js";
 import { toggled } from "../state/lists.js";
@@ -216,7 +216,8 @@ class EffectView implements View {
       this.#patch = { ...patched, number: ++this.#patchCount, of: maps, layer, head };
       this.#say("");
     } catch (error) {
-      this.#say(error instanceof Error ? error.message : String(error));
+      // A newer text has released the run, which is nothing to report.
+      this.#say(isReleased(error) ? "" : error instanceof Error ? error.message : String(error));
     }
   }
 

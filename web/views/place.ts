@@ -5,6 +5,7 @@ import { strongestLink } from "../maps/words.js";
 import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
 import { toggled } from "../state/lists.js";
 import type { Cursor } from "../state/group.js";
+import { free } from "./pinned.js";
 import type { Host } from "./view.js";
 
 /** The blocks on a side of the overview that is fetched when no other is known. */
@@ -43,10 +44,10 @@ export function onPlaceKey(
 ): void {
   if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return;
   const { state } = host;
+  if (event.key === "Escape" && free(host)) event.preventDefault();
   const actions: Readonly<Record<string, () => void>> = {
     s: () => host.change({ ablate: toggled(state.ablate, `${state.layer}.${state.head}`) }),
     p: () => host.change({ query: String(shown.row), ...(shown.col !== undefined && { key: String(shown.col) }) }),
-    ...((state.query !== "" || state.key !== "") && { Escape: () => host.change({ query: "", key: "" }) }),
   };
   const action = actions[event.key];
   if (!action) return;

@@ -22,12 +22,15 @@ interface Pair {
   readonly value: number;
 }
 
-/** The pair of parts that adds most to the score, or takes most from it where that is negative. */
-function leadingPair({ terms, queryParts, keyParts, score }: CellExplanation): Pair {
-  const sign = score < 0 ? -1 : 1;
-  let best = 0;
+/** Parts that are those of every key alike, and so no reason for one of them. */
+const isOfAllKeys = ({ kind }: StreamPart): boolean => kind === "norm" || kind === "projection";
+
+/** The pair of parts that adds most to the score, or takes most from it where `sign` is −1. */
+function leadingPair({ terms, queryParts, keyParts }: CellExplanation, sign: number): Pair {
+  let best = keyParts.findIndex((part) => !isOfAllKeys(part));
   terms.data.forEach((term, index) => {
-    if (sign * term > sign * (terms.data[best] ?? 0)) best = index;
+    const isReason = !isOfAllKeys(keyParts[index % keyParts.length] as StreamPart);
+    if (isReason && sign * term > sign * (terms.data[best] ?? 0)) best = index;
   });
   const [query, key] = [queryParts[Math.floor(best / keyParts.length)], keyParts[best % keyParts.length]];
   return { query: query as StreamPart, key: key as StreamPart, value: terms.data[best] ?? 0 };
@@ -65,12 +68,13 @@ export function reasonOf(
 ): Reason {
   const [query, looked] = [tokenName(tokens[row] ?? ""), tokenName(keyTokens[key] ?? "")];
   const { weights, maskedScores } = rowExplained.steps;
-  const pair = leadingPair(cell);
+  const isMost = weights.data.every((weight) => !(weight > (weights.data[key] ?? NaN)));
+  const pair = leadingPair(cell, cell.score < 0 && (against !== undefined || !isMost) ? -1 : 1);
   const share = (of: number): string => percent(weights.data[of] ?? NaN);
   const from = partInWords(pair.query, naming.query, tokens[row] ?? "");
-  const count = cell.terms.data.length;
+  const count = cell.queryParts.length * cell.keyParts.filter((part) => !isOfAllKeys(part)).length;
   const what = against === undefined ? "score" : "difference";
-  const size = `The ${pair.value < 0 ? "most negative" : "largest"} of ${count} pairs of parts: ${signed(pair.value, 2)} of the ${what} ${formatValue(cell.score, 2)}.`;
+  const size = `The ${pair.value < 0 ? "most negative" : "largest"} of ${count} pairs of parts that depend on the key: ${signed(pair.value, 2)} of the ${what} ${formatValue(cell.score, 2)}.`;
   if (maskedScores.data[key] === -Infinity)
     return { sentence: `${query} may not look at ${looked}: the mask hides it. Without the mask its score would be ${formatValue(cell.score, 2)}.`, size };
   if (against !== undefined) {
@@ -80,8 +84,7 @@ export function reasonOf(
     return { sentence, size };
   }
   const meets = `${from} meets ${partInWords(pair.key, naming.key, keyTokens[key] ?? "")}`;
-  const isMost = weights.data.every((weight) => !(weight > (weights.data[key] ?? NaN)));
-  if (isMost && cell.score >= 0) return { sentence: `${query} looks at ${looked} (${share(key)}) because ${meets}.`, size };
+  if (isMost) return { sentence: `${query} looks at ${looked} (${share(key)}) because ${meets}.`, size };
   const moves = cell.score < 0 ? "lowers" : "raises";
   return { sentence: `${query} gives ${looked} ${share(key)}. What ${moves} its score most: ${meets}.`, size };
 }

@@ -136,4 +136,5 @@ test("keys of a cross-attention have parts of the encoder, and a masked key is s
   const key = steps.weights.data.indexOf(Math.max(...steps.weights.data));
   const { score } = attention.explain({ layer: 1, head: 1, query: 1, key });
   expect((await table(page)).lines.at(-1)?.values.at(-1)).toBeCloseTo(score, 1.5);
+  expect(plain((await texts(page, "#map >>> .why-sentence"))[0]), "what all keys share is no reason").not.toMatch(/meets the (key bias|shift)/);
 });
