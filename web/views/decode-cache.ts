@@ -135,7 +135,7 @@ function cellWords(state: CacheState, { which, row, token }: CacheCell): string 
   if (token < firstKey) return `${place}: ${name} has left the cache`;
   if (token >= length) return `${place}: ${token < tokens.length ? `${name} is not read yet` : "no token yet"}`;
   const size = lengths[which][row]?.[token];
-  const words = size === undefined ? "" : ` of length ${formatValue(size)}`;
+  const words = size === undefined ? "" : ` of length ${formatValue(size)}${bytesOfNumber < 4 ? " before rounding" : ""}`;
   return `${place}: the ${which === "keys" ? "key" : "value"} of ${name}${words}, ${info.headDim} numbers, ${info.headDim * bytesOfNumber} bytes`;
 }
 
