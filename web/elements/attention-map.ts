@@ -11,10 +11,17 @@
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
+<<<<<<< HEAD
  * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder and steps; thumb,
  * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
  * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
  * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.
+=======
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, numbers, decode and steps; thumb, canvas, label, bar, title, back,
+ * readout, plot, crosshair, minimap, legend, scale and table; shortened, understood and export. Its custom properties
+ * are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
+ * themselves --attention-low and -high, with -negative for signed numbers.
+>>>>>>> cd2544434c2adbfea2b2228c14d630782986d1b3
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";

@@ -110,8 +110,8 @@ function drawnOf({ room, firstKey, length }: CacheState, lengths: readonly Float
   const key = [room, firstKey, length, JSON.stringify(colors)].join();
   const before = drawn.get(lengths);
   if (before?.key === key) return before;
-  const most = Math.max(...lengths.map((row) => row.reduce((largest, value) => Math.max(largest, value), 0))) || 1;
-  const size = [lengths.length, room] as const;
+  const most = lengths.reduce((all, row) => row.reduce((largest, value) => Math.max(largest, value), all), 0) || 1;
+  const size = [Math.max(lengths.length, 1), room] as const;
   const values = new Float32Array(size[0] * room);
   const known = new Uint8Array(values.length);
   lengths.forEach((row, index) => {
@@ -135,7 +135,7 @@ function cellWords(state: CacheState, { which, row, token }: CacheCell): string 
   if (token < firstKey) return `${place}: ${name} has left the cache`;
   if (token >= length) return `${place}: ${token < tokens.length ? `${name} is not read yet` : "no token yet"}`;
   const size = lengths[which][row]?.[token];
-  const words = size === undefined ? "" : ` of length ${formatValue(size)}`;
+  const words = size === undefined ? "" : ` of length ${formatValue(size)}${bytesOfNumber < 4 ? " before rounding" : ""}`;
   return `${place}: the ${which === "keys" ? "key" : "value"} of ${name}${words}, ${info.headDim} numbers, ${info.headDim * bytesOfNumber} bytes`;
 }
 

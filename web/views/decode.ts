@@ -27,6 +27,7 @@ const kTextPause = 400;
 const kOnPause = 120;
 /** A long reading appears after so many milliseconds, and then goes on. */
 const kFirstWait = 150;
+const kNone: Lengths = { keys: [], values: [] };
 const kRefresh = 50;
 /** What takes longer is not measured after each token that the model goes on with. */
 const kQuick = 50;
@@ -40,7 +41,8 @@ interface Content {
   readonly layer: number;
   readonly head: number;
   readonly names: ReadonlyMap<number, string>;
-  readonly lengths: Lengths;
+  /** The lengths of keys and values, which come after the first step is drawn. */
+  lengths: Lengths;
   readonly whole: WholeMap;
   /** The cells of the rows that a query may not look at. */
   readonly mask: CellMask;
@@ -97,6 +99,8 @@ class DecodeView implements View, ReactiveController {
     if (!maps?.run) return;
     const { layer, head } = this.host.state;
     checkHead(maps, layer, head);
+    const { maps: before, layer: ofLayer, head: of } = this.#content ?? {};
+    if (before === maps && ofLayer === layer && of === head) return this.host.drawn(this);
     const refused = refusal(maps.run);
     const content = refused === undefined ? await this.#contentOf(maps, maps.run, layer, head) : undefined;
     signal.throwIfAborted();
@@ -109,6 +113,16 @@ class DecodeView implements View, ReactiveController {
     this.#refused = refused;
     this.#at = undefined;
     this.host.drawn(this);
+    if (content?.lengths === kNone) void this.#fetchLengths(content);
+  }
+
+  async #fetchLengths(content: Content): Promise<void> {
+    try {
+      content.lengths = await lengthsOf(content.run);
+      this.host.requestUpdate();
+    } catch (error) {
+      if (content === this.#content) this.host.fail(error);
+    }
   }
 
   async #contentOf(maps: MapSource, run: Run, layer: number, head: number): Promise<Content> {
@@ -116,20 +130,20 @@ class DecodeView implements View, ReactiveController {
     const count = Math.min(maps.tokens.length, kMostRead);
     const overviewOf = async (): Promise<Overview | undefined> =>
       maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], [kOverview, kOverview]))[0];
-    const [names, lengths, whole, overview] = await Promise.all([
+    const [names, whole, overview] = await Promise.all([
       known?.names ?? namesOf(run),
-      known?.lengths ?? lengthsOf(run),
       run.unchanged.map(layer, head, { rows: [0, count], ...run.of }),
       overviewOf(),
     ]);
     const telling = (overview && strongestRow(overview)) ?? count - 1;
     const mask = run.of.attention === "cross" ? kOpen : causalMask(run.info.windows[layer]);
     const rows = { values: whole.data, width: maps.keyTokens.length };
+    const lengths = known?.lengths ?? kNone;
     return { maps, run, layer, head, names, lengths, whole: rows, mask, telling, count };
   }
 
-  /** Starts to read the text, and waits for its first tokens; all of them, where that is quick. */
-  async #read({ run, layer, head, names, whole, count }: Content): Promise<TokenReading> {
+  /** Starts to read the text, and waits for the step that will be shown, unless that takes long. */
+  async #read({ run, layer, head, names, whole, count, telling }: Content): Promise<TokenReading> {
     const reading = new TokenReading(run, layer, head, this.#format, names, whole);
     let drawn = performance.now();
     const refresh = (): void => {
@@ -140,8 +154,11 @@ class DecodeView implements View, ReactiveController {
     const all = reading.readText(refresh).then(() => this.host.requestUpdate());
     all.catch((error: unknown) => reading === this.#reading && this.host.fail(error));
     const wait = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));
-    do await Promise.race([all, wait(kFirstWait)]);
-    while (reading.tokens.length === 0 && count > 0);
+    const last = performance.now() + kFirstWait;
+    const wanted = Math.min(queryOf(this.host, count, telling) + 1, count);
+    const isEnough = (): boolean =>
+      reading.tokens.length >= wanted || (reading.tokens.length > 0 && performance.now() > last);
+    while (!isEnough()) await Promise.race([all, wait(1)]);
     return reading;
   }
 

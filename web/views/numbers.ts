@@ -22,6 +22,8 @@ const kOverview = 256;
 const kMostRows = 512;
 const kMostKeys = 48;
 const kMostHeads = 16;
+/** A reader who moves on within so many milliseconds does not wait for shares. */
+const kRest = 60;
 /** A dimension is at most so wide, in pixels, and so wide are the words beside the bars. */
 const kBarWidth = 48;
 const kWords = 320;
@@ -44,6 +46,7 @@ class NumbersView implements View {
   #dim: number | undefined;
   /** The key whose button is the list's tab stop, when the arrow keys moved to it. */
   #stop: number | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #panels: MatrixPanels;
 
   constructor(private readonly host: Host) {
@@ -55,6 +58,7 @@ class NumbersView implements View {
   }
 
   clear(): void {
+    clearTimeout(this.#timer);
     this.#content = undefined;
   }
 
@@ -137,8 +141,14 @@ class NumbersView implements View {
     }, (error: unknown) => content === this.#content && this.host.fail(error));
   }
 
-  #share({ numbers, shares }: Content, query: number): void {
-    if (shares.has(query)) return;
+  /** Adds the layer's heads up once the reader stays at a query, since that takes a call for each head. */
+  #share(content: Content, query: number): void {
+    clearTimeout(this.#timer);
+    if (!content.shares.has(query)) this.#timer = setTimeout(() => this.#addUp(content, query), kRest);
+  }
+
+  #addUp({ numbers, shares }: Content, query: number): void {
+    if (numbers !== this.#content?.numbers) return;
     const known = (found: ReturnType<typeof sharesOf> | string): void => {
       shares.set(query, found);
       this.host.requestUpdate();

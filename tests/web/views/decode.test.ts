@@ -21,6 +21,13 @@ function expectNear(found: readonly number[], expected: ArrayLike<number>, most 
   found.forEach((value, index) => expect(Math.abs(value - (expected[index] ?? NaN))).toBeLessThan(most));
 }
 
+/** Waits until the whole text is read, and its cache measured. */
+const isRead = (page: Page): Promise<unknown> => page.waitForFunction(() => {
+  const shadow = document.querySelector("#map")?.shadowRoot;
+  const cells = [...(shadow?.querySelectorAll(".decode-twin td") ?? [])];
+  return !shadow?.querySelector(".decode-count small") && !cells.some(({ textContent }) => textContent === "–");
+});
+
 /** Moves the scrubber to a step, as the arrow keys do. */
 async function scrub(page: Page, key: KeyInput, times = 1): Promise<void> {
   await page.focus("#map >>> .decode-scrub");
@@ -34,6 +41,7 @@ const made = (page: Page, count: number): Promise<unknown> => page.waitForFuncti
 
 test("each step adds the row that the engine's decoding gives, and says what the model expects and what came", async () => {
   const page = await views.open([{ model: "tiny", text: kSentence, view: "decode", layer: 3, head: 4 }]);
+  await isRead(page);
   const whole = views.tiny.attend(kSentence, { keepHidden: true });
   const [decoding, half] = [views.tiny.startDecoding(), views.tiny.startDecoding({ dtype: "bfloat16" })];
   expect((await texts(page, ".decode-sentence"))[0]).toContain("Step 7 reads"); // the strongest link
@@ -58,6 +66,7 @@ test("each step adds the row that the engine's decoding gives, and says what the
   expect(soFar).toBeLessThan(Math.max(4 * most, 2e-6)); // another SIMD build rounds otherwise
   await page.select("#map >>> .decode-format", "bfloat16");
   await seen(page, ">>> .decode-bytes ::-p-text(20,480 bytes)");
+  await isRead(page);
   const [, halfSoFar = NaN] = (await texts(page, ".decode-exact b")).flatMap(numbersIn);
   expect(halfSoFar / mostHalf).toBeGreaterThan(0.5);
   expect(halfSoFar / mostHalf).toBeLessThan(2);
@@ -79,6 +88,7 @@ test("the model goes on with its likeliest tokens, which the reader puts into th
     return id;
   });
   const pieces = views.tiny.attend([...views.tiny.attend(kText).ids, ...ids]).tokens.slice(-4);
+  await isRead(page);
   for (const count of [1, 2]) {
     await page.click("#map >>> [data-go=one]");
     await made(page, count);
@@ -111,6 +121,7 @@ test("grouped heads are bracketed, and a window lets tokens go", async () => {
   const decoding = model.startDecoding();
   for (const id of ids) decoding.step([id]);
   const page = await views.open([{ model: `/${folder}/`, text, view: "decode", layer: 1, head: 3, query: String(ids.length - 1) }]);
+  await isRead(page);
   expectNear(await row(page), decoding.map(1, 3).data);
   expect((await texts(page, ".decode-group")).slice(0, 2)).toEqual(["heads 0–1", "heads 2–3"]);
   expect(numbersIn((await texts(page, ".decode-bytes"))[0] ?? "").slice(0, 2)).toEqual([5, 5 * 2 * 2 * 6 * 2 * 4]);
@@ -125,6 +136,7 @@ test("a translator's decoder looks at its source, and other models say why they 
   const [source, text] = ["The cat sees the dog.", "Le chat voit le chien."];
   const seenBy = model.attend({ source, target: text });
   const page = await views.open([{ model: "tiny-translator", source, text, attention: "cross", view: "decode", layer: 1, head: 2, query: "3" }]);
+  await isRead(page);
   expectNear(await row(page), seenBy.map(1, 2, { rows: [3, 4], attention: "cross" }).data);
   await shoot(page, "decode-cross");
   await change(page, { attention: "encoder" });
