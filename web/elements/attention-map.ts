@@ -19,7 +19,7 @@
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
-import { Naming } from "../heads/naming.js";
+import type { Naming } from "../heads/naming.js";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
@@ -186,7 +186,8 @@ export class AttentionMap extends LitElement {
   readonly #declared = new DeclaredMaps(this);
   readonly #menu = new ExportMenu(this);
   readonly #views = new Map<ViewKind, View>();
-  readonly #naming = new Naming(() => this.#named());
+  /** What names heads, which is loaded after the first maps have been drawn. */
+  #naming: Naming | undefined;
   /** The styles of views whose code was loaded later. */
   readonly #loadedStyles: ViewCode["styles"][] = [];
   #group = new Group();
@@ -270,7 +271,7 @@ export class AttentionMap extends LitElement {
     // The same pictures may be asked for by a scroll, and only other inputs end a run.
     if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) {
       this.#abort.abort();
-      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming.stop();
+      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming?.stop();
     }
     if (this.#near) void this.#catchUp();
   }
@@ -312,13 +313,16 @@ export class AttentionMap extends LitElement {
 
   /** The name of the open head, once there is one. */
   #name(): TemplateResult | typeof nothing {
-    const name = this.#naming.names?.[this.layer]?.[this.head];
-    return (name && this.#naming.code?.nameButton(this.layer, this.head, name)) ?? nothing;
+    return this.#naming?.button(this.layer, this.head) ?? nothing;
   }
 
-  #named(): void {
-    if (this.#naming.code) this.#adoptStyles(this.#naming.code.nameStyles);
-    this.requestUpdate();
+  /** Names the heads of maps that have been drawn. */
+  async #nameHeads(maps: MapSource, { naming }: Computing): Promise<void> {
+    const { Naming, nameStyles } = await naming();
+    if (maps !== this.#lease?.lease.maps) return;
+    this.#adoptStyles(nameStyles);
+    this.#naming ??= new Naming(() => this.requestUpdate());
+    await this.#naming.start(maps);
   }
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
@@ -424,7 +428,7 @@ export class AttentionMap extends LitElement {
       point: (cursor) => element.#group.point(cursor),
       get example() { return element.example; },
       get scaleChoice() { return element.#scaleChoice; },
-      get names() { return element.#naming.names; },
+      get names() { return element.#naming?.names; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
       drawn: (view) => element.#show(view),
@@ -556,7 +560,7 @@ export class AttentionMap extends LitElement {
       if (!maps) return;
       this.#announce(maps, text, performance.now() - started);
       const { computing } = AttentionMap;
-      if (computing) void this.#naming.start(maps, computing.naming);
+      if (computing) this.#nameHeads(maps, computing).catch((error: unknown) => console.warn("headlens names no heads:", error));
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     } finally {
@@ -643,7 +647,7 @@ export class AttentionMap extends LitElement {
 
   #release(): void {
     this.#abort.abort();
-    this.#naming.clear();
+    this.#naming?.clear();
     for (const view of this.#views.values()) view.clear?.();
     this.#lease?.lease.release();
     this.#lease = undefined;
