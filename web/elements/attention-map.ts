@@ -25,7 +25,7 @@
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
-import { Naming } from "../heads/naming.js";
+import type { Naming } from "../heads/naming.js";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
@@ -196,7 +196,8 @@ export class AttentionMap extends LitElement {
   #settings: typeof import("./drawer.js") | undefined;
   #menu: import("./export-menu.js").ExportMenu | undefined;
   readonly #views = new Map<ViewKind, View>();
-  readonly #naming = new Naming(() => this.#named());
+  /** What names heads, which is loaded after the first maps have been drawn. */
+  #naming: Naming | undefined;
   /** The styles of views whose code was loaded later. */
   readonly #loadedStyles: CSSResult[] = [];
   #group = new Group();
@@ -288,7 +289,7 @@ export class AttentionMap extends LitElement {
     // The same pictures may be asked for by a scroll, and only other inputs end a run.
     if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) {
       this.#abort.abort();
-      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming.stop();
+      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming?.stop();
     }
     if (this.#near) void this.#catchUp();
   }
@@ -339,13 +340,22 @@ export class AttentionMap extends LitElement {
 
   /** The name of the open head, once there is one. */
   #name(): TemplateResult | typeof nothing {
-    const name = this.#naming.names?.[this.layer]?.[this.head];
-    return (name && this.#naming.code?.nameButton(this.layer, this.head, name)) ?? nothing;
+    return this.#naming?.button(this.layer, this.head) ?? nothing;
   }
 
+<<<<<<< HEAD
   #named(): void {
     if (this.#naming.code) this.#addStyles(this.#naming.code.nameStyles);
     this.requestUpdate();
+=======
+  /** Names the heads of maps that have been drawn. */
+  async #nameHeads(maps: MapSource, { naming }: Computing): Promise<void> {
+    const { Naming, nameStyles } = await naming();
+    if (maps !== this.#lease?.lease.maps) return;
+    this.#adoptStyles(nameStyles);
+    this.#naming ??= new Naming(() => this.requestUpdate());
+    await this.#naming.start(maps);
+>>>>>>> 2b1cb8ebc9d9c4ddbb45addbc208339ff122a49f
   }
 
   async #loadSettings(): Promise<void> {
@@ -498,7 +508,7 @@ export class AttentionMap extends LitElement {
       get example() { return element.example; },
       get controls() { return element.controls; },
       get scaleChoice() { return element.#scaleChoice; },
-      get names() { return element.#naming.names; },
+      get names() { return element.#naming?.names; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
       drawn: (view) => element.#show(view),
@@ -635,7 +645,7 @@ export class AttentionMap extends LitElement {
       if (!maps || !shown) return;
       this.#announce(shown, text, performance.now() - started);
       const { computing } = AttentionMap;
-      if (computing) void this.#naming.start(maps, computing.naming);
+      if (computing) this.#nameHeads(maps, computing).catch((error: unknown) => console.warn("headlens names no heads:", error));
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
     } finally {
@@ -742,7 +752,7 @@ export class AttentionMap extends LitElement {
 
   #release(): void {
     this.#abort.abort();
-    this.#naming.clear();
+    this.#naming?.clear();
     for (const view of this.#views.values()) view.clear?.();
     this.#lease?.lease.release();
     this.#lease = undefined;

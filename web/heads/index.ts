@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the element loads after the first picture: the names of heads, and the button that explains one. */
-export { nameButton, nameStyles } from "./name-button.js";
-export { namesOf } from "./names.js";
+export { nameStyles } from "./name-button.js";
+export { Naming } from "./naming.js";

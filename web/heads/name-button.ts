@@ -3,7 +3,7 @@
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { formatValue } from "../maps/format.js";
-import { kNoPattern } from "./naming.js";
+import { kNoPattern } from "./no-pattern.js";
 import { kLength, kSequences } from "./probe.js";
 import type { Finding, HeadName, Measured } from "./rules.js";
 

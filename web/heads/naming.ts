@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Names come after the picture that they belong to, so that no picture waits for them. */
-import type { CSSResult, TemplateResult } from "lit";
-import type { MapSource } from "../maps/source.js";
-import { isReleased } from "../maps/source.js";
-import type { HeadName, HeadNames } from "./rules.js";
-
-/** A head of which no rule holds. */
-export const kNoPattern = "no clear pattern";
-
-/** The code that names heads. It needs the engine. */
-export interface NamingCode {
-  namesOf(this: void, maps: MapSource, signal: AbortSignal): Promise<HeadNames>;
-  nameButton(this: void, layer: number, head: number, name: HeadName): TemplateResult;
-  readonly nameStyles: CSSResult;
-}
+import type { TemplateResult } from "lit";
+import { isReleased, type MapSource } from "../maps/source.js";
+import { nameButton } from "./name-button.js";
+import { namesOf } from "./names.js";
+import type { HeadNames } from "./rules.js";
 
 /** Text that changes again within so many milliseconds is not measured. */
 const kQuiet = 120;
@@ -25,7 +16,6 @@ const subjectOf = (maps: MapSource): unknown =>
 /** Keeps the names of what an element shows. Those of the text before stay until there are new ones. */
 export class Naming {
   names: HeadNames | undefined;
-  code: NamingCode | undefined;
   #subject: unknown;
   #maps: MapSource | undefined;
   #abort = new AbortController();
@@ -45,7 +35,7 @@ export class Naming {
   }
 
   /** Names the heads of maps that have been drawn. */
-  async start(maps: MapSource, load: () => Promise<NamingCode>): Promise<void> {
+  async start(maps: MapSource): Promise<void> {
     if (maps === this.#maps) return;
     const subject = subjectOf(maps);
     if (subject !== this.#subject) this.clear();
@@ -56,16 +46,21 @@ export class Naming {
     try {
       await new Promise((later) => setTimeout(later, kQuiet));
       if (signal.aborted) return;
-      this.code = await load();
-      const names = await this.code.namesOf(maps, signal);
-      if (signal.aborted) return;
+      const names = await namesOf(maps, signal);
+      signal.throwIfAborted();
       this.names = names;
-      this.changed();
     } catch (error) {
       if (signal.aborted || isReleased(error)) return;
       this.names = undefined;
-      this.changed();
-      console.warn("headlens could not name the heads:", error);
+      throw error;
+    } finally {
+      if (!signal.aborted) this.changed();
     }
+  }
+
+  /** The button with the name of a head, once there is one. */
+  button(layer: number, head: number): TemplateResult | undefined {
+    const name = this.names?.[layer]?.[head];
+    return name && nameButton(layer, head, name);
   }
 }

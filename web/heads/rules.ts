@@ -4,7 +4,7 @@
  * head has one for another reason. What a model's card measured besides has thresholds of its own.
  */
 import type { MetricName } from "headlens";
-import { kNoPattern } from "./naming.js";
+import { kNoPattern } from "./no-pattern.js";
 
 /** What a head was measured on: the card's own probe, repeated random tokens, or what the reader gives the model. */
 export type Measured = "card" | "probe" | "text";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between the element and the engine, which the script that only draws arrays goes without. */
 import type { Maybe } from "headlens";
-import type { NamingCode } from "../heads/naming.js";
+import type { CSSResult } from "lit";
+import type { Naming } from "../heads/naming.js";
 import type { Numbers } from "./nested.js";
 import type { AttentionName, Changes, Reading } from "./run.js";
 import type { Lease } from "./source.js";
@@ -40,5 +41,5 @@ export interface Computing {
   /** Takes queries and keys, from which maps are computed as they are looked at. */
   computedMaps(this: void, given: GivenQueries): Promise<Lease>;
   /** Loads the code that names heads. */
-  naming(this: void): Promise<NamingCode>;
+  naming(this: void): Promise<{ readonly Naming: typeof Naming; readonly nameStyles: CSSResult }>;
 }

@@ -4,7 +4,7 @@ import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import type { MetricInfo } from "headlens";
 import { formatValue } from "../maps/format.js";
-import { kNoPattern } from "../heads/naming.js";
+import { kNoPattern } from "../heads/no-pattern.js";
 import type { HeadNames } from "../heads/rules.js";
 import type { AnyMetric, Ranked } from "../heads/ranking.js";
 

@@ -121,7 +121,9 @@ class FinderView implements View {
       const { rest } = await rankHeads(run, lines, this.#metrics, this.#infos, {
         signal: abort.signal,
         onProgress: (done, what) => {
-          if (abort.signal.aborted) return;
+          const percent = (share: number): number => Math.floor(share * 100);
+          const { done: before, what: doing } = this.#progress ?? { done: NaN, what: "" };
+          if (abort.signal.aborted || (doing === what && percent(before) === percent(done))) return;
           this.#progress = { done, what };
           this.host.requestUpdate();
         },
@@ -282,7 +284,8 @@ class FinderView implements View {
         html`<option value=${metric} .selected=${metric === chosen}>${metric}</option>`;
       return html`<label>${axis === "x" ? "Across" : "Up"} <select @change=${choose}>${metrics.map(option)}</select></label>`;
     };
-    const plot = finderPlot({
+    const picked = [this.host.state.heads, open, this.#hovered, this.#brush, this.host.names];
+    const plot = guard([this.#heads, x, y, ...picked], () => finderPlot({
       heads: this.#heads, x, y, marked, open, hovered: this.#hovered, brush: this.#brush,
       describe: (head) => {
         const values = [x, y].map((metric) => `${metric} ${valueText(valueOf(head, metric))}`);
@@ -295,7 +298,7 @@ class FinderView implements View {
       },
       mark: (heads, isMore) => this.#mark(heads.map(headWord), isMore),
       choose: this.#choose,
-    });
+    }));
     return html`<div class="finder-axes">${select("x", x)}${select("y", y)}</div>${plot}`;
   }
 

@@ -2,7 +2,7 @@
 /** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import { kNoPattern } from "../heads/naming.js";
+import { kNoPattern } from "../heads/no-pattern.js";
 import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
