@@ -63,11 +63,7 @@ describe("the tarball", () => {
       expect(names).toContain(name);
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
-<<<<<<< HEAD
       /^dist\/[a-z-]+-[A-Z0-9]{8}\.js(\.map)?$/, // what is loaded later, and what scripts share
-=======
-      /^dist\/[a-z-]+-[A-Z\d]{8}\.js(\.map)?$/,
->>>>>>> 2b1cb8ebc9d9c4ddbb45addbc208339ff122a49f
       /^dist\/(worker(-node)?|index|node|element|arrays|standalone)\.js(\.map)?$/,
       /^dist\/headlens\.(arrays|standalone)\.js$/,
       /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,

@@ -3,25 +3,23 @@
  * `<attention-map text="…">` draws the attention of every head of a model that reads a text, which it computes in the
  * page, or arrays that were computed elsewhere.
  *
- * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
- * `view` (grid, map, next, numbers, why, effect or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
- * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
- * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
+ * Attributes are the fields of the state (state.ts), written with hyphens: `text`, `text-pair`, `source`, `image`, `model`
+ * (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps), `view`, `layer` and `head`
+ * (from 0), `query` and `key` (what is pinned), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
+ * those that merge, filter and combine maps or change the model. Besides: `group`, the name of elements that show the same,
+ * and `controls` (minimal, full or none). The views are grid, map and lines, also of given maps; sentence, next, numbers,
+ * why, effect, decode and finder, of a model that reads a text; and steps, a worked example.
+ * A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries` and `keys`, go before
+ * `src`, `src` before the child, and all of them before `text`.
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
-<<<<<<< HEAD
- * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder and steps; thumb,
- * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
- * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
- * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.
-=======
- * Its events are those of AttentionMapEvents. Its parts are grid, map, numbers, decode and steps; thumb, canvas, label, bar, title, back,
- * readout, plot, crosshair, minimap, legend, scale and table; shortened, understood and export. Its custom properties
- * are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps
- * themselves --attention-low and -high, with -negative for signed numbers.
->>>>>>> cd2544434c2adbfea2b2228c14d630782986d1b3
+ * Its events are those of AttentionMapEvents. Each view is a part under its name; the others are thumb, badge, canvas,
+ * label, bar, title, name, back, tab, tabs, readout, plot, crosshair, pin, minimap, legend, scale, strip, token, finding,
+ * table, settings, changes, shortened, understood and export. Its custom properties are --attention-paper, -ink, -faint,
+ * -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps themselves --attention-low and -high, with
+ * -negative for signed numbers.
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
@@ -343,19 +341,13 @@ export class AttentionMap extends LitElement {
     return this.#naming?.button(this.layer, this.head) ?? nothing;
   }
 
-<<<<<<< HEAD
-  #named(): void {
-    if (this.#naming.code) this.#addStyles(this.#naming.code.nameStyles);
-    this.requestUpdate();
-=======
   /** Names the heads of maps that have been drawn. */
   async #nameHeads(maps: MapSource, { naming }: Computing): Promise<void> {
     const { Naming, nameStyles } = await naming();
     if (maps !== this.#lease?.lease.maps) return;
-    this.#adoptStyles(nameStyles);
+    this.#addStyles(nameStyles);
     this.#naming ??= new Naming(() => this.requestUpdate());
     await this.#naming.start(maps);
->>>>>>> 2b1cb8ebc9d9c4ddbb45addbc208339ff122a49f
   }
 
   async #loadSettings(): Promise<void> {

@@ -9,7 +9,7 @@ import type { CellMask } from "./mask.js";
 import type { Run } from "./run.js";
 import { KnownOverviews, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
 import { factsOf, pooled, type WholeMap } from "./whole.js";
-import { isPunctuation, wordsOf } from "./word-groups.js";
+import { isPunctuation, wordsOf, wordText } from "./word-groups.js";
 
 export const kHidden = ["sink", "special", "punctuation"] as const;
 export const kMerges = ["none", "words"] as const;
@@ -92,8 +92,8 @@ export class ShapedMaps implements MapSource {
     const { rows, cols } = groupsOf(source, shape);
     if (rows.length === 0 || cols.length === 0) throw new Error("no token is left of this text: hide or filter less");
     this.places = { rows, cols };
-    this.tokens = rows.map(([begin, end]) => tokens.slice(begin, end).join(""));
-    this.keyTokens = cols.map(([begin, end]) => keyTokens.slice(begin, end).join(""));
+    this.tokens = rows.map(([begin, end]) => wordText(tokens.slice(begin, end)));
+    this.keyTokens = cols.map(([begin, end]) => wordText(keyTokens.slice(begin, end)));
     this.tokenCount = rows.length;
     ({ heads: this.heads, fixedMost: this.fixedMost } = source);
     this.run = run;
@@ -153,7 +153,7 @@ export class ShapedMaps implements MapSource {
 
 /** The rows and columns that a shape leaves, each with the tokens that it stands for. */
 function groupsOf({ tokens, keyTokens, run, heads }: MapSource, shape: Shape): { rows: Groups; cols: Groups } {
-  const group = (names: readonly string[]): Groups => (shape.merge === "words" ? wordsOf(names) : names.map(single));
+  const group = (names: readonly string[]): Groups => (shape.merge === "words" ? wordsOf(names, { run }) : names.map(single));
   let [rows, cols] = [group(tokens), group(keyTokens)];
   if (shape.segments !== "all") {
     const begin = secondSegment(tokens, run);

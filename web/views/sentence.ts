@@ -6,12 +6,12 @@
 import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { findingOf, holding, type Row } from "../heads/finding.js";
-import { kNoPattern } from "../heads/naming.js";
+import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import { checkHead, type MapSource, type Overview, type Picture } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
-import { wordsOf } from "../maps/word-groups.js";
+import { inSentence, wordsOf } from "../maps/word-groups.js";
 import { strongestLink } from "../maps/words.js";
 import { headName, toggled } from "../state/lists.js";
 import { pinnedRows, placeOf } from "../state/pins.js";
@@ -157,14 +157,15 @@ class SentenceView implements View, ReactiveController {
     return html`
       <div class="sentence-rows" @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
         <svg class="sentence-arcs" aria-hidden="true"></svg>
-        ${isCross ? this.#tokens(maps.keyTokens, "col", (col) => keyOf(col), place) : nothing}
-        ${this.#tokens(maps.tokens, "row", (index) => (isCross ? "" : keyOf(index)), place)}
+        ${isCross ? this.#tokens(maps, "col", (col) => keyOf(col), place) : nothing}
+        ${this.#tokens(maps, "row", (index) => (isCross ? "" : keyOf(index)), place)}
       </div>
       <p class="sentence-finding" part="finding" aria-live="polite">${finding.map(({ text, isKey }) => (isKey ? html`<b>${text}</b>` : text))}${name === kNoPattern ? nothing : html`, <i>${name}</i>`}.</p>
     `;
   }
 
-  #tokens(tokens: readonly string[], axis: "row" | "col", tint: (index: number) => string, place: Place): TemplateResult {
+  #tokens(maps: MapSource, axis: "row" | "col", tint: (index: number) => string, place: Place): TemplateResult {
+    const tokens = axis === "row" ? maps.tokens : maps.keyTokens;
     const { state, cursor } = this.host;
     const chosen = place.rows.at(-1) ?? 0;
     const stop = axis === "row" ? Math.min(chosen, tokens.length - 1) : 0;
@@ -172,24 +173,25 @@ class SentenceView implements View, ReactiveController {
     const begin = Math.max(0, Math.min(stop - kMostWritten / 2, last));
     const end = Math.min(begin + kMostWritten, tokens.length);
     const pinned = new Set(axis === "row" ? state.query.split(/\s+/) : [state.key]);
-    const token = (index: number): TemplateResult => {
-      const text = tokens[index] ?? "";
+    const token = (index: number, isFirst: boolean): TemplateResult => {
+      const name = tokens[index] ?? "";
+      const { text, isSpaced } = inSentence(name, isFirst, maps);
       const isQuery = axis === "row" && place.rows.includes(index);
       const isPointed = axis === "col" ? cursor?.col === index : cursor?.col === index && cursor.row === undefined;
-      const classes = `${isQuery ? "query" : ""} ${isPointed ? "pointed" : ""} ${/^\s/.test(text) ? "spaced" : ""} ${isSpecial(text) ? "special" : ""}`;
+      const classes = `${isQuery ? "query" : ""} ${isPointed ? "pointed" : ""} ${isSpaced ? "spaced" : ""} ${isSpecial(name) ? "special" : ""}`;
       return html`<button
         class="sentence-token ${classes}" part="token" .style=${tint(index)} data-axis=${axis} data-index=${index}
         tabindex=${index === stop ? 0 : -1} aria-pressed=${pinned.has(String(index)) ? "true" : "false"}
-        aria-label=${tokenName(text)}
+        aria-label=${tokenName(name)}
         @pointerenter=${(): void => this.#point(axis, index)} @click=${this.#onClick}
-      >${tokenLabel(text.length > 1 ? text.replace(/^ /, "") : text)}</button>`;
+      >${tokenLabel(text)}</button>`;
     };
-    const words = wordsOf(tokens).filter(([from, to]) => to > begin && from < end);
+    const words = wordsOf(tokens, maps).filter(([from, to]) => to > begin && from < end);
     const label = axis === "row" ? "Tokens; each can be chosen to see what it looks at" : "Tokens of the source";
     return html`
       <div class="sentence-tokens" role="group" aria-label=${label}>
         ${begin > 0 ? html`<span class="sentence-more">${begin} tokens before …</span>` : nothing}
-        ${words.map(([from, to]) => html`<span class="sentence-word">${Array.from({ length: to - from }, (_, offset) => token(from + offset))}</span>`)}
+        ${words.map(([from, to]) => html`<span class="sentence-word">${Array.from({ length: to - from }, (_, offset) => token(from + offset, offset === 0))}</span>`)}
         ${end < tokens.length ? html`<span class="sentence-more">… ${tokens.length - end} tokens after</span>` : nothing}
       </div>
     `;
