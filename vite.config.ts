@@ -2,17 +2,21 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
+import { kStyled, tightened } from "./web/tight-styles.mjs";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Forbids content from elsewhere, inline scripts and styles, eval, and text that becomes HTML. */
-const kPolicy = [
+/**
+ * Forbids content from elsewhere, inline scripts and styles, eval, and text that becomes HTML. Explore and its figures for
+ * iframes may fetch the models whose addresses a reader gives, and read files that were dropped on them.
+ */
+const policyOf = (path: string): string => [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
   "worker-src 'self'",
   "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self'",
+  path.startsWith("/bench/") ? "connect-src 'self'" : "connect-src 'self' https: blob:",
+  path.startsWith("/bench/") ? "img-src 'self'" : "img-src 'self' https: blob:",
   "require-trusted-types-for 'script'",
   "trusted-types default headlens lit-html",
   "base-uri 'none'",
@@ -23,8 +27,8 @@ const kPolicy = [
 const kPolicyInPage: Plugin = {
   name: "content-security-policy",
   apply: "build",
-  transformIndexHtml: () => [
-    { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: kPolicy }, injectTo: "head-prepend" },
+  transformIndexHtml: (_, { path }) => [
+    { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: policyOf(path) }, injectTo: "head-prepend" },
   ],
 };
 
@@ -34,15 +38,22 @@ const kStart = [
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },
 ];
 
-/** The figure for iframes may be framed by anyone. */
-const kEmbed: Plugin = {
-  name: "embed",
+const kTightStyles: Plugin = {
+  name: "tight-styles",
+  apply: "build",
+  enforce: "pre",
+  transform: (code, id) => (kStyled.test(id) ? tightened(code) : undefined),
+};
+
+/** Sends the policy of each page, too. The figure for iframes may be framed by anyone. */
+const kPolicyInHeaders: Plugin = {
+  name: "policy-in-headers",
   configurePreviewServer({ middlewares }) {
     middlewares.use((request, response, next) => {
-      if (!/^\/embed\.html(\?|$)/.test(request.url ?? "")) return next();
-      const set = response.setHeader.bind(response);
-      response.setHeader = (name, value) => set(name, name === "Content-Security-Policy" ? `${kPolicy}; frame-ancestors *` : value);
-      set("Cross-Origin-Resource-Policy", "cross-origin");
+      const path = request.url ?? "/";
+      const isFigure = /^\/embed\.html(\?|$)/.test(path);
+      response.setHeader("Content-Security-Policy", `${policyOf(path)}; frame-ancestors ${isFigure ? "*" : "'self'"}`);
+      if (isFigure) response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
       next();
     });
   },
@@ -70,7 +81,7 @@ export default defineConfig({
   base: "./",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kPolicyInPage, kEmbed, kBenchFolder],
+  plugins: [kTightStyles, kPolicyInPage, kPolicyInHeaders, kBenchFolder],
   worker: { format: "es" },
   build: {
     outDir: at("dist/playground"),
@@ -88,7 +99,6 @@ export default defineConfig({
     strictPort: true,
     headers: {
       ...kIsolation,
-      "Content-Security-Policy": `${kPolicy}; frame-ancestors 'self'`,
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     },

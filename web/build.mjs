@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import ts from "typescript";
 import { buildEngine, bundle, copyTypes, readCode, runTool } from "../wasm/build.mjs";
+import { kStyled, tightened } from "./tight-styles.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
@@ -34,15 +35,10 @@ const resolving = (name, resolve, load) => ({
   },
 });
 
-/** Takes the space out of style sheets in scripts, which no minifier of scripts does. */
 const kTightStyles = {
   name: "tight-styles",
   setup({ onLoad }) {
-    onLoad({ filter: /\/web\/(views|elements)\/.*\.ts$/ }, ({ path }) => {
-      const contents = readFileSync(path, "utf8").replace(/\bcss`[^`]*`/g, (sheet) =>
-        sheet.replace(/\/\*.*?\*\//gs, "").replace(/\s+/g, " ").replace(/ ?([{};]) ?/g, "$1"));
-      return { contents, loader: "ts" };
-    });
+    onLoad({ filter: kStyled }, ({ path }) => ({ contents: tightened(readFileSync(path, "utf8")), loader: "ts" }));
   },
 };
 

@@ -236,7 +236,7 @@ test("a single array with masked and with negative values", async () => {
 const kTwo = { data: [1, 2], shape: [2, 1] };
 
 const kMistakes: [string, Properties, RegExp][] = [
-  ["an unknown view", { text: "a", view: "matrix" }, /view: "matrix" is not known; grid, map, .*steps are/],
+  ["an unknown view", { text: "a", view: "cube" }, /view: "cube" is not known; grid, map, .*steps are/],
   ["a layer that is not there", { text: "a", view: "map", layer: 9 }, /layer: 9 is not one of 0 to 3/],
   ["an unknown scale", { text: "a", scale: "cube" }, /scale: "cube" is not known; auto, fixed, head, row, log are/],
   ["queries without keys", { queries: { data: [1, 2], shape: [1, 2] } }, /keys is missing: maps are computed from both/],

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { readMaps } from "../../web/files/maps-file.js";
 import { serve, type Server } from "../wasm/server.js";
-import { holds, launchChromium, open, root } from "./browser.js";
+import { holds, launchChromium, open, root, seen as visible } from "./browser.js";
 
 const kText = "The cat sat on the mat because it was tired.";
 const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e\ud800", "שלום", "=1+1"];
@@ -283,7 +283,7 @@ describe("pages", () => {
   test("the menu saves a file, copies the lines, and says what went wrong", async () => {
     const page = await drawn({ text: kText, view: "map", layer: 3, head: 2 });
     await page.click("attention-map >>> .export summary");
-    await page.click("attention-map >>> .export button ::-p-text(copy embed code)");
+    await (await visible(page, "attention-map >>> .export button ::-p-text(copy embed code)")).click();
     await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector("textarea") !== null);
     const client = await page.createCDPSession();
     await client.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: kFolder, eventsEnabled: true });

@@ -4,18 +4,17 @@
  * page, or arrays that were computed elsewhere.
  *
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
- * `view` (grid, map, finder or steps), `layer` and `head` (from 0), `heads` (as "3.2 1.4": those that are marked),
- * `causal`, `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark). A child
- * `<script type="application/json">` has maps in the page itself. `weights`, or `queries` and `keys`, go before `src`,
- * `src` before the child, and all of them before `text`.
+ * `view` (grid, map, next, numbers, why, effect or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+ * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
+ * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
- * Its events are those of AttentionMapEvents. Its parts are grid, map, finder and steps; thumb, canvas, label, bar, title,
- * back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened, understood and export. Its
- * custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells), -accent and -mono (a font), and
- * for the maps themselves --attention-low and -high, with -negative for signed numbers.
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder and steps; thumb,
+ * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
+ * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
+ * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
@@ -24,6 +23,7 @@ import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
+import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
 import { isReleased, type Lease, type MapSource } from "../maps/source.js";
 import { Group, type Member } from "../state/group.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
@@ -32,8 +32,7 @@ import type { Host, View, ViewCode, ViewKind } from "../views/view.js";
 import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
-import { ExportMenu } from "./export-menu.js";
-import { type Shown, toCSV, toEmbedCode, toHTML, toJSON, toNPY, toPNG, toSVG } from "./exports.js";
+import type { Shown } from "./exports.js";
 import { kAfter, kBefore } from "./styles.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
@@ -41,6 +40,7 @@ import { headBar, onHeadKey } from "./head-bar.js";
 import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
 import { takeTurn } from "./turns.js";
+import { waiting } from "./waiting.js";
 
 /** The details of the events. All events bubble and cross shadow roots. */
 export interface AttentionMapEvents {
@@ -149,6 +149,7 @@ export class AttentionMap extends LitElement {
   declare combine: string;
   declare query: string;
   declare key: string;
+  declare against: string;
   declare causal: boolean;
   declare scale: string;
   declare threshold: number;
@@ -184,23 +185,33 @@ export class AttentionMap extends LitElement {
   readonly #theme = new ThemeController(this);
   readonly #room = new RoomController(this);
   readonly #declared = new DeclaredMaps(this);
-  readonly #menu = new ExportMenu(this);
+  /** Code that is loaded when it is first wanted: the settings, and the menu that exports. */
+  #settings: typeof import("./drawer.js") | undefined;
+  #menu: import("./export-menu.js").ExportMenu | undefined;
   readonly #views = new Map<ViewKind, View>();
   /** What names heads, which is loaded after the first maps have been drawn. */
   #naming: Naming | undefined;
   /** The styles of views whose code was loaded later. */
-  readonly #loadedStyles: ViewCode["styles"][] = [];
+  readonly #loadedStyles: CSSResult[] = [];
   #group = new Group();
   readonly #member: Member = AttentionMap.#memberOf(this);
   /** The changes that came from the group, which need not go back to it. */
   #taken: Partial<State> = {};
+  #hasTold = false;
 
   #near = false;
+  /** Settled when it is known that the element is near or not. */
+  readonly #placed = waiting();
   #busy = false;
+  /** Settled when the runs under way have ended. */
+  #idle = waiting();
   #tried: Inputs | undefined;
   #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
+  #shapedMaps: { of: MapSource; key: string; maps: ShapedMaps } | undefined;
   /** A sentence that says how the declared maps that are about to be drawn were understood. */
   #understood: string | undefined;
+  /** The maps that are drawn: those of the lease, or shaped ones. */
+  #maps: MapSource | undefined;
   /** The view that has something to draw. */
   #drawn: View | undefined;
   #error: Error | undefined;
@@ -214,9 +225,9 @@ export class AttentionMap extends LitElement {
   /** Work starts when the element comes close to the visible part of the page. Visible elements go first. */
   readonly #nearness = new IntersectionObserver(
     (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      this.#near = true;
-      this.requestUpdate();
+      this.#near ||= entries.some((entry) => entry.isIntersecting);
+      this.#placed.resolve();
+      if (this.#near) this.requestUpdate();
     },
     { rootMargin: "50%" },
   );
@@ -277,15 +288,19 @@ export class AttentionMap extends LitElement {
   }
 
   #tellGroup(changed: PropertyValues<this>): void {
-    const names = kNames.filter((name) => changed.has(name) && !Object.is(this[name], this.#taken[name]));
+    // At first, what nobody set is no news to the others.
+    const isNew = (name: keyof State): boolean => this.#hasTold || !Object.is(this[name], kInitial[name]);
+    const isFromGroup = (name: keyof State): boolean => Object.is(this[name], this.#taken[name]);
+    const names = kNames.filter((name) => changed.has(name) && isNew(name) && !isFromGroup(name));
     this.#taken = {};
+    this.#hasTold = true;
     if (names.length > 0) this.#group.change(this.#member, Object.fromEntries(names.map((name) => [name, this[name]])));
   }
 
   override render(): TemplateResult {
     const { height, isCompact } = this.#room.room;
     const isLimited = height < Infinity;
-    const menu = this.#drawn && !this.#error ? this.#menu.render(isLimited || isCompact) : nothing;
+    const menu = this.#drawn && !this.#error ? this.#exporting(isLimited || isCompact) : nothing;
     const classes = `root ${this.#colors.theme} ${isLimited ? "limited" : ""} ${isCompact ? "compact" : ""}`;
     return html`<div class="room"></div><div class=${classes}>${this.#content()} ${menu}</div>`;
   }
@@ -308,7 +323,12 @@ export class AttentionMap extends LitElement {
     const isFull = this.controls === "full";
     const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
-    return html`<div @keydown=${onKey}>${headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing)}${view}</div>`;
+    const bar = headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
+    if (isFull && !this.#settings) void this.#loadSettings();
+    const settings = isFull ? this.#settings : undefined;
+    if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
+    const drawer = settings.drawer(this.#host, maps, kind.isShaped === true);
+    return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(this.#host, maps)}${view}${drawer}</div>`;
   }
 
   /** The name of the open head, once there is one. */
@@ -320,10 +340,35 @@ export class AttentionMap extends LitElement {
   async #nameHeads(maps: MapSource, { naming }: Computing): Promise<void> {
     const { Naming, nameStyles } = await naming();
     if (maps !== this.#lease?.lease.maps) return;
-    this.#adoptStyles(nameStyles);
+    this.#addStyles(nameStyles);
     this.#naming ??= new Naming(() => this.requestUpdate());
     await this.#naming.start(maps);
   }
+
+  async #loadSettings(): Promise<void> {
+    const settings = await import("./drawer.js");
+    this.#addStyles(settings.kDrawerStyles);
+    this.#settings = settings;
+    this.requestUpdate();
+  }
+
+  /** The menu that exports. Until it is opened first, it is only its name. */
+  #exporting(hidden: boolean): TemplateResult {
+    return html`
+      <details class="export" part="export" ?hidden=${hidden} @toggle=${this.#loadMenu}>
+        <summary>Export</summary>
+        ${this.#menu?.render() ?? nothing}
+      </details>
+    `;
+  }
+
+  readonly #loadMenu = async (): Promise<void> => {
+    if (this.#menu) return;
+    const { ExportMenu, kMenuStyles } = await import("./export-menu.js");
+    this.#addStyles(kMenuStyles);
+    this.#menu ??= new ExportMenu(this);
+    this.requestUpdate();
+  };
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
   #declaration(): TemplateResult | typeof nothing {
@@ -352,6 +397,15 @@ export class AttentionMap extends LitElement {
     </div>`;
   }
 
+  /**
+   * Takes the files of a Hugging Face folder (config.json, model.safetensors, tokenizer.json, …), and returns a value for
+   * `model` that stands for them in this page. Files are read when the model is first wanted.
+   */
+  static giveModel(files: readonly File[]): string {
+    if (!this.computing) throw new Error("model: this script only draws arrays of weights; headlens/element computes");
+    return this.computing.giveModel(files);
+  }
+
   /** Focuses the map of the open head, or the chosen head in the grid. */
   override focus(): void {
     this.#moveFocus = false;
@@ -362,49 +416,61 @@ export class AttentionMap extends LitElement {
 
   /** The visible content as a vector graphic. */
   toSVG(): Promise<string> {
-    return this.#export(toSVG);
+    return this.#export((code, shown) => code.toSVG(shown));
   }
 
   /** The visible content as a PNG with `scale` pixels, 1 to 4, for each pixel of CSS. */
   toBlob({ scale = 2 }: { scale?: number } = {}): Promise<Blob> {
-    return this.#export((shown) => toPNG(shown, scale));
+    return this.#export((code, shown) => code.toPNG(shown, scale));
   }
 
   /** The numbers of the shown heads, a line for each cell, as `headlens map` writes them. */
   toCSV(): Promise<string> {
-    return this.#export(toCSV);
+    return this.#export((code, shown) => code.toCSV(shown));
   }
 
   /** The numbers of the shown heads as nested lists, with tokens and mask, or the matrices of the steps. */
   toJSON(): Promise<string> {
-    return this.#export(toJSON);
+    return this.#export((code, shown) => code.toJSON(shown));
   }
 
   /** The numbers as a .npy file: float32 [T,S] of one head, or [L,H,T,S]. */
   toNPY(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#export(toNPY);
+    return this.#export((code, shown) => code.toNPY(shown));
   }
 
   /** A page with the maps and the script that draws them inside, which opens offline. */
   toHTML(): Promise<string> {
-    return this.#export(toHTML);
+    return this.#export((code, shown) => code.toHTML(shown));
   }
 
   /** The lines of HTML that show the same in another page. */
   toEmbedCode(): Promise<string> {
-    return this.#export(toEmbedCode);
+    return this.#export((code, shown) => code.toEmbedCode(shown));
   }
 
-  async #export<T>(make: (shown: Shown) => Promise<T>): Promise<T> {
+  async #export<T>(make: (code: typeof import("./exports.js"), shown: Shown) => Promise<T>): Promise<T> {
     const view = this.#drawn;
     const root = this.renderRoot.querySelector(".root");
     if (!view || !root) throw new Error("nothing is drawn yet: wait for attention-draw");
-    await this.updateComplete;
-    const maps = this.#hasMaps ? this.#lease?.lease.maps : undefined;
-    const state = Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
+    const [code] = await Promise.all([import("./exports.js"), this.updateComplete]);
+    const maps = this.#hasMaps ? this.#maps : undefined;
+    const state = this.#stateNow();
     const isOnlyHere = isGiven(this.#mapInputs) && this.src === "";
     const { theme } = this.#colors;
-    return make({ root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
+    return make(code, { root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
+  }
+
+  /**
+   * Resolves when what the element was told to show is drawn or cannot be drawn. An element that is far from the visible
+   * part of the page draws later, and is not waited for.
+   */
+  async ready(): Promise<void> {
+    await this.#placed.promise;
+    await this.updateComplete;
+    const isBehind = (): boolean => this.#busy || !isSame(this.#inputs(), this.#tried);
+    while (this.isConnected && this.#near && isBehind()) await this.#idle.promise;
+    await this.updateComplete;
   }
 
   /** Tries again after a failure. */
@@ -427,6 +493,7 @@ export class AttentionMap extends LitElement {
       get cursor() { return element.#group.cursor; },
       point: (cursor) => element.#group.point(cursor),
       get example() { return element.example; },
+      get controls() { return element.controls; },
       get scaleChoice() { return element.#scaleChoice; },
       get names() { return element.#naming?.names; },
       get colors() { return element.#colors; },
@@ -516,7 +583,8 @@ export class AttentionMap extends LitElement {
     const maps = kind?.needs === "nothing" ? [] : dependencies(this.#mapInputs);
     const isKnown = this.#scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
     const words = isKnown ? "" : `${this.scale} ${this.theme}`;
-    return { maps, picture: [this.view, words, ...(kind?.watches.map((name) => this.#watched(name)) ?? [])] };
+    const shape = kind?.isShaped === true ? kShaping.map((name) => this[name]) : [];
+    return { maps, picture: [this.view, words, ...shape, ...(kind?.watches.map((name) => this.#watched(name)) ?? [])] };
   }
 
   #watched(name: ViewKind["watches"][number]): unknown {
@@ -539,6 +607,8 @@ export class AttentionMap extends LitElement {
       }
     } finally {
       this.#busy = false;
+      this.#idle.resolve();
+      this.#idle = waiting();
     }
   }
 
@@ -546,19 +616,21 @@ export class AttentionMap extends LitElement {
     const started = performance.now();
     const text = isGiven(this.#mapInputs) ? "" : this.text;
     try {
-      if (this.#isEmpty()) return this.#show(undefined);
       const kind = this.#knownKind();
+      if (this.#isEmpty()) return await this.#showEmpty(kind, signal);
       const opening = kind.needs === "nothing" ? undefined : this.#open(inputs, signal, kind);
       const [maps, view] = await Promise.all([opening, this.#viewOf(kind)]);
       this.#computed = undefined;
       if (!this.isConnected || signal.aborted) return;
       checkFits(kind, maps);
-      await view.load(maps, signal);
+      const shown = maps && kind.isShaped ? this.#shaped(maps, kind) : maps;
+      this.#maps = shown;
+      await view.load(shown, signal);
       if (!this.isConnected || signal.aborted) return;
       await this.updateComplete;
       if (this.#moveFocus) this.focus();
-      if (!maps) return;
-      this.#announce(maps, text, performance.now() - started);
+      if (!maps || !shown) return;
+      this.#announce(shown, text, performance.now() - started);
       const { computing } = AttentionMap;
       if (computing) this.#nameHeads(maps, computing).catch((error: unknown) => console.warn("headlens names no heads:", error));
     } catch (error) {
@@ -566,6 +638,12 @@ export class AttentionMap extends LitElement {
     } finally {
       this.#computed = undefined;
     }
+  }
+
+  /** Shows that there is nothing to read yet, or where to write it. */
+  async #showEmpty(kind: ViewKind, signal: AbortSignal): Promise<void> {
+    if (kind.isEditor !== true || this.controls !== "full") return this.#show(undefined);
+    await (await this.#viewOf(kind)).load(undefined, signal);
   }
 
   #show(view: View | undefined): void {
@@ -592,16 +670,15 @@ export class AttentionMap extends LitElement {
     return view;
   }
 
-  /** Loads a view's code, and gives its styles their place among those of the element. */
   async #adopted(load: () => Promise<ViewCode>): Promise<ViewCode> {
     const code = await load();
-    this.#adoptStyles(code.styles);
+    this.#addStyles(code.styles);
     return code;
   }
 
-  #adoptStyles(added: CSSResult): void {
-    if (this.#loadedStyles.includes(added)) return;
-    this.#loadedStyles.push(added);
+  /** Gives the styles of code that was loaded later their place among those of the element. */
+  #addStyles(more: CSSResult): void {
+    if (!this.#loadedStyles.includes(more)) this.#loadedStyles.push(more);
     const { elementStyles } = this.constructor as typeof AttentionMap;
     const last = elementStyles.length - kAfter.length;
     const styles = [...elementStyles.slice(0, last), ...this.#loadedStyles, ...elementStyles.slice(last)];
@@ -624,6 +701,21 @@ export class AttentionMap extends LitElement {
       before.lease.release();
     }
     return lease.maps;
+  }
+
+  /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
+  #shaped(maps: MapSource, { isOfHead }: ViewKind): MapSource {
+    // Only views of one head can show several in its place.
+    const shape = shapeOf(isOfHead ? this : { ...this.#stateNow(), combine: "none" });
+    if (!shape) return maps;
+    const key = JSON.stringify(shape);
+    if (this.#shapedMaps?.of !== maps || this.#shapedMaps.key !== key)
+      this.#shapedMaps = { of: maps, key, maps: new ShapedMaps(maps, shape) };
+    return this.#shapedMaps.maps;
+  }
+
+  #stateNow(): State {
+    return Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
   }
 
   #following(signal: AbortSignal): Following {

@@ -32,18 +32,15 @@ export class ExportMenu {
 
   constructor(private readonly host: Exporting) {}
 
-  render(hidden: boolean): TemplateResult {
+  render(): TemplateResult {
     const save = (kind: Kind): TemplateResult => html`<button @click=${(): void => void this.#try(() => this.#save(kind))}>${kind[0]}</button>`;
     return html`
-      <details class="export" part="export" ?hidden=${hidden}>
-        <summary>Export</summary>
-        <div class="choose">
-          ${kKinds.map(save)}
-          <button @click=${(): void => void this.#try(() => this.#copy())}>copy embed code</button>
-        </div>
-        ${this.#code === "" ? nothing : html`<textarea readonly rows="4" aria-label="Embed code" .value=${this.#code} @focus=${selectAll}></textarea>`}
-        <p role="status">${this.#message}</p>
-      </details>
+      <div class="choose">
+        ${kKinds.map(save)}
+        <button @click=${(): void => void this.#try(() => this.#copy())}>copy embed code</button>
+      </div>
+      ${this.#code === "" ? nothing : html`<textarea readonly rows="4" aria-label="Embed code" .value=${this.#code} @focus=${selectAll}></textarea>`}
+      <p role="status">${this.#message}</p>
     `;
   }
 
@@ -80,16 +77,6 @@ function selectAll(event: Event): void {
 }
 
 export const kMenuStyles = css`
-  .export {
-    margin-top: 8px;
-    color: var(--faint);
-    font-size: 12px;
-    line-height: 24px;
-  }
-  .export summary {
-    width: max-content;
-    cursor: pointer;
-  }
   .export .choose {
     display: flex;
     flex-wrap: wrap;

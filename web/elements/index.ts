@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Importing this file registers `<attention-map>` with the engine, unless the page already has such an element. */
 import { computedMaps } from "../maps/engine-maps.js";
+import { giveModel } from "../maps/engine.js";
 import { loadModel, modelMaps } from "../maps/model-runs.js";
 import { kViews } from "../views/computed.js";
 import { AttentionMap } from "./attention-map.js";
@@ -12,5 +13,6 @@ export type { NestedNumbers } from "../maps/nested.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
 AttentionMap.views = kViews;
-AttentionMap.computing = { loadModel, modelMaps, computedMaps, naming: () => import("../heads/index.js") };
+const naming = (): Promise<typeof import("../heads/index.js")> => import("../heads/index.js");
+AttentionMap.computing = { giveModel, loadModel, modelMaps, computedMaps, naming };
 define();

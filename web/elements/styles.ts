@@ -4,7 +4,6 @@
  */
 import { css, unsafeCSS } from "lit";
 import type { CSSResult } from "lit";
-import { kMenuStyles } from "./export-menu.js";
 import { kBarStyles } from "./head-bar.js";
 import { kSurroundings } from "../maps/palette.js";
 
@@ -134,6 +133,16 @@ const base = css`
     text-decoration: underline;
     text-underline-offset: 2px;
   }
+  .export {
+    margin-top: 8px;
+    color: var(--faint);
+    font-size: 12px;
+    line-height: 24px;
+  }
+  .export summary {
+    width: max-content;
+    cursor: pointer;
+  }
   progress {
     width: min(240px, 100%);
     height: 4px;
@@ -186,4 +195,4 @@ const preferences = css`
 
 /** The styles of the element itself, before and after those of its views. */
 export const kBefore = [base, kBarStyles];
-export const kAfter = [kMenuStyles, directions, preferences];
+export const kAfter = [directions, preferences];

@@ -2,6 +2,7 @@
 /** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
 import type { AsyncEngine, AsyncModel, LoadOptions } from "headlens";
+import { kGiven } from "../state/address.js";
 import type { Progress } from "./computing.js";
 
 /** The engine warms up while a model is on its way. One that comes within so many milliseconds goes first. */
@@ -20,7 +21,7 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
 
 /** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
 async function start(model: string | undefined): Promise<AsyncEngine> {
-  const isKnown = model !== undefined && URL.canParse(model, document.baseURI);
+  const isKnown = model !== undefined && !given.has(model) && URL.canParse(model, document.baseURI);
   const started = await startAnywhere(isKnown ? { prefetch: model } : {});
   setTimeout(() => {
     // Without it everything works the same, but is slower at first.
@@ -40,6 +41,19 @@ async function startAnywhere(options: LoadOptions): Promise<AsyncEngine> {
   }
 }
 
+/** The files of models that a reader gave to this page, by the names that the page gives them. */
+const given = new Map<string, readonly File[]>();
+
+/** Takes the files of a model, and returns the name under which `sharedModel` knows it. */
+export function giveModel(files: readonly File[]): string {
+  const config = files.find(({ name }) => name === "config.json");
+  const folder = config?.webkitRelativePath.split("/").at(-2) ?? "";
+  const name = `${kGiven}${folder === "" ? given.size + 1 : folder}`;
+  models.delete(name);
+  given.set(name, files);
+  return name;
+}
+
 const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();
 
 /**
@@ -54,7 +68,8 @@ export function sharedModel(source: string, onProgress?: Progress): Promise<Asyn
   }
   const listeners = new Set<Progress>(onProgress ? [onProgress] : []);
   const report: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
-  const model = sharedEngine(source).then((loaded) => loaded.loadModel(source, { onProgress: report }));
+  const from = given.get(source) ?? source;
+  const model = sharedEngine(source).then((loaded) => loaded.loadModel(from, { onProgress: report }));
   models.set(source, { model, listeners });
   model.then(
     () => listeners.clear(),

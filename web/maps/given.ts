@@ -3,8 +3,9 @@
 import type { TensorLike } from "headlens";
 import { both, causalMask, type CellMask, givenMask, kOpen } from "./mask.js";
 import { type Numbers, showShape, tensorOf, type Weights } from "./nested.js";
-import { blockBegin, KnownOverviews, type Lease, type MapSource, nextTurn } from "./source.js";
+import { KnownOverviews, type Lease, type MapSource, nextTurn } from "./source.js";
 import type { Overview, Part, Picture, Range, Size } from "./source.js";
+import { factsOf, pooled, type Values, type WholeMap } from "./whole.js";
 
 export const shapeOf = (tensor: TensorLike): readonly number[] => ("shape" in tensor ? tensor.shape : tensor.dims);
 
@@ -26,12 +27,6 @@ export interface GivenWeights {
   readonly mask: Numbers | undefined;
   /** Masks the cells above the diagonal. */
   readonly causal: boolean;
-}
-
-/** Values, and which of them are known: all, where that is undefined. */
-interface Values {
-  readonly values: Float32Array;
-  readonly known: Uint8Array | undefined;
 }
 
 /** The values of one layer's heads, one after the other. */
@@ -151,7 +146,7 @@ class GivenMaps implements MapSource {
 
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
     await this.#takeTurn((part.rows[1] - part.rows[0]) * (part.cols[1] - part.cols[0]));
-    return this.#pooled(this.#headOf(layer, head), part, size);
+    return pooled(this.#headOf(layer, head), part, size);
   }
 
   async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
@@ -161,7 +156,7 @@ class GivenMaps implements MapSource {
       await this.#takeTurn(rows * cols);
       const ofHead = this.#headOf(layer, head);
       const whole: Part = { rows: [0, rows], cols: [0, cols] };
-      overviews.push({ picture: this.#pooled(ofHead, whole, size), ...this.#factsOf(ofHead) });
+      overviews.push({ picture: pooled(ofHead, whole, size), ...factsOf(ofHead) });
     }
     return this.#known.add(layer, heads[0], overviews);
   }
@@ -170,9 +165,10 @@ class GivenMaps implements MapSource {
     return this.#known.get(layer, head);
   }
 
-  #headOf(layer: number, head: number): Values {
+  #headOf(layer: number, head: number): WholeMap {
     const [rows, cols] = this.#size;
-    return partOf(this.#layers[layer] ?? { values: new Float32Array(), known: undefined }, head, rows * cols);
+    const values = partOf(this.#layers[layer] ?? { values: new Float32Array(), known: undefined }, head, rows * cols);
+    return { ...values, size: this.#size, mask: this.#mask, signed: this.#signed };
   }
 
   async #takeTurn(cells: number): Promise<void> {
@@ -180,56 +176,6 @@ class GivenMaps implements MapSource {
     if (this.#cellsOfTurn < kTurnCells) return;
     this.#cellsOfTurn = 0;
     await nextTurn();
-  }
-
-  /** NaN stays NaN, so that a pooled picture does not hide it. Masked cells and those that are not known count for nothing. */
-  #pooled({ values, known }: Values, part: Part, wanted: Size): Picture {
-    const [height, width] = [part.rows[1] - part.rows[0], part.cols[1] - part.cols[0]];
-    const size: Size = [Math.min(wanted[0], height), Math.min(wanted[1], width)];
-    const cols = this.#size[1];
-    const pooled = new Float32Array(size[0] * size[1]).fill(NaN);
-    const seen = new Uint8Array(pooled.length);
-    const endOf = (block: number): number => part.cols[0] + blockBegin(block + 1, width, size[1]);
-    const ends = Uint32Array.from({ length: size[1] }, (_, block) => endOf(block));
-    for (let blockRow = 0; blockRow < size[0]; blockRow++) {
-      const end = part.rows[0] + blockBegin(blockRow + 1, height, size[0]);
-      for (let row = part.rows[0] + blockBegin(blockRow, height, size[0]); row < end; row++) {
-        let col = part.cols[0];
-        for (let block = 0, to = blockRow * size[1]; block < size[1]; block++, to++) {
-          for (; col < (ends[block] as number); col++) {
-            const value = values[row * cols + col] as number;
-            if (known && !known[row * cols + col]) continue;
-            const best = pooled[to] as number;
-            if (seen[to] && !(Math.abs(value) > Math.abs(best) || Number.isNaN(value))) continue;
-            if (Number.isNaN(best) && seen[to]) continue;
-            if (this.#mask !== kOpen && this.#mask.hides(row, row + 1, col, col + 1)) continue;
-            pooled[to] = value;
-            seen[to] = 1;
-          }
-        }
-      }
-    }
-    return { part, size, values: pooled, ...(known && { known: seen }) };
-  }
-
-  #factsOf({ values, known }: Values): Omit<Overview, "picture"> {
-    const [rows, cols] = this.#size;
-    const largest = new Float32Array(rows);
-    const keys = new Float32Array(rows);
-    const open = this.#mask === kOpen;
-    for (let row = 0; row < rows; row++) {
-      let [most, count] = [0, 0];
-      for (let col = 0; col < cols; col++) {
-        if (!open && this.#mask.hides(row, row + 1, col, col + 1)) continue;
-        count++;
-        if (known && !known[row * cols + col]) continue;
-        const value = values[row * cols + col] as number;
-        if (Math.abs(value) > Math.abs(most) && Math.abs(value) !== Infinity) most = value;
-      }
-      largest[row] = most;
-      keys[row] = count;
-    }
-    return { largest, keys, signed: this.#signed };
   }
 }
 

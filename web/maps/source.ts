@@ -51,6 +51,10 @@ export interface MapSource {
   readonly heads: readonly number[];
   /** The run of the model whose maps these are; undefined for arrays. */
   readonly run?: Run | undefined;
+  /** For maps that were merged or filtered: the tokens [begin, end) of each row and column in the maps as they are. */
+  readonly places?: { readonly rows: readonly Range[]; readonly cols: readonly Range[] } | undefined;
+  /** The name of cells that are not known; "left out" where a reader filters them. */
+  readonly unknownName?: string;
   /** The cells that the heads of a layer may not look at. */
   maskOf(layer: number): CellMask;
   /** The end of the fixed scale: 1 for weights, and for given arrays their largest magnitude when that is more. */

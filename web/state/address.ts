@@ -60,14 +60,21 @@ export function readAddress(hash: string): Address {
   return { state: readState(parameters), text: packed === null ? undefined : unpack(packed), needs };
 }
 
-/** Writes what differs from `usual`. A text that is too long is named instead. */
+/** Models and pictures that a reader gave to a page have names that mean nothing elsewhere. */
+export const kGiven = "given:";
+const isOnlyHere = (address: string | undefined): boolean => /^(given|blob):/.test(address ?? "");
+
+/** Writes what differs from `usual`. A text that is too long is named instead, as is what only this page has. */
 export async function writeAddress(state: Partial<State>, usual: Readonly<State> = kInitial): Promise<string> {
-  const { text = "", ...rest } = state;
+  const { text = "", ...others } = state;
   const isShort = text.length <= kPlain || text === usual.text;
-  const parameters = writeState(isShort ? state : rest, usual);
+  const missing = (["model", "image", "src"] as const).filter((name) => isOnlyHere(state[name]));
+  const rest = Object.fromEntries(Object.entries(others).filter(([name]) => !missing.some((other) => other === name)));
+  const parameters = writeState(isShort && state.text !== undefined ? { text, ...rest } : rest, usual);
   const packed = isShort ? "" : await pack(text);
   const isHeld = packed.length <= kMostPacked;
   if (packed !== "" && isHeld) parameters.set(kPacked, packed);
-  if (!isHeld) parameters.set(kNeeds, "text");
+  const needs = isHeld ? missing : ["text", ...missing];
+  if (needs.length > 0) parameters.set(kNeeds, needs.join(","));
   return parameters.toString();
 }

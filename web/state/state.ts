@@ -29,6 +29,8 @@ export interface State {
   query: string;
   /** The pinned token that is looked at: a column, or nothing. */
   key: string;
+  /** The key with which the pinned one is compared: a column, "next" for the strongest other one, or nothing. */
+  against: string;
   causal: boolean;
   /** "auto", "fixed", "head", "row" or "log". */
   scale: string;
@@ -94,6 +96,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   combine: word("none"),
   query: word(""),
   key: word(""),
+  against: word(""),
   causal: kFlag,
   scale: word("auto"),
   threshold: number(0),

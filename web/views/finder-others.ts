@@ -6,7 +6,7 @@ import { draw, Looks } from "../maps/canvas.js";
 import { modelMaps } from "../maps/model-runs.js";
 import type { Changes, Run } from "../maps/run.js";
 import type { MapSource, Overview } from "../maps/source.js";
-import { strongestLink } from "../maps/words.js";
+import { linkInWords, strongestLink } from "../maps/words.js";
 import type { Host } from "./view.js";
 
 /** So many texts have a map, of so many numbers on a side. */
@@ -39,7 +39,7 @@ export async function readOthers(
     try {
       const [overview] = await maps.overviews(layer, [head, head + 1], [kBlocks, kBlocks]);
       if (!overview) continue;
-      const words = await strongestLink(maps, layer, head, overview);
+      const words = linkInWords(maps, await strongestLink(maps, layer, head, overview));
       signal.throwIfAborted();
       others.push({ text, maps, layer, overview, words });
     } finally {

@@ -9,6 +9,8 @@ export interface Target {
   move(view: Viewport): void;
   /** Called with a point in the map's space, in pixels. */
   point(x: number, y: number): void;
+  /** Called when a point was pressed and let go without a drag; `isMore` while Shift is held. */
+  pin(x: number, y: number, isMore: boolean): void;
   /** Called when the mouse leaves the map. */
   leave(): void;
   /** While the map has the focus, the wheel zooms without a key. */
@@ -28,6 +30,8 @@ export class Gestures {
   /** The pointers that are down. */
   readonly #down = new Map<number, Point>();
   #isDragging = false;
+  /** The place of the only pointer that is down, until it moves away or another joins it. */
+  #pressed: Point | undefined;
 
   constructor(private readonly target: Target) {}
 
@@ -60,7 +64,8 @@ export class Gestures {
   readonly #onDown = (event: PointerEvent): void => {
     const point = this.#pointOf(event);
     this.#down.set(event.pointerId, point);
-    if (this.#down.size === 1) this.target.point(point.x, point.y);
+    this.#pressed = this.#down.size === 1 ? point : undefined;
+    if (this.#pressed) this.target.point(point.x, point.y);
   };
 
   readonly #onMove = (event: PointerEvent): void => {
@@ -90,6 +95,10 @@ export class Gestures {
   }
 
   readonly #onUp = (event: PointerEvent): void => {
+    const { x, y } = this.#pointOf(event);
+    const isClick = this.#pressed && !this.#isDragging && Math.hypot(x - this.#pressed.x, y - this.#pressed.y) < kSlack;
+    this.#pressed = undefined;
+    if (isClick && event.type === "pointerup" && event.button === 0) this.target.pin(x, y, event.shiftKey);
     this.#down.delete(event.pointerId);
     if (this.#down.size === 0) this.#isDragging = false;
   };

@@ -6,7 +6,7 @@ import { kNoPattern } from "../heads/no-pattern.js";
 import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
-import { strongestLink } from "../maps/words.js";
+import { linkInWords, strongestLink } from "../maps/words.js";
 import { headsOf } from "../state/lists.js";
 import type { Host, Room, View, ViewCode } from "./view.js";
 
@@ -197,7 +197,7 @@ class GridView implements View {
         links.push(words);
         for (const [head, overview] of row.entries()) {
           if (content !== this.#content) return;
-          if (overview) words[head] = await strongestLink(maps, layer, head, overview);
+          if (overview) words[head] = linkInWords(maps, await strongestLink(maps, layer, head, overview));
         }
       }
     } catch (error) {

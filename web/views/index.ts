@@ -6,6 +6,6 @@ import type { ViewKind } from "./view.js";
 
 /** These need no engine. */
 export const kMapViews: readonly ViewKind[] = [
-  { name: "grid", title: "All heads", needs: "maps", watches: [], code: gridView },
-  { name: "map", title: "Map", needs: "maps", isOfHead: true, watches: ["layer", "head"], code: mapView },
+  { name: "grid", title: "All heads", needs: "maps", isShaped: true, watches: [], code: gridView },
+  { name: "map", title: "Map", needs: "maps", isOfHead: true, isShaped: true, watches: ["layer", "head"], code: mapView },
 ];

@@ -9,14 +9,18 @@ import { barLook, codesOf, draw, kBar, type Look, Looks, rowColors } from "../ma
 import { formatValue } from "../maps/format.js";
 import { kInfinite, kMasked, kMinusInfinite, kNaN, kUnknown } from "../maps/palette.js";
 import { formatOn, placeOf, scaleInWords, valueAt } from "../maps/scale.js";
-import { checkHead, type MapSource, type Overview } from "../maps/source.js";
+import { checkHead, type MapSource, type Overview, type Range } from "../maps/source.js";
 import { Strips, type Tile, tileOf, Tiles } from "../maps/tiles.js";
 import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
 import {
   fittingCell, isWhole, settled, showing, shownPart, shownSize, type Viewport, zoomed,
 } from "../maps/viewport.js";
-import { strongestLink } from "../maps/words.js";
+import { type Link, linkInWords, strongestLink } from "../maps/words.js";
+import type { Cursor } from "../state/group.js";
+import { headName, toggled } from "../state/lists.js";
+import { pinnedCol, pinnedRows, placeOf as lookedAt, tokensAt } from "../state/pins.js";
 import { Gestures } from "./gestures.js";
+import { kStripStyles, meanOf, rowStrip } from "./row-strip.js";
 import type { Cell, Host, Room, View, ViewCode } from "./view.js";
 
 /** Sizes in pixels of the map within the window, and of labels. */
@@ -44,7 +48,8 @@ interface Content {
   /** The length in pixels of the longest row label and of the longest column label. */
   readonly rowLabel: number;
   readonly colLabel: number;
-  strongest: string;
+  /** The strongest link of the head, once it is known; null when no query has a choice of keys. */
+  strongest: Link | null | undefined;
 }
 
 interface Layout {
@@ -55,7 +60,12 @@ interface Layout {
 
 class MapView implements View, ReactiveController {
   #content: Content | undefined;
-  #cell: Cell | undefined;
+  /** What is looked at: a cell, or only its row or its column. */
+  #place: Cursor = {};
+  /** True when the pointer, and not the keyboard, moved last. */
+  #isPointed = false;
+  /** What was told of last. */
+  #told: { readonly cell: Cell | undefined; readonly row: unknown } | undefined;
   /** The zoom and place that the reader chose, or undefined while the whole map is shown. */
   #chosen: Pick<Viewport, "cell" | "row" | "col"> | undefined;
   #layout: Layout | undefined;
@@ -72,13 +82,16 @@ class MapView implements View, ReactiveController {
       view: () => this.#layout?.view,
       move: (view) => this.#moveMap(view),
       point: (x, y) => this.#pointAt(x, y),
-      leave: () => this.host.renderRoot.querySelector(".plot:focus") === null && this.#moveTo(undefined),
+      pin: (x, y, isMore) => this.#pinAt(x, y, isMore),
+      leave: () => this.#isPointed && this.host.point(undefined),
       hasFocus: () => this.host.renderRoot.querySelector(".plot:focus-within") !== null,
     });
   }
 
   hostUpdated(): void {
-    if (this.#content) this.#paint(this.#content);
+    if (!this.#content) return;
+    this.#paint(this.#content);
+    this.#announceCell(this.#content);
   }
 
   focus(): void {
@@ -109,25 +122,18 @@ class MapView implements View, ReactiveController {
     this.#content = content;
     this.#fit(view.map);
     this.host.drawn(this);
-    await this.host.updateComplete;
-    this.#announceCell();
     void this.#describe(content);
   }
 
-  /** Keeps the zoom and the highlighted cell when the new map has the size of the one before. */
+  /** Keeps the zoom when the new map has the size of the one before. */
   #fit([rows, cols]: Viewport["map"]): void {
     const before = this.#layout?.view.map;
     if (before?.[0] !== rows || before[1] !== cols) this.#chosen = undefined;
-    if (this.#cell && (this.#cell.row >= rows || this.#cell.col >= cols)) this.#cell = undefined;
   }
 
   #contentOf(maps: MapSource, layer: number, head: number, overview: Overview): Content {
     const changed = (): void => this.host.requestUpdate();
     const failed = (error: unknown): void => this.host.fail(error);
-    const heard = (): void => {
-      changed();
-      this.#announceCell();
-    };
     const tiles = new Tiles(maps, layer, head, changed, failed);
     tiles.seed(overview.picture);
     return {
@@ -137,10 +143,10 @@ class MapView implements View, ReactiveController {
       overview,
       base: tileOf(overview.picture, Infinity),
       tiles,
-      strips: new Strips(maps, layer, head, heard, failed),
+      strips: new Strips(maps, layer, head, changed, failed),
       rowLabel: labelLength(maps.tokens),
       colLabel: labelLength(maps.keyTokens),
-      strongest: "",
+      strongest: undefined,
     };
   }
 
@@ -158,7 +164,7 @@ class MapView implements View, ReactiveController {
   async #describe(content: Content): Promise<void> {
     const { maps, layer, head, overview } = content;
     try {
-      content.strongest = await strongestLink(maps, layer, head, overview);
+      content.strongest = (await strongestLink(maps, layer, head, overview)) ?? null;
     } catch (error) {
       if (content === this.#content) this.host.fail(error);
       return;
@@ -169,12 +175,15 @@ class MapView implements View, ReactiveController {
   render(): TemplateResult {
     const content = this.#content;
     if (!content) return html``;
-    const { layer, head, strongest } = content;
+    const { maps, layer, head, strongest } = content;
+    this.#place = lookedAt(maps, this.host.cursor, this.host.state);
+    const cell = this.#cell;
     const layout = this.#layoutOf(content);
     this.#layout = layout;
     this.#look = this.#lookOf(content);
     content.tiles.show(layout.view, devicePixelRatio);
-    const about = `Layer ${layer}, head ${head}: ${strongest}. Rows are queries, columns are keys. Arrow keys move the cell, plus and minus zoom.`;
+    const words = strongest === undefined ? "" : `${linkInWords(maps, strongest)}. `;
+    const about = `Layer ${layer}, head ${head}: ${words}Rows are queries, columns are keys. Arrow keys move the cell, Enter pins it, plus and minus zoom.`;
     const zoom = isWhole(layout.view) ? "" : "zoomed";
     const { isCompact } = this.host.room;
     return html`
@@ -194,11 +203,11 @@ class MapView implements View, ReactiveController {
           ${isCompact ? nothing : this.#axes(content, layout.view)}
           <div class="cells ${zoom}" ${this.#gestures.attach()}>
             <canvas part="canvas"></canvas>
-            ${this.#cell ? highlight(this.#cell, layout.view) : nothing} ${this.#minimap(content, layout.view)}
+            ${this.#pinnedMarks(content, layout.view)} ${highlight(this.#place, layout.view)} ${this.#minimap(content, layout.view)}
             ${content.tiles.isSharp ? nothing : html`<span class="coarse" role="status">coarse, being computed …</span>`}
           </div>
         </div>
-        ${this.#legend(content, this.#look)}
+        ${this.#legend(content, this.#look, cell)} ${isCompact || this.host.room.height < Infinity ? nothing : this.#strip(content)}
       </div>
     `;
   }
@@ -206,7 +215,7 @@ class MapView implements View, ReactiveController {
   #axes({ maps: { tokens, keyTokens } }: Content, view: Viewport): TemplateResult {
     return html`
       <div class="axes" aria-hidden="true"><span class="key">key →</span><span class="query">query ↓</span></div>
-      ${labels("cols", keyTokens, view, this.#cell?.col)} ${labels("rows", tokens, view, this.#cell?.row)}
+      ${labels("cols", keyTokens, view, this.#place.col)} ${labels("rows", tokens, view, this.#place.row)}
     `;
   }
 
@@ -231,8 +240,9 @@ class MapView implements View, ReactiveController {
     if (factor === 0) return this.#moveMap({ ...view, cell: 0 });
     const { width, height } = shownSize(view);
     const inside = (at: number, length: number): number => (at >= 0 && at <= length ? at : length / 2);
-    const x = this.#cell ? inside((this.#cell.col + 0.5 - view.col) * view.cell, width) : width / 2;
-    const y = this.#cell ? inside((this.#cell.row + 0.5 - view.row) * view.cell, height) : height / 2;
+    const { row = NaN, col = NaN } = this.#place;
+    const x = inside((col + 0.5 - view.col) * view.cell, width);
+    const y = inside((row + 0.5 - view.row) * view.cell, height);
     this.#moveMap(zoomed(view, factor, x, y));
   }
 
@@ -305,30 +315,31 @@ class MapView implements View, ReactiveController {
   };
 
   /** The exact value of a cell, undefined until it is there, or why it has none. */
-  #valueAt({ maps, layer, tiles, strips }: Content, { row, col }: Cell): number | "masked" | "not known" | undefined {
+  #valueAt({ maps, layer, tiles, strips }: Content, { row, col }: Cell): number | string | undefined {
     if (maps.maskOf(layer).hides(row, row + 1, col, col + 1)) return "masked";
     const picture = (tiles.block === 1 ? tiles.pictureAt(row, col) : undefined) ?? strips.row(row);
     if (!picture) return undefined;
     const { part, size, values, known } = picture;
     const at = (row - part.rows[0]) * size[1] + col - part.cols[0];
-    return known?.[at] === 0 ? "not known" : values[at];
+    return known?.[at] === 0 ? (maps.unknownName ?? kNotKnown) : values[at];
   }
 
   #readout(content: Content): TemplateResult {
-    if (!this.#cell)
+    const cell = this.#cell;
+    if (!cell)
       return html`<span class="hint">Point at a cell, or use the arrow keys, for its exact value.<span class="mouse"> Ctrl + wheel zooms.</span></span>`;
-    const { row, col } = this.#cell;
-    const value = this.#valueAt(content, this.#cell);
+    const { row, col } = cell;
+    const value = this.#valueAt(content, cell);
     const shown = typeof value === "number" ? exact(value) : (value ?? "…");
     const { tokens, keyTokens } = content.maps;
     return html`query ${tokenName(tokens[row] ?? "")} → key ${tokenName(keyTokens[col] ?? "")}: <b>${shown}</b>`;
   }
 
-  #legend(content: Content, look: Look): TemplateResult {
+  #legend(content: Content, look: Look, cell: Cell | undefined): TemplateResult {
     const { scale } = look;
     const ticks = [0, 0.25, 0.5, 0.75, 1].map((place) => formatOn(scale, valueAt(scale, place)));
-    const value = this.#cell && this.#valueAt(content, this.#cell);
-    const place = typeof value === "number" ? placeOf(scale, value, this.#cell?.row) : NaN;
+    const value = cell && this.#valueAt(content, cell);
+    const place = typeof value === "number" ? placeOf(scale, value, cell?.row) : NaN;
     const { block } = content.tiles;
     const pooled = block > 1 ? ` · max of ${block}×${block}` : "";
     return html`
@@ -340,37 +351,92 @@ class MapView implements View, ReactiveController {
         </div>
         <div class="words">
           <span class="range" part="scale">${scaleInWords(scale)}${pooled}</span>
-          ${this.#odd.map((kind) => oddSwatch(kind, look))}
+          ${this.#odd.map((kind) => oddSwatch(kind, look, content.maps))}
         </div>
       </div>
     `;
   }
 
-  #moveTo(cell: Cell | undefined): void {
-    if (cell?.row === this.#cell?.row && cell?.col === this.#cell?.col) return;
-    this.#cell = cell;
-    this.host.requestUpdate();
-    this.#announceCell();
+  get #cell(): Cell | undefined {
+    const { row, col } = this.#place;
+    return row === undefined || col === undefined ? undefined : { row, col };
   }
 
-  /** Reports the highlighted cell, when it moves and when the numbers under it change. */
-  #announceCell(): void {
-    const [cell, content, look] = [this.#cell, this.#content, this.#look];
-    if (!cell || !content || !look) return this.host.visitCell(undefined, undefined);
-    const row = content.strips.row(cell.row);
-    this.host.visitCell(cell, row && rowColors(row, look));
+  /** The rows that the reader pinned. */
+  #pinnedMarks({ maps }: Content, view: Viewport): TemplateResult[] {
+    return pinnedRows(maps, this.host.state).map((row) =>
+      html`<div class="pinned" part="pin" .style=${`--y: ${(row - view.row) * view.cell}px; --cell: ${Math.max(view.cell, 1)}px`}></div>`);
+  }
+
+  /** The weights of what is looked at: of the row under the pointer, of the pinned ones, or of the strongest one. */
+  #strip(content: Content): TemplateResult | typeof nothing {
+    const { maps, layer, strips, strongest } = content;
+    const pinned = pinnedRows(maps, this.host.state);
+    const at = this.host.cursor === undefined ? undefined : this.#place.row;
+    const rows = at !== undefined ? [at] : pinned.length > 0 ? pinned : strongest ? [strongest.row] : [];
+    const pictures = rows.map((row) => strips.row(row));
+    const mask = maps.maskOf(layer);
+    const weights = pictures.map((picture, index) =>
+      picture?.values.map((value, col) => {
+        const row = rows[index] ?? 0;
+        return picture.known?.[col] === 0 || mask.hides(row, row + 1, col, col + 1) ? NaN : value;
+      }));
+    const known = weights.filter((row) => row !== undefined);
+    if (known.length < rows.length) return nothing;
+    const names = rows.map((row) => maps.tokens[row] ?? "");
+    return rowStrip(names, maps.keyTokens, meanOf(known), pinnedCol(maps, this.host.state), (col) =>
+      this.host.change({
+        query: rows.map((row) => tokensAt(maps, { row }).row).join(" "),
+        key: String(tokensAt(maps, { col }).col),
+      }));
+  }
+
+  /** Tells of the highlighted cell, when it moves and when the numbers under it change. */
+  #announceCell(content: Content): void {
+    const [cell, look] = [this.#cell, this.#look];
+    const row = cell && content.strips.row(cell.row)?.values;
+    if (this.#told && isSameCell(this.#told.cell, cell) && this.#told.row === row) return;
+    if (!this.#told && !cell) return;
+    this.#told = { cell, row };
+    const picture = cell && content.strips.row(cell.row);
+    this.host.visitCell(cell, picture && look && rowColors(picture, look));
+  }
+
+  #cellAt(x: number, y: number): Cell | undefined {
+    const view = this.#layout?.view;
+    if (!view) return undefined;
+    const [row, col] = [Math.floor(view.row + y / view.cell), Math.floor(view.col + x / view.cell)];
+    return row >= 0 && row < view.map[0] && col >= 0 && col < view.map[1] ? { row, col } : undefined;
   }
 
   #pointAt(x: number, y: number): void {
-    const view = this.#layout?.view;
-    if (!view) return;
-    const [row, col] = [Math.floor(view.row + y / view.cell), Math.floor(view.col + x / view.cell)];
-    if (row >= 0 && row < view.map[0] && col >= 0 && col < view.map[1]) this.#moveTo({ row, col });
+    const cell = this.#cellAt(x, y);
+    this.#isPointed = true;
+    if (cell) this.#point(cell);
+  }
+
+  #point(cell: Cursor): void {
+    if (this.#content) this.host.point(tokensAt(this.#content.maps, cell));
+  }
+
+  #pinAt(x: number, y: number, isMore: boolean): void {
+    const cell = this.#cellAt(x, y);
+    if (cell) this.#pin(cell, isMore);
+  }
+
+  /** Pins a cell, or frees it when it is pinned. With `isMore`, its row joins the pinned ones or leaves them. */
+  #pin(cell: Cell, isMore: boolean): void {
+    if (!this.#content) return;
+    const { row, col } = tokensAt(this.#content.maps, cell);
+    const { query, key } = this.host.state;
+    if (isMore) return this.host.change({ query: toggled(query, String(row)) });
+    const isPinned = query === String(row) && key === String(col);
+    this.host.change(isPinned ? { query: "", key: "" } : { query: String(row), key: String(col) });
   }
 
   readonly #onFocus = (): void => {
     if (!this.host.renderRoot.querySelector(".plot:focus-visible")) return;
-    this.#moveTo(this.#cell ?? { row: 0, col: 0 });
+    if (!this.#cell) this.#point({ row: this.#place.row ?? 0, col: this.#place.col ?? 0 });
   };
 
   /** Moves the highlighted cell, and the map with it. */
@@ -379,7 +445,8 @@ class MapView implements View, ReactiveController {
     if (!view) return;
     const inside = (at: number, count: number): number => Math.max(0, Math.min(at, count - 1));
     const cell = { row: inside(to.row, view.map[0]), col: inside(to.col, view.map[1]) };
-    this.#moveTo(cell);
+    this.#isPointed = false;
+    this.#point(cell);
     if (!isWhole(view)) this.#moveMap(showing(view, cell.row, cell.col));
   }
 
@@ -388,7 +455,8 @@ class MapView implements View, ReactiveController {
     if (!this.#content || event.metaKey || (event.altKey && event.key.length > 1)) return;
     if (event.ctrlKey && event.key.length === 1) return;
     const { tokens, keyTokens } = this.#content.maps;
-    const { row, col } = this.#cell ?? { row: 0, col: 0 };
+    const { row = 0, col = 0 } = this.#place;
+    const { state } = this.host;
     const far = event.shiftKey ? 10 : 1;
     const actions: Record<string, () => void> = {
       ArrowUp: () => this.#step({ row: row - far, col }),
@@ -401,6 +469,10 @@ class MapView implements View, ReactiveController {
       "=": () => this.#zoom(kZoomStep),
       "-": () => this.#zoom(1 / kZoomStep),
       "0": () => this.#zoom(0),
+      "Enter": () => this.#pin({ row, col }, event.shiftKey),
+      "p": () => this.#pin({ row, col }, event.shiftKey),
+      "s": () => this.host.change({ ablate: toggled(state.ablate, headName(state)) }),
+      ...((state.query !== "" || state.key !== "") && { Escape: () => this.host.change({ query: "", key: "" }) }),
     };
     const action = actions[event.key];
     if (!action) return;
@@ -416,10 +488,12 @@ const wordsHeight = ({ isCompact }: Room): number => (isCompact ? 56 : 120);
 const kWaitCells = 1 << 18;
 
 /** All digits that a 32-bit float has. */
-function exact(value: number): string {
+export function exact(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   return value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(3).replace(/-/g, "−") : formatValue(value);
 }
+
+const kNotKnown = "not known";
 
 /** The kinds of cells that have no place on the scale. */
 const kOddCells = [
@@ -427,7 +501,7 @@ const kOddCells = [
   [kNaN, "NaN"],
   [kInfinite, "∞"],
   [kMinusInfinite, "−∞"],
-  [kUnknown, "not known"],
+  [kUnknown, kNotKnown],
 ] as const;
 
 /** Which of these kinds the overview has. */
@@ -437,19 +511,24 @@ function oddCells({ picture }: Overview, look: Look): (typeof kOddCells)[number]
   return kOddCells.filter(([code]) => found.has(code));
 }
 
-function oddSwatch([code, name]: (typeof kOddCells)[number], { palette: { bytes } }: Look): TemplateResult {
+function oddSwatch([code, usual]: (typeof kOddCells)[number], look: Look, maps: MapSource): TemplateResult {
+  const { palette: { bytes } } = look;
+  const name = code === kUnknown ? (maps.unknownName ?? usual) : usual;
   const color = code === kUnknown ? "var(--dots)" : `rgb(${[...bytes.subarray(code * 4, code * 4 + 3)].join(" ")})`;
   return html`<span class="masked"><span class="swatch" .style=${code === kMasked ? "" : `background: ${color}`}></span>${name}</span>`;
 }
 
-function highlight({ row, col }: Cell, view: Viewport): TemplateResult | typeof nothing {
+const isSameCell = (a: Cell | undefined, b: Cell | undefined): boolean => a?.row === b?.row && a?.col === b?.col;
+
+function highlight({ row, col }: Cursor, view: Viewport): TemplateResult | typeof nothing {
   const { rows, cols } = shownPart(view);
-  if (row < rows[0] || row >= rows[1] || col < cols[0] || col >= cols[1]) return nothing;
+  const isSeen = (at: number | undefined, [begin, end]: Range): boolean => at !== undefined && at >= begin && at < end;
+  const [isRow, isCol] = [isSeen(row, rows), isSeen(col, cols)];
+  if ((row !== undefined && !isRow) || (col !== undefined && !isCol)) return nothing;
   const side = Math.max(view.cell, 1);
-  const at = `--y: ${(row - view.row) * view.cell}px; --x: ${(col - view.col) * view.cell}px; --cell: ${side}px`;
-  return html`<div class="across" part="crosshair" .style=${at}></div>
-    <div class="down" part="crosshair" .style=${at}></div>
-    <div class="cell" part="crosshair" .style=${at}></div>`;
+  const at = `--y: ${((row ?? 0) - view.row) * view.cell}px; --x: ${((col ?? 0) - view.col) * view.cell}px; --cell: ${side}px`;
+  const line = (name: string): TemplateResult => html`<div class=${name} part="crosshair" .style=${at}></div>`;
+  return html`${isRow ? line("across") : nothing} ${isCol ? line("down") : nothing} ${isRow && isCol ? line("cell") : nothing}`;
 }
 
 function sizes({ left, top, view }: Layout): string {
@@ -490,6 +569,7 @@ function labelLength(tokens: readonly string[]): number {
 }
 
 const styles = css`
+  ${kStripStyles}
   .head {
     display: grid;
     gap: 8px;
@@ -613,6 +693,15 @@ const styles = css`
   .cell {
     outline: 2px solid var(--accent);
     box-shadow: 0 0 0 3px var(--paper);
+  }
+  .pinned {
+    position: absolute;
+    top: var(--y);
+    left: 0;
+    width: 100%;
+    height: var(--cell);
+    border-inline-start: 3px solid var(--accent);
+    pointer-events: none;
   }
   .minimap {
     position: absolute;

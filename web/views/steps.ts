@@ -3,10 +3,9 @@
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { sharedEngine } from "../maps/engine.js";
-import { tintStyle } from "../maps/ink.js";
-import { tokenLabel } from "../maps/tokens.js";
+import { kMatrixStyles, matrixTable, symbols } from "./matrix-table.js";
 import type { Host, View, ViewCode } from "./view.js";
-import { at, printed, workExample } from "./worked-example.js";
+import { workExample } from "./worked-example.js";
 import type { Matrix, Step, Worked } from "./worked-example.js";
 
 interface Place {
@@ -67,7 +66,7 @@ class StepsView implements View {
     const factor = ({ sign, matrix }: Step["factors"][number], which: number): TemplateResult => {
       const isUsed = (row: number, col: number): boolean =>
         place !== undefined && step.uses(which, { row, col }, place);
-      return html`<div class="term">${sign ? html`<span class="sign">${sign}</span>` : nothing}${table(matrix, isUsed)}</div>`;
+      return html`<div class="term">${sign ? html`<span class="sign">${sign}</span>` : nothing}${matrixTable(matrix, isUsed)}</div>`;
     };
     return html`
       <section class="step ${isWide(step) ? "wide" : ""}">
@@ -91,7 +90,7 @@ class StepsView implements View {
         this.#moveTo({ step: index, row: Number(cell.dataset.row), col: Number(cell.dataset.col) });
     };
     const onKey = (event: KeyboardEvent): void => this.#onKey(event, step, index);
-    return html`<div class="result" @pointerover=${go} @focusin=${go} @keydown=${onKey}>${table(step.result, isChosen, stop)}</div>`;
+    return html`<div class="result" @pointerover=${go} @focusin=${go} @keydown=${onKey}>${matrixTable(step.result, isChosen, stop)}</div>`;
   }
 
   #moveTo(place: Place): void {
@@ -121,39 +120,12 @@ class StepsView implements View {
   }
 }
 
-function table(
-  matrix: Matrix,
-  isLit: (row: number, col: number) => boolean,
-  stop?: (row: number, col: number) => number,
-): TemplateResult {
-  const cell = (row: number, col: number): TemplateResult => {
-    const value = at(matrix, row, col);
-    const first = (row * matrix.cols.length + col) * 4;
-    const tint = tintStyle(matrix.tint?.data.subarray(first, first + 4) ?? []);
-    const classes = `${tint === "" ? "masked" : ""} ${isLit(row, col) ? "lit" : ""}`;
-    return html`<td class=${classes} .style=${tint} tabindex=${stop?.(row, col) ?? nothing} data-row=${row} data-col=${col}>${printed(value, matrix.digits)}</td>`;
-  };
-  const widest = Math.max(...Array.from(matrix.values, (value) => printed(value, matrix.digits).length));
-  return html`
-    <table part="table" .style=${`--chars: ${widest}`}>
-      <caption>${symbols(matrix.name)} <small>${matrix.rows.length} × ${matrix.cols.length}</small></caption>
-      <thead><tr><td></td>${matrix.cols.map((name) => html`<th scope="col">${tokenLabel(name)}</th>`)}</tr></thead>
-      <tbody>
-        ${matrix.rows.map((name, row) => html`<tr><th scope="row">${tokenLabel(name)}</th>${matrix.cols.map((_, col) => cell(row, col))}</tr>`)}
-      </tbody>
-    </table>
-  `;
-}
-
-/** Shows W_q with a subscript q. */
-const symbols = (text: string): (string | TemplateResult)[] =>
-  text.split(/_(\w)/).map((part, index) => (index % 2 === 1 ? html`<sub>${part}</sub>` : part));
-
 /** Returns true when the matrices of a step are too wide for half a page. */
 const isWide = ({ factors, result }: Step): boolean =>
   [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;
 
 const styles = css`
+  ${kMatrixStyles}
   .steps {
     display: grid;
     grid-template-columns: repeat(auto-fit, minmax(min(536px, 100%), 1fr));
@@ -236,54 +208,8 @@ const styles = css`
     color: var(--faint);
     font: 16px/24px var(--mono);
   }
-  table {
-    border-collapse: separate;
-    border-spacing: 1px;
-    font: 12px/16px var(--mono);
-    font-variant-numeric: tabular-nums;
-  }
-  caption {
-    padding-bottom: 4px;
-    color: var(--ink);
-    text-align: start;
-  }
-  caption small {
-    color: var(--faint);
-    font-size: inherit;
-  }
-  th {
-    padding: 0 8px 0 0;
-    color: var(--faint);
-    font-weight: 400;
-    text-align: end;
-  }
-  thead th {
-    padding: 0 8px 0 0;
-  }
-  tbody td {
-    min-width: calc(var(--chars) * 1ch + 12px);
-    height: 32px;
-    padding: 0 6px;
-    border-radius: 2px;
-    background: var(--tint);
-    color: var(--ink-on-tint);
-    text-align: end;
-  }
-  td.masked {
-    background: var(--hatch);
-    color: var(--ink);
-  }
-  td.lit {
-    outline: 2px solid var(--ink);
-    outline-offset: -1px;
-    box-shadow: inset 0 0 0 2px var(--paper);
-  }
   .result td {
     cursor: crosshair;
-  }
-  sub {
-    font-size: 0.8em;
-    line-height: 0;
   }
   .sum {
     display: block;

@@ -33,6 +33,8 @@ export interface Host extends ReactiveControllerHost {
   /** The place under the pointer or the keyboard, in this element or in another of its group. */
   readonly cursor: Cursor | undefined;
   point(cursor: Cursor | undefined): void;
+  /** "none", "minimal" or "full". */
+  readonly controls: string;
   readonly scaleChoice: ScaleChoice;
   /** The names of the heads, as [layer][head], which come after the maps. They describe the unchanged model. */
   readonly names: HeadNames | undefined;
@@ -89,6 +91,10 @@ export interface ViewKind {
   readonly needs: "maps" | "run" | "nothing";
   /** True for views of the open head, which share a bar with its name. */
   readonly isOfHead?: boolean;
+  /** True for a view in which a reader can write a text, so that it is also shown without one. */
+  readonly isEditor?: boolean;
+  /** True for views that show maps merged, filtered or combined, as the state says. */
+  readonly isShaped?: boolean;
   /** The parts of the state, besides those that decide the maps, that make `load` run again. */
   readonly watches: readonly (keyof State | "example" | "colors")[];
   /** Loads the code. A view that is always there has it already. */

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The page's address holds all that a reader chose, and goes back with the browser. It can be copied, also as an iframe. */
+import { readAddress, writeAddress } from "../state/address.js";
+import { kInitial, type State } from "../state/state.js";
+import { kUsual } from "./examples.js";
+
+/** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
+const kDelay = 250;
+
+/** The parts of a state that change many times in a row, so that no change of them is a step to go back to. */
+const kFlowing: ReadonlySet<string> = new Set<keyof State>(["text", "textPair", "source", "threshold", "topK", "temperature"]);
+
+export class Shared {
+  #timer = 0;
+  /** The address that was written or read last. */
+  #last = location.hash;
+
+  /** `state` returns what is shown, and `say` tells the reader something. */
+  constructor(private readonly state: () => State, private readonly say: (words: string) => void) {}
+
+  /** The state that the address holds. A packed text arrives later, by `later`. */
+  read(later: (text: string) => void): State {
+    this.#last = location.hash;
+    const { state, text, needs } = readAddress(location.hash);
+    text?.then(later, (error: unknown) => this.say(String(error)));
+    if (needs.length > 0) this.say(`This address could not hold the ${needs.join(" and the ")}. Please give it once more.`);
+    return { ...kUsual, ...state };
+  }
+
+  /** Writes what changed into the address: as a step to go back to, unless it is one of a row of changes. */
+  write(changed: readonly string[]): void {
+    clearTimeout(this.#timer);
+    const isStep = !changed.every((name) => kFlowing.has(name));
+    this.#timer = window.setTimeout(() => void this.#write(isStep), isStep ? 0 : kDelay);
+  }
+
+  async #write(isStep: boolean): Promise<void> {
+    const address = await writeAddress(this.state(), kUsual);
+    const hash = address === "" ? "" : `#${address}`;
+    if (hash === this.#last) return;
+    this.#last = hash;
+    const url = `${location.pathname}${location.search}${hash}`;
+    if (isStep) history.pushState(null, "", url);
+    else history.replaceState(null, "", url);
+  }
+
+  async link(): Promise<string> {
+    return new URL(`#${await writeAddress(this.state(), kUsual)}`, location.href).href;
+  }
+
+  /** The lines that show the open head in a page that strips scripts. */
+  async frame(): Promise<string> {
+    const { layer, head, ...rest } = this.state();
+    const address = await writeAddress({ ...rest, layer, head }, kInitial);
+    const escaped = new URL(`./embed.html#${address}`, location.href).href.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+    return `<iframe src="${escaped}" title="Attention of layer ${layer}, head ${head}" width="100%" height="640" style="border: 0"></iframe>`;
+  }
+
+  /** Copies what `make` gives. A page that is not secure has no clipboard, and shows it instead. */
+  async copy(make: () => Promise<string>): Promise<void> {
+    const made = await make();
+    const { clipboard } = navigator as Partial<Navigator>;
+    const isCopied = await clipboard?.writeText(made).then(() => true, () => false);
+    this.say(isCopied === true ? "Copied." : made);
+  }
+}

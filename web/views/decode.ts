@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A text that is read token by token: the open head's rows, the cache, what the model expects, and how it goes on. */
+import { html, nothing } from "lit";
+import type { ReactiveController, TemplateResult } from "lit";
+import { draw, type Look, lookOf, rowColors } from "../maps/canvas.js";
+import { tintStyle } from "../maps/ink.js";
+import { causalMask, type CellMask, kOpen } from "../maps/mask.js";
+import type { Run } from "../maps/run.js";
+import { checkHead, type MapSource, type Overview, type Picture } from "../maps/source.js";
+import { tokenLabel, tokenName } from "../maps/tokens.js";
+import { strongestRow } from "../maps/words.js";
+import { type CacheCell, cachePicture, type CacheState } from "./decode-cache.js";
+import { asPicture, exactness, newestRow, nextTokens, sizeInWords, sourceStrip } from "./decode-parts.js";
+import {
+  type Format, isEnd, kFormats, kMostRead, type Lengths, lengthsOf, namesOf, type ReadToken, refusal, textOf,
+  TokenReading, type WholeMap,
+} from "./decode-reading.js";
+import { kDecodeStyles } from "./decode-styles.js";
+import { exact } from "./map.js";
+import { free, queryOf } from "./pinned.js";
+import type { Cell, Host, View, ViewCode } from "./view.js";
+
+const kOverview = 256;
+/** The most tokens that the model goes on with at a time, and the pauses between steps in milliseconds. */
+const kMostOn = 32;
+const kTextPause = 400;
+const kOnPause = 120;
+/** A long reading appears after so many milliseconds, and then goes on. */
+const kFirstWait = 150;
+const kRefresh = 50;
+/** What takes longer is not measured after each token that the model goes on with. */
+const kQuick = 50;
+/** Rows have names where there are at most so many. */
+const kMostNames = 40;
+
+/** What stays the same while the head and its maps do. */
+interface Content {
+  readonly maps: MapSource;
+  readonly run: Run;
+  readonly layer: number;
+  readonly head: number;
+  readonly names: ReadonlyMap<number, string>;
+  readonly lengths: Lengths;
+  readonly whole: WholeMap;
+  /** The cells of the rows that a query may not look at. */
+  readonly mask: CellMask;
+  /** The row with the head's strongest link. */
+  readonly telling: number;
+  /** The number of tokens of the text that are read. */
+  readonly count: number;
+}
+
+class DecodeView implements View, ReactiveController {
+  #content: Content | undefined;
+  #refused: string | undefined;
+  #reading: TokenReading | undefined;
+  #format: Format = "float32";
+  /** The step that is shown, while it is one after the end of the text. The others are the state's query. */
+  #at: number | undefined;
+  #query = "";
+  #playing: "text" | "on" | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The lengths of what is in the cache, once the model has gone on. */
+  #longer: Lengths | undefined;
+  /** The number of tokens that were measured last, and the milliseconds that this took. */
+  #measured = { tokens: 0, time: 0 };
+  #isMeasuring = false;
+  #cacheCell: CacheCell | undefined;
+  #mapCell: Cell | undefined;
+  #picture: { key: string; reading: TokenReading; picture: Picture } | undefined;
+  #look: Look | undefined;
+
+  constructor(private readonly host: Host) {
+    host.addController(this);
+  }
+
+  hostDisconnected(): void {
+    this.#stop();
+  }
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>(".decode-scrub")?.focus();
+  }
+
+  clear(): void {
+    this.#stop();
+    this.#reading?.close();
+    this.#reading = this.#content = this.#longer = undefined;
+    this.#measured = { tokens: 0, time: 0 };
+  }
+
+  heads(): readonly (readonly [number, number])[] {
+    return this.#content ? [[this.#content.layer, this.#content.head]] : [];
+  }
+
+  async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
+    if (!maps?.run) return;
+    const { layer, head } = this.host.state;
+    checkHead(maps, layer, head);
+    const refused = refusal(maps.run);
+    const content = refused === undefined ? await this.#contentOf(maps, maps.run, layer, head) : undefined;
+    signal.throwIfAborted();
+    const reading = content && (await this.#read(content));
+    if (signal.aborted) reading?.close();
+    signal.throwIfAborted();
+    this.clear();
+    this.#content = content;
+    this.#reading = reading;
+    this.#refused = refused;
+    this.#at = undefined;
+    this.host.drawn(this);
+  }
+
+  async #contentOf(maps: MapSource, run: Run, layer: number, head: number): Promise<Content> {
+    const known = this.#content?.maps === maps ? this.#content : undefined;
+    const count = Math.min(maps.tokens.length, kMostRead);
+    const overviewOf = async (): Promise<Overview | undefined> =>
+      maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], [kOverview, kOverview]))[0];
+    const [names, lengths, whole, overview] = await Promise.all([
+      known?.names ?? namesOf(run),
+      known?.lengths ?? lengthsOf(run),
+      run.unchanged.map(layer, head, { rows: [0, count], ...run.of }),
+      overviewOf(),
+    ]);
+    const telling = (overview && strongestRow(overview)) ?? count - 1;
+    const mask = run.of.attention === "cross" ? kOpen : causalMask(run.info.windows[layer]);
+    const rows = { values: whole.data, width: maps.keyTokens.length };
+    return { maps, run, layer, head, names, lengths, whole: rows, mask, telling, count };
+  }
+
+  /** Starts to read the text, and waits for its first tokens; all of them, where that is quick. */
+  async #read({ run, layer, head, names, whole, count }: Content): Promise<TokenReading> {
+    const reading = new TokenReading(run, layer, head, this.#format, names, whole);
+    let drawn = performance.now();
+    const refresh = (): void => {
+      if (reading !== this.#reading || performance.now() - drawn < kRefresh) return;
+      drawn = performance.now();
+      this.host.requestUpdate();
+    };
+    const all = reading.readText(refresh).then(() => this.host.requestUpdate());
+    all.catch((error: unknown) => reading === this.#reading && this.host.fail(error));
+    const wait = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));
+    do await Promise.race([all, wait(kFirstWait)]);
+    while (reading.tokens.length === 0 && count > 0);
+    return reading;
+  }
+
+  /** Reads the text again, with another format of the cache. */
+  async #reread(format: Format): Promise<void> {
+    const content = this.#content;
+    if (!content) return;
+    this.#stop();
+    this.#format = format;
+    this.#at = undefined;
+    try {
+      const reading = await this.#read(content);
+      if (content !== this.#content || format !== this.#format) return reading.close();
+      this.clear();
+      [this.#content, this.#reading] = [content, reading];
+      this.host.requestUpdate();
+    } catch (error) {
+      if (content === this.#content) this.host.fail(error);
+    }
+  }
+
+  render(): TemplateResult {
+    if (this.#refused !== undefined) return html`<p class="decode-note" part="decode">${this.#refused}</p>`;
+    const [content, reading] = [this.#content, this.#reading];
+    if (!content || !reading) return html``;
+    const step = this.#step(content, reading);
+    const token = reading.tokens[step];
+    if (!token) return html``;
+    const look = this.#lookOf(content);
+    const isCross = content.run.of.attention === "cross";
+    return html`
+      <div class="decode" part="decode" @keydown=${this.#onKey}>
+        ${this.#controls(content, reading, step)}
+        ${this.#strip(content, reading, step, look)}
+        ${isCross ? sourceStrip(content.maps.keyTokens, token, look) : nothing}
+        <p class="decode-sentence" aria-live=${this.#playing ? "off" : "polite"}>${this.#sentence(content, reading, token, step)}</p>
+        <div class="decode-parts">
+          <section aria-label="The rows of the head">${this.#map(content, reading, step, look)}</section>
+          <section aria-label="The cache">${this.#cache(content, reading, token)}</section>
+          <section aria-label="The next token">${nextTokens(token, this.#came(content, reading, step))} ${this.#going(content, reading)}</section>
+        </div>
+        <div>
+          ${sizeInWords(content.run, token, reading.format)} ${exactness(reading, step)}
+          ${content.count < content.maps.tokens.length ? html`<p class="decode-note">Only the first ${content.count} tokens are read.</p>` : nothing}
+        </div>
+        ${newestRow(token, this.#keyNames(content, reading, token))}
+      </div>
+    `;
+  }
+
+  /** The step that is shown. */
+  #step(content: Content, reading: TokenReading): number {
+    const { query } = this.host.state;
+    if (query !== this.#query) this.#at = undefined;
+    this.#query = query;
+    const step = this.#at ?? queryOf(this.host, content.count, content.telling);
+    return Math.min(step, reading.tokens.length - 1);
+  }
+
+  #lookOf({ mask }: Content): Look {
+    const scale = { kind: "fixed", colormap: "sequential", min: 0, max: 1 } as const;
+    const { palette } = lookOf(scale, kOpen, this.host.colors);
+    if (this.#look?.palette !== palette || this.#look.mask !== mask) this.#look = { scale, palette, mask };
+    return this.#look;
+  }
+
+  // Steps.
+
+  #go(step: number): void {
+    const [content, reading] = [this.#content, this.#reading];
+    if (!content || !reading) return;
+    const to = Math.min(Math.max(step, 0), reading.tokens.length - 1);
+    if (to < content.count) {
+      this.#at = undefined;
+      this.host.change({ query: String(to) });
+    } else {
+      this.#at = to;
+    }
+    this.host.requestUpdate();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    const wentOn = this.#playing === "on";
+    this.#playing = undefined;
+    this.host.requestUpdate();
+    if (wentOn) void this.#measure();
+  }
+
+  /** Measures the cache with what the model went on with. Where that takes long, it waits for the end of the playing. */
+  async #measure(): Promise<void> {
+    const reading = this.#reading;
+    const isSlow = this.#playing !== undefined && this.#measured.time > kQuick;
+    if (!reading || this.#isMeasuring || isSlow || this.#measured.tokens === reading.tokens.length) return;
+    this.#isMeasuring = true;
+    const [began, tokens] = [performance.now(), reading.tokens.length];
+    try {
+      const longer = await reading.measure();
+      if (reading === this.#reading) this.#longer = longer;
+      this.#measured = { tokens, time: performance.now() - began };
+      this.host.requestUpdate();
+    } catch (error) {
+      if (reading === this.#reading) this.host.fail(error);
+      return;
+    } finally {
+      this.#isMeasuring = false;
+    }
+    void this.#measure();
+  }
+
+  #playText(): void {
+    const [content, reading] = [this.#content, this.#reading];
+    if (!content || !reading) return;
+    this.#playing = "text";
+    const step = this.#step(content, reading);
+    const tick = (to: number): void => {
+      this.#go(to);
+      if (to + 1 >= reading.tokens.length) return this.#stop();
+      this.#timer = setTimeout(() => tick(to + 1), kTextPause);
+    };
+    tick(step + 1 >= reading.tokens.length ? 0 : step + 1);
+  }
+
+  /** Lets the model go on with so many tokens, until it ends the text or has no positions for more. */
+  async #playOn(left: number): Promise<void> {
+    const reading = this.#reading;
+    if (!reading || left === 0 || !this.#canGoOn()) return this.#stop();
+    this.#playing = "on";
+    try {
+      await reading.goOn();
+    } catch (error) {
+      this.#stop();
+      if (reading === this.#reading) this.host.fail(error);
+      return;
+    }
+    if (reading !== this.#reading) return;
+    this.#go(reading.tokens.length - 1);
+    void this.#measure();
+    const isStopped = (this.#playing as unknown) !== "on";
+    if (!isStopped) this.#timer = setTimeout(() => void this.#playOn(left - 1), left > 1 ? kOnPause : 0);
+  }
+
+  #canGoOn(): boolean {
+    const [content, reading] = [this.#content, this.#reading];
+    const last = reading?.tokens.at(-1);
+    if (!content || !reading || !last || reading.tokens.length < content.count) return false;
+    const isAtEnd = reading.tokens.length > content.count && isEnd(last);
+    const isWhole = content.count === content.maps.tokenCount;
+    return isWhole && !isAtEnd && last.length < content.run.info.maxPositions;
+  }
+
+  // What is drawn.
+
+  #controls({ maps, run, layer, head, count }: Content, { tokens }: TokenReading, step: number): TemplateResult {
+    const last = tokens.length - 1;
+    const button = (sign: string, words: string, none: boolean, act: () => void): TemplateResult =>
+      html`<button class="decode-button" aria-label=${words} title=${words} ?disabled=${none} @click=${act}>${sign}</button>`;
+    const onScrub = (event: Event): void => {
+      this.#stop();
+      this.#go(Number((event.target as HTMLInputElement).value));
+    };
+    const valueOf = (event: Event): string => (event.target as HTMLSelectElement).value;
+    const toHead = (event: Event): void => {
+      const [toLayer = 0, to = 0] = valueOf(event).split(".").map(Number);
+      this.host.showHead(toLayer, to);
+    };
+    const heads = maps.heads.flatMap((of, index) => Array.from({ length: of }, (_, other) => `${index}.${other}`));
+    const option = (value: string, chosen: string): TemplateResult => html`<option ?selected=${value === chosen}>${value}</option>`;
+    const isPlaying = this.#playing === "text";
+    return html`
+      <div class="decode-controls">
+        ${button("◀", "One step back", step === 0, () => this.#go(step - 1))}
+        ${button(isPlaying ? "❚❚" : "▶", isPlaying ? "Pause" : "Play the reading", this.#playing === "on", () => (isPlaying ? this.#stop() : this.#playText()))}
+        ${button("▶❘", "One step on", step >= last, () => this.#go(step + 1))}
+        <input class="decode-scrub" type="range" min="0" max=${last} .value=${String(step)} aria-label="Step" aria-valuetext=${`step ${step + 1} of ${tokens.length}, ${tokenName(tokens[step]?.token ?? "")}`} @input=${onScrub} />
+        <span class="decode-count">${step + 1} / ${tokens.length}${tokens.length < count ? html` <small role="status">reading ${count} …</small>` : nothing}</span>
+        <label>Head <select @change=${toHead}>${heads.map((of) => option(of, `${layer}.${head}`))}</select></label>
+        <label>Cache <select class="decode-format" @change=${(event: Event): void => void this.#reread(valueOf(event) as Format)}>${Object.keys(kFormats).map((of) => option(of, this.#format))}</select></label>
+      </div>
+      ${run.attention === run.unchanged ? nothing : html`<p class="decode-note">Decoding reads with the unchanged model: silenced heads and other changes are not in these numbers.</p>`}
+    `;
+  }
+
+  /** The tokens of the reading, tinted by what the newest looks at. */
+  #strip({ run, maps, count }: Content, { tokens }: TokenReading, step: number, look: Look): TemplateResult {
+    const token = tokens[step];
+    const isCross = run.of.attention === "cross";
+    const colors = token && !isCross ? rowColors(asPicture(token.row), { ...look, mask: kOpen }) : undefined;
+    const all = [...maps.tokens.slice(0, count), ...tokens.slice(count).map((of) => of.token)];
+    const chip = (name: string, index: number): TemplateResult => {
+      const isRead = index <= step;
+      const at = index - (token?.firstKey ?? 0);
+      const weight = token && !isCross && isRead && at >= 0 ? token.row[at] : undefined;
+      const tint = weight === undefined || !colors ? "" : tintStyle(colors.subarray(at * 4, at * 4 + 4));
+      const classes = `decode-chip ${index === step ? "decode-now" : ""} ${isRead ? "" : "decode-later"} ${isRead && at < 0 ? "decode-gone" : ""} ${index >= count ? "decode-made" : ""}`;
+      const about = `${tokenName(name)}${weight === undefined ? "" : `, ${exact(weight)}`}`;
+      return html`<button class=${classes} .style=${tint} tabindex=${index === step ? 0 : -1} aria-label=${about} title=${about} aria-current=${index === step ? "step" : nothing} ?disabled=${index >= tokens.length} @pointerenter=${(): void => this.host.point({ row: index })} @click=${(): void => this.#go(index)}>${tokenLabel(name)}</button>`;
+    };
+    return html`<div class="decode-strip" role="group" aria-label="Tokens; arrow keys step" @pointerleave=${(): void => this.host.point(undefined)} @keydown=${(event: KeyboardEvent): void => this.#onStrip(event, step)}>${all.map(chip)}</div>`;
+  }
+
+  #sentence(content: Content, reading: TokenReading, read: ReadToken, step: number): string {
+    const { run, layer, head } = content;
+    const { row, firstKey, length, token } = read;
+    const most = row.reduce((best, weight, index) => (weight > (row[best] ?? 0) ? index : best), 0);
+    const name = tokenName(this.#keyNames(content, reading, read)[most] ?? "");
+    const joined = run.info.layers * run.info.kvHeads;
+    const look = row.length === 1 ? "it can look at itself only" : `most goes to ${name}, ${exact(row[most] ?? NaN)}`;
+    const left = firstKey > 0 ? ` ${firstKey} of ${length} tokens have left the cache, which keeps a window.` : "";
+    return `Step ${step + 1} reads ${tokenName(token)}. Head ${layer}.${head} gets a new row of ${row.length} ${row.length === 1 ? "weight" : "weights"}: ${look}. ${joined} keys and ${joined} values join the cache.${left}`;
+  }
+
+  #map(content: Content, reading: TokenReading, step: number, look: Look): TemplateResult {
+    const { maps, run, layer, head, count } = content;
+    const picture = this.#pictureOf(content, reading, step);
+    const [rows, cols] = picture.size;
+    const side = Math.min(360 / Math.max(rows, cols), 28);
+    const point = (event: PointerEvent): void => {
+      const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+      const place = (share: number, of: number): number => Math.min(Math.max(Math.floor(share * of), 0), of - 1);
+      const row = place((event.clientY - box.top) / box.height, rows);
+      this.#mapCell = { row, col: place((event.clientX - box.left) / box.width, cols) };
+      this.host.requestUpdate();
+    };
+    const leave = (): void => {
+      this.#mapCell = undefined;
+      this.host.requestUpdate();
+    };
+    const nameOf = (row: number): string => (row < count ? (maps.tokens[row] ?? "") : (reading.tokens[row]?.token ?? ""));
+    const label = (_: unknown, row: number): TemplateResult =>
+      html`<span class=${row === step ? "decode-now" : row > step ? "decode-later" : ""} .style=${`height: ${side}px; line-height: ${side}px`}>${tokenLabel(nameOf(row))}</span>`;
+    const cell = this.#mapCell;
+    const value = cell && cell.row <= step ? (picture.values[cell.row * cols + cell.col] ?? NaN) : undefined;
+    const keyName = (col: number): string => (run.of.attention === "cross" ? (maps.keyTokens[col] ?? "") : nameOf(col));
+    const isHidden = cell && look.mask.hides(cell.row, cell.row + 1, cell.col, cell.col + 1);
+    const shown = value === undefined ? "not read yet" : isHidden ? "masked" : exact(value);
+    return html`
+      <span class="decode-caption">rows of head ${layer}.${head}, 0 – 1</span>
+      <div class="decode-map">
+        ${rows <= kMostNames ? html`<div class="decode-names" aria-hidden="true">${Array.from({ length: rows }, label)}</div>` : nothing}
+        <div class="decode-cells" role="img" aria-label=${`The rows of head ${layer}.${head} so far. A table of the newest follows.`} .style=${`width: ${side * cols}px; height: ${side * rows}px`} @pointermove=${point} @pointerdown=${point} @pointerleave=${leave}>
+          <canvas ${draw(picture, look)}></canvas>
+          <span class="decode-row" .style=${`top: ${(100 * step) / rows}%; height: ${100 / rows}%`}></span>
+        </div>
+      </div>
+      <output class="decode-readout">${cell ? html`${tokenName(nameOf(cell.row))} → ${tokenName(keyName(cell.col))}: ${shown}` : nothing}</output>
+    `;
+  }
+
+  /** The rows so far. It stays the same object while nothing changes. */
+  #pictureOf({ maps, run, count }: Content, reading: TokenReading, step: number): Picture {
+    const { tokens } = reading;
+    const rows = Math.max(count, tokens.length);
+    const key = `${rows} ${step}`;
+    if (this.#picture?.key === key && this.#picture.reading === reading) return this.#picture.picture;
+    const isCross = run.of.attention === "cross";
+    const cols = isCross ? maps.keyTokens.length : rows;
+    const values = new Float32Array(rows * cols);
+    for (let row = 0; row <= step; row++) {
+      const token = tokens[row];
+      if (token) values.set(token.row, row * cols + (isCross ? 0 : token.firstKey));
+    }
+    const known = new Uint8Array(rows * cols).fill(1, 0, (step + 1) * cols);
+    const picture = { part: { rows: [0, rows], cols: [0, cols] }, size: [rows, cols], values, known } as const;
+    this.#picture = { key, reading, picture };
+    return picture;
+  }
+
+  #cache(content: Content, { tokens }: TokenReading, token: ReadToken): TemplateResult {
+    const { maps, run: { info }, layer, head, count } = content;
+    const state: CacheState = {
+      info,
+      lengths: this.#longer ?? content.lengths,
+      tokens: tokens.length < count ? maps.tokens : tokens.map((of) => of.token),
+      room: Math.max(count, tokens.length),
+      firstKey: token.firstKey,
+      length: token.length,
+      open: [layer, Math.floor((head * info.kvHeads) / info.heads)],
+      bytesOfNumber: kFormats[this.#format],
+    };
+    const point = (cell: CacheCell | undefined): void => {
+      this.#cacheCell = cell;
+      this.host.requestUpdate();
+    };
+    return cachePicture(state, this.host.colors, this.#cacheCell, point);
+  }
+
+  /** The token that came after a step: the text's, or the one that the model went on with. */
+  #came({ count }: Content, { tokens }: TokenReading, step: number): ReadToken["came"] {
+    const [token, after] = [tokens[step], tokens[step + 1]];
+    const likeliest = token?.expected[0];
+    return token?.came ?? (after && likeliest && step + 1 >= count ? { ...likeliest, rank: 1 } : undefined);
+  }
+
+  /** The names of the columns of a row. */
+  #keyNames({ maps, run }: Content, { tokens }: TokenReading, { firstKey }: ReadToken): readonly string[] {
+    return run.of.attention === "cross" ? maps.keyTokens : tokens.slice(firstKey).map((of) => of.token);
+  }
+
+  #going(content: Content, { tokens }: TokenReading): TemplateResult {
+    const { run, count, maps } = content;
+    const made = tokens.slice(count);
+    const words = made.filter((of) => !isEnd(of)).map((of) => of.token);
+    const canGoOn = this.#canGoOn();
+    const isPlaying = this.#playing === "on";
+    const put = (): void => {
+      this.#stop();
+      this.host.change({ text: run.reading.text + textOf(words) });
+    };
+    const last = made.at(-1);
+    const why = last && isEnd(last)
+      ? `${tokenName(last.token)} ends the text.`
+      : count < maps.tokenCount ? "Only the beginning of the text is read." : "The model has no positions for more.";
+    const isAtEnd = tokens.length >= count;
+    return html`
+      <div class="decode-going">
+        <button class="decode-action" data-go="one" ?disabled=${!canGoOn || isPlaying} @click=${(): void => void this.#playOn(1)}>Let the model go on</button>
+        <button class="decode-action" data-go="play" ?disabled=${!canGoOn && !isPlaying} @click=${(): void => (isPlaying ? this.#stop() : void this.#playOn(kMostOn))}>${isPlaying ? "Stop" : `Play ${kMostOn} tokens`}</button>
+        ${made.length > 0 ? html`<p class="decode-text"><bdi>…${textOf(words)}</bdi></p><button class="decode-action" data-go="put" ?disabled=${words.length === 0} @click=${put}>Put into the text</button>` : nothing}
+        ${isAtEnd && !canGoOn ? html`<p class="decode-note">${why}</p>` : nothing}
+      </div>
+    `;
+  }
+
+  // Keys.
+
+  #onStrip(event: KeyboardEvent, step: number): void {
+    const moves: Readonly<Record<string, number>> =
+      { ArrowLeft: step - 1, ArrowRight: step + 1, Home: 0, End: Infinity };
+    const to = moves[event.key];
+    if (to === undefined || event.altKey || event.metaKey || event.ctrlKey) return;
+    event.preventDefault();
+    this.#stop();
+    this.#go(to);
+    const root = this.host.renderRoot;
+    void this.host.updateComplete.then(() => root.querySelector<HTMLElement>("button.decode-now")?.focus());
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.key !== "Escape") return;
+    if (this.#playing) this.#stop();
+    else if (!free(this.host)) return;
+    event.preventDefault();
+  };
+}
+
+export const decodeView: ViewCode = { styles: kDecodeStyles, create: (host) => new DecodeView(host) };

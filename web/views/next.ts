@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The tokens that the model expects after the chosen token, or the classes that it sees in a picture. */
+import { css, html, nothing } from "lit";
+import type { TemplateResult } from "lit";
+import type { MapSource } from "../maps/source.js";
+import { pinnedRows, placeOf } from "../state/pins.js";
+import { type Expected, expectedAt, expectedBars, expectsInWords, kExpectedStyles, predictedAt, whyNothing } from "./expected.js";
+import { Followed, type RunMaps } from "./followed.js";
+import type { Host, View, ViewCode } from "./view.js";
+
+/** The numbers of tokens that are listed, at first and on request. */
+const kFew = 5;
+const kMore = 10;
+
+interface Shown {
+  readonly row: number;
+  readonly expected: readonly Expected[];
+}
+
+class NextView implements View {
+  #hasMore = false;
+  readonly #followed: Followed<number, Shown>;
+
+  constructor(private readonly host: Host) {
+    this.#followed = new Followed(fetchNext, () => host.drawn(this), (error) => host.fail(error));
+  }
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>(".next-more")?.focus();
+  }
+
+  clear(): void {
+    this.#followed.clear();
+  }
+
+  async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
+    if (!maps) return;
+    await this.#followed.load(maps, this.#row(maps), signal);
+    this.host.drawn(this);
+  }
+
+  #row(maps: MapSource): number {
+    const { cursor, state } = this.host;
+    return pinnedRows(maps, state).at(-1) ?? placeOf(maps, cursor, state).row ?? maps.tokens.length - 1;
+  }
+
+  render(): TemplateResult {
+    const { shown } = this.#followed;
+    if (!shown) return html``;
+    const { maps, numbers: { row, expected } } = shown;
+    this.#followed.follow(this.#row(maps));
+    const reason = whyNothing(maps.run);
+    if (reason !== undefined) return html`<p class="next-none" part="next">${reason}</p>`;
+    const heading = expectsInWords(maps.run.info, maps.tokens[row] ?? "");
+    return html`
+      <section class="next" part="next">
+        <p class="next-title" aria-live="polite">${heading}</p>
+        ${expectedBars(expected.slice(0, this.#hasMore ? kMore : kFew), maps.run.info, heading)}
+        ${expected.length > kFew ? this.#more() : nothing}
+      </section>
+    `;
+  }
+
+  #more(): TemplateResult {
+    const toggle = (): void => {
+      this.#hasMore = !this.#hasMore;
+      this.host.requestUpdate();
+    };
+    return html`<button class="next-more" aria-expanded=${this.#hasMore ? "true" : "false"} @click=${toggle}>${this.#hasMore ? "fewer" : "more"}</button>`;
+  }
+}
+
+async function fetchNext({ run }: RunMaps, row: number): Promise<Shown> {
+  if (whyNothing(run) !== undefined) return { row, expected: [] };
+  return { row, expected: await expectedAt(run.attention, run.unchanged, predictedAt(run.info, row), kMore) };
+}
+
+const own = css`
+  .next-title {
+    margin: 0 0 8px;
+    font: 600 16px/24px system-ui, sans-serif;
+  }
+  .next-none {
+    margin: 0;
+    color: var(--faint);
+  }
+  .next-more {
+    min-width: 44px;
+    min-height: 24px;
+    margin-top: 4px;
+    padding: 0 8px;
+    color: var(--accent);
+  }
+  @media (pointer: coarse) {
+    .next-more {
+      min-height: 44px;
+    }
+  }
+`;
+
+const styles = css`${kExpectedStyles}${own}`;
+
+export const nextView: ViewCode = { styles, create: (host) => new NextView(host) };
