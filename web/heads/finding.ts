@@ -1,83 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a row of weights says, in words that are true of its numbers. */
+/** The finding of a row of weights in words: a pure function of numbers. */
 import { formatValue } from "../maps/format.js";
 import { tokenName } from "../maps/tokens.js";
 
-/** A row of weights, or the mean of several. */
-export interface Row {
-  /** The tokens that look. */
-  readonly queries: readonly string[];
-  readonly keyTokens: readonly string[];
-  /** One for each key; NaN where a key is masked or its weight is not known. */
-  readonly weights: Float32Array;
-  /** The column of the query itself, where it is among the keys. */
-  readonly self: number | undefined;
+export interface FindingRow {
+  weights: ArrayLike<number>;
+  tokens: readonly string[];
+  keyTokens: readonly string[];
+  /** The index of the token that looks. */
+  row: number;
+  /** Where the row is the mean of several, the number of them. */
+  count?: number;
+  /** Tells if the row may see a key. */
+  sees: (key: number) => boolean;
+  /** The head as it is written in the state: "3.4". */
+  head: string;
+  name?: string | undefined;
+  /** True where a row of the map sums to one, so that its weights are shares. */
+  sumsToOne: boolean;
+  /** True where the keys are the same text as the queries. */
+  isSelf: boolean;
 }
 
-/** A piece of a sentence. The keys that are named are told apart. */
-export interface Piece {
-  readonly text: string;
-  readonly isKey?: boolean;
+/** A piece of the sentence, with what it should be marked as. */
+export interface FindingPart {
+  kind: "text" | "token" | "key" | "number" | "name";
+  text: string;
 }
 
-/** A share of a row. What is not all is never written as 100 %, and what is not nothing never as 0 %. */
+export interface Finding {
+  parts: FindingPart[];
+  text: string;
+}
+
+/** The part of the largest weight and of the sum from which a few keys are told by name. */
+const kClear = 0.5;
+const kShared = 0.7;
+/** The mass that a spread row's number of tokens holds. */
+const kMass = 0.9;
+/** The distance from one that rounding in single precision explains. */
+const kRounding = 1e-5;
+
+const say = (text: string, kind: FindingPart["kind"] = "text"): FindingPart => ({ kind, text });
+
+/** A share in percent, which is 100 % only for a whole and 0 % only for nothing. */
 export function percent(share: number): string {
-  if (share === 1 || share === 0) return `${share * 100} %`;
-  const digits = share < 0.1 || share > 0.99 ? 1 : 0;
-  const written = (share * 100).toFixed(digits);
-  if (Number(written) >= 100) return "over 99.9 %";
-  return Number(written) === 0 ? "under 0.1 %" : `${written} %`;
+  const digits = (share * 100).toFixed(1);
+  if (digits === "100.0" && share < 1 - kRounding) return "over 99.9 %";
+  if (digits === "0.0" && share > 0) return "under 0.1 %";
+  return `${digits.replace(/\.0$/, "")} %`;
 }
 
-/** The mass that counts as most of a row, and the largest number of keys that are named. */
-const kMost = 0.6;
-const kNamed = 3;
-/** A row's weights add up to one within this. */
-const kWithin = 1e-3;
-/** A row spreads over so many keys as hold this much of it. */
-const kNearlyAll = 0.9;
-
-/** The columns of a row by their weights, the largest first. */
-export function largestFirst(weights: Float32Array): number[] {
-  const cols = [...weights.keys()].filter((col) => !Number.isNaN(weights[col]));
-  return cols.sort((a, b) => (weights[b] as number) - (weights[a] as number));
-}
-
-/** The keys, the largest first, that together hold `share` of a row's weight; at most `most`. */
-export function holding(weights: Float32Array, share: number, most: number): number[] {
-  const order = largestFirst(weights);
-  const total = order.reduce((sum, col) => sum + (weights[col] as number), 0);
+/** The fewest of the sorted weights that hold 90 % of the mass. */
+function holders(sorted: readonly number[]): number {
   let sum = 0;
-  const end = order.findIndex((col) => (sum += weights[col] as number) >= share * total);
-  return order.slice(0, Math.min(end < 0 ? order.length : end + 1, most));
+  const count = sorted.findIndex((weight) => (sum += weight) >= kMass - kRounding) + 1;
+  return count || sorted.length;
 }
 
-/** The finding of a row in a head, such as ‘and’ looks at ‘queen’: 99.5 % in head 3.4. */
-export function findingOf({ queries, keyTokens, weights, self }: Row, head: string): Piece[] {
-  const order = largestFirst(weights);
-  const isMean = queries.length > 1;
-  const subject = isMean ? `${queries.length} tokens on average` : tokenName(queries[0] ?? "");
-  const verb = (one: string, more: string): string => (isMean ? more : one);
-  const key = (col: number): Piece => ({ text: col === self && !isMean ? "itself" : tokenName(keyTokens[col] ?? ""), isKey: true });
-  const [first, second] = order;
-  if (first === undefined) return [{ text: `${subject} ${verb("has", "have")} nothing to look at in head ${head}` }];
-  const total = order.reduce((sum, col) => sum + (weights[col] as number), 0);
-  const at = (col: number): number => weights[col] as number;
-  if (second === undefined) return [{ text: `${subject} ${verb("has", "have")} only ` }, key(first), { text: ` to look at in head ${head}` }];
-  if (!(Math.abs(total - 1) <= kWithin)) {
-    return [{ text: `${subject} ${verb("gives", "give")} the largest weight to ` }, key(first), { text: `: ${formatValue(at(first), 3)} in head ${head}` }];
+/** The number of keys that are told by name, or 0 for a row that spreads. */
+function named([first = 0, second = 0, third = 0]: readonly number[]): number {
+  if (first >= kClear && second < first / 2) return 1;
+  if (first + second >= kShared) return 2;
+  return first + second + third >= kShared ? 3 : 0;
+}
+
+/** What the row does with the keys it sees, largest weight first. */
+function claim(row: FindingRow, keys: readonly number[], weights: readonly number[]): FindingPart[] {
+  const isMean = row.count !== undefined && row.count > 1;
+  const token = say(isMean ? `the mean of ${row.count} tokens` : tokenName(row.tokens[row.row] ?? ""), "token");
+  const place = (key: number): FindingPart =>
+    say(row.isSelf && !isMean && key === row.row ? "itself" : tokenName(row.keyTokens[key] ?? ""), "key");
+  const [first] = keys;
+  if (first === undefined) return [token, say(" has nothing to look at")];
+  if (weights.length === 0) return [say("No weight of "), token, say(" is known")];
+  if (keys.length === 1) return [token, say(" can only look at "), place(first)];
+  const top = weights[0] ?? NaN;
+  const unknown = keys.length - weights.length;
+  const sum = weights.reduce((all, weight) => all + weight, 0);
+  const isShare = row.sumsToOne && Math.abs(sum - 1) < 1e-3 && weights.every((weight) => weight >= 0);
+  if (unknown > 0 || !isShare) {
+    if (unknown === 0 && weights.every((weight) => weight === 0)) return [token, say(" gives weight to no token")];
+    const ties = weights.filter((weight) => weight === top).length - 1;
+    return [
+      say(`The largest ${unknown > 0 ? "known " : ""}weight of `),
+      ...[token, say(" is on "), place(first), say(ties > 0 ? ` and ${ties} more: ` : ": ")],
+      say(formatValue(top), "number"),
+      say(unknown > 0 ? ` (${unknown} of ${keys.length} are unknown)` : ""),
+    ];
   }
-  const named = holding(weights, kMost, kNamed + 1);
-  if (named.length === 1) return [{ text: `${subject} ${verb("looks", "look")} at ` }, key(first), { text: `: ${percent(at(first))} in head ${head}` }];
-  if (named.length <= kNamed) {
-    const list = named.flatMap((col, index): Piece[] => [
-      { text: index === 0 ? "" : index === named.length - 1 ? " and " : ", " }, key(col), { text: ` (${percent(at(col))})` },
+  const count = named(weights);
+  if (count === 1) return [token, say(" looks at "), place(first), say(": "), say(percent(top), "number")];
+  if (count > 1) {
+    const told = keys.slice(0, count).flatMap((key, i) => [
+      say(i === 0 ? " shares its look between " : i === count - 1 ? " and " : ", "),
+      ...[place(key), say(" ("), say(percent(weights[i] ?? NaN), "number"), say(")")],
     ]);
-    return [{ text: `${subject} ${verb("looks", "look")} most at ` }, ...list, { text: ` in head ${head}` }];
+    return [token, ...told];
   }
-  const spread = holding(weights, kNearlyAll, Infinity).length;
-  return [
-    { text: `${subject} ${verb("spreads", "spread")} in head ${head}: ${percent(kNearlyAll)} of the weight lies on ${spread} tokens, most on ` },
-    key(first), { text: ` (${percent(at(first))})` },
-  ];
+  const most = weights[1] === top ? [say("none gets more than ")] : [say("most goes to "), place(first), say(", ")];
+  const over = ` spreads ${percent(kMass)} of its weight over ${holders(weights)} tokens; `;
+  return [token, say(over), ...most, say(percent(top), "number")];
+}
+
+/** Makes the finding of one row: the keys that it looks at, with their weights, in its head. */
+export function findingOf(row: FindingRow): Finding {
+  const seen = Array.from(row.keyTokens, (_, key) => key).filter((key) => row.sees(key));
+  const weightOf = (key: number): number => row.weights[key] ?? NaN;
+  const known = seen.filter((key) => !Number.isNaN(weightOf(key)));
+  known.sort((a, b) => (weightOf(a) === weightOf(b) ? a - b : weightOf(b) - weightOf(a)));
+  const unknown = seen.filter((key) => Number.isNaN(weightOf(key)));
+  const parts = claim(row, [...known, ...unknown], known.map(weightOf));
+  parts.push(say(` in head ${row.head}`));
+  if (row.name !== undefined) parts.push(say(", "), say(row.name, "name"));
+  parts.push(say("."));
+  const told = parts.filter((part) => part.text !== "");
+  return { parts: told, text: told.map((part) => part.text).join("") };
+}
+
+/** The keys, the largest first, that together hold `share` of a row's weight; at most `most` of them, and none of weight 0. */
+export function holding(weights: Float32Array, share: number, most: number): number[] {
+  const keys = [...weights.keys()].filter((key) => (weights[key] as number) > 0);
+  keys.sort((a, b) => (weights[b] as number) - (weights[a] as number));
+  const total = keys.reduce((sum, key) => sum + (weights[key] as number), 0);
+  let sum = 0;
+  const end = keys.findIndex((key) => (sum += weights[key] as number) >= share * total);
+  return keys.slice(0, Math.min(end < 0 ? keys.length : end + 1, most));
 }

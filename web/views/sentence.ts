@@ -5,7 +5,7 @@
  */
 import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
-import { findingOf, holding, type Row } from "../heads/finding.js";
+import { findingOf, type FindingPart, holding } from "../heads/finding.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
@@ -38,7 +38,8 @@ interface Place {
 
 interface Shown {
   readonly place: Place;
-  readonly row: Row;
+  /** NaN where a key is masked or its weight is not known. */
+  readonly weights: Float32Array;
   readonly overview: Overview;
   readonly picture: Picture;
 }
@@ -145,22 +146,26 @@ class SentenceView implements View, ReactiveController {
     });
   }
 
-  #text(maps: MapSource, { place, row, overview, picture }: Shown): TemplateResult {
+  #text(maps: MapSource, { place, weights, overview, picture }: Shown): TemplateResult {
     const look = this.#looks.of(maps, place.layer, overview, this.host.scaleChoice, this.host.colors);
     const colors = rowColors(picture, look);
-    const arcs = holding(row.weights, kArcMass, kMostArcs).filter((col) => (row.weights[col] as number) > 0);
-    this.#arcs = { row: place.rows.at(-1) ?? 0, cols: arcs, weights: row.weights };
+    const row = place.rows.at(-1) ?? 0;
+    this.#arcs = { row, cols: holding(weights, kArcMass, kMostArcs), weights };
     const isCross = maps.run?.shown === "cross";
     const keyOf = (col: number): string => tintStyle(colors.subarray(col * 4, col * 4 + 4));
-    const finding = findingOf(row, headName(place));
-    const name = this.host.names?.[place.layer]?.[place.head]?.name ?? kNoPattern;
+    const name = this.host.names?.[place.layer]?.[place.head]?.name;
+    const { parts } = findingOf({
+      weights, tokens: maps.tokens, keyTokens: maps.keyTokens, row, count: place.rows.length, head: headName(place),
+      sees: (col) => !Number.isNaN(weights[col]), sumsToOne: !overview.signed && maps.fixedMost === 1, isSelf: !isCross,
+      name: name === kNoPattern ? undefined : name,
+    });
     return html`
       <div class="sentence-rows" @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
         <svg class="sentence-arcs" aria-hidden="true"></svg>
         ${isCross ? this.#tokens(maps, "col", (col) => keyOf(col), place) : nothing}
         ${this.#tokens(maps, "row", (index) => (isCross ? "" : keyOf(index)), place)}
       </div>
-      <p class="sentence-finding" part="finding" aria-live="polite">${finding.map(({ text, isKey }) => (isKey ? html`<b>${text}</b>` : text))}${name === kNoPattern ? nothing : html`, <i>${name}</i>`}.</p>
+      <p class="sentence-finding" part="finding" aria-live="polite">${parts.map(marked)}</p>
     `;
   }
 
@@ -274,6 +279,9 @@ function arcBetween(from: DOMRect, to: DOMRect): string {
   return `M ${x} ${y} C ${x} ${y + lean}, ${toX} ${toY - lean}, ${toX} ${toY}`;
 }
 
+const marked = ({ kind, text }: FindingPart): TemplateResult | string =>
+  kind === "key" ? html`<b>${text}</b>` : kind === "name" ? html`<i>${text}</i>` : text;
+
 const isSpecial = (token: string): boolean => /^(<[^<>\s]+>|\[[^\s[\]]+\])$/.test(token);
 
 /** The blocks on a side of an overview that is fetched for its scale only. */
@@ -303,12 +311,7 @@ async function fetchRow(maps: MapSource, place: Place): Promise<Shown> {
     place,
     overview,
     picture: { ...first, part: { rows: [row, row + 1], cols: [0, width] }, values },
-    row: {
-      queries: rows.map((at) => maps.tokens[at] ?? ""),
-      keyTokens: maps.keyTokens,
-      weights: values.map((value, col) => (isHidden(col) ? NaN : value)),
-      self: maps.run?.shown === "cross" ? undefined : row,
-    },
+    weights: values.map((value, col) => (isHidden(col) ? NaN : value)),
   };
 }
 
