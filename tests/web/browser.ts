@@ -172,17 +172,35 @@ export async function seen(page: Page, selector: string): Promise<ElementHandle>
   return found;
 }
 
+/** Opens the field in which the playground's text is edited, and puts the caret into it. */
+export async function editText(page: Page): Promise<void> {
+  await holds(page, () => {
+    const root = document.querySelector("#sentence")?.shadowRoot;
+    const area = root?.querySelector("textarea");
+    if (!area) root?.querySelector<HTMLElement>(".sentence-edit")?.click();
+    area?.focus();
+    return area !== null && area !== undefined;
+  });
+}
+
 /** Replaces the playground's text, as pasting does, and waits for its maps. */
 export async function setText(page: Page, text: string): Promise<void> {
-  await page.$eval(
-    "#text",
-    (area, value) => {
-      (area as HTMLTextAreaElement).value = value;
-      area.dispatchEvent(new Event("input", { bubbles: true }));
-    },
-    text,
-  );
+  await editText(page);
+  await page.evaluate((value) => {
+    const area = document.querySelector("#sentence")?.shadowRoot?.querySelector("textarea");
+    if (!area) throw new Error("the text cannot be edited");
+    area.value = value;
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  }, text);
   await drawn(page);
+}
+
+/** The tokens of the sentence as they are shown. */
+export function shownTokens(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found = document.querySelector("#sentence")?.shadowRoot?.querySelectorAll(".sentence-token") ?? [];
+    return [...found].map((token) => token.textContent ?? "");
+  });
 }
 
 /** The text of everything that a selector finds in the page and its shadow roots, without space around it. */

@@ -4,7 +4,7 @@ import { load } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { firefoxPage, isDrawn, launchFirefox, servePackage, servePlayground } from "./browser.js";
+import { firefoxPage, isDrawn, launchFirefox, servePackage, servePlayground, shownTokens } from "./browser.js";
 import { expectLargeMap } from "./large-map.js";
 
 /** The colours in the middle of each cell of the open head, in a page of this colour scheme. */
@@ -44,7 +44,7 @@ test("draws every head in the colours of its weights, and says a cell's value", 
     const { page, faults } = await firefoxPage(open, isDrawn);
     const model = await engine.loadModel("tiny");
     const attention = model.attend("Anna saw Ben.");
-    expect(await page.$$eval("#tokens li", (items) => items.length)).toBe(attention.tokens.length);
+    expect((await shownTokens(page)).length).toBe(attention.tokens.length);
     const canvases = await page.evaluate(() => {
       const found = document.querySelector("#grid")?.shadowRoot?.querySelectorAll("canvas") ?? [];
       return [...found].map((canvas) => {

@@ -8,7 +8,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drawn, launchChromium, open, root, servePlayground, setText } from "./browser.js";
+import { drawn, editText, launchChromium, open, root, servePlayground, setText, shownTokens } from "./browser.js";
 import type { Served } from "./browser.js";
 
 /** 64 tokens, and a few more while the test types. */
@@ -37,10 +37,10 @@ test("the page opens, and redraws all heads of a 64-token text while it is typed
       performance.getEntriesByName("headlens:redraw").map((entry) => entry.startTime + entry.duration)[0] ?? NaN,
   }));
   await setText(page, kText);
-  const tokens = await page.$$eval("#tokens li", (items) => items.length);
+  const tokens = (await shownTokens(page)).length;
   expect(tokens).toBeGreaterThanOrEqual(56);
   expect(tokens).toBeLessThanOrEqual(80);
-  await page.focus("#text");
+  await editText(page);
   await page.keyboard.press("End");
   const redraws: number[] = [];
   for (const key of " and then it was".repeat(2)) {
