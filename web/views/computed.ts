@@ -59,6 +59,14 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./finder.js")).finderView,
   },
   {
+    name: "strips",
+    title: "Strips",
+    needs: "maps",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key"],
+    code: async (): Promise<ViewCode> => (await import("./strips.js")).stripsView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
