@@ -59,6 +59,13 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./finder.js")).finderView,
   },
   {
+    name: "flow",
+    title: "Rollout and flow",
+    needs: "run",
+    watches: ["query"],
+    code: async (): Promise<ViewCode> => (await import("./flow.js")).flowView,
+  },
+  {
     name: "strips",
     title: "Strips",
     needs: "maps",
