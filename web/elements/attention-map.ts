@@ -4,14 +4,14 @@
  * page, or arrays that were computed elsewhere.
  *
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
- * `view` (grid, map, next, numbers, why, effect, flow, strips or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+ * `view` (grid, map, next, numbers, why, effect, composition, flow, strips or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
  * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
  * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
- * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder, flow, strips and steps; thumb,
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder, composition, flow, strips and steps; thumb,
  * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
  * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
  * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.

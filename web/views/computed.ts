@@ -59,6 +59,13 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./finder.js")).finderView,
   },
   {
+    name: "composition",
+    title: "Composition",
+    needs: "run",
+    watches: [],
+    code: async (): Promise<ViewCode> => (await import("./composition.js")).compositionView,
+  },
+  {
     name: "flow",
     title: "Rollout and flow",
     needs: "run",
