@@ -87,8 +87,10 @@ export async function sharedOf({ run, tokens }: RunMaps, { earlier, later, kind 
   const count = tokens.length;
   const at = (map: typeof first, row: number, col: number): number => map?.data[row * count + col] ?? 0;
   // What each token looks at most besides itself in the earlier head.
+  const isMore = (via: number, from: number, best: number): boolean =>
+    from !== via && (best === via || at(first, via, from) > at(first, via, best));
   const sources = tokens.map((_, via) =>
-    tokens.reduce((best, _of, from) => (from !== via && (best === via || at(first, via, from) > at(first, via, best)) ? from : best), via));
+    tokens.reduce((best, _of, from) => (isMore(via, from, best) ? from : best), via));
   let best: Shared = { row: 0, col: 0, via: 0, from: 0 };
   let most = -1;
   for (let row = 0; row < count; row++)

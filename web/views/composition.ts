@@ -15,6 +15,10 @@ import type { Host, View, ViewCode } from "./view.js";
 const kRanks = ["induction", "share"] as const;
 type Shown = (typeof kRanks)[number] | Kind;
 
+/** A pair is called previous-token and induction head from these on, which are the thresholds of heads’ names. */
+const kLeastPrevious = 0.6;
+const kLeastInduction = 0.4;
+
 const kMost = 50;
 const kFew = 10;
 /** The most tokens of a text whose paths are searched. */
@@ -83,13 +87,16 @@ class CompositionView implements View {
     const of = maps as RunMaps;
     if (of === this.#maps) return this.host.drawn(this);
     const paths: Record<string, readonly Arc[]> = {};
-    if (whyNothing(of) === undefined) for (const rank of kRanks) paths[rank] = await textArcs(of, rank, kMost, signal);
-    const first = paths.induction?.[0];
+    if (whyNothing(of) === undefined)
+      for (const rank of kRanks) paths[rank] = await textArcs(of, rank, kMost, signal);
+    // A text in which no token comes again has no induction.
+    const first = paths.induction?.[0] ?? paths.share?.[0];
     const open = first && (await this.#fetch(of, first));
     signal.throwIfAborted();
     this.#work?.abort();
     [this.#maps, this.#paths, this.#open, this.#work] = [of, paths, open, undefined];
     this.host.drawn(this);
+    if (paths.induction?.length === 0 && this.#shown === "induction") this.#shown = "share";
     if (whyNothing(of) === undefined && !isRank(this.#shown)) void this.#compute();
   }
 
@@ -129,7 +136,8 @@ class CompositionView implements View {
   #arcs({ run }: RunMaps): readonly Arc[] {
     const all = isRank(this.#shown)
       ? (this.#paths[this.#shown] ?? [])
-      : (knownScores(run.model)?.arcs ?? []).filter(({ kind }) => kind === this.#shown).sort((a, b) => b.value - a.value);
+      : (knownScores(run.model)?.arcs ?? []).filter(({ kind }) => kind === this.#shown)
+        .sort((a, b) => b.value - a.value);
     return all.slice(0, this.#count);
   }
 
@@ -205,7 +213,8 @@ class CompositionView implements View {
     const dot = (head: Arc["earlier"], index: number): TemplateResult => {
       const [x, y] = place(head);
       const name = this.host.names?.[head.layer]?.[head.head]?.name;
-      const isOpen = [this.#open?.arc.earlier, this.#open?.arc.later].some((of) => of && headName(of) === headName(head));
+      const { earlier, later } = this.#open?.arc ?? {};
+      const isOpen = [earlier, later].some((of) => of && headName(of) === headName(head));
       return html`<button class=${isOpen ? "composition-dot open" : "composition-dot"} .style=${`left: ${x}px; top: ${y}px`}
         data-stop=${index} tabindex=${index === stop ? 0 : -1} title=${name ?? ""}
         @click=${(): void => this.host.openHead(head.layer, head.head, "map")}
@@ -237,7 +246,8 @@ class CompositionView implements View {
       </figure>`;
     };
     const [earlier, later] = [headName(arc.earlier), headName(arc.later)];
-    const words = arc.path?.score !== undefined
+    const { previous = 0, induction = 0 } = arc.path ?? {};
+    const words = previous >= kLeastPrevious && induction >= kLeastInduction
       ? `Head ${earlier} writes at each token what stood before it; head ${later} looks for the token after an earlier copy.`
       : `Head ${later} reads with its ${kThrough[arc.kind]} what head ${earlier} wrote.`;
     return html`

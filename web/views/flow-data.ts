@@ -71,7 +71,7 @@ export async function mix(
   for (let layer = startLayer; layer < heads.length; layer++) {
     const weights = await weightsOf(maps, layer, signal);
     const mixed = method === "norms" ? await normsOf(maps, layer, weights) : weights;
-    layers.push((await engine.rollout([mixed], { fusion, discardRatio })).data as Float32Array);
+    layers.push((await engine.rollout([mixed], { fusion, discardRatio })).data);
     if (method === "flow") kept.push(weights);
     signal.throwIfAborted();
     told((layer + 1 - startLayer) / (heads.length - startLayer));
@@ -80,7 +80,7 @@ export async function mix(
   }
   const flow = method === "flow" ? (await engine.flow(kept, { fusion, discardRatio, maxTokens: kMostOfFlow })).data : undefined;
   signal.throwIfAborted();
-  return { choice, count: tokens.length, layers, flow: flow as Float32Array | undefined };
+  return { choice, count: tokens.length, layers, flow };
 }
 
 /**

@@ -22,7 +22,8 @@ interface Node {
 const kMargin = 12;
 const kLargest = 10;
 
-const xOf = ({ width, steps }: Box, layer: number): number => kMargin + (layer * (width - 2 * kMargin)) / Math.max(steps - 1, 1);
+const xOf = ({ width, steps }: Box, layer: number): number =>
+  kMargin + (layer * (width - 2 * kMargin)) / Math.max(steps - 1, 1);
 const yOf = ({ pitch }: Box, token: number): number => (token + 0.5) * pitch;
 
 export function nearestNode(box: Box, x: number, y: number): Node {
@@ -33,7 +34,8 @@ export function nearestNode(box: Box, x: number, y: number): Node {
 }
 
 function paint(
-  canvas: HTMLCanvasElement, box: Box, shares: readonly Float32Array[], lines: readonly Line[], node: Node | undefined, theme: Theme,
+  canvas: HTMLCanvasElement, box: Box, shares: readonly Float32Array[], lines: readonly Line[],
+  node: Node | undefined, theme: Theme,
 ): void {
   const [width, height] = [box.width, box.pitch * box.count];
   canvas.width = Math.round(width * devicePixelRatio);

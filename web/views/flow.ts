@@ -7,7 +7,8 @@ import type { MapSource } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { pinnedRows } from "../state/pins.js";
 import {
-  type Choice, type Fusion, kFusions, kMethods, kMostOfFlow, kMostTokens, type Line, linesOf, type Method, mix, type Mixed, sharesOf,
+  type Choice, type Fusion, kFusions, kMethods, kMostOfFlow, kMostTokens, type Line, linesOf,
+  type Method, mix, type Mixed, sharesOf,
 } from "./flow-data.js";
 import { type Box, drawLines, nearestNode } from "./flow-lines.js";
 import type { RunMaps } from "./followed.js";
@@ -38,6 +39,20 @@ function whyNothing({ run, tokens }: RunMaps): string | undefined {
   return undefined;
 }
 
+/** What is drawn for a chosen token and a depth. */
+interface Derived {
+  readonly key: string;
+  readonly mixed: Mixed;
+  readonly shares: readonly Float32Array[];
+  readonly lines: readonly Line[];
+}
+
+/** A token of a layer. */
+interface Node {
+  readonly layer: number;
+  readonly token: number;
+}
+
 class FlowView implements View {
   #maps: RunMaps | undefined;
   #mixed: Mixed | undefined;
@@ -46,8 +61,8 @@ class FlowView implements View {
   #depth: number | undefined;
   #work: AbortController | undefined;
   #done: number | undefined;
-  #node: { readonly layer: number; readonly token: number } | undefined;
-  #derived: { readonly key: string; readonly mixed: Mixed; readonly shares: readonly Float32Array[]; readonly lines: readonly Line[] } | undefined;
+  #node: Node | undefined;
+  #derived: Derived | undefined;
   readonly #stop = new Roving(() => this.host.requestUpdate());
 
   constructor(private readonly host: Host) {}
@@ -68,7 +83,8 @@ class FlowView implements View {
       const choice = this.#fitting(of);
       const mixed = await mix(of, choice, signal, () => undefined);
       this.#work?.abort();
-      [this.#choice, this.#mixed, this.#depth, this.#node, this.#done] = [choice, mixed, undefined, undefined, undefined];
+      this.#depth = this.#node = this.#done = undefined;
+      [this.#choice, this.#mixed] = [choice, mixed];
     }
     this.#maps = of;
     this.host.drawn(this);
@@ -95,7 +111,8 @@ class FlowView implements View {
         this.#done = done;
         this.host.requestUpdate();
       });
-      [this.#mixed, this.#depth, this.#node, this.#done] = [mixed, undefined, undefined, undefined];
+      this.#depth = this.#node = this.#done = undefined;
+      this.#mixed = mixed;
       this.host.drawn(this);
     } catch (error) {
       if (!work.signal.aborted) this.host.fail(error);
@@ -104,10 +121,11 @@ class FlowView implements View {
 
   /** The chosen token: the last pinned one, or else the last of the text, or a picture's class token. */
   #token({ run, tokens }: RunMaps): number {
-    return pinnedRows({ tokens, keyTokens: tokens }, this.host.state).at(-1) ?? (run.info.image ? 0 : tokens.length - 1);
+    const usual = run.info.image ? 0 : tokens.length - 1;
+    return pinnedRows({ tokens, keyTokens: tokens }, this.host.state).at(-1) ?? usual;
   }
 
-  #numbers(mixed: Mixed, token: number, depth: number): { shares: readonly Float32Array[]; lines: readonly Line[] } {
+  #numbers(mixed: Mixed, token: number, depth: number): Derived {
     const key = `${token} ${depth}`;
     if (this.#derived?.mixed !== mixed || this.#derived.key !== key) {
       const shares = sharesOf(mixed, token, depth);
@@ -129,14 +147,15 @@ class FlowView implements View {
     const depth = isFlow ? mixed.layers.length : Math.min(this.#depth ?? Infinity, mixed.layers.length);
     const { shares, lines } = this.#numbers(mixed, token, depth);
     const count = tokens.length;
-    const values = mixed.flow ? mixed.flow.subarray(token * count, (token + 1) * count) : (shares[0] ?? new Float32Array());
+    const reached = mixed.flow?.subarray(token * count, (token + 1) * count);
+    const values = reached ?? shares[0] ?? new Float32Array();
     const best = values.reduce((most, value, index) => (value > (values[most] ?? NaN) ? index : most), 0);
     const name = tokenName(tokens[token] ?? "");
     const { method } = mixed.choice;
     return html`
       <section class="flow" part="flow" @keydown=${this.#onKey}>
         ${this.#controls(maps)}
-        <p class="flow-title" aria-live="polite">By ${kNames[method]}, ${name} is made most of ${best === token ? "itself" : tokenName(tokens[best] ?? "")}: ${formatValue(values[best] ?? NaN, 3)}</p>
+        <p class="flow-title" aria-live="polite">By ${kNames[method]}, ${name} gets most from ${best === token ? "itself" : tokenName(tokens[best] ?? "")}: ${formatValue(values[best] ?? NaN, 3)}</p>
         <p class="flow-note">${kMeanings[method]} It is an estimate of influence and not an effect: attention can be changed a lot without changing what a
           model predicts (Jain & Wallace 2019). The view Effect measures effects.${maps.run.info.encoder && maps.run.shown === "decoder" ? " What cross-attention brings from the source is left out." : ""}</p>
         ${tokenRow({
@@ -188,10 +207,13 @@ class FlowView implements View {
       <input type="range" min="1" max=${layers.length} step="1" .value=${String(depth)} @input=${onInput}></label>`;
   }
 
-  #columns({ tokens }: RunMaps, shares: readonly Float32Array[], lines: readonly Line[], token: number): TemplateResult {
+  #columns(
+    { tokens }: RunMaps, shares: readonly Float32Array[], lines: readonly Line[], token: number,
+  ): TemplateResult {
     const pitch = tokens.length <= 48 ? 24 : tokens.length <= 128 ? 12 : 5;
     const names = Math.min(144, this.host.room.width * 0.35);
-    const box: Box = { width: Math.max(120, this.host.room.width - names - 8), pitch, count: tokens.length, steps: shares.length };
+    const width = Math.max(120, this.host.room.width - names - 8);
+    const box: Box = { width, pitch, count: tokens.length, steps: shares.length };
     const node = this.#node && this.#node.layer < shares.length ? this.#node : undefined;
     const place = (event: PointerEvent): void =>
       this.#point(nearestNode(box, event.offsetX, event.offsetY));
@@ -211,12 +233,14 @@ class FlowView implements View {
     `;
   }
 
-  #read(tokens: readonly string[], shares: readonly Float32Array[], { layer, token: at }: { layer: number; token: number }, token: number): string {
+  #read(
+    tokens: readonly string[], shares: readonly Float32Array[], { layer, token: at }: Node, token: number,
+  ): string {
     const place = layer === 0 ? "in the input" : `after layer ${this.#choice.startLayer + layer - 1}`;
     return `${tokenName(tokens[at] ?? "")} ${place}: ${formatValue(shares[layer]?.[at] ?? NaN, 4)} of ${tokenName(tokens[token] ?? "")}`;
   }
 
-  #point(node: { readonly layer: number; readonly token: number } | undefined): void {
+  #point(node: Node | undefined): void {
     this.#node = node;
     this.host.point(node && { row: undefined, col: node.token });
     this.host.requestUpdate();
@@ -241,7 +265,9 @@ class FlowView implements View {
 }
 
 /** The same numbers for readers who hear them, of the tokens with the largest shares. */
-function table(tokens: readonly string[], shares: readonly Float32Array[], first: number, name: string): TemplateResult {
+function table(
+  tokens: readonly string[], shares: readonly Float32Array[], first: number, name: string,
+): TemplateResult {
   const largest = (token: number): number => Math.max(...shares.map((of) => of[token] ?? 0));
   const order = [...tokens.keys()].sort((a, b) => largest(b) - largest(a)).slice(0, kRead).sort((a, b) => a - b);
   const row = (token: number): TemplateResult =>

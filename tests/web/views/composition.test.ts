@@ -2,7 +2,7 @@
 /** Composition: paths and scores are those of the engine in Node, and a path opens its two heads. */
 import { expect, test } from "vitest";
 import { axe, phone, seen, texts } from "../browser.js";
-import { change, shoot, stateOf, Views } from "./harness.js";
+import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
 
 const views = new Views();
 const kText = "One two three. One two three.";
@@ -46,13 +46,27 @@ test("scores from weights are the engine's for every pair of layers", async () =
     const { key } = views.engine.compositionScores(first.state, second.state, {
       numHeads: 8, numKvHeads: views.tiny.info.kvHeads, earlierNorm: first.norm, laterNorm: second.norm,
     });
-    return key.flatMap((row, h) => row.map((value, g) => ({ places: `${earlier}.${g} → ${later}.${h} through keys`, value: value ?? 0 })));
+    return key.flatMap((row, h) => row.map((value, g) => ({
+      places: `${earlier}.${g} → ${later}.${h} through keys`, value: value ?? 0,
+    })));
   })).flat().sort((a, b) => b.value - a.value).slice(0, 10);
   const lines = (await texts(page, kItems)).map(read);
   expect(lines.map(({ places }) => places)).toEqual(all.map(({ places }) => places));
-  lines.forEach(({ numbers: [value = NaN] }, index) => expect(Math.abs(value - (all[index]?.value ?? NaN))).toBeLessThan(6e-3));
+  lines.forEach(({ numbers: [value = NaN] }, index) =>
+    expect(Math.abs(value - (all[index]?.value ?? NaN))).toBeLessThan(6e-3));
   await shoot(page, "composition-phone");
   expect(await axe(page)).toEqual([]);
   await change(page, { model: "tiny-translator", source: "The cat sleeps.", text: "Le chat dort." });
   expect((await texts(page, "#map >>> .composition-note"))[0]).toMatch(/^The heads of an encoder–decoder/);
+});
+
+test("a text in which no token comes again has no induction, and shows all of its paths", async () => {
+  const page = await views.open([{ view: "composition", text: kSentence }]);
+  using attention = views.tiny.attend(kSentence, { keepParts: true });
+  const paths = await attention.paths({ rank: "share", top: 10 });
+  const induction = await attention.paths({ rank: "induction", top: 10 });
+  const lines = (await texts(page, kItems)).map(read);
+  expect(induction.length).toBe(0);
+  expect(lines.map(({ places }) => places.slice(0, 9))).toEqual(paths.map(({ earlier, later }) =>
+    `${earlier.layer}.${earlier.head} → ${later.layer}.${later.head}`));
 });

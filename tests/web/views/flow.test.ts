@@ -19,7 +19,12 @@ function weights(): { data: Float32Array; shape: number[] }[] {
   });
 }
 
-async function expectRow(page: Page, { data, shape: [count = 0] }: { data: ArrayLike<number>; shape: readonly number[] }, token: number): Promise<void> {
+interface Rows {
+  readonly data: ArrayLike<number>;
+  readonly shape: readonly number[];
+}
+
+async function expectRow(page: Page, { data, shape: [count = 0] }: Rows, token: number): Promise<void> {
   const shown = (await texts(page, kNumbers)).map(Number);
   const row = Array.from(data).slice(token * count, (token + 1) * count);
   expect(shown.length).toBe(count);
@@ -34,7 +39,7 @@ test("the shares are the engine's rollout, of the last token or the pinned one, 
   expect(await axe(page)).toEqual([]);
   await page.click("#map >>> .flow .tokens-one:nth-child(7)");
   expect(await stateOf(page, "query")).toBe("6");
-  await seen(page, "#map >>> .flow-title ::-p-text(‘\u2068and\u2069’ is made)");
+  await seen(page, "#map >>> .flow-title ::-p-text(‘\u2068and\u2069’ gets most)");
   await expectRow(page, views.engine.rollout(all), 6);
   await page.focus("#map >>> .flow-depth input");
   await page.keyboard.press("Home");
@@ -73,8 +78,10 @@ test("norms are a third method, and what has no rollout says so", async () => {
     const { state } = views.tiny.layerWeights(layer);
     const { data, shape } = views.engine.layerNorms(of, attention.values(layer), state["out_proj.weight"], { isCausal: true });
     const count = shape[1] ?? 0;
-    const sums = Array.from({ length: count }, (_, row) => data.slice(row * count, (row + 1) * count).reduce((sum, value) => sum + value, 0));
-    return { data: Float32Array.from(data, (value, cell) => value / (sums[Math.floor(cell / count)] ?? NaN)), shape: [1, count, count] };
+    const sums = Array.from({ length: count }, (_, row) =>
+      data.slice(row * count, (row + 1) * count).reduce((sum, value) => sum + value, 0));
+    const share = (value: number, cell: number): number => value / (sums[Math.floor(cell / count)] ?? NaN);
+    return { data: Float32Array.from(data, share), shape: [1, count, count] };
   });
   await expectRow(page, views.engine.rollout(layers), 9);
   const cross = await views.open([{ view: "flow", model: "tiny-translator", source: "The cat sleeps.", text: "Le chat dort.", attention: "cross" }]);
