@@ -3,6 +3,7 @@
  * `<attention-map text="…">` draws the attention of every head of a model that reads a text, which it computes in the
  * page, or arrays that were computed elsewhere.
  *
+<<<<<<< HEAD
  * Attributes are the fields of the state (state.ts), written with hyphens: `text`, `text-pair`, `source`, `image`, `model`
  * (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps), `view`, `layer` and `head`
  * (from 0), `query` and `key` (what is pinned), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
@@ -11,15 +12,28 @@
  * why, effect, decode and finder, of a model that reads a text; and steps, a worked example.
  * A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries` and `keys`, go before
  * `src`, `src` before the child, and all of them before `text`.
+=======
+ * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
+ * `view` (grid, map, next, numbers, why, effect, composition, flow, strips or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+ * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
+ * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
+>>>>>>> da6cbc93cf9131b184e6e676839c89b9a5d46f36
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
+<<<<<<< HEAD
  * Its events are those of AttentionMapEvents. Each view is a part under its name; the others are thumb, badge, canvas,
  * label, bar, title, name, back, tab, tabs, readout, plot, crosshair, pin, minimap, legend, scale, strip, token, finding,
  * table, settings, changes, shortened, understood and export. Its custom properties are --attention-paper, -ink, -faint,
  * -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps themselves --attention-low and -high, with
  * -negative for signed numbers.
+=======
+ * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder, composition, flow, strips and steps; thumb,
+ * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
+ * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
+ * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.
+>>>>>>> da6cbc93cf9131b184e6e676839c89b9a5d46f36
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";

@@ -59,6 +59,28 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./finder.js")).finderView,
   },
   {
+    name: "composition",
+    title: "Composition",
+    needs: "run",
+    watches: [],
+    code: async (): Promise<ViewCode> => (await import("./composition.js")).compositionView,
+  },
+  {
+    name: "flow",
+    title: "Rollout and flow",
+    needs: "run",
+    watches: ["query"],
+    code: async (): Promise<ViewCode> => (await import("./flow.js")).flowView,
+  },
+  {
+    name: "strips",
+    title: "Strips",
+    needs: "maps",
+    isOfHead: true,
+    watches: ["layer", "head", "query", "key"],
+    code: async (): Promise<ViewCode> => (await import("./strips.js")).stripsView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",

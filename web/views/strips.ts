@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A head as two strips of its text, which head links two tokens, and a search for a token in the maps of all heads. */
+import { css, html, nothing } from "lit";
+import type { TemplateResult } from "lit";
+import { formatValue } from "../maps/format.js";
+import type { MapSource } from "../maps/source.js";
+import { tokenName } from "../maps/tokens.js";
+import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
+import { free, pinnedIn } from "./pinned.js";
+import { onPlaceKey } from "./place.js";
+import { Roving } from "./roving.js";
+import {
+  allMeans, type Cells, cellsOf, type Found, type HeadMeans, keyMeans, kMostTokens, largestOf, lookers, pairMeans,
+  placesOf, queryMeans,
+} from "./strips-data.js";
+import { kTokenRowStyles, mostOf, tintOf, tokenRow } from "./token-row.js";
+import type { Host, View, ViewCode } from "./view.js";
+
+/** The most heads that a search lists. */
+const kListed = 12;
+
+/** Pairs of more tokens than this on a side are those that were chosen last. */
+const kMostPinned = 16;
+
+interface Pair {
+  readonly queries: readonly number[];
+  readonly keys: readonly number[];
+}
+
+class StripsView implements View {
+  #maps: MapSource | undefined;
+  #cells: Cells | undefined;
+  /** The strips of the whole head. */
+  #whole: { readonly keys: readonly number[]; readonly queries: readonly number[] } | undefined;
+  /** The keys that were chosen; the last one is the pinned one. */
+  #keys: readonly number[] = [];
+  #pair: (Pair & { readonly means: readonly (readonly number[])[] }) | undefined;
+  #typed = "";
+  #search: AbortController | undefined;
+  #heads: readonly HeadMeans[] = [];
+  #count = 0;
+  readonly #queryStop = new Roving(() => this.host.requestUpdate());
+  readonly #keyStop = new Roving(() => this.host.requestUpdate());
+  readonly #headStop = new Roving(() => this.host.requestUpdate());
+
+  constructor(private readonly host: Host) {}
+
+  focus(): void {
+    this.host.renderRoot.querySelector<HTMLElement>(".strips .tokens-one[tabindex='0']")?.focus();
+  }
+
+  heads(): readonly (readonly [number, number])[] {
+    return [[this.host.state.layer, this.host.state.head]];
+  }
+
+  clear(): void {
+    this.#search?.abort();
+    this.#search = this.#maps = this.#cells = this.#whole = this.#pair = undefined;
+    [this.#heads, this.#keys, this.#count] = [[], [], 0];
+  }
+
+  async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
+    if (!maps) return;
+    const { layer, head } = this.host.state;
+    const cells = await cellsOf(maps, layer, head);
+    signal.throwIfAborted();
+    const pair = this.#pairOf(maps, cells);
+    const means = await pairMeans(maps, pair.queries, pair.keys);
+    signal.throwIfAborted();
+    if (maps !== this.#maps) this.clear();
+    this.#maps = maps;
+    this.#cells = cells;
+    this.#whole = { keys: keyMeans(cells), queries: largestOf(cells) };
+    this.#pair = { ...pair, means };
+    this.host.drawn(this);
+    if (this.#typed !== "" && !this.#search) void this.#measure();
+  }
+
+  /** The pinned queries and keys, or else those of the head's strongest link. */
+  #pairOf(maps: MapSource, cells: Cells): Pair {
+    const { rows, cols, values } = cells;
+    const queries = pinnedRows(maps, this.host.state).filter((row) => row < rows).slice(-kMostPinned);
+    const keys = this.#chosenKeys(maps, cols).slice(-kMostPinned);
+    if (queries.length > 0 && keys.length > 0) return { queries, keys };
+    const strongest = (places: readonly number[], at: (place: number) => number): number =>
+      places.reduce((best, place) => (at(place) > at(best) || Number.isNaN(at(best)) ? place : best), places[0] ?? 0);
+    const all = (count: number): number[] => Array.from({ length: count }, (_, place) => place);
+    if (queries.length > 0) {
+      const means = keyMeans(cells, queries);
+      return { queries, keys: [strongest(all(cols), (col) => means[col] ?? NaN)] };
+    }
+    if (keys.length > 0) {
+      const means = queryMeans(cells, keys);
+      return { queries: [strongest(all(rows), (row) => means[row] ?? NaN)], keys };
+    }
+    // The first row of a causal map has no choice, so it is no telling one.
+    const hasChoice = (row: number): boolean =>
+      values.subarray(row * cols, (row + 1) * cols).filter((value) => !Number.isNaN(value)).length > 1;
+    const largest = largestOf(cells);
+    const row = strongest(all(rows), (place) => (hasChoice(place) ? (largest[place] ?? NaN) : NaN));
+    return { queries: [row], keys: [strongest(all(cols), (col) => values[row * cols + col] ?? NaN)] };
+  }
+
+  /** The chosen keys, unless another view has pinned another since. */
+  #chosenKeys(maps: MapSource, cols: number): readonly number[] {
+    const pinned = pinnedCol(maps, this.host.state);
+    if (pinned === undefined || pinned >= cols) return [];
+    if (this.#keys.at(-1) !== pinned) this.#keys = [pinned];
+    return this.#keys.filter((key) => key < cols);
+  }
+
+  render(): TemplateResult {
+    const [maps, cells, whole] = [this.#maps, this.#cells, this.#whole];
+    if (!maps || !cells || !whole) return html``;
+    const { cursor, state } = this.host;
+    const queries = pinnedRows(maps, state).filter((row) => row < cells.rows);
+    const keys = this.#chosenKeys(maps, cells.cols);
+    const at = placeOf(maps, cursor, state);
+    // A pin comes before what is under the pointer.
+    const rows = queries.length > 0 ? queries : at.row !== undefined && at.row < cells.rows ? [at.row] : [];
+    const cols = keys.length > 0 ? keys : at.col !== undefined && at.col < cells.cols ? [at.col] : [];
+    const names = (places: readonly number[], tokens: readonly string[]): string =>
+      places.map((place) => tokenName(tokens[place] ?? "")).join(", ");
+    return html`
+      <section class="strips" part="strips" @keydown=${this.#onKey}>
+        ${this.#limit(maps)}
+        <p class="strips-title">Looked at</p>
+        <p class="strips-note">${
+          rows.length === 0
+            ? "Each token’s column: the mean weight over the queries that may see it."
+            : `How much ${names(rows, maps.tokens)} ${rows.length > 1 ? "look on average" : "looks"} at each token.`
+        }</p>
+        ${tokenRow({
+          label: "Tokens that are looked at", tokens: maps.keyTokens.slice(0, cells.cols), colors: this.host.colors,
+          values: rows.length === 0 ? whole.keys : keyMeans(cells, rows), chosen: keys, roving: this.#keyStop,
+          meaning: rows.length === 0 ? "mean weight" : "weight", pick: this.#pickKey,
+          point: (col) => this.host.point(col === undefined ? undefined : { row: undefined, col }),
+        })}
+        <p class="strips-title">Looking</p>
+        <p class="strips-note">${
+          cols.length === 0
+            ? "Each token’s largest weight: near 1 it looks at one token, and the smaller it is, the more it spreads."
+            : `How much each token looks at ${names(cols, maps.keyTokens)}${cols.length > 1 ? " on average" : ""}.`
+        }</p>
+        ${tokenRow({
+          label: "Tokens that look", tokens: maps.tokens.slice(0, cells.rows), colors: this.host.colors,
+          values: cols.length === 0 ? whole.queries : queryMeans(cells, cols), chosen: queries, roving: this.#queryStop,
+          meaning: cols.length === 0 ? "largest weight" : "weight", pick: this.#pickQuery,
+          point: (row) => this.host.point(row === undefined ? undefined : { row, col: undefined }),
+        })}
+        ${this.#pairTable(maps)}
+        ${this.#finder(maps)}
+      </section>
+    `;
+  }
+
+  #limit({ tokens, keyTokens }: MapSource): TemplateResult | typeof nothing {
+    const count = Math.max(tokens.length, keyTokens.length);
+    if (count <= kMostTokens) return nothing;
+    return html`<p class="strips-note">The first ${kMostTokens} of ${count} tokens: all numbers here are of these.</p>`;
+  }
+
+  #pairTable({ tokens, keyTokens }: MapSource): TemplateResult | typeof nothing {
+    if (!this.#pair) return nothing;
+    const { queries, keys, means } = this.#pair;
+    const names = (places: readonly number[], all: readonly string[]): string =>
+      places.map((place) => tokenName(all[place] ?? "")).join(", ");
+    const most = mostOf(means.flat());
+    const isSigned = means.flat().some((value) => value < 0);
+    const widest = Math.max(...means.map((row) => row.length));
+    const { layer: openLayer, head: openHead } = this.host.state;
+    const places = means.flatMap((row, layer) => row.map((_, head) => `${layer}.${head}`));
+    const stop = this.#headStop.at(places.length);
+    const cell = (value: number, layer: number, head: number): TemplateResult => {
+      const index = places.indexOf(`${layer}.${head}`);
+      const number = Number.isNaN(value) ? "–" : formatValue(value, 2);
+      const isOpen = layer === openLayer && head === openHead;
+      return html`<td><button
+        data-stop=${index} tabindex=${index === stop ? 0 : -1} aria-current=${isOpen ? "true" : "false"}
+        aria-label=${`Head ${layer}.${head}: ${number}`} .style=${tintOf(value, most, this.host.colors, isSigned)}
+        @click=${(): void => this.host.showHead(layer, head)}
+      >${number}</button></td>`;
+    };
+    return html`
+      <p class="strips-title">Which heads link ${names(queries, tokens)} to ${names(keys, keyTokens)}</p>
+      <p class="strips-note">${queries.length * keys.length > 1 ? "Mean weight over these pairs" : "The weight"} in every head; one opens when it is chosen.</p>
+      <div class="strips-scroll" @keydown=${this.#headStop.onKey} @focusin=${this.#headStop.onFocus}>
+        <table class="strips-heads">
+          <thead><tr><th scope="col">layer</th>${Array.from({ length: widest }, (_, head) => html`<th scope="col">H${head}</th>`)}</tr></thead>
+          <tbody>${means.map((row, layer) => html`<tr><th scope="row">L${layer}</th>${row.map((value, head) => cell(value, layer, head))}</tr>`)}</tbody>
+        </table>
+      </div>
+    `;
+  }
+
+  #finder(maps: MapSource): TemplateResult {
+    const places = placesOf(maps.keyTokens, this.#typed);
+    const isBusy = this.#count === 0 || this.#heads.length < this.#count;
+    const found = places.length > 0 && this.#heads.length > 0 ? lookers(this.#heads, places, kListed) : [];
+    const most = mostOf(found.map(({ value }) => value));
+    const words =
+      this.#typed.trim() === "" ? "" :
+      places.length === 0 ? "No token begins so." :
+      isBusy ? `${this.#heads.length} of ${this.#count} heads` :
+      `${places.length} ${places.length > 1 ? "tokens begin" : "token begins"} so: ${[...new Set(places.map((place) => tokenName(maps.keyTokens[place] ?? "")))].slice(0, 5).join(", ")}`;
+    const one = ({ layer, head, value, key }: Found): TemplateResult => html`
+      <li><button @click=${(): void => this.#open(layer, head, key)}>
+        <span class="strips-head">${layer}.${head}</span>
+        <span class="strips-bar" .style=${`--share: ${most > 0 ? Math.max(value / most, 0) : 0}`}></span>
+        <span class="strips-value">${formatValue(value, 3)}</span>
+      </button></li>
+    `;
+    return html`
+      <p class="strips-title">Find a token in every map</p>
+      <p class="strips-note">The heads that look at it most: the mean weight over the queries that may see it, and over all its places.</p>
+      <label class="strips-search"><span class="unseen">Find a token in every map</span>
+        <input type="search" autocomplete="off" spellcheck="false" placeholder=${`such as ${(maps.keyTokens.find((token) => /^\s?\p{L}{3,}/u.test(token)) ?? "a").trim().slice(0, 24)}`}
+          .value=${this.#typed} @input=${this.#onInput} @keydown=${(event: Event): void => event.stopPropagation()}>
+      </label>
+      <p class="strips-note" role="status">${words}</p>
+      <ol class="strips-found">${found.map(one)}</ol>
+    `;
+  }
+
+  // What the reader does.
+
+  readonly #onInput = (event: Event): void => {
+    this.#typed = (event.target as HTMLInputElement).value;
+    this.host.requestUpdate();
+    if (!this.#search) void this.#measure();
+  };
+
+  /** Measures all heads of these maps once. */
+  async #measure(): Promise<void> {
+    const maps = this.#maps;
+    if (!maps) return;
+    const search = (this.#search = new AbortController());
+    try {
+      await allMeans(maps, search.signal, (heads, count) => {
+        [this.#heads, this.#count] = [[...heads], count];
+        this.host.requestUpdate();
+      });
+    } catch (error) {
+      if (search.signal.aborted) return;
+      this.#search = undefined;
+      this.host.fail(error);
+    }
+  }
+
+  #open(layer: number, head: number, key: number): void {
+    this.#keys = [key];
+    this.host.change({ key: String(key) });
+    this.host.showHead(layer, head);
+  }
+
+  readonly #pickQuery = (row: number, event: MouseEvent): void => {
+    const before = this.#maps ? pinnedRows(this.#maps, this.host.state) : [];
+    this.host.change({ query: picked(before, row, event.shiftKey).join(" ") });
+  };
+
+  readonly #pickKey = (col: number, event: MouseEvent): void => {
+    this.#keys = picked(this.#keys, col, event.shiftKey);
+    const last = this.#keys.at(-1);
+    const isSame = last !== undefined && pinnedIn(this.host.state.key, Infinity) === last;
+    this.host.change({ key: last === undefined ? "" : String(last) });
+    if (isSame) this.host.requestUpdate();
+  };
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    const pair = this.#pair;
+    if (event.key === "Escape") {
+      this.#keys = [];
+      if (free(this.host)) event.preventDefault();
+      return;
+    }
+    if (pair) onPlaceKey(event, this.host, { row: pair.queries.at(-1) ?? 0, col: pair.keys.at(-1) });
+  };
+}
+
+/** The chosen places after a click on one: it alone or none, and with Shift, with or without it. */
+function picked(before: readonly number[], place: number, isMore: boolean): readonly number[] {
+  const has = before.includes(place);
+  if (!isMore) return has && before.length === 1 ? [] : [place];
+  return has ? before.filter((other) => other !== place) : [...before, place];
+}
+
+const own = css`
+  .strips .strips-title {
+    margin: 16px 0 0;
+    font: 600 14px/24px system-ui, sans-serif;
+  }
+  .strips .strips-title:first-child {
+    margin-top: 0;
+  }
+  .strips-note {
+    margin: 0 0 4px;
+    color: var(--faint);
+    font-size: 13px;
+  }
+  .strips-scroll {
+    overflow: auto;
+    direction: ltr;
+  }
+  .strips-heads {
+    border-collapse: collapse;
+    font: 12px/16px var(--mono);
+  }
+  .strips-heads th {
+    padding: 2px 6px;
+    color: var(--faint);
+    font-weight: 400;
+  }
+  .strips-heads td {
+    padding: 1px;
+  }
+  .strips-heads button {
+    min-width: 44px;
+    min-height: 28px;
+    border: 2px solid transparent;
+    background: var(--tint, transparent);
+    color: var(--ink-on-tint, var(--ink));
+  }
+  .strips-heads button[aria-current="true"] {
+    border-color: var(--accent);
+    text-decoration: underline;
+  }
+  .strips-search input {
+    width: min(320px, 100%);
+    min-height: 32px;
+    padding: 0 8px;
+    border: 1px solid var(--faint);
+    border-radius: 4px;
+    background: var(--paper);
+    color: inherit;
+    font: inherit;
+  }
+  .strips-found {
+    max-width: 480px;
+    margin: 0;
+    padding: 0;
+    list-style: none;
+  }
+  .strips-found button {
+    display: grid;
+    grid-template-columns: 6ch minmax(0, 1fr) 7ch;
+    align-items: center;
+    gap: 8px;
+    width: 100%;
+    min-height: 24px;
+    text-align: start;
+  }
+  .strips-found button:hover {
+    color: var(--accent);
+  }
+  .strips-head,
+  .strips-value {
+    font-family: var(--mono);
+  }
+  .strips-bar {
+    width: calc(var(--share) * 100%);
+    min-width: 2px;
+    height: 10px;
+    border-radius: 2px;
+    background: currentColor;
+    opacity: 0.75;
+  }
+  @media (pointer: coarse) {
+    .strips-heads button,
+    .strips-found button,
+    .strips-search input {
+      min-height: 44px;
+    }
+  }
+  @media (forced-colors: active) {
+    .strips-bar {
+      background: Highlight;
+    }
+  }
+`;
+
+export const stripsView: ViewCode = {
+  styles: css`${kTokenRowStyles}${own}`,
+  create: (host) => new StripsView(host),
+};
