@@ -6,6 +6,14 @@ import type { ViewCode, ViewKind } from "./view.js";
 export const kViews: readonly ViewKind[] = [
   ...kMapViews,
   {
+    name: "picture",
+    title: "Picture",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./picture.js")).pictureView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
