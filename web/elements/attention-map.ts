@@ -4,7 +4,7 @@
  * page, or arrays that were computed elsewhere.
  *
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
- * `view` (grid, map, picture or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+ * `view` (grid, map, compare, picture or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
  * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
  * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and

@@ -6,6 +6,14 @@ import type { ViewCode, ViewKind } from "./view.js";
 export const kViews: readonly ViewKind[] = [
   ...kMapViews,
   {
+    name: "compare",
+    title: "Compare",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "compareText", "compareHead", "compareModel"],
+    code: async (): Promise<ViewCode> => (await import("./compare.js")).compareView,
+  },
+  {
     name: "picture",
     title: "Picture",
     needs: "run",
