@@ -14,7 +14,11 @@
  * `src`, `src` before the child, and all of them before `text`.
 =======
  * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
+<<<<<<< HEAD
  * `view` (grid, map, next, numbers, why, effect, composition, flow, strips or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+=======
+ * `view` (grid, map, compare, picture or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
+>>>>>>> 9f91f4ef6eedca92dc223691d11df7de8794f549
  * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
  * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
 >>>>>>> da6cbc93cf9131b184e6e676839c89b9a5d46f36

@@ -54,6 +54,15 @@ export function giveModel(files: readonly File[]): string {
   return name;
 }
 
+/** The JSON file of this name in a model's folder; undefined where there is none, as for built-in models. */
+export async function modelJson(source: string, name: string, signal: AbortSignal): Promise<unknown> {
+  const file = given.get(source)?.find((one) => one.name === name);
+  if (file) return JSON.parse(await file.text()) as unknown;
+  if (given.has(source) || !/^(https?:|blob:|\.{0,2}\/)/.test(source)) return undefined;
+  const response = await fetch(new URL(name, new URL(`${source.replace(/\/$/, "")}/`, document.baseURI)), { signal });
+  return response.ok ? ((await response.json()) as unknown) : undefined;
+}
+
 const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();
 
 /**

@@ -39,6 +39,18 @@ export const kExamples: readonly Example[] = [
     model: "tiny-translator", source: "The small cat does not eat the black fish.",
     text: "le petit chat ne mange pas le poisson noir.", attention: "cross", layer: 1, head: 0, query: "8", key: "7",
   }),
+  of("The patches of a triangle", {
+    model: "tiny-vit", image: new URL("./pictures/triangle.png", import.meta.url).href, view: "picture", layer: 1, head: 2,
+    query: "0",
+  }),
+  of("The patches of an arrow", {
+    model: "tiny-vit", image: new URL("./pictures/arrow.png", import.meta.url).href, view: "picture", layer: 1, head: 2,
+    query: "0",
+  }),
+  of("A patch and its neighbours", {
+    model: "tiny-vit", image: new URL("./pictures/ring.png", import.meta.url).href, view: "picture", layer: 1, head: 1,
+    query: "28",
+  }),
 ];
 
 /** The first example of a model, if it has one. */

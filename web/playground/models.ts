@@ -10,6 +10,7 @@ const kBuiltIn: readonly (readonly [name: string, words: string])[] = [
   ["tiny", "tiny: continues English"],
   ["tiny-bert", "tiny-bert: reads both ways"],
   ["tiny-translator", "tiny-translator: English to French"],
+  ["tiny-vit", "tiny-vit: names shapes"],
 ];
 
 const select = byId("model", HTMLSelectElement);

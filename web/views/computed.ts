@@ -81,6 +81,22 @@ export const kViews: readonly ViewKind[] = [
     code: async (): Promise<ViewCode> => (await import("./strips.js")).stripsView,
   },
   {
+    name: "compare",
+    title: "Compare",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head", "compareText", "compareHead", "compareModel"],
+    code: async (): Promise<ViewCode> => (await import("./compare.js")).compareView,
+  },
+  {
+    name: "picture",
+    title: "Picture",
+    needs: "run",
+    isOfHead: true,
+    watches: ["layer", "head"],
+    code: async (): Promise<ViewCode> => (await import("./picture.js")).pictureView,
+  },
+  {
     name: "steps",
     title: "Worked example",
     needs: "nothing",
