@@ -194,7 +194,7 @@ test("the tokens take the colours of the row that is pointed at", async () => {
 });
 
 test("keys go through all of it: grid, one head, its cells, the next head, and back", async () => {
-  const page = await openPage("#layer=0&head=0");
+  const page = await openPage("#layer=0&head=0&query=&key=");
   const size = model.attend(kSentence).tokens.length;
   await page.focus("#next >>> .next-more");
   await page.keyboard.press("Tab");

@@ -3,41 +3,23 @@
  * `<attention-map text="…">` draws the attention of every head of a model that reads a text, which it computes in the
  * page, or arrays that were computed elsewhere.
  *
-<<<<<<< HEAD
  * Attributes are the fields of the state (state.ts), written with hyphens: `text`, `text-pair`, `source`, `image`, `model`
  * (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps), `view`, `layer` and `head`
  * (from 0), `query` and `key` (what is pinned), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
- * those that merge, filter and combine maps or change the model. Besides: `group`, the name of elements that show the same,
- * and `controls` (minimal, full or none). The views are grid, map and lines, also of given maps; sentence, next, numbers,
- * why, effect, decode and finder, of a model that reads a text; and steps, a worked example.
+ * those that merge, filter, combine and compare maps or change the model. Besides: `group`, the name of elements that show
+ * the same, and `controls` (minimal, full or none). The views are grid, map and strips, also of given maps; sentence, next,
+ * numbers, why, effect, picture, decode, finder, composition, flow and compare, of a model; and steps, a worked example.
  * A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries` and `keys`, go before
  * `src`, `src` before the child, and all of them before `text`.
-=======
- * Attributes: `text`, `model` (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps),
-<<<<<<< HEAD
- * `view` (grid, map, next, numbers, why, effect, composition, flow, strips or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
-=======
- * `view` (grid, map, compare, picture or steps), `layer` and `head` (from 0), `causal`, `scale` (auto, fixed, head, row or log), `theme`
->>>>>>> 9f91f4ef6eedca92dc223691d11df7de8794f549
- * (auto, light or dark). A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries`
- * and `keys`, go before `src`, `src` before the child, and all of them before `text`.
->>>>>>> da6cbc93cf9131b184e6e676839c89b9a5d46f36
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
  * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
  * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
  * they are borrowed and must not change while they are shown.
-<<<<<<< HEAD
  * Its events are those of AttentionMapEvents. Each view is a part under its name; the others are thumb, badge, canvas,
  * label, bar, title, name, back, tab, tabs, readout, plot, crosshair, pin, minimap, legend, scale, strip, token, finding,
  * table, settings, changes, shortened, understood and export. Its custom properties are --attention-paper, -ink, -faint,
  * -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps themselves --attention-low and -high, with
  * -negative for signed numbers.
-=======
- * Its events are those of AttentionMapEvents. Its parts are grid, map, next, numbers, why, effect, finder, composition, flow, strips and steps; thumb,
- * canvas, label, bar, title, back, readout, plot, crosshair, minimap, legend, scale, badge, name and table; shortened,
- * understood and export. Its custom properties are --attention-paper, -ink, -faint, -line, -stripe (of masked cells),
- * -accent and -mono (a font), and for the maps themselves --attention-low and -high, with -negative for signed numbers.
->>>>>>> da6cbc93cf9131b184e6e676839c89b9a5d46f36
  */
 import { adoptStyles, LitElement, html, nothing } from "lit";
 import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
@@ -344,7 +326,7 @@ export class AttentionMap extends LitElement {
     const kind = AttentionMap.views.find((of) => this.#views.get(of) === drawn);
     if (!maps || kind?.isOfHead !== true || this.controls === "none") return view;
     const isFull = this.controls === "full";
-    const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && (of.needs === "maps" || maps.run)) : [];
+    const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && isFitting(of, maps)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
     const bar = headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
     if (isFull && !this.#settings) void this.#loadSettings();
@@ -786,6 +768,9 @@ export class AttentionMap extends LitElement {
 function checkKnown(name: string, value: string, known: readonly string[]): void {
   if (!known.includes(value)) throw new Error(`${name}: ${JSON.stringify(value)} is not known; ${known.join(", ")} are`);
 }
+
+const isFitting = ({ needs, isFor }: ViewKind, maps: MapSource): boolean =>
+  (needs === "maps" || maps.run !== undefined) && (isFor?.(maps) ?? true);
 
 /** Views of a model's run cannot show given arrays. */
 function checkFits({ name, needs }: ViewKind, maps: MapSource | undefined): void {

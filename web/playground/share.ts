@@ -10,6 +10,11 @@ const kDelay = 250;
 /** The parts of a state that change many times in a row, so that no change of them is a step to go back to. */
 const kFlowing: ReadonlySet<string> = new Set<keyof State>(["text", "textPair", "source", "threshold", "topK", "temperature"]);
 
+/** What an address need not say: the state that the page opens in, whose pins belong to its own text only. */
+function usualOf({ text = kUsual.text, model = kUsual.model }: Partial<State>): Readonly<State> {
+  return text === kUsual.text && model === kUsual.model ? kUsual : { ...kUsual, query: "", key: "" };
+}
+
 export class Shared {
   #timer = 0;
   /** The address that was written or read last. */
@@ -24,7 +29,7 @@ export class Shared {
     const { state, text, needs } = readAddress(location.hash);
     text?.then(later, (error: unknown) => this.say(String(error)));
     if (needs.length > 0) this.say(`This address could not hold the ${needs.join(" and the ")}. Please give it once more.`);
-    return { ...kUsual, ...state };
+    return { ...usualOf(text ? { ...state, text: "" } : state), ...state };
   }
 
   /** Writes what changed into the address: as a step to go back to, unless it is one of a row of changes. */
@@ -35,7 +40,7 @@ export class Shared {
   }
 
   async #write(isStep: boolean): Promise<void> {
-    const address = await writeAddress(this.state(), kUsual);
+    const address = await this.#address();
     const hash = address === "" ? "" : `#${address}`;
     if (hash === this.#last) return;
     this.#last = hash;
@@ -45,7 +50,12 @@ export class Shared {
   }
 
   async link(): Promise<string> {
-    return new URL(`#${await writeAddress(this.state(), kUsual)}`, location.href).href;
+    return new URL(`#${await this.#address()}`, location.href).href;
+  }
+
+  #address(): Promise<string> {
+    const state = this.state();
+    return writeAddress(state, usualOf(state));
   }
 
   /** The lines that show the open head in a page that strips scripts. */

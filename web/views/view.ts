@@ -89,6 +89,8 @@ export interface ViewKind {
   readonly title: string;
   /** Its content: maps of any source, those of a model's run, or neither. */
   readonly needs: "maps" | "run" | "nothing";
+  /** Of views that not all models have: true for maps of a model that does. */
+  isFor?(this: void, maps: MapSource): boolean;
   /** True for views of the open head, which share a bar with its name. */
   readonly isOfHead?: boolean;
   /** True for a view in which a reader can write a text, so that it is also shown without one. */
