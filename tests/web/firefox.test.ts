@@ -4,7 +4,7 @@ import { load } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { firefoxPage, isDrawn, launchFirefox, servePackage, servePlayground, shownTokens } from "./browser.js";
+import { desktop, firefoxPage, isDrawn, launchFirefox, servePackage, servePlayground, shownTokens } from "./browser.js";
 import { expectLargeMap } from "./large-map.js";
 
 /** The colours in the middle of each cell of the open head, in a page of this colour scheme. */
@@ -33,6 +33,7 @@ test("draws every head in the colours of its weights, and says a cell's value", 
   try {
     const open = async (): Promise<{ page: Page; faults: string[] }> => {
       const page = await browser.newPage();
+      await page.setViewport(desktop);
       const faults: string[] = [];
       page.on("pageerror", (error) => faults.push(String(error)));
       page.on("console", (message) => {
@@ -56,6 +57,7 @@ test("draws every head in the colours of its weights, and says a cell's value", 
     for (const colors of canvases) expect(colors).toBeGreaterThan(3);
     for (const scheme of ["light", "dark"] as const) {
       const shown = await cellColors(page, scheme, attention.tokens.length);
+      expect(shown).toHaveLength(attention.tokens.length ** 2);
       const bar = engine.colorbar(256, { theme: scheme });
       const { data } = attention.map(1, 0);
       for (const [cell, color] of shown.entries()) {
