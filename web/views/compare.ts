@@ -256,9 +256,9 @@ class CompareView implements View {
       const cell = row * pairs.length + col;
       return html`<tr><th scope="row">${tokenName(tokensA[token] ?? "")}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
     };
-    return html`<table class="unseen cmp-table"><caption>${tokenName(tokensA[pairs[row]?.[0] ?? 0] ?? "")} looks at</caption>
+    return html`<div class="unseen"><table class="cmp-table"><caption>${tokenName(tokensA[pairs[row]?.[0] ?? 0] ?? "")} looks at</caption>
       <thead><tr><th scope="col">Key</th><th scope="col">A</th><th scope="col">B</th><th scope="col">Difference</th></tr></thead>
-      <tbody>${pairs.map(line)}</tbody></table>`;
+      <tbody>${pairs.map(line)}</tbody></table></div>`;
   }
 }
 

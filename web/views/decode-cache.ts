@@ -146,11 +146,11 @@ function twin({ info, lengths, firstKey, length, tokens }: CacheState): Template
     <th scope="row">layer ${Math.floor(row / info.kvHeads)}, key/value head ${row % info.kvHeads}</th><td>${readersOf(info, row % info.kvHeads)}</td>
     <td>${length - firstKey}</td><td>${number(lengths.keys[row]?.[newest])}</td><td>${number(lengths.values[row]?.[newest])}</td></tr>`;
   return html`
-    <table class="unseen decode-twin">
+    <div class="unseen"><table class="decode-twin">
       <caption>The cache after ${tokenName(tokens[newest] ?? "")}</caption>
       <thead><tr><th scope="col">place</th><th scope="col">read by</th><th scope="col">tokens</th><th scope="col">length of the newest key</th><th scope="col">length of the newest value</th></tr></thead>
       <tbody>${Array.from({ length: info.layers * info.kvHeads }, (_, row) => line(row))}</tbody>
-    </table>
+    </table></div>
   `;
 }
 

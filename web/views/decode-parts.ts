@@ -65,11 +65,11 @@ export function newestRow({ token, row }: ReadToken, names: readonly string[]): 
   const line = (weight: number, index: number): TemplateResult =>
     html`<tr><th scope="row">${tokenName(names[index] ?? "")}</th><td>${exact(weight)}</td></tr>`;
   return html`
-    <table class="unseen decode-newest">
+    <div class="unseen"><table class="decode-newest">
       <caption>The row of ${tokenName(token)}</caption>
       <thead><tr><th scope="col">key</th><th scope="col">weight</th></tr></thead>
       <tbody>${Array.from(row, line)}</tbody>
-    </table>
+    </table></div>
   `;
 }
 

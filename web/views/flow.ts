@@ -273,11 +273,11 @@ function table(
   const row = (token: number): TemplateResult =>
     html`<tr><th scope="row">${tokenName(tokens[token] ?? "")}</th>${shares.map((of) => html`<td>${formatValue(of[token] ?? NaN, 3)}</td>`)}</tr>`;
   return html`
-    <table class="unseen flow-table">
+    <div class="unseen"><table class="flow-table">
       <caption>Shares of ${name} by token and layer${order.length < tokens.length ? `, the ${kRead} largest of ${tokens.length} tokens` : ""}</caption>
       <thead><tr><th scope="col">token</th>${shares.map((_, step) => html`<th scope="col">${step === 0 ? "input" : `after layer ${first + step - 1}`}</th>`)}</tr></thead>
       <tbody>${order.map(row)}</tbody>
-    </table>
+    </table></div>
   `;
 }
 

@@ -385,11 +385,11 @@ class NumbersView implements View {
     const [first] = strips;
     if (!first) return html``;
     return html`
-      <table class="unseen num-twin">
+      <div class="unseen"><table class="num-twin">
         <caption>Numbers by dimension</caption>
         <thead><tr><th scope="col">dimension</th>${strips.map(({ name }) => html`<th scope="col">${name}</th>`)}</tr></thead>
         <tbody>${Array.from(first.values, (_, dim) => html`<tr><th scope="row">${dim}</th>${strips.map(({ values }) => html`<td>${exact(values[dim] ?? NaN)}</td>`)}</tr>`)}</tbody>
-      </table>
+      </table></div>
     `;
   }
 }
