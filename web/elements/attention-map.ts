@@ -194,7 +194,7 @@ export class AttentionMap extends LitElement {
   #settings: typeof import("./drawer.js") | undefined;
   #menu: import("./export-menu.js").ExportMenu | undefined;
   readonly #views = new Map<ViewKind, View>();
-  /** What names heads, which is loaded after the first maps have been drawn. */
+  /** The names of heads, whose code is loaded after the first maps have been drawn. */
   #naming: Naming | undefined;
   /** The styles of views whose code was loaded later. */
   readonly #loadedStyles: CSSResult[] = [];

@@ -61,7 +61,7 @@ export function dependencies(inputs: Inputs): readonly unknown[] {
   return [model, text, textPair, source, image, attention, causal, ablate, zeroToken, forbid, temperature, normalizer];
 }
 
-/** What is asked of a model. Throws an Error that names a part of the state which is no such thing. */
+/** The maps that the state asks for of a model. Throws an Error that names a part of the state which is no such thing. */
 function askedOf(state: Readonly<State>): Asked {
   const { model, text, textPair, source, image, causal, temperature, normalizer } = state;
   const attention = kAttentions.find((name) => name === state.attention);

@@ -65,7 +65,7 @@ function named([first = 0, second = 0, third = 0]: readonly number[]): number {
   return first + second + third >= kShared ? 3 : 0;
 }
 
-/** What the row does with the keys it sees, largest weight first. */
+/** Says where the weight of the row lies, among the keys that it sees with the largest weight first. */
 function claim(row: FindingRow, keys: readonly number[], weights: readonly number[]): FindingPart[] {
   const isMean = row.count !== undefined && row.count > 1;
   const token = say(isMean ? `the mean of ${row.count} tokens` : tokenName(row.tokens[row.row] ?? ""), "token");

@@ -6,7 +6,7 @@
 import type { MetricName } from "headlens";
 import { kNoPattern } from "./no-pattern.js";
 
-/** What a head was measured on: the card's own probe, repeated random tokens, or what the reader gives the model. */
+/** The measurements of a head are made on one of these: the card's own probe, repeated random tokens, or what the reader gives the model. */
 export type Measured = "card" | "probe" | "text";
 
 export interface Rule {

@@ -7,7 +7,7 @@ import { tokenName } from "./tokens.js";
 /** Whose stream it is: that of the token that looks, or of the one that is looked at. */
 export type Side = "query" | "key";
 
-/** What decides the names of parts: the keys of a cross-attention have parts of the encoder's stream. */
+/** The attention decides the names of parts: the keys of a cross-attention have parts of the encoder's stream. */
 export interface Naming {
   readonly side: Side | "value";
   readonly isEncoders: boolean;

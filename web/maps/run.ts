@@ -39,7 +39,7 @@ export interface Run {
   readonly model: AsyncModel;
   readonly info: ModelInfo;
   readonly reading: Reading;
-  /** What the model was given. */
+  /** The input that the model was given. */
   readonly input: ModelInput;
   readonly changes: Changes;
   /** The attention whose maps are shown. */

@@ -21,7 +21,7 @@ const kMostTokens = 2048;
 /** The maps that are kept. */
 const kKept = 4;
 
-/** How maps are shaped. */
+/** The ways in which maps are shaped. */
 export interface Shape {
   readonly combine: (typeof kCombinations)[number];
   readonly heads: string;

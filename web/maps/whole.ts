@@ -49,7 +49,7 @@ export function pooled({ values, known, mask, size: whole }: WholeMap, part: Par
   return { part, size, values: numbers, ...(known && { known: seen }) };
 }
 
-/** What a scale of colours is chosen from. */
+/** The facts from which a scale of colours is chosen. */
 export function factsOf(map: WholeMap): Omit<Overview, "picture"> {
   const { values, known, mask, size: [rows, cols], signed } = map;
   const largest = new Float32Array(rows);

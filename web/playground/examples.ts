@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the page can open with: for each built-in model inputs in which one of its heads makes its point. */
+/** The page can open with these: for each built-in model inputs in which one of its heads makes its point. */
 import { kInitial, type State } from "../state/state.js";
 
 export interface Example {

@@ -10,7 +10,7 @@ const kDelay = 250;
 /** The parts of a state that change many times in a row, so that no change of them is a step to go back to. */
 const kFlowing: ReadonlySet<string> = new Set<keyof State>(["text", "textPair", "source", "threshold", "topK", "temperature"]);
 
-/** What an address need not say: the state that the page opens in, whose pins belong to its own text only. */
+/** An address need not say this: the state that the page opens in, whose pins belong to its own text only. */
 function usualOf({ text = kUsual.text, model = kUsual.model }: Partial<State>): Readonly<State> {
   return text === kUsual.text && model === kUsual.model ? kUsual : { ...kUsual, query: "", key: "" };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How strongly heads read what earlier heads wrote: from their weights alone, and on a text. */
+/** Heads read what earlier heads wrote, and this measures how strongly: from their weights alone, and on a text. */
 import type { AsyncEngine, AsyncModel, HeadPath } from "headlens";
 import { nextTurn } from "../maps/source.js";
 import type { RunMaps } from "./followed.js";
@@ -24,7 +24,7 @@ export interface Scores {
   readonly count: number;
 }
 
-/** What was computed of each model. A search that was stopped goes on where it ended. */
+/** The scores that were computed of each model. A search that was stopped goes on where it ended. */
 const known = new WeakMap<AsyncModel, Scores>();
 
 export const knownScores = (model: AsyncModel): Scores | undefined => known.get(model);
@@ -86,7 +86,7 @@ export async function sharedOf({ run, tokens }: RunMaps, { earlier, later, kind 
   const [first, second] = await Promise.all(asked);
   const count = tokens.length;
   const at = (map: typeof first, row: number, col: number): number => map?.data[row * count + col] ?? 0;
-  // What each token looks at most besides itself in the earlier head.
+  // Each token has the one that it looks at most, besides itself, in the earlier head.
   const isMore = (via: number, from: number, best: number): boolean =>
     from !== via && (best === via || at(first, via, from) > at(first, via, best));
   const sources = tokens.map((_, via) =>

@@ -10,7 +10,7 @@ import type { Picture } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
 import type { Lengths } from "./decode-reading.js";
 
-/** What the cache holds after a step. */
+/** The content of the cache after a step. */
 export interface CacheState {
   readonly info: ModelInfo;
   readonly lengths: Lengths;
@@ -103,7 +103,7 @@ interface Drawn {
   readonly look: Look;
 }
 
-/** What was drawn last, which stays the same as long as nothing about it changes. */
+/** The picture that was drawn last, which stays the same as long as nothing about it changes. */
 const drawn = new WeakMap<readonly Float32Array[], Drawn>();
 
 function drawnOf({ room, firstKey, length }: CacheState, lengths: readonly Float32Array[], colors: Colors): Drawn {

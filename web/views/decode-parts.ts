@@ -22,7 +22,7 @@ export function sourceStrip(names: readonly string[], { row }: ReadToken, look: 
   return html`<div class="decode-strip"><span class="decode-label">source</span>${names.map(chip)}</div>`;
 }
 
-/** What the model expects after a token, and what came. */
+/** The tokens that the model expects after a token, and the one that came. */
 export function nextTokens({ token, expected }: ReadToken, came: ReadToken["came"]): TemplateResult {
   const most = expected[0]?.probability ?? 1;
   const line = ({ id, token: name, probability }: Expected, rank: number): TemplateResult => html`
@@ -50,7 +50,7 @@ export function sizeInWords({ info, unchanged }: Run, { firstKey, length }: Read
   return html`<p class="decode-note decode-bytes">The cache holds ${kept} ${kept === 1 ? "token" : "tokens"}: <b>${bytes(kept, format)} bytes</b> in ${format}, ${bytes(1, format)} a token; in ${other} it would be ${bytes(kept, other)}.${source}</p>`;
 }
 
-/** How far the rows of a reading are from those of the whole text. */
+/** The distance of the rows of a reading from those of the whole text. */
 export function exactness(reading: TokenReading, step: number): TemplateResult {
   const difference = reading.difference(step);
   let soFar = 0;

@@ -14,7 +14,7 @@ export interface Expected {
   readonly probability: number;
 }
 
-/** What one step of decoding gave. */
+/** The result of one step of decoding. */
 export interface ReadToken {
   readonly id: number;
   readonly token: string;

@@ -29,12 +29,12 @@ const kOnPause = 120;
 const kFirstWait = 150;
 const kNone: Lengths = { keys: [], values: [] };
 const kRefresh = 50;
-/** What takes longer is not measured after each token that the model goes on with. */
+/** Longer measurements are not made after each token that the model goes on with. */
 const kQuick = 50;
 /** Rows have names where there are at most so many. */
 const kMostNames = 40;
 
-/** What stays the same while the head and its maps do. */
+/** Facts that stay the same while the head and its maps do. */
 interface Content {
   readonly maps: MapSource;
   readonly run: Run;
@@ -310,7 +310,7 @@ class DecodeView implements View, ReactiveController {
     return isWhole && !isAtEnd && last.length < content.run.info.maxPositions;
   }
 
-  // What is drawn.
+  // These methods draw.
 
   #controls({ maps, run, layer, head, count }: Content, { tokens }: TokenReading, step: number): TemplateResult {
     const last = tokens.length - 1;

@@ -47,7 +47,7 @@ export interface Change {
   isOver: boolean;
 }
 
-/** What a change makes of the prediction at one token. */
+/** The prediction at one token, before and after a change. */
 export interface ChangeAt {
   readonly change: Change;
   readonly expected: readonly Expected[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a head writes at a token, what it copies there, and what the model expects after each layer. */
+/** The numbers of a head at a token: what it writes, what it copies, and what the model expects after each layer. */
 import type { AsyncModelAttention, Prediction, WrittenTokens } from "headlens";
 import { namingOf, partInWords } from "../maps/parts.js";
 import type { Run } from "../maps/run.js";

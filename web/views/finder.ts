@@ -24,7 +24,7 @@ const kHeadButtons = ".finder-table button[data-head]";
 /** The largest file of texts that is read, in bytes. */
 const kMostBytes = 1 << 20;
 
-/** What a model reads, as the state has it. */
+/** The input of a model, as the state has it. */
 const kRead = ["model", "text", "textPair", "source", "image"] as const;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -144,7 +144,7 @@ class FinderView implements View {
     this.host.requestUpdate();
   }
 
-  /** What cannot be measured is said, and what was measured before stays. */
+  /** Says what cannot be measured; what was measured before stays. */
   #fail(error: unknown, abort: AbortController): void {
     if (abort !== this.#abort) return;
     [this.#progress, this.#isIncomplete] = [undefined, true];
@@ -187,7 +187,7 @@ class FinderView implements View {
     }
   }
 
-  // What is seen.
+  // These methods draw.
 
   /** The metrics in which heads differ, or all where there are none. */
   get #telling(): readonly AnyMetric[] {
@@ -302,7 +302,7 @@ class FinderView implements View {
     return html`<div class="finder-axes">${select("x", x)}${select("y", y)}</div>${plot}`;
   }
 
-  // What the reader does.
+  // These methods answer the reader.
 
   readonly #write = (texts: string): void => {
     this.#texts = texts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How much each token of the input contributes to the chosen token through all layers, by rollout, flow or norms. */
+/** Each token of the input contributes to the chosen token through all layers, by rollout, flow or norms. */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { formatValue } from "../maps/format.js";
@@ -39,7 +39,7 @@ function whyNothing({ run, tokens }: RunMaps): string | undefined {
   return undefined;
 }
 
-/** What is drawn for a chosen token and a depth. */
+/** The numbers that are drawn for a chosen token and a depth. */
 interface Derived {
   readonly key: string;
   readonly mixed: Mixed;
@@ -90,7 +90,7 @@ class FlowView implements View {
     this.host.drawn(this);
   }
 
-  /** What was chosen, as far as these maps have it. */
+  /** The choice of the reader, as far as these maps have it. */
   #fitting({ heads, tokens }: RunMaps): Choice {
     const { method, startLayer } = this.#choice;
     return {

@@ -21,7 +21,7 @@ export class Followed<Place, Shown> {
     private readonly failed: (error: unknown) => void,
   ) {}
 
-  /** What is there to be shown, and the maps that it belongs to. */
+  /** The numbers that are there to be shown, and the maps that they belong to. */
   get shown(): { readonly maps: RunMaps; readonly numbers: Shown } | undefined {
     return this.#shown;
   }

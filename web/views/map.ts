@@ -60,11 +60,11 @@ interface Layout {
 
 class MapView implements View, ReactiveController {
   #content: Content | undefined;
-  /** What is looked at: a cell, or only its row or its column. */
+  /** The place that is looked at: a cell, or only its row or its column. */
   #place: Cursor = {};
   /** True when the pointer, and not the keyboard, moved last. */
   #isPointed = false;
-  /** What was told of last. */
+  /** The cell that listeners were told of last. */
   #told: { readonly cell: Cell | undefined; readonly row: unknown } | undefined;
   /** The zoom and place that the reader chose, or undefined while the whole map is shown. */
   #chosen: Pick<Viewport, "cell" | "row" | "col"> | undefined;

@@ -50,7 +50,7 @@ export interface HeadNumbers {
   row(query: number): Promise<RowNumbers>;
   /** The outputs of all queries. */
   outputs(): Promise<Rows>;
-  /** What each head of the layer writes for a query, after the output projection: [heads][D]. */
+  /** The vectors that each head of the layer writes for a query, after the output projection: [heads][D]. */
   written(query: number): Promise<readonly Float32Array[]>;
 }
 

@@ -53,7 +53,7 @@ interface Pair {
   readonly names: { readonly query: string; readonly key: string };
 }
 
-/** How queries and keys came about, after a comma. */
+/** Says how queries and keys came about, after a comma. */
 function madeBy({ isNormed, isRotated }: HeadNumbers): string {
   const how = [...(isNormed ? ["normed"] : []), ...(isRotated ? ["turned by its position"] : [])];
   return how.length > 0 ? `, after it was ${listed(how)}` : "";
@@ -273,7 +273,7 @@ export interface Share {
   readonly head: number;
   /** The length of what the head writes. */
   readonly length: number;
-  /** How far it moves the sum of all heads in that sum's own direction; over all heads this sums to 1. */
+  /** The distance by which it moves the sum of all heads in that sum's own direction; over all heads this sums to 1. */
   readonly share: number;
 }
 

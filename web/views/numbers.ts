@@ -34,7 +34,7 @@ interface Content {
   /** The row with the head's strongest link. */
   readonly telling: number;
   readonly rows: Map<number, RowNumbers>;
-  /** What the heads write for each query, or the engine's words why it does not say. */
+  /** The vectors that the heads write for each query, or the engine's words why it does not say. */
   readonly shares: Map<number, ReturnType<typeof sharesOf> | string>;
   readonly open: Map<MatrixName, OpenMatrix | undefined>;
 }
@@ -243,7 +243,7 @@ class NumbersView implements View {
     `;
   }
 
-  /** What each head of the layer writes: its length, and its share in their sum. */
+  /** The output of each head of the layer: its length, and its share in their sum. */
   #written({ shares: all, numbers: { layer, head } }: Content): TemplateResult {
     const found = all.get(this.#query);
     if (!found) return html`<p class="num-note" role="status">The layer’s heads are being added up …</p>`;

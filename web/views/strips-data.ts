@@ -41,13 +41,13 @@ function mean(values: Iterable<number>): number {
   return count === 0 ? NaN : sum / count;
 }
 
-/** How much each key is looked at: the mean of its column over those of `rows` that may see it. */
+/** The weight with which each key is looked at: the mean of its column over those of `rows` that may see it. */
 export function keyMeans({ rows, cols, values }: Cells, chosen?: readonly number[]): number[] {
   const of = chosen ?? Array.from({ length: rows }, (_, row) => row);
   return Array.from({ length: cols }, (_, col) => mean(of.map((row) => values[row * cols + col] ?? NaN)));
 }
 
-/** How much each query looks at the chosen keys: its mean weight over those of them that it may see. */
+/** The weight with which each query looks at the chosen keys: its mean weight over those of them that it may see. */
 export function queryMeans({ rows, cols, values }: Cells, chosen: readonly number[]): number[] {
   return Array.from({ length: rows }, (_, row) => mean(chosen.map((col) => values[row * cols + col] ?? NaN)));
 }
@@ -60,7 +60,7 @@ export function largestOf({ rows, cols, values }: Cells): number[] {
   });
 }
 
-/** How strongly each head links queries to keys: the mean weight over their pairs that may be seen, as [layer][head]. */
+/** The strength with which each head links queries to keys: the mean weight over their pairs that may be seen, as [layer][head]. */
 export async function pairMeans(
   maps: MapSource, queries: readonly number[], keys: readonly number[],
 ): Promise<number[][]> {

@@ -222,7 +222,7 @@ class StripsView implements View {
     `;
   }
 
-  // What the reader does.
+  // These methods answer the reader.
 
   readonly #onInput = (event: Event): void => {
     this.#typed = (event.target as HTMLInputElement).value;

@@ -16,7 +16,7 @@ export interface Entry {
   readonly members: readonly number[];
   /** Its sum over the whole other side. */
   readonly sum: number;
-  /** Whether the group's parts are shown after it; undefined for a single part. */
+  /** True while the group's parts are shown after it; undefined for a single part. */
   readonly isOpen?: boolean;
   readonly isMember: boolean;
   /** The part, where there is only one. */

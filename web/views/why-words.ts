@@ -58,7 +58,7 @@ function sharedInWords(part: StreamPart, naming: Naming): string {
 
 export interface Reason {
   readonly sentence: string;
-  /** How much the pair of parts of the sentence adds. */
+  /** The amount that the pair of parts of the sentence adds. */
   readonly size: string;
 }
 

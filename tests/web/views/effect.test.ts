@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a head writes, copies and changes: the engine's numbers, a click that silences, blanked tokens, patches, other models. */
+/** The effect of a head: what it writes, copies and changes, in the engine's numbers, a click that silences, blanked tokens, patches, other models. */
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import { axe, holds, phone, seen, texts } from "../browser.js";

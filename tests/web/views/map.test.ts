@@ -14,7 +14,7 @@ interface Exported {
   readonly weights: (number | null)[][][][];
 }
 
-/** What the element shows, as it exports it. Cells that are masked or left out are null or 0. */
+/** The numbers that the element shows, as it exports them. Cells that are masked or left out are null or 0. */
 async function shown(page: Page): Promise<Exported> {
   const json = await page.$eval("#map", (element) => (element as AttentionMap).toJSON());
   return JSON.parse(json) as Exported;
