@@ -113,6 +113,10 @@ class SentenceView implements View, ReactiveController {
 
   #editor(maps: MapSource | undefined): TemplateResult | typeof nothing {
     if (this.host.controls !== "full") return nothing;
+    if (maps?.run?.info.image) return html`
+      <label class="sentence-edit sentence-picture">Choose a picture …
+        <input class="unseen" type="file" accept="image/*" @change=${this.#onPicture} />
+      </label>`;
     if (!this.#isEditing) return html`<button class="sentence-edit" @click=${(): void => this.#edit(true)}><span aria-hidden="true">✎</span> Edit text</button>`;
     const info = maps?.run?.info;
     const { state } = this.host;
@@ -130,6 +134,11 @@ class SentenceView implements View, ReactiveController {
       </div>
     `;
   }
+
+  readonly #onPicture = ({ target }: Event): void => {
+    const [file] = (target as HTMLInputElement).files ?? [];
+    if (file) this.host.change({ image: URL.createObjectURL(file) });
+  };
 
   readonly #onEditKey = (event: KeyboardEvent): void => {
     if (event.key === "Escape") this.#edit(false);
@@ -150,7 +159,9 @@ class SentenceView implements View, ReactiveController {
     const look = this.#looks.of(maps, place.layer, overview, this.host.scaleChoice, this.host.colors);
     const colors = rowColors(picture, look);
     const row = place.rows.at(-1) ?? 0;
-    this.#arcs = { row, cols: holding(weights, kArcMass, kMostArcs), weights };
+    // Patches lie in their own grid, where arcs would only cross each other.
+    const isPicture = maps.run?.info.image !== undefined;
+    this.#arcs = { row, cols: isPicture ? [] : holding(weights, kArcMass, kMostArcs), weights };
     const isCross = maps.run?.shown === "cross";
     const keyOf = (col: number): string => tintStyle(colors.subarray(col * 4, col * 4 + 4));
     const name = this.host.names?.[place.layer]?.[place.head]?.name;
@@ -191,6 +202,13 @@ class SentenceView implements View, ReactiveController {
         @pointerenter=${(): void => this.#point(axis, index)} @click=${this.#onClick}
       >${tokenLabel(text)}</button>`;
     };
+    const patches = maps.run?.attention.patches;
+    if (patches) {
+      const [prefix, columns] = [tokens.length - patches[0] * patches[1], patches[1]];
+      const all = tokens.map((_, index) => index === prefix - 1
+        ? html`<span class="sentence-prefix">${token(index, true)}</span>` : token(index, true));
+      return html`<div class="sentence-tokens sentence-patches" role="group" aria-label="Patches" .style=${`--columns: ${columns}`}>${all}</div>`;
+    }
     const words = wordsOf(tokens, maps).filter(([from, to]) => to > begin && from < end);
     const label = axis === "row" ? "Tokens; each can be chosen to see what it looks at" : "Tokens of the source";
     return html`
@@ -377,6 +395,25 @@ const styles = css`
   .sentence-token:focus-visible {
     outline: 2px solid var(--ink);
     outline-offset: 2px;
+  }
+  .sentence-patches {
+    display: grid;
+    grid-template-columns: repeat(var(--columns), minmax(0, 48px));
+    gap: 2px;
+    font-size: 12px;
+    line-height: 20px;
+  }
+  .sentence-prefix {
+    grid-column: 1 / -1;
+  }
+  .sentence-picture {
+    display: inline-block;
+    border-radius: 4px;
+    line-height: 28px;
+    cursor: pointer;
+  }
+  .sentence-picture:has(:focus-visible) {
+    outline: 2px solid var(--accent);
   }
   .sentence-more {
     color: var(--faint);
