@@ -6,6 +6,12 @@ import type { MapSource } from "../maps/source.js";
 /** Maps of a model's run. */
 export type RunMaps = MapSource & { readonly run: Run };
 
+/** A head that the shown maps do not have is one of maps that are on their way. */
+function isThere(place: unknown, { heads }: MapSource): boolean {
+  const { layer, head = 0 } = Object(place) as { layer?: number; head?: number };
+  return layer === undefined || head < (heads[layer] ?? 0);
+}
+
 export class Followed<Place, Shown> {
   #shown: { readonly maps: RunMaps; readonly numbers: Shown } | undefined;
   #key = "";
@@ -38,6 +44,7 @@ export class Followed<Place, Shown> {
 
   /** Shows this place of the same maps as soon as its numbers are there. */
   follow(place: Place): void {
+    if (this.#shown && !isThere(place, this.#shown.maps)) return;
     this.#wanted = { key: JSON.stringify(place), place };
     if (!this.#busy && this.#shown && this.#wanted.key !== this.#key) void this.#catchUp();
   }

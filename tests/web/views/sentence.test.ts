@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The sentence: its tints and its finding are the engine's numbers, its arcs lead where they should, and it can be edited. */
+import type { Page } from "puppeteer-core";
+import { expect, test } from "vitest";
+import { axe, phone, seen, texts } from "../browser.js";
+import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
+
+const views = new Views();
+
+const kHead = { view: "sentence", text: kSentence, layer: 3, head: 4, controls: "full" } as const;
+
+const finding = async (page: Page): Promise<string> =>
+  (await texts(page, "#map >>> .sentence-finding")).join().replaceAll(/[\u2068\u2069]/g, "");
+
+/** The tokens that arcs lead to, by where the arcs end. */
+const arcEnds = (page: Page): Promise<number[]> =>
+  page.$eval("#map", (map) => {
+    const root = map.shadowRoot;
+    const top = root?.querySelector(".sentence-rows")?.getBoundingClientRect();
+    const tokens = [...root?.querySelectorAll<HTMLElement>(".sentence-token") ?? []];
+    return [...root?.querySelectorAll(".sentence-arcs path") ?? []].map((path) => {
+      const [x = 0] = (path.getAttribute("d") ?? "").split(" ").slice(-2).map(Number);
+      const middle = (token: HTMLElement): number => {
+        const { left, width } = token.getBoundingClientRect();
+        return left + width / 2 - (top?.left ?? 0);
+      };
+      return Number(tokens.find((token) => Math.abs(middle(token) - x) < 1)?.dataset.index);
+    });
+  });
+
+test("the finding, the arcs and the tints are the numbers of the chosen row", async () => {
+  const page = await views.open([{ ...kHead, query: "8" }]);
+  const attention = views.tiny.attend(kSentence);
+  const { data } = attention.map(3, 4);
+  const row = [...data.subarray(80, 90)];
+  const order = row.map((_, col) => col).filter((col) => col <= 8).sort((a, b) => (row[b] ?? 0) - (row[a] ?? 0));
+  let mass = 0;
+  const end = order.findIndex((col) => (mass += row[col] ?? 0) >= 0.9) + 1;
+  expect((await arcEnds(page)).sort()).toEqual(order.slice(0, Math.min(end, 8)).filter((col) => col !== 8).sort());
+  const most = order[0] ?? NaN;
+  const share = ((row[most] ?? 0) * 100).toFixed(1).replace(/\.0$/, "");
+  expect(await finding(page)).toBe(`‘laughed’ looks at ‘${attention.tokens[most]?.trim()}’: ${share} % in head 3.4.`);
+  const tints = await page.$$eval("#map >>> .sentence-token", (found) =>
+    found.map((token) => getComputedStyle(token).backgroundColor));
+  expect(tints[9], "what the row may not see has no tint").toBe("rgba(0, 0, 0, 0)");
+  expect(new Set(tints.slice(0, 9)).size).toBeGreaterThan(4);
+  attention.dispose();
+});
+
+test("pointing previews, a click pins, Shift adds, Escape frees, and arrow keys walk", async () => {
+  const page = await views.open([kHead]);
+  expect(await finding(page), "at first the strongest link of the head").toMatch(/^‘and’ looks at ‘queen’/);
+  await page.hover("#map >>> .sentence-token[data-index='7']");
+  await expect.poll(() => finding(page)).toMatch(/^‘she’/);
+  await page.click("#map >>> .sentence-token[data-index='7']");
+  expect(await stateOf(page, "query")).toBe("7");
+  await page.keyboard.down("Shift");
+  await page.click("#map >>> .sentence-token[data-index='8']");
+  await page.keyboard.up("Shift");
+  expect(await stateOf(page, "query")).toBe("7 8");
+  await page.mouse.move(0, 0);
+  await expect.poll(() => finding(page)).toMatch(/^the mean of 2 tokens/);
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => finding(page)).toMatch(/^‘she’/);
+  await page.keyboard.press("Escape");
+  expect(await stateOf(page, "query")).toBe("");
+  await page.keyboard.press("p");
+  expect(await stateOf(page, "query")).toBe("7");
+});
+
+test("the text is edited in place, down to nothing and back", async () => {
+  const page = await views.open([kHead]);
+  await page.click("#map >>> .sentence-edit");
+  await (await seen(page, "#map >>> textarea")).press("Backspace");
+  expect(await stateOf(page, "text")).toBe("");
+  await page.keyboard.type("Anna saw Ben.");
+  await expect.poll(() => texts(page, "#map >>> .sentence-token")).toEqual(
+    views.tiny.attend("Anna saw Ben.").tokens.map((token) => token.trim()),
+  );
+  await page.keyboard.press("Escape");
+  await seen(page, "#map >>> .sentence-edit:focus");
+  expect(await page.$("#map >>> textarea")).toBeNull();
+});
+
+test("two texts, a translation, a long text, and words whose pieces stand together", async () => {
+  const pair = { model: "tiny-bert", text: "Unbelievable.", textPair: "She bought eggs." };
+  const page = await views.open([{ ...kHead, ...pair, layer: 0, head: 0 }]);
+  await page.click("#map >>> .sentence-edit");
+  await seen(page, "#map >>> textarea[name='textPair']");
+  const words = await page.$$eval("#map >>> .sentence-word", (found) => found.map((word) => word.textContent));
+  expect(words.slice(0, 3)).toEqual(["[CLS]", "unbelievable", "."]);
+  await change(page, {
+    model: "tiny-translator", source: "The black cat sleeps.", text: "le chat noir dort.", textPair: "",
+    attention: "cross", layer: 1, query: "2",
+  });
+  expect(await texts(page, "#map >>> .sentence-token[data-axis='col']")).toContain("black");
+  const arcs = await page.$$("#map >>> .sentence-arcs path");
+  expect(arcs.length).toBeGreaterThan(0);
+  const long = "The cat sat on the mat. ".repeat(200);
+  await change(page, { model: "tiny", text: long, source: "", attention: "decoder", layer: 3, query: "1500" });
+  expect(await texts(page, "#map >>> .sentence-more")).toEqual([]);
+  expect((await texts(page, "#map >>> .sentence-token")).length).toBeLessThanOrEqual(1024);
+});
+
+test.each(["light", "dark"] as const)("the sentence is clean for axe, and looked at: %s", async (scheme) => {
+  const page = await views.open([kHead], { width: 900, height: 700, scheme });
+  expect(await axe(page)).toEqual([]);
+  await shoot(page, `sentence-${scheme}`);
+  await page.close();
+  const small = await views.open([{ ...kHead, text: `${kSentence} ${kSentence}` }], { ...phone, scheme });
+  await small.click("#map >>> .sentence-edit");
+  expect(await axe(small)).toEqual([]);
+  await shoot(small, `sentence-phone-${scheme}`);
+});
