@@ -5,7 +5,7 @@
  *
  * Attributes are the fields of the state (state.ts), written with hyphens: `text`, `text-pair`, `source`, `image`, `model`
  * (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps), `view`, `layer` and `head`
- * (from 0), `query` and `key` (what is pinned), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
+ * (from 0), `query` and `key` (what is pinned), `lines` (columns or arcs), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
  * those that merge, filter and combine maps or change the model. Besides: `group`, the name of elements that show the same,
  * and `controls` (minimal, full or none). The views are grid, map and lines, also of given maps; sentence, next, numbers,
  * why, effect, decode and finder, of a model that reads a text; and steps, a worked example.
@@ -156,6 +156,7 @@ export class AttentionMap extends LitElement {
   declare key: string;
   declare against: string;
   declare causal: boolean;
+  declare lines: string;
   declare scale: string;
   declare threshold: number;
   declare topK: number;
