@@ -92,7 +92,7 @@ describe("the tarball", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
       "worker.js": 43_000,
-      "headlens.arrays.js": 40_000,
+      "headlens.arrays.js": 54_000,
       "headlens-simd.wasm": 234_000,
       "headlens-relaxed.wasm": 234_000,
     };
@@ -102,7 +102,7 @@ describe("the tarball", () => {
       .reduce((sum, [, size]) => sum + size, 0);
     expect(models).toBeLessThan(9e6);
     const standalone = gzipSync(read("headlens.standalone.js")).length; // it carries a model once more
-    expect(project.packedSize - models - standalone).toBeLessThan(1_530_000);
+    expect(project.packedSize - models - standalone).toBeLessThan(1_565_000);
   });
 
   /** The compressed size of a script and of what it imports at once. */
@@ -114,7 +114,7 @@ describe("the tarball", () => {
     return own + imported.reduce((sum, other) => sum + loaded(other, seen), 0);
   }
 
-  test("has scripts as large as its document says, and the one for arrays of at most 35 kB", () => {
+  test("has scripts as large as its document says, and the one for arrays of at most 43.5 kB", () => {
     const rows = readFileSync(join(kRoot, "wasm/README.md"), "utf8").matchAll(/^\| `dist\/([\w.-]+)` \|[^|]*\| ([\d,]+) \|/gm);
     const sizes = [...rows].map(([, name = "", size = ""]) => [name, Number(size.replace(",", ""))] as const);
     expect(sizes.length).toBeGreaterThan(6);
@@ -122,7 +122,7 @@ describe("the tarball", () => {
       const bytes = loaded(name);
       expect(Math.abs(bytes / 1000 - size), `${name}: ${bytes}`).toBeLessThan(Math.max(1, 0.02 * size));
     }
-    expect(loaded("arrays.js")).toBeLessThan(35_000);
+    expect(loaded("arrays.js")).toBeLessThan(43_500);
   });
 
   test("publint finds nothing", async () => {

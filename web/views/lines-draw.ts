@@ -21,6 +21,8 @@ export interface Bundle {
   readonly links: readonly Link[];
   /** The weight of the strongest line. */
   readonly most: number;
+  /** How far the lines are shifted along the tokens, so that those of other heads are seen, too. */
+  readonly shift: number;
 }
 
 interface Box {
@@ -41,7 +43,7 @@ export function drawLines(
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   const shape = isArcs ? arc : curve;
-  for (const { color, links, most } of bundles) {
+  for (const { color, links, most, shift } of bundles) {
     const paths = new Map<number, Path2D>();
     for (const link of links) {
       const strength = Math.min(Math.sqrt(Math.abs(link.weight) / (most || 1)), 1);
@@ -50,6 +52,7 @@ export function drawLines(
       paths.set(bucket, path);
       shape(path, ends(link), height);
     }
+    context.setTransform(ratio, 0, 0, ratio, isArcs ? shift * ratio : 0, isArcs ? 0 : shift * ratio);
     context.strokeStyle = color;
     for (const [bucket, path] of [...paths].sort(([a], [b]) => Math.abs(a) - Math.abs(b))) {
       const strength = Math.abs(bucket) / kBuckets;

@@ -29,6 +29,10 @@ export const linesStyles = (arcs: number, names: number): CSSResult => css`
     padding: 0 6px;
     font: 13px/24px var(--mono);
   }
+  .lines-named {
+    color: var(--faint);
+    font: 13px/24px system-ui, sans-serif;
+  }
   .lines-swatch {
     width: 16px;
     height: 4px;

@@ -6,6 +6,7 @@
 import { html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
 import { tintStyle } from "../maps/ink.js";
@@ -26,8 +27,10 @@ const kMostHeads = 8;
 /** Tokens that are written and whose links are drawn beyond those in sight. */
 const kMargin = 8;
 const kArcsHeight = 240;
+/** The lines of several heads stand so far apart at a token, in pixels, and all of them take no more than the second. */
+const [kMostApart, kBand] = [3.5, 20];
 /** The widths of tokens in a line, in pixels: of a letter, and at least and at most. */
-const [kLetter, kNarrow, kWide] = [8.5, 28, 150];
+const [kLetter, kNarrow, kWide] = [8.5, 50, 150];
 
 interface Content {
   readonly maps: MapSource;
@@ -123,7 +126,6 @@ class LinesView implements View, ReactiveController {
     const focus = this.#focus(content);
     const isArcs = this.#mode === "arcs";
     const drawn = this.#drawn(content, focus);
-    const row = this.host.cursor?.row ?? focus.rows.at(-1) ?? content.usual;
     return html`
       <div class="lines ${isArcs ? "arcs" : "columns"}" part="lines" .style=${`--lines-row: ${this.#rowHeight}px`}>
         ${this.#legend(content)}
@@ -135,7 +137,7 @@ class LinesView implements View, ReactiveController {
           </div>
         </div>
         <p class="lines-share">${this.#share(content, focus, drawn)}</p>
-        ${this.#table(content, Math.min(row, content.maps.tokens.length - 1))}
+        ${this.#table(content, focus.rows.at(-1) ?? content.usual)}
       </div>
     `;
   }
@@ -203,7 +205,9 @@ class LinesView implements View, ReactiveController {
     };
     const listed = headsOf("heads", this.host.state.heads).length;
     const entry = (head: Head, index: number): TemplateResult => {
-      const label = html`<span class="lines-swatch" .style=${`background: ${colors[index] ?? ""}`}></span>${headName(head)}`;
+      // The bar already has the name of a head that is alone.
+      const name = heads.length > 1 ? this.host.names?.[head.layer]?.[head.head]?.name : undefined;
+      const label = html`<span class="lines-swatch" .style=${`background: ${colors[index] ?? ""}`}></span>${headName(head)}${name === undefined || name === kNoPattern ? nothing : html` <span class="lines-named">${name}</span>`}`;
       return heads.length === 1 ? html`<span class="lines-head">${label}</span>` : html`<button class="lines-head" aria-pressed=${this.#only === index ? "true" : "false"} title="Only this head" @click=${(): void => toggle(index)}>${label}</button>`;
     };
     const more = heads.length === kMostHeads && listed >= kMostHeads ? html`<span>No more than ${kMostHeads} heads are drawn.</span>` : nothing;
@@ -257,14 +261,18 @@ class LinesView implements View, ReactiveController {
       const look = this.#looks.of(maps, layer, overviews[head] as Overview, this.host.scaleChoice, this.host.colors);
       const part = { rows: [link.row, link.row + 1], cols: [link.col, link.col + 1] } as const;
       const color = rowColors({ part, size: [1, 1], values: Float32Array.of(link.weight) }, look);
-      values.set(at, { text: formatValue(link.weight, 3), tint: tintStyle(color) });
+      values.set(at, { text: shortValue(link.weight), tint: tintStyle(color) });
     }
     return values;
   }
 
   #share(content: Content, { rows, col }: Focus, drawn: readonly (readonly Link[])[]): string {
-    if (col !== undefined) return `${drawn.flat().length} links lead to ${tokenName(content.maps.keyTokens[col] ?? "")}`;
     const all = this.#rowsOf(content, rows);
+    const isPart = rows.length === 0 && all.length < content.maps.tokens.length;
+    const whose = isPart ? " of the queries in sight" : "";
+    const count = drawn.flat().length;
+    if (col !== undefined)
+      return `${count} ${count === 1 ? "link" : "links"}${whose} to ${tokenName(content.maps.keyTokens[col] ?? "")}`;
     let total = 0;
     content.links.heads.forEach((_, head) => {
       if (this.#only === undefined || this.#only === head)
@@ -272,7 +280,7 @@ class LinesView implements View, ReactiveController {
     });
     const held = drawn.flat().reduce((sum, { weight }) => sum + Math.abs(weight), 0);
     if (total === 0) return "No weight is known here";
-    return `Links drawn hold ${percent(held, total)} of the weight`;
+    return `Links drawn hold ${percent(held, total)} of the weight${whose}`;
   }
 
   /** The links of one query in words and numbers. */
@@ -378,7 +386,11 @@ class LinesView implements View, ReactiveController {
     const colors = kHeadColors[this.host.colors.theme];
     const isArcs = this.#mode === "arcs";
     const { fixedMost } = content.maps;
-    const bundles = this.#drawn(content, focus).map((links, head) => ({ color: colors[head] ?? "", links, most: fixedMost }));
+    const count = content.links.heads.length;
+    const step = Math.min(kMostApart, kBand / count);
+    const bundles = this.#drawn(content, focus).map((links, head) => ({
+      color: colors[head] ?? "", links, most: fixedMost, shift: (head - (count - 1) / 2) * step,
+    }));
     const { clientWidth: width, clientHeight: height } = canvas;
     const left = box.scrollLeft;
     const middle = (index: number): number =>
@@ -406,6 +418,11 @@ class LinesView implements View, ReactiveController {
 
 /** The height of the names above the columns. */
 const headHeight = 20;
+
+/** A weight beside a token. One that is too small for its digits is not written as zero. */
+function shortValue(weight: number): string {
+  return Math.abs(weight) < 0.0005 ? "<0.001" : formatValue(weight, 3);
+}
 
 function beginsOf(tokens: readonly string[]): Float64Array {
   const begins = new Float64Array(tokens.length + 1);

@@ -72,6 +72,8 @@ test("a reader points at tokens, pins them, moves by keys and chooses arcs", asy
   expect(await stateOf(page, "lines")).toBe("arcs");
   expect(await inked(page)).toBeGreaterThan(100);
   await shoot(page, "lines-arcs");
+  await page.hover(token("row", 6));
+  await shoot(page, "lines-arcs-token");
   expect(await axe(page)).toEqual([]);
 });
 
