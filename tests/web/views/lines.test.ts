@@ -123,3 +123,22 @@ test("twelve heads of 512 tokens redraw within a frame, and only what is in sigh
   expect(written).toBeLessThan(120);
   expect(median).toBeLessThan(16);
 });
+
+test("given arrays of any sign scroll to rows that are fetched then, and a form that is unknown is refused", async () => {
+  const page = await views.open([{ ...kHead, text: "a" }]);
+  await page.$eval("#map", async (found) => {
+    const size = 600;
+    const data = new Float32Array(size * size);
+    for (let row = 0; row < size; row++) data[row * size + (size - 1 - row)] = row % 2 ? -0.75 : 0.5;
+    const drawn = new Promise((resolve) => found.addEventListener("attention-draw", resolve, { once: true }));
+    Object.assign(found, { weights: { data, shape: [1, 1, size, size] }, layer: 0, head: 0 });
+    await drawn;
+  });
+  expect(await texts(page, "#map >>> .lines-share")).toEqual(["Links drawn hold 100 % of the weight of the queries in sight"]);
+  await change(page, { query: "599", threshold: 0.6 });
+  await page.waitForSelector(token("row", 599));
+  await page.waitForFunction(() =>
+    document.querySelector("#map")?.shadowRoot?.querySelectorAll(".lines table[part=table] tbody tr").length === 1);
+  expect(await table(page)).toEqual([{ head: "0.0", col: 0, weight: -0.75 }]);
+  await expect(change(page, { lines: "spiral" })).rejects.toThrow('lines: "spiral" is not known; columns, arcs are');
+});
