@@ -92,7 +92,7 @@ describe("the tarball", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
       "worker.js": 43_000,
-      "headlens.arrays.js": 52_000,
+      "headlens.arrays.js": 54_000,
       "headlens-simd.wasm": 234_000,
       "headlens-relaxed.wasm": 234_000,
     };

@@ -7,8 +7,8 @@
  * (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps), `view`, `layer` and `head`
  * (from 0), `query` and `key` (what is pinned), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
  * those that merge, filter, combine and compare maps or change the model. Besides: `group`, the name of elements that show
- * the same, and `controls` (minimal, full or none). The views are grid, map and strips, also of given maps; sentence, next,
- * numbers, why, effect, picture, decode, finder, composition, flow and compare, of a model; and steps, a worked example.
+ * the same, and `controls` (minimal, full or none). The views are grid, map, lines and strips, also of given maps; sentence,
+ * next, numbers, why, effect, picture, decode, finder, composition, flow and compare, of a model; and steps, a worked example.
  * A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries` and `keys`, go before
  * `src`, `src` before the child, and all of them before `text`.
  * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
@@ -156,6 +156,7 @@ export class AttentionMap extends LitElement {
   declare key: string;
   declare against: string;
   declare causal: boolean;
+  declare lines: string;
   declare scale: string;
   declare threshold: number;
   declare topK: number;

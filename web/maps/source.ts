@@ -108,6 +108,17 @@ export function checkHead({ heads }: MapSource, layer: number, head: number): vo
   check("head", head, heads[layer] ?? 0);
 }
 
+/** The blocks on a side of an overview that is fetched for its scale only. */
+const kOverview = 64;
+
+/** The overview of a head, which is fetched when none is known. */
+export async function overviewOf(maps: MapSource, layer: number, head: number): Promise<Overview> {
+  const known = maps.known(layer, head);
+  const [overview] = known ? [known] : await maps.overviews(layer, [head, head + 1], [kOverview, kOverview]);
+  if (!overview) throw new Error(`layer ${layer}, head ${head} has no map`);
+  return overview;
+}
+
 /** True for the error of maps that were asked for something after they had been released, or while they were computed no more. */
 export function isReleased(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };

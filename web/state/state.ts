@@ -32,6 +32,8 @@ export interface State {
   /** The key with which the pinned one is compared: a column, "next" for the strongest other one, or nothing. */
   against: string;
   causal: boolean;
+  /** The form of lines between tokens: "columns" or "arcs". */
+  lines: string;
   /** "auto", "fixed", "head", "row" or "log". */
   scale: string;
   /** Smaller weights are not drawn. */
@@ -98,6 +100,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   key: word(""),
   against: word(""),
   causal: kFlag,
+  lines: word("columns"),
   scale: word("auto"),
   threshold: number(0),
   topK: number(0),

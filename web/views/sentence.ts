@@ -9,7 +9,7 @@ import { findingOf, type FindingPart, holding } from "../heads/finding.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
-import { checkHead, type MapSource, type Overview, type Picture } from "../maps/source.js";
+import { checkHead, type MapSource, type Overview, overviewOf, type Picture } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
 import { strongestLink } from "../maps/words.js";
@@ -301,16 +301,6 @@ const marked = ({ kind, text }: FindingPart): TemplateResult | string =>
   kind === "key" ? html`<b>${text}</b>` : kind === "name" ? html`<i>${text}</i>` : text;
 
 const isSpecial = (token: string): boolean => /^(<[^<>\s]+>|\[[^\s[\]]+\])$/.test(token);
-
-/** The blocks on a side of an overview that is fetched for its scale only. */
-const kOverview = 64;
-
-async function overviewOf(maps: MapSource, layer: number, head: number): Promise<Overview> {
-  const known = maps.known(layer, head);
-  const [overview] = known ? [known] : await maps.overviews(layer, [head, head + 1], [kOverview, kOverview]);
-  if (!overview) throw new Error(`layer ${layer}, head ${head} has no map`);
-  return overview;
-}
 
 async function fetchRow(maps: MapSource, place: Place): Promise<Shown> {
   const { layer, head, rows } = place;

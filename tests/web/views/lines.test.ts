@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Lines between tokens: the links that are drawn are the engine's largest weights, for one head and for several. */
+import type { Page } from "puppeteer-core";
+import { expect, test } from "vitest";
+import { axe, phone, texts } from "../browser.js";
+import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
+
+const views = new Views();
+const kHead = { view: "lines", text: kSentence, layer: 3, head: 4, controls: "full" } as const;
+
+/** The links of the chosen query as the table has them. */
+async function table(page: Page): Promise<{ head: string; col: number; weight: number }[]> {
+  const rows = await page.$$eval("#map >>> .lines table[part=table] tbody tr", (found) =>
+    found.map((row) => Array.from((row).cells, (cell) => cell.textContent)));
+  return rows.map(([head = "", key = "", weight = ""]) => ({
+    head, col: Number(/\((\d+)\)$/.exec(key)?.[1]), weight: Number(weight.replace("−", "-")),
+  }));
+}
+
+/** The number of pixels of the canvas that are not transparent. */
+const inked = (page: Page): Promise<number> =>
+  page.$eval("#map >>> .lines-canvas", (found) => {
+    const canvas = found as HTMLCanvasElement;
+    const data = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+    let count = 0;
+    for (let index = 3; index < data.length; index += 4) if (data[index]) count++;
+    return count;
+  });
+
+const token = (axis: "row" | "col", index: number): string =>
+  `#map >>> .lines-token[data-axis="${axis}"][data-index="${index}"]`;
+
+test("the links of a query are its largest weights, and their share of the weight is said", async () => {
+  const page = await views.open([{ ...kHead, heads: "1.0 2.3", query: "8", topK: 3 }]);
+  using attention = views.tiny.attend(kSentence);
+  const found = await table(page);
+  let held = 0;
+  for (const [layer, head] of [[3, 4], [1, 0], [2, 3]] as const) {
+    const { data, shape } = attention.map(layer, head);
+    const width = shape[1] ?? 0;
+    const row = Array.from(data.subarray(8 * width, 9 * width), (weight, col) => ({ col, weight }));
+    const best = row.sort((a, b) => b.weight - a.weight).slice(0, 3);
+    const own = found.filter((one) => one.head === `${layer}.${head}`);
+    expect(own.map(({ col }) => col)).toEqual(best.map(({ col }) => col));
+    own.forEach(({ weight }, index) => expect(weight).toBeCloseTo(best[index]?.weight ?? NaN, 3));
+    held += best.reduce((sum, { weight }) => sum + weight, 0);
+  }
+  const [share = ""] = await texts(page, "#map >>> .lines-share");
+  expect(Math.abs(Number(/hold (\d+) %/.exec(share)?.[1]) - (100 * held) / 3)).toBeLessThan(0.6);
+  await change(page, { threshold: 0.5 });
+  expect((await table(page)).every(({ weight }) => weight >= 0.5)).toBe(true);
+});
+
+test("a reader points at tokens, pins them, moves by keys and chooses arcs", async () => {
+  const page = await views.open([{ ...kHead, heads: "1.0 2.3" }]);
+  const all = await inked(page);
+  await page.hover(token("row", 6));
+  const value = await page.$eval(`${token("col", 2)} .lines-value`, (found) => (found as HTMLElement).dataset.value);
+  expect(Number(value)).toBeGreaterThan(0.98);
+  expect(await inked(page)).toBeLessThan(all);
+  await page.click(token("row", 6));
+  expect(await stateOf(page, "query")).toBe("6");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("p");
+  expect(await stateOf(page, "query")).toBe("7");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("p");
+  expect([await stateOf(page, "query"), await stateOf(page, "key")]).toEqual(["", "7"]);
+  await page.keyboard.press("Escape");
+  expect(await stateOf(page, "key")).toBe("");
+  await page.click("#map >>> .lines-mode:last-child");
+  expect(await stateOf(page, "lines")).toBe("arcs");
+  expect(await inked(page)).toBeGreaterThan(100);
+  await shoot(page, "lines-arcs");
+  await page.hover(token("row", 6));
+  await shoot(page, "lines-arcs-token");
+  expect(await axe(page)).toEqual([]);
+});
+
+test("it is accessible and fits, light and dark, on a phone too", async () => {
+  const page = await views.open([{ ...kHead, heads: "1.0 2.3 0.1 3.1", query: "6" }]);
+  await shoot(page, "lines-desktop");
+  expect(await axe(page)).toEqual([]);
+  await change(page, { heads: "1.0 2.3 0.1 3.1 2.1", theme: "dark" });
+  await shoot(page, "lines-dark");
+  expect(await axe(page)).toEqual([]);
+  const small = await views.open([{ ...kHead, query: "6" }], phone);
+  expect(await small.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+  await shoot(small, "lines-phone");
+  expect(await axe(small)).toEqual([]);
+});
+
+test("twelve heads of 512 tokens redraw within a frame, and only what is in sight is written", async () => {
+  const page = await views.open([{ ...kHead, text: "a" }]);
+  const { median, written } = await page.$eval("#map", async (found) => {
+    const [heads, size] = [12, 512];
+    const data = new Float32Array(heads * size * size);
+    for (let row = 0; row < heads * size; row++) {
+      const weights = data.subarray(row * size, (row + 1) * size);
+      weights.forEach((_, col) => (weights[col] = ((row * 7919 + col * 104729) % 1009) ** 8));
+      const sum = weights.reduce((total, weight) => total + weight, 0);
+      weights.forEach((weight, col) => (weights[col] = weight / sum));
+    }
+    const element = found as HTMLElement & { performUpdate(): void; requestUpdate(): void; shadowRoot: ShadowRoot };
+    const drawn = new Promise((resolve) => element.addEventListener("attention-draw", resolve, { once: true }));
+    const others = Array.from({ length: heads - 1 }, (_, head) => `0.${head + 1}`).join(" ");
+    Object.assign(element, { weights: { data, shape: [1, heads, size, size] }, layer: 0, head: 0, heads: others });
+    await drawn;
+    const box = element.shadowRoot.querySelector(".lines-box");
+    const times: number[] = [];
+    for (let turn = 0; turn < 31; turn++) {
+      if (box) box.scrollTop = turn * 24;
+      await new Promise((next) => setTimeout(next, 20));
+      const started = performance.now();
+      element.requestUpdate();
+      element.performUpdate();
+      times.push(performance.now() - started);
+    }
+    times.sort((a, b) => a - b);
+    return { median: times[15] ?? NaN, written: element.shadowRoot.querySelectorAll(".lines-token").length };
+  });
+  console.log(`lines: ${median.toFixed(1)} ms for a redraw of 8 of 12 heads, ${written} tokens written`);
+  expect(written).toBeLessThan(120);
+  expect(median).toBeLessThan(16);
+});
+
+test("given arrays of any sign scroll to rows that are fetched then, and a form that is unknown is refused", async () => {
+  const page = await views.open([{ ...kHead, text: "a" }]);
+  await page.$eval("#map", async (found) => {
+    const size = 600;
+    const data = new Float32Array(size * size);
+    for (let row = 0; row < size; row++) data[row * size + (size - 1 - row)] = row % 2 ? -0.75 : 0.5;
+    const drawn = new Promise((resolve) => found.addEventListener("attention-draw", resolve, { once: true }));
+    Object.assign(found, { weights: { data, shape: [1, 1, size, size] }, layer: 0, head: 0 });
+    await drawn;
+  });
+  expect(await texts(page, "#map >>> .lines-share")).toEqual(["Links drawn hold 100 % of the weight of the queries in sight"]);
+  await change(page, { query: "599", threshold: 0.6 });
+  await page.waitForSelector(token("row", 599));
+  await page.waitForFunction(() =>
+    document.querySelector("#map")?.shadowRoot?.querySelectorAll(".lines table[part=table] tbody tr").length === 1);
+  expect(await table(page)).toEqual([{ head: "0.0", col: 0, weight: -0.75 }]);
+  await expect(change(page, { lines: "spiral" })).rejects.toThrow('lines: "spiral" is not known; columns, arcs are');
+});
