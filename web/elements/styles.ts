@@ -100,6 +100,31 @@ const base = css`
     content: attr(data-mark);
     opacity: 0.5;
   }
+  .segments {
+    display: flex;
+    width: max-content;
+    max-width: 100%;
+    border: 1px solid var(--line);
+    border-radius: 4px;
+  }
+  .segments label {
+    padding: 4px 16px;
+    border-radius: 3px;
+    cursor: pointer;
+  }
+  .segments label:has(:checked) {
+    background: var(--ink);
+    color: var(--paper);
+  }
+  .segments label:has(:focus-visible) {
+    outline: 2px solid var(--accent);
+    outline-offset: 2px;
+  }
+  .segments input {
+    position: absolute;
+    opacity: 0;
+    pointer-events: none;
+  }
   .unseen {
     position: absolute;
     width: 1px;

@@ -42,6 +42,7 @@ export const compareStyles = css`
     position: relative;
     aspect-ratio: 1;
     border: 1px solid var(--line);
+    background: var(--hatch);
     direction: ltr;
     cursor: pointer;
   }

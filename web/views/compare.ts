@@ -78,7 +78,9 @@ class CompareView implements View {
       });
       ranked.push({ layer, head, mean: count > 0 ? sum / count : 0 });
       this.#done = (index + 1) / heads.length;
-      if (index % 16 === 15) await nextTurn();
+      if (index % 16 !== 15) continue;
+      this.host.requestUpdate();
+      await nextTurn();
     }
     this.#ranked = ranked.sort((a, b) => b.mean - a.mean).slice(0, kTop);
     this.host.requestUpdate();

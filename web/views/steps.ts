@@ -141,29 +141,6 @@ const styles = css`
     align-items: center;
     gap: 8px 24px;
   }
-  .segments {
-    display: flex;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-  }
-  .segments label {
-    padding: 4px 16px;
-    border-radius: 3px;
-    cursor: pointer;
-  }
-  .segments label:has(:checked) {
-    background: var(--ink);
-    color: var(--paper);
-  }
-  .segments label:has(:focus-visible) {
-    outline: 2px solid var(--accent);
-    outline-offset: 2px;
-  }
-  .segments input {
-    position: absolute;
-    opacity: 0;
-    pointer-events: none;
-  }
   .check {
     display: flex;
     align-items: center;
