@@ -6,6 +6,7 @@ import type { Engine, Model } from "headlens";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
+import { shownTokens as joined } from "../../web/maps/characters.js";
 import {
   desktop, drawn, editText, launchChromium, open, phone, seen, servePlayground, setText, shownTokens, texts,
 } from "./browser.js";
@@ -356,7 +357,7 @@ test.each(Object.entries(kHostile))("hostile text stays text: %s", async (_, tex
     const { tokens } = model.attend(shown, { truncate: true });
     const items = await shownTokens(page);
     expect(items).toHaveLength(tokens.length);
-    for (const [index, token] of tokens.entries()) {
+    for (const [index, token] of joined(tokens).entries()) {
       // Invisible characters are shown as marks, and all others as they are.
       const seen = token.replaceAll(/[\p{Cc}\p{Cf}\p{Z}]/gu, "");
       expect(items[index]?.replaceAll(/U\+[\dA-F]{4,}|[\p{Cc}\p{Cf}\p{Z}◌↵⇥]/gu, "")).toContain(seen);

@@ -29,7 +29,7 @@ import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
 import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
-import { isReleased, type Lease, type MapSource } from "../maps/source.js";
+import { isReleased, type Lease, type MapSource, piecesOf } from "../maps/source.js";
 import { Group, type Member } from "../state/group.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
@@ -753,7 +753,9 @@ export class AttentionMap extends LitElement {
     this.#tried = undefined;
   }
 
-  #announce({ tokens, keyTokens, tokenCount, heads }: MapSource, text: string, milliseconds: number): void {
+  #announce(maps: MapSource, text: string, milliseconds: number): void {
+    const { tokenCount, heads } = maps;
+    const { rows: tokens, cols: keyTokens } = piecesOf(maps);
     const { view } = this;
     const names = { view, text, tokens, keyTokens, tokenCount };
     this.#emit("attention-draw", { ...names, layers: heads.length, heads: Math.max(...heads), milliseconds });

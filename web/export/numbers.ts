@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The numbers of whole maps, as other programs read them. They are what the engine computed, not what is drawn. */
-import type { MapSource, Part } from "../maps/source.js";
+import { type MapSource, type Part, piecesOf } from "../maps/source.js";
 
 /** The most cells of all maps together. */
 const kMostCells = 4_000_000;
@@ -71,7 +71,8 @@ function field(text: string): string {
 }
 
 /** A line for each cell that a query may look at, as `headlens map` writes it. */
-export function csvOf({ maps: { tokens, keyTokens }, heads, values, seen }: Numbers): string {
+export function csvOf({ maps, heads, values, seen }: Numbers): string {
+  const { rows: tokens, cols: keyTokens } = piecesOf(maps);
   const [queries, keys] = [tokens.map(field), keyTokens.map(field)];
   const lines = ["layer,head,query,key,weight,query_piece,key_piece"];
   heads.forEach(([layer, head], index) => {
@@ -116,7 +117,7 @@ function byLayer(heads: readonly Head[]): Map<number, number[]> {
 /** The fields beside the weights in JSON, without the closing brace. */
 function factsOf(numbers: Numbers): string {
   const { maps, heads } = numbers;
-  const { tokens, keyTokens } = maps;
+  const { rows: tokens, cols: keyTokens } = piecesOf(maps);
   const keys = keyTokens === tokens ? "" : `,"keyTokens":${JSON.stringify(keyTokens)}`;
   const layers = [...byLayer(heads).keys()];
   const some = heads.filter(([layer]) => layer === layers[0]).map(([, head]) => head);

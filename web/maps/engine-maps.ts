@@ -15,7 +15,7 @@ type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" 
 /** Maps with more cells are computed in pieces. */
 const kLargeMap = 1 << 25;
 
-type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "maskOf"> & { readonly run?: Run };
+type Facts = Pick<MapSource, "tokens" | "keyTokens" | "tokenCount" | "heads" | "maskOf" | "pieces"> & { readonly run?: Run };
 
 const fitting = ([rows, cols]: Size, height: number, width: number): Size => [
   Math.max(Math.min(rows, height), 1),
@@ -30,6 +30,7 @@ export class EngineMaps implements MapSource {
   readonly maskOf: (layer: number) => CellMask;
   readonly fixedMost = 1;
   readonly run: Run | undefined;
+  readonly pieces: MapSource["pieces"];
   readonly #engine: Engine;
   readonly #known = new KnownOverviews();
   /** The overviews that were asked for last of each layer. */
@@ -38,7 +39,7 @@ export class EngineMaps implements MapSource {
   constructor(engine: Engine, facts: Facts) {
     this.#engine = engine;
     ({ tokens: this.tokens, keyTokens: this.keyTokens, tokenCount: this.tokenCount } = facts);
-    ({ heads: this.heads, maskOf: this.maskOf, run: this.run } = facts);
+    ({ heads: this.heads, maskOf: this.maskOf, run: this.run, pieces: this.pieces } = facts);
   }
 
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs of models. Elements that show the same share one run, which ends early when none of them wants it any more. */
 import type { AsyncModel, AsyncModelAttention, ModelInfo, ModelInput, TensorLike } from "headlens";
+import { shownTokens } from "./characters.js";
 import type { Asked, Progress } from "./computing.js";
 import { EngineMaps } from "./engine-maps.js";
 import { sharedEngine, sharedModel } from "./engine.js";
@@ -200,9 +201,13 @@ function mapsOf(run: ModelRun): EngineMaps {
     rowSummaries: (layer: number, head: number, options?: object | null) =>
       attention.rowSummaries(layer, head, { ...options, ...of }),
   } : attention;
+  const rows = isTarget ? tokens : sourceTokens;
+  const cols = shown === "decoder" ? tokens : sourceTokens;
+  const names = shownTokens(rows);
   return new EngineMaps(chosen, {
-    tokens: isTarget ? tokens : sourceTokens,
-    keyTokens: shown === "decoder" ? tokens : sourceTokens,
+    tokens: names,
+    keyTokens: cols === rows ? names : shownTokens(cols),
+    pieces: { rows, cols },
     tokenCount: isTarget ? tokenCount : sourceTokens.length,
     heads: Array<number>(layers).fill(heads),
     maskOf: (layer) => masks[layer] ?? kOpen,

@@ -45,6 +45,8 @@ export interface MapSource {
   /** The names of the rows (queries) and of the columns (keys). */
   readonly tokens: readonly string[];
   readonly keyTokens: readonly string[];
+  /** The tokens as the model's tokenizer has them, where readers are shown others: characters in the place of bytes. */
+  readonly pieces?: { readonly rows: readonly string[]; readonly cols: readonly string[] } | undefined;
   /** The number of tokens of the whole text. It exceeds `tokens` when only the beginning was read. */
   readonly tokenCount: number;
   /** The number of heads of each layer. */
@@ -66,6 +68,10 @@ export interface MapSource {
   /** The overview of a head that was computed last, if there is one. */
   known(layer: number, head: number): Overview | undefined;
 }
+
+/** The tokens of rows and columns as the model has them, for what is taken elsewhere. */
+export const piecesOf = ({ pieces, tokens, keyTokens }: MapSource): NonNullable<MapSource["pieces"]> =>
+  pieces ?? { rows: tokens, cols: keyTokens };
 
 /** A source that is held, and what gives it back. */
 export interface Lease {
