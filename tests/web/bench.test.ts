@@ -234,7 +234,7 @@ describe("in Chromium", () => {
 
   test("the playground leads there, with and without the slash", async () => {
     const { page } = await open(browser, server.url);
-    await Promise.all([page.waitForNavigation(), page.click("header a")]);
+    await Promise.all([page.waitForNavigation(), page.click("nav a[href='./bench/']")]);
     expect(new URL(page.url()).pathname).toBe("/bench/");
     expect((await fetch(`${server.url}bench`)).url).toBe(`${server.url}bench/`);
     const { headers } = await fetch(`${server.url}bench/`);
