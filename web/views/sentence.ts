@@ -9,10 +9,10 @@ import { findingOf, type FindingPart, holding } from "../heads/finding.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
-import { checkHead, type MapSource, type Overview, overviewOf, type Picture } from "../maps/source.js";
+import { checkHead, type MapSource, type Overview, overviewOf, type Picture, rowOf } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
-import { strongestLink } from "../maps/words.js";
+import { strongestRow } from "../maps/words.js";
 import { headName, toggled } from "../state/lists.js";
 import { pinnedRows, placeOf } from "../state/pins.js";
 import { Followed } from "./followed.js";
@@ -86,9 +86,9 @@ class SentenceView implements View, ReactiveController {
     }
     const { layer, head } = this.host.state;
     checkHead(maps, layer, head);
-    const link = await strongestLink(maps, layer, head, await overviewOf(maps, layer, head));
+    const strongest = strongestRow(await overviewOf(maps, layer, head));
     signal.throwIfAborted();
-    this.#usual = link?.row ?? maps.tokens.length - 1;
+    this.#usual = strongest ?? maps.tokens.length - 1;
     await this.#followed.load(maps, this.#place(maps), signal);
     this.host.drawn(this);
   }
@@ -306,7 +306,10 @@ async function fetchRow(maps: MapSource, place: Place): Promise<Shown> {
   const { layer, head, rows } = place;
   const overview = await overviewOf(maps, layer, head);
   const width = maps.keyTokens.length;
-  const pictures = await Promise.all(rows.map((row) =>
+  // The overview of a short text has all of its numbers.
+  const { size } = overview.picture;
+  const isWhole = size[0] === maps.tokens.length && size[1] === width;
+  const pictures = isWhole ? rows.map((row) => rowOf(overview.picture, row)) : await Promise.all(rows.map((row) =>
     maps.part(layer, head, { rows: [row, row + 1], cols: [0, width] }, [1, width])));
   const [first] = pictures;
   const row = rows.at(-1) ?? 0;
