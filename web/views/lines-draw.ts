@@ -21,7 +21,7 @@ export interface Bundle {
   readonly links: readonly Link[];
   /** The weight of the strongest line. */
   readonly most: number;
-  /** How far the lines are shifted along the tokens, so that those of other heads are seen, too. */
+  /** The distance by which lines are shifted along the tokens, so that those of other heads are seen, too. */
   readonly shift: number;
 }
 

@@ -100,7 +100,7 @@ function insert(best: Link[], row: number, col: number, weight: number): void {
   best.splice(at, 0, { row, col, weight });
 }
 
-/** What is drawn of a row's links. */
+/** The links of a row that are drawn. */
 export function drawnOf({ links }: RowLinks, threshold: number, topK: number): readonly Link[] {
   const most = topK > 0 ? Math.min(topK, kMostLinks) : kMostLinks;
   return links.slice(0, most).filter(({ weight }) => Math.abs(weight) >= threshold);

@@ -111,6 +111,23 @@ test("keys are hidden, pieces of words merged, and small weights left out of the
   await page.hover("#map >>> .cells");
 });
 
+test("the links from one text to another are chosen by their segments", async () => {
+  const [text, textPair] = ["Lucy wanted pears.", "She bought pears."];
+  const page = await views.open([{ ...kHead, model: "tiny-bert", text, textPair, layer: 1, head: 2, segments: "BA" }]);
+  const bert = await views.engine.loadModel("tiny-bert");
+  const attention = bert.attend(text, { textPair });
+  const { tokens } = attention;
+  const end = tokens.indexOf("[SEP]") + 1;
+  const chosen = await shown(page);
+  expect([chosen.tokens, chosen.keyTokens]).toEqual([tokens.slice(end), tokens.slice(0, end)]);
+  const { data } = attention.map(1, 2, { rows: [end, tokens.length], cols: [0, end] });
+  expectClose(flat(chosen), [...data]);
+  await page.$eval("#map", (map) => void Object.assign(map, { model: "tiny", textPair: "", layer: 3 }));
+  const alert = await seen(page, "#map >>> [role=alert] p");
+  expect(await alert.evaluate(({ textContent }) => textContent)).toMatch(/^segments: the text is one/);
+  bert.dispose();
+});
+
 test("heads are combined: mean, largest, and weighted by the values' norms", async () => {
   const page = await views.open([{ ...kHead, combine: "mean", heads: "3.4 0.5" }]);
   const attention = views.tiny.attend(kSentence, { keepValues: true });
