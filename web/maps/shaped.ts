@@ -8,6 +8,7 @@ import type { State } from "../state/state.js";
 import type { CellMask } from "./mask.js";
 import type { Run } from "./run.js";
 import { KnownOverviews, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
+import { isSpecial } from "./tokens.js";
 import { factsOf, pooled, type WholeMap } from "./whole.js";
 import { isPunctuation, wordsOf, wordText } from "./word-groups.js";
 
@@ -161,7 +162,6 @@ function groupsOf({ tokens, keyTokens, run, heads }: MapSource, shape: Shape): {
     rows = rows.filter(isIn(shape.segments[0]));
     cols = cols.filter(isIn(shape.segments[1]));
   }
-  const isSpecial = (token: string): boolean => /^(<[^<>\s]+>|\[[^\s[\]]+\])$/.test(token);
   const isHidden = ([begin, end]: Range): boolean => {
     const names = keyTokens.slice(begin, end);
     return shape.hide.some((kind) => (kind === "sink" ? begin === 0 : names.every(kind === "special" ? isSpecial : isPunctuation)));

@@ -115,7 +115,7 @@ export function checkHead({ heads }: MapSource, layer: number, head: number): vo
 }
 
 /** The blocks on a side of an overview that is fetched for its scale only. */
-const kOverview = 64;
+const kOverview = 256;
 
 /** The overview of a head, which is fetched when none is known. */
 export async function overviewOf(maps: MapSource, layer: number, head: number): Promise<Overview> {

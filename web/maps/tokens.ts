@@ -71,6 +71,9 @@ export function tokenText(token: string, most: number): string {
   return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : letters.join("");
 }
 
+/** True for the name of a special token, such as <s> or [CLS]. */
+export const isSpecial = (token: string): boolean => /^(<[^<>\s]+>|\[[^\s[\]]+\])$/.test(token);
+
 /** The number of columns that the label takes in a monospaced font, for layout. */
 export function tokenWidth(token: string): number {
   return pieces(token).reduce((sum, piece) => sum + [...piece.text].length, 0);

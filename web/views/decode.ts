@@ -6,7 +6,7 @@ import { draw, type Look, lookOf, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import { causalMask, type CellMask, kOpen } from "../maps/mask.js";
 import type { Run } from "../maps/run.js";
-import { checkHead, type MapSource, type Overview, type Picture } from "../maps/source.js";
+import { checkHead, type MapSource, overviewOf, type Picture } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
 import { type CacheCell, cachePicture, type CacheState } from "./decode-cache.js";
@@ -17,10 +17,9 @@ import {
 } from "./decode-reading.js";
 import { kDecodeStyles } from "./decode-styles.js";
 import { exact } from "./map.js";
-import { free, queryOf } from "./pinned.js";
+import { free, queryOf } from "./place.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
-const kOverview = 256;
 /** The most tokens that the model goes on with at a time, and the pauses between steps in milliseconds. */
 const kMostOn = 32;
 const kTextPause = 400;
@@ -128,14 +127,12 @@ class DecodeView implements View, ReactiveController {
   async #contentOf(maps: MapSource, run: Run, layer: number, head: number): Promise<Content> {
     const known = this.#content?.maps === maps ? this.#content : undefined;
     const count = Math.min(maps.tokens.length, kMostRead);
-    const overviewOf = async (): Promise<Overview | undefined> =>
-      maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], [kOverview, kOverview]))[0];
     const [names, whole, overview] = await Promise.all([
       known?.names ?? namesOf(run),
       run.unchanged.map(layer, head, { rows: [0, count], ...run.of }),
-      overviewOf(),
+      overviewOf(maps, layer, head),
     ]);
-    const telling = (overview && strongestRow(overview)) ?? count - 1;
+    const telling = strongestRow(overview) ?? count - 1;
     const mask = run.of.attention === "cross" ? kOpen : causalMask(run.info.windows[layer]);
     const rows = { values: whole.data, width: maps.keyTokens.length };
     const lengths = known?.lengths ?? kNone;
@@ -143,7 +140,7 @@ class DecodeView implements View, ReactiveController {
   }
 
   /** Starts to read the text, and waits for the step that will be shown, unless that takes long. */
-  async #read({ run, layer, head, names, whole, count, telling }: Content): Promise<TokenReading> {
+  async #read({ maps, run, layer, head, names, whole, count, telling }: Content): Promise<TokenReading> {
     const reading = new TokenReading(run, layer, head, this.#format, names, whole);
     let drawn = performance.now();
     const refresh = (): void => {
@@ -155,7 +152,7 @@ class DecodeView implements View, ReactiveController {
     all.catch((error: unknown) => reading === this.#reading && this.host.fail(error));
     const wait = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));
     const last = performance.now() + kFirstWait;
-    const wanted = Math.min(queryOf(this.host, count, telling) + 1, count);
+    const wanted = Math.min(queryOf(maps, this.host, telling) + 1, count);
     const isEnough = (): boolean =>
       reading.tokens.length >= wanted || (reading.tokens.length > 0 && performance.now() > last);
     while (!isEnough()) await Promise.race([all, wait(1)]);
@@ -214,7 +211,7 @@ class DecodeView implements View, ReactiveController {
     const { query } = this.host.state;
     if (query !== this.#query) this.#at = undefined;
     this.#query = query;
-    const step = this.#at ?? queryOf(this.host, content.count, content.telling);
+    const step = this.#at ?? Math.min(queryOf(content.maps, this.host, content.telling), content.count - 1);
     return Math.min(step, reading.tokens.length - 1);
   }
 

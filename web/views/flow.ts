@@ -12,7 +12,7 @@ import {
 } from "./flow-data.js";
 import { type Box, drawLines, nearestNode } from "./flow-lines.js";
 import type { RunMaps } from "./followed.js";
-import { free } from "./pinned.js";
+import { free } from "./place.js";
 import { Roving } from "./roving.js";
 import { kTokenRowStyles, tokenRow } from "./token-row.js";
 import type { Host, View, ViewCode } from "./view.js";

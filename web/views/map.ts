@@ -9,7 +9,7 @@ import { barLook, codesOf, draw, kBar, type Look, Looks, rowColors } from "../ma
 import { formatValue } from "../maps/format.js";
 import { kInfinite, kMasked, kMinusInfinite, kNaN, kUnknown } from "../maps/palette.js";
 import { formatOn, placeOf, scaleInWords, valueAt } from "../maps/scale.js";
-import { checkHead, type MapSource, type Overview, type Range } from "../maps/source.js";
+import { checkHead, type MapSource, type Overview, overviewOf, type Range } from "../maps/source.js";
 import { Strips, type Tile, tileOf, Tiles } from "../maps/tiles.js";
 import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
 import {
@@ -31,8 +31,6 @@ const kCharWidth = 7.3;
 const kMaxChars = 12;
 /** Column labels are tilted by 60°. For each pixel of length they take this much space upwards and to the right. */
 const kLean = { up: 0.87, right: 0.5 };
-/** The blocks on a side of the overview that is fetched when no other is known. */
-const kOverview = 256;
 const kZoomStep = Math.SQRT2;
 const kMinimap = 96;
 
@@ -111,10 +109,8 @@ class MapView implements View, ReactiveController {
     if (!maps) return;
     const { layer, head } = this.host.state;
     checkHead(maps, layer, head);
-    const side = [kOverview, kOverview] as const;
-    const overview = maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], side))[0];
+    const overview = await overviewOf(maps, layer, head);
     signal.throwIfAborted();
-    if (!overview) throw new Error(`layer ${layer}, head ${head} has no map`);
     const content = this.#contentOf(maps, layer, head, overview);
     const view = this.#layoutOf(content).view;
     await this.#untilSharp(content.tiles, view, signal);

@@ -3,7 +3,7 @@
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { paletteOf, kSteps } from "../maps/palette.js";
-import { checkHead, isReleased, type MapSource, type Overview } from "../maps/source.js";
+import { checkHead, isReleased, type MapSource, overviewOf } from "../maps/source.js";
 import { tokenLabel, tokenText } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
 import { toggled } from "../state/lists.js";
@@ -13,11 +13,10 @@ import { MatrixPanels, type OpenMatrix, openMatrix } from "./numbers-matrix.js";
 import { exponentials, type MatrixName, type NumbersStep, type Share, sharesOf, stepsOf } from "./numbers-steps.js";
 import { dimensionBars } from "./numbers-bars.js";
 import { kNumbersStyles } from "./numbers-styles.js";
-import { free, keyOf, queryOf } from "./pinned.js";
+import { free, keyOf, queryOf } from "./place.js";
 import type { Host, View, ViewCode } from "./view.js";
 
 /** The blocks on a side of the overview that is fetched when no other is known. */
-const kOverview = 256;
 /** The most rows of which scores are fetched for a whole matrix, the keys that a row lists, and the heads with a share. */
 const kMostRows = 512;
 const kMostKeys = 48;
@@ -74,7 +73,7 @@ class NumbersView implements View {
     const isSame = known?.maps === maps && known.numbers.layer === layer && known.numbers.head === head;
     const content = isSame ? known : await this.#contentOf(maps, maps.run, layer, head);
     signal.throwIfAborted();
-    const query = queryOf(this.host, maps.tokens.length, content.telling);
+    const query = queryOf(maps, this.host, content.telling);
     if (!content.rows.has(query)) content.rows.set(query, await content.numbers.row(query));
     signal.throwIfAborted();
     const open = [...(known?.open.keys() ?? [])];
@@ -88,11 +87,8 @@ class NumbersView implements View {
   }
 
   async #contentOf(maps: MapSource, run: NonNullable<MapSource["run"]>, layer: number, head: number): Promise<Content> {
-    const side = [kOverview, kOverview] as const;
-    const overviewOf = async (): Promise<Overview | undefined> =>
-      maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], side))[0];
-    const [numbers, overview] = await Promise.all([runNumbers(maps, run, layer, head), overviewOf()]);
-    const telling = (overview && strongestRow(overview)) ?? maps.tokens.length - 1;
+    const [numbers, overview] = await Promise.all([runNumbers(maps, run, layer, head), overviewOf(maps, layer, head)]);
+    const telling = strongestRow(overview) ?? maps.tokens.length - 1;
     return { maps, numbers, telling, rows: new Map(), shares: new Map(), open: new Map() };
   }
 
@@ -100,10 +96,10 @@ class NumbersView implements View {
     const content = this.#content;
     if (!content) return html``;
     const { numbers, maps } = content;
-    this.#follow(content, queryOf(this.host, maps.tokens.length, content.telling));
+    this.#follow(content, queryOf(maps, this.host, content.telling));
     const row = content.rows.get(this.#query);
     if (!row) return html``;
-    const key = keyOf(this.host, maps.keyTokens.length, largestKey(row));
+    const key = keyOf(maps, this.host, largestKey(row));
     const steps = stepsOf(numbers, row, key);
     const { theme, ends } = this.host.colors;
     const { bytes } = paletteOf("diverging", theme, ends);
@@ -137,7 +133,7 @@ class NumbersView implements View {
     }
     content.numbers.row(query).then((row) => {
       content.rows.set(query, row);
-      if (queryOf(this.host, content.maps.tokens.length, content.telling) === query) show();
+      if (queryOf(content.maps, this.host, content.telling) === query) show();
     }, (error: unknown) => content === this.#content && this.host.fail(error));
   }
 

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The row and the column that a view of a head explains. */
-import { checkHead, type MapSource } from "../maps/source.js";
-import { strongestLink } from "../maps/words.js";
+import { checkHead, type MapSource, overviewOf } from "../maps/source.js";
+import { strongestRow } from "../maps/words.js";
 import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
 import { toggled } from "../state/lists.js";
+import { kInitial } from "../state/state.js";
 import type { Cursor } from "../state/group.js";
-import { free } from "./pinned.js";
 import type { Host } from "./view.js";
-
-/** The blocks on a side of the overview that is fetched when no other is known. */
-const kOverview = 256;
 
 /** A head, and the place that was chosen in it. */
 export interface HeadPlace {
@@ -32,10 +29,7 @@ export function chosenPlace(maps: MapSource, { state, cursor }: Host, own?: Curs
 export async function rowOf(maps: MapSource, { layer, head, row }: HeadPlace): Promise<number> {
   checkHead(maps, layer, head);
   if (row !== undefined) return row;
-  const size = [kOverview, kOverview] as const;
-  const overview = maps.known(layer, head) ?? (await maps.overviews(layer, [head, head + 1], size))[0];
-  const link = overview && (await strongestLink(maps, layer, head, overview));
-  return link?.row ?? maps.tokens.length - 1;
+  return strongestRow(await overviewOf(maps, layer, head)) ?? maps.tokens.length - 1;
 }
 
 /** Acts on the keys that views of a head share: `s` silences the head, `p` pins the shown place, Escape frees it. */
@@ -54,3 +48,17 @@ export function onPlaceKey(
   event.preventDefault();
   action();
 }
+
+/** Frees what is pinned. Returns false when nothing was. */
+export function free(host: Host): boolean {
+  const { query, key } = host.state;
+  if (query === kInitial.query && key === kInitial.key) return false;
+  host.change({ query: kInitial.query, key: kInitial.key });
+  return true;
+}
+
+/** The chosen row: `usual` where none is chosen. */
+export const queryOf = (maps: MapSource, host: Host, usual: number): number => chosenPlace(maps, host).row ?? usual;
+
+/** The chosen column. */
+export const keyOf = (maps: MapSource, host: Host, usual: number): number => chosenPlace(maps, host).col ?? usual;

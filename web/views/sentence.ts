@@ -10,7 +10,7 @@ import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import { checkHead, type MapSource, type Overview, overviewOf, type Picture, rowOf } from "../maps/source.js";
-import { tokenLabel, tokenName } from "../maps/tokens.js";
+import { isSpecial, tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
 import { strongestRow } from "../maps/words.js";
 import { headName, toggled } from "../state/lists.js";
@@ -299,8 +299,6 @@ function arcBetween(from: DOMRect, to: DOMRect): string {
 
 const marked = ({ kind, text }: FindingPart): TemplateResult | string =>
   kind === "key" ? html`<b>${text}</b>` : kind === "name" ? html`<i>${text}</i>` : text;
-
-const isSpecial = (token: string): boolean => /^(<[^<>\s]+>|\[[^\s[\]]+\])$/.test(token);
 
 async function fetchRow(maps: MapSource, place: Place): Promise<Shown> {
   const { layer, head, rows } = place;

@@ -6,8 +6,7 @@ import { formatValue } from "../maps/format.js";
 import type { MapSource } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
 import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
-import { free, pinnedIn } from "./pinned.js";
-import { onPlaceKey } from "./place.js";
+import { free, onPlaceKey } from "./place.js";
 import { Roving } from "./roving.js";
 import {
   allMeans, type Cells, cellsOf, type Found, type HeadMeans, keyMeans, kMostTokens, largestOf, lookers, pairMeans,
@@ -261,7 +260,7 @@ class StripsView implements View {
   readonly #pickKey = (col: number, event: MouseEvent): void => {
     this.#keys = picked(this.#keys, col, event.shiftKey);
     const last = this.#keys.at(-1);
-    const isSame = last !== undefined && pinnedIn(this.host.state.key, Infinity) === last;
+    const isSame = last !== undefined && this.host.state.key === String(last);
     this.host.change({ key: last === undefined ? "" : String(last) });
     if (isSame) this.host.requestUpdate();
   };
