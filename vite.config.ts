@@ -32,10 +32,17 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
-/** The start of the engine stands in scripts of its own, which run before the elements are defined. */
-const kStart = [
+/**
+ * The scripts with which a page begins are few, since each is compressed by itself. The start of the engine stands in
+ * scripts of its own, which run before the elements are defined.
+ */
+const kFirst = [
   { name: "start", test: /\/web\/playground\/start\.ts$/ },
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },
+  { name: "lit", test: /\/node_modules\/(lit|@lit|lit-html|lit-element)\// },
+  { name: "elements", test: /\/web\/(elements\/index|views\/(map|grid))\.ts$/ },
+  { name: "sentence", test: /\/web\/views\/(sentence|next)\.ts$/ },
+  { name: "names", test: /\/web\/heads\/index\.ts$/ },
 ];
 
 const kTightStyles: Plugin = {
@@ -90,7 +97,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      output: { codeSplitting: { groups: kStart } },
+      output: { codeSplitting: { groups: kFirst } },
       input: [at("web/playground/index.html"), at("web/playground/embed.html"), at("web/playground/bench/index.html")],
     },
   },

@@ -6,7 +6,7 @@
 import { load, type AsyncEngine, type Engine } from "headlens";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kCatSatOnMat } from "../../web/views/worked-example.js";
+import { kCatSatOnMat } from "../../web/views/cat-sat-on-mat.js";
 import { countOperations, kCheckpoints, multiplications, prices } from "../../web/lessons/index.js";
 import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/lessons/index.js";
 import type { Checkpoint, Experiment, Lesson, Matrix } from "../../web/lessons/index.js";

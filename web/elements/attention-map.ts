@@ -33,8 +33,8 @@ import { isReleased, type Lease, type MapSource, piecesOf } from "../maps/source
 import { Group, type Member } from "../state/group.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
+import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
 import type { Host, View, ViewCode, ViewKind } from "../views/view.js";
-import { kCatSatOnMat } from "../views/worked-example.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
 import type { Shown } from "./exports.js";

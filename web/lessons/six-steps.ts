@@ -3,7 +3,8 @@
  * Multi-head attention in six steps, with every matrix and a count of every operation: several heads cost as much as
  * one wide head.
  */
-import { kCatSatOnMat, type WorkedExample } from "../views/worked-example.js";
+import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
+import type { WorkedExample } from "../views/worked-example.js";
 import type { Lesson, LessonEngine, LessonLayer, Matrix } from "./lesson.js";
 import { compare, count, given, headRows, layerState, map, matrix, observe, shown, sum, tensor, withLayer } from "./lesson.js";
 

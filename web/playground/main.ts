@@ -20,6 +20,8 @@ const [sentence, next, grid, map] = (["sentence", "next", "grid", "map"] as cons
   (id) => byId(id, HTMLElement) as AttentionMap,
 ) as [AttentionMap, AttentionMap, AttentionMap, AttentionMap];
 const figures = [sentence, next, grid, map];
+/** The worked example shares nothing with them. */
+const steps = byId("steps", HTMLElement) as AttentionMap;
 const note = byId("note", HTMLElement);
 const engineLine = byId("engine", HTMLElement);
 /** True when the grid and the open head are below each other. */
@@ -96,7 +98,7 @@ function listen<Name extends keyof AttentionMapEvents>(
 
 document.addEventListener("state-change", (event) => {
   const { changes } = (event as CustomEvent<AttentionMapEvents["state-change"]>).detail;
-  if (event.target === byId("steps", HTMLElement)) return;
+  if (event.target === steps) return;
   shown();
   void map.updateComplete.then(() => shared.write(Object.keys(changes)));
 });
@@ -144,6 +146,13 @@ byId("whole-views", HTMLElement).replaceChildren(...kWhole.map(({ name, title })
   button.addEventListener("click", () => showWhole(name));
   return button;
 }));
+
+// The worked example is loaded when a reader comes near it.
+new IntersectionObserver((entries, observer) => {
+  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+  observer.disconnect();
+  steps.view = "steps";
+}, { rootMargin: "50%" }).observe(steps);
 
 byId("copy-link", HTMLButtonElement).addEventListener("click", () => void shared.copy(() => shared.link()));
 byId("copy-frame", HTMLButtonElement).addEventListener("click", () => void shared.copy(() => shared.frame()));
