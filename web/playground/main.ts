@@ -55,6 +55,13 @@ function readAddress(): void {
   show(shared.read((text) => show({ text })));
 }
 
+/** The worked example is loaded when a reader comes near it, once the figures above it have their place. */
+const nearby = new IntersectionObserver((entries) => {
+  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+  nearby.disconnect();
+  steps.view = "steps";
+}, { rootMargin: "200px" });
+
 let asked = 0;
 
 /** Follows the page from a change until its figures have drawn it, for readers in the footer and for tests. */
@@ -65,6 +72,7 @@ function shown(): void {
   void Promise.all(figures.map((figure) => figure.ready())).then(() => {
     if (mine !== asked) return;
     showState("drawn");
+    nearby.observe(steps);
     measureRedraw(since);
   });
 }
@@ -146,13 +154,6 @@ byId("whole-views", HTMLElement).replaceChildren(...kWhole.map(({ name, title })
   button.addEventListener("click", () => showWhole(name));
   return button;
 }));
-
-// The worked example is loaded when a reader comes near it.
-new IntersectionObserver((entries, observer) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  observer.disconnect();
-  steps.view = "steps";
-}, { rootMargin: "50%" }).observe(steps);
 
 byId("copy-link", HTMLButtonElement).addEventListener("click", () => void shared.copy(() => shared.link()));
 byId("copy-frame", HTMLButtonElement).addEventListener("click", () => void shared.copy(() => shared.frame()));

@@ -20,7 +20,6 @@ import {
 import { WasmAttentionMaps } from "./maps.js";
 import { loadModel } from "./model.js";
 import type { Problem, Results } from "./problem.js";
-import { warmUp } from "./warm-up.js";
 
 /** The most cells of a picture, since its RGBA bytes have to fit into memory. */
 const kMostCells = 2 ** 28;
@@ -114,6 +113,7 @@ export class WasmEngine extends WasmAnalyses implements Engine {
   }
 
   async warmUp(): Promise<void> {
+    const { warmUp } = await import("./warm-up.js");
     return warmUp(this);
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
 import { type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn } from "../arguments/names.js";
-import { warmUp } from "../engine/warm-up.js";
 import { asHeadlensError, reading } from "../module/failures.js";
 import { Resource } from "../module/resource.js";
 import { kOwnFiles, type OwnFile } from "../platform/own-files.js";
@@ -146,7 +145,8 @@ class RemoteEngine extends remote("engine") implements AsyncEngine {
     super(connection, reference);
   }
 
-  warmUp(): Promise<void> {
+  async warmUp(): Promise<void> {
+    const { warmUp } = await import("../engine/warm-up.js");
     return warmUp(this, () => this.connection.idle());
   }
 
