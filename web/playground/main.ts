@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import "./start.js";
 import { AttentionMap, type AttentionMapEvents } from "../elements/index.js";
+import { prepared } from "../elements/head-bar.js";
 import { fetchText } from "../elements/script.js";
 import { sharedEngine } from "../maps/engine.js";
 import { kInitial, kNames, type State } from "../state/state.js";
@@ -148,9 +149,11 @@ function showWhole(view: string): void {
     button.setAttribute("aria-pressed", String(button.getAttribute("value") === view));
 }
 
-byId("whole-views", HTMLElement).replaceChildren(...kWhole.map(({ name, title }) => {
+byId("whole-views", HTMLElement).replaceChildren(...kWhole.map((kind) => {
+  const { name, title } = kind;
   const button = Object.assign(document.createElement("button"), { value: name, textContent: title });
   button.setAttribute("aria-pressed", "false");
+  for (const near of ["pointerenter", "focus"]) button.addEventListener(near, () => prepared(kind));
   button.addEventListener("click", () => showWhole(name));
   return button;
 }));
