@@ -5,7 +5,8 @@ import { define } from "./define.js";
 import { fetchText } from "./script.js";
 
 export { AttentionMap };
-export type { AttentionMapEvents } from "./attention-map.js";
+export type { AttentionMapEventMap, AttentionMapEvents } from "./events.js";
+export type { HeadMap } from "./methods.js";
 
 AttentionMap.script = {
   url: new URL("./arrays.js", import.meta.url).href,

@@ -3,98 +3,53 @@
  * `<attention-map text="…">` draws the attention of every head of a model that reads a text, which it computes in the
  * page, or arrays that were computed elsewhere.
  *
- * Attributes are the fields of the state (state.ts), written with hyphens: `text`, `text-pair`, `source`, `image`, `model`
- * (a built-in name or the URL of a Hugging Face folder), `src` (the URL of a file with maps), `view`, `layer` and `head`
- * (from 0), `query` and `key` (what is pinned), `scale` (auto, fixed, head, row or log), `theme` (auto, light or dark), and
- * those that merge, filter, combine and compare maps or change the model. Besides: `group`, the name of elements that show
- * the same, and `controls` (minimal, full or none). The views are grid, map, lines and strips, also of given maps; sentence,
- * next, numbers, why, effect, picture, decode, finder, composition, flow and compare, of a model; and steps, a worked example.
- * A child `<script type="application/json">` has maps in the page itself. `weights`, or `queries` and `keys`, go before
- * `src`, `src` before the child, and all of them before `text`.
- * Properties besides: `weights` ([T,S], [H,T,S], [L,H,T,S], or a list of one [H,T,S] for each layer), or `queries` and
- * `keys` ([T,d], [H,T,d] or [L,H,T,d]) with `softmaxScale`; with both, `mask` ([T,S], nonzero where a query may look),
- * `tokens` and `keyTokens`; `example` for the steps. Arrays are tensors (`{ data, shape }`) or nested lists of numbers;
- * they are borrowed and must not change while they are shown.
- * Its events are those of AttentionMapEvents. Each view is a part under its name; the others are thumb, badge, canvas,
- * label, bar, title, name, back, tab, tabs, readout, plot, crosshair, pin, minimap, legend, scale, strip, token, finding,
- * table, settings, changes, shortened, understood and export. Its custom properties are --attention-paper, -ink, -faint,
- * -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps themselves --attention-low and -high, with
- * -negative for signed numbers.
+ * This file has what authors see of it: its attributes and properties, its methods and its events (events.ts), as
+ * wasm/README.md describes them. Attributes are the fields of the state (state.ts), written with hyphens, and `group`,
+ * `controls` and `locked`. Behind it are what it draws (work.ts) and what stands around that (frame.ts).
  */
-import { adoptStyles, LitElement, html, nothing } from "lit";
-import type { CSSResult, CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import { LitElement } from "lit";
+import type { CSSResultGroup, PropertyDeclarations, PropertyValues, TemplateResult } from "lit";
+import type { AsyncEngine, MetricName, ModelMetricName } from "headlens";
 import type { Naming } from "../heads/naming.js";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
-import { kScales, type ScaleChoice } from "../maps/scale.js";
-import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
-import { isReleased, type Lease, type MapSource, piecesOf } from "../maps/source.js";
-import { Group, type Member } from "../state/group.js";
+import { endOf, kScales, type ScaleChoice } from "../maps/scale.js";
+import { type MapSource, type Part, piecesOf } from "../maps/source.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
 import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
-import type { Host, View, ViewCode, ViewKind } from "../views/view.js";
+import type { Host, Step, View, ViewKind } from "../views/view.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
+import type { AttentionMapEventMap, AttentionMapEvents } from "./events.js";
+import { tellChanges } from "./events.js";
 import type { Shown } from "./exports.js";
-import { kAfter, kBefore } from "./styles.js";
+import { Frame } from "./frame.js";
+import { LaterStyles } from "./later-styles.js";
+import { Membership } from "./membership.js";
+import type { HeadMap, HeadValue } from "./methods.js";
+import { type Inputs as MapInputs, isGiven } from "./opening.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
-import { headBar, onHeadKey } from "./head-bar.js";
-import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
+import { kAfter, kBefore } from "./styles.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
-import { takeTurn } from "./turns.js";
-import { waiting } from "./waiting.js";
+import { Work } from "./work.js";
 
-/** The details of the events. All events bubble and cross shadow roots. */
-export interface AttentionMapEvents {
-  /** New pictures have been drawn. */
-  "attention-draw": {
-    view: string;
-    /** The text that was read; empty for given arrays. */
-    text: string;
-    tokens: readonly string[];
-    keyTokens: readonly string[];
-    /** The number of tokens of the whole text. It exceeds `tokens` when the model has no positions for the rest. */
-    tokenCount: number;
-    layers: number;
-    /** The number of heads of each layer; the largest, where they differ. */
-    heads: number;
-    /** The time from the inputs to the painted canvases. */
-    milliseconds: number;
-  };
-  /** Nothing could be drawn. The element also shows the message. */
-  "attention-error": { error: Error };
-  /** A head was chosen by click or key. It opens unless the event is prevented. */
-  "head-select": { layer: number; head: number };
-  /** The arrow keys moved to a head in the grid. */
-  "head-focus": { layer: number; head: number };
-  /** The reader asked to go back to all heads. The grid is shown unless the event is prevented. */
-  "head-close": { layer: number; head: number };
-  /** The reader changed the state of the element. */
-  "state-change": { changes: Partial<State> };
-  /**
-   * The highlighted cell of the open head, and the colours (RGBA) of the cells in its row; null without a highlighted
-   * cell, and while the row is still being computed.
-   */
-  "cell-change": { row: number | null; col: number | null; colors: Uint8ClampedArray | null };
-}
-
-/** Listeners get the events above with their details. */
+/** Listeners get the events of the element with their details. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- it adds types to methods that are there
 export interface AttentionMap {
-  addEventListener<Name extends keyof AttentionMapEvents>(
+  addEventListener<Name extends keyof AttentionMapEventMap>(
     type: Name,
-    listener: (this: AttentionMap, event: CustomEvent<AttentionMapEvents[Name]>) => unknown,
+    listener: (this: AttentionMap, event: AttentionMapEventMap[Name]) => unknown,
     options?: boolean | AddEventListenerOptions,
   ): void;
   addEventListener(
     type: string, listener: EventListenerOrEventListenerObject | null, options?: boolean | AddEventListenerOptions,
   ): void;
-  removeEventListener<Name extends keyof AttentionMapEvents>(
+  removeEventListener<Name extends keyof AttentionMapEventMap>(
     type: Name,
-    listener: (this: AttentionMap, event: CustomEvent<AttentionMapEvents[Name]>) => unknown,
+    listener: (this: AttentionMap, event: AttentionMapEventMap[Name]) => unknown,
     options?: boolean | EventListenerOptions,
   ): void;
   removeEventListener(
@@ -106,12 +61,6 @@ declare global {
   interface HTMLElementTagNameMap {
     "attention-map": AttentionMap;
   }
-}
-
-/** Everything that a picture depends on. Two inputs are compared field by field. */
-interface Inputs {
-  readonly maps: readonly unknown[];
-  readonly picture: readonly unknown[];
 }
 
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- as above
@@ -129,6 +78,7 @@ export class AttentionMap extends LitElement {
     ...kAttributes,
     group: {},
     controls: {},
+    locked: { type: Boolean, reflect: true },
     weights: { attribute: false },
     queries: { attribute: false },
     keys: { attribute: false },
@@ -158,6 +108,7 @@ export class AttentionMap extends LitElement {
   declare causal: boolean;
   declare lines: string;
   declare scale: string;
+  declare range: number;
   declare threshold: number;
   declare topK: number;
   declare hide: string;
@@ -176,6 +127,8 @@ export class AttentionMap extends LitElement {
   declare group: string;
   /** "minimal", or "full" for the views of a head to choose from and all settings, or "none". */
   declare controls: string;
+  /** A reader can point, and change nothing. There are no controls then. */
+  declare locked: boolean;
   declare weights: Weights | undefined;
   declare queries: Numbers | undefined;
   declare keys: Numbers | undefined;
@@ -191,58 +144,19 @@ export class AttentionMap extends LitElement {
   readonly #theme = new ThemeController(this);
   readonly #room = new RoomController(this);
   readonly #declared = new DeclaredMaps(this);
-  /** Code that is loaded when it is first wanted: the settings, and the menu that exports. */
-  #settings: typeof import("./drawer.js") | undefined;
-  #menu: import("./export-menu.js").ExportMenu | undefined;
-  readonly #views = new Map<ViewKind, View>();
+  readonly #styles = new LaterStyles(this);
+  readonly #work = AttentionMap.#workOf(this);
+  readonly #frame = AttentionMap.#frameOf(this);
   /** The names of heads, whose code is loaded after the first maps have been drawn. */
   #naming: Naming | undefined;
-  /** The styles of views whose code was loaded later. */
-  readonly #loadedStyles: CSSResult[] = [];
-  #group = new Group();
-  readonly #member: Member = AttentionMap.#memberOf(this);
-  /** The changes that came from the group, which need not go back to it. */
-  #taken: Partial<State> = {};
-  #hasTold = false;
-
-  #near = false;
-  /** Settled when it is known that the element is near or not. */
-  readonly #placed = waiting();
-  #busy = false;
-  /** Settled when the runs under way have ended. */
-  #idle = waiting();
-  #tried: Inputs | undefined;
-  #lease: { inputs: readonly unknown[]; lease: Lease } | undefined;
-  #shapedMaps: { of: MapSource; key: string; maps: ShapedMaps } | undefined;
-  /** A sentence that says how the declared maps that are about to be drawn were understood. */
-  #understood: string | undefined;
-  /** The maps that are drawn: those of the lease, or shaped ones. */
-  #maps: MapSource | undefined;
-  /** The view that has something to draw. */
-  #drawn: View | undefined;
-  #error: Error | undefined;
-  #progress: { loaded: number; total: number } | undefined;
-  /** The share of a run of the model that is done, once it has taken some time. */
-  #computed: number | undefined;
-  #moveFocus = false;
-  /** Ends the run under way when its inputs are no longer wanted. */
-  #abort = new AbortController();
-
-  /** Work starts when the element comes close to the visible part of the page. Visible elements go first. */
-  readonly #nearness = new IntersectionObserver(
-    (entries) => {
-      this.#near ||= entries.some((entry) => entry.isIntersecting);
-      this.#placed.resolve();
-      if (this.#near) this.requestUpdate();
-    },
-    { rootMargin: "50%" },
-  );
+  readonly #membership = new Membership(this);
 
   constructor() {
     super();
     Object.assign(this, kInitial);
     this.group = "";
     this.controls = "minimal";
+    this.locked = false;
     this.weights = undefined;
     this.queries = undefined;
     this.keys = undefined;
@@ -253,154 +167,25 @@ export class AttentionMap extends LitElement {
     this.example = kCatSatOnMat;
   }
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.#join();
-    this.#nearness.observe(this);
-    this.requestUpdate();
+  /** All fields of the state at once. Those that are set need not be all. */
+  get state(): State {
+    return Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    this.#group.leave(this.#member);
-    this.#nearness.disconnect();
-    // An element that is only moved is connected again before this runs.
-    setTimeout(() => this.isConnected || this.#release());
+  set state(changes: Partial<State>) {
+    const wrong = Object.keys(changes).find((name) => !Object.hasOwn(kInitial, name));
+    if (wrong !== undefined) throw new Error(`state: ${JSON.stringify(wrong)} is not known; ${kNames.join(", ")} are`);
+    Object.assign(this, changes);
   }
 
-  override willUpdate(): void {
-    const [theme, ends] = [this.#theme.of(this.theme), endsOf(this)];
-    const { theme: before, ends: endsBefore } = this.#colors;
-    const isSame = theme === before && JSON.stringify(ends) === JSON.stringify(endsBefore);
-    if (!isSame) this.#colors = { theme, ends };
+  /** The failure that the element shows, if it does. */
+  get error(): Error | undefined {
+    return this.#work.error;
   }
 
-  /** Joins the group that the attribute names. An element without one has a group of its own. */
-  #join(): void {
-    this.#group.leave(this.#member);
-    this.#group = this.group === "" ? new Group() : Group.named(this.group);
-    this.#group.join(this.#member, kInitial);
-  }
-
-  override updated(changed: PropertyValues<this>): void {
-    if (changed.has("group") && changed.get("group") !== undefined) this.#join();
-    this.#tellGroup(changed);
-    // The same pictures may be asked for by a scroll, and only other inputs end a run.
-    if (changed.size > 0 && this.#tried && !isSame(this.#inputs(), this.#tried)) {
-      this.#abort.abort();
-      if (!isEqual(this.#inputs().maps, this.#tried.maps)) this.#naming?.stop();
-    }
-    if (this.#near) void this.#catchUp();
-  }
-
-  #tellGroup(changed: PropertyValues<this>): void {
-    // At first, what nobody set is no news to the others.
-    const isNew = (name: keyof State): boolean => this.#hasTold || !Object.is(this[name], kInitial[name]);
-    const isFromGroup = (name: keyof State): boolean => Object.is(this[name], this.#taken[name]);
-    const names = kNames.filter((name) => changed.has(name) && isNew(name) && !isFromGroup(name));
-    this.#taken = {};
-    this.#hasTold = true;
-    if (names.length > 0) this.#group.change(this.#member, Object.fromEntries(names.map((name) => [name, this[name]])));
-  }
-
-  override render(): TemplateResult {
-    const { height, isCompact } = this.#room.room;
-    const isLimited = height < Infinity;
-    const menu = this.#drawn && !this.#error ? this.#exporting(isLimited || isCompact) : nothing;
-    const classes = `root ${this.#colors.theme} ${isLimited ? "limited" : ""} ${isCompact ? "compact" : ""}`;
-    return html`<div class="room"></div><div class=${classes}>${this.#content()} ${menu}</div>`;
-  }
-
-  #content(): TemplateResult {
-    if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
-    const computed = this.#computed;
-    const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
-    return this.#drawn
-      ? html`${running} ${this.#shortened()} ${this.#shownView(this.#drawn)} ${this.#declaration()}`
-      : html`${running} ${this.#waiting()}`;
-  }
-
-  /** The view, below the bar of the open head if it is one of a head. */
-  #shownView(drawn: View): TemplateResult {
-    const view = drawn.render();
-    const maps = this.#lease?.lease.maps;
-    const kind = AttentionMap.views.find((of) => this.#views.get(of) === drawn);
-    if (!maps || kind?.isOfHead !== true || this.controls === "none") return view;
-    const isFull = this.controls === "full";
-    const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && isFitting(of, maps)) : [];
-    const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
-    const bar = headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
-    if (isFull && !this.#settings) void this.#loadSettings();
-    const settings = isFull ? this.#settings : undefined;
-    if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
-    const drawer = settings.drawer(this.#host, maps, kind.isShaped === true);
-    return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(this.#host, maps)}${view}${drawer}</div>`;
-  }
-
-  /** The name of the open head, once there is one. */
-  #name(): TemplateResult | typeof nothing {
-    return this.#naming?.button(this.layer, this.head) ?? nothing;
-  }
-
-  /** Names the heads of maps that have been drawn. */
-  async #nameHeads(maps: MapSource, { naming }: Computing): Promise<void> {
-    const { Naming, nameStyles } = await naming();
-    if (maps !== this.#lease?.lease.maps) return;
-    this.#addStyles(nameStyles);
-    this.#naming ??= new Naming(() => this.requestUpdate());
-    await this.#naming.start(maps);
-  }
-
-  async #loadSettings(): Promise<void> {
-    const settings = await import("./drawer.js");
-    this.#addStyles(settings.kDrawerStyles);
-    this.#settings = settings;
-    this.requestUpdate();
-  }
-
-  /** The menu that exports. Until it is opened first, it is only its name. */
-  #exporting(hidden: boolean): TemplateResult {
-    return html`
-      <details class="export" part="export" ?hidden=${hidden} @toggle=${this.#loadMenu}>
-        <summary>Export</summary>
-        ${this.#menu?.render() ?? nothing}
-      </details>
-    `;
-  }
-
-  readonly #loadMenu = async (): Promise<void> => {
-    if (this.#menu) return;
-    const { ExportMenu, kMenuStyles } = await import("./export-menu.js");
-    this.#addStyles(kMenuStyles);
-    this.#menu ??= new ExportMenu(this);
-    this.requestUpdate();
-  };
-
-  /** Says how declared maps were understood, which could not be seen otherwise. */
-  #declaration(): TemplateResult | typeof nothing {
-    const understood = this.#lease?.lease.understood;
-    return understood && this.#hasMaps ? html`<p class="shortened" part="understood">${understood}</p>` : nothing;
-  }
-
-  /** Says that only the beginning of the text is shown, since the pictures look complete. */
-  #shortened(): TemplateResult | typeof nothing {
-    const maps = this.#lease?.lease.maps;
-    if (!maps || maps.tokenCount <= maps.tokens.length || !this.#hasMaps) return nothing;
-    return html`<p class="shortened" part="shortened">Only the first ${maps.tokens.length} of ${maps.tokenCount} tokens: the model has no positions for more.</p>`;
-  }
-
-  #waiting(): TemplateResult {
-    const isDrawing = !AttentionMap.computing;
-    if (this.#isEmpty()) return html`<div class="message"><p>No ${isDrawing ? "maps" : "text"} yet.</p></div>`;
-    const { loaded = 0, total = 0 } = this.#progress ?? {};
-    const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
-    const amount = total > 0 ? `${megabytes(loaded)} of ${megabytes(total)} MB` : "";
-    const isEngine = hasArrays(this) || !this.#hasMaps;
-    const what = this.#lease ? "Computing" : `Loading the ${isEngine ? "engine" : isGiven(this.#mapInputs) ? "file" : "model"}`;
-    return html`<div class="message" role="status">
-      <p>${this.#understood ?? `${what} … ${amount}`}</p>
-      ${total > 0 ? html`<progress aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
-    </div>`;
+  /** The engine of the page, which all elements share. It is started where it was not. */
+  get engine(): Promise<AsyncEngine> {
+    return AttentionMap.#expectComputing("engine").engine();
   }
 
   /**
@@ -408,17 +193,71 @@ export class AttentionMap extends LitElement {
    * `model` that stands for them in this page. Files are read when the model is first wanted.
    */
   static giveModel(files: readonly File[]): string {
-    if (!this.computing) throw new Error("model: this script only draws arrays of weights; headlens/element computes");
-    return this.computing.giveModel(files);
+    return this.#expectComputing("model").giveModel(files);
   }
+
+  static #expectComputing(what: string): Computing {
+    if (this.computing) return this.computing;
+    throw new Error(`${what}: this script only draws arrays of weights; headlens/element computes`);
+  }
+
+  /**
+   * Resolves when what the element was told to show is drawn or cannot be drawn. An element that is far from the visible
+   * part of the page draws later, and is not waited for.
+   */
+  ready(): Promise<void> {
+    return this.#work.ready();
+  }
+
+  /** Tries again after a failure. */
+  readonly retry = (): void => this.#work.retry();
 
   /** Focuses the map of the open head, or the chosen head in the grid. */
   override focus(): void {
-    this.#moveFocus = false;
-    this.#drawn?.focus();
+    this.#work.movesFocus = false;
+    this.#work.drawn?.focus();
   }
 
-  // These take elsewhere what is shown. Each rejects where nothing is drawn, or where the result would be too large.
+  // These wait for what the element was told to show, and reject where nothing is drawn.
+
+  /** The map of a head in full, whatever is filtered or merged in the picture. Masked weights are 0, and unknown ones NaN. */
+  async getMap(layer: number, head: number): Promise<HeadMap> {
+    await this.#untilDrawn();
+    return (await import("./methods.js")).mapOf(this.#work.lease?.maps, layer, head);
+  }
+
+  /** All heads by one of the engine's metrics of heads on what is shown, the largest value first, and those without one last. */
+  async rank(metric: MetricName | ModelMetricName): Promise<HeadValue[]> {
+    await this.#untilDrawn();
+    const maps = this.#work.lease?.maps;
+    if (!maps) throw new Error(`rank: the view ${JSON.stringify(this.view)} has no heads`);
+    const { rankBy } = await AttentionMap.#expectComputing("rank").naming();
+    return rankBy(maps, metric);
+  }
+
+  /** Pins rows (tokens that look) and a column (a token that is looked at), which frees others. Without any, frees all. */
+  async pin(query?: number | readonly number[], key?: number): Promise<void> {
+    await this.#untilDrawn();
+    this.state = (await import("./methods.js")).pinsOf(this.#work.lease?.maps, query, key);
+    await this.#untilDrawn();
+  }
+
+  /** Shows a part of the map of the open head as large as it can be. Tokens are counted in the text as it is, [begin, end). */
+  async zoomTo(part: Part): Promise<void> {
+    const view = await this.#untilDrawn();
+    if (!view.zoomTo) throw new Error(`zoomTo: the view ${JSON.stringify(this.view)} does not zoom; map does`);
+    view.zoomTo(part);
+    await this.updateComplete;
+  }
+
+  /** Reads one token further in the view `decode`; beyond the text's end the model goes on by itself. */
+  async step(): Promise<Step> {
+    const view = await this.#untilDrawn();
+    if (!view.step) throw new Error(`step: the view ${JSON.stringify(this.view)} has no steps; decode has`);
+    return view.step();
+  }
+
+  // These take elsewhere what is shown. Each rejects where the result would be too large, too.
 
   /** The visible content as a vector graphic. */
   toSVG(): Promise<string> {
@@ -456,35 +295,53 @@ export class AttentionMap extends LitElement {
   }
 
   async #export<T>(make: (code: typeof import("./exports.js"), shown: Shown) => Promise<T>): Promise<T> {
-    const view = this.#drawn;
-    const root = this.renderRoot.querySelector(".root");
-    if (!view || !root) throw new Error("nothing is drawn yet: wait for attention-draw");
-    const [code] = await Promise.all([import("./exports.js"), this.updateComplete]);
-    const maps = this.#hasMaps ? this.#maps : undefined;
-    const state = this.#stateNow();
+    const view = await this.#untilDrawn();
+    const code = await import("./exports.js");
+    const root = this.renderRoot.querySelector(".root") as Element;
+    const maps = this.#work.hasMaps ? this.#work.maps : undefined;
     const isOnlyHere = isGiven(this.#mapInputs) && this.src === "";
+    const { state } = this;
     const { theme } = this.#colors;
     return make(code, { root, view, maps, theme, state, isGiven: isOnlyHere, script: AttentionMap.script });
   }
 
-  /**
-   * Resolves when what the element was told to show is drawn or cannot be drawn. An element that is far from the visible
-   * part of the page draws later, and is not waited for.
-   */
-  async ready(): Promise<void> {
-    await this.#placed.promise;
-    await this.updateComplete;
-    const isBehind = (): boolean => this.#busy || !isSame(this.#inputs(), this.#tried);
-    while (this.isConnected && this.#near && isBehind()) await this.#idle.promise;
-    await this.updateComplete;
+  /** The view that has drawn what the element was told to show. */
+  async #untilDrawn(): Promise<View> {
+    await this.ready();
+    const { drawn, error } = this.#work;
+    if (error) throw error;
+    if (!drawn) throw new Error("nothing is drawn yet: the element is out of sight, or has nothing to read");
+    return drawn;
   }
 
-  /** Tries again after a failure. */
-  readonly retry = (): void => {
-    this.#tried = undefined;
-    this.#error = undefined;
-    this.requestUpdate();
-  };
+  // The life of the element.
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#membership.join();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#membership.leave();
+  }
+
+  override willUpdate(): void {
+    const [theme, ends] = [this.#theme.of(this.theme), endsOf(this)];
+    const { theme: before, ends: endsBefore } = this.#colors;
+    const isSame = theme === before && JSON.stringify(ends) === JSON.stringify(endsBefore);
+    if (!isSame) this.#colors = { theme, ends };
+  }
+
+  override render(): TemplateResult {
+    return this.#frame.render(this.#colors.theme);
+  }
+
+  override updated(changed: PropertyValues<this>): void {
+    if (changed.has("group") && changed.get("group") !== undefined) this.#membership.join();
+    this.#membership.tell(changed);
+    this.#work.update(changed.size > 0);
+  }
 
   /** The side of the element that its views see, and the page does not. */
   static #hostOf(element: AttentionMap): Host {
@@ -496,15 +353,15 @@ export class AttentionMap extends LitElement {
       removeController: (controller) => element.removeController(controller),
       get state() { return element; },
       change: (changes) => element.#change(changes),
-      get cursor() { return element.#group.cursor; },
-      point: (cursor) => element.#group.point(cursor),
+      get cursor() { return element.#membership.group.cursor; },
+      point: (cursor) => element.#membership.group.point(cursor),
       get example() { return element.example; },
-      get controls() { return element.controls; },
-      get scaleChoice() { return element.#scaleChoice; },
+      get controls() { return element.locked ? "none" : element.controls; },
+      get scaleChoice() { return element.#scaleChoice(); },
       get names() { return element.#naming?.names; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
-      drawn: (view) => element.#show(view),
+      drawn: (view) => element.#work.show(view),
       openHead: (layer, head, view) => element.#openHead(layer, head, view),
       showHead(layer, head) {
         element.#change({ layer, head });
@@ -513,244 +370,82 @@ export class AttentionMap extends LitElement {
       visitHead: (layer, head) => void element.#emit("head-focus", { layer, head }),
       closeHead: () => element.#closeHead(),
       visitCell: (cell, colors) => void element.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null }),
-      fail: (error) => element.#fail(error),
+      predicted: (row, token, predictions) => void element.#emit("prediction", { row, token, predictions }),
+      fail: (error) => element.#work.fail(error),
     };
   }
 
-  static #memberOf(element: AttentionMap): Member {
-    return {
-      get state() { return element; },
-      take(changes) {
-        element.#taken = { ...element.#taken, ...changes };
-        Object.assign(element, changes);
-      },
-      point: () => element.requestUpdate(),
-    };
+  static #workOf(element: AttentionMap): Work {
+    return new Work({
+      element,
+      host: element.#host,
+      styles: element.#styles,
+      state: element,
+      get mapInputs() { return element.#mapInputs; },
+      get kind() { return AttentionMap.views.find(({ name }) => name === element.view); },
+      check: () => element.#check(),
+      abandoned: () => element.#naming?.stop(),
+      drew: (maps, text, milliseconds) => element.#announce(maps, text, milliseconds),
+      failed: (error) => void element.#emit("attention-error", { error }),
+    });
+  }
+
+  static #frameOf(element: AttentionMap): Frame {
+    return new Frame({
+      host: element.#host,
+      work: element.#work,
+      styles: element.#styles,
+      get views() { return AttentionMap.views; },
+      get mapInputs() { return element.#mapInputs; },
+      get naming() { return element.#naming; },
+      get nameHeads() { return element.#asksForNames ? () => element.#nameHeads() : undefined; },
+      exporting: element,
+      retry: () => element.retry(),
+    });
   }
 
   /** Makes a change that the reader asked for. */
   #change(changes: Partial<State>): void {
+    if (this.locked) return;
+    const before = this.state;
     Object.assign(this, changes);
     this.#emit("state-change", { changes });
-  }
-
-  get #scaleChoice(): ScaleChoice {
-    return kScales.find((known) => known === this.scale) ?? "auto";
+    tellChanges(before, this, (name, detail) => this.#emit(name, detail));
   }
 
   #openHead(layer: number, head: number, view: string): void {
+    if (this.locked) return;
     this.#change({ layer, head });
     if (!this.#emit("head-select", { layer, head })) return;
     this.#change({ view });
-    this.#moveFocus = true;
+    this.#work.movesFocus = true;
   }
 
   #closeHead(): void {
-    if (!this.#emit("head-close", { layer: this.layer, head: this.head })) return;
+    if (this.locked || !this.#emit("head-close", { layer: this.layer, head: this.head })) return;
     this.#change({ view: "grid" });
-    this.#moveFocus = true;
-  }
-
-  #fail(error: unknown): void {
-    // Newer inputs end and release what was asked for before, which is nothing to report.
-    if (!this.isConnected || isEnded(error)) return;
-    this.#error = error instanceof Error ? error : new Error(String(error));
-    this.#progress = undefined;
-    this.#moveFocus = false;
-    this.requestUpdate();
-    this.#emit("attention-error", { error: this.#error });
-  }
-
-  // From inputs to pictures.
-
-  get #kind(): ViewKind | undefined {
-    return AttentionMap.views.find(({ name }) => name === this.view);
-  }
-
-  get #hasMaps(): boolean {
-    return this.#kind !== undefined && this.#kind.needs !== "nothing";
+    this.#work.movesFocus = true;
   }
 
   get #mapInputs(): MapInputs {
-    return { state: this, arrays: this.#arrays(), declared: this.#declared, computing: AttentionMap.computing };
-  }
-
-  #arrays(): MapInputs["arrays"] {
     const { weights, queries, keys, softmaxScale, mask, tokens, keyTokens } = this;
-    return { weights, queries, keys, softmaxScale, mask, tokens, keyTokens };
+    const arrays = { weights, queries, keys, softmaxScale, mask, tokens, keyTokens };
+    return { state: this, arrays, declared: this.#declared, computing: AttentionMap.computing };
   }
 
-  #isEmpty(): boolean {
-    return this.#kind?.needs !== "nothing" && !isGiven(this.#mapInputs) && !isRead(this);
-  }
-
-  #inputs(): Inputs {
-    const kind = this.#kind;
-    const maps = kind?.needs === "nothing" ? [] : dependencies(this.#mapInputs);
-    const isKnown = this.#scaleChoice === this.scale && kThemes.some((theme) => theme === this.theme);
-    const words = isKnown ? "" : `${this.scale} ${this.theme}`;
-    const shape = kind?.isShaped === true ? kShaping.map((name) => this[name]) : [];
-    return { maps, picture: [this.view, words, ...shape, ...(kind?.watches.map((name) => this.#watched(name)) ?? [])] };
-  }
-
-  #watched(name: ViewKind["watches"][number]): unknown {
-    return name === "colors" ? this.#colors : this[name];
-  }
-
-  /**
-   * Runs once at a time, always with the newest inputs. All changes during a run lead to one more run, so the last
-   * input wins.
-   */
-  async #catchUp(): Promise<void> {
-    if (this.#busy) return;
-    this.#busy = true;
-    try {
-      for (let inputs = this.#inputs(); this.isConnected && !isSame(inputs, this.#tried); inputs = this.#inputs()) {
-        this.#tried = inputs;
-        this.#abort = new AbortController();
-        const { signal } = this.#abort;
-        await takeTurn(this, () => this.#run(inputs, signal));
-      }
-    } finally {
-      this.#busy = false;
-      this.#idle.resolve();
-      this.#idle = waiting();
-    }
-  }
-
-  async #run(inputs: Inputs, signal: AbortSignal): Promise<void> {
-    const started = performance.now();
-    const text = isGiven(this.#mapInputs) ? "" : this.text;
-    try {
-      const kind = this.#knownKind();
-      if (this.#isEmpty()) return await this.#showEmpty(kind, signal);
-      const opening = kind.needs === "nothing" ? undefined : this.#open(inputs, signal, kind);
-      const [maps, view] = await Promise.all([opening, this.#viewOf(kind)]);
-      this.#computed = undefined;
-      if (!this.isConnected || signal.aborted) return;
-      checkFits(kind, maps);
-      const shown = maps && kind.isShaped ? this.#shaped(maps, kind) : maps;
-      this.#maps = shown;
-      await view.load(shown, signal);
-      if (!this.isConnected || signal.aborted) return;
-      await this.updateComplete;
-      if (this.#moveFocus) this.focus();
-      if (!maps || !shown) return;
-      this.#announce(shown, text, performance.now() - started);
-      const { computing } = AttentionMap;
-      if (computing) this.#nameHeads(maps, computing).catch((error: unknown) => console.warn("headlens names no heads:", error));
-    } catch (error) {
-      if (!signal.aborted) this.#fail(error);
-    } finally {
-      this.#computed = undefined;
-    }
-  }
-
-  /** Shows that there is nothing to read yet, or where to write it. */
-  async #showEmpty(kind: ViewKind, signal: AbortSignal): Promise<void> {
-    if (kind.isEditor !== true || this.controls !== "full") return this.#show(undefined);
-    await (await this.#viewOf(kind)).load(undefined, signal);
-  }
-
-  #show(view: View | undefined): void {
-    this.#drawn = view;
-    this.#error = undefined;
-    this.#progress = undefined;
-    this.requestUpdate();
-  }
-
-  #knownKind(): ViewKind {
+  #check(): void {
     checkKnown("scale", this.scale, kScales);
     checkKnown("theme", this.theme, kThemes);
     checkKnown("view", this.view, AttentionMap.views.map(({ name }) => name));
-    return this.#kind as ViewKind;
+    endOf(this.scale, this.range);
   }
 
-  /** The view of a kind, whose code is loaded when it is first shown. */
-  async #viewOf(kind: ViewKind): Promise<View> {
-    const known = this.#views.get(kind);
-    if (known) return known;
-    const code = typeof kind.code === "function" ? await this.#adopted(kind.code) : kind.code;
-    const view = this.#views.get(kind) ?? code.create(this.#host);
-    this.#views.set(kind, view);
-    return view;
-  }
-
-  async #adopted(load: () => Promise<ViewCode>): Promise<ViewCode> {
-    const code = await load();
-    this.#addStyles(code.styles);
-    return code;
-  }
-
-  /** Gives the styles of code that was loaded later their place among those of the element. */
-  #addStyles(more: CSSResult): void {
-    if (!this.#loadedStyles.includes(more)) this.#loadedStyles.push(more);
-    const { elementStyles } = this.constructor as typeof AttentionMap;
-    const last = elementStyles.length - kAfter.length;
-    const styles = [...elementStyles.slice(0, last), ...this.#loadedStyles, ...elementStyles.slice(last)];
-    if (this.renderRoot instanceof ShadowRoot) adoptStyles(this.renderRoot, styles);
-  }
-
-  /** Returns the maps of these inputs, which are opened once as long as the inputs stay the same. */
-  async #open({ maps: inputs }: Inputs, signal: AbortSignal, kind: ViewKind): Promise<MapSource> {
-    if (this.#lease && isEqual(this.#lease.inputs, inputs)) return this.#lease.lease.maps;
-    const lease = await openMaps(this.#mapInputs, signal, this.#following(signal));
-    if (signal.aborted || !this.isConnected) {
-      lease.release();
-      signal.throwIfAborted();
+  #scaleChoice(): ScaleChoice {
+    try {
+      return endOf(this.scale, this.range) ?? kScales.find((known) => known === this.scale) ?? "auto";
+    } catch {
+      return "auto"; // the element shows what is wrong with it
     }
-    const before = this.#lease;
-    this.#lease = { inputs, lease };
-    if (before) {
-      // Views of the maps before would ask for more of them.
-      for (const [of, view] of this.#views) if (of !== kind) view.clear?.();
-      before.lease.release();
-    }
-    return lease.maps;
-  }
-
-  /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
-  #shaped(maps: MapSource, { isOfHead }: ViewKind): MapSource {
-    // Only views of one head can show several in its place.
-    const shape = shapeOf(isOfHead ? this : { ...this.#stateNow(), combine: "none" });
-    if (!shape) return maps;
-    const key = JSON.stringify(shape);
-    if (this.#shapedMaps?.of !== maps || this.#shapedMaps.key !== key)
-      this.#shapedMaps = { of: maps, key, maps: new ShapedMaps(maps, shape) };
-    return this.#shapedMaps.maps;
-  }
-
-  #stateNow(): State {
-    return Object.fromEntries(kNames.map((name) => [name, this[name]])) as unknown as State;
-  }
-
-  #following(signal: AbortSignal): Following {
-    return {
-      loading: (loaded, total) => {
-        this.#progress = { loaded, total };
-        this.requestUpdate();
-      },
-      running: (done) => {
-        if (signal.aborted) return;
-        this.#computed = done;
-        this.requestUpdate();
-      },
-      understood: (words) => {
-        this.#understood = words;
-        if (words !== undefined) this.#progress = undefined;
-        this.requestUpdate();
-      },
-    };
-  }
-
-  #release(): void {
-    this.#abort.abort();
-    this.#naming?.clear();
-    for (const view of this.#views.values()) view.clear?.();
-    this.#lease?.lease.release();
-    this.#lease = undefined;
-    this.#drawn = undefined;
-    this.#tried = undefined;
   }
 
   #announce(maps: MapSource, text: string, milliseconds: number): void {
@@ -759,6 +454,29 @@ export class AttentionMap extends LitElement {
     const { view } = this;
     const names = { view, text, tokens, keyTokens, tokenCount };
     this.#emit("attention-draw", { ...names, layers: heads.length, heads: Math.max(...heads), milliseconds });
+    // The engine of a page that only draws given maps is not started for their names.
+    if (AttentionMap.computing?.isStarted()) this.#nameHeads();
+    else this.requestUpdate();
+  }
+
+  /** True for given maps that a reader may have named. */
+  get #asksForNames(): boolean {
+    const { computing } = AttentionMap;
+    return computing !== undefined && !computing.isStarted() && this.#work.maps !== undefined;
+  }
+
+  /** Names the heads of the maps that have been drawn. */
+  #nameHeads(): void {
+    const maps = this.#work.lease?.maps;
+    const named = async (): Promise<void> => {
+      if (!AttentionMap.computing || !maps) return;
+      const { Naming, nameStyles } = await AttentionMap.computing.naming();
+      if (maps !== this.#work.lease?.maps) return;
+      this.#styles.add(nameStyles);
+      this.#naming ??= new Naming(() => this.requestUpdate());
+      await this.#naming.start(maps);
+    };
+    named().catch((error: unknown) => console.warn("headlens names no heads:", error));
   }
 
   /** Returns false when a listener prevented the default. */
@@ -771,21 +489,3 @@ export class AttentionMap extends LitElement {
 function checkKnown(name: string, value: string, known: readonly string[]): void {
   if (!known.includes(value)) throw new Error(`${name}: ${JSON.stringify(value)} is not known; ${known.join(", ")} are`);
 }
-
-const isFitting = ({ needs, isFor }: ViewKind, maps: MapSource): boolean =>
-  (needs === "maps" || maps.run !== undefined) && (isFor?.(maps) ?? true);
-
-/** Views of a model's run cannot show given arrays. */
-function checkFits({ name, needs }: ViewKind, maps: MapSource | undefined): void {
-  if (needs === "run" && !maps?.run) throw new Error(`view: "${name}" needs a model that reads a text, and these are given maps`);
-}
-
-function isEnded(error: unknown): boolean {
-  return isReleased(error) || (error instanceof DOMException && error.name === "AbortError");
-}
-
-const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean =>
-  a.length === b.length && a.every((value, index) => Object.is(value, b[index]));
-
-const isSame = (a: Inputs, b: Inputs | undefined): boolean =>
-  b !== undefined && isEqual(a.maps, b.maps) && isEqual(a.picture, b.picture);

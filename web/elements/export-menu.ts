@@ -4,7 +4,7 @@ import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 
 /** The element, as far as the menu needs it. */
-interface Exporting {
+export interface Exporting {
   requestUpdate(): void;
   toSVG(): Promise<string>;
   toBlob(options: { scale: number }): Promise<Blob>;

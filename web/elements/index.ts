@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Importing this file registers `<attention-map>` with the engine, unless the page already has such an element. */
 import { computedMaps } from "../maps/engine-maps.js";
-import { giveModel } from "../maps/engine.js";
+import { giveModel, isStarted, sharedEngine } from "../maps/engine.js";
 import { loadModel, modelMaps } from "../maps/model-runs.js";
 import { kViews } from "../views/computed.js";
 import { AttentionMap } from "./attention-map.js";
 import { define } from "./define.js";
 
 export { AttentionMap };
-export type { AttentionMapEvents } from "./attention-map.js";
+export type { AttentionMapEventMap, AttentionMapEvents } from "./events.js";
+export type { HeadMap, HeadValue } from "./methods.js";
 export type { NestedNumbers } from "../maps/nested.js";
 export type { WorkedExample } from "../views/worked-example.js";
 
 AttentionMap.views = kViews;
 const naming = (): Promise<typeof import("../heads/index.js")> => import("../heads/index.js");
-AttentionMap.computing = { giveModel, loadModel, modelMaps, computedMaps, naming };
+const engine = (): ReturnType<typeof sharedEngine> => sharedEngine();
+AttentionMap.computing = { giveModel, loadModel, modelMaps, computedMaps, naming, engine, isStarted };
 define();

@@ -4,6 +4,7 @@
  */
 import { css, unsafeCSS } from "lit";
 import type { CSSResult } from "lit";
+import { kFrameStyles } from "./frame.js";
 import { kBarStyles } from "./head-bar.js";
 import { kSurroundings } from "../maps/palette.js";
 
@@ -39,6 +40,7 @@ const base = css`
   }
   .root {
     position: relative;
+    margin: 0;
     min-height: min(64px, 100%);
     color: var(--ink);
   }
@@ -133,54 +135,6 @@ const base = css`
     clip-path: inset(50%);
     white-space: nowrap;
   }
-  .message {
-    display: grid;
-    justify-items: start;
-    gap: 8px;
-    padding: 16px 0;
-    color: var(--faint);
-    overflow-wrap: anywhere;
-  }
-  .message p {
-    margin: 0;
-  }
-  .shortened {
-    margin: 0 0 8px;
-    color: var(--faint);
-  }
-  .message[role="alert"] {
-    padding: 16px;
-    border-inline-start: 2px solid var(--accent);
-    color: var(--ink);
-  }
-  .message button {
-    color: var(--accent);
-    text-decoration: underline;
-    text-underline-offset: 2px;
-  }
-  .export {
-    margin-top: 8px;
-    color: var(--faint);
-    font-size: 12px;
-    line-height: 24px;
-  }
-  .export summary {
-    width: max-content;
-    cursor: pointer;
-  }
-  progress {
-    width: min(240px, 100%);
-    height: 4px;
-    border: 0;
-    background: var(--line);
-    accent-color: var(--accent);
-  }
-  .running {
-    position: absolute;
-    z-index: 1;
-    width: 100%;
-    height: 2px;
-  }
 `;
 
 const directions = css`
@@ -219,5 +173,5 @@ const preferences = css`
 `;
 
 /** The styles of the element itself, before and after those of its views. */
-export const kBefore = [base, kBarStyles];
+export const kBefore = [base, kFrameStyles, kBarStyles];
 export const kAfter = [directions, preferences];

@@ -3,7 +3,7 @@
  * The names of a model's heads, from what its card measured, from a probe of random tokens, and from what the reader
  * gives it. They describe the model without the reader's changes.
  */
-import type { AsyncEngine, AsyncModel, MetricName, ModelInput } from "headlens";
+import type { AsyncEngine, AsyncModel, MetricName, ModelInput, ModelMetricName } from "headlens";
 import { sharedEngine } from "../maps/engine.js";
 import { type CellMask, kOpen } from "../maps/mask.js";
 import type { AttentionName, Run } from "../maps/run.js";
@@ -11,6 +11,8 @@ import type { MapSource } from "../maps/source.js";
 import { cardOf } from "./cards.js";
 import { frameOf, probeOf } from "./probe.js";
 import { type Definitions, type Finding, type HeadNames, inOrder, kMeasuredMetrics, type Measured, measure, nameOf, type Scores } from "./rules.js";
+
+type AnyMetric = MetricName | ModelMetricName;
 
 /** Measurements or scores as [layer][head]. */
 type OfHeads<T> = readonly (readonly T[])[];
@@ -69,7 +71,10 @@ async function computeNames(maps: MapSource, signal: AbortSignal): Promise<HeadN
   const { run, heads } = maps;
   const all = await definitionsOf(run?.engine ?? (await sharedEngine()));
   signal.throwIfAborted();
-  const ofText = run?.reading.textPair === "" ? await readScores(run, signal) : await mapScores(maps, signal);
+  // Given arrays need not be weights, and the engine refuses what is below 0 or above 1.
+  const ofText = run?.reading.textPair === ""
+    ? await readScores(run, kMeasuredMetrics, signal)
+    : await mapScores(maps, kMeasuredMetrics, signal, () => undefined);
   const [card, probe] = run ? await Promise.all([cardFindings(run), probeScores(run)]) : [[], []];
   signal.throwIfAborted();
   const isOrdered = run ? run.shown !== "cross" && !run.info.image : isSame(maps.tokens, maps.keyTokens);
@@ -96,13 +101,13 @@ async function cardFindings({ reading, info, shown }: Run): Promise<OfHeads<read
 
 /** Scores of inputs that the model reads again. */
 async function ranked(
-  model: AsyncModel, inputs: readonly ModelInput[],
+  model: AsyncModel, inputs: readonly ModelInput[], metrics: readonly AnyMetric[],
   options: { attention?: AttentionName; specialTokens?: readonly number[]; signal?: AbortSignal },
 ): Promise<OfHeads<Scores>> {
-  const heads = await model.rankHeads(inputs, { ...options, metrics: kMeasuredMetrics });
+  const heads = await model.rankHeads(inputs, { ...options, metrics });
   const scores: Scores[][] = [];
   for (const { layer, head, scores: of } of heads) {
-    const entries = kMeasuredMetrics.map((metric) => [metric, { value: of[metric].mean, rows: of[metric].nValid }]);
+    const entries = metrics.map((metric) => [metric, { value: of[metric].mean, rows: of[metric].nValid }]);
     (scores[layer] ??= [])[head] = Object.fromEntries(entries) as Scores;
   }
   return scores;
@@ -114,13 +119,16 @@ export function tokensOf({ input, info, unchanged: { ids, sourceIds = [] } }: Ru
   return info.encoder ? { source: sourceIds, target: ids } : ids;
 }
 
-async function readScores(run: Run, signal: AbortSignal): Promise<OfHeads<Scores>> {
+export async function readScores(
+  run: Run, metrics: readonly AnyMetric[], signal?: AbortSignal,
+): Promise<OfHeads<Scores>> {
   const { special } = await frameOf(run.model);
   const { ids, sourceIds } = run.unchanged;
   const keys = run.shown === "decoder" ? ids : (sourceIds ?? []);
   // Where only the first token is special, it is what "sink" measures.
   const isAnywhere = keys.slice(1).some((id) => special.includes(id));
-  return ranked(run.model, [tokensOf(run)], { ...run.of, signal, ...(isAnywhere && { specialTokens: special }) });
+  const options = { ...run.of, ...(signal && { signal }), ...(isAnywhere && { specialTokens: special }) };
+  return ranked(run.model, [tokensOf(run)], metrics, options);
 }
 
 /** The scores of the probe, which is read once for each attention of a model. */
@@ -130,15 +138,21 @@ function probeScores({ model, info, shown, of }: Run): Promise<OfHeads<Scores>> 
   if (info.image || shown === "cross") return Promise.resolve([]);
   const ofModel = probes.get(model) ?? new Map<AttentionName, Promise<OfHeads<Scores>>>();
   probes.set(model, ofModel);
-  const read = async (): Promise<OfHeads<Scores>> => ranked(model, probeOf(info, await frameOf(model)), of);
+  const read = async (): Promise<OfHeads<Scores>> =>
+    ranked(model, probeOf(info, await frameOf(model)), kMeasuredMetrics, of);
   const scores = ofModel.get(shown) ?? read();
   ofModel.set(shown, scores);
   scores.catch(() => ofModel.delete(shown));
   return scores;
 }
 
-/** Scores of maps that no model need read again: of given arrays, and of pairs of texts. */
-async function mapScores(maps: MapSource, signal: AbortSignal): Promise<OfHeads<Scores>> {
+/**
+ * Scores of maps that no model need read again: of given arrays, and of pairs of texts. A head that the engine refuses to
+ * measure is told to `refused`, and has none where that does not throw.
+ */
+export async function mapScores(
+  maps: MapSource, metrics: readonly MetricName[], signal: AbortSignal | undefined, refused: (error: unknown) => void,
+): Promise<OfHeads<Scores>> {
   const { run, tokens, keyTokens, heads } = maps;
   const [rows, cols] = [tokens.length, keyTokens.length];
   if (rows * cols > kMostCells) return [];
@@ -146,26 +160,28 @@ async function mapScores(maps: MapSource, signal: AbortSignal): Promise<OfHeads<
   const words = [...new Set(keyTokens)];
   const special = run ? (await frameOf(run.model)).special : [];
   const context = {
-    metrics: kMeasuredMetrics,
+    metrics,
     tokens: keyTokens.map((token) => words.indexOf(token)),
     ...(run && { special: run.unchanged.ids.map((id) => special.includes(id)) }),
   };
   const scoresOf = async (layer: number, head: number): Promise<Scores> => {
     const data = await weightsOf(maps, layer, head);
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     if (!data) return {};
     const visible = run ? undefined : visibleOf(maps.maskOf(layer), rows, cols);
     const options = { ...context, ...(visible && { visible }) };
     const weights = { data, shape: [rows, cols] };
     const asked = [engine.headMetrics(weights, options), engine.headMetricCounts(weights, options)] as const;
-    // Given arrays need not be weights, and the engine refuses what is below 0 or above 1.
-    const [values, counts] = await Promise.all(asked).catch(() => [[], []] as const);
-    signal.throwIfAborted();
+    const [values, counts] = await Promise.all(asked).catch((error: unknown) => {
+      refused(error);
+      return [[], []] as const;
+    });
+    signal?.throwIfAborted();
     const [value, count] = [values[0], counts[0]];
     // Rows that do not sum to 1 have no entropy, and are no weights.
     if (!value || !count || (cols > 1 && value.entropyNormalized === null)) return {};
     const entry = (metric: MetricName): [string, unknown] => [metric, { value: value[metric], rows: count[metric] }];
-    return Object.fromEntries(kMeasuredMetrics.map(entry));
+    return Object.fromEntries(metrics.map(entry));
   };
   const scores: Scores[][] = [];
   for (const [layer, count] of heads.entries()) {

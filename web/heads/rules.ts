@@ -3,7 +3,7 @@
  * The names of heads, each of which has a metric and a threshold. A head has a name where the metric reaches it, and no
  * head has one for another reason. What a model's card measured besides has thresholds of its own.
  */
-import type { MetricName } from "headlens";
+import type { MetricName, ModelMetricName } from "headlens";
 import { kNoPattern } from "./no-pattern.js";
 
 /** The measurements of a head are made on one of these: the card's own probe, repeated random tokens, or what the reader gives the model. */
@@ -70,7 +70,9 @@ export interface HeadName {
 export type HeadNames = readonly (readonly HeadName[])[];
 
 /** A head's metrics on a text, each with the number of rows that it is a mean of. */
-export type Scores = Readonly<Partial<Record<MetricName, { readonly value: number | null; readonly rows: number }>>>;
+export type Scores = Readonly<Partial<Record<
+  MetricName | ModelMetricName, { readonly value: number | null; readonly rows: number }
+>>>;
 
 /** The formula and the source of each metric. */
 export type Definitions = ReadonlyMap<string, { readonly formula: string; readonly source: string }>;

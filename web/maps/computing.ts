@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between the element and the engine, which the script that only draws arrays goes without. */
-import type { Maybe } from "headlens";
+import type { AsyncEngine, Maybe } from "headlens";
 import type { CSSResult } from "lit";
 import type { Naming } from "../heads/naming.js";
+import type { rankBy } from "../heads/rank-by.js";
 import type { Numbers } from "./nested.js";
 import type { AttentionName, Changes, Reading } from "./run.js";
 import type { Lease } from "./source.js";
@@ -40,6 +41,12 @@ export interface Computing {
   modelMaps(this: void, asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
   /** Takes queries and keys, from which maps are computed as they are looked at. */
   computedMaps(this: void, given: GivenQueries): Promise<Lease>;
-  /** Loads the code that names heads. */
-  naming(this: void): Promise<{ readonly Naming: typeof Naming; readonly nameStyles: CSSResult }>;
+  /** Loads the code that names heads and ranks them. */
+  naming(this: void): Promise<{
+    readonly Naming: typeof Naming; readonly nameStyles: CSSResult; readonly rankBy: typeof rankBy;
+  }>;
+  /** The engine, which is started where it was not. */
+  engine(this: void): Promise<AsyncEngine>;
+  /** True once something has asked for the engine. */
+  isStarted(this: void): boolean;
 }

@@ -19,6 +19,8 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
   return engine;
 }
 
+export const isStarted = (): boolean => engine !== undefined;
+
 /** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
 async function start(model: string | undefined): Promise<AsyncEngine> {
   const isKnown = model !== undefined && !given.has(model) && URL.canParse(model, document.baseURI);

@@ -12,7 +12,16 @@ import { type Colormap, kInfinite, kMinusInfinite, kNaN, kSteps } from "./palett
  * at the largest weight of each row; `log` has four powers of ten below the head's largest weight.
  */
 export const kScales = ["auto", "fixed", "head", "row", "log"] as const;
-export type ScaleChoice = (typeof kScales)[number];
+/** A number is the end of a fixed scale. */
+export type ScaleChoice = (typeof kScales)[number] | number;
+
+/** The end that a state gives a fixed scale, if it does. Throws an Error that says what does not fit. */
+export function endOf(scale: string, range: number): number | undefined {
+  if (!(range >= 0) || range === Infinity) throw new Error(`range: ${range} is not a number from 0 on, the end of the scale`);
+  if (range > 0 && scale !== "auto" && scale !== "fixed")
+    throw new Error(`range: ${range} is the end of the scale "fixed", and "${scale}" has ends of its own`);
+  return range > 0 ? range : undefined;
+}
 
 const kSmall = 32;
 const kDecades = 4;
@@ -29,12 +38,14 @@ export interface HeadFacts {
 }
 
 export interface Scale {
-  readonly kind: Exclude<ScaleChoice, "auto">;
+  readonly kind: Exclude<(typeof kScales)[number], "auto">;
   readonly colormap: Colormap;
   readonly min: number;
   readonly max: number;
   /** The largest value of each row, for `row`. */
   readonly rows?: Float32Array;
+  /** True where values are beyond the ends, and have the colours of these. */
+  readonly isExceeded?: boolean;
 }
 
 /** The largest value below which 95 % of the rows stay that have a choice of keys. */
@@ -50,11 +61,13 @@ function mostOf({ largest }: HeadFacts): number {
 
 /** Chooses the scale of one head. `fixed` is the largest value of the fixed scale. */
 export function scaleOf(choice: ScaleChoice, facts: HeadFacts, keyCount: number, fixed: number): Scale {
+  const colormap = facts.signed ? "diverging" : "sequential";
+  if (typeof choice === "number")
+    return { kind: "fixed", colormap, min: facts.signed ? -choice : 0, max: choice, isExceeded: mostOf(facts) > choice };
   const kind = choice === "auto" ? (keyCount <= kSmall ? "fixed" : "head") : choice;
   const most = { fixed, head: usualLargest(facts), row: mostOf(facts), log: mostOf(facts) }[kind];
   const max = most > 0 ? most : 1;
   const min = facts.signed ? -max : kind === "log" ? max / 10 ** kDecades : 0;
-  const colormap = facts.signed ? "diverging" : "sequential";
   return { kind, colormap, min, max, ...(kind === "row" && { rows: facts.largest }) };
 }
 
@@ -113,7 +126,7 @@ export function scaleInWords(scale: Scale): string {
   const [from, to] = [formatOn(scale, scale.min), formatOn(scale, scale.max)];
   switch (scale.kind) {
     case "fixed":
-      return `${from} – ${to}`;
+      return scale.isExceeded ? `${from} – ${to}, and beyond` : `${from} – ${to}`;
     case "head":
       return `${from} – ${to}, this head`;
     case "row":

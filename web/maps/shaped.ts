@@ -39,8 +39,11 @@ function known<T extends string>(name: string, value: string, all: readonly T[])
   return found;
 }
 
+/** The parts of a state that shape maps. */
+export const kShaping = ["combine", "heads", "threshold", "topK", "hide", "merge", "segments"] as const;
+
 /** Reads the shape of a state; undefined where maps are shown as they are. Throws an Error that names what is not known. */
-export function shapeOf(state: Readonly<State>): Shape | undefined {
+export function shapeOf(state: Readonly<Pick<State, (typeof kShaping)[number]>>): Shape | undefined {
   const { threshold, topK, heads } = state;
   if (!(threshold >= 0)) throw new Error(`threshold: ${threshold} is not a number from 0 on`);
   if (!(Number.isInteger(topK) && topK >= 0)) throw new Error(`top-k: ${topK} is not a whole number from 0 on`);
@@ -57,9 +60,6 @@ export function shapeOf(state: Readonly<State>): Shape | undefined {
     shape.merge === "none" && shape.segments === "all";
   return isPlain ? undefined : shape;
 }
-
-/** The parts of a state that shape maps. */
-export const kShaping = ["combine", "heads", "threshold", "topK", "hide", "merge", "segments"] as const;
 
 /** Tokens that stand together as one row or column: cells [begin, end) of the map as it is. */
 type Groups = readonly Range[];

@@ -97,14 +97,6 @@ async function showEngine(last: string): Promise<void> {
   engineLine.textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · ${last}`;
 }
 
-function listen<Name extends keyof AttentionMapEvents>(
-  target: AttentionMap,
-  name: Name,
-  act: (detail: AttentionMapEvents[Name], event: Event) => void,
-): void {
-  target.addEventListener(name, (event) => act(event.detail, event));
-}
-
 document.addEventListener("state-change", (event) => {
   const { changes } = (event as CustomEvent<AttentionMapEvents["state-change"]>).detail;
   if (event.target === steps) return;
@@ -112,14 +104,14 @@ document.addEventListener("state-change", (event) => {
   void map.updateComplete.then(() => shared.write(Object.keys(changes)));
 });
 
-listen(grid, "head-focus", ({ layer, head }) => change({ layer, head }));
+grid.addEventListener("head-focus", ({ detail: { layer, head } }) => change({ layer, head }));
 
-listen(grid, "head-select", (_, event) => {
+grid.addEventListener("head-select", (event) => {
   event.preventDefault();
   if (isNarrow.matches) map.scrollIntoView();
 });
 
-listen(map, "head-close", (_, event) => {
+map.addEventListener("head-close", (event) => {
   event.preventDefault();
   if (isNarrow.matches) grid.scrollIntoView();
   grid.focus();

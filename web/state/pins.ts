@@ -4,6 +4,7 @@
  * filtered has them elsewhere. A text that became shorter may no longer have them, and then they are not pinned.
  */
 import type { Cursor } from "./group.js";
+import { wordsOf } from "./lists.js";
 import type { State } from "./state.js";
 
 /** A map's axes: how many tokens each has, and the tokens [begin, end) of the text in each place, where these differ. */
@@ -17,13 +18,11 @@ export interface Axes {
 }
 
 /** The place of a token on an axis; undefined when it is not there. */
-function shownAt(axes: Axes, axis: "rows" | "cols", token: number | undefined): number | undefined {
+export function shownAt(axes: Axes, axis: "rows" | "cols", token: number | undefined): number | undefined {
   if (token === undefined || !Number.isInteger(token)) return undefined;
   const place = axes.places ? axes.places[axis].findIndex(([begin, end]) => token >= begin && token < end) : token;
   return place >= 0 && place < axes[axis === "rows" ? "tokens" : "keyTokens"].length ? place : undefined;
 }
-
-const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 
 /** The rows of a map that are pinned. */
 export function pinnedRows(axes: Axes, { query }: Readonly<State>): number[] {

@@ -36,6 +36,8 @@ export interface State {
   lines: string;
   /** "auto", "fixed", "head", "row" or "log". */
   scale: string;
+  /** The end of a fixed scale, so that figures of different maps can be compared; 0 where it ends as it usually does. */
+  range: number;
   /** Smaller weights are not drawn. */
   threshold: number;
   /** The number of keys of each query that are drawn; 0 for all. */
@@ -102,6 +104,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   causal: kFlag,
   lines: word("columns"),
   scale: word("auto"),
+  range: number(0),
   threshold: number(0),
   topK: number(0),
   hide: word(""),

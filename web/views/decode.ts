@@ -18,7 +18,7 @@ import {
 import { kDecodeStyles } from "./decode-styles.js";
 import { exact } from "./map.js";
 import { free, queryOf } from "./place.js";
-import type { Cell, Host, View, ViewCode } from "./view.js";
+import type { Cell, Host, Step, View, ViewCode } from "./view.js";
 
 /** The most tokens that the model goes on with at a time, and the pauses between steps in milliseconds. */
 const kMostOn = 32;
@@ -235,6 +235,23 @@ class DecodeView implements View, ReactiveController {
       this.#at = to;
     }
     this.host.requestUpdate();
+  }
+
+  async step(): Promise<Step> {
+    this.#stop();
+    const [content, reading] = [this.#content, this.#reading];
+    if (!content || !reading) throw new Error(`step: ${this.#refused ?? "nothing is read yet"}`);
+    const to = this.#step(content, reading) + 1;
+    const isBeingRead = (): boolean => to >= reading.tokens.length && to < content.count && !reading.isClosed;
+    while (isBeingRead()) await new Promise((later) => setTimeout(later, 1));
+    if (to >= reading.tokens.length && !this.#canGoOn()) throw new Error("step: the text has ended, and the model goes on no further");
+    if (to >= reading.tokens.length) await reading.goOn();
+    this.#go(to);
+    // A locked element keeps its pins, and steps all the same.
+    if (this.#step(content, reading) !== to) this.#at = to;
+    if (to >= content.count) void this.#measure();
+    await this.host.updateComplete;
+    return { row: to, token: reading.tokens[to]?.token ?? "" };
   }
 
   #stop(): void {

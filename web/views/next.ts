@@ -19,10 +19,12 @@ interface Shown {
 
 class NextView implements View {
   #hasMore = false;
+  /** The predictions that listeners were told of last. */
+  #told = "";
   readonly #followed: Followed<number, Shown>;
 
   constructor(private readonly host: Host) {
-    this.#followed = new Followed(fetchNext, () => host.drawn(this), (error) => host.fail(error));
+    this.#followed = new Followed(fetchNext, () => this.#drawn(), (error) => host.fail(error));
   }
 
   focus(): void {
@@ -36,7 +38,16 @@ class NextView implements View {
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
     await this.#followed.load(maps, this.#row(maps), signal);
+    this.#drawn();
+  }
+
+  #drawn(): void {
     this.host.drawn(this);
+    const { maps, numbers } = this.#followed.shown ?? {};
+    if (!maps || !numbers || numbers.expected.length === 0) return;
+    const told = JSON.stringify(numbers);
+    if (told !== this.#told) this.host.predicted(numbers.row, maps.tokens[numbers.row] ?? "", numbers.expected);
+    this.#told = told;
   }
 
   #row(maps: MapSource): number {

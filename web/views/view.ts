@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The interface between `<attention-map>` and its views. A view is one file, and one line in the list of views. */
-import type { CSSResult, ReactiveControllerHost, TemplateResult } from "lit";
+import type { CSSResult, nothing, ReactiveControllerHost, TemplateResult } from "lit";
 import type { HeadNames } from "../heads/rules.js";
 import type { Colors } from "../maps/canvas.js";
 import type { ScaleChoice } from "../maps/scale.js";
-import type { MapSource } from "../maps/source.js";
+import type { MapSource, Part } from "../maps/source.js";
 import type { Cursor } from "../state/group.js";
 import type { State } from "../state/state.js";
+import type { Expected } from "./expected.js";
 import type { WorkedExample } from "./worked-example.js";
+
+/** The token that was read last, in the view that reads a text token by token. */
+export interface Step {
+  readonly row: number;
+  readonly token: string;
+}
 
 export interface Cell {
   readonly row: number;
@@ -53,6 +60,8 @@ export interface Host extends ReactiveControllerHost {
   closeHead(): void;
   /** Called when the highlighted cell changed, or there is none. `colors` are those of its row, in RGBA. */
   visitCell(cell: Cell | undefined, colors: Uint8ClampedArray | undefined): void;
+  /** Called when other predictions are drawn, which are those of a row. */
+  predicted(row: number, token: string, predictions: readonly Expected[]): void;
   /** Called when something that was asked for later cannot be computed. */
   fail(error: unknown): void;
 }
@@ -66,13 +75,17 @@ export interface View {
   load(maps: MapSource | undefined, signal: AbortSignal): Promise<void>;
   render(): TemplateResult;
   /** Buttons of this view, which stand in the bar of the open head. */
-  tools?(): TemplateResult;
+  tools?(): TemplateResult | typeof nothing;
   /** Focuses what the keyboard moves in. */
   focus(): void;
   /** The heads whose maps are shown. */
   heads?(): readonly (readonly [layer: number, head: number])[];
   /** The matrices that are shown, for views that need no maps. */
   matrices?(): Readonly<Record<string, readonly (readonly number[])[]>>;
+  /** Shows a part as large as it can be, in tokens of the text as it is. Throws an Error that says what does not fit. */
+  zoomTo?(part: Part): void;
+  /** Reads one token further. Rejects when there is none. */
+  step?(): Promise<Step>;
   /** Forgets the maps, which will be released. */
   clear?(): void;
 }
