@@ -92,40 +92,37 @@ function temperature(host: Host): TemplateResult {
 }
 
 /** The settings of maps, and of the model that computes them if there is one. */
-export function drawer(host: Host, maps: MapSource, isShaped: boolean): TemplateResult {
+export function settings(host: Host, maps: MapSource, isShaped: boolean): TemplateResult {
   const { state } = host;
   const controls = new Controls(host);
   const isPair = state.textPair !== "";
   const combines = maps.run ? kCombineChoices : kCombineChoices.filter(([value]) => value !== "norm");
   return html`
-    <details class="drawer" part="settings">
-      <summary>Settings</summary>
-      <fieldset>
-        <legend>The picture</legend>
-        ${controls.choice("scale", "scale", kScaleChoices)}
-        ${isShaped ? html`
-          ${controls.choice("show", "combine", combines)}
-          ${controls.toggle("merge pieces of words", state.merge === "words", (isOn) => ({ merge: isOn ? "words" : "none" }))}
-          ${controls.checks("hide", "hide", kHideChoices)}
-          ${isPair ? controls.choice("segments", "segments", kSegmentChoices) : nothing}
-        ` : nothing}
-        ${controls.number("leave out below", "threshold", [0, 0.5, 0.01], state.threshold.toFixed(2))}
-        ${controls.number("keys of a query", "topK", [0, 16, 1], state.topK === 0 ? "all" : `${state.topK} largest`)}
-        <p>These change what is drawn. The model’s numbers stay the same.</p>
-      </fieldset>
-      ${maps.run ? html`
-        <fieldset>
-          <legend>The model</legend>
-          ${maps.run.info.encoder ? controls.choice("attention", "attention", kAttentionChoices) : nothing}
-          ${temperature(host)}
-          ${controls.choice("normaliser", "normalizer", kNormalizers)}
-          ${controls.toggle("no query sees itself", state.forbid.split(" ").includes("0"), () => ({ forbid: toggled(state.forbid, "0") }))}
-          ${controls.toggle("no query sees the token before", state.forbid.split(" ").includes("1"), () => ({ forbid: toggled(state.forbid, "1") }))}
-          ${maps.run.info.causal ? nothing : controls.toggle("no query sees later tokens", state.causal, (causal) => ({ causal }))}
-          <p>These change how the model computes: maps and predictions are those of the changed model.</p>
-        </fieldset>
+    <fieldset>
+      <legend>The picture</legend>
+      ${controls.choice("scale", "scale", kScaleChoices)}
+      ${isShaped ? html`
+        ${controls.choice("show", "combine", combines)}
+        ${controls.toggle("merge pieces of words", state.merge === "words", (isOn) => ({ merge: isOn ? "words" : "none" }))}
+        ${controls.checks("hide", "hide", kHideChoices)}
+        ${isPair ? controls.choice("segments", "segments", kSegmentChoices) : nothing}
       ` : nothing}
-    </details>
+      ${controls.number("leave out below", "threshold", [0, 0.5, 0.01], state.threshold.toFixed(2))}
+      ${controls.number("keys of a query", "topK", [0, 16, 1], state.topK === 0 ? "all" : `${state.topK} largest`)}
+      <p>These change what is drawn. The model’s numbers stay the same.</p>
+    </fieldset>
+    ${maps.run ? html`
+      <fieldset>
+        <legend>The model</legend>
+        ${maps.run.info.encoder ? controls.choice("attention", "attention", kAttentionChoices) : nothing}
+        ${temperature(host)}
+        ${controls.choice("normaliser", "normalizer", kNormalizers)}
+        ${controls.toggle("no query sees itself", state.forbid.split(" ").includes("0"), () => ({ forbid: toggled(state.forbid, "0") }))}
+        ${controls.toggle("no query sees the token before", state.forbid.split(" ").includes("1"), () => ({ forbid: toggled(state.forbid, "1") }))}
+        ${maps.run.info.causal ? nothing : controls.toggle("no query sees later tokens", state.causal, (causal) => ({ causal }))}
+        <p>These change how the model computes: maps and predictions are those of the changed model.</p>
+      </fieldset>
+    ` : nothing}
   `;
 }
 
@@ -153,16 +150,6 @@ export function changesInForce(host: Host, maps: MapSource): TemplateResult | ty
 }
 
 export const kDrawerStyles = css`
-  .drawer {
-    margin-top: 16px;
-    color: var(--faint);
-    font-size: 14px;
-  }
-  .drawer summary {
-    width: max-content;
-    min-height: 24px;
-    cursor: pointer;
-  }
   .drawer fieldset {
     display: flex;
     flex-wrap: wrap;
@@ -230,7 +217,6 @@ export const kDrawerStyles = css`
     color: var(--ink);
   }
   @media (pointer: coarse) {
-    .drawer summary,
     .drawer label,
     .drawer select,
     .chip {

@@ -6,9 +6,10 @@ import type { Naming } from "../heads/naming.js";
 import type { MapSource } from "../maps/source.js";
 import type { Host, View, ViewKind } from "../views/view.js";
 import type { ExportMenu, Exporting } from "./export-menu.js";
-import { headBar, onHeadKey } from "./head-bar.js";
+import { headBar, onHeadKey, turn } from "./head-bar.js";
 import type { LaterStyles } from "./later-styles.js";
 import { hasArrays, type Inputs as MapInputs, isGiven } from "./opening.js";
+import { Swipes } from "./swipes.js";
 import { isFitting, type Work } from "./work.js";
 
 /** An element, as far as its frame is concerned. */
@@ -31,6 +32,8 @@ export class Frame {
   /** Code that is loaded when it is first wanted: the settings, and the menu that exports. */
   #settings: typeof import("./drawer.js") | undefined;
   #menu: ExportMenu | undefined;
+
+  readonly #swipes = new Swipes((by) => this.#turn(by));
 
   constructor(private readonly of: Framed) {}
 
@@ -68,11 +71,34 @@ export class Frame {
     const views = isFull ? this.of.views.filter((one) => one.isOfHead && isFitting(one, maps)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, host, maps);
     const bar = headBar(host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
-    if (isFull && !this.#settings) void this.#loadSettings();
-    const settings = isFull ? this.#settings : undefined;
-    if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
-    const drawer = settings.drawer(host, maps, kind.isShaped === true);
-    return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(host, maps)}${view}${drawer}</div>`;
+    return html`
+      <div @keydown=${onKey} @touchstart=${this.#swipes.onStart} @touchend=${this.#swipes.onEnd}>
+        ${bar} ${isFull ? this.#changes(maps) : nothing} ${view} ${isFull ? this.#drawer(maps, kind.isShaped === true) : nothing}
+      </div>
+    `;
+  }
+
+  #turn(by: 1 | -1): void {
+    const { host, work } = this.of;
+    if (work.lease) turn(host, work.lease.maps, by);
+  }
+
+  /** The settings. Until they are opened first, they are only their name. */
+  #drawer(maps: MapSource, isShaped: boolean): TemplateResult {
+    return html`
+      <details class="drawer" part="settings" @toggle=${this.#loadSettings}>
+        <summary>Settings</summary>
+        ${this.#settings?.settings(this.of.host, maps, isShaped) ?? nothing}
+      </details>
+    `;
+  }
+
+  /** The changes of the model, once there are any. */
+  #changes(maps: MapSource): Part {
+    const { run } = maps;
+    if (!run || run.attention === run.unchanged) return nothing;
+    if (!this.#settings) void this.#loadSettings();
+    return this.#settings?.changesInForce(this.of.host, maps) ?? nothing;
   }
 
   /** The name of the open head, or the button that asks for it. */
@@ -87,12 +113,13 @@ export class Frame {
     return html`<button class="ask" part="ask" title="Loads the engine, and measures each head" @click=${nameHeads}>name the heads</button>`;
   }
 
-  async #loadSettings(): Promise<void> {
+  readonly #loadSettings = async (): Promise<void> => {
+    if (this.#settings) return;
     const settings = await import("./drawer.js");
     this.of.styles.add(settings.kDrawerStyles);
     this.#settings = settings;
     this.of.host.requestUpdate();
-  }
+  };
 
   /** The menu that exports. Until it is opened first, it is only its name. */
   #exporting(hidden: boolean): TemplateResult {
@@ -186,6 +213,16 @@ export const kFrameStyles = css`
     width: max-content;
     cursor: pointer;
   }
+  .drawer {
+    margin-top: 16px;
+    color: var(--faint);
+    font-size: 14px;
+  }
+  .drawer summary {
+    width: max-content;
+    min-height: 24px;
+    cursor: pointer;
+  }
   progress {
     width: min(240px, 100%);
     height: 4px;
@@ -201,6 +238,7 @@ export const kFrameStyles = css`
   }
   @media (pointer: coarse) {
     .message button,
+    .drawer summary,
     .ask {
       min-height: 44px;
     }
