@@ -51,7 +51,7 @@ test.each(kCases)("%s, %s: axe finds nothing in any view", async (view, scheme) 
   await page.$eval("#steps", (steps) => steps.scrollIntoView());
   await seen(page, "#steps >>> table");
   await page.click("#steps >>> .check input");
-  await seen(page, "#steps >>> h3 ::-p-text(Masked)");
+  await seen(page, "#steps >>> .step-name ::-p-text(Masked)");
   await point(page, "#steps >>> .step:nth-of-type(3) .result td:nth-of-type(2)", 0.5, 0.5);
   await shoot(page, name("steps"));
   expect(await axe(page)).toEqual([]);

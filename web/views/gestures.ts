@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Pointers and the wheel on a map: they point at a cell, drag, zoom and pinch. */
-import { nothing } from "lit";
-import { ref } from "lit/directives/ref.js";
 import { isWhole, panned, type Viewport, zoomed } from "../maps/viewport.js";
 
 export interface Target {
@@ -35,16 +33,10 @@ export class Gestures {
 
   constructor(private readonly target: Target) {}
 
-  /** For the template of the element whose gestures these are. */
-  attach(): ReturnType<typeof ref> | typeof nothing {
-    return ref((element) => {
-      if (element === this.#element || !(element instanceof HTMLElement)) return;
-      this.#element = element;
-      this.#listen(element);
-    });
-  }
-
-  #listen(element: HTMLElement): void {
+  /** Follows the gestures on an element, of which it may be told again whenever that is drawn. */
+  follow(element: HTMLElement): void {
+    if (element === this.#element) return;
+    this.#element = element;
     element.addEventListener("pointerdown", this.#onDown);
     element.addEventListener("pointermove", this.#onMove);
     for (const end of ["pointerup", "pointercancel"] as const) element.addEventListener(end, this.#onUp);

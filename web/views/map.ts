@@ -171,7 +171,7 @@ class MapView implements View, ReactiveController {
           @focus=${this.#onFocus}
         >
           ${isCompact ? nothing : axes(maps, view, this.#place)}
-          <div class="cells ${zoom}" ${this.#gestures.attach()}>
+          <div class="cells ${zoom}">
             <canvas part="canvas"></canvas>
             ${this.#pinnedMarks(content, view)} ${highlight(this.#place, view)} ${this.#zoom.minimap(content.overview, view, look)}
             ${content.tiles.isSharp ? nothing : html`<span class="coarse" role="status">coarse, being computed …</span>`}
@@ -193,7 +193,9 @@ class MapView implements View, ReactiveController {
   #paint(content: Content): void {
     const { view } = this.#zoom;
     const look = this.#look;
-    const canvas = this.host.renderRoot.querySelector<HTMLCanvasElement>(".cells > canvas");
+    const cells = this.host.renderRoot.querySelector<HTMLElement>(".cells");
+    if (cells) this.#gestures.follow(cells);
+    const canvas = cells?.querySelector("canvas");
     const context = canvas?.getContext("2d");
     if (!view || !look || !canvas || !context) return;
     const ratio = devicePixelRatio;

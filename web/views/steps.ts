@@ -70,7 +70,7 @@ class StepsView implements View {
     };
     return html`
       <section class="step ${isWide(step) ? "wide" : ""}">
-        <h3><span>${index + 1}</span>${symbols(step.title)}</h3>
+        <p class="step-name"><span>${index + 1}</span>${symbols(step.title)}</p>
         <p>${step.about}</p>
         <div class="equation">
           ${step.factors.map(factor)}
@@ -153,17 +153,18 @@ const styles = css`
     margin: 0;
     accent-color: var(--accent);
   }
-  .steps h3,
+  .steps .step-name,
   .steps p {
     margin: 0;
   }
-  .steps h3 {
+  .steps .step-name {
+    color: var(--ink);
     font: 600 14px/24px var(--mono);
   }
   .steps p {
     color: var(--faint);
   }
-  .steps h3 span {
+  .steps .step-name span {
     margin-inline-end: 8px;
     color: var(--faint);
     font-weight: 400;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A page of an author who embeds each view once, with captions: its room, its looks, its parts. */
+import type { Browser, Page } from "puppeteer-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { serve, type Server } from "../wasm/server.js";
+import { axe, launchChromium, open, root, type View } from "./browser.js";
+import { shoot } from "./views/harness.js";
+
+/** Views with what an author writes beside `view`. Those without a group of their own show the same text. */
+const kFigures: Readonly<Record<string, string>> = {
+  sentence: "",
+  next: "",
+  grid: "",
+  map: "",
+  lines: 'heads="3.4 1.2"',
+  numbers: "",
+  why: "",
+  effect: "",
+  strips: "",
+  picture: 'model="tiny-vit" image="/dist/models/tiny-vit/examples/00.png" layer="1"',
+  finder: "",
+  composition: "",
+  flow: "",
+  compare: 'compare-text="The king saw the queen and he laughed."',
+  decode: "",
+  steps: 'head="1"',
+};
+
+const figure = ([view, more]: readonly [string, string]): string =>
+  `<attention-map id="${view}" view="${view}" ${more}${/model|head="1"/.test(more) ? "" : ' group="story"'}><span slot="caption">Figure: the view <b>${view}</b>.</span></attention-map>`;
+
+const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>An article</title><link rel="icon" href="data:,">
+<style>
+  :root { color-scheme: light dark; }
+  body { background: light-dark(#fff, #12151b); color: light-dark(#1c2128, #e8eaee); max-width: 960px; margin: 0 auto; padding: 16px; font: 18px/1.6 Georgia, serif; }
+  attention-map { margin: 32px 0; }
+  [slot=caption] { font: italic 15px/1.4 Georgia, serif; }
+</style>
+<script type="module" src="/dist/element.js"></script></head><body><main><h1>An article</h1>
+<p>Some words before the figures, as authors write them.</p>
+${Object.entries(kFigures).map(figure).join("\n").replace('id="sentence"', 'id="sentence" text="The queen saw the king and she laughed." layer="3" head="4"')}
+</main></body></html>`;
+
+let browser: Browser;
+let server: Server;
+
+beforeAll(async () => {
+  browser = await launchChromium();
+  server = await serve(root, (path, response) => {
+    response.removeHeader("content-security-policy");
+    return path === "/" && Boolean(response.writeHead(200, { "content-type": "text/html" }).end(kPage));
+  });
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.close();
+});
+
+/** The article, with all of its figures drawn. */
+async function article(view: View): Promise<Page> {
+  const { page, faults } = await open(browser, server.url, view, false);
+  const failed = await page.evaluate(async () => {
+    await customElements.whenDefined("attention-map");
+    const messages: string[] = [];
+    for (const element of document.querySelectorAll("attention-map")) {
+      element.scrollIntoView();
+      await element.ready();
+      if (element.error) messages.push(`${element.id}: ${element.error.message}`);
+    }
+    scrollTo(0, 0);
+    return messages;
+  });
+  expect(failed).toEqual([]);
+  expect(faults).toEqual([]);
+  return page;
+}
+
+/** Each figure with what spills out of it to a side, and those that are wider than the page. */
+const spilled = (page: Page): Promise<string[]> => page.evaluate(() =>
+  [...document.querySelectorAll("attention-map")].filter((element) => {
+    const box = element.shadowRoot?.querySelector(".root");
+    return (box?.scrollWidth ?? 9) > (box?.clientWidth ?? 0) || element.getBoundingClientRect().right > innerWidth;
+  }).map(({ id }) => id));
+
+test.each([
+  { width: 390, height: 844, scheme: "light" }, { width: 390, height: 844, scheme: "dark" },
+  { width: 1280, height: 900, scheme: "light" }, { width: 1280, height: 900, scheme: "dark" },
+] as const)("each view once, with captions, at $width in $scheme, does not spill and is clean for axe", async (view) => {
+  const page = await article(view);
+  expect(await spilled(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
+  expect(await axe(page)).toEqual([]);
+  await shoot(page, `author-${view.width}-${view.scheme}`);
+  await page.close();
+});
