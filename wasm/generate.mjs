@@ -225,7 +225,7 @@ const kLayerGroups = [
 ];
 const kColorGroups = ["colorbar_options", "pixels_options", "color_options"];
 const kCacheGroups = ["kept_options", "decoding_options", "cache_options"];
-const kModelGroups = ["attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "step_map_options", "rank_options"];
+const kModelGroups = ["head_changes_options", "attend_options", "logits_options", "map_options", "row_summaries_options", "overview_options", "step_map_options", "vectors_options", "rank_options"];
 const kExplanationGroups = [
   "sources_options", "explain_output_options", "explain_options", "predictions_options", "written_options", "contributions_options",
   "patch_options", "paths_options", "difference_map_options", "prediction_changes_options",
@@ -277,6 +277,7 @@ ${interfaces(options, kColorGroups)}`;
 function cacheOptions(options) {
   return `${kHeader}/** The options of caches and decodings, which keep keys and values from step to step. */
 import type { Maybe } from "../tensors.js";
+import type { HeadChangesOptions } from "./models.js";
 
 ${interfaces(options, kCacheGroups)}`;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/json_text.h"
 #include "cli/table.h"
@@ -14,8 +15,8 @@
 
 namespace headlens::cli {
 
-/// Names the columns of logits: tokens by their text where the folder has a tokenizer.json, or labels of pictures by
-/// their numbers.
+/// Names the columns of logits: tokens by their text where the folder has a tokenizer.json, and labels of pictures as
+/// config.json does, or by their numbers.
 class OutputTokens {
  public:
   /// Throws InputError.
@@ -26,7 +27,7 @@ class OutputTokens {
   /// The cells of a token in a table: its number, and its text if known; and the titles of their columns.
   Cells CellsOf(std::int32_t token) const;
   Cells Titles() const;
-  /// Begins the JSON of a token: "token", and its "piece" if known; or "label".
+  /// Begins the JSON of a token: "token", and its "piece" if known; or "label", and its "name" if known.
   JsonObject JsonOf(std::int32_t token) const;
 
   /// The column of a token that is given by its text or its number. Throws InputError, naming the option, when there is
@@ -34,11 +35,13 @@ class OutputTokens {
   std::int32_t Find(const char* option, const std::string& text) const;
 
  private:
+  bool HasNames() const { return tokenizer_ || !labels_.empty(); }
   std::string PieceOf(std::int32_t token) const;
 
   bool are_labels_;
   bool has_target_;  ///< of an encoder–decoder, whose logits are of tokens of the target
   Index count_;
+  std::vector<std::string> labels_;
   std::optional<tokenizer::Tokenizer> tokenizer_;
 };
 

@@ -213,9 +213,9 @@ AttendOptions RunChanges::AddedTo(AttendOptions options) const {
   options.forbidden_diagonals = diagonals_;
   options.replaced_tokens = replaced_tokens_;
   if (patch_places_.empty()) return options;
-  options.patch_places =
+  options.patches.places =
       DenseView<const std::int32_t, 2>(patch_places_.data(), {static_cast<Index>(patch_places_.size() / 3), 3});
-  options.patch_outputs = patch_outputs_.view<2>();
+  options.patches.outputs = patch_outputs_.view<2>();
   return options;
 }
 

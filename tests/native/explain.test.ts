@@ -105,6 +105,16 @@ describe.each(["gpt2", "llama"])("the golden model %s", (name) => {
     expect(row.masked_scores.map((score) => score === null)).toEqual(row.weights.map((weight) => weight === 0));
   });
 
+  test("what the head copies where values are zeros or means", () => {
+    for (const replacement of ["zero", "mean"]) {
+      const { written, terms } = json("--what", "output", ...atQuery, "--replace-token", "0,1", "--replacement", replacement) as Output;
+      const all = flat(terms), size = sum(all.map(Math.abs));
+      expect(Math.abs(sum(all) - Math.hypot(...written))).toBeLessThan(1e-5 * size);
+      const ofBlank = terms.flatMap((row) => row.slice(0, 2));
+      expect(ofBlank.every((term) => term === 0)).toBe(replacement === "zero");
+    }
+  });
+
   test("what the head copies, and its sources", () => {
     const output = json("--what", "output", ...atQuery) as Output;
     expect(named(output.parts)).toBe(golden.metadata.value_parts);
@@ -251,7 +261,6 @@ describe("explain refuses", () => {
     [[...kRight, "--top", "0"], /--top/],
     [[...kRight, "--tokens", "1"], /--tokens|--text/],
     [[...kRight, "--image", "a.png"], /--image|--text/],
-    [[...kRight, "--what", "output", "--replace-token", "1"], /--what: unsupported error: the run replaced values of this layer/],
     [[...kRight, "--what", "output", "--patch", "0.0@1", "--from-text", "a b"], /--what: unsupported error: the run replaced outputs of this head/],
   ])("%j", (args, message) => { fails(["explain", "--model", kTiny, "--text", kText, ...args], 2, message); });
 

@@ -155,7 +155,6 @@ describe("paths refuses", () => {
     [["--rank", "weights"], /--rank: weights not in \{share,induction\}/],
     [["--top", "0"], /--top/],
     [["--tokens", "1"], /--tokens|--text/],
-    [["--replace-token", "1"], /the changes of the run: unsupported error: the run replaced values of this layer/],
     [["--patch", "1.0@1", "--from-text", "a b"], /the changes of the run: unsupported error: the run replaced outputs of this head/],
   ])("%j", (args, message) => { fails(["paths", "--model", kTiny, "--text", kText, ...args], 2, message); });
 

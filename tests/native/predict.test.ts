@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `headlens predict`: PyTorch's logits, by layers, parts and heads, and tables that say the same. */
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { PNG } from "pngjs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { expectClose, kEpsilon, kGolden, kRoot, maxNorm } from "../compare.js";
@@ -16,6 +16,7 @@ interface Token {
   token: number;
   piece?: string;
   label?: number;
+  name?: string;
   logit: number;
 }
 
@@ -181,7 +182,7 @@ describe("a picture", () => {
     writeFileSync(inFolder("picture.png"), PNG.sync.write(picture));
   });
 
-  test("has labels by their numbers", () => {
+  test("has labels by their numbers, and by their names where the folder has them", () => {
     const picture = ["--image", inFolder("picture.png")];
     const { predictions, contributions } = json(model, ...picture, "--contributions", "1", "0");
     expect(predictions.map(({ label = NaN }) => label).sort()).toEqual([0, 1, 2]);
@@ -189,11 +190,36 @@ describe("a picture", () => {
     expect(contributions.logits.map(({ label }) => label)).toEqual([1, 0]);
     for (const [n, { logit }] of contributions.logits.entries())
       expect(contributions.terms.reduce((sum, row) => sum + (row[n] ?? NaN), 0)).toBeCloseTo(logit, 5);
-    expect(predict(model, ...picture)).toMatch(/^position 0 “CLS”\n\nprobability +logit +label\n/);
+    const names = ["cat", "dog", "house"];
+    for (const { label = NaN, name } of [...predictions, ...contributions.logits]) expect(name).toBe(names[label]);
+    expect(predict(model, ...picture))
+      .toMatch(/^position 0 “CLS”\n\nprobability +logit +label +name\n.* [012] +(cat|dog|house)\n/);
+    const ofHouse = json(model, ...picture, "--contributions", "house").contributions;
+    expect(ofHouse.logits.map(({ label }) => label)).toEqual([2]);
     fails(["predict", "--model", model, ...picture, "--position", "1"], 2, /--position is 1, expected 0 to 0/);
     fails(["predict", "--model", model, ...picture, "--contributions", "3"], 2, /--contributions is 3, expected 0 to 2/);
-    fails(["predict", "--model", model, ...picture, "--contributions", "cat"], 2, /--contributions is "cat", expected a number from 0 to 2, since there are no texts/);
+    fails(["predict", "--model", model, ...picture, "--contributions", "cow"], 2, /--contributions is "cow", expected the name of a label, or a number from 0 to 2/);
     fails(["predict", "--model", model, "--tokens", "1"], 2, /--image is missing/);
+  });
+
+  test("hostile names of labels are shown as text, or refused", () => {
+    const folder = inFolder("hostile");
+    mkdirSync(folder);
+    copyFileSync(`${model}/model.safetensors`, `${folder}/model.safetensors`);
+    const config = JSON.parse(readFileSync(`${model}/config.json`, "utf8")) as object;
+    const withLabels = (id2label: unknown): void => {
+      writeFileSync(`${folder}/config.json`, JSON.stringify({ ...config, id2label }));
+    };
+    const picture = ["--image", inFolder("picture.png")], hostile = "<img src=x>\u001b[31m\n";
+    withLabels({ 0: hostile, 1: "a, b c", 2: "" });
+    expect(json(folder, ...picture).predictions.map(({ name }) => name).sort()).toEqual(["", hostile, "a, b c"].sort());
+    const table = predict(folder, ...picture);
+    expect(table).not.toContain("\u001b");
+    expect(table).toContain("a, b c");
+    withLabels({ 0: "a", 1: 7, 2: "c" });
+    fails(["predict", "--model", folder, ...picture], 2, /config\.json: id2label\["1"\] is 7, expected a string/);
+    withLabels({ 0: "a", 1: "b", 5: "c" });
+    fails(["predict", "--model", folder, ...picture], 2, /id2label\["2"\] is missing/);
   });
 });
 

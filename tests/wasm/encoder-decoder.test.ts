@@ -3,8 +3,9 @@
 import { File } from "node:buffer";
 import { readdirSync, readFileSync } from "node:fs";
 import {
-  type AsyncEngine, type AsyncModel, type AsyncModelAttention, type AttendOptions, type Engine, type ErrorCode, load,
-  type Model, type ModelAttention, type ModelSource, type SourceAndTarget, type Tensor,
+  type AsyncEngine, type AsyncModel, type AsyncModelAttention, type AttendOptions, type Engine, type ErrorCode,
+  type HeadPatch, load, type Model, type ModelAttention, type ModelSource, type PatchSource, type SourceAndTarget,
+  type Tensor,
 } from "headlens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -102,6 +103,123 @@ async function expectDecoding(model: Model | AsyncModel, { file, input, options,
   }
 }
 
+/** The width of a head, and the number that multiplies its scores. */
+function headOf({ info }: Model | AsyncModel, attention: (typeof kParts)[number]): { width: number; scale: number } {
+  if (attention !== "encoder") return { width: info.headDim, scale: info.scales[0] ?? NaN };
+  return { width: info.encoder?.headDim ?? NaN, scale: info.encoder?.scale ?? NaN };
+}
+
+/** One row of one head in a tensor [heads, T, d]. */
+function rowOf({ data, shape: [, count = 0, width = 0] }: Tensor, head: number, row: number): number[] {
+  const at = (head * count + row) * width;
+  return [...data.subarray(at, at + width)];
+}
+
+/** Expects queries and keys to make the scores of each attention, and values what its heads give. */
+async function expectVectors(model: Model | AsyncModel, { file, input, options }: Golden): Promise<void> {
+  const from = await model.attend(input, { ...options, keepParts: true, keepValues: true });
+  for (const attention of kParts) {
+    const [layers = 0, heads = 0, rows = 0, columns = 0] = tensorOf(file, `${attention}.weights`).shape;
+    const { width, scale } = headOf(model, attention), layer = layers - 1, query = rows - 1, of = { attention };
+    const q = await from.queries(layer, of), k = await from.keys(layer, of), v = await from.values(layer, of);
+    const ofKeys = [heads, columns, width];
+    expect([q.shape, k.shape, v.shape]).toEqual([[heads, rows, width], ofKeys, ofKeys]);
+    for (let head = 0; head < heads; ++head) {
+      const { scores, steps } = await from.explain({ layer, head, query, ...of });
+      for (let key = 0; key < columns; ++key) {
+        const mine = rowOf(q, head, query), theirs = rowOf(k, head, key);
+        const terms = mine.map((x, i) => scale * x * (theirs[i] ?? NaN));
+        expectSum(`score ${attention} ${head}`, terms, scores.data[key] as number);
+      }
+      const { output, ...place } = await patchOf(model, from, { layer, head, positions: [query], ...of });
+      expect(place).toEqual({ layer, head, positions: [query], attention });
+      output.data.forEach((value, i) => {
+        const terms = Array.from(steps.weights.data, (weight, key) => weight * (rowOf(v, head, key)[i] ?? NaN));
+        expectSum(`output ${attention} ${head}`, terms, value);
+      });
+    }
+  }
+  expect(await from.queries(0)).toEqual(await from.queries(0, { attention: "decoder" }));
+}
+
+function patchOf(
+  model: Model | AsyncModel, from: ModelAttention | AsyncModelAttention, place: Omit<PatchSource<unknown>, "from">,
+): Promise<HeadPatch> {
+  return Promise.resolve((model as AsyncModel).patch({ from: from as AsyncModelAttention, ...place }));
+}
+
+const kMasks = { encoder: "encoderHeadMask", decoder: "headMask", cross: "crossHeadMask" } as const;
+
+/** Expects patches of a head by another input to do what they say: zeros are a silent head, and its own outputs nothing. */
+async function expectPatches(model: Model | AsyncModel, { file, input, options }: Golden): Promise<void> {
+  const keep = { ...options, keepParts: true }, plain = await model.attend(input, keep);
+  for (const attention of kParts) {
+    const [layers = 0, heads = 0] = tensorOf(file, `${attention}.weights`).shape;
+    const factors = { data: new Float32Array(layers * heads).fill(1), shape: [layers, heads] };
+    factors.data[heads + 2] = 0; // layer 1, head 2
+    const silent = await model.attend(input, { ...keep, [kMasks[attention]]: factors });
+    const own = await patchOf(model, plain, { layer: 1, head: 2, attention });
+    const zeros = await patchOf(model, silent, { layer: 1, head: 2, attention });
+    expect(zeros.output.data.every((value) => value === 0)).toBe(true);
+    const patched = await plain.again({ keepParts: true, patches: [zeros] }), logits = await silent.logits();
+    expect((await patched.logits()).data).toEqual(logits.data);
+    expect((await plain.logits()).data).not.toEqual(logits.data);
+    const same = await patched.again({ keepParts: true, patches: [own] });
+    expect((await same.logits()).data).toEqual((await plain.logits()).data);
+    const both = await patched.again({ patches: [own, zeros] });
+    expect((await both.logits()).data, "the last one holds").toEqual(logits.data);
+  }
+}
+
+/** Expects the maps of each attention to differ between two inputs by what a difference says. */
+async function expectDifferences(
+  engine: Engine | AsyncEngine, model: Model | AsyncModel, { input }: Golden,
+): Promise<void> {
+  const source = (input.source as number[]).filter((_, i) => i !== 1), target = (input.target as number[]).slice(0, -1);
+  const a = await model.attend(input), b = await model.attend({ source, target });
+  const difference = await (engine as AsyncEngine).difference(a as AsyncModelAttention, b as AsyncModelAttention);
+  const { pairs, sourcePairs = [] } = difference;
+  expect([pairs.length, sourcePairs.length]).toEqual([target.length, source.length]);
+  for (const attention of kParts) {
+    const rows = attention === "encoder" ? sourcePairs : pairs, columns = attention === "decoder" ? pairs : sourcePairs;
+    const of = { attention }, [ofA, ofB] = [await a.map(1, 2, of), await b.map(1, 2, of)];
+    const found = await difference.map(1, 2, of);
+    expect(found.shape).toEqual([rows.length, columns.length]);
+    const at = ({ data, shape: [, width = 0] }: Tensor, row: number, column: number): number =>
+      data[row * width + column] as number;
+    const expected = rows.flatMap(([rowA, rowB]) =>
+      columns.map(([colA, colB]) => at(ofB, rowB, colB) - at(ofA, rowA, colA)));
+    expectClose(`difference of ${attention}`, found, { data: Float32Array.from(expected), shape: found.shape }, 1e-5);
+    // A row is rounded otherwise when other rows are computed with it.
+    const some = { data: found.data.slice(columns.length, 3 * columns.length), shape: [2, columns.length] };
+    expectClose(`rows of ${attention}`, await difference.map(1, 2, { ...of, rows: [1, 3] }), some, 1e-5);
+  }
+}
+
+/** Expects steps with factors of heads and another normaliser to give the numbers of a run of the whole target. */
+async function expectChangedSteps(model: Model | AsyncModel, { file, input, options }: Golden): Promise<void> {
+  if (options.sourcePaddingMask) return; // a text has no padding
+  const factorsOf = (attention: (typeof kParts)[number]): Tensor => {
+    const [layers = 0, heads = 0] = tensorOf(file, `${attention}.weights`).shape;
+    const data = Float32Array.from({ length: layers * heads }, (_, i) => (i === 1 ? 0 : 1 + (i % 3) / 4));
+    return { data, shape: [layers, heads] };
+  };
+  const changes = {
+    headMask: factorsOf("decoder"), crossHeadMask: factorsOf("cross"), encoderHeadMask: factorsOf("encoder"),
+    temperature: 0.5, normalizer: "entmax15" as const,
+  };
+  const whole = await model.attend(input, changes), { data, shape: [length = 0, width = 0] } = await whole.logits();
+  const decoding = await model.startDecoding({ source: input.source, ...changes });
+  for (let t = 0; t < length; ++t) {
+    const { logits } = await decoding.step([(input.target as number[])[t] as number]);
+    const expected = { data: data.slice(t * width, (t + 1) * width), shape: [width] };
+    expectClose(`logits at ${t}`, logits, expected, 128 * kEpsilon * maxNorm(data));
+    const cross = { attention: "cross" } as const;
+    expectClose(`cross at ${t}`, await decoding.map(1, 2, cross), await whole.map(1, 2, { rows: [t, t + 1], ...cross }), 1e-5);
+    expectClose(`own at ${t}`, await decoding.map(1, 2), await whole.map(1, 2, { rows: [t, t + 1], cols: [0, t + 1] }), 1e-5);
+  }
+}
+
 const sumOf = (numbers: Iterable<number>): number => [...numbers].reduce((sum, number) => sum + number, 0);
 
 /** Expects terms to sum to what they explain, but for rounding. */
@@ -175,6 +293,16 @@ describe.each([false, true])("with worker: %s", (worker) => {
     model.dispose();
   });
 
+  test.each(readdirSync(kFolder).sort())("%s gives each attention's vectors, takes patches of its heads, and steps with changes", async (name) => {
+    const golden = goldenOf(name);
+    const model = await engine.loadModel(filesOf(name));
+    await expectVectors(model, golden);
+    await expectPatches(model, golden);
+    await expectDifferences(engine, model, golden);
+    await expectChangedSteps(model, golden);
+    model.dispose();
+  });
+
   test("heads of each attention can be silenced and ranked", async () => {
     const { file, input, options, tolerance } = goldenOf("t5");
     const model = await engine.loadModel(filesOf("t5"));
@@ -237,6 +365,24 @@ describe.each([false, true])("with worker: %s", (worker) => {
     await refused(() => parts.written({ layer: 0, head: 0, attention: "encoder" as never }), "unsupported", /heads of the encoder add nothing/);
     await refused(() => parts.logits({ attention: "cross" }), "option", /attention needs head/);
     await refused(() => parts.paths({ attention: "cross" } as never), "option", /attention/);
+    for (const name of ["queries", "keys", "values"] as const) {
+      await refused(() => parts[name](0, { attention: "memory" as never }), "option", /attention is "memory", expected one of/);
+      await refused(() => parts[name](9, { attention: "cross" }), "value", /layer is 9/);
+      await refused(() => other[name](0, { attention: "cross" }), "option", /attention is "cross", expected an encoder–decoder/);
+    }
+    await refused(() => parts.values(0, { attention: "cross" }), "option", /keepValues/);
+    const patch = await patchOf(model, parts, { layer: 0, head: 0, attention: "encoder" });
+    await refused(() => patchOf(model, parts, { layer: 9, head: 0, attention: "encoder" }), "value", /layer is 9/);
+    await refused(() => patchOf(model, parts, { layer: 0, head: 0, attention: "memory" as never }), "option", /attention is "memory"/);
+    await refused(() => patchOf(model, parts, { layer: 0, head: 0, positions: [2], attention: "encoder" }), "value", /positions/);
+    await refused(() => model.attend(pair, { patches: [{ ...patch, attention: "memory" as never }] }), "option", /patches\[0\]\.attention is "memory"/);
+    await refused(() => tiny.attend([2], { patches: [patch] }), "option", /patches\[0\]\.attention is "encoder", expected an encoder–decoder/);
+    await refused(() => model.attend({ source: [2], target: [0] }, { patches: [patch] }), "value", /token of a patch is 1, expected 0 to 0/);
+    const run = seen as AsyncModelAttention;
+    const difference = await (engine as AsyncEngine).difference(run, run);
+    await refused(() => difference.map(0, 0, { attention: "memory" as never }), "option", /attention is "memory"/);
+    await refused(() => difference.map(9, 0, { attention: "encoder" }), "value", /layer is 9/);
+    await refused(() => model.startDecoding({ source: [2], encoderHeadMask: { data: [1], shape: [1] } }), "shape", /encoderHeadMask has shape \(1,\)/);
     await refused(() => tiny.rankHeads([[2, 3]], { attention: "cross" }), "option", /attention/);
     await refused(() => model.startDecoding(), "value", /source/);
     await refused(() => tiny.startDecoding({ source: [2] }), "value", /source/);

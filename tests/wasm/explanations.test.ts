@@ -167,6 +167,33 @@ describe.each([["baseline", false], ["relaxed", false], ["baseline", true]] as c
     model.dispose();
   });
 
+  test.each(["zero", "mean"] as const)("what a head writes is a sum over parts where values are replaced (%s)", async (replacement) => {
+    const model = await engine.loadModel("tiny");
+    const text = "The queen saw the king and she laughed.", blank = 2;
+    const seen = await model.attend(text, { keepParts: true, replacedTokens: [blank], replacement });
+    const size = seen.tokens.length;
+    for (let head = 0; head < model.info.heads; ++head) {
+      const { written, terms } = await seen.explainOutput({ layer: 3, head, query: 6 });
+      const all = [...terms.data], sum = all.reduce((of, term) => of + term, 0);
+      const sizes = all.reduce((of, term) => of + Math.abs(term), 0);
+      expect(Math.abs(sum - Math.hypot(...written.data))).toBeLessThan(1e-5 * sizes);
+      expect(all.every((term, i) => i % size !== blank || term === 0)).toBe(replacement === "zero");
+    }
+    model.dispose();
+  });
+
+  test("predictions of pictures have the names of their labels", async () => {
+    const model = await engine.loadModel(filesOf("vit") as never), [input] = inputOf(expectedOf("vit"));
+    expect(model.info.labels).toEqual(["cat", "dog", "house"]);
+    const seen = await model.attend(input, { keepParts: true });
+    for (const { id, token } of await seen.predictions()) expect(token).toBe(model.info.labels?.[id]);
+    expect((await seen.contributions({ tokens: [2] })).tokens[0]?.token).toBe("house");
+    const other = await engine.loadModel("tiny");
+    expect(other.info).not.toHaveProperty("labels");
+    model.dispose();
+    other.dispose();
+  });
+
   test("again can be followed and stopped", async () => {
     const model = await engine.loadModel("tiny");
     const seen: AnyAttention = await model.attend("The cat sat on the mat.", { keepHidden: true });

@@ -56,6 +56,7 @@ describe.each(kBuilds)("the built-in model on the %s build", (simd) => {
       causal: true,
       segments: 0,
       windows: [],
+      scales: Array.from({ length: config.num_hidden_layers ?? 0 }, () => 0.25), // 1/√16
       logits: config.vocab_size,
       layers: config.num_hidden_layers,
       heads,

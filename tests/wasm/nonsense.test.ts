@@ -141,6 +141,9 @@ const kCalls: Readonly<Record<Caller, (options: never) => unknown>> = {
       seen.dispose();
     }
   },
+  queries: (o: Given) => attended((attention) => attention.queries(0, o)),
+  keys: (o: Given) => attended((attention) => attention.keys(0, o)),
+  values: (o: Given) => attended((attention) => attention.values(0, o)),
   differenceMap: (o: Given) => compared((difference) => difference.map(0, 0, o)),
   predictionChanges: (o: Given) => compared((difference) => difference.predictionChanges(o)),
   patch: (o: Given) => attended((attention) => model.patch({ ...kHead, from: attention, ...o })),
@@ -177,7 +180,7 @@ function compared(use: (difference: Difference) => unknown): void {
 }
 
 function attended(use: (attention: ReturnType<Model["attend"]>) => unknown): void {
-  const attention = model.attend(kText, { keepParts: true });
+  const attention = model.attend(kText, { keepParts: true, keepValues: true });
   try {
     use(attention);
   } finally {

@@ -101,15 +101,20 @@ class AttentionHandle {
   }
 
   /// Gives what was kept of a layer: 0 the stream before it, or with the number of layers after the last one; 1 its
-  /// queries, 2 its keys, 3 its values, 4 its heads' outputs. One method for all of them takes less of the download.
+  /// queries, 2 its keys, 3 its values, 4 its heads' outputs, where layers are counted as those of maps are. One method
+  /// for all of them takes less of the download.
   val Kept(int what, int layer) const {
     return Guard([&] {
       if (what == 0) return TensorToJs(layer == info_.layers ? Finished().hidden() : Finished().Hidden(layer));
-      const Tensor& rows = what == 1   ? Finished().Queries(layer)
-                           : what == 2 ? Finished().Keys(layer)
-                           : what == 3 ? Finished().Values(layer)
-                                       : Finished().HeadOutputs(layer);
-      return HeadsToJs(rows, what == 1 || what == 4 ? info_.heads : info_.kv_heads);
+      const Place at = PlaceOf(layer);
+      const Tensor& rows = what == 1   ? Finished().Queries(at.layer, at.part)
+                           : what == 2 ? Finished().Keys(at.layer, at.part)
+                           : what == 3 ? Finished().Values(at.layer, at.part)
+                                       : Finished().HeadOutputs(at.layer, at.part);
+      const bool is_of_query = what == 1 || what == 4;
+      return HeadsToJs(rows, at.part == AttentionPart::kEncoder ? info_.encoder_heads
+                             : is_of_query                      ? info_.heads
+                                                                : info_.kv_heads);
     });
   }
 

@@ -20,22 +20,31 @@ using SharedAttention = std::shared_ptr<const ModelAttention>;
 class DifferenceHandle {
  public:
   DifferenceHandle(SharedAttention a, SharedAttention b)
-      : a_(std::move(a)), b_(std::move(b)), pairs_(AlignTokens(*a_, *b_)) {}
+      : a_(std::move(a)), b_(std::move(b)), pairs_(AlignTokens(*a_, *b_)) {
+    if (HasEncoder(*a_) && HasEncoder(*b_)) source_pairs_ = AlignTokens(a_->Encoder(), b_->Encoder());
+  }
 
-  /// [pairs, 2]: the tokens of both runs.
-  val Pairs() const {
-    Tensor all({std::ssize(pairs_), 2});
+  /// [pairs, 2]: the tokens of both runs, or those of their sources.
+  val Pairs(bool of_source) const {
+    const std::vector<TokenPair>& pairs = of_source ? source_pairs_ : pairs_;
+    Tensor all({std::ssize(pairs), 2});
     float* to = all.data();
-    for (const TokenPair& pair : pairs_) {
+    for (const TokenPair& pair : pairs) {
       *to++ = static_cast<float>(pair.a);
       *to++ = static_cast<float>(pair.b);
     }
     return TensorToJs(all);
   }
 
-  val Map(int layer, int head, int row_begin, int row_end) const {
-    return Guard(
-        [&] { return TensorToJs(MapDifference({*a_, layer, head}, {*b_, layer, head}, pairs_, row_begin, row_end)); });
+  /// Parts are counted as AttentionPart is: 0 the decoder, 1 the encoder, 2 the cross-attention.
+  val Map(int part, int layer, int head, int row_begin, int row_end) const {
+    return Guard([&] {
+      const auto of = static_cast<AttentionPart>(part);
+      const std::vector<TokenPair>&queries = of == AttentionPart::kEncoder ? source_pairs_ : pairs_,
+            &keys = of == AttentionPart::kDecoder ? pairs_ : source_pairs_;
+      return TensorToJs(
+          MapDifference({*a_, layer, head, of}, {*b_, layer, head, of}, queries, keys, row_begin, row_end));
+    });
   }
 
   val Divergences() const {
@@ -59,8 +68,10 @@ class DifferenceHandle {
   }
 
  private:
+  static bool HasEncoder(const ModelAttention& run) { return run.model().info().encoder_layers > 0; }
+
   SharedAttention a_, b_;
-  std::vector<TokenPair> pairs_;
+  std::vector<TokenPair> pairs_, source_pairs_;
 };
 
 class PathFinderHandle {

@@ -63,6 +63,8 @@ class ModelHandle {
     set("layers", info_.layers);
     set("encoderLayers", info_.encoder_layers);
     set("encoderHeads", info_.encoder_heads);
+    set("encoderHeadDim", info_.encoder_head_dim);
+    info.set("encoderScale", info_.encoder_scale);
     set("startToken", info_.start_token);
     set("heads", info_.heads);
     set("kvHeads", info_.kv_heads);
@@ -72,11 +74,13 @@ class ModelHandle {
     set("maxPositions", info_.max_positions);
     set("segments", info_.segments);
     info.set("windows", ShapeToJs(info_.windows));
+    info.set("scales", val::array(info_.scales));
     set("imageSize", info_.image_size);
     set("patchSize", info_.patch_size);
     set("channels", info_.channels);
     info.set("prefix", val::array(info_.prefix));
     set("logits", info_.logits);
+    info.set("labels", val::array(info_.labels));
     return info;
   }
 
@@ -106,8 +110,8 @@ class ModelHandle {
     return Guard([&] {
       ModelCall call(info_);
       Feed(call, inputs);
-      call.ReadInput();
-      return DecodingToJs(Built().StartDecoding(ReadCacheOptions(options).dtype, call.input()));
+      const DType kept = call.ReadDecoding(options).dtype;
+      return DecodingToJs(Built().StartDecoding(kept, call.input(), call.options()));
     });
   }
 

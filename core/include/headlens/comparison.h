@@ -40,13 +40,21 @@ std::vector<TokenPair> AlignTokens(const ModelAttention& a, const ModelAttention
 struct RunMap {
   const ModelAttention& attention;
   Index layer = 0, head = 0;
+  AttentionPart part = AttentionPart::kDecoder;
 };
 
 /// The weights of b less those of a where both the query and the key are paired: rows [row_begin, row_end) of [pairs,
 /// pairs], where query and key of cell (i, j) are pairs i and j. An end may be MapWindow::kAll. Beside the result, only
-/// some rows of the maps are in memory. Throws kValue for a layer, a head or rows that do not exist.
+/// some rows of the maps are in memory. Throws kValue for a layer, a head or rows that do not exist, and kUnsupported
+/// for a part that a model does not have.
+///
+/// Maps of an encoder are over the pairs of its source, AlignTokens(a.Encoder(), b.Encoder()).
 Tensor MapDifference(const RunMap& a, const RunMap& b, std::span<const TokenPair> pairs, Index row_begin = 0,
                      Index row_end = MapWindow::kAll);
+
+/// The same for queries and keys that are other tokens, as in a cross-attention: rows of [queries, keys].
+Tensor MapDifference(const RunMap& a, const RunMap& b, std::span<const TokenPair> queries,
+                     std::span<const TokenPair> keys, Index row_begin = 0, Index row_end = MapWindow::kAll);
 
 /// KL(p_a ‖ p_b) = Σ_v p_a(v) ln (p_a(v) / p_b(v)) of each pair, in nats, where p is the softmax of the logits at a
 /// token: of the next token in causal models (Kullback & Leibler 1951, "On Information and Sufficiency"). Computed in

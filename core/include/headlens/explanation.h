@@ -99,7 +99,8 @@ struct OutputExplanation {
 };
 
 /// Explains what a head copies: terms are A_ij · ĉ·(W_O W_V x̂_b(j)), where ĉ is the direction of what it writes and
-/// x̂_b(j) a part of key j's normalised stream. Throws kUnsupported where the run replaced values or outputs.
+/// x̂_b(j) a part of key j's normalised stream. Where the run replaced the values of key j, its terms are 0, or the
+/// means over the tokens whose mean value it put there. Throws kUnsupported where it replaced outputs of the head.
 OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index head, Index query,
                                 AttentionPart part = AttentionPart::kDecoder);
 

@@ -30,8 +30,10 @@ struct ModelInfo {
   std::string family;  ///< one of ModelFamilies()
   bool causal = true;  ///< a token looks only at itself and at earlier tokens
   Index layers = 0;
-  Index encoder_layers = 0, encoder_heads = 0;  ///< of an encoder–decoder, whose other sizes are its decoder's
-  Index start_token = 0;                        ///< of an encoder–decoder: every target begins with this id
+  /// Of an encoder–decoder, whose other sizes are its decoder's: the encoder's sizes, and the scale of its scores.
+  Index encoder_layers = 0, encoder_heads = 0, encoder_head_dim = 0;
+  float encoder_scale = 1.0f;
+  Index start_token = 0;  ///< of an encoder–decoder: every target begins with this id
   Index heads = 0;
   Index kv_heads = 0;
   Index head_dim = 0;
@@ -42,12 +44,18 @@ struct ModelInfo {
   /// [layers]: in a layer, a token looks only at this many latest tokens, itself included; 0: no limit. Empty when no
   /// layer has a limit.
   std::vector<Index> windows = {};
+  /// [layers]: the number that multiplies q·k, which is 1 / √head_dim unless config.json says something else. That of a
+  /// layer's cross-attention is the same. Empty before the weights are there.
+  std::vector<float> scales = {};
   Index image_size = 0;  ///< pixels on either side; 0 for models that read text
   Index patch_size = 0;
   Index channels = 0;
   /// The names of an image's tokens before its patches: "CLS", "DIST" (distillation), "REG0" (registers), and so on.
   std::vector<std::string> prefix = {};
   Index logits = 0;  ///< width of the logits; 0 when the weights have no output layer
+  /// The names of a classifier's logits, as id2label has them. Empty when it has none, and before the weights are
+  /// there.
+  std::vector<std::string> labels = {};
 };
 
 /// A family of models, and the kinds of models (model_type in config.json) that are read as it.
@@ -94,6 +102,14 @@ enum class TokenReplacement {
   kMean,  ///< the mean over all tokens that are not padding
 };
 
+/// Activation patching (Vig et al. 2020): row n of `outputs` [N, d] takes the place of a head's output, before the
+/// output projection and after all other changes. Row n of `places` [N, 3] is that head's layer, its number, and the
+/// token.
+struct HeadPatches {
+  View<const std::int32_t, 2> places = {};
+  View<const float, 2> outputs = {};
+};
+
 /// Changes in a run of a model, and the tensors that are kept of it. Views are borrowed for the call.
 struct AttendOptions {
   /// [layers, heads]: the weights of each head, and so its output, are multiplied by this factor; 0 removes the head.
@@ -114,11 +130,9 @@ struct AttendOptions {
   View<const float, 4> bias = {};
   /// A query at position i does not look at key j when i − j is one of these numbers, in every layer.
   std::span<const std::int32_t> forbidden_diagonals = {};
-  /// Activation patching (Vig et al. 2020): row n of `patch_outputs` [N, d] takes the place of a head's output, before
-  /// the output projection and after all other changes. Row n of `patch_places` [N, 3] is that head's layer, its
-  /// number, and the token.
-  View<const std::int32_t, 2> patch_places = {};
-  View<const float, 2> patch_outputs = {};
+  /// Outputs of heads that are replaced. Those of an encoder–decoder's cross-attention and of its encoder, whose tokens
+  /// are the source's, are apart.
+  HeadPatches patches = {}, cross_patches = {}, encoder_patches = {};
 
   bool keep_hidden = false;  ///< keep the residual stream before every layer for Hidden(layer)
   bool keep_values = false;  ///< keep the values for Values(layer)
@@ -171,14 +185,15 @@ class ModelAttention {
   /// The residual stream before layer `layer`. Needs keep_hidden.
   const Tensor& Hidden(Index layer) const;
   /// The heads' outputs [T, H·d] before the output projection. Needs keep_parts.
-  const Tensor& HeadOutputs(Index layer) const;
+  const Tensor& HeadOutputs(Index layer, AttentionPart part = AttentionPart::kDecoder) const;
   /// The outputs [T, hidden_size] of a layer's feed-forward network, with its bias. Needs keep_parts.
   const Tensor& FeedForwards(Index layer) const;
-  /// Queries [T, H·d] and keys [T, G·d], after rotation in models with rotary positions.
-  const Tensor& Queries(Index layer) const;
-  const Tensor& Keys(Index layer) const;
-  /// Values [T, G·d]. Needs keep_values.
-  const Tensor& Values(Index layer) const;
+  /// Queries [T, H·d] and keys [S, G·d], after rotation in models with rotary positions. S is T, or the number of the
+  /// source's tokens in a cross-attention, which has H = G. Both are that number in an encoder.
+  const Tensor& Queries(Index layer, AttentionPart part = AttentionPart::kDecoder) const;
+  const Tensor& Keys(Index layer, AttentionPart part = AttentionPart::kDecoder) const;
+  /// Values [S, G·d]. Needs keep_values.
+  const Tensor& Values(Index layer, AttentionPart part = AttentionPart::kDecoder) const;
 
   /// Computes the logits of rows [row_begin, row_end): [rows, logits]. A classifier of images has only one row, that of
   /// CLS. Throws kUnsupported when the model has no output layer.
@@ -296,8 +311,10 @@ class Model {
 
   /// Starts a text that is run step by step, whose keys and values are kept in F32 or BF16 (see KvCache). Throws
   /// kUnsupported for models that are not causal. An encoder–decoder reads its `source` now, whose keys and values are
-  /// computed once.
-  Decoding StartDecoding(DType keys_and_values = DType::kF32, const ModelInput& source = {}) const;
+  /// computed once. The head masks and the normaliser of `options` hold for all steps, and are copied. Throws
+  /// kUnsupported for other changes in them, which are of a whole text.
+  Decoding StartDecoding(DType keys_and_values = DType::kF32, const ModelInput& source = {},
+                         const AttendOptions& options = {}) const;
 
   /// A copy of one of a layer's matrices: query [H·d, D], key and value [G·d, D], or output [D, H·d]. Where a norm
   /// follows the projection, its scale is folded in.

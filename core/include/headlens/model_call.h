@@ -14,6 +14,12 @@
 
 namespace headlens {
 
+/// The options of caches of keys and values.
+struct CacheOptions {
+  Index window = 0;
+  DType dtype = DType::kF32;
+};
+
 /// The input of a model and the options of its run. It is given named tensors, and then its options.
 class ModelCall {
  public:
@@ -26,8 +32,9 @@ class ModelCall {
   /// Declares a tensor and returns its storage, dense and row-major, which the caller fills before Read: `ids`,
   /// `segments` and `padding_mask` [T], `source` and `source_padding_mask` [S], `image` [channels, height, width],
   /// `head_mask` and `cross_head_mask` [layers, heads], `encoder_head_mask` [encoder layers, encoder heads],
-  /// `attn_mask` [T, T] or [heads, T, T], `sinks` [heads], `replaced_tokens` and `forbidden_diagonals`, `patch_places`
-  /// and `patch_outputs`. Throws kOption for another name.
+  /// `attn_mask` [T, T] or [heads, T, T], `sinks` [heads], `replaced_tokens` and `forbidden_diagonals`, and
+  /// `patch_places` with `patch_outputs`, which exist with `cross_` and `encoder_` before their names, too. Throws
+  /// kOption for another name.
   std::span<std::byte> Input(std::string_view name, DType dtype, const Shape& shape);
 
   /// Reads the tensors, and the other members of AttendOptions from a JSON object. Throws kOption for an option that is
@@ -37,6 +44,10 @@ class ModelCall {
   /// Reads the tensors that are the input, and no options.
   void ReadInput();
 
+  /// Reads the source and the changes of a text that is run step by step, which are AttendOptions' head masks and
+  /// normaliser, and how its keys and values are kept. Throws as Read.
+  CacheOptions ReadDecoding(std::string_view options);
+
   /// The input and the options that were read. Borrowed from this call.
   const ModelInput& input() const;
   const AttendOptions& options() const;
@@ -44,12 +55,6 @@ class ModelCall {
  private:
   struct State;
   std::unique_ptr<State> state_;
-};
-
-/// The options of caches of keys and values.
-struct CacheOptions {
-  Index window = 0;
-  DType dtype = DType::kF32;
 };
 
 /// Reads the members of CacheOptions from a JSON object. Throws kOption for what is wrong. So do the other functions.

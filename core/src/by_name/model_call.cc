@@ -22,12 +22,15 @@ constexpr Field<ModelInput> kInputFields[] = {
     field::Floats<&ModelInput::image>("image", "C,Y,X", {}, "A picture, prepared as in the model's training."),
 };
 
-/// Head outputs that are replaced, as the package sends them.
-constexpr Field<AttendOptions> kPatchFields[] = {
-    field::Integers<&AttendOptions::patch_places>("patch_places", "N,3", "The layer, head and token of each."),
-    field::Finite(field::Floats<&AttendOptions::patch_outputs>(
-        "patch_outputs", "N,d", {}, "The outputs that take their places, before the output projection.")),
-};
+/// Head outputs that are replaced, as the package sends them: their places by layer, head and token, and what takes
+/// them before the output projection.
+constexpr std::array<Field<HeadPatches>, 2> PatchesNamed(std::string_view places, std::string_view outputs) {
+  return {field::Integers<&HeadPatches::places>(places, "N,3", ""),
+          field::Finite(field::Floats<&HeadPatches::outputs>(outputs, "N,d", {}, ""))};
+}
+constexpr auto kPatchFields = PatchesNamed("patch_places", "patch_outputs"),
+               kCrossPatchFields = PatchesNamed("cross_patch_places", "cross_patch_outputs"),
+               kEncoderPatchFields = PatchesNamed("encoder_patch_places", "encoder_patch_outputs");
 
 constexpr Choice kParts[] = {
     {"decoder", AttentionPart::kDecoder, "that of the target's tokens to one another."},
@@ -64,10 +67,7 @@ std::span<const Field<ModelInput>> TokenFields() {
   return kFields;
 }
 
-std::span<const Field<AttendOptions>> AttendFields() {
-  static constexpr Choice kReplacements[] = {
-      {"zero", TokenReplacement::kZero, "zeros (value zeroing, Mohebbi et al. 2023)."},
-      {"mean", TokenReplacement::kMean, "the mean over all tokens that are not padding."}};
+std::span<const Field<AttendOptions>> HeadFactorFields() {
   static constexpr Field<AttendOptions> kFields[] = {
       field::Floats<&AttendOptions::head_mask>(
           "head_mask", "L,H", {}, "The factor by which each head's weights are multiplied. 0 removes the head."),
@@ -75,6 +75,15 @@ std::span<const Field<AttendOptions>> AttendFields() {
                                                      "The same for an encoder–decoder's cross-attention."),
       field::Floats<&AttendOptions::encoder_head_mask>("encoder_head_mask", "encoderLayers,encoderHeads", {},
                                                        "The same for the heads of its encoder."),
+  };
+  return kFields;
+}
+
+std::span<const Field<AttendOptions>> AttendFields() {
+  static constexpr Choice kReplacements[] = {
+      {"zero", TokenReplacement::kZero, "zeros (value zeroing, Mohebbi et al. 2023)."},
+      {"mean", TokenReplacement::kMean, "the mean over all tokens that are not padding."}};
+  static constexpr Field<AttendOptions> kFields[] = {
       field::BooleanCells<&AttendOptions::visible>(
           "attn_mask",
           "An extra mask of every layer, [T,T] or [H,T,T]: where booleans are false, a query does not look at a key; "
@@ -301,7 +310,11 @@ std::span<std::byte> ModelCall::Input(std::string_view name, DType dtype, const 
                                                 "replaced_tokens",
                                                 "forbidden_diagonals",
                                                 "patch_places",
-                                                "patch_outputs"};
+                                                "patch_outputs",
+                                                "cross_patch_places",
+                                                "cross_patch_outputs",
+                                                "encoder_patch_places",
+                                                "encoder_patch_outputs"};
   if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
     throw UnknownName("tensor", name, kKnown);
   }
@@ -317,6 +330,17 @@ Index LengthOf(const ModelInfo& info, const ModelInput& input) {
   return std::ssize(info.prefix) + (shape[1] / info.patch_size) * (shape[2] / info.patch_size);
 }
 
+/// The sizes of a model, whatever it reads.
+Sizes SizesOf(const ModelInfo& info) {
+  Sizes sizes;
+  sizes.batch = 1;
+  sizes.heads = info.heads;
+  sizes.layers = info.layers;
+  sizes.encoder_layers = info.encoder_layers;
+  sizes.encoder_heads = info.encoder_heads;
+  return sizes;
+}
+
 }  // namespace
 
 void ModelCall::ReadInput() {
@@ -326,20 +350,31 @@ void ModelCall::ReadInput() {
   input.Read(TokenFields(), state_->input);
 }
 
+CacheOptions ModelCall::ReadDecoding(std::string_view options) {
+  ReadInput();
+  OptionReader reader(ParseObject(options, "options"));
+  FieldReader fields(reader, state_->args, SizesOf(state_->info));
+  CacheOptions kept;
+  fields.Read(KeptFields(), kept);
+  fields.Read(HeadFactorFields(), state_->options);
+  state_->options.normalizer = ReadNormalizer(fields);
+  reader.RejectUnknown();
+  return kept;
+}
+
 void ModelCall::Read(std::string_view options) {
   const ModelInfo& info = state_->info;
   ReadInput();
   OptionReader reader(ParseObject(options, "options"));
-  Sizes sizes;
-  sizes.batch = 1;
-  sizes.heads = info.heads;
-  sizes.layers = info.layers;
-  sizes.encoder_layers = info.encoder_layers;
-  sizes.encoder_heads = info.encoder_heads;
+  Sizes sizes = SizesOf(info);
   sizes.queries = sizes.keys = state_->length > 0 ? state_->length : LengthOf(info, state_->input);
   FieldReader fields(reader, state_->args, sizes);
+  fields.Read(HeadFactorFields(), state_->options);
   fields.Read(AttendFields(), state_->options);
-  fields.Read(std::span<const Field<AttendOptions>>(kPatchFields), state_->options);
+  for (const auto& [patches, patch_fields] :
+       {std::pair(&AttendOptions::patches, &kPatchFields), std::pair(&AttendOptions::cross_patches, &kCrossPatchFields),
+        std::pair(&AttendOptions::encoder_patches, &kEncoderPatchFields)})
+    fields.Read(std::span<const Field<HeadPatches>>(*patch_fields), state_->options.*patches);
   state_->options.normalizer = ReadNormalizer(fields);
   reader.RejectUnknown();
   if (state_->options.replaced_layer >= info.layers) {

@@ -13,6 +13,8 @@ namespace headlens {
 /// The lists that stand beside the tokens of a text, and the changes in a run of a model.
 std::span<const Field<ModelInput>> TokenFields();
 std::span<const Field<AttendOptions>> AttendFields();
+/// The factors of heads, which decoding has as well.
+std::span<const Field<AttendOptions>> HeadFactorFields();
 
 /// The options of maps, which the package reads itself, so that the module gets plain numbers.
 struct MapOptions {

@@ -267,11 +267,11 @@ json ExplanationGroups() {
   Group contributions("contributions_options", "");
   contributions.Add(PositionFields()).Add(ContributionFields());
   Group patch("patch_options", "The head whose outputs are taken from a run.");
-  patch.Add(HeadFields()).Add(PatchFields());
+  patch.Add(HeadFields()).Add(PatchFields()).Add(PartFields());
   Group paths("paths_options", "");
   paths.Add(PathFields());
   Group rows("difference_map_options", "");
-  rows.Add(RowFields());
+  rows.Add(RowFields()).Add(PartFields());
   Group changes("prediction_changes_options", "");
   changes.Add(PairFields()).Add(TopFields());
   return {sources.described(), output.described(),        explain.described(), predictions.described(),
@@ -280,14 +280,17 @@ json ExplanationGroups() {
 }
 
 json ModelGroups() {
+  Group heads("head_changes_options",
+              "Changes of how all heads compute, or of some of them, which hold for any input.");
+  AddRules(heads.Add(HeadFactorFields()).Add(NormalizerFields()), NormalizerRules());
   Group kept("kept_options", "");
   kept.Add(KeptFields());
   Group decoding("decoding_options", "");
-  decoding.Extends({"kept_options"});
+  decoding.Extends({"kept_options", "head_changes_options"});
   Group cache("cache_options", "");
   cache.Extends({"kept_options"}).Add(CacheFields());
   Group attend("attend_options", "");
-  AddRules(attend.Add(TokenFields()).Add(AttendFields()).Add(NormalizerFields()), NormalizerRules());
+  attend.Extends({"head_changes_options"}).Add(TokenFields()).Add(AttendFields());
   Group logits("logits_options", "");
   logits.Add(RowFields()).Add(LogitFields()).Add(StepPartFields());
   Group map("map_options", "");
@@ -298,10 +301,13 @@ json ModelGroups() {
   overview.Add(OverviewFields()).Add(PartFields());
   Group step("step_map_options", "The attention that is shown of one step.");
   step.Add(StepPartFields());
+  Group vectors("vectors_options", "The attention whose queries, keys or values are given.");
+  vectors.Add(PartFields());
   Group rank("rank_options", "");
   rank.Add(RankFields());
-  json all = {kept.described(), decoding.described(),  cache.described(),    attend.described(), logits.described(),
-              map.described(),  summaries.described(), overview.described(), rank.described(),   step.described()};
+  json all = {heads.described(),    kept.described(),   decoding.described(), cache.described(),
+              attend.described(),   logits.described(), map.described(),      summaries.described(),
+              overview.described(), rank.described(),   step.described(),     vectors.described()};
   for (json& group : ExplanationGroups()) all.push_back(std::move(group));
   return all;
 }

@@ -87,14 +87,14 @@ std::vector<TokenPair> AlignTokens(const ModelAttention& a, const ModelAttention
 
 namespace {
 
-void CheckPairs(std::span<const TokenPair> pairs, const ModelAttention& a, const ModelAttention& b) {
+void CheckPairs(std::span<const TokenPair> pairs, Index length_of_a, Index length_of_b) {
   const auto check = [](const char* run, Index token, Index length) {
     if (token >= 0 && token < length) return;
     throw ValueError({"a token of ", run, " in `pairs`"}, token, {"0 to ", length - 1});
   };
   for (const TokenPair& pair : pairs) {
-    check("a", pair.a, a.length());
-    check("b", pair.b, b.length());
+    check("a", pair.a, length_of_a);
+    check("b", pair.b, length_of_b);
   }
 }
 
@@ -113,36 +113,64 @@ std::vector<Index> PositionsIn(std::span<const TokenPair> pairs, Index TokenPair
   return positions;
 }
 
-/// These rows of a map, over all keys.
-Tensor RowsOfMap(const RunMap& map, const std::vector<Index>& rows) {
-  Tensor weights({static_cast<Index>(rows.size()), map.attention.length()});
-  EachStretch(rows, [&](Index at, Index first, Index count) {
-    map.attention.Map(map.layer, map.head, {first, first + count}, Rows(weights.view<2>(), at, count));
-  });
-  return weights;
-}
+/// A map of a run, with the numbers of tokens of its rows and columns.
+class CheckedMap {
+ public:
+  explicit CheckedMap(const RunMap& map)
+      : head_(map.head),
+        maps_(map.attention.Maps(map.layer, map.part)),
+        queries_(map.attention.length()),
+        keys_(queries_) {
+    const models::Run& run = map.attention.run();
+    const bool is_encoder = map.part == AttentionPart::kEncoder;
+    models::CheckLayer((is_encoder ? run.Encoder() : run).info(), map.layer, map.head);
+    if (map.part != AttentionPart::kDecoder) keys_ = run.Encoder().length();
+    if (is_encoder) queries_ = keys_;
+  }
+
+  Index queries() const { return queries_; }
+  Index keys() const { return keys_; }
+
+  /// These rows of the map, over all keys.
+  Tensor RowsAt(const std::vector<Index>& rows) const {
+    Tensor weights({static_cast<Index>(rows.size()), keys_});
+    EachStretch(rows, [&](Index at, Index first, Index count) {
+      maps_.Map(0, head_, {first, first + count}, Rows(weights.view<2>(), at, count));
+    });
+    return weights;
+  }
+
+ private:
+  Index head_;
+  const AttentionMaps& maps_;
+  Index queries_, keys_;
+};
 
 }  // namespace
 
 Tensor MapDifference(const RunMap& a, const RunMap& b, std::span<const TokenPair> pairs, Index row_begin,
                      Index row_end) {
+  return MapDifference(a, b, pairs, pairs, row_begin, row_end);
+}
+
+Tensor MapDifference(const RunMap& a, const RunMap& b, std::span<const TokenPair> queries,
+                     std::span<const TokenPair> keys, Index row_begin, Index row_end) {
   constexpr Index kRows = 64;  // of both maps in memory at a time
-  const auto count = static_cast<Index>(pairs.size());
-  if (row_end == MapWindow::kAll) row_end = count;
-  models::CheckLayer(a.attention.run().info(), a.layer, a.head);
-  models::CheckLayer(b.attention.run().info(), b.layer, b.head);
-  models::CheckRows(row_begin, row_end, count);
-  CheckPairs(pairs, a.attention, b.attention);
-  Tensor difference({row_end - row_begin, count});
+  if (row_end == MapWindow::kAll) row_end = std::ssize(queries);
+  const CheckedMap map_a(a), map_b(b);
+  models::CheckRows(row_begin, row_end, std::ssize(queries));
+  CheckPairs(queries, map_a.queries(), map_b.queries());
+  CheckPairs(keys, map_a.keys(), map_b.keys());
+  Tensor difference({row_end - row_begin, std::ssize(keys)});
   for (Index first = row_begin; first < row_end; first += kRows) {
     const auto rows = static_cast<std::size_t>(std::min(kRows, row_end - first));
-    const std::span<const TokenPair> strip = pairs.subspan(static_cast<std::size_t>(first), rows);
-    const Tensor of_a = RowsOfMap(a, PositionsIn(strip, &TokenPair::a)),
-                 of_b = RowsOfMap(b, PositionsIn(strip, &TokenPair::b));
+    const std::span<const TokenPair> strip = queries.subspan(static_cast<std::size_t>(first), rows);
+    const Tensor of_a = map_a.RowsAt(PositionsIn(strip, &TokenPair::a)),
+                 of_b = map_b.RowsAt(PositionsIn(strip, &TokenPair::b));
     for (Index i = 0; i < static_cast<Index>(rows); ++i) {
       const float *from_a = of_a.view<2>().at(i), *from_b = of_b.view<2>().at(i);
       float* to = difference.view<2>().at(first - row_begin + i);
-      for (const TokenPair& key : pairs) *to++ = from_b[key.b] - from_a[key.a];
+      for (const TokenPair& key : keys) *to++ = from_b[key.b] - from_a[key.a];
     }
   }
   return difference;
@@ -196,7 +224,7 @@ std::vector<double> PredictionDivergences(const ModelAttention& a, const ModelAt
   const TokenPair only = {};
   CheckPredictions(a, b);
   if (PredictsOnce(a)) pairs = {&only, 1};
-  CheckPairs(pairs, a, b);
+  CheckPairs(pairs, a.length(), b.length());
   std::vector<double> divergences;
   for (std::size_t first = 0; first < pairs.size(); first += kRows) {
     const std::span<const TokenPair> some = pairs.subspan(first, std::min(kRows, pairs.size() - first));
@@ -209,7 +237,7 @@ std::vector<double> PredictionDivergences(const ModelAttention& a, const ModelAt
 
 std::vector<float> LogProbabilityChanges(const ModelAttention& a, const ModelAttention& b, const TokenPair& pair) {
   CheckPredictions(a, b);
-  CheckPairs({&pair, 1}, a, b);
+  CheckPairs({&pair, 1}, a.length(), b.length());
   const Tensor of_a = a.Logits(pair.a, pair.a + 1), of_b = b.Logits(pair.b, pair.b + 1);
   const double all_a = LogSumExp(of_a.values()), all_b = LogSumExp(of_b.values());
   std::vector<float> changes;

@@ -15,6 +15,7 @@ namespace headlens {
 using explanations::DirectionsOf;
 using explanations::HeadRows;
 using explanations::PartProducts;
+using explanations::ReplacedValues;
 using explanations::RunHead;
 using explanations::Stacked;
 
@@ -207,6 +208,19 @@ HeadRows ThroughValues(HeadRows v, const Matrix& x, std::vector<float>& bias) {
   return v;
 }
 
+/// Puts in the place of replaced values' products [keys, parts, 1] those of what the head read instead.
+void ReplaceProducts(const ReplacedValues& replaced, const View<float, 3>& products) {
+  const Index parts = products.shape[1];
+  std::vector<double> mean(static_cast<std::size_t>(parts), 0.0);
+  for (const std::int32_t token : replaced.averaged)
+    for (Index a = 0; a < parts; ++a)
+      mean[static_cast<std::size_t>(a)] +=
+          double{products(Index{token}, a, 0)} / static_cast<double>(replaced.averaged.size());
+  for (const std::int32_t token : replaced.tokens)
+    for (Index a = 0; a < parts; ++a)
+      products(Index{token}, a, 0) = static_cast<float>(mean[static_cast<std::size_t>(a)]);
+}
+
 }  // namespace
 
 OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, Index of_head, Index query,
@@ -219,6 +233,7 @@ OutputExplanation ExplainOutput(const ModelAttention& attention, Index layer, In
   std::vector<float> bias;
   const HeadRows direction = ThroughValues(head.v(), head.BackThroughOutput(query, DirectionsOf(written)), bias);
   PartProducts products = head.ProjectKeys(AllTokens(keys), direction);
+  ReplaceProducts(head.Replaced(), products.values.view<3>());
   const Tensor weights({1, keys});
   attention.Maps(layer, part).Map(0, of_head, {query, query + 1}, weights.view<2>());
   OutputExplanation explanation;

@@ -14,6 +14,7 @@ namespace headlens {
 using explanations::DirectionsOf;
 using explanations::HeadRows;
 using explanations::PartProducts;
+using explanations::ReplacedValues;
 using explanations::RunHead;
 using explanations::Stacked;
 
@@ -63,6 +64,19 @@ void AddRow(double factor, const auto& from, Index j, const Matrix& to, Index i)
   for (Index e = 0; e < to.columns(); ++e) to(i, e) += factor * double{from(j, e)};
 }
 
+/// Gives what reads replaced values to the tokens whose values were read instead.
+void MoveReaders(const ReplacedValues& replaced, const Matrix& by_value) {
+  std::vector<double> all(static_cast<std::size_t>(by_value.columns()), 0.0);
+  for (const std::int32_t token : replaced.tokens)
+    for (Index e = 0; e < by_value.columns(); ++e) {
+      all[static_cast<std::size_t>(e)] += by_value(token, e);
+      by_value(token, e) = 0.0;
+    }
+  for (const std::int32_t token : replaced.averaged)
+    for (Index e = 0; e < by_value.columns(); ++e)
+      by_value(token, e) += all[static_cast<std::size_t>(e)] / static_cast<double>(replaced.averaged.size());
+}
+
 /// Sums the map from all sides, some rows at a time.
 Readers ReadersOf(const RunHead& head) {
   const Index length = head.query_tokens(), keys = head.key_tokens(), d = head.width();
@@ -80,6 +94,7 @@ Readers ReadersOf(const RunHead& head) {
         AddRow(double{strip.weights.view<2>()(i, j)}, back, i, readers.by_value, j);
       }
   }
+  MoveReaders(head.Replaced(), readers.by_value);
   return readers;
 }
 

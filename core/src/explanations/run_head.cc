@@ -69,15 +69,29 @@ float RunHead::factor() const {
 }
 
 void RunHead::RequireOwnOutput() const {
-  if (is_cross_) return;
   const AttendOptions& options = run_.request->options();
-  bool is_patched = false;
-  for (Index n = 0; n < options.patch_places.shape[0]; ++n)
-    is_patched = is_patched || (options.patch_places(n, 0) == layer_ && options.patch_places(n, 1) == head_);
-  if (!is_patched && !models::ReplacesValues(options, layer_)) return;
-  throw Error(ErrorCode::kUnsupported,
-              {"the run replaced ", is_patched ? "outputs of this head" : "values of this layer",
-               ", so that what the head writes is no sum over the parts of streams"});
+  const View<const std::int32_t, 2>& places = (is_cross_ ? options.cross_patches : options.patches).places;
+  for (Index n = 0; n < places.shape[0]; ++n) {
+    if (places(n, 0) != layer_ || places(n, 1) != head_) continue;
+    throw Error(ErrorCode::kUnsupported,
+                "the run replaced outputs of this head, so that what the head writes is no sum over the parts of "
+                "streams");
+  }
+}
+
+ReplacedValues RunHead::Replaced() const {
+  const AttendOptions& options = run_.request->options();
+  ReplacedValues replaced;
+  if (is_cross_ || !models::ReplacesValues(options, layer_)) return replaced;
+  replaced.tokens.assign(options.replaced_tokens.begin(), options.replaced_tokens.end());
+  std::ranges::sort(replaced.tokens);
+  const auto [again, end] = std::ranges::unique(replaced.tokens);
+  replaced.tokens.erase(again, end);
+  if (options.replacement == TokenReplacement::kZero) return replaced;
+  const std::span<const std::uint8_t> padding = run_.request->input().padding;
+  for (std::int32_t token = 0; Index{token} < key_tokens(); ++token)
+    if (padding.empty() || !padding[static_cast<std::size_t>(token)]) replaced.averaged.push_back(token);
+  return replaced;
 }
 
 PartProducts RunHead::ProjectQueries(std::span<const std::int32_t> tokens, const HeadRows& rows) const {

@@ -26,6 +26,11 @@ HeadRows Stacked(HeadRows first, const HeadRows& second, std::vector<float>& bia
 /// Directions [n, D] of length 1, or 0 for vectors of zeros.
 Matrix DirectionsOf(const Tensor& vectors);
 
+/// The keys whose values a run replaced, and the tokens whose mean value took their place: none for zeros.
+struct ReplacedValues {
+  std::vector<std::int32_t> tokens, averaged;
+};
+
 /// Borrows the run.
 class RunHead {
  public:
@@ -58,8 +63,10 @@ class RunHead {
   float scale() const;
   /// The factor of the head's weights.
   float factor() const;
-  /// Throws kUnsupported when the run replaced values of the head, or its outputs.
+  /// Throws kUnsupported when the run replaced outputs of the head.
   void RequireOwnOutput() const;
+  /// The values of the head that the run replaced. They are sums over parts, too: of nothing, or of the means of parts.
+  ReplacedValues Replaced() const;
 
   /// W x̂ + b for the parts of the streams that some tokens' queries are made of.
   PartProducts ProjectQueries(std::span<const std::int32_t> tokens, const HeadRows& rows) const;

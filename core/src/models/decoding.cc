@@ -2,6 +2,7 @@
 /// Decoding step by step, with the keys and values of earlier tokens.
 #include <algorithm>
 
+#include "attention/normalizers/registry.h"
 #include "headlens/cache.h"
 #include "models/embedding.h"
 #include "models/run.h"
@@ -23,11 +24,28 @@ struct Decoding::State {
   /// The keys and values of the source in each layer of an encoder–decoder, and the queries of the last step.
   std::vector<DeviceTensor> cross_keys, cross_values, cross_queries;
   std::vector<std::uint8_t> source_padding;
+  std::unique_ptr<const models::Request> changes;  // of every step
 
-  AttentionProblem CrossProblemOf(Index layer, const DeviceTensor& queries) const {
+  const AttendOptions& options() const { return changes->options(); }
+
+  /// The problem of queries whose first token is `first`.
+  AttentionProblem ProblemOf(Index layer, const DeviceTensor& of_queries, Index first) const {
+    const KvCache& cache = caches[static_cast<std::size_t>(layer)];
+    AttentionProblem problem = models::ProblemOf(*model, layer, AsHeads(of_queries, model->architecture.info.heads),
+                                                 first, cache.k(), cache.first(), {});
+    problem.normalizer = options().normalizer;
+    return problem;
+  }
+
+  AttentionProblem CrossProblemOf(Index layer, const DeviceTensor& of_queries) const {
     const Index heads = model->architecture.info.heads;
-    return models::CrossProblemOf(*model, AsHeads(queries, heads),
-                                  AsHeads(cross_keys[static_cast<std::size_t>(layer)], heads), source_padding);
+    AttentionProblem problem =
+        models::CrossProblemOf(*model, AsHeads(of_queries, heads),
+                               AsHeads(cross_keys[static_cast<std::size_t>(layer)], heads), source_padding);
+    problem.normalizer = options().normalizer;
+    if (const auto& mask = options().cross_head_mask)
+      problem.head_mask = {mask.at(layer), {1, mask.shape[1]}, {0, mask.strides[1]}};
+    return problem;
   }
 };
 
@@ -61,14 +79,12 @@ void Decoding::Step(std::span<const std::int32_t> ids) {
 void Decoding::RunLayers(const DeviceTensor& hidden) {
   const LoadedModel& model = *state_->model;
   const ModelInfo& info = model.architecture.info;
-  const AttendOptions options;
   models::Pass pass(
-      model, options, state_->length, hidden, 0, AttendSteps::kWhole,
+      model, state_->options(), state_->length, hidden, 0, AttendSteps::kWhole,
       [&](Index layer, const Kept& kept) {
         KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
         cache.Append(AsHeads(kept.k, info.kv_heads), AsHeads(kept.v, info.kv_heads));
-        AttentionProblem problem =
-            models::ProblemOf(model, layer, AsHeads(kept.q, info.heads), state_->length, cache.k(), cache.first(), {});
+        AttentionProblem problem = state_->ProblemOf(layer, kept.q, state_->length);
         problem.v = cache.v();
         return problem;
       },
@@ -106,12 +122,9 @@ void Decoding::CrossMap(Index layer, Index head, DeviceView<float, 2> weights) c
 }
 
 void Decoding::Map(Index layer, Index head, DeviceView<float, 2> weights) const {
-  const ModelInfo& info = state_->model->architecture.info;
   RequireStep(layer, head);
-  const DeviceView<float, 4> q = AsHeads(state_->queries[static_cast<std::size_t>(layer)], info.heads);
-  const KvCache& cache = state_->caches[static_cast<std::size_t>(layer)];
   const AttentionProblem problem =
-      models::ProblemOf(*state_->model, layer, q, state_->length - rows(), cache.k(), cache.first(), {});
+      state_->ProblemOf(layer, state_->queries[static_cast<std::size_t>(layer)], state_->length - rows());
   AttentionMaps(problem, state_->model->backend).Map(0, head, {}, weights);
 }
 
@@ -128,13 +141,35 @@ void Decoding::Reset() {
   state_->length = 0;
 }
 
-Decoding Model::StartDecoding(DType keys_and_values, const ModelInput& source) const {
+namespace {
+
+/// Throws for changes that steps do not have, and leaves out what is kept of a run.
+AttendOptions ChangesOfSteps(const AttendOptions& options) {
+  if (!options.replaced_tokens.empty() || options.visible || options.bias || !options.forbidden_diagonals.empty() ||
+      options.patches.places || options.cross_patches.places || options.encoder_patches.places) {
+    throw Error(ErrorCode::kUnsupported,
+                "a text that is run step by step takes head masks and a normaliser alone of the changes of a run");
+  }
+  AttendOptions changes;
+  changes.head_mask = options.head_mask;
+  changes.cross_head_mask = options.cross_head_mask;
+  changes.encoder_head_mask = options.encoder_head_mask;
+  changes.normalizer = options.normalizer;
+  return changes;
+}
+
+}  // namespace
+
+Decoding Model::StartDecoding(DType keys_and_values, const ModelInput& source, const AttendOptions& options) const {
   if (!info().causal) {
     throw Error(ErrorCode::kUnsupported,
                 {"a ", info().family, " model cannot be run step by step: each token looks at those after it as well"});
   }
   auto state = std::make_unique<Decoding::State>();
   state->model = model_;
+  const AttendOptions changes = ChangesOfSteps(options);
+  Validate(changes.normalizer, info().heads);
+  state->changes = std::make_unique<const models::Request>(*model_, ModelInput(), changes, 0);
   // All layers keep the same tokens, so that each map has the same keys: all of them, unless all have one window.
   const std::vector<Index>& windows = info().windows;
   const bool is_same = !windows.empty() && std::ranges::count(windows, windows.front()) == std::ssize(windows);
@@ -145,7 +180,10 @@ Decoding Model::StartDecoding(DType keys_and_values, const ModelInput& source) c
   ModelInput input;
   input.ids = source.source;
   input.padding = source.source_padding;
-  const DeviceTensor rows = Model(model_->encoder).Attend(input).run().Output();
+  AttendOptions of_encoder;
+  of_encoder.normalizer = changes.normalizer;
+  of_encoder.head_mask = changes.encoder_head_mask;
+  const DeviceTensor rows = Model(model_->encoder).Attend(input, of_encoder).run().Output();
   for (const models::Layer& layer : model_->parameters.layers) {
     state->cross_keys.push_back(Project(model_->backend, rows.view<2>(), *layer.cross_k));
     state->cross_values.push_back(Project(model_->backend, rows.view<2>(), *layer.cross_v));

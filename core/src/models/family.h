@@ -43,12 +43,17 @@ struct Architecture {
   bool divides_output = false;  // the stream is divided by √D before the logits
   bool tied = false;            // the table of tokens also gives the logits
   bool query_key_value_bias = false, output_bias = false, feed_forward_bias = false;
-  Index labels = 0;  // of a classifier, when the weights contain one
+  Index labels = 0;                           // of a classifier, when the weights contain one
+  std::vector<std::string> label_names = {};  // of all of them, or empty
 
   /// The number of tokens before an image's patches.
   Index Prefix() const { return std::ssize(info.prefix); }
   /// The number of latest tokens that layer `layer` looks at, or 0 for no limit.
   Index WindowOf(Index layer) const { return info.windows.empty() ? 0 : info.windows[static_cast<std::size_t>(layer)]; }
+  /// The number that multiplies the scores of layer `layer`.
+  float ScaleOf(Index layer) const {
+    return scale_by_inverse_layer ? attention_scale / static_cast<float>(layer + 1) : attention_scale;
+  }
   /// The rotary positions of layer `layer`, or null.
   const Rope* RopeOf(Index layer) const {
     if (local_rope && WindowOf(layer) > 0) return &*local_rope;

@@ -98,6 +98,8 @@ ParsedConfig Parse(std::string_view text) {
   result.encoder->info.family = family.name;
   info.encoder_layers = result.encoder->info.layers;
   info.encoder_heads = result.encoder->info.heads;
+  info.encoder_head_dim = result.encoder->info.head_dim;
+  info.encoder_scale = result.encoder->attention_scale;
   const JsonField start = config["decoder_start_token_id"];
   info.start_token = (start.is_null() ? config["pad_token_id"] : start).Whole(0, info.vocab_size - 1);
   return result;
@@ -135,7 +137,11 @@ LoadedModel Load(const Family& family, const Architecture& architecture, const S
                             layer.key_norm.weight.host(), layer.attention_output_norm.weight.host()});
   model.final_norm = model.parameters.final_norm.weight.host();
   KeepAll(backend, model.parameters);
-  if (model.parameters.head) model.architecture.info.logits = model.decoder().out_features();
+  ModelInfo& info = model.architecture.info;
+  for (Index layer = 0; layer < info.layers; ++layer) info.scales.push_back(architecture.ScaleOf(layer));
+  if (!model.parameters.head) return model;
+  info.logits = model.decoder().out_features();
+  info.labels = architecture.label_names;
   return model;
 }
 

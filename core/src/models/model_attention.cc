@@ -19,13 +19,38 @@ ModelAttention::~ModelAttention() = default;
 
 Index ModelAttention::length() const { return run_->length(); }
 const Tensor& ModelAttention::hidden() const { return run_->OnHost(run_->hidden); }
-const Tensor& ModelAttention::Queries(Index layer) const { return run_->OnHost(run_->At(layer).kept.q); }
-const Tensor& ModelAttention::Keys(Index layer) const { return run_->OnHost(run_->At(layer).kept.k); }
 
-const Tensor& ModelAttention::Values(Index layer) const {
-  const DeviceTensor& values = run_->At(layer).kept.v;
-  if (!values) throw Error(ErrorCode::kOption, "values were not kept: attend with `keep_values`");
-  return run_->OnHost(values);
+namespace {
+
+/// The run whose layers have the heads of an attention.
+const Run& RunOf(const Run& run, AttentionPart part) {
+  if (part == AttentionPart::kDecoder) return run;
+  const Run& encoder = run.Encoder();  // which models without an encoder do not have
+  return part == AttentionPart::kEncoder ? encoder : run;
+}
+
+/// One of the tensors that were kept of a layer: the cross-attention has its own.
+const Tensor& KeptOf(const Run& all, Index layer, AttentionPart part, DeviceTensor Kept::* own,
+                     DeviceTensor Kept::* cross, const char* missing = nullptr) {
+  const Run& run = RunOf(all, part);
+  const Kept& kept = run.At(layer).kept;
+  const DeviceTensor& tensor = kept.*(part == AttentionPart::kCross ? cross : own);
+  if (!tensor && missing) throw Error(ErrorCode::kOption, missing);
+  return run.OnHost(tensor);
+}
+
+}  // namespace
+
+const Tensor& ModelAttention::Queries(Index layer, AttentionPart part) const {
+  return KeptOf(*run_, layer, part, &Kept::q, &Kept::cross_q);
+}
+
+const Tensor& ModelAttention::Keys(Index layer, AttentionPart part) const {
+  return KeptOf(*run_, layer, part, &Kept::k, &Kept::cross_k);
+}
+
+const Tensor& ModelAttention::Values(Index layer, AttentionPart part) const {
+  return KeptOf(*run_, layer, part, &Kept::v, &Kept::cross_v, "values were not kept: attend with `keep_values`");
 }
 
 const Tensor& ModelAttention::Hidden(Index layer) const {
@@ -33,10 +58,11 @@ const Tensor& ModelAttention::Hidden(Index layer) const {
   return run_->OnHost(run_->StreamBefore(layer));
 }
 
-const Tensor& ModelAttention::HeadOutputs(Index layer) const {
-  const LayerRun& of = run_->At(layer);
-  run_->RequireParts();
-  return run_->OnHost(of.kept.heads);
+const Tensor& ModelAttention::HeadOutputs(Index layer, AttentionPart part) const {
+  const Run& run = RunOf(*run_, part);
+  run.At(layer);
+  run.RequireParts();
+  return KeptOf(*run_, layer, part, &Kept::heads, &Kept::cross_heads);
 }
 
 const Tensor& ModelAttention::FeedForwards(Index layer) const {
@@ -103,6 +129,7 @@ struct AttendSteps::State {
     AttendOptions kept;
     kept.normalizer = options.normalizer;
     kept.head_mask = options.encoder_head_mask;
+    kept.patches = options.encoder_patches;
     kept.keep_hidden = options.keep_hidden;
     kept.keep_values = options.keep_values;
     kept.keep_parts = options.keep_parts;

@@ -55,7 +55,7 @@ AttentionProblem ProblemOf(const LoadedModel& model, Index layer, DeviceView<con
   AttentionProblem problem;
   problem.q = q;
   problem.k = k;
-  problem.scale = a.scale_by_inverse_layer ? a.attention_scale / static_cast<float>(layer + 1) : a.attention_scale;
+  problem.scale = a.ScaleOf(layer);
   problem.query_offset = first_query;
   problem.key_offset = first_key;
   problem.mask.causal = a.info.causal;
@@ -267,7 +267,7 @@ void Pass::ReplaceValues() {
     model_.backend.Copy(DenseView(row.data(), one), DenseView(kept_.v.view<2>().at(Index{token}), one));
 }
 
-/// The mean of the values over the tokens that are not padding, or over all when there are no others.
+/// The mean of the values over the tokens that are not padding; 0 when all are.
 std::vector<float> Pass::MeanValues() const {
   const Tensor values = model_.backend.ReadBack(kept_.v)->Wait();
   const View<float, 2> v = values.view<2>();
@@ -285,14 +285,14 @@ std::vector<float> Pass::MeanValues() const {
   return mean;
 }
 
-void Pass::PatchHeads() {
+/// Puts outputs that were given in the place of those of this layer's heads.
+void Pass::PatchHeads(const HeadPatches& patches, const DeviceTensor& heads) {
   const Index d = model_.architecture.info.head_dim;
   const std::array<Index, 4> one = {1, 1, 1, d};
-  const View<const std::int32_t, 2>& places = options_.patch_places;
-  for (Index n = 0; n < places.shape[0]; ++n) {
-    if (places(n, 0) != layer_) continue;
-    const auto to = kept_.heads.view<2>().at(Index{places(n, 2)}, places(n, 1) * d);
-    model_.backend.Copy(DenseView(options_.patch_outputs.at(n), one), DenseView(to, one));
+  for (Index n = 0; n < patches.places.shape[0]; ++n) {
+    if (patches.places(n, 0) != layer_) continue;
+    const auto to = heads.view<2>().at(Index{patches.places(n, 2)}, patches.places(n, 1) * d);
+    model_.backend.Copy(DenseView(patches.outputs.at(n), one), DenseView(to, one));
   }
 }
 
@@ -314,7 +314,7 @@ void Pass::ProjectCross(const Layer& layer, Index piece) {
   const Backend& backend = model_.backend;
   const BlockForm& form = model_.architecture.block;
   if (piece == 0) {
-    PatchHeads();
+    PatchHeads(options_.patches, kept_.heads);
     kept_.cross_q = backend.Allocate({hidden_.shape()[0], layer.cross_q->out_features()});
   }
   const auto [first, count] = RowsOf(piece, StepOf(2).pieces);
@@ -376,7 +376,8 @@ void Pass::Finish(const Layer& layer, Index piece) {
   const Backend& backend = model_.backend;
   const BlockForm& form = model_.architecture.block;
   if (piece == 0) {
-    if (!model_.encoder) PatchHeads();
+    const bool is_cross = model_.encoder != nullptr;  // the layer's own heads have been patched before
+    PatchHeads(is_cross ? options_.cross_patches : options_.patches, is_cross ? kept_.cross_heads : kept_.heads);
     kept_.feed_forward = options_.keep_parts ? backend.Allocate(hidden_.shape()) : DeviceTensor();
   }
   const auto [first, count] = RowsOf(piece, StepOf(step_).pieces);

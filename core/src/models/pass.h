@@ -117,7 +117,7 @@ class Pass {
   void BeginAttention(const Layer& layer);
   void ReplaceValues();
   std::vector<float> MeanValues() const;
-  void PatchHeads();
+  void PatchHeads(const HeadPatches& patches, const DeviceTensor& heads);
 
   const LoadedModel& model_;
   const AttendOptions& options_;

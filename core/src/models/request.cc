@@ -16,17 +16,31 @@ void ExpectBelow(const Fragment& name, Index value, Index end) {
   throw ValueError(name, value, {"0 to ", end - 1});
 }
 
-void CheckPatches(const ModelInfo& info, const AttendOptions& options, Index length) {
-  const View<const std::int32_t, 2>& places = options.patch_places;
-  const Index count = places.shape[0];
-  const Shape got = SizesOf(places), outputs = SizesOf(options.patch_outputs);
-  if (places && got != Shape{count, 3}) throw ShapeError("`patch_places`", got, "(patches, 3)");
-  if (outputs != Shape{count, places ? info.head_dim : 0}) {
-    throw ShapeError("`patch_outputs`", outputs, {Shape{count, info.head_dim}, ": (patches, head_dim)"});
+/// Checks patches of heads of a run with these sizes over `length` tokens.
+void CheckPatches(const char* places_name, const char* outputs_name, const ModelInfo& info, const HeadPatches& patches,
+                  Index length) {
+  const Index count = patches.places.shape[0];
+  const Shape got = SizesOf(patches.places), outputs = SizesOf(patches.outputs);
+  if (patches.places && got != Shape{count, 3}) throw ShapeError(places_name, got, "(patches, 3)");
+  if (outputs != Shape{count, patches.places ? info.head_dim : 0}) {
+    throw ShapeError(outputs_name, outputs, {Shape{count, info.head_dim}, ": (patches, head_dim)"});
   }
   for (Index n = 0; n < count; ++n) {
-    CheckLayer(info, places(n, 0), places(n, 1));
-    ExpectBelow("the token of a patch", places(n, 2), length);
+    CheckLayer(info, patches.places(n, 0), patches.places(n, 1));
+    ExpectBelow("the token of a patch", patches.places(n, 2), length);
+  }
+}
+
+/// Checks the patches of an encoder–decoder's other heads.
+void CheckOtherPatches(const LoadedModel& model, const ModelInput& input, const AttendOptions& options, Index length) {
+  const HeadPatches &cross = options.cross_patches, &encoder = options.encoder_patches;
+  if (model.encoder) {
+    CheckPatches("`cross_patch_places`", "`cross_patch_outputs`", model.architecture.info, cross, length);
+    CheckPatches("`encoder_patch_places`", "`encoder_patch_outputs`", model.encoder->architecture.info, encoder,
+                 std::ssize(input.source));
+  } else if (cross.places || cross.outputs || encoder.places || encoder.outputs) {
+    throw Error(ErrorCode::kUnsupported,
+                {"a ", model.architecture.info.family, " model has no heads of an encoder or that look at a source"});
   }
 }
 
@@ -40,7 +54,7 @@ void CheckOptions(const ModelInfo& info, const AttendOptions& options, Index len
   check_mask("`encoder_head_mask`", options.encoder_head_mask, info.encoder_layers, info.encoder_heads);
   for (const std::int32_t token : options.replaced_tokens) ExpectBelow("a token of `replaced_tokens`", token, length);
   if (options.replaced_layer != -1) ExpectBelow("`replaced_layer`", options.replaced_layer, info.layers);
-  CheckPatches(info, options, length);
+  CheckPatches("`patch_places`", "`patch_outputs`", info, options.patches, length);
 }
 
 template <class T>
@@ -88,6 +102,7 @@ Request::Request(const LoadedModel& model, const ModelInput& input, const Attend
     : options_(options) {
   const ModelInfo& info = model.architecture.info;
   CheckOptions(info, options, length);
+  CheckOtherPatches(model, input, options, length);
   if (options.visible) ExpectCells(info, SizesOf(options.visible), length);
   if (options.bias) ExpectCells(info, SizesOf(options.bias), length);
   CopyInput(input);
@@ -120,11 +135,16 @@ void Request::CopyOptions(const AttendOptions& options) {
     bias_ = Tensor({CellCount(options.bias)});
     options_.bias = CopyOfCells(options.bias, bias_.data());
   }
-  if (!options.patch_places) return;
-  for (Index n = 0; n < options.patch_places.shape[0]; ++n)
-    for (Index i = 0; i < 3; ++i) patch_places_.push_back(options.patch_places(n, i));
-  options_.patch_places = DenseView<const std::int32_t, 2>(patch_places_.data(), options.patch_places.shape);
-  options_.patch_outputs = CopyOf(options.patch_outputs, patch_outputs_);
+  options_.patches = patches_.Take(options.patches);
+  options_.cross_patches = cross_patches_.Take(options.cross_patches);
+  options_.encoder_patches = encoder_patches_.Take(options.encoder_patches);
+}
+
+HeadPatches Request::OwnPatches::Take(const HeadPatches& from) {
+  if (!from.places) return {};
+  for (Index n = 0; n < from.places.shape[0]; ++n)
+    for (Index i = 0; i < 3; ++i) places.push_back(from.places(n, i));
+  return {DenseView<const std::int32_t, 2>(places.data(), from.places.shape), CopyOf(from.outputs, outputs)};
 }
 
 /// Clears the cells of the diagonals, which are then part of the cells that are visible.
@@ -235,11 +255,16 @@ std::vector<float> Request::NumbersOf(const ModelInfo& info, Index layer) const 
     numbers.push_back(static_cast<float>(options_.replacement));
     add(replaced_);
   }
-  for (Index n = 0; n < options_.patch_places.shape[0]; ++n) {
-    if (options_.patch_places(n, 0) != layer) continue;
-    add({options_.patch_places.at(n), 3});
-    const float* output = options_.patch_outputs.at(n);
-    numbers.insert(numbers.end(), output, output + info.head_dim);
+  for (const HeadPatches* patches : {&options_.patches, &options_.cross_patches}) {
+    const std::size_t at = numbers.size();
+    numbers.push_back(0.0f);
+    for (Index n = 0; n < patches->places.shape[0]; ++n) {
+      if (patches->places(n, 0) != layer) continue;
+      numbers[at] += 1.0f;
+      add({patches->places.at(n), 3});
+      const float* output = patches->outputs.at(n);
+      numbers.insert(numbers.end(), output, output + info.head_dim);
+    }
   }
   return numbers;
 }
@@ -254,7 +279,9 @@ bool Request::HasSameScores(const Request& other) const {
 }
 
 bool Request::HasSameEncoder(const Request& other) const {
-  return HasSameScores(other) && std::ranges::equal(encoder_head_mask_.values(), other.encoder_head_mask_.values());
+  return HasSameScores(other) && std::ranges::equal(encoder_head_mask_.values(), other.encoder_head_mask_.values()) &&
+         encoder_patches_.places == other.encoder_patches_.places &&
+         std::ranges::equal(encoder_patches_.outputs.values(), other.encoder_patches_.outputs.values());
 }
 
 Index Request::FirstDifference(const ModelInfo& info, const Request& other) const {

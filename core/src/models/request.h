@@ -29,6 +29,15 @@ class Request {
   bool HasSameEncoder(const Request& other) const;
 
  private:
+  /// Patches in memory of their own.
+  struct OwnPatches {
+    /// Copies patches, and returns the copy.
+    HeadPatches Take(const HeadPatches& from);
+
+    std::vector<std::int32_t> places;
+    Tensor outputs;
+  };
+
   std::vector<float> NumbersOf(const ModelInfo& info, Index layer) const;
   bool HasSameScores(const Request& other) const;
   void CopyInput(const ModelInput& input);
@@ -38,9 +47,10 @@ class Request {
 
   ModelInput input_;
   AttendOptions options_;
-  std::vector<std::int32_t> ids_, segments_, source_, replaced_, diagonals_, patch_places_;
+  std::vector<std::int32_t> ids_, segments_, source_, replaced_, diagonals_;
   std::vector<std::uint8_t> padding_, source_padding_, visible_;
-  Tensor image_, head_mask_, cross_head_mask_, encoder_head_mask_, bias_, sinks_, patch_outputs_;
+  Tensor image_, head_mask_, cross_head_mask_, encoder_head_mask_, bias_, sinks_;
+  OwnPatches patches_, cross_patches_, encoder_patches_;
 };
 
 /// Returns true when the layer replaces the values of tokens.

@@ -351,9 +351,86 @@ TEST_CASE("explanations name what they lack") {
   Refused(ErrorCode::kUnsupported, "has no encoder", [&] { ExplainRow(attention, 1, 0, 1, AttentionPart::kCross); });
   AttendOptions options;
   options.keep_parts = true;
-  options.replaced_tokens = std::span(ids).first(1);
-  const ModelAttention replaced = model.Attend(input, options);
-  Refused(ErrorCode::kUnsupported, "replaced values", [&] { ExplainOutput(replaced, 1, 0, 2); });
+  const std::int32_t place[] = {1, 0, 4};
+  Tensor output({1, model.info().head_dim});
+  std::ranges::fill(output.values(), 1.0f);
+  options.patches = {DenseView<const std::int32_t, 2>(place, {1, 3}), output.view<2>()};
+  const ModelAttention patched = model.Attend(input, options);
+  Refused(ErrorCode::kUnsupported, "replaced outputs of this head", [&] { ExplainOutput(patched, 1, 0, 2); });
+  Refused(ErrorCode::kUnsupported, "replaced outputs of this head", [&] { SourcesOf(patched, 1, 0); });
+  CHECK(ExplainOutput(patched, 1, 1, 2).terms.size() > 0);
+}
+
+/// Checks that the terms of a run whose values were replaced at `tokens` sum to what is written, that keys which were
+/// blanked have none, and that the sums over a whole text are those of its queries.
+void CheckReplaced(const ModelAttention& run, const ModelInfo& info, std::span<const std::int32_t> tokens,
+                   TokenReplacement replacement) {
+  const Index length = run.length();
+  for (Index layer = 0; layer < info.layers; ++layer)
+    for (Index head = 0; head < info.heads; ++head) {
+      std::vector<double> sums, sizes;
+      for (Index query = 0; query < length; ++query) {
+        const OutputExplanation output = ExplainOutput(run, layer, head, query);
+        double square = 0.0;
+        for (const float x : output.written.values()) square += double{x} * double{x};
+        CheckSum(output.terms.values(), 1, 0, std::sqrt(square));
+        const View<float, 2> terms = output.terms.view<2>();
+        sums.resize(output.parts.size());
+        sizes.resize(output.parts.size());
+        for (Index a = 0; a < terms.shape[0]; ++a) {
+          for (Index key = 0; key < length; ++key) {
+            sums[static_cast<std::size_t>(a)] += double{terms(a, key)};
+            sizes[static_cast<std::size_t>(a)] += std::abs(double{terms(a, key)});
+          }
+          for (const std::int32_t token : tokens)
+            if (replacement == TokenReplacement::kZero) CHECK(terms(a, token) == 0.0f);
+        }
+      }
+      const HeadSources sources = SourcesOf(run, layer, head);
+      REQUIRE(sources.value.size() == sums.size());
+      const double largest = *std::ranges::max_element(sizes);
+      for (std::size_t a = 0; a < sums.size(); ++a)
+        CHECK(std::abs(sources.value[a] - sums[a]) <= 1e-5 * (sizes[a] + 0.1 * largest));
+    }
+}
+
+TEST_CASE("terms sum to what a head writes where values are zeros or means, in every head of every model") {
+  const std::int32_t tokens[] = {1, 3, 1};
+  for (const std::string& name : GoldenModels()) {
+    CAPTURE(name);
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    const Model model = LoadFolder(GoldenFolder(name), SimdBackend());
+    ModelInput input = golden.input;
+    input.padding = {};  // queries that are padding are not summed
+    for (const TokenReplacement replacement : {TokenReplacement::kZero, TokenReplacement::kMean}) {
+      AttendOptions options;
+      options.keep_parts = true;
+      options.replaced_tokens = tokens;
+      options.replacement = replacement;
+      CheckReplaced(model.Attend(input, options), model.info(), tokens, replacement);
+    }
+  }
+}
+
+TEST_CASE("padding does not count in the mean that stands for replaced values") {
+  const Golden golden(GoldenFolder("bert") + "/expected.safetensors");
+  const Model model = LoadFolder(GoldenFolder("bert"), SimdBackend());
+  const std::int32_t token = 2;
+  AttendOptions options;
+  options.keep_parts = true;
+  options.replaced_tokens = {&token, 1};
+  options.replacement = TokenReplacement::kMean;
+  std::vector<std::uint8_t> padding(golden.ids.size(), 0);
+  padding.back() = padding[1] = 1;
+  ModelInput input = golden.input;
+  input.padding = padding;
+  const ModelAttention run = model.Attend(input, options);
+  for (Index head = 0; head < model.info().heads; ++head) {
+    const OutputExplanation output = ExplainOutput(run, 1, head, 0);
+    double square = 0.0;
+    for (const float x : output.written.values()) square += double{x} * double{x};
+    CheckSum(output.terms.values(), 1, 0, std::sqrt(square));
+  }
 }
 
 TEST_CASE("explanations of encoder-decoders name what they lack") {

@@ -67,8 +67,8 @@ void CheckChanges(const ChangedRun& run, const ModelInfo& info) {
   std::vector<std::int32_t> places;
   for (const std::int32_t position : run.List("changed.patch.positions")) places.insert(places.end(), {0, 1, position});
   const Tensor outputs = run.Floats("changed.patch.output");
-  options.patch_places = DenseView<const std::int32_t, 2>(places.data(), {outputs.shape()[0], 3});
-  options.patch_outputs = outputs.view<2>();
+  options.patches.places = DenseView<const std::int32_t, 2>(places.data(), {outputs.shape()[0], 3});
+  options.patches.outputs = outputs.view<2>();
   run.Check("patch", options);
 }
 
@@ -112,8 +112,8 @@ struct OwnPatch {
     }
   }
   void AddTo(AttendOptions& options) const {
-    options.patch_places = DenseView<const std::int32_t, 2>(places.data(), {outputs.shape()[0], 3});
-    options.patch_outputs = outputs.view<2>();
+    options.patches.places = DenseView<const std::int32_t, 2>(places.data(), {outputs.shape()[0], 3});
+    options.patches.outputs = outputs.view<2>();
   }
   std::vector<std::int32_t> places;
   Tensor outputs;
@@ -227,8 +227,8 @@ TEST_CASE("a patch of zeros is not taken for replaced tokens of the same numbers
   std::ranges::fill(zeros.values(), 0.0f);
   AttendOptions patched, replaced;
   patched.keep_parts = replaced.keep_parts = true;
-  patched.patch_places = DenseView<const std::int32_t, 2>(places.data(), {1, 3});
-  patched.patch_outputs = zeros.view<2>();
+  patched.patches.places = DenseView<const std::int32_t, 2>(places.data(), {1, 3});
+  patched.patches.outputs = zeros.view<2>();
   replaced.replaced_tokens = tokens;
   replaced.replaced_layer = 0;
   REQUIRE(model.info().head_dim + 2 == std::ssize(tokens));
@@ -286,12 +286,12 @@ TEST_CASE("changes that do not fit are refused") {
   options = {};
   const Tensor outputs({2, info.head_dim});
   std::ranges::fill(outputs.values(), 0.0f);
-  options.patch_places = DenseView<const std::int32_t, 2>(places, {2, 3});
-  options.patch_outputs = outputs.view<2>();
+  options.patches.places = DenseView<const std::int32_t, 2>(places, {2, 3});
+  options.patches.outputs = outputs.view<2>();
   refused(ErrorCode::kValue, "head is 3", options);
-  options.patch_places.shape[0] = 1;
+  options.patches.places.shape[0] = 1;
   refused(ErrorCode::kShape, "patch_outputs has shape (2, 8)", options);
-  options.patch_places = {};
+  options.patches.places = {};
   refused(ErrorCode::kShape, "patch_outputs has shape (2, 8)", options);
 }
 

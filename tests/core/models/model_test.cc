@@ -381,6 +381,41 @@ TEST_CASE("what comes later changes nothing earlier; input that does not fit") {
   refuses(vit, {.image = small.view<3>()}, ErrorCode::kShape, "image has shape (3, 12, 11), expected (3, 12, 12)");
 }
 
+TEST_CASE("models tell the scale of their scores and the names of their labels") {
+  const auto info = [](const char* name) { return LoadFolder(GoldenFolder(name)).info(); };
+  const auto root = [](Index width) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(width))); };
+  const ModelInfo gpt2 = info("gpt2"), neo = info("gpt_neo"), vit = info("vit");
+  CHECK(gpt2.scales == std::vector<float>(static_cast<std::size_t>(gpt2.layers), root(gpt2.head_dim)));
+  CHECK(neo.scales == std::vector<float>(static_cast<std::size_t>(neo.layers), 1.0f));
+  CHECK(vit.scales == std::vector<float>(2, root(5)));
+  std::string text = ReadText(GoldenFolder("gpt2") + "/config.json");
+  text.insert(1, R"("scale_attn_by_inverse_layer_idx": true,)");
+  const std::vector<std::byte> bytes = ReadFile(GoldenFolder("gpt2") + "/model.safetensors");
+  const Safetensors weights(bytes);
+  const ModelInfo inverse = Model(text, weights, SimdBackend()).info();
+  for (Index layer = 0; layer < inverse.layers; ++layer)
+    CHECK(inverse.scales[static_cast<std::size_t>(layer)] == root(inverse.head_dim) / static_cast<float>(layer + 1));
+  CHECK(vit.labels == std::vector<std::string>{"cat", "dog", "house"});
+  CHECK(info("vit_f16_bare").labels.empty());  // its weights end before the classifier
+  CHECK(gpt2.labels.empty());
+}
+
+TEST_CASE("names of labels that are hostile are refused") {
+  const auto refuses = [](const std::string& to, ErrorCode code, const char* words) {
+    const std::string from = R"("2": "house")";
+    std::string text = ReadText(GoldenFolder("vit") + "/config.json");
+    const std::string message =
+        Refusal(code, [&] { ReadModelInfo(text.replace(text.find(from), from.size(), to).c_str()); });
+    CHECK_MESSAGE(message.find(words) != std::string::npos, message);
+    CHECK(message.size() < 400);
+  };
+  refuses(R"("2": 7)", ErrorCode::kValue, R"(config.json: id2label["2"] is 7, expected a string)");
+  refuses(R"("2": ["<b>"])", ErrorCode::kValue, R"(id2label["2"] is ["<b>"], expected a string)");
+  refuses(R"("3": "house")", ErrorCode::kFormat, R"(id2label["2"] is missing)");
+  refuses(R"("02": "house")", ErrorCode::kFormat, R"(id2label["2"] is missing)");
+  refuses(R"("2": ")" + std::string(1001, 'x') + '"', ErrorCode::kValue, "expected a text of at most 1000 bytes");
+}
+
 TEST_CASE("configurations that are wrong, or of what is not offered") {
   const auto refuses = [](const char* text, ErrorCode code, const char* words) {
     const std::string message = Refusal(code, [&] { ReadModelInfo(text); });

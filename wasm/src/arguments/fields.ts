@@ -114,21 +114,23 @@ const pixelsOptions = {
 const colorOptions = {
   ...colorbarOptions, min: "json", max: "json", causal: "json", window: "json",
 } as const;
+const headChangesOptions = {
+  headMask: "floats", crossHeadMask: "floats", encoderHeadMask: "floats", normalizer: "json", temperature: "json",
+  sink: "json", sinks: "floats", sigmoidBias: "json", topK: "json",
+} as const;
 const keptOptions = {
   dtype: "json",
 } as const;
 const decodingOptions = {
-  ...keptOptions,
+  ...keptOptions, ...headChangesOptions,
 } as const;
 const cacheOptions = {
   ...keptOptions, window: "json",
 } as const;
 const attendOptions = {
-  segments: "integer_list", paddingMask: "boolean_list", sourcePaddingMask: "boolean_list", headMask: "floats",
-  crossHeadMask: "floats", encoderHeadMask: "floats", attnMask: "cells", forbiddenDiagonals: "integer_list",
-  replacedTokens: "integer_list", replacement: "json", replacedLayer: "json", keepHidden: "json", keepValues: "json",
-  keepParts: "json", normalizer: "json", temperature: "json", sink: "json", sinks: "floats", sigmoidBias: "json",
-  topK: "json",
+  ...headChangesOptions, segments: "integer_list", paddingMask: "boolean_list", sourcePaddingMask: "boolean_list",
+  attnMask: "cells", forbiddenDiagonals: "integer_list", replacedTokens: "integer_list", replacement: "json",
+  replacedLayer: "json", keepHidden: "json", keepValues: "json", keepParts: "json",
 } as const;
 const logitsOptions = {
   rows: "json", layer: "json", head: "json", attention: "json",
@@ -146,6 +148,9 @@ const rankOptions = {
   attention: "json", metrics: "json", ascending: "json", specialTokens: "integer_list",
 } as const;
 const stepMapOptions = {
+  attention: "json",
+} as const;
+const vectorsOptions = {
   attention: "json",
 } as const;
 const sourcesOptions = {
@@ -167,13 +172,13 @@ const contributionsOptions = {
   position: "json", tokens: "integer_list",
 } as const;
 const patchOptions = {
-  layer: "json", head: "json", positions: "integer_list",
+  layer: "json", head: "json", positions: "integer_list", attention: "json",
 } as const;
 const pathsOptions = {
   layer: "json", head: "json", rank: "json", top: "json",
 } as const;
 const differenceMapOptions = {
-  rows: "json",
+  rows: "json", attention: "json",
 } as const;
 const predictionChangesOptions = {
   pair: "json", top: "json",
@@ -184,10 +189,10 @@ export const kFields = {
   attentionMapsOptions, multiheadAttentionOptions, transformerLayerOptions, encoderLayerOptions, decoderLayerOptions,
   embeddingOptions, embeddingCallOptions, mapMasks, mapContext, headMetricsOptions, headSimilarityOptions,
   rolloutOptions, flowOptions, weightedMapOptions, mixingOptions, valueZeroingOptions, circuitsOptions,
-  compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, keptOptions, decodingOptions,
-  cacheOptions, attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions, rankOptions,
-  stepMapOptions, sourcesOptions, explainOutputOptions, explainOptions, predictionsOptions, writtenOptions,
-  contributionsOptions, patchOptions, pathsOptions, differenceMapOptions, predictionChangesOptions,
+  compositionOptions, t5BucketOptions, colorbarOptions, pixelsOptions, colorOptions, headChangesOptions, keptOptions,
+  decodingOptions, cacheOptions, attendOptions, logitsOptions, mapOptions, rowSummariesOptions, overviewOptions,
+  rankOptions, stepMapOptions, vectorsOptions, sourcesOptions, explainOutputOptions, explainOptions, predictionsOptions,
+  writtenOptions, contributionsOptions, patchOptions, pathsOptions, differenceMapOptions, predictionChangesOptions,
 } as const;
 
 /** The options of each analysis, with the positional arguments of its function other than tensors. */

@@ -154,6 +154,7 @@ const kCallers = {
   "paths": { ...travels(kFields.pathsOptions), ...kLoadModel }, "differenceMap": travels(kFields.differenceMapOptions),
   "predictionChanges": travels(kFields.predictionChangesOptions),
   "patch": { ...travels(kFields.patchOptions), from: "json" },
+  "queries": travels(kFields.vectorsOptions), "keys": travels(kFields.vectorsOptions), "values": travels(kFields.vectorsOptions),
 } as const;
 export type Caller = keyof typeof kCallers;
 

@@ -10,10 +10,14 @@ import type {
 } from "../types/index.js";
 import { checkTop, requireLogits } from "./explanations.js";
 import { checkIndex, checkRange, ifGiven } from "./maps.js";
-import { WasmModelAttention } from "./model-attention.js";
+import { headsNamed, WasmModelAttention } from "./model-attention.js";
+
+/** The module counts the attentions of an encoder–decoder in this order. */
+const kParts = ["decoder", "encoder", "cross"] as const;
 
 export class WasmDifference extends HandleResource<DifferenceHandle> implements Difference {
   readonly pairs: readonly (readonly [number, number])[];
+  declare readonly sourcePairs?: readonly (readonly [number, number])[];
   readonly #infos: readonly [ModelInfo, ModelInfo];
   readonly #piece: (id: number) => string;
 
@@ -21,8 +25,12 @@ export class WasmDifference extends HandleResource<DifferenceHandle> implements 
     handle: DifferenceHandle, a: WasmModelAttention, b: WasmModelAttention, engine: Resource<unknown>,
   ) {
     super("difference", () => handle, engine);
-    const { data } = handle.pairs();
-    this.pairs = Array.from({ length: data.length / 2 }, (_, i) => [data[2 * i] as number, data[2 * i + 1] as number]);
+    const pairsOf = (ofSource: boolean): [number, number][] => {
+      const { data } = handle.pairs(ofSource);
+      return Array.from({ length: data.length / 2 }, (_, i) => [data[2 * i] as number, data[2 * i + 1] as number]);
+    };
+    this.pairs = pairsOf(false);
+    if (a.of.info.encoder && b.of.info.encoder) this.sourcePairs = pairsOf(true);
     this.#infos = [a.of.info, b.of.info];
     this.#piece = b.of.piece;
   }
@@ -39,13 +47,14 @@ export class WasmDifference extends HandleResource<DifferenceHandle> implements 
 
   map(layer: number, head: number, options?: Maybe<DifferenceMapOptions>): Tensor {
     void this.held;
-    checkIndex("layer", layer, Math.min(...this.#infos.map(({ layers }) => layers)));
-    checkIndex("head", head, Math.min(...this.#infos.map(({ heads }) => heads)));
-    const { rows } = checkOptions<DifferenceMapOptions>("differenceMap", options);
-    const { length } = this.pairs;
+    const { rows, attention } = checkOptions<DifferenceMapOptions>("differenceMap", options);
+    const both = this.#infos.map((info) => headsNamed("differenceMap", "attention", attention, info));
+    checkIndex("layer", layer, Math.min(...both.map(({ layers }) => layers)));
+    checkIndex("head", head, Math.min(...both.map(({ heads }) => heads)));
+    const { length } = (attention === "encoder" ? this.sourcePairs : undefined) ?? this.pairs;
     const [begin, end] = ifGiven(rows, () => checkRange("rows", rows, length)) ?? [0, length];
-    const handle = this.held;
-    return guarded("map", () => unwrap(handle.map(layer, head, begin, end), apiName));
+    const handle = this.held, part = kParts.indexOf(attention ?? "decoder");
+    return guarded("map", () => unwrap(handle.map(part, layer, head, begin, end), apiName));
   }
 
   divergences(): Tensor {

@@ -10,7 +10,7 @@ import type { Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
   AgainOptions, AttendOptions, FollowedAgainOptions, HeadPatch, HeadPath, Image, LogitsOptions, Maybe, ModelAttention,
-  ModelInfo, PatchSource, PathsOptions, PixelsOptions, Tensor, TensorLike,
+  ModelInfo, PatchSource, PathsOptions, PixelsOptions, Tensor, TensorLike, VectorsOptions,
 } from "../types/index.js";
 import { ExplainedAttention, requireLogits } from "./explanations.js";
 import { checkIndex, checkRange, ifGiven, isBelow } from "./maps.js";
@@ -47,43 +47,77 @@ export function readRun(caller: Caller, options: Changes, info: ModelInfo): { js
   return { json, inputs: [...inputs, ...patches === undefined ? [] : readPatches(caller, patches, info)] };
 }
 
+/** The heads of each attention of a model: their numbers, their width, and the prefix that the module has for their patches. */
+interface Heads {
+  readonly layers: number;
+  readonly heads: number;
+  readonly width: number;
+  readonly prefix: string;
+}
+
+function headsOf({ layers, heads, headDim: width, encoder }: ModelInfo): Readonly<Record<string, Heads>> {
+  const decoder = { layers, heads, width, prefix: "" };
+  if (!encoder) return { decoder };
+  const own = { layers: encoder.layers, heads: encoder.heads, width: encoder.headDim, prefix: "encoder_" };
+  return { decoder, encoder: own, cross: { ...decoder, prefix: "cross_" } };
+}
+
+/** Returns the heads of the attention that is meant. Models with one alone take no name. */
+export function headsNamed(caller: Caller, name: string, attention: unknown, info: ModelInfo): Heads {
+  const all = headsOf(info);
+  if (attention === undefined || attention === null) return all.decoder as Heads;
+  const found = info.encoder && new Map(Object.entries(all)).get(attention as string);
+  if (found) return found;
+  const names = Object.keys(all).map(show).join(", ");
+  throw within(caller, wrong("option", name, show(attention), info.encoder ? `one of ${names}` : "an encoder–decoder"));
+}
+
+/** The places and outputs of patches, for each prefix of their names. */
+type Patches = Map<string, { width: number; places: number[]; outputs: number[] }>;
+
 function readPatches(caller: Caller, patches: unknown, info: ModelInfo): Input[] {
   const isPatch = (value: unknown): boolean => typeof value === "object" && value !== null;
   const list = reading("patches", () => listOf<Partial<HeadPatch>>(patches, isPatch));
   if (!list) throw within(caller, wrong("option", "patches", show(patches), "an array of patches, as model.patch gives them"));
-  const places: number[] = [], outputs: number[] = [];
-  for (const [i, patch] of list.entries()) {
-    reading(`patches[${i}]`, () => {
-      const { layer, head, positions, output } = patch;
-      checkIndex(`patches[${i}].layer`, layer, info.layers);
-      checkIndex(`patches[${i}].head`, head, info.heads);
-      const tokens = listOf<number>(positions, Number.isInteger);
-      if (!tokens) throw wrong("option", `patches[${i}].positions`, show(positions), "an array of whole numbers");
-      const { data, shape } = withOwnView(floats(`patches[${i}].output`, output as TensorLike));
-      const expected = [tokens.length, info.headDim];
-      if (shape.join() !== expected.join()) {
-        throw wrong("shape", `patches[${i}].output`, showShape(shape), `${showShape(expected)}: (positions, headDim)`, "has shape");
-      }
-      for (const token of tokens) places.push(layer as number, head as number, token);
-      for (const value of data) outputs.push(value);
-    });
+  const all: Patches = new Map();
+  for (const [i, patch] of list.entries()) reading(`patches[${i}]`, () => { addPatch(caller, `patches[${i}]`, patch, info, all); });
+  return [...all].flatMap(([prefix, { width, places, outputs }]) => {
+    if (places.length === 0) return [];
+    const inputOf = (name: string, dtype: RawInput["dtype"], data: Int32Array | Float32Array, columns: number): Input =>
+      ({ name: prefix + name, label: "patches", dtype, data, shape: [data.length / columns, columns], length: data.length });
+    return [
+      inputOf("patch_places", "i32", Int32Array.from(places), 3),
+      inputOf("patch_outputs", "f32", Float32Array.from(outputs), width),
+    ];
+  });
+}
+
+function addPatch(caller: Caller, name: string, patch: Partial<HeadPatch>, info: ModelInfo, to: Patches): void {
+  const { layer, head, positions, output, attention } = patch;
+  const { layers, heads, width, prefix } = headsNamed(caller, `${name}.attention`, attention, info);
+  checkIndex(`${name}.layer`, layer, layers);
+  checkIndex(`${name}.head`, head, heads);
+  const tokens = listOf<number>(positions, Number.isInteger);
+  if (!tokens) throw wrong("option", `${name}.positions`, show(positions), "an array of whole numbers");
+  const { data, shape } = withOwnView(floats(`${name}.output`, output as TensorLike));
+  const expected = [tokens.length, width];
+  if (shape.join() !== expected.join()) {
+    throw wrong("shape", `${name}.output`, showShape(shape), `${showShape(expected)}: (positions, headDim)`, "has shape");
   }
-  if (places.length === 0) return [];
-  const inputOf = (name: string, dtype: RawInput["dtype"], data: Int32Array | Float32Array, columns: number): Input =>
-    ({ name, label: "patches", dtype, data, shape: [data.length / columns, columns], length: data.length });
-  return [
-    inputOf("patch_places", "i32", Int32Array.from(places), 3),
-    inputOf("patch_outputs", "f32", Float32Array.from(outputs), info.headDim),
-  ];
+  const of = to.get(prefix) ?? { width, places: [], outputs: [] };
+  to.set(prefix, of);
+  for (const token of tokens) of.places.push(layer as number, head as number, token);
+  for (const value of data) of.outputs.push(value);
 }
 
 /** Reads what a head of a run gives. */
 export function patchOf(source: unknown, info: ModelInfo): HeadPatch {
-  const { from, layer, head, positions } = checkOptions<PatchSource<ModelAttention>>("patch", source);
+  const { from, layer, head, positions, attention } = checkOptions<PatchSource<ModelAttention>>("patch", source);
   if (!(from instanceof WasmModelAttention)) throw within("patch", wrong("option", "from", show(from), "a run of a model"));
-  checkIndex("layer", layer, info.layers);
-  checkIndex("head", head, info.heads);
-  return from.patch(layer, head, positions);
+  const { layers, heads } = headsNamed("patch", "attention", attention, info);
+  checkIndex("layer", layer, layers);
+  checkIndex("head", head, heads);
+  return from.patch(layer, head, positions, attention);
 }
 
 /** Makes a run at once, or in turns when it is followed. `begin` begins it, and leaves its layers to be run. */
@@ -210,22 +244,30 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
     return this.#kept("hidden", layer, this.#of.info.layers + 1);
   }
 
-  queries(layer: number): Tensor {
-    return this.#kept("queries", layer);
+  queries(layer: number, options?: Maybe<VectorsOptions>): Tensor {
+    return this.#vectors("queries", layer, options);
   }
 
-  keys(layer: number): Tensor {
-    return this.#kept("keys", layer);
+  keys(layer: number, options?: Maybe<VectorsOptions>): Tensor {
+    return this.#vectors("keys", layer, options);
   }
 
-  values(layer: number): Tensor {
-    return this.#kept("values", layer);
+  values(layer: number, options?: Maybe<VectorsOptions>): Tensor {
+    return this.#vectors("values", layer, options);
   }
 
-  #kept(name: (typeof kKept)[number], layer: number, end = this.#of.info.layers): Tensor {
+  #vectors(name: "queries" | "keys" | "values", layer: number, options: unknown): Tensor {
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    const { attention } = checkOptions<VectorsOptions>(name, options);
+    const { first, count } = this.partOf(name, attention);
+    return this.#kept(name, layer, count, first);
+  }
+
+  /** Gives what was kept of a layer, out of `end` layers that the module has under the numbers from `first` on. */
+  #kept(name: (typeof kKept)[number], layer: number, end: number, first = 0): Tensor {
     const handle = this.held;
     checkIndex("layer", layer, end);
-    return guarded(name, () => unwrap(handle.kept(kKept.indexOf(name), layer), apiName));
+    return guarded(name, () => unwrap(handle.kept(kKept.indexOf(name), first + layer), apiName));
   }
 
   paths(options?: Maybe<PathsOptions>): Promise<HeadPath[]> {
@@ -238,20 +280,21 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
   }
 
   /** Returns outputs of a head at some tokens, or at all. */
-  patch(layer: number, head: number, positions: unknown): HeadPatch {
+  patch(layer: number, head: number, positions: unknown, attention?: HeadPatch["attention"]): HeadPatch {
     void this.held;
-    const { length } = this.tokens;
-    const all = Array.from(this.tokens, (_, token) => token);
+    const { first, count, queries: length } = this.partOf("patch", attention);
+    const all = Array.from({ length }, (_, token) => token);
     const chosen = positions === undefined ? all : reading("positions", () => listOf<number>(positions, isBelow(length)));
     if (!chosen?.length) {
       throw within("patch", wrong("value", "positions", show(positions), `tokens of that run, 0 to ${length - 1}`));
     }
-    const { data, shape } = this.#kept("heads", layer), width = shape[2] as number;
-    const output = new Float32Array(chosen.length * width);
+    const { data, shape } = this.#kept("heads", layer, count, first), width = shape[2] as number;
+    const outputs = new Float32Array(chosen.length * width);
     chosen.forEach((token, i) => {
       const begin = (head * length + token) * width;
-      output.set(data.subarray(begin, begin + width), i * width);
+      outputs.set(data.subarray(begin, begin + width), i * width);
     });
-    return { layer, head, positions: chosen, output: { data: output, shape: [chosen.length, width] } };
+    const output = { data: outputs, shape: [chosen.length, width] };
+    return { layer, head, positions: chosen, output, ...(attention && { attention }) };
   }
 }

@@ -65,11 +65,16 @@ async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boo
 
 function infoOf(name: string, handle: ModelHandle): ModelInfo {
   const {
-    imageSize, patchSize, channels, prefix, family, encoderLayers, encoderHeads, startToken, ...sizes
+    imageSize, patchSize, channels, prefix, family, encoderLayers, encoderHeads, encoderHeadDim, encoderScale,
+    startToken, labels, ...sizes
   } = handle.info();
-  const encoder = encoderLayers > 0 && { encoder: { layers: encoderLayers, heads: encoderHeads, startToken } };
+  const encoder = encoderLayers > 0 && {
+    encoder: { layers: encoderLayers, heads: encoderHeads, headDim: encoderHeadDim, scale: encoderScale, startToken },
+  };
   const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels, prefix: prefix.map((token) => `[${token}]`) } };
-  return { name, family: family as ModelInfo["family"], ...sizes, ...encoder, ...image };
+  return {
+    name, family: family as ModelInfo["family"], ...sizes, ...encoder, ...image, ...(labels.length > 0 && { labels }),
+  };
 }
 
 /** The engine that a model is loaded into. */
@@ -147,7 +152,7 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
     expectThere(inputs);
     const attention = guarded("attend", () => unwrap(handle.attend([...reading.inputs, ...inputs], json, atOnce), apiName));
     const { info } = this;
-    const piece = (id: number): string => this.#tokenizer("text")?.piece(id) ?? String(id);
+    const piece = (id: number): string => this.#tokenizer("text")?.piece(id) ?? info.labels?.[id] ?? String(id);
     return new WasmModelAttention(attention, reading, { info, module: this.#module, model: this, piece });
   }
 
@@ -158,11 +163,12 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
 
   startDecoding(options?: Maybe<DecodingOptions>): Decoding {
     const { source, ...kept } = checkOptions<DecodingOptions>("startDecoding", options);
-    const { json } = toRequest("startDecoding", kept);
+    const { json, inputs } = toRequest("startDecoding", kept);
     if (this.info.causal) requireLogits("startDecoding", this.info);
-    const inputs = ifGiven(source, () => reading("source", () => this.#readSource(source, {}).inputs)) ?? [];
+    const read = ifGiven(source, () => reading("source", () => this.#readSource(source, {}).inputs)) ?? [];
     const handle = this.held; // it is taken after the caller's options, whose getters may have disposed it
-    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding(inputs, json), apiName));
+    expectThere(inputs);
+    const decoding = guarded("startDecoding", () => unwrap(handle.startDecoding([...read, ...inputs], json), apiName));
     return new WasmDecoding(decoding, (input, isFirst) => this.#encodeTarget(input, isFirst), this.info, this);
   }
 

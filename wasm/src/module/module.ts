@@ -34,6 +34,8 @@ export interface RawModelInfo {
   readonly layers: number;
   readonly encoderLayers: number;
   readonly encoderHeads: number;
+  readonly encoderHeadDim: number;
+  readonly encoderScale: number;
   readonly startToken: number;
   readonly heads: number;
   readonly kvHeads: number;
@@ -43,12 +45,14 @@ export interface RawModelInfo {
   readonly maxPositions: number;
   readonly segments: number;
   readonly windows: readonly number[];
+  readonly scales: readonly number[];
   readonly imageSize: number;
   readonly patchSize: number;
   readonly channels: number;
   /** The names of the tokens before the patches of a picture. */
   readonly prefix: readonly string[];
   readonly logits: number;
+  readonly labels: readonly string[];
 }
 
 interface Handle {
@@ -120,7 +124,7 @@ export interface ModelHandle extends Handle {
   advance(file: number, count: number): Failure | undefined;
   /** Packs the weights, and releases the files' bytes on the way. */
   build(): Failure | undefined;
-  /** Gives the sizes that config.json has. `logits` is known once the model is built. */
+  /** Gives the sizes that config.json has. `logits`, `labels` and `scales` are known once the model is built. */
   info(): RawModelInfo;
   /** Turns RGBA bytes into what the model reads. `processor` is the text of preprocessor_config.json, or empty. */
   preprocess(rgba: ArrayLike<number>, width: number, height: number, processor: string): RawTensor | Failure;
@@ -208,17 +212,18 @@ export interface AttentionHandle extends HeadMapsHandle {
   /** Begins another run of the same input. `inputs` are those of `attend` without the input itself. */
   again(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
   /**
-   * Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, T, d]; 4 the
-   * heads' outputs [H, T, d].
+   * Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, S, d]; 4 the
+   * heads' outputs [H, T, d]. Layers are counted as those of maps are.
    */
   kept(what: number, layer: number): RawTensor | Failure;
 }
 
 /** Shares both runs. */
 export interface DifferenceHandle extends Handle {
-  /** Gives [pairs, 2]: the tokens of both runs. */
-  pairs(): RawTensor;
-  map(layer: number, head: number, rowBegin: number, rowEnd: number): RawTensor | Failure;
+  /** Gives [pairs, 2]: the tokens of both runs, or those of their sources. */
+  pairs(ofSource: boolean): RawTensor;
+  /** The parts are 0 the decoder, 1 the encoder, 2 the cross-attention. */
+  map(part: number, layer: number, head: number, rowBegin: number, rowEnd: number): RawTensor | Failure;
   divergences(): RawTensor | Failure;
   /** Gives [4, count] of the largest or smallest changes at a pair: tokens, changes of ln p, and p in both runs. */
   changes(pair: number, count: number, largest: boolean): RawTensor | Failure;

@@ -11,8 +11,11 @@ import type { Maybe, Tensor } from "./tensors.js";
 export interface Difference extends Disposable {
   /** The positions [in a, in b] of tokens that are the same. */
   readonly pairs: readonly (readonly [number, number])[];
+  /** The same of the sources, where both runs are of encoder–decoders; `pairs` are those of their targets then. */
+  readonly sourcePairs?: readonly (readonly [number, number])[];
   /**
-   * Returns the weights of b less those of a, [rows, pairs], where the query of row i and the key of column j are pairs i and j.
+   * Returns the weights of b less those of a, [rows, pairs], where the query of row i and the key of column j are pairs i and j. Of an encoder–decoder's
+   * heads, keys of the cross-attention, and queries and keys of the encoder, are in `sourcePairs`.
    * @example
    * const model = await engine.loadModel("tiny");
    * const a = model.attend("The cat sat on the mat."), b = model.attend("The dog sat on the mat.");

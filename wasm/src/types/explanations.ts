@@ -78,7 +78,7 @@ export interface HeadSources {
 
 export interface TokenLogit {
   id: number;
-  /** The token's text; its number for a classifier of pictures. */
+  /** The token's text; for a classifier of pictures the label's name, or its number where it has none. */
   token: string;
   logit: number;
 }
@@ -143,7 +143,9 @@ export interface PredictionChanges {
 export interface HeadPatch {
   layer: number;
   head: number;
-  /** The tokens at which outputs are replaced. */
+  /** The head's attention, in an encoder–decoder. Default "decoder". */
+  attention?: "decoder" | "encoder" | "cross";
+  /** The tokens at which outputs are replaced, which of the encoder's heads are those of the source. */
   positions: readonly number[];
   /** [positions, d]: outputs before the output projection. */
   output: Tensor;

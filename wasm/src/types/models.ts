@@ -13,6 +13,7 @@ import type {
 import type { Overview, RowSummaries } from "./maps.js";
 import type {
   AttendOptions, LogitsOptions, MapOptions, OverviewOptions, RankOptions, RowSummariesOptions, StepMapOptions,
+  VectorsOptions,
 } from "./options/models.js";
 import type { Image, ImageLike } from "./pictures.js";
 import type { Maybe, Tensor, TensorLike } from "./tensors.js";
@@ -30,9 +31,10 @@ export interface ModelInfo {
   headDim: number;
   embedDim: number;
   /**
-   * For encoder–decoders (T5, Marian), whose other sizes are their decoder's: the sizes of the encoder, and the id that every target begins with.
+   * For encoder–decoders (T5, Marian), whose other sizes are their decoder's: the sizes of the encoder, the number that multiplies q·k in it, and the id
+   * that every target begins with.
    */
-  encoder?: { layers: number; heads: number; startToken: number };
+  encoder?: { layers: number; heads: number; headDim: number; scale: number; startToken: number };
   /** The number of tokens in the vocabulary; 0 for a model that reads pictures. */
   vocabSize: number;
   /** The most tokens that a text may have, or the patches of a picture and the tokens before them together. */
@@ -41,8 +43,15 @@ export interface ModelInfo {
   segments: number;
   /** For each layer, the number of latest tokens that a token looks at, itself included; 0: no limit. Empty when no layer has one. */
   windows: readonly number[];
+  /**
+   * For each layer, the number that multiplies q·k: 1/√headDim, unless the folder says something else. In an encoder–decoder that of the decoder's
+   * heads and of those that look at the source.
+   */
+  scales: readonly number[];
   /** The width of the logits; 0 when the model has none. */
   logits: number;
+  /** The names of a classifier's logits, as `id2label` in config.json has them. Absent when it has none. */
+  labels?: readonly string[];
   /**
    * For models that read pictures: the width of the pictures of its training and of a patch in pixels, the number of channels, and the names of the
    * tokens before the patches: "[CLS]", then "[DIST]" for DeiT's distillation token, "[REG0]" and so on for registers.
@@ -147,7 +156,8 @@ export interface Model extends Disposable {
    */
   patch(source: PatchSource<ModelAttention>): HeadPatch;
   /**
-   * Starts a text that is read step by step, with the keys and values of earlier tokens kept. Needs a causal model with logits.
+   * Starts a text that is read step by step, with the keys and values of earlier tokens kept. Needs a causal model with logits. Factors of heads and
+   * another normaliser hold for all steps, and give the numbers of `attend` with the same options.
    * @example
    * const model = await engine.loadModel("tiny");
    * const decoding = model.startDecoding();
@@ -417,25 +427,27 @@ export interface ModelAttention extends Disposable {
    */
   hidden(layer: number): Tensor;
   /**
-   * Returns a layer's queries [H,T,d], after rotation in models with rotary positions.
+   * Returns a layer's queries [H,T,d], after rotation in models with rotary positions. An encoder–decoder has three attentions, of which `attention`
+   * chooses one.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.").queries(0).shape // → [8, 8, 16]
    */
-  queries(layer: number): Tensor;
+  queries(layer: number, options?: Maybe<VectorsOptions>): Tensor;
   /**
-   * Returns a layer's keys [G,T,d], after rotation in models with rotary positions.
+   * Returns a layer's keys [G,S,d], after rotation in models with rotary positions. S is the number of the source's tokens in the cross-attention of an
+   * encoder–decoder, and T in all others.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.").keys(0).shape // → [8, 8, 16]
    */
-  keys(layer: number): Tensor;
+  keys(layer: number, options?: Maybe<VectorsOptions>): Tensor;
   /**
-   * Returns a layer's values [G,T,d]. Needs `keepValues: true`.
+   * Returns a layer's values [G,S,d], of the same tokens as its keys. Needs `keepValues: true`.
    * @example
    * const model = await engine.loadModel("tiny");
    * model.attend("The cat sat on the mat.", { keepValues: true }).values(0).shape // → [8, 8, 16]
    */
-  values(layer: number): Tensor;
+  values(layer: number, options?: Maybe<VectorsOptions>): Tensor;
   dispose(): void;
 }

@@ -219,6 +219,7 @@ class RemoteAttentionMaps extends remote("attentionMaps") implements AsyncAttent
 
 class RemoteDifference extends remote("difference") implements AsyncDifference {
   declare readonly pairs: readonly (readonly [number, number])[];
+  declare readonly sourcePairs?: readonly (readonly [number, number])[];
 }
 
 class RemoteDecoding extends remote("decoding") implements AsyncDecoding {}

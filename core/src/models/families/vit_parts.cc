@@ -6,10 +6,20 @@
 namespace headlens::models {
 namespace {
 
-Index Labels(const JsonField& names, Index fallback) {
-  if (names.is_null()) return fallback;
+/// The longest name of a label, in bytes.
+constexpr std::size_t kLongestLabel = 1000;
+
+/// Reads the names of all labels, which have their numbers as keys. There are none without id2label.
+std::vector<std::string> ReadLabels(const JsonField& names) {
+  std::vector<std::string> labels;
+  if (names.is_null()) return labels;
   if (!names.value().is_object() || names.value().empty()) names.Fail("an object with members");
-  return static_cast<Index>(names.value().size());
+  for (std::size_t i = 0; i < names.value().size(); ++i) {
+    const JsonField name = names.Named(std::to_string(i));
+    if (labels.emplace_back(name.Text()).size() > kLongestLabel)
+      name.Fail({"a text of at most ", kLongestLabel, " bytes"});
+  }
+  return labels;
 }
 
 /// A convolution whose stride equals its kernel is a linear layer over patches: its weights [D, C, P, P] are [D,
@@ -60,7 +70,8 @@ Architecture ParseVit(const JsonField& config, std::vector<std::string> prefix, 
   a.block.norm_eps = static_cast<float>(config["layer_norm_eps"].Positive(default_norm_eps));
   a.block.activation = ActivationOf(config["hidden_act"], "gelu");
   a.query_key_value_bias = config["qkv_bias"].Flag(true);
-  a.labels = Labels(config["id2label"], Size(config, "num_labels", 2));
+  a.label_names = ReadLabels(config["id2label"]);
+  a.labels = a.label_names.empty() ? Size(config, "num_labels", 2) : std::ssize(a.label_names);
   return a;
 }
 

@@ -91,6 +91,11 @@ export interface PatchOptions {
   head: number;
   /** The tokens at which the head's output is taken, and put. Default all. */
   positions?: Maybe<readonly number[]>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 export interface PathsOptions {
@@ -114,6 +119,11 @@ export interface PathsOptions {
 export interface DifferenceMapOptions {
   /** The half-open range of rows. Default all rows. */
   rows?: Maybe<readonly [number, number]>;
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 export interface PredictionChangesOptions {

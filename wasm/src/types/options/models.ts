@@ -6,19 +6,41 @@ import type { AttentionMask, Maybe, TensorLike } from "../tensors.js";
 import type { MetricName, ModelMetricName } from "../vocabulary.js";
 import type { AbortSignal } from "../web.js";
 
-export interface AttendOptions {
-  /** [T] whole numbers. With token ids: the segment of each token. Default 0 for all. */
-  segments?: Maybe<readonly number[]>;
-  /** [T] booleans. With token ids: true where a token is padding, which no query looks at. */
-  paddingMask?: Maybe<readonly boolean[]>;
-  /** [S] booleans. The same for the tokens of an encoder–decoder's source. */
-  sourcePaddingMask?: Maybe<readonly boolean[]>;
+/** Changes of how all heads compute, or of some of them, which hold for any input. */
+export interface HeadChangesOptions {
   /** [L,H] floats. The factor by which each head's weights are multiplied. 0 removes the head. */
   headMask?: Maybe<TensorLike>;
   /** [L,H] floats. The same for an encoder–decoder's cross-attention. */
   crossHeadMask?: Maybe<TensorLike>;
   /** [encoderLayers,encoderHeads] floats. The same for the heads of its encoder. */
   encoderHeadMask?: Maybe<TensorLike>;
+  /**
+   * The function that turns the masked scores of a row into its weights. "softmax": exp(x) / Σ exp(x). "sparsemax": the nearest point of the
+   * probability simplex (Martins & Astudillo 2016). "entmax15": α-entmax with α = 1.5 (Peters et al. 2019). "sigmoid": 1 / (1 + exp(−x − bias)) for
+   * each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024). "top_k": softmax over the `topK` largest scores and those that equal
+   * the last of them (Zhao et al. 2019). "hard": weight 1 for the largest score, the first of equals. "relu": max(x, 0) / n, where n is the number of
+   * keys that the row may see, so that rows need not sum to 1 (Wortsman et al. 2023). Default "softmax".
+   */
+  normalizer?: Maybe<"softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard" | "relu">;
+  /** The masked scores are first divided by this number, which must be above 0. Default 1. */
+  temperature?: Maybe<number>;
+  /** An extra logit in the denominator of softmax and top_k that has no column; with 0 it is the "off by one" softmax. */
+  sink?: Maybe<number>;
+  /** [H] floats. A `sink` for each head. */
+  sinks?: Maybe<TensorLike>;
+  /** A bias that is added before the sigmoid. Default 0. */
+  sigmoidBias?: Maybe<number>;
+  /** The number of scores in a row that keep a weight. */
+  topK?: Maybe<number>;
+}
+
+export interface AttendOptions extends HeadChangesOptions {
+  /** [T] whole numbers. With token ids: the segment of each token. Default 0 for all. */
+  segments?: Maybe<readonly number[]>;
+  /** [T] booleans. With token ids: true where a token is padding, which no query looks at. */
+  paddingMask?: Maybe<readonly boolean[]>;
+  /** [S] booleans. The same for the tokens of an encoder–decoder's source. */
+  sourcePaddingMask?: Maybe<readonly boolean[]>;
   /**
    * An extra mask of every layer, [T,T] or [H,T,T]: where booleans are false, a query does not look at a key; floats are added to the scores. The
    * model's own mask stays.
@@ -41,24 +63,6 @@ export interface AttendOptions {
   keepValues?: Maybe<boolean>;
   /** Keeps what each head and feed-forward network writes, and the residual streams, for explanations. */
   keepParts?: Maybe<boolean>;
-  /**
-   * The function that turns the masked scores of a row into its weights. "softmax": exp(x) / Σ exp(x). "sparsemax": the nearest point of the
-   * probability simplex (Martins & Astudillo 2016). "entmax15": α-entmax with α = 1.5 (Peters et al. 2019). "sigmoid": 1 / (1 + exp(−x − bias)) for
-   * each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024). "top_k": softmax over the `topK` largest scores and those that equal
-   * the last of them (Zhao et al. 2019). "hard": weight 1 for the largest score, the first of equals. "relu": max(x, 0) / n, where n is the number of
-   * keys that the row may see, so that rows need not sum to 1 (Wortsman et al. 2023). Default "softmax".
-   */
-  normalizer?: Maybe<"softmax" | "sparsemax" | "entmax15" | "sigmoid" | "top_k" | "hard" | "relu">;
-  /** The masked scores are first divided by this number, which must be above 0. Default 1. */
-  temperature?: Maybe<number>;
-  /** An extra logit in the denominator of softmax and top_k that has no column; with 0 it is the "off by one" softmax. */
-  sink?: Maybe<number>;
-  /** [H] floats. A `sink` for each head. */
-  sinks?: Maybe<TensorLike>;
-  /** A bias that is added before the sigmoid. Default 0. */
-  sigmoidBias?: Maybe<number>;
-  /** The number of scores in a row that keep a weight. */
-  topK?: Maybe<number>;
   /** When a text has more tokens than the model has positions, reads only its beginning instead of throwing. Default false. */
   truncate?: Maybe<boolean>;
   /** A second text that follows the first, for models that read whole texts (BERT). */
@@ -134,6 +138,15 @@ export interface StepMapOptions {
    * that of the target's tokens (rows) to the source's (columns).
    */
   attention?: Maybe<"decoder" | "cross">;
+}
+
+/** The attention whose queries, keys or values are given. */
+export interface VectorsOptions {
+  /**
+   * For an encoder–decoder: the attention whose heads are meant. Default "decoder". "decoder": that of the target's tokens to one another. "encoder":
+   * that of the source's tokens. "cross": that of the target's tokens (rows) to the source's (columns).
+   */
+  attention?: Maybe<"decoder" | "encoder" | "cross">;
 }
 
 export interface RankOptions<M extends MetricName | ModelMetricName = MetricName | ModelMetricName> {
