@@ -44,7 +44,7 @@ import type { Script } from "./script.js";
 import { headBar, onHeadKey } from "./head-bar.js";
 import { dependencies, type Following, hasArrays, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
-import { takeTurn } from "./turns.js";
+import { allAtRest, takeTurn } from "./turns.js";
 import { waiting } from "./waiting.js";
 
 /** The details of the events. All events bubble and cross shadow roots. */
@@ -347,7 +347,7 @@ export class AttentionMap extends LitElement {
     const { Naming, nameStyles } = await naming();
     if (maps !== this.#lease?.lease.maps) return;
     this.#addStyles(nameStyles);
-    this.#naming ??= new Naming(() => this.requestUpdate());
+    this.#naming ??= new Naming(() => this.requestUpdate(), allAtRest);
     await this.#naming.start(maps);
   }
 
