@@ -313,11 +313,15 @@ export class AttentionMap extends LitElement {
 
   #content(): TemplateResult {
     if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
-    const computed = this.#computed;
-    const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
     return this.#drawn
-      ? html`${running} ${this.#shortened()} ${this.#shownView(this.#drawn)} ${this.#declaration()}`
-      : html`${running} ${this.#waiting()}`;
+      ? html`${this.#bar(this.#progress)} ${this.#shortened()} ${this.#shownView(this.#drawn)} ${this.#declaration()}`
+      : html`${this.#bar()} ${this.#waiting()}`;
+  }
+
+  /** How far a run is, or the model that is loading while the maps before it are shown. */
+  #bar({ loaded, total } = { loaded: 0, total: 0 }): TemplateResult | typeof nothing {
+    const [what, share] = this.#computed === undefined ? ["Loading", loaded / total] : ["Computing", this.#computed];
+    return Number.isFinite(share) ? html`<progress class="running" aria-label=${what} .value=${share}></progress>` : nothing;
   }
 
   /** The view, below the bar of the open head if it is one of a head. */
@@ -405,11 +409,11 @@ export class AttentionMap extends LitElement {
 
   /**
    * Takes the files of a Hugging Face folder (config.json, model.safetensors, tokenizer.json, …), and returns a value for
-   * `model` that stands for them in this page. Files are read when the model is first wanted.
+   * `model` that stands for them in this page, after the folder's name. Files are read when the model is first wanted.
    */
-  static giveModel(files: readonly File[]): string {
+  static giveModel(files: readonly File[], folder?: string): string {
     if (!this.computing) throw new Error("model: this script only draws arrays of weights; headlens/element computes");
-    return this.computing.giveModel(files);
+    return this.computing.giveModel(files, folder);
   }
 
   /** Focuses the map of the open head, or the chosen head in the grid. */
@@ -621,6 +625,7 @@ export class AttentionMap extends LitElement {
   async #run(inputs: Inputs, signal: AbortSignal): Promise<void> {
     const started = performance.now();
     const text = isGiven(this.#mapInputs) ? "" : this.text;
+    this.#progress = undefined;
     try {
       const kind = this.#knownKind();
       if (this.#isEmpty()) return await this.#showEmpty(kind, signal);

@@ -97,6 +97,7 @@ function listen<Name extends keyof AttentionMapEvents>(
 document.addEventListener("state-change", (event) => {
   const { changes } = (event as CustomEvent<AttentionMapEvents["state-change"]>).detail;
   if (event.target === byId("steps", HTMLElement)) return;
+  say(""); // it was about what is left now
   shown();
   void map.updateComplete.then(() => shared.write(Object.keys(changes)));
 });
@@ -114,7 +115,7 @@ listen(map, "head-close", (_, event) => {
   grid.focus();
 });
 
-offerModels((changes) => change(changes), say);
+offerModels({ open: change, say });
 
 byId("examples", HTMLElement).replaceChildren(...kExamples.map(({ title, state }) => {
   const [item, button] = [document.createElement("li"), document.createElement("button")];
