@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A reader's way through the page: models, examples, views, changes of the model, files that are dropped, and back. */
-import { readFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { kExamples } from "../../web/playground/examples.js";
 import type { State } from "../../web/state/state.js";
-import { bestHead, kModels } from "../cards.js";
-import { axe, drawn, launchChromium, open, phone, root, seen, servePlayground, shownTokens, texts } from "./browser.js";
+import { bestHead } from "../cards.js";
+import { axe, drawn, launchChromium, open, phone, root, seen, servePlayground, setText, shownTokens, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
+import { withHeader } from "./files.js";
 
 let browser: Browser;
 let server: Served;
 let faults: string[] = [];
 
 beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), "headlens-explore-"));
   [browser, server] = await Promise.all([launchChromium(), servePlayground()]);
 });
 
 afterAll(async () => {
   await browser.close();
   await server.close();
+  rmSync(made, { recursive: true });
 });
 
 afterEach(async () => {
@@ -112,32 +116,121 @@ test("a link opens exactly what was shared", async () => {
   faults = faults.filter((fault) => !fault.includes("given:mine"));
 });
 
-/** Gives the page files, as the dialog for a folder does. */
-async function give(page: Page, files: readonly (readonly [name: string, path: string])[]): Promise<void> {
-  const read = files.map(([name, path]) => [name, readFileSync(path).toString("base64")] as const);
-  await page.$eval("#files", (input, all) => {
-    const data = new DataTransfer();
-    const bytes = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-    for (const [name, base64] of all) data.items.add(new File([bytes(base64)], name));
-    (input as HTMLInputElement).files = data.files;
-    input.dispatchEvent(new Event("change"));
-  }, read);
+const golden = (name: string): string => join(root, "tests/golden/models", name);
+const kFiles = ["config.json", "tokenizer.json", "model.safetensors"];
+
+let made: string;
+
+/** Makes a folder of a golden model with other settings, without some of its files. */
+function folderOf(name: string, from: string, settings: object = {}, without: readonly string[] = []): string {
+  const folder = join(made, name);
+  mkdirSync(folder);
+  for (const file of kFiles.filter((one) => !without.includes(one))) cpSync(join(from, file), join(folder, file));
+  const config = JSON.parse(readFileSync(join(from, "config.json"), "utf8")) as object;
+  if (!without.includes("config.json")) writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, ...settings }));
+  return folder;
 }
 
-test("the folder of a model is read, and one that is not supported is refused by name", async () => {
+/** A model of GPT-2's size, all of whose weights are 0 and take no room on a disk that can leave out zeros. */
+function largeFolder(): string {
+  const settings = { n_embd: 768, n_layer: 12, n_head: 12, n_positions: 1024, vocab_size: 50257 };
+  const folder = folderOf("large", golden("gpt2"), settings, ["model.safetensors"]);
+  const [d, inner, out] = [768, 3072, 2304];
+  const shapes: [string, number[]][] = [["wte.weight", [50257, d]], ["wpe.weight", [1024, d]], ["ln_f.weight", [d]], ["ln_f.bias", [d]]];
+  for (let i = 0; i < 12; i++) {
+    const linear = (name: string, from: number, to: number): void =>
+      void shapes.push([`h.${i}.${name}.weight`, [from, to]], [`h.${i}.${name}.bias`, [to]]);
+    for (const name of ["ln_1", "ln_2"]) shapes.push([`h.${i}.${name}.weight`, [d]], [`h.${i}.${name}.bias`, [d]]);
+    linear("attn.c_attn", d, out);
+    linear("attn.c_proj", d, d);
+    linear("mlp.c_fc", d, inner);
+    linear("mlp.c_proj", inner, d);
+  }
+  let end = 0;
+  const size = (shape: readonly number[]): number => 2 * shape.reduce((product, n) => product * n, 1);
+  const header = withHeader(JSON.stringify(Object.fromEntries(shapes.map(([name, shape]) =>
+    [name, { dtype: "F16", shape, data_offsets: [end, (end += size(shape))] }]))));
+  writeFileSync(join(folder, "model.safetensors"), header);
+  truncateSync(join(folder, "model.safetensors"), header.length + end);
+  return folder;
+}
+
+/** Drops files or folders on the page, as the system does. */
+async function drop(page: Page, ...files: readonly string[]): Promise<void> {
+  const session = await page.createCDPSession();
+  const data = { items: [], files: [...files], dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
+  await session.detach();
+}
+
+const said = async (page: Page): Promise<string> => (await texts(page, "#note")).join();
+const chosen = (page: Page): Promise<string | undefined> =>
+  page.$eval("#model", (select) => (select as HTMLSelectElement).selectedOptions[0]?.text);
+
+test("a folder is dropped or chosen, and can be chosen again", async () => {
   const page = await openPage();
-  const names = ["config.json", "tokenizer.json", "model.safetensors"];
-  const folder = names.map((name) => [name, join(kModels, "tiny", name)] as const);
-  await give(page, folder);
-  await expect.poll(() => stateOf(page, "model")).toBe("given:1");
-  await drawn(page);
-  expect(await page.$eval("#model", (select) => (select as HTMLSelectElement).selectedOptions[0]?.text)).toBe("1: your files");
+  const folder = folderOf("mine", join(root, "web/models/tiny"));
+  mkdirSync(join(folder, "other"));
+  writeFileSync(join(folder, "other/config.json"), "a folder in the folder is left alone");
+  await drop(page, folder);
+  await has(page, "model", "given:mine");
+  expect(await chosen(page)).toBe("mine: your files");
   expect(await finding(page)).toMatch(/in head 0\.0/);
   await expect.poll(() => page.evaluate(() => location.hash)).toContain("needs=model");
-  await give(page, [["config.json", join(root, "tests/golden/models/gpt2/config.json")]].map(([name = "", path = ""]) => [name, path]));
-  await seen(page, "#map >>> [role=alert] ::-p-text(safetensors)");
-  await give(page, [["song.mp3", join(root, "package.json")]]);
-  expect((await texts(page, "#note"))[0]).toMatch(/^song\.mp3 is no model, picture, text or file of maps/);
+  for (const name of ["given:mine 2", "given:mine 3"]) {
+    const [dialog] = await Promise.all([page.waitForFileChooser(), page.select("#model", "files")]);
+    await dialog.accept([folder]);
+    await has(page, "model", name);
+  }
+  await drop(page, join(root, "package.json"), join(root, "README.md"));
+  expect(await chosen(page)).toBe("mine 3: your files");
+});
+
+test("a file that the page does not know is named", async () => {
+  const page = await openPage();
+  await drop(page, join(root, "README.md"));
+  await expect.poll(() => said(page)).toMatch(/^README\.md is no model, picture, text or file of maps/);
+});
+
+type Refusal = readonly [what: string, from: string, settings: object, without: string[], message: RegExp];
+
+const kRefused: readonly Refusal[] = [
+  ["an activation", "gpt2", { activation_function: "mish" }, [], /activation_function.*"mish"/],
+  ["a type of model", "gpt2", { model_type: "xlnet" }, [], /model_type.*"xlnet"/],
+  ["a setting", "gpt2", { add_cross_attention: true }, [], /add_cross_attention.*true/],
+  ["a type of rotation", "llama", { rope_scaling: { rope_type: "spiral", factor: 2 } }, [], /rope_type.*"spiral"/],
+  ["a shape", "gpt2", { vocab_size: 999 }, [], /wte\.weight has shape \(263, 24\), expected \(999, 24\)/],
+  ["no weights", "gpt2", {}, ["model.safetensors"], /expected model\.safetensors as well/],
+  ["no tokenizer", "gpt2", {}, ["tokenizer.json"], /tokenizer\.json/],
+];
+
+test("a folder that is not supported is refused by the name of its setting, and the page stays on its model", async () => {
+  const page = await openPage();
+  for (const [what, from, settings, without, message] of kRefused) {
+    await drop(page, folderOf(what, golden(from), settings, without));
+    await expect.poll(() => said(page), { message: what, timeout: 20_000 }).toMatch(message);
+    expect([await stateOf(page, "model"), await chosen(page)], what).toEqual(["tiny", "tiny: continues English"]);
+  }
+  expect(await page.$(">>> [role=alert]"), "no figure fails").toBeNull();
+  await setText(page, "The king saw the queen and he laughed.");
+  expect(await finding(page)).toContain("king");
+});
+
+test("a large model shows how far it is, is stopped by a click, and the text can be edited meanwhile", async () => {
+  const page = await openPage();
+  await drop(page, largeFolder());
+  await (await seen(page, "#stop-loading")).click();
+  expect(await page.$eval("#loading", (bar) => (bar as HTMLElement).hidden)).toBe(true);
+  await drop(page, join(made, "large"));
+  await seen(page, "#loading");
+  expect((await texts(page, "#loading-what"))[0]).toBe("Loading large 2 …");
+  await setText(page, "The king saw the queen and he laughed.");
+  expect(await finding(page)).toContain("king");
+  await page.waitForFunction(() => document.querySelector("#loading-amount")?.textContent?.includes("of 248.9 MB"));
+  await expect.poll(() => stateOf(page, "model"), { timeout: 60_000 }).toBe("given:large 2");
+  await drawn(page);
+  expect(await page.$eval("#loading", (bar) => (bar as HTMLElement).hidden)).toBe(true);
 });
 
 test("the whole model's views come when they are wanted", async () => {

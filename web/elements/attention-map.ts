@@ -34,6 +34,7 @@ import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
 import { kAfter, kBefore } from "./styles.js";
 import { endsOf, kThemes, ThemeController } from "./theme.js";
+import { allAtRest } from "./turns.js";
 import { Work } from "./work.js";
 
 /** Listeners get the events of the element with their details. */
@@ -190,10 +191,10 @@ export class AttentionMap extends LitElement {
 
   /**
    * Takes the files of a Hugging Face folder (config.json, model.safetensors, tokenizer.json, …), and returns a value for
-   * `model` that stands for them in this page. Files are read when the model is first wanted.
+   * `model` that stands for them in this page, after the folder's name. Files are read when the model is first wanted.
    */
-  static giveModel(files: readonly File[]): string {
-    return this.#expectComputing("model").giveModel(files);
+  static giveModel(files: readonly File[], folder?: string): string {
+    return this.#expectComputing("model").giveModel(files, folder);
   }
 
   static #expectComputing(what: string): Computing {
@@ -473,7 +474,7 @@ export class AttentionMap extends LitElement {
       const { Naming, nameStyles } = await AttentionMap.computing.naming();
       if (maps !== this.#work.lease?.maps) return;
       this.#styles.add(nameStyles);
-      this.#naming ??= new Naming(() => this.requestUpdate());
+      this.#naming ??= new Naming(() => this.requestUpdate(), allAtRest);
       await this.#naming.start(maps);
     };
     named().catch((error: unknown) => console.warn("headlens names no heads:", error));

@@ -48,15 +48,22 @@ export class Frame {
   }
 
   #content(): TemplateResult {
-    const { drawn, error, computed } = this.of.work;
+    const { drawn, error, progress } = this.of.work;
     if (error) {
       return html`<div class="message" part="error" role="alert"><slot name="error"><p>${error.message}</p><button @click=${this.of.retry}>Try again</button></slot></div>
         <slot name="fallback"></slot>`;
     }
-    const running = computed === undefined ? nothing : html`<progress class="running" part="progress" aria-label="Computing" .value=${computed}></progress>`;
     return drawn
-      ? html`${running} ${this.#shortened()} ${this.#view(drawn)} ${this.#declaration()}`
-      : html`${running} <slot name="fallback">${this.#waiting()}</slot>`;
+      ? html`${this.#running(progress)} ${this.#shortened()} ${this.#view(drawn)} ${this.#declaration()}`
+      : html`${this.#running()} <slot name="fallback">${this.#waiting()}</slot>`;
+  }
+
+  /** How far a run is, or the model that is loading while the maps before it are shown. */
+  #running({ loaded, total } = { loaded: 0, total: 0 }): Part {
+    const { computed } = this.of.work;
+    const [what, share] = computed === undefined ? ["Loading", loaded / total] : ["Computing", computed];
+    if (!Number.isFinite(share)) return nothing;
+    return html`<progress class="running" part="progress" aria-label=${what} .value=${share}></progress>`;
   }
 
   /** The view, below the bar of the open head if it is one of a head. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Visible elements draw first. Those just outside of the visible part of the page wait for them, unless they become
- * visible.
+ * visible. What is not drawn, such as names, waits for all.
  */
 
 const seenAtWork = new Set<Promise<void>>();
+const atWork = new Set<Promise<void>>();
 
 function isSeen(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
@@ -13,13 +14,16 @@ function isSeen(element: Element): boolean {
 
 /** Runs `work` when it is the element's turn. `work` reports its own failures. */
 export async function takeTurn(element: Element, work: () => Promise<void>): Promise<void> {
-  if (!isSeen(element)) {
-    await untilSeen(element);
-    return work();
-  }
-  const running = work();
-  seenAtWork.add(running);
-  await running.finally(() => seenAtWork.delete(running));
+  const isFirst = isSeen(element);
+  const running = isFirst ? work() : untilSeen(element).then(work);
+  const counted = isFirst ? [seenAtWork, atWork] : [atWork];
+  for (const set of counted) set.add(running);
+  await running.finally(() => counted.forEach((set) => set.delete(running)));
+}
+
+/** Resolves when no element is at work, and none waits for its turn. */
+export async function allAtRest(): Promise<void> {
+  while (atWork.size > 0) await Promise.all(atWork);
 }
 
 /** Resolves when the element becomes visible, or when no visible element is at work. */

@@ -193,6 +193,7 @@ export class Work implements ReactiveController {
     const started = performance.now();
     const { element, state, mapInputs } = this.of;
     const text = isGiven(mapInputs) ? "" : state.text;
+    this.progress = undefined;
     try {
       this.of.check();
       const kind = this.of.kind as ViewKind;

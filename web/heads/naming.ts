@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Names come after the picture that they belong to, so that no picture waits for them. */
+/** Names come after all pictures of a page, so that none waits for them. */
 import type { TemplateResult } from "lit";
 import { isReleased, type MapSource } from "../maps/source.js";
 import { nameButton } from "./name-button.js";
@@ -20,8 +20,8 @@ export class Naming {
   #maps: MapSource | undefined;
   #abort = new AbortController();
 
-  /** `changed` is called when there are new names. */
-  constructor(private readonly changed: () => void) {}
+  /** `changed` is called when there are new names, and `atRest` resolves when nothing is being drawn. */
+  constructor(private readonly changed: () => void, private readonly atRest: () => Promise<void>) {}
 
   /** Ends the measurement under way, since its text is no longer wanted. */
   stop(): void {
@@ -45,6 +45,7 @@ export class Naming {
     const { signal } = this.#abort;
     try {
       await new Promise((later) => setTimeout(later, kQuiet));
+      await this.atRest();
       if (signal.aborted) return;
       const names = await namesOf(maps, signal);
       signal.throwIfAborted();

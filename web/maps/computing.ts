@@ -35,8 +35,8 @@ export type Progress = (loaded: number, total: number) => void;
 export interface Computing {
   /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
   loadModel(this: void, model: string, signal: AbortSignal, onProgress: Progress): Promise<void>;
-  /** Takes the files of a model, and returns a name for it that the other functions know. */
-  giveModel(this: void, files: readonly File[]): string;
+  /** Takes the files of a model, and returns a name for it that the other functions know, after the folder where that is known. */
+  giveModel(this: void, files: readonly File[], folder?: string): string;
   /** Runs a model on an input. `onProgress` is told the share that is done. */
   modelMaps(this: void, asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
   /** Takes queries and keys, from which maps are computed as they are looked at. */

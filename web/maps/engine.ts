@@ -46,14 +46,14 @@ async function startAnywhere(options: LoadOptions): Promise<AsyncEngine> {
 /** The files of models that a reader gave to this page, by the names that the page gives them. */
 const given = new Map<string, readonly File[]>();
 
-/** Takes the files of a model, and returns the name under which `sharedModel` knows it. */
-export function giveModel(files: readonly File[]): string {
+/** Takes the files of a model, and returns the name under which `sharedModel` knows it, after the folder where that is known. */
+export function giveModel(files: readonly File[], folder?: string): string {
   const config = files.find(({ name }) => name === "config.json");
-  const folder = config?.webkitRelativePath.split("/").at(-2) ?? "";
-  const name = `${kGiven}${folder === "" ? given.size + 1 : folder}`;
-  models.delete(name);
-  given.set(name, files);
-  return name;
+  const known = folder ?? config?.webkitRelativePath.split("/").at(-2) ?? "";
+  const name = `${kGiven}${known === "" ? given.size + 1 : known}`;
+  const free = given.has(name) ? `${name} ${given.size + 1}` : name;
+  given.set(free, files);
+  return free;
 }
 
 /** The JSON file of this name in a model's folder; undefined where there is none, as for built-in models. */
@@ -65,26 +65,55 @@ export async function modelJson(source: string, name: string, signal: AbortSigna
   return response.ok ? ((await response.json()) as unknown) : undefined;
 }
 
-const models = new Map<string, { model: Promise<AsyncModel>; listeners: Set<Progress> }>();
+/** A model that is loading or there. */
+interface Shared {
+  readonly model: Promise<AsyncModel>;
+  readonly abort: AbortController;
+  readonly listeners: Set<Progress>;
+  /** The number of those who wait for it, which is never 0 again once it is there. */
+  waiting: number;
+}
+
+const models = new Map<string, Shared>();
+
+function startLoading(source: string): Shared {
+  const abort = new AbortController();
+  const listeners = new Set<Progress>();
+  const onProgress: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
+  const from = given.get(source) ?? source;
+  const model = sharedEngine(source).then((loaded) => loaded.loadModel(from, { onProgress, signal: abort.signal }));
+  const shared = { model, abort, listeners, waiting: 0 };
+  models.set(source, shared);
+  model.then(
+    () => {
+      listeners.clear();
+      shared.waiting = Infinity; // it stays
+    },
+    () => models.get(source) === shared && models.delete(source),
+  );
+  return shared;
+}
 
 /**
  * The page's copy of a model, which is named by a built-in name or the URL of a Hugging Face folder, relative to the
- * document.
+ * document. `signal` ends the wait for it. When nobody waits any more, a model is no longer loaded; one that is there stays.
  */
-export function sharedModel(source: string, onProgress?: Progress): Promise<AsyncModel> {
-  const known = models.get(source);
-  if (known) {
-    if (onProgress) known.listeners.add(onProgress);
-    return known.model;
-  }
-  const listeners = new Set<Progress>(onProgress ? [onProgress] : []);
-  const report: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
-  const from = given.get(source) ?? source;
-  const model = sharedEngine(source).then((loaded) => loaded.loadModel(from, { onProgress: report }));
-  models.set(source, { model, listeners });
-  model.then(
-    () => listeners.clear(),
-    () => models.delete(source),
-  );
-  return model;
+export async function sharedModel(source: string, onProgress?: Progress, signal?: AbortSignal): Promise<AsyncModel> {
+  signal?.throwIfAborted();
+  const shared = models.get(source) ?? startLoading(source);
+  if (onProgress) shared.listeners.add(onProgress);
+  shared.waiting++;
+  const end = (): void => {
+    if (onProgress) shared.listeners.delete(onProgress);
+    if (--shared.waiting > 0) return;
+    if (models.get(source) === shared) models.delete(source);
+    shared.abort.abort();
+  };
+  return new Promise((resolve, reject) => {
+    signal?.addEventListener("abort", () => {
+      end();
+      reject(signal.reason as Error);
+    }, { once: true });
+    shared.model.then(resolve, reject);
+  });
 }

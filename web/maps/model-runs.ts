@@ -12,9 +12,7 @@ import type { Lease } from "./source.js";
 
 /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
 export async function loadModel(model: string, signal: AbortSignal, onProgress: Progress): Promise<void> {
-  const loading = sharedModel(model, (...progress) => signal.aborted || onProgress(...progress));
-  const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-  await Promise.race([loading, ended]);
+  await sharedModel(model, onProgress, signal);
 }
 
 /** A run that is under way or held. */

@@ -100,6 +100,7 @@ async function showEngine(last: string): Promise<void> {
 document.addEventListener("state-change", (event) => {
   const { changes } = (event as CustomEvent<AttentionMapEvents["state-change"]>).detail;
   if (event.target === steps) return;
+  say(""); // it was about what is left now
   shown();
   void map.updateComplete.then(() => shared.write(Object.keys(changes)));
 });
@@ -117,7 +118,7 @@ map.addEventListener("head-close", (event) => {
   grid.focus();
 });
 
-offerModels((changes) => change(changes), say);
+offerModels({ open: change, say });
 
 byId("examples", HTMLElement).replaceChildren(...kExamples.map(({ title, state }) => {
   const [item, button] = [document.createElement("li"), document.createElement("button")];
