@@ -710,9 +710,10 @@ export class AttentionMap extends LitElement {
   }
 
   /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
-  #shaped(maps: MapSource, { isOfHead }: ViewKind): MapSource {
+  #shaped(maps: MapSource, { isOfHead, leavesOut }: ViewKind): MapSource {
     // Only views of one head can show several in its place.
-    const shape = shapeOf(isOfHead ? this : { ...this.#stateNow(), combine: "none" });
+    const combine = isOfHead ? this.combine : "none";
+    const shape = shapeOf({ ...this.#stateNow(), combine, ...(leavesOut && { threshold: 0, topK: 0 }) });
     if (!shape) return maps;
     const key = JSON.stringify(shape);
     if (this.#shapedMaps?.of !== maps || this.#shapedMaps.key !== key)
