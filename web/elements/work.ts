@@ -254,11 +254,12 @@ export class Work implements ReactiveController {
   }
 
   /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
-  #shaped(maps: MapSource, { isOfHead }: ViewKind): MapSource {
+  #shaped(maps: MapSource, { isOfHead, leavesOut }: ViewKind): MapSource {
     const { state } = this.of;
     // Only views of one head can show several in its place.
     const [combine, heads] = isOfHead ? [state.combine, state.heads] : ["none", ""];
-    const { threshold, topK, hide, merge, segments } = state;
+    const { hide, merge, segments } = state;
+    const { threshold, topK } = leavesOut ? { threshold: 0, topK: 0 } : state;
     const shape = shapeOf({ combine, heads, threshold, topK, hide, merge, segments });
     if (!shape) return maps;
     const key = JSON.stringify(shape);

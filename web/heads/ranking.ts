@@ -14,6 +14,8 @@ export interface Ranked {
   readonly scores: Readonly<Partial<Record<AnyMetric, HeadScore>>>;
 }
 
+export const valueOf = ({ scores }: Ranked, metric: AnyMetric): number | null => scores[metric]?.mean ?? null;
+
 /** The longest list of texts that is measured. */
 export const kMostTexts = 200;
 

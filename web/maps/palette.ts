@@ -41,7 +41,7 @@ function toRgb([lightness, chroma, hue]: Oklch): [number, number, number] {
 }
 
 /** Converts sRGB to OKLab. */
-function toLab(color: Rgb): readonly [lightness: number, a: number, b: number] {
+export function toLab(color: Rgb): readonly [lightness: number, a: number, b: number] {
   const linear = (byte: number): number => (byte <= 10 ? byte / 3294 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
   const [red, green, blue] = color.map(linear) as [number, number, number];
   const l = Math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue);

@@ -114,7 +114,12 @@ export class ShapedMaps implements MapSource {
   }
 
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
-    return pooled(await this.#whole(layer, head), part, size);
+    const [begin, end] = part.rows;
+    const isFew = 2 * (end - begin) <= this.tokens.length;
+    if (!isFew || this.#maps.has(`${layer} ${head}`)) return pooled(await this.#whole(layer, head), part, size);
+    // A few rows of many heads, as lines draw them, need no whole maps.
+    const rows = await this.#compute(layer, head, part.rows);
+    return { ...pooled(rows, { rows: [0, end - begin], cols: part.cols }, size), part };
   }
 
   async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
@@ -133,7 +138,7 @@ export class ShapedMaps implements MapSource {
 
   #whole(layer: number, head: number): Promise<WholeMap> {
     const key = `${layer} ${head}`;
-    const map = this.#maps.get(key) ?? this.#compute(layer, head);
+    const map = this.#maps.get(key) ?? this.#compute(layer, head, [0, this.tokens.length]);
     this.#maps.delete(key);
     this.#maps.set(key, map);
     map.catch(() => this.#maps.delete(key));
@@ -144,11 +149,17 @@ export class ShapedMaps implements MapSource {
     return map;
   }
 
-  async #compute(layer: number, head: number): Promise<WholeMap> {
-    const raw = await combined(this.source, this.shape, layer, head);
-    const cells = grouped(raw, this.places.rows, this.places.cols, this.source.keyTokens.length);
-    const size: Size = [this.tokens.length, this.keyTokens.length];
-    return leftOut({ ...cells, size, mask: this.maskOf(layer), signed: false }, this.shape);
+  /** The rows [begin, end) of the map of a head. */
+  async #compute(layer: number, head: number, [begin, end]: Range): Promise<WholeMap> {
+    const rows = this.places.rows.slice(begin, end);
+    const [top, bottom] = [rows[0]?.[0] ?? 0, rows.at(-1)?.[1] ?? 0];
+    const raw = await combined(this.source, this.shape, layer, head, [top, bottom]);
+    const own = rows.map(([from, to]): Range => [from - top, to - top]);
+    const cells = grouped(raw, own, this.places.cols, this.source.keyTokens.length);
+    const mask = this.maskOf(layer);
+    const shifted: CellMask = { hides: (from, to, left, right) => mask.hides(begin + from, begin + to, left, right) };
+    const size: Size = [rows.length, this.keyTokens.length];
+    return leftOut({ ...cells, size, mask: shifted, signed: false }, this.shape);
   }
 }
 
@@ -178,15 +189,17 @@ function secondSegment(tokens: readonly string[], run: Run | undefined): number 
   return separator + 1;
 }
 
-/** The map of one head, or of several heads combined. */
-async function combined(source: MapSource, { combine, heads }: Shape, layer: number, head: number): Promise<Raw> {
-  if (combine === "none") return wholeOf(source, layer, head);
-  if (combine === "norm") return weightedByNorms(source, layer, head);
+/** These rows of the map of one head, or of several heads combined. */
+async function combined(
+  source: MapSource, { combine, heads }: Shape, layer: number, head: number, rows: Range,
+): Promise<Raw> {
+  if (combine === "none") return rowsOf(source, layer, head, rows);
+  if (combine === "norm") return weightedByNorms(source, layer, head, rows);
   const listed = headsOf("heads", heads).filter((one) => one.head < (source.heads[one.layer] ?? 0));
   const all = Array.from({ length: source.heads[layer] ?? 0 }, (_, index) => ({ layer, head: index }));
   const chosen = listed.length > 0 ? listed : all;
   const maps: Raw[] = [];
-  for (const one of chosen) maps.push(await wholeOf(source, one.layer, one.head));
+  for (const one of chosen) maps.push(await rowsOf(source, one.layer, one.head, rows));
   const [first] = maps;
   if (!first) throw new Error(`layer: ${layer} has no heads`);
   const of = combine === "mean"
@@ -195,23 +208,23 @@ async function combined(source: MapSource, { combine, heads }: Shape, layer: num
   return { values: first.values.map((_, cell) => of(cell)), known: first.known };
 }
 
-async function wholeOf(source: MapSource, layer: number, head: number): Promise<Raw> {
-  const size: Size = [source.tokens.length, source.keyTokens.length];
-  const { values, known: isKnown } = await source.part(layer, head, { rows: [0, size[0]], cols: [0, size[1]] }, size);
+async function rowsOf(source: MapSource, layer: number, head: number, rows: Range): Promise<Raw> {
+  const size: Size = [rows[1] - rows[0], source.keyTokens.length];
+  const { values, known: isKnown } = await source.part(layer, head, { rows, cols: [0, size[1]] }, size);
   return { values, known: isKnown };
 }
 
 /** Weights times the norms of the values that they carry, the largest of which counts as 1 (Kobayashi et al. 2020). */
-async function weightedByNorms(source: MapSource, layer: number, head: number): Promise<Raw> {
-  const { run, tokens, keyTokens } = source;
+async function weightedByNorms(source: MapSource, layer: number, head: number, rows: Range): Promise<Raw> {
+  const { run, keyTokens } = source;
   if (run?.shown !== "decoder") throw new Error("combine: norms need the values of a model's own attention");
   const values = await (await run.explained()).values(layer);
   const [groups = 1, , width = 1] = values.shape;
   const group = Math.floor((head * groups) / (source.heads[layer] ?? 1));
   const length = keyTokens.length * width;
   const own = { data: values.data.subarray(group * length, (group + 1) * length), shape: [1, keyTokens.length, width] };
-  const { values: weights } = await wholeOf(source, layer, head);
-  const map = await run.engine.weightedMap({ data: weights, shape: [1, tokens.length, keyTokens.length] }, own);
+  const { values: weights } = await rowsOf(source, layer, head, rows);
+  const map = await run.engine.weightedMap({ data: weights, shape: [1, rows[1] - rows[0], keyTokens.length] }, own);
   return { values: map.data, known: undefined };
 }
 

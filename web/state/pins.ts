@@ -24,16 +24,19 @@ export function shownAt(axes: Axes, axis: "rows" | "cols", token: number | undef
   return place >= 0 && place < axes[axis === "rows" ? "tokens" : "keyTokens"].length ? place : undefined;
 }
 
-/** The rows of a map that are pinned. */
-export function pinnedRows(axes: Axes, { query }: Readonly<State>): number[] {
-  const rows = wordsOf(query).map((word) => shownAt(axes, "rows", Number(word)));
-  return [...new Set(rows.filter((row) => row !== undefined))];
+function pinned(axes: Axes, axis: "rows" | "cols", list: string): number[] {
+  const places = wordsOf(list).map((word) => shownAt(axes, axis, Number(word)));
+  return [...new Set(places.filter((place) => place !== undefined))];
 }
 
-/** The pinned column of a map. */
-export function pinnedCol(axes: Axes, { key }: Readonly<State>): number | undefined {
-  return key.trim() === "" ? undefined : shownAt(axes, "cols", Number(key));
-}
+/** The rows of a map that are pinned. */
+export const pinnedRows = (axes: Axes, { query }: Readonly<State>): number[] => pinned(axes, "rows", query);
+
+/** The columns of a map that are pinned. */
+export const pinnedCols = (axes: Axes, { key }: Readonly<State>): number[] => pinned(axes, "cols", key);
+
+/** The column that was pinned last, for views of one column. */
+export const pinnedCol = (axes: Axes, state: Readonly<State>): number | undefined => pinnedCols(axes, state).at(-1);
 
 /** The place in a map that is looked at: under the pointer or the keyboard, or else the pinned one. */
 export function placeOf(axes: Axes, cursor: Cursor | undefined, state: Readonly<State>): Cursor {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Heads read what earlier heads wrote, and this measures how strongly: from their weights alone, and on a text. */
 import type { AsyncEngine, AsyncModel, HeadPath } from "headlens";
+import { formatValue } from "../maps/format.js";
 import { nextTurn } from "../maps/source.js";
+import { type Head, headName } from "../state/lists.js";
 import type { RunMaps } from "./followed.js";
 
 export const kKinds = ["query", "key", "value"] as const;
@@ -9,12 +11,26 @@ export type Kind = (typeof kKinds)[number];
 
 /** A pair of heads that is drawn as an arc. Paths on a text have more numbers than their weight. */
 export interface Arc {
-  readonly earlier: { readonly layer: number; readonly head: number };
-  readonly later: { readonly layer: number; readonly head: number };
+  readonly earlier: Head;
+  readonly later: Head;
   readonly kind: Kind;
   /** The number by which arcs are ordered and drawn. */
   readonly value: number;
   readonly path?: HeadPath;
+}
+
+export const kThrough: Readonly<Record<Kind, string>> = { query: "queries", key: "keys", value: "values" };
+
+/** What tells a path from all others. */
+export const arcKey = ({ earlier, later, kind }: Arc): string => `${headName(earlier)} ${headName(later)} ${kind}`;
+
+/** A path as it is read in the list. */
+export function inWords({ earlier, later, kind, value, path }: Arc): string {
+  const number = (name: string, of: number | null | undefined): string => (of === undefined ? "" : `, ${name} ${of === null ? "none" : formatValue(of, 2)}`);
+  const numbers = path
+    ? `${number("share", path.share)}${number("weights", path.weights)}${number("previous", path.previous)}${number("induction", path.induction)}`
+    : number("score", value);
+  return `${headName(earlier)} → ${headName(later)} through ${kThrough[kind]}: ${numbers.slice(2)}`;
 }
 
 /** The scores of pairs of layers, those that are known. */

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Heads that read what earlier heads wrote, as arcs between dots: on this text, or from the model's weights alone. */
-import { css, html, nothing, svg } from "lit";
-import type { SVGTemplateResult, TemplateResult } from "lit";
+import { html, nothing } from "lit";
+import type { TemplateResult } from "lit";
 import { draw, Looks } from "../maps/canvas.js";
-import { formatValue } from "../maps/format.js";
 import type { MapSource, Overview } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
-import { headName } from "../state/lists.js";
-import { type Arc, computeScores, type Kind, kKinds, knownScores, type Shared, sharedOf, textArcs } from "./composition-data.js";
+import { type Head, headName, toggled } from "../state/lists.js";
+import {
+  type Arc, arcKey, computeScores, inWords, type Kind, kKinds, knownScores, kThrough, type Shared, sharedOf, textArcs,
+} from "./composition-data.js";
+import { compositionPlot } from "./composition-plot.js";
+import { compositionStyles } from "./composition-styles.js";
 import type { RunMaps } from "./followed.js";
+import { free } from "./place.js";
 import { Roving } from "./roving.js";
 import type { Host, View, ViewCode } from "./view.js";
 
@@ -23,26 +27,13 @@ const kMost = 50;
 const kFew = 10;
 /** The most tokens of a text whose paths are searched. */
 const kMostTokens = 512;
-/** The distance of layers, and the blocks of a small map, in pixels. */
-const kStep = 64;
+/** The blocks of a small map on a side. */
 const kSmall = 160;
 
 const kTitles: Readonly<Record<Shown, string>> = {
   induction: "previous → induction", share: "all paths", query: "queries", key: "keys", value: "values",
 };
-const kThrough: Readonly<Record<Kind, string>> = { query: "queries", key: "keys", value: "values" };
-
 const isRank = (shown: Shown): shown is (typeof kRanks)[number] => shown === "induction" || shown === "share";
-const arcKey = ({ earlier, later, kind }: Arc): string => `${headName(earlier)} ${headName(later)} ${kind}`;
-
-/** A path as it is read in the list. */
-function inWords({ earlier, later, kind, value, path }: Arc): string {
-  const number = (name: string, of: number | null | undefined): string => (of === undefined ? "" : `, ${name} ${of === null ? "none" : formatValue(of, 2)}`);
-  const numbers = path
-    ? `${number("share", path.share)}${number("weights", path.weights)}${number("previous", path.previous)}${number("induction", path.induction)}`
-    : number("score", value);
-  return `${headName(earlier)} → ${headName(later)} through ${kThrough[kind]}: ${numbers.slice(2)}`;
-}
 
 /** The reason why nothing is shown of this run; undefined where something is. */
 function whyNothing({ run, tokens }: RunMaps): string | undefined {
@@ -66,7 +57,10 @@ class CompositionView implements View {
   #count = kFew;
   #work: AbortController | undefined;
   #open: Opened | undefined;
+  /** The path under the pointer or the keyboard. */
+  #pointed: Arc | undefined;
   readonly #looks = new Looks();
+  readonly #arcStop = new Roving(() => this.host.requestUpdate());
   readonly #headStop = new Roving(() => this.host.requestUpdate());
   readonly #listStop = new Roving(() => this.host.requestUpdate());
 
@@ -78,7 +72,7 @@ class CompositionView implements View {
 
   clear(): void {
     this.#work?.abort();
-    this.#work = this.#maps = this.#open = undefined;
+    this.#work = this.#maps = this.#open = this.#pointed = undefined;
     this.#paths = {};
   }
 
@@ -94,7 +88,7 @@ class CompositionView implements View {
     const open = first && (await this.#fetch(of, first));
     signal.throwIfAborted();
     this.#work?.abort();
-    [this.#maps, this.#paths, this.#open, this.#work] = [of, paths, open, undefined];
+    [this.#maps, this.#paths, this.#open, this.#work, this.#pointed] = [of, paths, open, undefined, undefined];
     this.host.drawn(this);
     if (paths.induction?.length === 0 && this.#shown === "induction") this.#shown = "share";
     if (whyNothing(of) === undefined && !isRank(this.#shown)) void this.#compute();
@@ -148,9 +142,10 @@ class CompositionView implements View {
     if (reason !== undefined) return html`<p class="composition-note" part="composition">${reason}</p>`;
     const arcs = this.#arcs(maps);
     return html`
-      <section class="composition" part="composition">
+      <section class="composition" part="composition" @keydown=${this.#onKey}>
         ${this.#controls(maps)}
         <div class="composition-scroll">${this.#plot(maps, arcs)}</div>
+        <p class="composition-readout" aria-hidden="true">${this.#pointed ? inWords(this.#pointed) : "Arrow keys move between heads, and between arcs. Enter opens, p pins, s silences."}</p>
         <p class="composition-note">${
           isRank(this.#shown)
             ? "On this text. Share: the earlier head’s part in what makes the later head look where it looks. Weights: the composition score of the two."
@@ -193,41 +188,56 @@ class CompositionView implements View {
   }
 
   #plot({ heads }: RunMaps, arcs: readonly Arc[]): TemplateResult {
-    const widest = Math.max(...heads);
-    const step = Math.max(48, Math.min(96, Math.floor((this.host.room.width - 32) / widest)));
-    const [width, height] = [widest * step, heads.length * kStep];
-    const place = ({ layer, head }: Arc["earlier"]): readonly [number, number] =>
-      [(head + 0.5) * step, height - (layer + 0.5) * kStep];
-    const most = arcs.reduce((largest, { value }) => Math.max(largest, value), 0);
-    const one = (arc: Arc): SVGTemplateResult => {
-      const [[fromX, fromY], [toX, toY]] = [place(arc.earlier), place(arc.later)];
-      const isOpen = arcKey(arc) === this.#open?.key;
-      const share = most > 0 ? Math.max(arc.value / most, 0) : 0;
-      const path = `M${fromX} ${fromY}C${fromX} ${(fromY + toY) / 2} ${toX} ${(fromY + toY) / 2} ${toX} ${toY}`;
-      return svg`<g @click=${(): void => void this.#show(arc)} class=${isOpen ? "composition-arc open" : "composition-arc"}>
-        <path d=${path} class="composition-hit"></path>
-        <path d=${path} stroke-width=${1 + 4 * share} stroke-opacity=${0.3 + 0.7 * share}></path></g>`;
-    };
-    const places = heads.flatMap((count, layer) => Array.from({ length: count }, (_, head) => ({ layer, head })));
-    const stop = this.#headStop.at(places.length);
-    const dot = (head: Arc["earlier"], index: number): TemplateResult => {
-      const [x, y] = place(head);
-      const name = this.host.names?.[head.layer]?.[head.head]?.name;
-      const { earlier, later } = this.#open?.arc ?? {};
-      const isOpen = [earlier, later].some((of) => of && headName(of) === headName(head));
-      return html`<button class=${isOpen ? "composition-dot open" : "composition-dot"} .style=${`left: ${x}px; top: ${y}px`}
-        data-stop=${index} tabindex=${index === stop ? 0 : -1} title=${name ?? ""}
-        @click=${(): void => this.host.openHead(head.layer, head.head, "map")}
-      >${headName(head)}${name === undefined ? nothing : html`<span class="unseen">, ${name}</span>`}</button>`;
-    };
-    return html`
-      <div class="composition-plot" role="group" aria-label="Heads, layer 0 at the bottom" .style=${`width: ${width}px; height: ${height}px`}
-        @keydown=${this.#headStop.onKey} @focusin=${this.#headStop.onFocus}>
-        <svg width=${width} height=${height} aria-hidden="true">${arcs.map(one)}</svg>
-        ${places.map(dot)}
-      </div>
-    `;
+    return compositionPlot({
+      heads, arcs, names: this.host.names, width: this.host.room.width, open: this.#open?.arc,
+      headStop: this.#headStop, arcStop: this.#arcStop,
+      show: (arc) => void this.#show(arc),
+      point: (arc) => {
+        this.#pointed = arc;
+        this.host.requestUpdate();
+      },
+      openHead: ({ layer, head }) => this.host.openHead(layer, head, "map"),
+      onHeadKey: this.#onHeadKey,
+      onArcKey: this.#onArcKey,
+    });
   }
+
+  /** Acts on keys at a head: `p` marks it, and `s` silences it. */
+  readonly #onHeadKey = (event: KeyboardEvent, head: Head): void => {
+    const { heads, ablate } = this.host.state;
+    this.#act(event, {
+      p: () => this.host.change({ heads: toggled(heads, headName(head)) }),
+      s: () => this.host.change({ ablate: toggled(ablate, headName(head)) }),
+    });
+  };
+
+  /** Acts on keys at a path: `p` pins the tokens that its later head links, and `s` silences its earlier head. */
+  readonly #onArcKey = (event: KeyboardEvent, arc: Arc): void => {
+    const { ablate } = this.host.state;
+    this.#act(event, {
+      p: () => void this.#pin(arc),
+      s: () => this.host.change({ ablate: toggled(ablate, headName(arc.earlier)) }),
+    });
+  };
+
+  #act(event: KeyboardEvent, actions: Readonly<Record<string, () => void>>): void {
+    if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return;
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  async #pin(arc: Arc): Promise<void> {
+    await this.#show(arc);
+    if (this.#open?.key !== arcKey(arc)) return;
+    const { row, col } = this.#open.shared;
+    this.host.change({ query: String(row), key: String(col) });
+  }
+
+  readonly #onKey = (event: KeyboardEvent): void => {
+    if (!event.defaultPrevented && event.key === "Escape" && free(this.host)) event.preventDefault();
+  };
 
   /** The two heads of the open path beside each other, with the tokens that both have a part in. */
   #pair(maps: RunMaps): TemplateResult | typeof nothing {
@@ -262,144 +272,10 @@ class CompositionView implements View {
     if (arcs.length === 0) return html`<p class="composition-note">${this.#work ? "Nothing is computed yet." : "There is no such path."}</p>`;
     return html`<ol class="composition-list" aria-label="Paths, the strongest first" @keydown=${this.#listStop.onKey} @focusin=${this.#listStop.onFocus}>
       ${arcs.map((arc, index) => html`<li><button data-stop=${index} tabindex=${index === stop ? 0 : -1}
+        @keydown=${(event: KeyboardEvent): void => this.#onArcKey(event, arc)}
         aria-pressed=${arcKey(arc) === this.#open?.key ? "true" : "false"} @click=${(): void => void this.#show(arc)}>${inWords(arc)}</button></li>`)}
     </ol>`;
   }
 }
 
-const styles = css`
-  .composition .composition-title {
-    margin: 16px 0 0;
-    font: 600 14px/24px system-ui, sans-serif;
-  }
-  .composition p {
-    margin: 0 0 8px;
-  }
-  .composition .composition-note {
-    color: var(--faint);
-    font-size: 13px;
-  }
-  .composition-controls {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
-    gap: 4px 24px;
-    margin-bottom: 8px;
-  }
-  .composition-controls fieldset {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: center;
-    gap: 4px 12px;
-    margin: 0;
-    padding: 0;
-    border: 0;
-  }
-  .composition-controls legend {
-    float: left;
-    margin-inline-end: 4px;
-    color: var(--faint);
-  }
-  .composition-controls label {
-    display: inline-flex;
-    align-items: center;
-    gap: 4px;
-    min-height: 24px;
-  }
-  .composition-stop {
-    min-width: 44px;
-    min-height: 24px;
-    color: var(--accent);
-  }
-  .composition-scroll {
-    overflow: auto;
-    direction: ltr;
-  }
-  .composition-plot {
-    position: relative;
-  }
-  .composition-plot svg {
-    display: block;
-  }
-  .composition-arc {
-    color: var(--faint);
-    cursor: pointer;
-  }
-  .composition-arc path {
-    fill: none;
-    stroke: currentColor;
-  }
-  .composition-arc .composition-hit {
-    stroke-width: 16;
-    stroke-opacity: 0;
-  }
-  .composition-arc.open,
-  .composition-arc:hover {
-    color: var(--accent);
-  }
-  .composition-dot {
-    position: absolute;
-    min-width: 36px;
-    height: 24px;
-    transform: translate(-50%, -50%);
-    border: 1px solid var(--line);
-    border-radius: 12px;
-    background: var(--paper);
-    font: 12px/22px var(--mono);
-  }
-  .composition-dot.open {
-    border: 2px solid var(--accent);
-    font-weight: 700;
-  }
-  .composition-pair {
-    display: flex;
-    flex-wrap: wrap;
-    gap: 16px;
-    margin-bottom: 8px;
-  }
-  .composition-pair figure {
-    width: 192px;
-    margin: 0;
-    font-size: 13px;
-  }
-  .composition-map {
-    position: relative;
-    display: block;
-    width: 192px;
-    height: 192px;
-    border: 1px solid var(--line);
-    border-radius: 0;
-    direction: ltr;
-  }
-  .composition-map i {
-    position: absolute;
-    min-width: 6px;
-    min-height: 6px;
-    outline: 2px solid var(--accent);
-  }
-  .composition-list {
-    margin: 0;
-    padding: 0;
-    list-style: none;
-  }
-  .composition-list button {
-    min-height: 24px;
-    font: 13px/24px var(--mono);
-    text-align: start;
-  }
-  .composition-list button[aria-pressed="true"] {
-    color: var(--accent);
-    text-decoration: underline;
-  }
-  @media (pointer: coarse) {
-    .composition-list button,
-    .composition-stop,
-    .composition-controls label,
-    .composition-dot {
-      min-width: 44px;
-      min-height: 44px;
-    }
-  }
-`;
-
-export const compositionView: ViewCode = { styles, create: (host) => new CompositionView(host) };
+export const compositionView: ViewCode = { styles: compositionStyles, create: (host) => new CompositionView(host) };

@@ -2,32 +2,16 @@
 /** The finder's plot: each head is a dot at two of its metrics. A rectangle that is dragged around dots marks their heads. */
 import { css, html, nothing, svg } from "lit";
 import type { SVGTemplateResult, TemplateResult } from "lit";
+import { repeat } from "lit/directives/repeat.js";
 import type { AnyMetric, Ranked } from "../heads/ranking.js";
-import { headWord, valueOf, valueText } from "./finder-table.js";
+import {
+  type Axis, axisOf, type Dot, dotOf, dotsOf, dotTowards, kBottom, kEdge, kHeight, kLeft, kWidth, nearest,
+} from "./finder-dots.js";
+import { headWord, valueText } from "./finder-table.js";
 
-/** The plot's size in pixels, and the space around it. */
-const kWidth = 400;
-const kHeight = 300;
-const kLeft = 48;
-const kBottom = 36;
-const kEdge = 10;
 const kRadius = 4;
-/** The pointer is at a dot that is so near. */
-const kNear = 14;
 /** A drag of fewer pixels is a click. */
 const kClick = 4;
-
-interface Dot {
-  readonly head: Ranked;
-  readonly x: number;
-  readonly y: number;
-}
-
-interface Axis {
-  readonly metric: AnyMetric;
-  readonly min: number;
-  readonly max: number;
-}
 
 export interface Box {
   readonly left: number;
@@ -41,51 +25,23 @@ export interface Plot {
   readonly x: AnyMetric;
   readonly y: AnyMetric;
   readonly marked: ReadonlySet<string>;
+  readonly silenced: ReadonlySet<string>;
   readonly open: string;
+  /** The head whose dot is the tab stop, if it has one. */
+  readonly stop: string;
   readonly hovered: string | undefined;
   /** The rectangle that is being dragged. */
   readonly brush: Box | undefined;
-  describe(this: void, head: Ranked): string;
+  /** The place, the name and the two metrics of a head. */
+  describe(this: void, head: Ranked): readonly string[];
   hover(this: void, head: Ranked | undefined): void;
   drag(this: void, box: Box | undefined): void;
   /** Called with the heads of the rectangle that was dragged. */
   mark(this: void, heads: readonly Ranked[], isMore: boolean): void;
-  choose(this: void, head: Ranked, event: MouseEvent): void;
-}
-
-function axisOf(heads: readonly Ranked[], metric: AnyMetric): Axis {
-  const values = heads.map((head) => valueOf(head, metric)).filter((value) => value !== null);
-  if (values.length === 0) return { metric, min: NaN, max: NaN };
-  return { metric, min: Math.min(...values), max: Math.max(...values) };
-}
-
-/** The place of a value between 0 and 1. Values that are all the same stand in the middle. */
-const shareOf = ({ min, max }: Axis, value: number): number => (max > min ? (value - min) / (max - min) : 0.5);
-
-/** The dots of the heads that have both metrics. */
-function dotsOf(heads: readonly Ranked[], across: Axis, up: Axis): Dot[] {
-  return heads.flatMap((head) => {
-    const [x, y] = [valueOf(head, across.metric), valueOf(head, up.metric)];
-    if (x === null || y === null) return [];
-    return [{
-      head,
-      x: kLeft + kEdge + shareOf(across, x) * (kWidth - kLeft - 2 * kEdge),
-      y: kHeight - kBottom - kEdge - shareOf(up, y) * (kHeight - kBottom - 2 * kEdge),
-    }];
-  });
-}
-
-const circle = ({ x, y }: Dot): string => `M${x - kRadius} ${y}a${kRadius} ${kRadius} 0 1 0 ${2 * kRadius} 0a${kRadius} ${kRadius} 0 1 0 ${-2 * kRadius} 0`;
-
-const pathOf = (dots: readonly Dot[]): string => dots.map(circle).join("");
-
-function nearest(dots: readonly Dot[], x: number, y: number): Dot | undefined {
-  let [best, least]: [Dot | undefined, number] = [undefined, kNear];
-  for (const dot of dots) {
-    const distance = Math.hypot(dot.x - x, dot.y - y);
-    if (distance < least) [best, least] = [dot, distance];
-  }
-  return best;
+  /** Opens a head, or marks it with Shift. */
+  choose(this: void, head: Ranked, keys: { readonly shiftKey: boolean }): void;
+  /** Called when a key leads to this head. */
+  move(this: void, head: Ranked): void;
 }
 
 /** The pointer's place in the plot's pixels, which the page may show smaller. */
@@ -97,25 +53,49 @@ function placeOf(event: PointerEvent): [x: number, y: number] {
 export function finderPlot(plot: Plot): TemplateResult {
   const [across, up] = [axisOf(plot.heads, plot.x), axisOf(plot.heads, plot.y)];
   const dots = dotsOf(plot.heads, across, up);
-  const isMarked = ({ head }: Dot): boolean => plot.marked.has(headWord(head));
-  const open = dots.find(({ head }) => headWord(head) === plot.open);
-  const hovered = dots.find(({ head }) => headWord(head) === plot.hovered);
+  const [open, hovered] = [dotOf(dots, plot.open), dotOf(dots, plot.hovered)];
+  const stop = dotOf(dots, plot.stop) ?? open ?? dots[0];
   const label = `${plot.y} against ${plot.x} of ${dots.length} heads, which the table has as numbers`;
   const absent = plot.heads.length - dots.length;
+  const words = absent > 0 ? `${absent} heads have no value here.` : "Drag a rectangle, or press the space bar at a dot, to mark heads.";
   return html`
-    <svg class="finder-plot" part="plot" role="img" aria-label=${label} viewBox="0 0 ${kWidth} ${kHeight}"
+    <svg class="finder-plot" part="plot" role="group" aria-label="Plot" viewBox="0 0 ${kWidth} ${kHeight}"
       @pointerdown=${onDown(plot)} @pointermove=${onMove(plot, dots)} @pointerup=${onUp(plot, dots)}
       @pointercancel=${(): void => end(plot)} @pointerleave=${(): void => plot.hover(undefined)}>
       ${axes(across, up)}
-      <path class="finder-dots" d=${pathOf(dots.filter((dot) => !isMarked(dot)))}></path>
-      <path class="finder-dots marked" d=${pathOf(dots.filter(isMarked))}></path>
+      <g role="listbox" aria-multiselectable="true" aria-label=${label} @keydown=${onKey(plot, dots)}>
+        ${repeat(dots, ({ head }) => headWord(head), (dot) => point(plot, dot, dot === stop))}
+      </g>
       ${open ? svg`<circle class="finder-ring" cx=${open.x} cy=${open.y} r=${kRadius + 4}></circle>` : nothing}
       ${hovered ? pointed(hovered) : nothing}
       ${plot.brush ? brush(plot.brush) : nothing}
     </svg>
-    <p class="finder-readout" aria-hidden="true">${hovered ? plot.describe(hovered.head) : absent > 0 ? `${absent} heads have no value here.` : "Drag a rectangle to mark heads."}</p>
+    <p class="finder-readout" aria-hidden="true">${hovered ? plot.describe(hovered.head).join(" · ") : words}</p>
   `;
 }
+
+function point(plot: Plot, { head, x, y }: Dot, isStop: boolean): SVGTemplateResult {
+  const word = headWord(head);
+  const isMarked = plot.marked.has(word);
+  const states = [word === plot.open ? ", open" : "", plot.silenced.has(word) ? ", silenced" : ""].join("");
+  // A marked dot is larger, so that its colour is not all that tells it from the others.
+  return svg`<circle class=${isMarked ? "finder-dot marked" : "finder-dot"} role="option" data-dot=${word} tabindex=${isStop ? 0 : -1}
+    aria-selected=${isMarked ? "true" : "false"} aria-label=${`head ${plot.describe(head).join(", ")}${states}`}
+    cx=${x} cy=${y} r=${isMarked ? kRadius + 1.5 : kRadius} @focus=${(): void => plot.hover(head)}></circle>`;
+}
+
+const onKey = (plot: Plot, dots: readonly Dot[]) => (event: KeyboardEvent): void => {
+  const word = (event.target as SVGElement).dataset.dot;
+  const from = dots.findIndex(({ head }) => headWord(head) === word);
+  const here = dots[from];
+  if (!here || event.altKey || event.metaKey || event.ctrlKey) return;
+  const to = dotTowards(dots, from, event.key);
+  if (to) plot.move(to.head);
+  else if (event.key === "Enter") plot.choose(here.head, event);
+  else if (event.key === " ") plot.choose(here.head, { shiftKey: true });
+  else return;
+  event.preventDefault();
+};
 
 function axes(across: Axis, up: Axis): SVGTemplateResult {
   const bottom = kHeight - kBottom;
@@ -207,11 +187,11 @@ export const plotStyles = css`
     fill: none;
     stroke: var(--line);
   }
-  .finder-dots {
+  .finder-dot {
     fill: color-mix(in oklab, var(--ink) 45%, transparent);
     stroke: var(--paper);
   }
-  .finder-dots.marked {
+  .finder-dot.marked {
     fill: var(--accent);
     stroke: var(--ink);
     stroke-width: 2;

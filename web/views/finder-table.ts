@@ -6,7 +6,7 @@ import type { MetricInfo } from "headlens";
 import { formatValue } from "../maps/format.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import type { HeadNames } from "../heads/rules.js";
-import type { AnyMetric, Ranked } from "../heads/ranking.js";
+import { type AnyMetric, type Ranked, valueOf } from "../heads/ranking.js";
 
 export interface Sorting {
   readonly by: AnyMetric | "head" | "name";
@@ -18,8 +18,6 @@ const kMostRows = 300;
 export const kPageRows = 100;
 
 export const headWord = ({ layer, head }: Pick<Ranked, "layer" | "head">): string => `${layer}.${head}`;
-
-export const valueOf = ({ scores }: Ranked, metric: AnyMetric): number | null => scores[metric]?.mean ?? null;
 
 /** A value with three decimals; what is not defined has a dash. */
 export function valueText(value: number | null): string {
@@ -73,7 +71,7 @@ export interface Table {
   readonly hovered: string | undefined;
   sort(this: void, by: Sorting["by"]): void;
   turn(this: void, page: number): void;
-  choose(this: void, head: Ranked, event: MouseEvent): void;
+  choose(this: void, head: Ranked, keys: { readonly shiftKey: boolean }): void;
   hover(this: void, head: Ranked | undefined): void;
 }
 

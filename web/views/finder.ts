@@ -4,15 +4,16 @@ import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import type { MetricInfo } from "headlens";
 import { guard } from "lit/directives/guard.js";
-import { type AnyMetric, kMostTexts, linesOf, rankHeads, type Ranked, usualMetrics } from "../heads/ranking.js";
+import { type AnyMetric, kMostTexts, linesOf, type Ranked, usualMetrics, valueOf } from "../heads/ranking.js";
 import type { Run } from "../maps/run.js";
 import { isReleased, type MapSource } from "../maps/source.js";
 import { toggled } from "../state/lists.js";
 import { controlStyles, finderPicker, finderStatus, finderTexts } from "./finder-controls.js";
+import { isShown, Measuring, messageOf } from "./finder-measuring.js";
 import { type Other, othersOf, othersStyles, readOthers } from "./finder-others.js";
 import { type Box, finderPlot, plotStyles } from "./finder-scatter.js";
 import {
-  finderTable, headWord, kPageRows, isTelling, nameIn, pageCount, sorted, type Sorting, tableStyles, valueOf, valueText,
+  finderTable, headWord, kPageRows, isTelling, nameIn, pageCount, sorted, type Sorting, tableStyles, valueText,
 } from "./finder-table.js";
 import type { Host, View, ViewCode } from "./view.js";
 
@@ -21,31 +22,20 @@ const kQuiet = 500;
 /** The rows that PageUp and PageDown go by. */
 const kPageKey = 10;
 const kHeadButtons = ".finder-table button[data-head]";
+const kDots = ".finder-dot";
 /** The largest file of texts that is read, in bytes. */
 const kMostBytes = 1 << 20;
-
-/** The input of a model, as the state has it. */
-const kRead = ["model", "text", "textPair", "source", "image"] as const;
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const wordsOf = (list: string): ReadonlySet<string> => new Set(list.split(/[\s,]+/).filter((word) => word !== ""));
 
 class FinderView implements View {
   #run: Run | undefined;
-  /** The reading that was measured last, with the texts and the metrics, and whether something is missing of it. */
-  #tried = "";
-  #isIncomplete = false;
   #infos: readonly MetricInfo[] = [];
   #metrics: readonly AnyMetric[] = [];
   /** True once the reader has chosen metrics. */
   #isChosen = false;
   #texts = "";
-  #heads: readonly Ranked[] = [];
-  /** The number of texts that those numbers are of. */
-  #textCount = 0;
-  #progress: { done: number; what: string } | undefined;
-  #message = "";
+  readonly #measuring = new Measuring(() => this.host.requestUpdate());
   #sorting: Sorting | undefined;
   #page = 0;
   #axes: { x?: AnyMetric; y?: AnyMetric } = {};
@@ -54,7 +44,6 @@ class FinderView implements View {
   #brush: Box | undefined;
   #onlyMarked = false;
   #others: readonly Other[] = [];
-  #abort = new AbortController();
   #othersAbort = new AbortController();
   #typing: ReturnType<typeof setTimeout> | undefined;
 
@@ -65,10 +54,10 @@ class FinderView implements View {
   }
 
   clear(): void {
-    this.#abort.abort();
+    this.#measuring.leave();
     this.#othersAbort.abort();
     clearTimeout(this.#typing);
-    [this.#run, this.#tried] = [undefined, ""];
+    this.#run = undefined;
   }
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
@@ -79,93 +68,33 @@ class FinderView implements View {
     if (this.#infos.length === 0) this.#infos = await run.engine.metrics();
     signal.throwIfAborted();
     if (isOther) {
-      this.#heads = [];
+      this.#measuring.forget();
       if (!this.#isChosen) this.#metrics = usualMetrics(run);
     }
     // Another text ends the measurement at once, and another head does not.
-    signal.addEventListener("abort", () => this.#isStill(run) || this.#leave(), { once: true });
-    if (this.#tried !== this.#wanted(run)) await this.#measure(run);
+    signal.addEventListener("abort", () => isShown(run, this.host) || this.#measuring.leave(), { once: true });
+    await this.#measure(run);
     signal.throwIfAborted();
     this.host.drawn(this);
     void this.#showOthers(run);
-  }
-
-  /** True while the element shows what this run has read. */
-  #isStill({ reading, shown, info }: Run): boolean {
-    const { state } = this.host;
-    const isRead = kRead.every((name) => state[name] === reading[name]);
-    return isRead && (!info.encoder || state.attention === shown);
-  }
-
-  #leave(): void {
-    this.#abort.abort();
-    this.#tried = "";
-  }
-
-  #wanted({ reading, shown }: Run): string {
-    return JSON.stringify([reading, shown, this.#lines(), this.#metrics]);
   }
 
   #lines(): string[] {
     return this.#run?.info.image ? [] : linesOf(this.#texts).slice(0, kMostTexts);
   }
 
-  /** Measures all heads. It resolves when there is something to see. */
-  async #measure(run: Run): Promise<void> {
-    this.#abort.abort();
-    const abort = (this.#abort = new AbortController());
-    this.#tried = this.#wanted(run);
-    [this.#message, this.#isIncomplete] = ["", false];
-    const lines = this.#lines();
-    try {
-      const { rest } = await rankHeads(run, lines, this.#metrics, this.#infos, {
-        signal: abort.signal,
-        onProgress: (done, what) => {
-          const percent = (share: number): number => Math.floor(share * 100);
-          const { done: before, what: doing } = this.#progress ?? { done: NaN, what: "" };
-          if (abort.signal.aborted || (doing === what && percent(before) === percent(done))) return;
-          this.#progress = { done, what };
-          this.host.requestUpdate();
-        },
-        onHeads: (heads) => {
-          [this.#heads, this.#textCount] = [heads, lines.length + 1];
-          this.host.drawn(this);
-        },
-      });
-      rest.then(() => this.#finish(abort), (error: unknown) => this.#fail(error, abort));
-    } catch (error) {
-      this.#fail(error, abort);
-    }
-  }
-
-  #finish(abort: AbortController): void {
-    if (abort !== this.#abort) return;
-    this.#progress = undefined;
-    this.host.requestUpdate();
-  }
-
-  /** Says what cannot be measured; what was measured before stays. */
-  #fail(error: unknown, abort: AbortController): void {
-    if (abort !== this.#abort) return;
-    [this.#progress, this.#isIncomplete] = [undefined, true];
-    if (!abort.signal.aborted && !isReleased(error)) this.#message = messageOf(error);
-    this.host.requestUpdate();
-  }
-
-  readonly #halt = (): void => {
-    this.#abort.abort();
-    [this.#progress, this.#isIncomplete] = [undefined, true];
-    this.#message = "Stopped.";
-    this.host.requestUpdate();
-  };
-
   /** Measures anew, because texts or metrics are others. */
   readonly #again = (): void => {
     const run = this.#run;
     if (!run) return;
-    void this.#measure(run);
+    void this.#measure(run, true);
     void this.#showOthers(run);
   };
+
+  #measure(run: Run, isAgain = false): Promise<void> {
+    const wanted = { run, lines: this.#lines(), metrics: this.#metrics, infos: this.#infos };
+    return this.#measuring.measure(wanted, isAgain, () => this.host.drawn(this));
+  }
 
   async #showOthers(run: Run): Promise<void> {
     this.#othersAbort.abort();
@@ -182,7 +111,7 @@ class FinderView implements View {
     } catch (error) {
       if (signal.aborted || isReleased(error)) return;
       this.#others = [];
-      this.#message = messageOf(error);
+      this.#measuring.message = messageOf(error);
       this.host.requestUpdate();
     }
   }
@@ -191,7 +120,7 @@ class FinderView implements View {
 
   /** The metrics in which heads differ, or all where there are none. */
   get #telling(): readonly AnyMetric[] {
-    const telling = this.#metrics.filter((metric) => isTelling(this.#heads, metric));
+    const telling = this.#metrics.filter((metric) => isTelling(this.#measuring.heads, metric));
     return telling.length > 0 ? telling : this.#metrics;
   }
 
@@ -212,7 +141,7 @@ class FinderView implements View {
     const open = `${state.layer}.${state.head}`;
     const lines = this.#lines();
     const { by, isDescending } = this.#sort;
-    const shown = [this.#heads, by, isDescending, this.#page, this.#onlyMarked, this.#metrics, names];
+    const shown = [this.#measuring.heads, by, isDescending, this.#page, this.#onlyMarked, this.#metrics, names];
     const picked = [state.heads, state.ablate, open, this.#stop, this.#hovered];
     const table = guard([...shown, ...picked], () => this.#table(marked, silenced, open));
     const metrics = [this.#infos, this.#metrics];
@@ -222,7 +151,7 @@ class FinderView implements View {
         <div class="finder-choices">${finderTexts(this.#texts, lines.length, run, this.#write)}${picker}</div>
         ${this.#status()}
         <div class="finder-both">
-          <div class="finder-side">${this.#plot(marked, open)}</div>
+          <div class="finder-side">${this.#plot(marked, silenced, open)}</div>
           <div class="finder-main">${this.#marks(marked)}${table}</div>
         </div>
         ${lines.length > 0 ? othersOf(this.host, this.#others, lines.length) : nothing}
@@ -231,10 +160,11 @@ class FinderView implements View {
   }
 
   #status(): TemplateResult {
-    const texts = this.#textCount === 1 ? "1 text" : `${this.#textCount} texts`;
-    const result = `${this.#heads.length} heads on ${texts}, without changes to the model.`;
-    const words = [this.#message, this.#heads.length > 0 ? result : ""].join(" ").trim();
-    return finderStatus(this.#progress, words, this.#halt, this.#isIncomplete ? this.#again : undefined);
+    const { heads, textCount, message, progress, isIncomplete, halt } = this.#measuring;
+    const texts = textCount === 1 ? "1 text" : `${textCount} texts`;
+    const result = `${heads.length} heads on ${texts}, without changes to the model.`;
+    const words = [message, heads.length > 0 ? result : ""].join(" ").trim();
+    return finderStatus(progress, words, halt, isIncomplete ? this.#again : undefined);
   }
 
   #marks(marked: ReadonlySet<string>): TemplateResult {
@@ -251,7 +181,7 @@ class FinderView implements View {
 
   #rows(marked: ReadonlySet<string>): Ranked[] {
     const isShown = (head: Ranked): boolean => !this.#onlyMarked || marked.size === 0 || marked.has(headWord(head));
-    return sorted(this.#heads.filter(isShown), this.#sort, this.host.names);
+    return sorted(this.#measuring.heads.filter(isShown), this.#sort, this.host.names);
   }
 
   #table(marked: ReadonlySet<string>, silenced: ReadonlySet<string>, open: string): TemplateResult {
@@ -261,17 +191,17 @@ class FinderView implements View {
     const words = shown.map(headWord);
     const stop = words.includes(this.#stop) ? this.#stop : words.includes(open) ? open : (words[0] ?? "");
     return finderTable({
-      rows, heads: this.#heads, metrics: this.#metrics, names: this.host.names, sorting: this.#sort, page,
+      rows, heads: this.#measuring.heads, metrics: this.#metrics, names: this.host.names, sorting: this.#sort, page,
       infos: new Map(this.#infos.map((info) => [info.name, info])),
       marked, silenced, open, stop, hovered: this.#hovered,
       sort: this.#sortBy, turn: this.#turn, choose: this.#choose, hover: this.#hover,
     });
   }
 
-  #plot(marked: ReadonlySet<string>, open: string): TemplateResult | typeof nothing {
+  #plot(marked: ReadonlySet<string>, silenced: ReadonlySet<string>, open: string): TemplateResult | typeof nothing {
     const metrics = this.#metrics;
     const [first, second] = this.#telling;
-    if (first === undefined || this.#heads.length === 0) return nothing;
+    if (first === undefined || this.#measuring.heads.length === 0) return nothing;
     const known = (metric: AnyMetric | undefined): AnyMetric | undefined =>
       metric && metrics.includes(metric) ? metric : undefined;
     const [x, y] = [known(this.#axes.x) ?? first, known(this.#axes.y) ?? second ?? first];
@@ -284,12 +214,14 @@ class FinderView implements View {
         html`<option value=${metric} .selected=${metric === chosen}>${metric}</option>`;
       return html`<label>${axis === "x" ? "Across" : "Up"} <select @change=${choose}>${metrics.map(option)}</select></label>`;
     };
-    const picked = [this.host.state.heads, open, this.#hovered, this.#brush, this.host.names];
-    const plot = guard([this.#heads, x, y, ...picked], () => finderPlot({
-      heads: this.#heads, x, y, marked, open, hovered: this.#hovered, brush: this.#brush,
+    const { heads: listed, ablate } = this.host.state;
+    const picked = [listed, ablate, open, this.#stop, this.#hovered, this.#brush, this.host.names];
+    const plot = guard([this.#measuring.heads, x, y, ...picked], () => finderPlot({
+      heads: this.#measuring.heads, x, y, marked, silenced, open,
+      stop: this.#stop, hovered: this.#hovered, brush: this.#brush,
       describe: (head) => {
         const values = [x, y].map((metric) => `${metric} ${valueText(valueOf(head, metric))}`);
-        return [headWord(head), nameIn(this.host.names, head), ...values].join(" · ");
+        return [headWord(head), nameIn(this.host.names, head), ...values].filter((part) => part !== "");
       },
       hover: this.#hover,
       drag: (box) => {
@@ -298,6 +230,7 @@ class FinderView implements View {
       },
       mark: (heads, isMore) => this.#mark(heads.map(headWord), isMore),
       choose: this.#choose,
+      move: (head) => this.#moveTo(headWord(head), `${kDots}[tabindex='0']`),
     }));
     return html`<div class="finder-axes">${select("x", x)}${select("y", y)}</div>${plot}`;
   }
@@ -332,9 +265,9 @@ class FinderView implements View {
     this.host.requestUpdate();
   };
 
-  readonly #choose = (head: Ranked, event: MouseEvent): void => {
+  readonly #choose = (head: Ranked, { shiftKey }: { readonly shiftKey: boolean }): void => {
     this.#stop = headWord(head);
-    if (event.shiftKey) return this.#toggle("heads", this.#stop);
+    if (shiftKey) return this.#toggle("heads", this.#stop);
     this.host.openHead(head.layer, head.head, "map");
   };
 
@@ -356,13 +289,23 @@ class FinderView implements View {
   }
 
   readonly #onKey = (event: KeyboardEvent): void => {
-    const button = event.target instanceof Element ? event.target.closest<HTMLElement>(kHeadButtons) : null;
+    const from = event.target instanceof Element ? event.target.closest<HTMLElement>(`${kHeadButtons}, ${kDots}`) : null;
     if (event.key === "Escape" && this.host.state.heads !== "") {
       event.preventDefault();
       return this.#mark([], false);
     }
-    const word = button?.dataset.head;
-    if (word === undefined || event.altKey || event.metaKey || event.ctrlKey) return;
+    const word = from?.dataset.head ?? from?.dataset.dot;
+    if (word === undefined || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return;
+    const to = from?.dataset.head === undefined ? undefined : this.#lineTo(word, event.key);
+    if (to !== undefined) this.#moveTo(to, ".finder-table button[tabindex='0']");
+    else if (event.key === "p") this.#toggle("heads", word);
+    else if (event.key === "s") this.#toggle("ablate", word);
+    else return;
+    event.preventDefault();
+  };
+
+  /** The head of the line of the table to which a key leads; undefined for other keys. */
+  #lineTo(word: string, key: string): string | undefined {
     const buttons = [...this.host.renderRoot.querySelectorAll<HTMLElement>(kHeadButtons)];
     const words = buttons.map(({ dataset: { head = "" } }) => head);
     const at = words.indexOf(word);
@@ -374,17 +317,16 @@ class FinderView implements View {
       Home: 0,
       End: words.length - 1,
     };
-    const to = moves[event.key];
-    if (to !== undefined) {
-      this.#stop = words[Math.max(0, Math.min(to, words.length - 1))] ?? word;
-      this.#hovered = this.#stop;
-      this.host.requestUpdate();
-      void this.host.updateComplete.then(() => this.focus());
-    } else if (event.key === "p") this.#toggle("heads", word);
-    else if (event.key === "s") this.#toggle("ablate", word);
-    else return;
-    event.preventDefault();
-  };
+    const to = moves[key];
+    return to === undefined ? undefined : (words[Math.max(0, Math.min(to, words.length - 1))] ?? word);
+  }
+
+  /** Makes a head the tab stop and focuses it, in the table or in the plot. */
+  #moveTo(word: string, stop: string): void {
+    this.#stop = this.#hovered = word;
+    this.host.requestUpdate();
+    void this.host.updateComplete.then(() => this.host.renderRoot.querySelector<HTMLElement>(stop)?.focus());
+  }
 
   readonly #onDrop = (event: DragEvent): void => {
     const file = event.dataTransfer?.files[0];
@@ -401,7 +343,7 @@ class FinderView implements View {
       this.#texts = [this.#texts.trimEnd(), text.replaceAll("\r\n", "\n")].filter((part) => part !== "").join("\n");
       this.#again();
     } catch (error) {
-      this.#message = error instanceof TypeError ? `texts: ${file.name} is no text in UTF-8` : messageOf(error);
+      this.#measuring.message = error instanceof TypeError ? `texts: ${file.name} is no text in UTF-8` : messageOf(error);
     }
     this.host.requestUpdate();
   }

@@ -13,7 +13,9 @@ export const kMapViews: readonly ViewKind[] = [
     title: "Lines",
     needs: "maps",
     isOfHead: true,
-    watches: ["layer", "head", "heads", "threshold", "topK", "lines"],
+    isShaped: true,
+    leavesOut: true,
+    watches: ["layer", "head", "lines"],
     code: async (): Promise<ViewCode> => (await import("./lines.js")).linesView,
   },
 ];

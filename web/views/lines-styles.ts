@@ -110,7 +110,8 @@ export const linesStyles = (arcs: number, names: number): CSSResult => css`
     right: 0;
     justify-content: start;
   }
-  .columns .lines-token.row .lines-value {
+  .columns .lines-token.row .lines-value,
+  .columns .lines-token.row .lines-of {
     order: -1;
   }
   .arcs .lines-token {
@@ -130,11 +131,16 @@ export const linesStyles = (arcs: number, names: number): CSSResult => css`
   .lines-token .token i {
     color: inherit;
   }
-  .lines-value {
+  .lines-value,
+  .lines-of {
     font: 12px var(--mono);
   }
-  /* The button's name has the number, which is no part of the token. */
-  .lines-value::before {
+  .lines-of {
+    opacity: 0.75;
+  }
+  /* The button's name has the number and the head, which are no part of the token. */
+  .lines-value::before,
+  .lines-of::before {
     content: attr(data-value);
   }
   .lines-token:focus-visible {

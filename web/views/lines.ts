@@ -5,49 +5,32 @@
  */
 import { html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
-import { repeat } from "lit/directives/repeat.js";
-import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
-import { formatValue } from "../maps/format.js";
 import { tintStyle } from "../maps/ink.js";
+import { kSurroundings } from "../maps/palette.js";
 import { checkHead, type MapSource, type Overview, overviewOf } from "../maps/source.js";
-import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
 import { type Head, headName, headsOf, toggled } from "../state/lists.js";
-import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
+import { pinnedCol, pinnedCols, pinnedRows, placeOf, tokensAt } from "../state/pins.js";
+import {
+  type Axis, beginsOf, type Content, type Drawn, drawnLinks, type Focus, headAt, type HeadLink, rowsOfCols, strongestAt,
+} from "./lines-content.js";
 import { drawLines, kHeadColors } from "./lines-draw.js";
-import { drawnOf, type Link, Links, percent, type RowLinks } from "./lines-links.js";
+import { kMostHeads, linesLegend } from "./lines-legend.js";
+import { type Link, Links } from "./lines-links.js";
 import { linesStyles } from "./lines-styles.js";
+import { type Beside, lineTokens } from "./lines-tokens.js";
+import { combinedInWords, linksTable, shareInWords, shownName } from "./lines-words.js";
 import type { Host, View, ViewCode } from "./view.js";
 
-type Axis = "row" | "col";
-
 const kModes = ["columns", "arcs"] as const;
-const kMostHeads = 8;
 /** Tokens that are written and whose links are drawn beyond those in sight. */
 const kMargin = 8;
 const kArcsHeight = 240;
+/** The height of the names above the columns. */
+const kHeadHeight = 20;
 /** The lines of several heads stand so far apart at a token, in pixels, and all of them take no more than the second. */
 const [kMostApart, kBand] = [3.5, 20];
-/** The widths of tokens in a line, in pixels: of a letter, and at least and at most. */
-const [kLetter, kNarrow, kWide] = [8.5, 50, 150];
-
-interface Content {
-  readonly maps: MapSource;
-  readonly links: Links;
-  readonly overviews: readonly Overview[];
-  /** The row with the strongest link of the open head. */
-  readonly usual: number;
-  /** Where each token begins in a line of tokens, with the end of the last. */
-  readonly begins: Float64Array;
-  readonly isCross: boolean;
-}
-
-/** The rows or the column whose lines alone are drawn; all rows in sight where there is neither. */
-interface Focus {
-  readonly rows: readonly number[];
-  readonly col: number | undefined;
-}
 
 class LinesView implements View, ReactiveController {
   #content: Content | undefined;
@@ -82,7 +65,8 @@ class LinesView implements View, ReactiveController {
     const { state } = this.host;
     checkState(this.host.state);
     const open: Head = { layer: state.layer, head: state.head };
-    const listed = headsOf("heads", state.heads).filter((one) => headName(one) !== headName(open));
+    const isCombined = combinedInWords(state) !== undefined;
+    const listed = isCombined ? [] : headsOf("heads", state.heads).filter((one) => headName(one) !== headName(open));
     const heads = [...new Map([open, ...listed].map((one) => [headName(one), one])).values()];
     for (const { layer, head } of heads) checkHead(maps, layer, head);
     const links = new Links(maps, heads.slice(0, kMostHeads));
@@ -92,7 +76,7 @@ class LinesView implements View, ReactiveController {
     await Promise.all([links.fetch(begin, end), this.#fetchWanted(links, usual)]);
     signal.throwIfAborted();
     if (this.#only !== undefined && this.#only >= links.heads.length) this.#only = undefined;
-    this.#content = { maps, links, overviews, usual, begins: beginsOf(maps.tokens), isCross: isCross(maps) };
+    this.#content = { maps, links, overviews, usual, begins: beginsOf(maps.tokens), rowOfCol: rowsOfCols(maps) };
     this.host.drawn(this);
   }
 
@@ -108,15 +92,18 @@ class LinesView implements View, ReactiveController {
 
   tools(): TemplateResult {
     const now = this.#mode;
-    const isCross = this.#content?.isCross === true;
+    const isCross = this.#content !== undefined && !this.#content.rowOfCol;
     const titles = { columns: "Columns", arcs: "Arcs" };
-    const button = (mode: (typeof kModes)[number]): TemplateResult =>
-      html`<button class="lines-mode" aria-pressed=${mode === now ? "true" : "false"} ?disabled=${isCross && mode === "arcs"} title=${isCross && mode === "arcs" ? "Queries and keys are two texts" : ""} @click=${(): void => this.host.change({ lines: mode })}>${titles[mode]}</button>`;
+    const button = (mode: (typeof kModes)[number]): TemplateResult => {
+      const isOff = isCross && mode === "arcs";
+      const why = isOff ? "Queries and keys are not the same tokens" : "";
+      return html`<button class="lines-mode" aria-pressed=${mode === now ? "true" : "false"} ?disabled=${isOff} title=${why} @click=${(): void => this.host.change({ lines: mode })}>${titles[mode]}</button>`;
+    };
     return html`<span class="lines-modes" role="group" aria-label="Form of the lines">${kModes.map(button)}</span>`;
   }
 
   get #mode(): (typeof kModes)[number] {
-    return this.host.state.lines === "arcs" && !this.#content?.isCross ? "arcs" : "columns";
+    return this.host.state.lines === "arcs" && this.#content?.rowOfCol ? "arcs" : "columns";
   }
 
   render(): TemplateResult {
@@ -125,10 +112,13 @@ class LinesView implements View, ReactiveController {
     this.#rowHeight = matchMedia("(pointer: coarse)").matches ? 44 : 24;
     const focus = this.#focus(content);
     const isArcs = this.#mode === "arcs";
+    const rows = this.#rowsOf(content, focus.rows);
     const drawn = this.#drawn(content, focus);
+    const { state } = this.host;
+    const isPart = focus.rows.length === 0 && rows.length < content.maps.tokens.length;
     return html`
       <div class="lines ${isArcs ? "arcs" : "columns"}" part="lines" .style=${`--lines-row: ${this.#rowHeight}px`}>
-        ${this.#legend(content)}
+        ${linesLegend(this.host, content.links, this.#only, this.#toggle)}
         <div class="lines-box" .style=${this.#height(content, isArcs)} @scroll=${(): void => this.host.requestUpdate()} @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
           <canvas class="lines-canvas fine" aria-hidden="true"></canvas>
           ${isArcs ? nothing : html`<div class="lines-heads" aria-hidden="true"><span>query</span><span>key</span></div>`}
@@ -136,8 +126,8 @@ class LinesView implements View, ReactiveController {
             ${this.#tokens(content, "row", focus, drawn)} ${isArcs ? nothing : this.#tokens(content, "col", focus, drawn)}
           </div>
         </div>
-        <p class="lines-share">${this.#share(content, focus, drawn)}</p>
-        ${this.#table(content, focus.rows.at(-1) ?? content.usual)}
+        <p class="lines-share">${shareInWords(content, rows, isPart, focus.col, drawn, this.#only, state)}</p>
+        ${linksTable(content, focus.rows.at(-1) ?? content.usual, state, (head) => shownName(content, head, state))}
       </div>
     `;
   }
@@ -148,7 +138,7 @@ class LinesView implements View, ReactiveController {
   }
 
   #height({ maps }: Content, isArcs: boolean): string {
-    const columns = headHeight + Math.max(maps.tokens.length, maps.keyTokens.length) * this.#rowHeight;
+    const columns = kHeadHeight + Math.max(maps.tokens.length, maps.keyTokens.length) * this.#rowHeight;
     return isArcs ? "" : `--lines-height: min(70vh, 640px, ${columns}px)`;
   }
 
@@ -177,18 +167,8 @@ class LinesView implements View, ReactiveController {
     return within(begin, end < 0 ? count : end);
   }
 
-  /** The links that are drawn, of each head. */
-  #drawn(content: Content, { rows, col }: Focus): readonly (readonly Link[])[] {
-    const { threshold, topK } = this.host.state;
-    const all = this.#rowsOf(content, rows);
-    return content.links.heads.map((_, head) => {
-      if (this.#only !== undefined && this.#only !== head) return [];
-      const links = all.flatMap((row) => {
-        const found = content.links.of(head, row);
-        return found ? drawnOf(found, threshold, topK) : [];
-      });
-      return col === undefined ? links : links.filter((link) => link.col === col);
-    });
+  #drawn(content: Content, { rows, col }: Focus): Drawn {
+    return drawnLinks(content, this.#rowsOf(content, rows), col, this.#only, this.host.state);
   }
 
   #rowsOf(content: Content, rows: readonly number[]): readonly number[] {
@@ -197,118 +177,62 @@ class LinesView implements View, ReactiveController {
     return Array.from({ length: end - begin }, (_, index) => begin + index);
   }
 
-  #legend({ links: { heads } }: Content): TemplateResult {
-    const colors = kHeadColors[this.host.colors.theme];
-    const toggle = (index: number): void => {
-      this.#only = this.#only === index ? undefined : index;
-      this.host.requestUpdate();
-    };
-    const listed = headsOf("heads", this.host.state.heads).length;
-    const entry = (head: Head, index: number): TemplateResult => {
-      // The bar already has the name of a head that is alone.
-      const name = heads.length > 1 ? this.host.names?.[head.layer]?.[head.head]?.name : undefined;
-      const label = html`<span class="lines-swatch" .style=${`background: ${colors[index] ?? ""}`}></span>${headName(head)}${name === undefined || name === kNoPattern ? nothing : html` <span class="lines-named">${name}</span>`}`;
-      return heads.length === 1 ? html`<span class="lines-head">${label}</span>` : html`<button class="lines-head" aria-pressed=${this.#only === index ? "true" : "false"} title="Only this head" @click=${(): void => toggle(index)}>${label}</button>`;
-    };
-    const more = heads.length === kMostHeads && listed >= kMostHeads ? html`<span>No more than ${kMostHeads} heads are drawn.</span>` : nothing;
-    return html`<div class="lines-legend" role="group" aria-label="Heads">${heads.map(entry)} ${more}</div>`;
+  readonly #toggle = (index: number): void => {
+    this.#only = this.#only === index ? undefined : index;
+    this.host.requestUpdate();
+  };
+
+  #tokens(content: Content, axis: Axis, focus: Focus, drawn: Drawn): TemplateResult {
+    const { maps } = content;
+    const { state } = this.host;
+    const count = (axis === "row" ? maps.tokens : maps.keyTokens).length;
+    const at = axis === "row" ? (focus.rows.at(-1) ?? this.#stops.row) : (focus.col ?? this.#stops.col);
+    return lineTokens({
+      content, axis, isArcs: this.#mode === "arcs", inSight: this.#inSight(content, axis), rowHeight: this.#rowHeight,
+      stop: Math.max(Math.min(at, count - 1), 0),
+      pinned: new Set(axis === "row" ? pinnedRows(maps, state) : pinnedCols(maps, state)),
+      chosen: new Set(axis === "row" ? focus.rows : focus.col === undefined ? [] : [focus.col]),
+      beside: this.#beside(content, axis, focus, drawn),
+      point: (index) => this.#point(content, axis, index),
+      click: this.#onClick,
+    });
   }
 
-  #tokens(content: Content, axis: Axis, focus: Focus, drawn: readonly (readonly Link[])[]): TemplateResult {
-    const { maps, begins } = content;
-    const tokens = axis === "row" ? maps.tokens : maps.keyTokens;
+  /** The numbers beside the tokens on the other side of the chosen one. */
+  #beside(content: Content, axis: Axis, { rows, col }: Focus, drawn: Drawn): ReadonlyMap<number, Beside> {
     const isArcs = this.#mode === "arcs";
-    const [begin, end] = this.#inSight(content, axis);
-    const chosen = axis === "row" ? (focus.rows.at(-1) ?? this.#stops.row) : (focus.col ?? this.#stops.col);
-    const stop = Math.max(Math.min(chosen, tokens.length - 1), 0);
-    const inSight = Array.from({ length: end - begin }, (_, index) => begin + index);
-    const shown = stop >= begin && stop < end ? inSight : [...inSight, stop];
-    const values = this.#values(content, axis, focus, drawn);
-    const pinned = new Set(axis === "row" ? pinnedRows(maps, this.host.state) : [pinnedCol(maps, this.host.state)]);
-    const token = (index: number): TemplateResult => {
-      const place = isArcs
-        ? `left: ${begins[index] ?? 0}px; width: ${(begins[index + 1] ?? 0) - (begins[index] ?? 0)}px`
-        : `top: ${index * this.#rowHeight}px`;
-      const { text = "", tint = "" } = values.get(index) ?? {};
-      const name = tokens[index] ?? "";
-      const isChosen = axis === "row" ? focus.rows.includes(index) : focus.col === index;
-      return html`<button
-        class="lines-token ${axis} ${isChosen ? "chosen" : ""}" part="token" .style=${`${place}; ${tint}`} data-axis=${axis} data-index=${index}
-        tabindex=${index === stop ? 0 : -1} aria-pressed=${pinned.has(index) ? "true" : "false"} aria-label=${`${tokenName(name)} ${text}`.trim()}
-        @pointerenter=${(): void => this.#point(axis, index)} @click=${this.#onClick}
-      ><span class="lines-name">${tokenLabel(name)}</span>${text ? html`<span class="lines-value" data-value=${text}></span>` : nothing}</button>`;
-    };
-    const label = axis === "row" ? "Tokens that look (queries)" : "Tokens that are looked at (keys)";
-    return html`<div class="lines-tokens" role="group" aria-label=${label}>${repeat(shown, (index) => index, token)}</div>`;
+    const isOther = isArcs || (axis === "col" ? rows.length > 0 : col !== undefined);
+    const found = new Map<number, Beside>();
+    if (!isOther || (rows.length === 0 && col === undefined)) return found;
+    for (const [at, best] of strongestAt(drawn, col))
+      found.set(isArcs && col === undefined ? (content.rowOfCol?.[at] ?? at) : at, this.#besideOf(content, best));
+    return found;
   }
 
-  /** The numbers beside the tokens on the other side of the chosen one: the largest, where there are several heads. */
-  #values(
-    content: Content, axis: Axis, { rows, col }: Focus, drawn: readonly (readonly Link[])[],
-  ): Map<number, { readonly text: string; readonly tint: string }> {
-    const values = new Map<number, { readonly text: string; readonly tint: string }>();
-    const isOther = this.#mode === "arcs" || (axis === "col" ? rows.length > 0 : col !== undefined);
-    if (!isOther || (rows.length === 0 && col === undefined)) return values;
+  #besideOf(content: Content, { link, head }: HeadLink): Beside {
     const { maps, links, overviews } = content;
-    const best = new Map<number, { readonly link: Link; readonly head: number }>();
-    drawn.forEach((all, head) => all.forEach((link) => {
-      const at = col === undefined ? link.col : link.row;
-      const before = best.get(at);
-      if (!before || Math.abs(before.link.weight) < Math.abs(link.weight)) best.set(at, { link, head });
-    }));
-    for (const [at, { link, head }] of best) {
-      const { layer } = links.heads[head] as Head;
-      const look = this.#looks.of(maps, layer, overviews[head] as Overview, this.host.scaleChoice, this.host.colors);
-      const part = { rows: [link.row, link.row + 1], cols: [link.col, link.col + 1] } as const;
-      const color = rowColors({ part, size: [1, 1], values: Float32Array.of(link.weight) }, look);
-      values.set(at, { text: shortValue(link.weight), tint: tintStyle(color) });
-    }
-    return values;
+    const { layer } = headAt(content, head);
+    const look = this.#looks.of(maps, layer, overviews[head] as Overview, this.host.scaleChoice, this.host.colors);
+    const part = { rows: [link.row, link.row + 1], cols: [link.col, link.col + 1] } as const;
+    const color = rowColors({ part, size: [1, 1], values: Float32Array.of(link.weight) }, look);
+    const name = links.heads.length > 1 ? headName(headAt(content, head)) : "";
+    return { weight: link.weight, head: name, tint: tintStyle(color) };
   }
 
-  #share(content: Content, { rows, col }: Focus, drawn: readonly (readonly Link[])[]): string {
-    const all = this.#rowsOf(content, rows);
-    const isPart = rows.length === 0 && all.length < content.maps.tokens.length;
-    const whose = isPart ? " of the queries in sight" : "";
-    const count = drawn.flat().length;
-    if (col !== undefined)
-      return `${count} ${count === 1 ? "link" : "links"}${whose} to ${tokenName(content.maps.keyTokens[col] ?? "")}`;
-    let total = 0;
-    content.links.heads.forEach((_, head) => {
-      if (this.#only === undefined || this.#only === head)
-        for (const row of all) total += content.links.of(head, row)?.total ?? 0;
-    });
-    const held = drawn.flat().reduce((sum, { weight }) => sum + Math.abs(weight), 0);
-    if (total === 0) return "No weight is known here";
-    return `Links drawn hold ${percent(held, total)} of the weight${whose}`;
-  }
-
-  /** The links of one query in words and numbers. */
-  #table({ maps, links }: Content, row: number): TemplateResult {
-    const { threshold, topK } = this.host.state;
-    const lines = links.heads.flatMap((head, index) => {
-      const found: RowLinks | undefined = links.of(index, row);
-      return found ? drawnOf(found, threshold, topK).map((link) => ({ head, link })) : [];
-    });
-    return html`
-      <table class="unseen" part="table">
-        <caption>Links of ${tokenName(maps.tokens[row] ?? "")}</caption>
-        <thead><tr><th scope="col">Head</th><th scope="col">Key</th><th scope="col">Weight</th></tr></thead>
-        <tbody>${lines.map(({ head, link }) => html`<tr><td>${headName(head)}</td><td>${tokenName(maps.keyTokens[link.col] ?? "")} (${link.col})</td><td>${formatValue(link.weight)}</td></tr>`)}</tbody>
-      </table>
-    `;
-  }
-
-  #point(axis: Axis, index: number): void {
-    this.host.point(axis === "row" ? { row: index } : { col: index });
+  #point({ maps }: Content, axis: Axis, index: number): void {
+    this.host.point(tokensAt(maps, axis === "row" ? { row: index } : { col: index }));
   }
 
   readonly #onClick = (event: MouseEvent): void => {
     const { axis, index = "" } = (event.currentTarget as HTMLElement).dataset;
+    if (!this.#content) return;
     const { query, key } = this.host.state;
-    if (axis === "col") return this.host.change(key === index ? { key: "" } : { key: index, query: "" });
-    if (event.shiftKey) return this.host.change({ query: toggled(query, index) });
-    this.host.change(query === index ? { query: "", key: "" } : { query: index, key: "" });
+    const { row, col } = tokensAt(this.#content.maps, { row: Number(index), col: Number(index) });
+    const [looking, looked] = [String(row), String(col)];
+    if (axis === "col" && event.shiftKey) return this.host.change({ key: toggled(key, looked), query: "" });
+    if (axis === "col") return this.host.change(key === looked ? { key: "" } : { key: looked, query: "" });
+    if (event.shiftKey) return this.host.change({ query: toggled(query, looking) });
+    this.host.change(query === looking ? { query: "", key: "" } : { query: looking, key: "" });
   };
 
   readonly #onKey = (event: KeyboardEvent): void => {
@@ -340,7 +264,7 @@ class LinesView implements View, ReactiveController {
     this.#stops[axis] = index;
     this.#focusNext = { axis, index };
     this.#scrollTo(content, index);
-    this.#point(axis, index);
+    this.#point(content, axis, index);
     this.host.requestUpdate();
   }
 
@@ -390,17 +314,19 @@ class LinesView implements View, ReactiveController {
     const step = Math.min(kMostApart, kBand / count);
     const bundles = this.#drawn(content, focus).map((links, head) => ({
       color: colors[head] ?? "", links, most: fixedMost, shift: (head - (count - 1) / 2) * step,
+      // A name at the strongest line of each head says without colour which it is.
+      name: count > 1 ? headName(headAt(content, head)) : "",
     }));
     const { clientWidth: width, clientHeight: height } = canvas;
     const left = box.scrollLeft;
     const middle = (index: number): number =>
       ((content.begins[index] ?? 0) + (content.begins[index + 1] ?? 0)) / 2 - left;
-    const [row, top] = [this.#rowHeight, headHeight - box.scrollTop];
+    const [row, top] = [this.#rowHeight, kHeadHeight - box.scrollTop];
     const y = (index: number): number => (index + 0.5) * row + top;
     const ends = isArcs
-      ? (link: Link) => [middle(link.row), height, middle(link.col), height] as const
+      ? (link: Link) => [middle(link.row), height, middle(content.rowOfCol?.[link.col] ?? link.col), height] as const
       : (link: Link) => [0, y(link.row), width, y(link.col)] as const;
-    drawLines(canvas, { width, height }, bundles, ends, isArcs);
+    drawLines(canvas, { width, height }, bundles, ends, isArcs, kSurroundings[this.host.colors.theme]);
   }
 
   /** Fetches the links of the rows that came into sight. */
@@ -416,25 +342,6 @@ class LinesView implements View, ReactiveController {
   }
 }
 
-/** The height of the names above the columns. */
-const headHeight = 20;
-
-/** A weight beside a token. One that is too small for its digits is not written as zero. */
-function shortValue(weight: number): string {
-  return Math.abs(weight) < 0.0005 ? "<0.001" : formatValue(weight, 3);
-}
-
-function beginsOf(tokens: readonly string[]): Float64Array {
-  const begins = new Float64Array(tokens.length + 1);
-  tokens.forEach((token, index) => {
-    begins[index + 1] = (begins[index] as number) + Math.min(Math.max(tokenWidth(token) * kLetter + 8, kNarrow), kWide);
-  });
-  return begins;
-}
-
-const isCross = ({ tokens, keyTokens }: MapSource): boolean =>
-  tokens.length !== keyTokens.length || tokens.some((token, index) => token !== keyTokens[index]);
-
 function checkState({ threshold, topK, lines }: Host["state"]): void {
   if (!(threshold >= 0)) throw new Error(`threshold: ${threshold} is not a number from 0 on`);
   if (!(Number.isInteger(topK) && topK >= 0)) throw new Error(`top-k: ${topK} is not a whole number from 0 on`);
@@ -443,6 +350,6 @@ function checkState({ threshold, topK, lines }: Host["state"]): void {
 }
 
 export const linesView: ViewCode = {
-  styles: linesStyles(kArcsHeight, headHeight),
+  styles: linesStyles(kArcsHeight, kHeadHeight),
   create: (host) => new LinesView(host),
 };

@@ -188,7 +188,7 @@ class SentenceView implements View, ReactiveController {
     const last = Math.max(tokens.length - kMostWritten, 0);
     const begin = Math.max(0, Math.min(stop - kMostWritten / 2, last));
     const end = Math.min(begin + kMostWritten, tokens.length);
-    const pinned = new Set(axis === "row" ? state.query.split(/\s+/) : [state.key]);
+    const pinned = new Set((axis === "row" ? state.query : state.key).split(/\s+/));
     const token = (index: number, isFirst: boolean): TemplateResult => {
       const name = tokens[index] ?? "";
       const { text, isSpaced } = inSentence(name, isFirst, maps);

@@ -5,18 +5,13 @@ import type { TemplateResult } from "lit";
 import { formatValue } from "../maps/format.js";
 import type { MapSource } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
-import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
-import { free, onPlaceKey } from "./place.js";
+import { pinnedCols, pinnedRows, placeOf } from "../state/pins.js";
+import { onPlaceKey } from "./place.js";
 import { Roving } from "./roving.js";
-import {
-  allMeans, type Cells, cellsOf, type Found, type HeadMeans, keyMeans, kMostTokens, largestOf, lookers, pairMeans,
-  placesOf, queryMeans,
-} from "./strips-data.js";
+import { type Cells, cellsOf, keyMeans, kMostTokens, largestOf, pairMeans, queryMeans } from "./strips-data.js";
+import { searchStyles, TokenSearch } from "./strips-search.js";
 import { kTokenRowStyles, mostOf, tintOf, tokenRow } from "./token-row.js";
 import type { Host, View, ViewCode } from "./view.js";
-
-/** The most heads that a search lists. */
-const kListed = 12;
 
 /** Pairs of more tokens than this on a side are those that were chosen last. */
 const kMostPinned = 16;
@@ -31,18 +26,15 @@ class StripsView implements View {
   #cells: Cells | undefined;
   /** The strips of the whole head. */
   #whole: { readonly keys: readonly number[]; readonly queries: readonly number[] } | undefined;
-  /** The keys that were chosen; the last one is the pinned one. */
-  #keys: readonly number[] = [];
   #pair: (Pair & { readonly means: readonly (readonly number[])[] }) | undefined;
-  #typed = "";
-  #search: AbortController | undefined;
-  #heads: readonly HeadMeans[] = [];
-  #count = 0;
+  readonly #search: TokenSearch;
   readonly #queryStop = new Roving(() => this.host.requestUpdate());
   readonly #keyStop = new Roving(() => this.host.requestUpdate());
   readonly #headStop = new Roving(() => this.host.requestUpdate());
 
-  constructor(private readonly host: Host) {}
+  constructor(private readonly host: Host) {
+    this.#search = new TokenSearch(host, (layer, head, key) => this.#open(layer, head, key));
+  }
 
   focus(): void {
     this.host.renderRoot.querySelector<HTMLElement>(".strips .tokens-one[tabindex='0']")?.focus();
@@ -53,9 +45,8 @@ class StripsView implements View {
   }
 
   clear(): void {
-    this.#search?.abort();
-    this.#search = this.#maps = this.#cells = this.#whole = this.#pair = undefined;
-    [this.#heads, this.#keys, this.#count] = [[], [], 0];
+    this.#search.clear();
+    this.#maps = this.#cells = this.#whole = this.#pair = undefined;
   }
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
@@ -72,14 +63,14 @@ class StripsView implements View {
     this.#whole = { keys: keyMeans(cells), queries: largestOf(cells) };
     this.#pair = { ...pair, means };
     this.host.drawn(this);
-    if (this.#typed !== "" && !this.#search) void this.#measure();
+    this.#search.of(maps);
   }
 
   /** The pinned queries and keys, or else those of the head's strongest link. */
   #pairOf(maps: MapSource, cells: Cells): Pair {
     const { rows, cols, values } = cells;
     const queries = pinnedRows(maps, this.host.state).filter((row) => row < rows).slice(-kMostPinned);
-    const keys = this.#chosenKeys(maps, cols).slice(-kMostPinned);
+    const keys = pinnedCols(maps, this.host.state).filter((col) => col < cols).slice(-kMostPinned);
     if (queries.length > 0 && keys.length > 0) return { queries, keys };
     const strongest = (places: readonly number[], at: (place: number) => number): number =>
       places.reduce((best, place) => (at(place) > at(best) || Number.isNaN(at(best)) ? place : best), places[0] ?? 0);
@@ -100,20 +91,12 @@ class StripsView implements View {
     return { queries: [row], keys: [strongest(all(cols), (col) => values[row * cols + col] ?? NaN)] };
   }
 
-  /** The chosen keys, unless another view has pinned another since. */
-  #chosenKeys(maps: MapSource, cols: number): readonly number[] {
-    const pinned = pinnedCol(maps, this.host.state);
-    if (pinned === undefined || pinned >= cols) return [];
-    if (this.#keys.at(-1) !== pinned) this.#keys = [pinned];
-    return this.#keys.filter((key) => key < cols);
-  }
-
   render(): TemplateResult {
     const [maps, cells, whole] = [this.#maps, this.#cells, this.#whole];
     if (!maps || !cells || !whole) return html``;
     const { cursor, state } = this.host;
     const queries = pinnedRows(maps, state).filter((row) => row < cells.rows);
-    const keys = this.#chosenKeys(maps, cells.cols);
+    const keys = pinnedCols(maps, state).filter((col) => col < cells.cols);
     const at = placeOf(maps, cursor, state);
     // A pin comes before what is under the pointer.
     const rows = queries.length > 0 ? queries : at.row !== undefined && at.row < cells.rows ? [at.row] : [];
@@ -148,7 +131,7 @@ class StripsView implements View {
           point: (row) => this.host.point(row === undefined ? undefined : { row, col: undefined }),
         })}
         ${this.#pairTable(maps)}
-        ${this.#finder(maps)}
+        ${this.#search.render(maps)}
       </section>
     `;
   }
@@ -192,62 +175,9 @@ class StripsView implements View {
     `;
   }
 
-  #finder(maps: MapSource): TemplateResult {
-    const places = placesOf(maps.keyTokens, this.#typed);
-    const isBusy = this.#count === 0 || this.#heads.length < this.#count;
-    const found = places.length > 0 && this.#heads.length > 0 ? lookers(this.#heads, places, kListed) : [];
-    const most = mostOf(found.map(({ value }) => value));
-    const words =
-      this.#typed.trim() === "" ? "" :
-      places.length === 0 ? "No token begins so." :
-      isBusy ? `${this.#heads.length} of ${this.#count} heads` :
-      `${places.length} ${places.length > 1 ? "tokens begin" : "token begins"} so: ${[...new Set(places.map((place) => tokenName(maps.keyTokens[place] ?? "")))].slice(0, 5).join(", ")}`;
-    const one = ({ layer, head, value, key }: Found): TemplateResult => html`
-      <li><button @click=${(): void => this.#open(layer, head, key)}>
-        <span class="strips-head">${layer}.${head}</span>
-        <span class="strips-bar" .style=${`--share: ${most > 0 ? Math.max(value / most, 0) : 0}`}></span>
-        <span class="strips-value">${formatValue(value, 3)}</span>
-      </button></li>
-    `;
-    return html`
-      <p class="strips-title">Find a token in every map</p>
-      <p class="strips-note">The heads that look at it most: the mean weight over the queries that may see it, and over all its places.</p>
-      <label class="strips-search"><span class="unseen">Find a token in every map</span>
-        <input type="search" autocomplete="off" spellcheck="false" placeholder=${`such as ${(maps.keyTokens.find((token) => /^\s?\p{L}{3,}/u.test(token)) ?? "a").trim().slice(0, 24)}`}
-          .value=${this.#typed} @input=${this.#onInput} @keydown=${(event: Event): void => event.stopPropagation()}>
-      </label>
-      <p class="strips-note" role="status">${words}</p>
-      <ol class="strips-found">${found.map(one)}</ol>
-    `;
-  }
-
   // These methods answer the reader.
 
-  readonly #onInput = (event: Event): void => {
-    this.#typed = (event.target as HTMLInputElement).value;
-    this.host.requestUpdate();
-    if (!this.#search) void this.#measure();
-  };
-
-  /** Measures all heads of these maps once. */
-  async #measure(): Promise<void> {
-    const maps = this.#maps;
-    if (!maps) return;
-    const search = (this.#search = new AbortController());
-    try {
-      await allMeans(maps, search.signal, (heads, count) => {
-        [this.#heads, this.#count] = [[...heads], count];
-        this.host.requestUpdate();
-      });
-    } catch (error) {
-      if (search.signal.aborted) return;
-      this.#search = undefined;
-      this.host.fail(error);
-    }
-  }
-
   #open(layer: number, head: number, key: number): void {
-    this.#keys = [key];
     this.host.change({ key: String(key) });
     this.host.showHead(layer, head);
   }
@@ -258,21 +188,13 @@ class StripsView implements View {
   };
 
   readonly #pickKey = (col: number, event: MouseEvent): void => {
-    this.#keys = picked(this.#keys, col, event.shiftKey);
-    const last = this.#keys.at(-1);
-    const isSame = last !== undefined && this.host.state.key === String(last);
-    this.host.change({ key: last === undefined ? "" : String(last) });
-    if (isSame) this.host.requestUpdate();
+    const before = this.#maps ? pinnedCols(this.#maps, this.host.state) : [];
+    this.host.change({ key: picked(before, col, event.shiftKey).join(" ") });
   };
 
   readonly #onKey = (event: KeyboardEvent): void => {
-    const pair = this.#pair;
-    if (event.key === "Escape") {
-      this.#keys = [];
-      if (free(this.host)) event.preventDefault();
-      return;
-    }
-    if (pair) onPlaceKey(event, this.host, { row: pair.queries.at(-1) ?? 0, col: pair.keys.at(-1) });
+    const { queries = [], keys = [] } = this.#pair ?? {};
+    onPlaceKey(event, this.host, { row: queries.at(-1) ?? 0, col: keys.at(-1) });
   };
 }
 
@@ -323,61 +245,14 @@ const own = css`
     border-color: var(--accent);
     text-decoration: underline;
   }
-  .strips-search input {
-    width: min(320px, 100%);
-    min-height: 32px;
-    padding: 0 8px;
-    border: 1px solid var(--faint);
-    border-radius: 4px;
-    background: var(--paper);
-    color: inherit;
-    font: inherit;
-  }
-  .strips-found {
-    max-width: 480px;
-    margin: 0;
-    padding: 0;
-    list-style: none;
-  }
-  .strips-found button {
-    display: grid;
-    grid-template-columns: 6ch minmax(0, 1fr) 7ch;
-    align-items: center;
-    gap: 8px;
-    width: 100%;
-    min-height: 24px;
-    text-align: start;
-  }
-  .strips-found button:hover {
-    color: var(--accent);
-  }
-  .strips-head,
-  .strips-value {
-    font-family: var(--mono);
-  }
-  .strips-bar {
-    width: calc(var(--share) * 100%);
-    min-width: 2px;
-    height: 10px;
-    border-radius: 2px;
-    background: currentColor;
-    opacity: 0.75;
-  }
   @media (pointer: coarse) {
-    .strips-heads button,
-    .strips-found button,
-    .strips-search input {
+    .strips-heads button {
       min-height: 44px;
-    }
-  }
-  @media (forced-colors: active) {
-    .strips-bar {
-      background: Highlight;
     }
   }
 `;
 
 export const stripsView: ViewCode = {
-  styles: css`${kTokenRowStyles}${own}`,
+  styles: css`${kTokenRowStyles}${own}${searchStyles}`,
   create: (host) => new StripsView(host),
 };

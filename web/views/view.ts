@@ -110,6 +110,8 @@ export interface ViewKind {
   readonly isEditor?: boolean;
   /** True for views that show maps merged, filtered or combined, as the state says. */
   readonly isShaped?: boolean;
+  /** True for shaped views that leave out small weights themselves, and say how much these are. */
+  readonly leavesOut?: boolean;
   /** The parts of the state, besides those that decide the maps, that make `load` run again. */
   readonly watches: readonly (keyof State | "example" | "colors")[];
   /** Loads the code. A view that is always there has it already. */

@@ -37,6 +37,40 @@ test("the previous-token and the induction head come first, with the engine's nu
   expect(await stateOf(page, "view")).toBe("map");
 });
 
+test("arcs are one tab stop with names; keys open, pin and silence, and do so at heads and in the list", async () => {
+  const page = await views.open([{ view: "composition", text: kText }]);
+  const named = (): Promise<string | null | undefined> => page.evaluate(() =>
+    document.querySelector("#map")?.shadowRoot?.activeElement?.getAttribute("aria-label"));
+  const lines = await texts(page, kItems);
+  expect(await page.$$eval("#map >>> .composition-arc[tabindex='0']", (found) => found.length)).toBe(1);
+  await page.focus("#map >>> .composition-controls input[type=range]");
+  await page.keyboard.press("Tab");
+  expect(await named()).toBe(lines[0]);
+  await page.keyboard.press("ArrowRight");
+  expect(await named()).toBe(lines[1]);
+  expect(await texts(page, "#map >>> .composition-readout")).toEqual([lines[1]]);
+  await shoot(page, "composition-arc");
+  await page.keyboard.press("Enter");
+  await seen(page, "#map >>> .composition-arc[data-stop='1'][aria-pressed='true']");
+  await page.keyboard.press("p");
+  await page.waitForFunction(() => document.querySelector("#map")?.getAttribute("query"));
+  using attention = views.tiny.attend(kText, { keepParts: true });
+  const [, path] = await attention.paths({ rank: "induction", top: 10 });
+  if (!path) throw new Error("no path");
+  const { data, shape: [, width = 0] } = attention.map(path.later.layer, path.later.head);
+  const [query, key] = [Number(await stateOf(page, "query")), Number(await stateOf(page, "key"))];
+  expect(data[query * width + key]).toBeGreaterThan(0.1);
+  await page.keyboard.press("Escape");
+  expect([await stateOf(page, "query"), await stateOf(page, "key")]).toEqual(["", ""]);
+  expect(await axe(page)).toEqual([]);
+  await page.keyboard.press("s");
+  expect(await stateOf(page, "ablate")).toBe(`${path.earlier.layer}.${path.earlier.head}`);
+  await page.focus("#map >>> .composition-dot[data-stop='3']");
+  await page.keyboard.press("p");
+  await page.keyboard.press("s");
+  expect([await stateOf(page, "heads"), await stateOf(page, "ablate")]).toEqual(["0.3", `${path.earlier.layer}.${path.earlier.head} 0.3`]);
+});
+
 test("scores from weights are the engine's for every pair of layers", async () => {
   const page = await views.open([{ view: "composition", text: kText, theme: "dark" }], phone);
   await page.$$eval("#map >>> .composition-controls input[type=radio]", (radios) => (radios[3] as HTMLElement).click());

@@ -3,7 +3,8 @@
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import { bestHead } from "../../cards.js";
-import { axe, desktop, phone } from "../browser.js";
+import { axisOf, dotsOf, dotTowards } from "../../../web/views/finder-dots.js";
+import { axe, desktop, phone, texts } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
 
 const views = new Views();
@@ -26,21 +27,21 @@ const linesIn = (page: Page): Promise<string[][]> => page.$$eval("#map >>> .find
 
 const numberOf = (text: string): number | null => (text === "–" ? null : Number(text.replace("−", "-")));
 
-async function write(page: Page, texts: string): Promise<void> {
+async function write(page: Page, lines: string): Promise<void> {
   await page.$eval("#map >>> .finder-texts textarea", (field, given) => {
     (field).value = given;
     field.dispatchEvent(new Event("input", { bubbles: true }));
-  }, texts);
+  }, lines);
   await page.waitForFunction((count) => {
     const words = document.querySelector("#map")?.shadowRoot?.querySelector(".finder-status[role=status]")?.textContent;
     return words?.includes(`on ${count} texts`);
-  }, {}, texts.split("\n").length + 1);
+  }, {}, lines.split("\n").length + 1);
   await new Promise((later) => setTimeout(later, 600));
   await measured(page);
 }
 
-async function expectNumbers(page: Page, texts: readonly string[]): Promise<void> {
-  const ranked = await views.tiny.rankHeads(texts, { metrics: kUsual, specialTokens: [0] });
+async function expectNumbers(page: Page, read: readonly string[]): Promise<void> {
+  const ranked = await views.tiny.rankHeads(read, { metrics: kUsual, specialTokens: [0] });
   const lines = await linesIn(page);
   expect(lines.length).toBe(ranked.length);
   for (const { layer, head, scores } of ranked) {
@@ -61,12 +62,12 @@ test("numbers are those of the engine, over the text and over more texts, and th
   const [layer, head] = bestHead("induction");
   await change(page, { layer, head });
   await write(page, kMore);
-  const texts = [kSentence, ...kMore.split("\n")];
-  await expectNumbers(page, texts);
+  const read = [kSentence, ...kMore.split("\n")];
+  await expectNumbers(page, read);
   const captions = await page.$$eval("#map >>> .finder-others figcaption", (found) => found.map((of) => of.textContent ?? ""));
   expect(captions.length).toBe(2);
   for (const [index, caption] of captions.entries()) {
-    const seen = views.tiny.attend(texts[index + 1] ?? "");
+    const seen = views.tiny.attend(read[index + 1] ?? "");
     const size = seen.tokens.length;
     const best = seen.map(layer, head).data.slice(size).reduce((most, weight) => Math.max(most, weight), 0);
     seen.dispose();
@@ -156,6 +157,68 @@ test("keys move, mark and silence; a rectangle marks heads in the grid of the gr
   expect(await stateOf(page, "view")).toBe("map");
 });
 
+test("the plot's dots are one tab stop with names; keys go to the nearest, mark, silence and open", async () => {
+  const page = await views.open([{ text: kSentence, view: "finder", layer: 3, head: 4 }]);
+  await measured(page);
+  await page.waitForFunction(() =>
+    document.querySelector("#map")?.shadowRoot?.querySelector(".finder-name")?.textContent !== "");
+  interface Focused { word: string; label: string; selected: string; x: number; y: number }
+  const focused = (): Promise<Focused> => page.evaluate(() => {
+    const dot = document.querySelector("#map")?.shadowRoot?.activeElement as SVGCircleElement;
+    return {
+      word: dot.dataset.dot ?? "", label: dot.getAttribute("aria-label") ?? "", selected: dot.getAttribute("aria-selected") ?? "",
+      x: dot.cx.baseVal.value, y: dot.cy.baseVal.value,
+    };
+  });
+  expect(await page.$$eval("#map >>> .finder-dot[tabindex='0']", (dots) => dots.map((dot) => (dot as SVGElement).dataset.dot))).toEqual(["3.4"]);
+  await page.focus("#map >>> .finder-axes label:last-child select");
+  await page.keyboard.press("Tab");
+  const first = await focused();
+  const ranked = await views.tiny.rankHeads([kSentence], { metrics: kUsual, specialTokens: [0] });
+  const { scores } = ranked.find(({ layer, head }) => layer === 3 && head === 4) ?? {};
+  expect(first.label).toMatch(/^head 3\.4, .+, previous -?\d\.\d+, entropyNormalized \d\.\d+, open$/);
+  expect(first.label).toContain(`previous ${(scores?.previous.mean ?? NaN).toFixed(3)}`);
+  await page.keyboard.press("ArrowRight");
+  const right = await focused();
+  expect(right.x).toBeGreaterThan(first.x);
+  expect(await texts(page, "#map >>> .finder-readout")).toEqual([expect.stringContaining(right.word)]);
+  await page.keyboard.press("ArrowUp");
+  const up = await focused();
+  expect(up.y).toBeLessThan(right.y);
+  await page.keyboard.press("Space");
+  expect([await stateOf(page, "heads"), (await focused()).selected]).toEqual([up.word, "true"]);
+  await page.keyboard.press("s");
+  expect(await stateOf(page, "ablate")).toBe(up.word);
+  await measured(page);
+  expect((await focused()).label).toMatch(/, silenced$/);
+  await page.keyboard.press("ArrowLeft");
+  const left = await focused();
+  await page.keyboard.down("Shift");
+  await page.keyboard.press("Enter");
+  await page.keyboard.up("Shift");
+  expect(await stateOf(page, "heads")).toBe(`${up.word} ${left.word}`);
+  expect(await axe(page)).toEqual([]);
+  await shoot(page, "finder-dots");
+  await page.keyboard.press("Enter");
+  const opened = [await stateOf(page, "layer"), await stateOf(page, "head")];
+  expect([await stateOf(page, "view"), opened.join(".")]).toEqual(["map", left.word]);
+});
+
+test("arrow keys reach every dot, also of heads at one place", async () => {
+  const ranked = await views.tiny.rankHeads([kSentence], { metrics: kUsual });
+  for (const [x, y] of [["previous", "sink"], ["inductionText", "previous"], ["previous", "previous"]] as const) {
+    const heads = ranked.map((of, index) => (index % 5 ? of : { ...of, scores: ranked[0]?.scores ?? of.scores }));
+    const dots = dotsOf(heads, axisOf(heads, x), axisOf(heads, y));
+    const reached = new Set(dots.slice(0, 1));
+    for (const dot of reached)
+      for (const key of ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]) {
+        const to = dotTowards(dots, dots.indexOf(dot), key);
+        if (to) reached.add(to);
+      }
+    expect(reached.size, `${x} and ${y}`).toBe(dots.length);
+  }
+});
+
 test("a measurement of many texts shows how far it is, stops, and goes on", async () => {
   const page = await views.open([{ text: kSentence, view: "finder" }]);
   await measured(page);
@@ -194,7 +257,8 @@ test("given arrays have no finder, and that is said", async () => {
 test("a picture of it on a phone", async () => {
   const page = await views.open([{ text: kSentence, view: "finder", heads: "1.2 3.4" }], phone);
   await measured(page);
-  await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelector(".finder-name")?.textContent !== "");
+  await page.waitForFunction(() =>
+    document.querySelector("#map")?.shadowRoot?.querySelector(".finder-name")?.textContent !== "");
   expect(await axe(page)).toEqual([]);
   await shoot(page, "finder-phone");
   expect(desktop.width).toBeGreaterThan(phone.width);

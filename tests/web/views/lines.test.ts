@@ -2,6 +2,8 @@
 /** Lines between tokens: the links that are drawn are the engine's largest weights, for one head and for several. */
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
+import { kSurroundings, toLab } from "../../../web/maps/palette.js";
+import { kHeadColors } from "../../../web/views/lines-draw.js";
 import { axe, phone, texts } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
 
@@ -90,6 +92,96 @@ test("it is accessible and fits, light and dark, on a phone too", async () => {
   expect(await axe(small)).toEqual([]);
 });
 
+test("lines draw maps as the settings shape them: merged, hidden, combined, weighted, and pins stay with their tokens", async () => {
+  const page = await views.open([{ ...kHead, heads: "1.0 2.3", query: "8", hide: "sink punctuation" }]);
+  using attention = views.tiny.attend(kSentence, { keepValues: true });
+  const size = attention.tokens.length;
+  const rowOf = (layer: number, head: number, row: number): number[] =>
+    [...attention.map(layer, head).data.subarray(row * size, (row + 1) * size)];
+  const seenKeys = [...attention.tokens.keys()].filter((col) => col > 0 && attention.tokens[col]?.trim() !== ".");
+  const expectBest = (found: readonly { weight: number }[], weights: readonly number[]): void => {
+    const best = weights.toSorted((a, b) => b - a).slice(0, found.length);
+    found.forEach(({ weight }, index) => expect(weight).toBeCloseTo(best[index] ?? NaN, 3));
+  };
+  const own = (await table(page)).filter(({ head }) => head === "3.4");
+  expect(own.length).toBe(Math.min(8, seenKeys.length));
+  expectBest(own, seenKeys.map((col) => rowOf(3, 4, 8)[col] ?? NaN));
+  expect((await texts(page, "#map >>> .lines-share"))[0]).toMatch(/ on the keys that are shown$/);
+  // The first column is the second token now, and arcs still end at the tokens of the line.
+  await page.click(token("col", 0));
+  expect(await stateOf(page, "key")).toBe("1");
+  await page.mouse.move(1, 1);
+  await change(page, { key: "", query: "6", lines: "arcs" });
+  const beside = await page.$eval(`${token("row", 2)} .lines-value`, (found) => Number((found as HTMLElement).dataset.value));
+  expect(beside).toBeCloseTo(rowOf(3, 4, 6)[2] ?? NaN, 3);
+
+  await change(page, { hide: "", lines: "columns", combine: "mean", query: "8" });
+  expect(await texts(page, "#map >>> .lines-head")).toEqual(["mean of 1.0, 2.3"]);
+  const [first, second] = [rowOf(1, 0, 8), rowOf(2, 3, 8)];
+  expectBest(await table(page), first.map((weight, col) => (weight + (second[col] ?? NaN)) / 2));
+
+  await change(page, { combine: "norm", heads: "" });
+  const { data, shape: [groups = 1, , width = 1] } = attention.values(3);
+  const group = Math.floor((4 * groups) / 8);
+  const norms = Array.from({ length: size }, (_, row) =>
+    Math.hypot(...data.subarray((group * size + row) * width, (group * size + row + 1) * width)));
+  const most = Math.max(...norms);
+  expectBest(await table(page), rowOf(3, 4, 8).map((weight, col) => (weight * (norms[col] ?? NaN)) / most));
+  await shoot(page, "lines-norm");
+
+  await change(page, { combine: "none", text: "Unbelievably, she laughed.", merge: "words", query: "" });
+  const written = await page.$$eval("#map >>> .lines-token.row", (found) => found.map((of) => of.getAttribute("aria-label")));
+  using merged = views.tiny.attend("Unbelievably, she laughed.");
+  expect(written.length).toBeLessThan(merged.tokens.length);
+  expect(written.some((name) => name?.includes("Unbelievably"))).toBe(true);
+  expect(await axe(page)).toEqual([]);
+});
+
+test("heads that are drawn together have colours that differ for all eyes, and names beside their lines", async () => {
+  // Machado et al. 2009: the colours as they are without cones for red, and for green, in linear RGB.
+  const eyes = [
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  ];
+  const linear = (hex: string): number[] => [1, 3, 5].map((at) => {
+    const value = parseInt(hex.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  const luminance = ([red = 0, green = 0, blue = 0]: number[]): number => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  const lab = (rgb: readonly number[]): readonly number[] => {
+    const byte = (x: number): number => 255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055);
+    const [red = 0, green = 0, blue = 0] = rgb.map((x) => byte(Math.min(Math.max(x, 0), 1)));
+    return toLab([red, green, blue]);
+  };
+  for (const theme of ["light", "dark"] as const) {
+    const ground = luminance(linear(kSurroundings[theme].paper));
+    const colors = kHeadColors[theme].map(linear);
+    expect(colors.length).toBe(12);
+    for (const color of colors) {
+      const [least, most] = [ground, luminance(color)].sort((a, b) => a - b) as [number, number];
+      expect((most + 0.05) / (least + 0.05)).toBeGreaterThan(3);
+    }
+    for (const eye of eyes) {
+      const through = (rgb: readonly number[]): number[] =>
+        eye.map((row) => row.reduce((sum, part, at) => sum + part * (rgb[at] ?? 0), 0));
+      const seenAs = colors.map((rgb) => lab(through(rgb)));
+      seenAs.forEach((a, index) => seenAs.slice(0, index).forEach((b) =>
+        expect(Math.hypot(...a.map((part, at) => part - (b[at] ?? 0)))).toBeGreaterThan(0.085)));
+    }
+  }
+  const page = await views.open([{ ...kHead, heads: "1.0 2.3", query: "6" }]);
+  expect(await page.$eval(`${token("col", 2)} .lines-of`, (found) => (found as HTMLElement).dataset.value)).toBe("3.4");
+  expect(await page.$eval(token("col", 2), (found) => found.getAttribute("aria-label"))).toMatch(/ 3\.4$/);
+  const many = Array.from({ length: 12 }, (_, index) => `${index >> 2}.${index & 3}`).join(" ");
+  for (const theme of ["light", "dark"]) {
+    await change(page, { theme, heads: theme === "light" ? many : `${many} 3.0`, query: "" });
+    await shoot(page, `lines-twelve-${theme}`);
+  }
+  expect(await page.$$eval("#map >>> button.lines-head", (found) => found.length)).toBe(12);
+  await expect(texts(page, "#map >>> .lines-legend")).resolves.toEqual([expect.stringContaining("No more than 12 heads")]);
+});
+
 test("twelve heads of 512 tokens redraw within a frame, and only what is in sight is written", async () => {
   const page = await views.open([{ ...kHead, text: "a" }]);
   const { median, written } = await page.$eval("#map", async (found) => {
@@ -119,7 +211,7 @@ test("twelve heads of 512 tokens redraw within a frame, and only what is in sigh
     times.sort((a, b) => a - b);
     return { median: times[15] ?? NaN, written: element.shadowRoot.querySelectorAll(".lines-token").length };
   });
-  console.log(`lines: ${median.toFixed(1)} ms for a redraw of 8 of 12 heads, ${written} tokens written`);
+  console.log(`lines: ${median.toFixed(1)} ms for a redraw of 12 heads, ${written} tokens written`);
   expect(written).toBeLessThan(120);
   expect(median).toBeLessThan(16);
 });

@@ -49,6 +49,17 @@ test("the strips are the columns' means and the rows' largest weights, and a cho
   await page.click(`${kLooked}:nth-child(3)`);
   expect(await stateOf(page, "key")).toBe("2");
   expectClose((await numbers(page, kLooking)).slice(2), map.slice(2).map((row) => row[2] ?? NaN));
+  await page.keyboard.down("Shift");
+  await page.click(`${kLooked}:nth-child(5)`);
+  await page.keyboard.up("Shift");
+  expect(await stateOf(page, "key")).toBe("2 4");
+  const both = map.slice(4).map((row) => ((row[2] ?? NaN) + (row[4] ?? NaN)) / 2);
+  expectClose((await numbers(page, kLooking)).slice(4), both);
+  const again = await views.open([{ view: "strips", text: kSentence, layer: 3, head: 4, query: "6 7", key: "2 4" }]);
+  const chosen = await again.$$eval(`${kLooked}[aria-pressed='true']`, (found) => found.map(({ dataset }) => dataset.stop));
+  expect(chosen).toEqual(["2", "4"]);
+  expect(await numbers(again, kLooking)).toEqual(await numbers(page, kLooking));
+  await again.close();
   await page.keyboard.press("Escape");
   expect([await stateOf(page, "query"), await stateOf(page, "key")]).toEqual(["", ""]);
 });
