@@ -28,6 +28,7 @@ import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
+import { silencedToggled } from "../maps/silenced.js";
 import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
 import { isReleased, type Lease, type MapSource, piecesOf } from "../maps/source.js";
 import { Group, type Member } from "../state/group.js";
@@ -325,16 +326,17 @@ export class AttentionMap extends LitElement {
     const view = drawn.render();
     const maps = this.#lease?.lease.maps;
     const kind = AttentionMap.views.find((of) => this.#views.get(of) === drawn);
-    if (!maps || kind?.isOfHead !== true || this.controls === "none") return view;
     const isFull = this.controls === "full";
+    if (isFull && kind?.isEditor !== true && !this.#settings) void this.#loadSettings();
+    const settings = isFull ? this.#settings : undefined;
+    const changes = maps && kind?.isEditor !== true ? (settings?.changesInForce(this.#host, maps) ?? nothing) : nothing;
+    if (!maps || kind?.isOfHead !== true || this.controls === "none") return html`${changes}${view}`;
     const views = isFull ? AttentionMap.views.filter((of) => of.isOfHead && isFitting(of, maps)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, this.#host, maps);
     const bar = headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
-    if (isFull && !this.#settings) void this.#loadSettings();
-    const settings = isFull ? this.#settings : undefined;
     if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
     const drawer = settings.drawer(this.#host, maps, kind.isShaped === true);
-    return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(this.#host, maps)}${view}${drawer}</div>`;
+    return html`<div @keydown=${onKey}>${bar}${changes}${view}${drawer}</div>`;
   }
 
   /** The name of the open head, once there is one. */
@@ -511,6 +513,10 @@ export class AttentionMap extends LitElement {
         element.#emit("head-focus", { layer, head });
       },
       visitHead: (layer, head) => void element.#emit("head-focus", { layer, head }),
+      silence(layer, head) {
+        const attention = element.#lease?.lease.maps.run?.shown ?? "decoder";
+        element.#change({ ablate: silencedToggled(element.ablate, { attention, layer, head }) });
+      },
       closeHead: () => element.#closeHead(),
       visitCell: (cell, colors) => void element.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null }),
       fail: (error) => element.#fail(error),

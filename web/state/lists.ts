@@ -7,7 +7,7 @@ export interface Head {
   readonly head: number;
 }
 
-const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
+export const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== "");
 
 /** Reads "3.2 1.4" as heads: layers and heads. */
 export function headsOf(name: string, text: string): Head[] {

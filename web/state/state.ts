@@ -46,7 +46,7 @@ export interface State {
   merge: string;
   /** The links between the segments of two texts that are drawn: "all", "AA", "AB", "BA" or "BB". */
   segments: string;
-  /** The heads that are silenced, as "3.2 1.4". */
+  /** The heads that are silenced, as "3.2 cross:1.4": layer and head, of the decoder's own attention or the named one. */
   ablate: string;
   /** The tokens whose values are zeros, as "2 5". */
   zeroToken: string;

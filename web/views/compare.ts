@@ -214,11 +214,11 @@ class CompareView implements View {
       ArrowLeft: { row, col: Math.max(col - 1, 0) }, ArrowRight: { row, col: Math.min(col + 1, last) },
     };
     const move = moves[event.key];
-    const { layer, head, ablate } = this.host.state;
+    const { layer, head } = this.host.state;
     if (move) this.#point(aligned, move);
     else if (event.key === "Enter" || event.key === "p") this.#pin(aligned, { row, col }, event.shiftKey);
     else if (event.key === "Escape") this.host.change({ query: "", key: "" });
-    else if (event.key === "s") this.host.change({ ablate: toggled(ablate, `${layer}.${head}`) });
+    else if (event.key === "s") this.host.silence(layer, head);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -7,7 +7,7 @@ import { guard } from "lit/directives/guard.js";
 import { type AnyMetric, kMostTexts, linesOf, rankHeads, type Ranked, usualMetrics } from "../heads/ranking.js";
 import type { Run } from "../maps/run.js";
 import { isReleased, type MapSource } from "../maps/source.js";
-import { toggled } from "../state/lists.js";
+import { headName, headsOf, toggled } from "../state/lists.js";
 import { controlStyles, finderPicker, finderStatus, finderTexts } from "./finder-controls.js";
 import { type Other, othersOf, othersStyles, readOthers } from "./finder-others.js";
 import { type Box, finderPlot, plotStyles } from "./finder-scatter.js";
@@ -208,12 +208,12 @@ class FinderView implements View {
     if (!run) return html``;
     const { state, names } = this.host;
     const marked = wordsOf(state.heads);
-    const silenced = wordsOf(state.ablate);
+    const silenced = new Set(run.changes.ablate.filter(({ attention }) => attention === run.shown).map(headName));
     const open = `${state.layer}.${state.head}`;
     const lines = this.#lines();
     const { by, isDescending } = this.#sort;
     const shown = [this.#heads, by, isDescending, this.#page, this.#onlyMarked, this.#metrics, names];
-    const picked = [state.heads, state.ablate, open, this.#stop, this.#hovered];
+    const picked = [state.heads, run, open, this.#stop, this.#hovered];
     const table = guard([...shown, ...picked], () => this.#table(marked, silenced, open));
     const metrics = [this.#infos, this.#metrics];
     const picker = guard(metrics, () => finderPicker(this.#infos, this.#metrics, this.#pick));
@@ -334,7 +334,7 @@ class FinderView implements View {
 
   readonly #choose = (head: Ranked, event: MouseEvent): void => {
     this.#stop = headWord(head);
-    if (event.shiftKey) return this.#toggle("heads", this.#stop);
+    if (event.shiftKey) return this.host.change({ heads: toggled(this.host.state.heads, this.#stop) });
     this.host.openHead(head.layer, head.head, "map");
   };
 
@@ -349,10 +349,6 @@ class FinderView implements View {
     const before = isMore ? [...wordsOf(this.host.state.heads)] : [];
     this.host.change({ heads: [...new Set([...before, ...words])].join(" ") });
     if (words.length === 0 && !isMore) this.#onlyMarked = false;
-  }
-
-  #toggle(name: "heads" | "ablate", word: string): void {
-    this.host.change({ [name]: toggled(this.host.state[name], word) });
   }
 
   readonly #onKey = (event: KeyboardEvent): void => {
@@ -380,8 +376,8 @@ class FinderView implements View {
       this.#hovered = this.#stop;
       this.host.requestUpdate();
       void this.host.updateComplete.then(() => this.focus());
-    } else if (event.key === "p") this.#toggle("heads", word);
-    else if (event.key === "s") this.#toggle("ablate", word);
+    } else if (event.key === "p") this.host.change({ heads: toggled(this.host.state.heads, word) });
+    else if (event.key === "s") headsOf("head", word).forEach(({ layer, head }) => this.host.silence(layer, head));
     else return;
     event.preventDefault();
   };

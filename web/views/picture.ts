@@ -294,12 +294,12 @@ class PictureView implements View {
       End: row * cols + cols - 1,
     };
     const move = moves[event.key];
-    const { layer, head, ablate } = this.host.state;
+    const { layer, head } = this.host.state;
     if (move !== undefined) this.#at = this.#at === undefined ? 0 : move;
     if (move !== undefined) this.#point(prefix + (this.#at ?? 0));
     else if (event.key === "Enter" || event.key === "p") this.#pin(prefix + at, event.shiftKey);
     else if (event.key === "Escape") this.host.change({ query: "", key: "" });
-    else if (event.key === "s") this.host.change({ ablate: toggled(ablate, `${layer}.${head}`) });
+    else if (event.key === "s") this.host.silence(layer, head);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -249,7 +249,7 @@ class SentenceView implements View, ReactiveController {
       to.focus();
       this.#point(to.dataset.axis === "col" ? "col" : "row", Number(to.dataset.index));
     } else if (event.key === "p") from.click();
-    else if (event.key === "s") this.host.change({ ablate: toggled(state.ablate, headName(state)) });
+    else if (event.key === "s") this.host.silence(state.layer, state.head);
     else if (event.key === "Escape" && (state.query !== "" || state.key !== "")) this.host.change({ query: "", key: "" });
     else return;
     event.preventDefault();
