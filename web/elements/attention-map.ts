@@ -170,6 +170,7 @@ export class AttentionMap extends LitElement {
   declare temperature: number;
   declare normalizer: string;
   declare compareText: string;
+  declare compareSource: string;
   declare compareHead: string;
   declare compareModel: string;
   declare theme: string;

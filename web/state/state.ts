@@ -54,8 +54,9 @@ export interface State {
   forbid: string;
   temperature: number;
   normalizer: string;
-  /** Another text, head or model, with which this one is compared. */
+  /** Another text, source, head or model, with which this one is compared. */
   compareText: string;
+  compareSource: string;
   compareHead: string;
   compareModel: string;
   /** "auto", "light" or "dark". */
@@ -113,6 +114,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   temperature: number(1),
   normalizer: word("softmax"),
   compareText: word(""),
+  compareSource: word(""),
   compareHead: word(""),
   compareModel: word(""),
   theme: word("auto"),
