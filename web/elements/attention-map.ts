@@ -17,7 +17,7 @@
  * they are borrowed and must not change while they are shown.
  * Its events are those of AttentionMapEvents. Each view is a part under its name; the others are thumb, badge, canvas,
  * label, bar, title, name, back, tab, tabs, readout, plot, crosshair, pin, minimap, legend, scale, strip, token, finding,
- * table, settings, changes, shortened, understood and export. Its custom properties are --attention-paper, -ink, -faint,
+ * table, place, settings, changes, shortened, understood and export. Its custom properties are --attention-paper, -ink, -faint,
  * -line, -stripe (of masked cells), -accent and -mono (a font), and for the maps themselves --attention-low and -high, with
  * -negative for signed numbers.
  */
@@ -30,7 +30,7 @@ import type { Colors } from "../maps/canvas.js";
 import { kScales, type ScaleChoice } from "../maps/scale.js";
 import { silencedToggled } from "../maps/silenced.js";
 import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
-import { isReleased, type Lease, type MapSource, piecesOf } from "../maps/source.js";
+import { isReleased, kNoPicture, type Lease, type MapSource, piecesOf } from "../maps/source.js";
 import { Group, type Member } from "../state/group.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
@@ -196,6 +196,9 @@ export class AttentionMap extends LitElement {
   /** Code that is loaded when it is first wanted: the settings, and the menu that exports. */
   #settings: typeof import("./drawer.js") | undefined;
   #menu: import("./export-menu.js").ExportMenu | undefined;
+  #place: import("./picture-place.js").PicturePlace | undefined;
+  /** True while a model that reads pictures has none. */
+  #lacksPicture = false;
   readonly #views = new Map<ViewKind, View>();
   /** The names of heads, whose code is loaded after the first maps have been drawn. */
   #naming: Naming | undefined;
@@ -315,6 +318,7 @@ export class AttentionMap extends LitElement {
 
   #content(): TemplateResult {
     if (this.#error) return html`<div class="message" role="alert"><p>${this.#error.message}</p><button @click=${this.retry}>Try again</button></div>`;
+    if (this.#lacksPicture && this.#place) return this.#place.render();
     const computed = this.#computed;
     const running = computed === undefined ? nothing : html`<progress class="running" aria-label="Computing" .value=${computed}></progress>`;
     return this.#drawn
@@ -647,7 +651,9 @@ export class AttentionMap extends LitElement {
       const { computing } = AttentionMap;
       if (computing) this.#nameHeads(maps, computing).catch((error: unknown) => console.warn("headlens names no heads:", error));
     } catch (error) {
-      if (!signal.aborted) this.#fail(error);
+      if (signal.aborted) return;
+      if ((error as { code?: unknown }).code === kNoPicture) await this.#askForPicture();
+      else this.#fail(error);
     } finally {
       this.#computed = undefined;
     }
@@ -655,11 +661,28 @@ export class AttentionMap extends LitElement {
 
   /** Shows that there is nothing to read yet, or where to write it. */
   async #showEmpty(kind: ViewKind, signal: AbortSignal): Promise<void> {
-    if (kind.isEditor !== true || this.controls !== "full") return this.#show(undefined);
+    if (kind.isEditor !== true || this.controls !== "full") {
+      const { computing } = AttentionMap;
+      this.#show(undefined);
+      if (!computing || this.model === kInitial.model) return;
+      await computing.loadModel(this.model, signal, this.#following(signal).loading);
+      if (await computing.readsPictures(this.model)) await this.#askForPicture();
+      return;
+    }
     await (await this.#viewOf(kind)).load(undefined, signal);
   }
 
+  /** Shows where a picture can be given. */
+  async #askForPicture(): Promise<void> {
+    const { PicturePlace, kPlaceStyles } = await import("./picture-place.js");
+    this.#addStyles(kPlaceStyles);
+    this.#place ??= new PicturePlace(this.#host);
+    this.#show(undefined);
+    this.#lacksPicture = true;
+  }
+
   #show(view: View | undefined): void {
+    this.#lacksPicture = false;
     this.#drawn = view;
     this.#error = undefined;
     this.#progress = undefined;

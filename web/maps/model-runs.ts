@@ -9,7 +9,7 @@ import { both, causalMask, type CellMask, diagonalMask, kOpen } from "./mask.js"
 import { pictureAt } from "./pictures.js";
 import type { AttentionName, Changes, Reading, Run } from "./run.js";
 import { type SilencedHead, silencedWord } from "./silenced.js";
-import type { Lease } from "./source.js";
+import { kNoPicture, type Lease } from "./source.js";
 
 /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
 export async function loadModel(model: string, signal: AbortSignal, onProgress: Progress): Promise<void> {
@@ -17,6 +17,10 @@ export async function loadModel(model: string, signal: AbortSignal, onProgress: 
   const ended = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
   await Promise.race([loading, ended]);
 }
+
+/** True for a model that reads pictures. It is loaded if it is not yet. */
+export const readsPictures = async (model: string): Promise<boolean> =>
+  (await sharedModel(model)).info.image !== undefined;
 
 /** A run that is under way or held. */
 interface Held {
@@ -101,7 +105,7 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
 
 async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promise<ModelInput> {
   if (info.image) {
-    if (image === "") throw new Error("image is missing: this model reads pictures");
+    if (image === "") throw Object.assign(new Error("image is missing: this model reads pictures"), { code: kNoPicture });
     return pictureAt(image);
   }
   if (!info.encoder) return text;

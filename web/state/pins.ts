@@ -31,10 +31,14 @@ export function pinnedRows(axes: Axes, { query }: Readonly<State>): number[] {
   return [...new Set(rows.filter((row) => row !== undefined))];
 }
 
-/** The pinned column of a map. */
-export function pinnedCol(axes: Axes, { key }: Readonly<State>): number | undefined {
-  return key.trim() === "" ? undefined : shownAt(axes, "cols", Number(key));
+/** The columns of a map that are pinned. */
+export function pinnedCols(axes: Axes, { key }: Readonly<State>): number[] {
+  const cols = wordsOf(key).map((word) => shownAt(axes, "cols", Number(word)));
+  return [...new Set(cols.filter((col) => col !== undefined))];
 }
+
+/** The pinned column of a map: the last one, for views that show one. */
+export const pinnedCol = (axes: Axes, state: Readonly<State>): number | undefined => pinnedCols(axes, state).at(-1);
 
 /** The place in a map that is looked at: under the pointer or the keyboard, or else the pinned one. */
 export function placeOf(axes: Axes, cursor: Cursor | undefined, state: Readonly<State>): Cursor {

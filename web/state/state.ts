@@ -27,7 +27,7 @@ export interface State {
   combine: string;
   /** The pinned tokens that look: rows, as "6" or "6 7 8". */
   query: string;
-  /** The pinned token that is looked at: a column, or nothing. */
+  /** The pinned tokens that are looked at: columns, as "6" or "6 7", or nothing. */
   key: string;
   /** The key with which the pinned one is compared: a column, "next" for the strongest other one, or nothing. */
   against: string;
