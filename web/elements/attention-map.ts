@@ -16,6 +16,7 @@ import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
 import { endOf, kScales, type ScaleChoice } from "../maps/scale.js";
 import { type MapSource, type Part, piecesOf } from "../maps/source.js";
+import { silencedToggled } from "../maps/silenced.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
 import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
@@ -121,6 +122,7 @@ export class AttentionMap extends LitElement {
   declare temperature: number;
   declare normalizer: string;
   declare compareText: string;
+  declare compareSource: string;
   declare compareHead: string;
   declare compareModel: string;
   declare theme: string;
@@ -369,6 +371,10 @@ export class AttentionMap extends LitElement {
         element.#emit("head-focus", { layer, head });
       },
       visitHead: (layer, head) => void element.#emit("head-focus", { layer, head }),
+      silence(layer, head) {
+        const attention = element.#work.lease?.maps.run?.shown ?? "decoder";
+        element.#change({ ablate: silencedToggled(element.ablate, { attention, layer, head }) });
+      },
       closeHead: () => element.#closeHead(),
       visitCell: (cell, colors) => void element.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null }),
       predicted: (row, token, predictions) => void element.#emit("prediction", { row, token, predictions }),

@@ -6,7 +6,8 @@
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import type { MapSource } from "../maps/source.js";
-import { headsOf, indexesOf, toggled } from "../state/lists.js";
+import { silencedToggled } from "../maps/silenced.js";
+import { headName, toggled } from "../state/lists.js";
 import { kInitial, type State } from "../state/state.js";
 import type { Host } from "../views/view.js";
 
@@ -126,25 +127,32 @@ export function settings(host: Host, maps: MapSource, isShaped: boolean): Templa
   `;
 }
 
-/** The changes of the model that are in force, each with a button that takes it back. */
+/** The parts of the state that change the model, without changes. */
+const kUnchanged = Object.fromEntries(
+  (["ablate", "zeroToken", "forbid", "temperature", "normalizer", "causal"] as const).map((name) => [name, kInitial[name]]),
+) as Partial<State>;
+
+/** The changes of the model that are in force, each with a button that takes it back, and one that takes back all. */
 export function changesInForce(host: Host, maps: MapSource): TemplateResult | typeof nothing {
   const { run } = maps;
   if (!run || run.attention === run.unchanged) return nothing;
   const { state } = host;
+  const { ablate, zeroToken, forbid, temperature, normalizer, causal } = run.changes;
   const chip = (words: string, undone: Partial<State>): TemplateResult =>
     html`<button class="chip" aria-label=${`Take back: ${words}`} @click=${(): void => host.change(undone)}>${words} <span aria-hidden="true">×</span></button>`;
-  const heads = headsOf("ablate", state.ablate).map(({ layer, head }) =>
-    chip(`head ${layer}.${head} silenced`, { ablate: toggled(state.ablate, `${layer}.${head}`) }));
-  const tokens = indexesOf("zero-token", state.zeroToken).map((index) =>
+  const heads = ablate.map((head) =>
+    chip(`${run.info.encoder ? `${head.attention} ` : ""}head ${headName(head)} silenced`, { ablate: silencedToggled(state.ablate, head) }));
+  const tokens = zeroToken.map((index) =>
     chip(`token ${index} blanked`, { zeroToken: toggled(state.zeroToken, String(index)) }));
-  const diagonals = indexesOf("forbid", state.forbid).map((distance) =>
+  const diagonals = forbid.map((distance) =>
     chip(distance === 0 ? "no query sees itself" : `no query sees ${distance} back`, { forbid: toggled(state.forbid, String(distance)) }));
   return html`
     <p class="changes" part="changes" role="status">
       <span>The model is changed:</span> ${heads} ${tokens} ${diagonals}
-      ${state.temperature === 1 ? nothing : chip(`temperature ${state.temperature}`, { temperature: kInitial.temperature })}
-      ${state.normalizer === "softmax" ? nothing : chip(state.normalizer, { normalizer: kInitial.normalizer })}
-      ${state.causal && !run.info.causal ? chip("no later tokens", { causal: false }) : nothing}
+      ${temperature === 1 ? nothing : chip(`temperature ${temperature}`, { temperature: kInitial.temperature })}
+      ${normalizer === "softmax" ? nothing : chip(normalizer, { normalizer: kInitial.normalizer })}
+      ${causal && !run.info.causal ? chip("no later tokens", { causal: false }) : nothing}
+      <button class="undo" @click=${(): void => host.change(kUnchanged)}>Undo all changes</button>
     </p>
   `;
 }
@@ -216,10 +224,17 @@ export const kDrawerStyles = css`
     border: 1px solid var(--accent);
     color: var(--ink);
   }
+  .undo {
+    min-height: 24px;
+    padding: 0 4px;
+    color: var(--ink);
+    text-decoration: underline;
+  }
   @media (pointer: coarse) {
     .drawer label,
     .drawer select,
-    .chip {
+    .chip,
+    .undo {
       min-height: 44px;
     }
   }

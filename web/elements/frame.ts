@@ -9,6 +9,7 @@ import type { ExportMenu, Exporting } from "./export-menu.js";
 import { headBar, onHeadKey, turn } from "./head-bar.js";
 import type { LaterStyles } from "./later-styles.js";
 import { hasArrays, type Inputs as MapInputs, isGiven } from "./opening.js";
+import type { PicturePlace } from "./picture-place.js";
 import { Swipes } from "./swipes.js";
 import { isFitting, type Work } from "./work.js";
 
@@ -29,9 +30,10 @@ export interface Framed {
 type Part = TemplateResult | typeof nothing;
 
 export class Frame {
-  /** Code that is loaded when it is first wanted: the settings, and the menu that exports. */
+  /** Code that is loaded when it is first wanted: the settings, the menu that exports, and the place for a picture. */
   #settings: typeof import("./drawer.js") | undefined;
   #menu: ExportMenu | undefined;
+  #place: PicturePlace | undefined;
 
   readonly #swipes = new Swipes((by) => this.#turn(by));
 
@@ -48,11 +50,12 @@ export class Frame {
   }
 
   #content(): TemplateResult {
-    const { drawn, error, progress } = this.of.work;
+    const { drawn, error, lacksPicture, progress } = this.of.work;
     if (error) {
       return html`<div class="message" part="error" role="alert"><slot name="error"><p>${error.message}</p><button @click=${this.of.retry}>Try again</button></slot></div>
         <slot name="fallback"></slot>`;
     }
+    if (lacksPicture) return this.#picturePlace();
     return drawn
       ? html`${this.#running(progress)} ${this.#shortened()} ${this.#view(drawn)} ${this.#declaration()}`
       : html`${this.#running()} <slot name="fallback">${this.#waiting()}</slot>`;
@@ -73,14 +76,15 @@ export class Frame {
     const maps = work.lease?.maps;
     const kind = work.drawnKind;
     if (!maps || host.controls === "none") return view;
-    if (kind?.isOfHead !== true) return html`${view} ${kind?.name === "grid" ? this.#asking() : nothing}`;
     const isFull = host.controls === "full";
+    const changes = isFull && kind?.isEditor !== true ? this.#changes(maps) : nothing;
+    if (kind?.isOfHead !== true) return html`${changes} ${view} ${kind?.name === "grid" ? this.#asking() : nothing}`;
     const views = isFull ? this.of.views.filter((one) => one.isOfHead && isFitting(one, maps)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, host, maps);
     const bar = headBar(host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
     return html`
       <div @keydown=${onKey} @touchstart=${this.#swipes.onStart} @touchend=${this.#swipes.onEnd}>
-        ${bar} ${isFull ? this.#changes(maps) : nothing} ${view} ${isFull ? this.#drawer(maps, kind.isShaped === true) : nothing}
+        ${bar} ${changes} ${view} ${isFull ? this.#drawer(maps, kind.isShaped === true) : nothing}
       </div>
     `;
   }
@@ -145,6 +149,19 @@ export class Frame {
     this.#menu ??= new ExportMenu(this.of.exporting);
     this.of.host.requestUpdate();
   };
+
+  /** The place where a model that reads pictures is given one. */
+  #picturePlace(): TemplateResult {
+    if (!this.#place) void this.#loadPlace();
+    return this.#place?.render() ?? html``;
+  }
+
+  async #loadPlace(): Promise<void> {
+    const { PicturePlace, kPlaceStyles } = await import("./picture-place.js");
+    this.of.styles.add(kPlaceStyles);
+    this.#place ??= new PicturePlace(this.of.host);
+    this.of.host.requestUpdate();
+  }
 
   /** Says how declared maps were understood, which could not be seen otherwise. */
   #declaration(): Part {

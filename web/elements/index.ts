@@ -2,7 +2,7 @@
 /** Importing this file registers `<attention-map>` with the engine, unless the page already has such an element. */
 import { computedMaps } from "../maps/engine-maps.js";
 import { giveModel, isStarted, sharedEngine } from "../maps/engine.js";
-import { loadModel, modelMaps } from "../maps/model-runs.js";
+import { loadModel, modelMaps, readsPictures } from "../maps/model-runs.js";
 import { kViews } from "../views/computed.js";
 import { AttentionMap } from "./attention-map.js";
 import { define } from "./define.js";
@@ -16,5 +16,5 @@ export type { WorkedExample } from "../views/worked-example.js";
 AttentionMap.views = kViews;
 const naming = (): Promise<typeof import("../heads/index.js")> => import("../heads/index.js");
 const engine = (): ReturnType<typeof sharedEngine> => sharedEngine();
-AttentionMap.computing = { giveModel, loadModel, modelMaps, computedMaps, naming, engine, isStarted };
+AttentionMap.computing = { giveModel, loadModel, modelMaps, readsPictures, computedMaps, naming, engine, isStarted };
 define();

@@ -5,8 +5,9 @@ import type { Asked, Computing, Progress } from "../maps/computing.js";
 import { givenMaps } from "../maps/given.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import { kAttentions } from "../maps/run.js";
+import { silencedIn } from "../maps/silenced.js";
 import { type Lease, nextTurn } from "../maps/source.js";
-import { headsOf, indexesOf } from "../state/lists.js";
+import { indexesOf } from "../state/lists.js";
 import type { State } from "../state/state.js";
 import type { DeclaredMaps } from "./declared.js";
 
@@ -69,7 +70,7 @@ function askedOf(state: Readonly<State>): Asked {
   return {
     reading: { model, text, textPair, source, image },
     changes: {
-      ablate: headsOf("ablate", state.ablate),
+      ablate: silencedIn(state.ablate),
       zeroToken: indexesOf("zero-token", state.zeroToken),
       forbid: indexesOf("forbid", state.forbid),
       causal,

@@ -5,8 +5,8 @@
  */
 import type { ReactiveController, ReactiveElement } from "lit";
 import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
-import { isReleased, type Lease, type MapSource } from "../maps/source.js";
-import type { State } from "../state/state.js";
+import { isReleased, kNoPicture, type Lease, type MapSource } from "../maps/source.js";
+import { kInitial, type State } from "../state/state.js";
 import type { Host, View, ViewKind } from "../views/view.js";
 import type { LaterStyles } from "./later-styles.js";
 import { dependencies, type Following, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
@@ -47,6 +47,8 @@ export class Work implements ReactiveController {
   computed: number | undefined;
   /** A sentence that says how the declared maps that are about to be drawn were understood. */
   understood: string | undefined;
+  /** True while a model that reads pictures has none. */
+  lacksPicture = false;
   /** True while the next picture takes the focus. */
   movesFocus = false;
   /** The maps that are drawn: those of the lease, or shaped ones. */
@@ -117,6 +119,7 @@ export class Work implements ReactiveController {
 
   show(view: View | undefined): void {
     this.drawn = view;
+    this.lacksPicture = false;
     this.error = undefined;
     this.progress = undefined;
     this.of.element.requestUpdate();
@@ -211,7 +214,9 @@ export class Work implements ReactiveController {
       if (this.movesFocus) element.focus();
       if (shown) this.of.drew(shown, text, performance.now() - started);
     } catch (error) {
-      if (!signal.aborted) this.fail(error);
+      if (signal.aborted) return;
+      if ((error as { code?: unknown }).code === kNoPicture) this.#askForPicture();
+      else this.fail(error);
     } finally {
       this.computed = undefined;
     }
@@ -219,8 +224,17 @@ export class Work implements ReactiveController {
 
   /** Shows that there is nothing to read yet, or where to write it. */
   async #showEmpty(kind: ViewKind, signal: AbortSignal): Promise<void> {
-    if (kind.isEditor !== true || this.of.host.controls !== "full") return this.show(undefined);
-    await (await this.#viewOf(kind)).load(undefined, signal);
+    const { host, mapInputs: { computing }, state: { model } } = this.of;
+    if (kind.isEditor === true && host.controls === "full") return (await this.#viewOf(kind)).load(undefined, signal);
+    this.show(undefined);
+    if (!computing || model === kInitial.model) return;
+    await computing.loadModel(model, signal, this.#following(signal).loading);
+    if (await computing.readsPictures(model)) this.#askForPicture();
+  }
+
+  #askForPicture(): void {
+    this.show(undefined);
+    this.lacksPicture = true;
   }
 
   /** The view of a kind, whose code is loaded when it is first shown. */

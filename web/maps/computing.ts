@@ -35,6 +35,8 @@ export type Progress = (loaded: number, total: number) => void;
 export interface Computing {
   /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
   loadModel(this: void, model: string, signal: AbortSignal, onProgress: Progress): Promise<void>;
+  /** True for a model that reads pictures. */
+  readsPictures(this: void, model: string): Promise<boolean>;
   /** Takes the files of a model, and returns a name for it that the other functions know, after the folder where that is known. */
   giveModel(this: void, files: readonly File[], folder?: string): string;
   /** Runs a model on an input. `onProgress` is told the share that is done. */

@@ -8,12 +8,17 @@ import { sharedEngine, sharedModel } from "./engine.js";
 import { both, causalMask, type CellMask, diagonalMask, kOpen } from "./mask.js";
 import { pictureAt } from "./pictures.js";
 import type { AttentionName, Changes, Reading, Run } from "./run.js";
-import type { Lease } from "./source.js";
+import { type SilencedHead, silencedWord } from "./silenced.js";
+import { kNoPicture, type Lease } from "./source.js";
 
 /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
 export async function loadModel(model: string, signal: AbortSignal, onProgress: Progress): Promise<void> {
   await sharedModel(model, onProgress, signal);
 }
+
+/** True for a model that reads pictures. It is loaded if it is not yet. */
+export const readsPictures = async (model: string): Promise<boolean> =>
+  (await sharedModel(model)).info.image !== undefined;
 
 /** A run that is under way or held. */
 interface Held {
@@ -85,7 +90,7 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
     onProgress,
   });
   try {
-    const options = optionsOf(changes, info, shown, unchanged);
+    const options = optionsOf(changes, info, unchanged);
     const again = { ...options, keepHidden: info.logits > 0, signal, onProgress };
     const attention = options ? await unchanged.again(again) : unchanged;
     const facts = { engine, model, info, reading, input, changes, shown, attention, unchanged };
@@ -98,7 +103,7 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
 
 async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promise<ModelInput> {
   if (info.image) {
-    if (image === "") throw new Error("image is missing: this model reads pictures");
+    if (image === "") throw Object.assign(new Error("image is missing: this model reads pictures"), { code: kNoPicture });
     return pictureAt(image);
   }
   if (!info.encoder) return text;
@@ -110,11 +115,11 @@ type Options = NonNullable<Parameters<AsyncModelAttention["again"]>[0]>;
 
 /** The options of a run with changes; undefined when nothing is changed. Throws an Error that names what does not fit. */
 function optionsOf(
-  changes: Changes, info: ModelInfo, shown: AttentionName, { tokens }: AsyncModelAttention,
+  changes: Changes, info: ModelInfo, { tokens }: AsyncModelAttention,
 ): Options | undefined {
   const { ablate, zeroToken, forbid, causal, temperature, normalizer } = changes;
   const options = {
-    ...(ablate.length > 0 && { [kHeadMasks[shown]]: headMask(changes, info, shown) }),
+    ...headMasks(ablate, info),
     ...(zeroToken.length > 0 && { replacedTokens: zeroToken }),
     ...(forbid.length > 0 && { forbiddenDiagonals: forbid }),
     ...(causal && !info.causal && { attnMask: lowerTriangle(tokens.length) }),
@@ -126,18 +131,23 @@ function optionsOf(
 
 const kHeadMasks = { decoder: "headMask", encoder: "encoderHeadMask", cross: "crossHeadMask" } as const;
 
-const sizeOf = (info: ModelInfo, shown: AttentionName): { layers: number; heads: number } =>
-  shown === "encoder" && info.encoder ? info.encoder : info;
+const sizeOf = (info: ModelInfo, attention: AttentionName): { layers: number; heads: number } =>
+  attention === "encoder" && info.encoder ? info.encoder : info;
 
-function headMask({ ablate }: Changes, info: ModelInfo, shown: AttentionName): TensorLike {
-  const { layers, heads } = sizeOf(info, shown);
-  const data = new Float32Array(layers * heads).fill(1);
-  for (const { layer, head } of ablate) {
+/** The masks of the heads of each attention in which heads are silenced. */
+function headMasks(silenced: readonly SilencedHead[], info: ModelInfo): Record<string, TensorLike> {
+  const masks: Record<string, { data: Float32Array; shape: number[] }> = {};
+  for (const { attention, layer, head } of silenced) {
+    const { layers, heads } = sizeOf(info, attention);
+    const name = silencedWord({ attention, layer, head });
+    if (attention !== "decoder" && !info.encoder)
+      throw new Error(`ablate: the model has no head ${name}; it has one attention, whose heads are named as 3.2 is`);
     if (layer >= layers || head >= heads)
-      throw new Error(`ablate: the model has no head ${layer}.${head}; it has ${layers} layers of ${heads} heads`);
-    data[layer * heads + head] = 0;
+      throw new Error(`ablate: the model has no head ${name}; it has ${layers} layers of ${heads} heads`);
+    const all = { data: new Float32Array(layers * heads).fill(1), shape: [layers, heads] };
+    (masks[kHeadMasks[attention]] ??= all).data[layer * heads + head] = 0;
   }
-  return { data, shape: [layers, heads] };
+  return masks;
 }
 
 const lowerTriangle = (length: number): { data: boolean[]; shape: number[] } => ({

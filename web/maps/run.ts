@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A run of a model, as far as views need it. These are types only, so that drawing alone needs no engine. */
 import type { AsyncEngine, AsyncModel, AsyncModelAttention, ModelInfo, ModelInput } from "headlens";
-import type { Head } from "../state/lists.js";
+import type { SilencedHead } from "./silenced.js";
 
 /** The attentions of an encoder–decoder. Every other model has one, which counts as the decoder's. */
 export const kAttentions = ["decoder", "encoder", "cross"] as const;
@@ -22,8 +22,7 @@ export interface Reading {
 
 /** A reader's changes of how a model computes. */
 export interface Changes {
-  /** The heads of the shown attention that are silenced. */
-  readonly ablate: readonly Head[];
+  readonly ablate: readonly SilencedHead[];
   /** The tokens whose values are zeros. */
   readonly zeroToken: readonly number[];
   readonly forbid: readonly number[];

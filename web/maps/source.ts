@@ -131,5 +131,8 @@ export function isReleased(error: unknown): boolean {
   return error instanceof Error && (code === "aborted" || code === "disposed");
 }
 
+/** The code of the error of a model that was given no picture, for which the element shows a place. */
+export const kNoPicture = "no-picture";
+
 /** Lets the page take its turn in the middle of long work. */
 export const nextTurn = (): Promise<void> => new Promise((next) => setTimeout(next));

@@ -136,7 +136,7 @@ function showWhole(view: string): void {
   const place = byId("whole", HTMLElement);
   const [known] = place.children;
   const element = known instanceof AttentionMap ? known : document.createElement("attention-map");
-  Object.assign(element, { group: "page", view });
+  Object.assign(element, { group: "page", view, controls: "full" });
   if (!known) place.append(element);
   for (const button of byId("whole-views", HTMLElement).children)
     button.setAttribute("aria-pressed", String(button.getAttribute("value") === view));

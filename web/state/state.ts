@@ -48,7 +48,7 @@ export interface State {
   merge: string;
   /** The links between the segments of two texts that are drawn: "all", "AA", "AB", "BA" or "BB". */
   segments: string;
-  /** The heads that are silenced, as "3.2 1.4". */
+  /** The heads that are silenced, as "3.2 cross:1.4": layer and head, of the decoder's own attention or the named one. */
   ablate: string;
   /** The tokens whose values are zeros, as "2 5". */
   zeroToken: string;
@@ -56,8 +56,9 @@ export interface State {
   forbid: string;
   temperature: number;
   normalizer: string;
-  /** Another text, head or model, with which this one is compared. */
+  /** Another text, source, head or model, with which this one is compared. */
   compareText: string;
+  compareSource: string;
   compareHead: string;
   compareModel: string;
   /** "auto", "light" or "dark". */
@@ -116,6 +117,7 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
   temperature: number(1),
   normalizer: word("softmax"),
   compareText: word(""),
+  compareSource: word(""),
   compareHead: word(""),
   compareModel: word(""),
   theme: word("auto"),

@@ -5,45 +5,63 @@ import type { Run } from "../maps/run.js";
 import type { MapSource } from "../maps/source.js";
 import { type Head, headsOf, headName } from "../state/lists.js";
 import type { State } from "../state/state.js";
-
-/** The most aligned tokens that are shown. */
-export const kMostPairs = 512;
+import { alignMaps, itself, type Pairs } from "./compare-align.js";
 
 export type Kind = "text" | "head" | "model" | "unchanged";
-export type Pair = readonly [a: number, b: number];
 type Difference = Awaited<ReturnType<Run["engine"]["difference"]>>;
 
-/** Two maps of aligned tokens, and B less A, [pairs, pairs] each. */
-export interface Aligned {
-  readonly kind: Kind;
+/** A head of a run. */
+export interface Side {
   readonly maps: MapSource;
   readonly layer: number;
-  readonly tokensA: readonly string[];
-  readonly tokensB: readonly string[];
-  readonly pairs: readonly Pair[];
+  readonly head: number;
+  /** The words above its map. */
+  readonly words: string;
+}
+
+/** Two maps of aligned tokens, and B less A, [row pairs, column pairs] each. */
+export interface Aligned extends Pairs {
+  readonly kind: Kind;
+  readonly sides: readonly [a: Side, b: Side];
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
-  readonly divergences: Float32Array | undefined;
-  /** Absent where two heads are compared. */
-  readonly difference: Difference | undefined;
+  /** How far predictions move at each pair of the tokens that the models read, where that can be said. */
+  readonly divergences: { readonly pairs: Pairs["rows"]; readonly nats: Float32Array } | undefined;
+  /** A sentence about the alignment, where it is not that of equal tokens. */
+  readonly note: string;
+  /** True where each head of one side has its counterpart in the other. */
+  readonly hasPartners: boolean;
   release(this: void): void;
 }
 
-/** The kinds that a run can be compared by. Differences of encoder–decoders are not computed by the engine. */
+/** The kinds that a run can be compared by. */
 export function kindsOf({ info, attention, unchanged }: Run): Kind[] {
-  if (info.encoder) return ["head"];
   const own: Kind[] = info.image ? ["head", "model"] : ["text", "head", "model"];
   return attention === unchanged ? own : ["unchanged", ...own];
 }
 
-/** The kind that the state names, or else a telling one. */
+/** The kind that the state names, or else a telling one. A head may be named besides a text or a model. */
 export function kindOf(run: Run, state: Readonly<State>): Kind {
   const kinds = kindsOf(run);
   const named: readonly (readonly [Kind, string])[] = [
-    ["text", state.compareText], ["head", state.compareHead], ["model", state.compareModel],
+    ["text", state.compareText || (run.info.encoder ? state.compareSource : "")], ["model", state.compareModel],
+    ["head", state.compareHead],
   ];
   return named.find(([kind, value]) => value !== "" && kinds.includes(kind))?.[0] ?? kinds[0] ?? "head";
+}
+
+export const kNothing = { compareText: "", compareSource: "", compareHead: "", compareModel: "" } as const;
+
+/** The parts of the state that propose something telling to compare with. */
+export function proposal(kind: Kind, maps: MapSource, { info, reading }: Run, state: Readonly<State>): typeof kNothing {
+  const own: Partial<Record<keyof typeof kNothing, string>> = {
+    text: info.encoder ? { compareSource: otherText(reading.source) } : { compareText: otherText(reading.text) },
+    head: { compareHead: otherHead(maps, state.layer, state.head) },
+    model: { compareModel: otherModel(info, reading.model) },
+    unchanged: {},
+  }[kind];
+  return { ...kNothing, ...own } as typeof kNothing;
 }
 
 const kSwaps: Readonly<Record<string, string>> = {
@@ -52,7 +70,7 @@ const kSwaps: Readonly<Record<string, string>> = {
 };
 
 /** A text that differs in one word. */
-export function proposalFor(text: string): string {
+function otherText(text: string): string {
   const found = text.split(/\b/).find((word) => Object.hasOwn(kSwaps, word));
   if (found) return text.replace(new RegExp(`\\b${found}\\b`), kSwaps[found] ?? found);
   const word = /\p{L}+(?=\P{L}*$)/u.exec(text)?.[0];
@@ -61,39 +79,42 @@ export function proposalFor(text: string): string {
 }
 
 /** The head beside the open one. */
-export function otherHead({ heads }: MapSource, layer: number, head: number): string {
+function otherHead({ heads }: MapSource, layer: number, head: number): string {
   const count = heads[layer] ?? 1;
   const other = count > 1 ? { layer, head: (head + 1) % count } : { layer: (layer + 1) % heads.length, head: 0 };
   return headName(other);
 }
 
-async function wholeMap(
-  maps: MapSource, layer: number, head: number, pairs: readonly Pair[], side: 0 | 1,
+/** A built-in model that reads the same, if there is another one. */
+function otherModel(info: Run["info"], model: string): string {
+  const alike = info.image ? ["tiny-vit"] : info.encoder ? ["tiny-translator"] : ["tiny", "tiny-bert"];
+  return alike.find((name) => name !== model) ?? "";
+}
+
+/** The weights of a side at the aligned tokens. */
+export async function mapOf(
+  { maps, layer, head }: Omit<Side, "words">, { rows, cols }: Pairs, side: 0 | 1,
 ): Promise<Float32Array> {
-  const count = (pairs.at(-1)?.[side] ?? -1) + 1;
-  const all = [0, count] as const;
-  const { values } = await maps.part(layer, head, { rows: all, cols: all }, [count, count]);
-  return Float32Array.from({ length: pairs.length ** 2 }, (_, cell) => {
-    const [row, col] = [pairs[Math.floor(cell / pairs.length)], pairs[cell % pairs.length]];
-    return values[(row?.[side] ?? 0) * count + (col?.[side] ?? 0)] ?? NaN;
+  const end = (pairs: Pairs["rows"]): number => (pairs.at(-1)?.[side] ?? -1) + 1;
+  const [height, width] = [end(rows), end(cols)];
+  const { values } = await maps.part(layer, head, { rows: [0, height], cols: [0, width] }, [height, width]);
+  return Float32Array.from({ length: rows.length * cols.length }, (_, cell) => {
+    const [row, col] = [rows[Math.floor(cell / cols.length)], cols[cell % cols.length]];
+    return values[(row?.[side] ?? 0) * width + (col?.[side] ?? 0)] ?? NaN;
   });
 }
 
-async function withHead(maps: MapSource, { layer, head, compareHead }: Readonly<State>): Promise<Aligned> {
-  const [other] = headsOf("compareHead", compareHead || otherHead(maps, layer, head));
-  if (!other || other.head >= (maps.heads[other.layer] ?? 0))
-    throw new Error(`compareHead: the model has no head ${JSON.stringify(compareHead)}`);
-  const rows = Math.min(maps.tokens.length, kMostPairs);
-  const cols = Math.min(maps.keyTokens.length, kMostPairs);
-  if (maps.run?.shown === "cross" || rows !== cols)
-    throw new Error("compare: rows and columns of cross-attention are other tokens, which cannot be aligned");
-  const pairs = Array.from({ length: rows }, (_, index): Pair => [index, index]);
-  const mapOf = (of: Head): Promise<Float32Array> => wholeMap(maps, of.layer, of.head, pairs, 0);
-  const [a, b] = await Promise.all([mapOf({ layer, head }), mapOf(other)]);
-  return {
-    kind: "head", maps, layer, tokensA: maps.tokens, tokensB: maps.tokens, pairs, a, b, difference: undefined,
-    change: b.map((value, cell) => value - (a[cell] ?? 0)), divergences: undefined, release: () => undefined,
-  };
+/** The maps of two sides and their difference. */
+async function differing(sides: Aligned["sides"], pairs: Pairs): Promise<Pick<Aligned, "a" | "b" | "change">> {
+  const [a, b] = await Promise.all([mapOf(sides[0], pairs, 0), mapOf(sides[1], pairs, 1)]);
+  return { a, b, change: b.map((value, cell) => value - (a[cell] ?? 0)) };
+}
+
+/** The head of the other side: the named one, or the open one. */
+function headOf(maps: MapSource, { layer, head }: Readonly<State>, named: string): Head {
+  const [other = { layer, head }] = headsOf("compare-head", named);
+  if (other.head < (maps.heads[other.layer] ?? 0)) return other;
+  throw new Error(`compare-head: the other model has no head ${headName(other)}; it has ${maps.heads.length} layers of ${maps.heads[0] ?? 0} heads`);
 }
 
 /** Opens the other side. What is opened is released by the caller, or here when it fails. */
@@ -101,53 +122,69 @@ export async function openOther(
   maps: MapSource, run: Run, state: Readonly<State>, signal: AbortSignal,
 ): Promise<Aligned> {
   const kind = kindOf(run, state);
-  if (kind === "head") return withHead(maps, state);
-  const { layer, head } = state;
-  const reading = {
-    ...run.reading,
-    ...(kind === "text" && { text: state.compareText || proposalFor(run.reading.text) }),
-    ...(kind === "model" && { model: state.compareModel || run.reading.model }),
+  const isNamed = Object.keys(kNothing).some((name) => state[name as keyof typeof kNothing] !== "");
+  const { compareText, compareSource, compareHead, compareModel } = isNamed ? state : proposal(kind, maps, run, state);
+  if (kind === "head") return withHead(maps, state, headOf(maps, state, compareHead));
+  const { reading, changes } = run;
+  const asked = {
+    reading: {
+      ...reading,
+      ...(kind === "text" && { text: compareText || reading.text, source: compareSource || reading.source }),
+      ...(kind === "model" && { model: compareModel }),
+    },
+    changes: kind === "unchanged"
+      ? { ...changes, ablate: [], zeroToken: [], forbid: [], causal: false, temperature: 1, normalizer: "softmax" }
+      : changes,
+    attention: run.shown,
   };
-  const changes = kind === "unchanged"
-    ? { ...run.changes, ablate: [], zeroToken: [], forbid: [], causal: false, temperature: 1, normalizer: "softmax" }
-    : run.changes;
-  const { maps: other, release } = await modelMaps({ reading, changes, attention: run.shown }, signal, () => undefined);
+  const { maps: other, release } = await modelMaps(asked, signal, () => undefined);
   let difference: Difference | undefined;
   try {
-    const attention = other.run?.attention ?? run.unchanged;
-    difference = await run.engine.difference(run.attention, attention);
-    const pairs = difference.pairs.slice(0, kMostPairs);
-    if (pairs.length === 0) throw new Error("compare: the two have no token in common");
-    if (head >= (other.heads[layer] ?? 0)) throw new Error(`compareModel: ${reading.model} has no head ${layer}.${head}`);
-    const [a, b, change, divergences] = await Promise.all([
-      wholeMap(maps, layer, head, pairs, 0), wholeMap(other, layer, head, pairs, 1),
-      changeOf(difference, layer, head, pairs.length),
-      run.info.logits > 0 && !run.info.image ? difference.divergences() : undefined,
-    ]);
+    if (other.run?.shown !== run.shown) throw new Error(`compare: ${compareModel} has no such attention`);
+    difference = isAlike(run, other.run) ? await run.engine.difference(run.attention, other.run.attention) : undefined;
+    const pairs = alignMaps(maps, other, run.shown, difference?.pairs);
+    if (pairs.rows.length === 0 || pairs.cols.length === 0) throw new Error("compare: the two have no token in common");
+    const { layer, head } = state;
+    const sides = sidesOf(kind, maps, { layer, head }, other, headOf(other, state, compareHead));
+    const found = await differing(sides, pairs);
+    const divergences = difference && (await divergencesOf(difference, run));
     signal.throwIfAborted();
-    const opened = difference;
-    const releaseAll = (): void => {
-      opened.dispose();
-      release();
-    };
-    const kl = divergences && divergences.data.length >= pairs.length ? Float32Array.from(divergences.data) : undefined;
-    return {
-      kind, maps, layer, tokensA: maps.tokens, tokensB: other.tokens, pairs, a, b, change, difference,
-      divergences: kl, release: releaseAll,
-    };
+    const note = difference ? "" : "The two models cut a text into other tokens: those with the same letters are aligned.";
+    const hasPartners = difference !== undefined && maps.heads.join() === other.heads.join();
+    return { kind, sides, ...pairs, ...found, divergences, note, hasPartners, release };
   } catch (error) {
-    difference?.dispose();
     release();
     throw error;
+  } finally {
+    difference?.dispose();
   }
 }
 
-/** B less A among the first `count` pairs. */
-export async function changeOf(
-  difference: Difference, layer: number, head: number, count: number,
-): Promise<Float32Array> {
-  const { data, shape } = await difference.map(layer, head, { rows: [0, count] });
-  const width = shape[1] ?? count;
-  const at = (cell: number): number => Math.floor(cell / count) * width + (cell % count);
-  return Float32Array.from({ length: count * count }, (_, cell) => data[at(cell)] ?? NaN);
+async function withHead(maps: MapSource, { layer, head }: Readonly<State>, other: Head): Promise<Aligned> {
+  const pairs = { rows: itself(maps.tokens.length), cols: itself(maps.keyTokens.length) };
+  const sides = sidesOf("head", maps, { layer, head }, maps, other);
+  const found = await differing(sides, pairs);
+  return {
+    kind: "head", sides, ...pairs, ...found, divergences: undefined, note: "", hasPartners: false, release: () => undefined,
+  };
+}
+
+function sidesOf(kind: Kind, maps: MapSource, a: Head, other: MapSource, b: Head): Aligned["sides"] {
+  const [nameA = "", nameB = ""] = {
+    text: ["this text", "the other text"], head: ["", ""], unchanged: ["changed", "unchanged"],
+    model: [maps.run?.reading.model, other.run?.reading.model],
+  }[kind];
+  const words = (head: Head, name: string): string => (name === "" ? `head ${headName(head)}` : `${name}, ${headName(head)}`);
+  return [{ maps, ...a, words: words(a, nameA) }, { maps: other, ...b, words: words(b, nameB) }];
+}
+
+/** True for models that have the same tokens, as far as that can be seen. */
+const isAlike = ({ info: a }: Run, { info: b }: Run): boolean =>
+  a.vocabSize === b.vocabSize && a.logits === b.logits && Boolean(a.image) === Boolean(b.image);
+
+async function divergencesOf(difference: Difference, { info }: Run): Promise<Aligned["divergences"]> {
+  const { pairs } = difference;
+  if (info.logits === 0 || info.image) return undefined;
+  const { data } = await difference.divergences();
+  return data.length === pairs.length ? { pairs, nats: Float32Array.from(data) } : undefined;
 }

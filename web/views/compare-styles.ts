@@ -18,6 +18,9 @@ export const compareStyles = css`
     line-height: 1.8;
     overflow-wrap: anywhere;
   }
+  .cmp-strip bdi {
+    margin-inline-end: 4px;
+  }
   .cmp-strip del {
     border-bottom: 2px dashed var(--accent);
     text-decoration: none;
@@ -40,7 +43,8 @@ export const compareStyles = css`
   }
   .cmp-plot {
     position: relative;
-    aspect-ratio: 1;
+    aspect-ratio: var(--cols) / var(--rows);
+    max-height: 480px;
     border: 1px solid var(--line);
     background: var(--hatch);
     direction: ltr;
@@ -48,14 +52,40 @@ export const compareStyles = css`
   }
   .cmp-cell {
     position: absolute;
-    left: calc(var(--col) * 100% / var(--count));
-    top: calc(var(--row) * 100% / var(--count));
-    width: calc(100% / var(--count));
-    height: calc(100% / var(--count));
+    left: calc(var(--col) * 100% / var(--cols));
+    top: calc(var(--row) * 100% / var(--rows));
+    width: calc(100% / var(--cols));
+    height: calc(100% / var(--rows));
     min-width: 4px;
     min-height: 4px;
     outline: 2px solid var(--accent);
     pointer-events: none;
+  }
+  .cmp-label {
+    display: grid;
+    gap: 4px;
+    width: min(60ch, 100%);
+    color: var(--faint);
+    font-size: 14px;
+  }
+  .cmp-label .cmp-field {
+    width: 100%;
+    color: var(--ink);
+    font-size: 16px;
+  }
+  .cmp-scale {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+    margin-top: 4px;
+    direction: ltr;
+  }
+  .cmp-scale canvas {
+    position: static;
+    flex: 0 1 120px;
+    width: 120px;
+    min-width: 0;
+    height: 8px;
   }
   .cmp-readout {
     font-variant-numeric: tabular-nums;
@@ -69,7 +99,7 @@ export const compareStyles = css`
     padding: 0;
     list-style: none;
   }
-  .cmp-kl button,
+  .cmp-moved,
   .cmp-heads button {
     display: grid;
     justify-items: center;
@@ -87,7 +117,7 @@ export const compareStyles = css`
     height: calc(var(--share) * 40px + 1px);
     background: currentColor;
   }
-  .cmp-kl button {
+  .cmp-moved {
     grid-template-rows: 42px auto auto;
   }
   @media (pointer: coarse) {

@@ -2,32 +2,45 @@
 /** The open head beside another text, head or model, and their difference over the tokens that both have. */
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import { draw, type Look, lookOf } from "../maps/canvas.js";
+import { barLook, draw, kBar, type Look, lookOf } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
 import type { CellMask } from "../maps/mask.js";
-import { type Scale, scaleInWords, scaleOf } from "../maps/scale.js";
+import { formatOn, type Scale, scaleInWords, scaleOf } from "../maps/scale.js";
 import { isReleased, type MapSource, nextTurn, type Picture } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { toggled } from "../state/lists.js";
 import { placeOf } from "../state/pins.js";
-import { type Aligned, changeOf, type Kind, kindOf, kindsOf, openOther, otherHead, proposalFor } from "./compare-other.js";
+import type { Pair } from "./compare-align.js";
+import { CompareChoice } from "./compare-choice.js";
+import { type Aligned, mapOf, openOther, type Side } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
 const kTop = 8;
-const kNames: Readonly<Record<Kind, string>> = {
-  text: "Another text", head: "Another head", model: "Another model", unchanged: "Without changes",
-};
+/** The scale of differences ends here at least, so that what is hardly there is not seen as if it were large. */
+const kLeast = 0.01;
 interface Ranked { readonly layer: number; readonly head: number; readonly mean: number }
 
+/** The colours of the three maps, and those of the bars beside them. */
+interface Looks {
+  readonly key: string;
+  readonly of: readonly [a: Look, b: Look, change: Look];
+  readonly bars: readonly Look[];
+}
+
 class CompareView implements View {
-  #aligned: Aligned | undefined;
   #maps: MapSource | undefined;
+  #aligned: Aligned | undefined;
+  /** The words that say why the two cannot be compared. */
+  #failed = "";
   #ranked: readonly Ranked[] = [];
   #done = 1;
-  #looks: { key: string; weights: Look; change: Look } | undefined;
+  #looks: Looks | undefined;
+  readonly #choice: CompareChoice;
 
-  constructor(private readonly host: Host) {}
+  constructor(private readonly host: Host) {
+    this.#choice = new CompareChoice(host);
+  }
 
   focus(): void {
     this.host.renderRoot.querySelector<HTMLElement>(".cmp-plot")?.focus();
@@ -40,43 +53,40 @@ class CompareView implements View {
   clear(): void {
     this.#aligned?.release();
     this.#aligned = this.#maps = this.#looks = undefined;
+    this.#failed = "";
     this.#ranked = [];
+    this.#done = 0;
   }
 
   async load(maps: MapSource, signal: AbortSignal): Promise<void> {
     if (!maps.run) throw new Error("compare: these maps have no model");
-    const aligned = await openOther(maps, maps.run, this.host.state, signal);
-    if (signal.aborted) {
-      aligned.release();
-      signal.throwIfAborted();
-    }
+    const isHinting = this.#choice.hint(maps) !== undefined;
+    const opened = isHinting ? undefined : await openOther(maps, maps.run, this.host.state, signal).catch(inWords);
+    if (signal.aborted && typeof opened === "object") opened.release();
+    signal.throwIfAborted();
     this.clear();
-    this.#aligned = aligned;
     this.#maps = maps;
+    if (typeof opened === "string") this.#failed = opened;
+    else this.#aligned = opened;
     this.host.drawn(this);
-    void this.#rank(aligned).catch((error: unknown) => {
+    const aligned = this.#aligned;
+    if (aligned) void this.#rank(aligned).catch((error: unknown) => {
       if (this.#aligned === aligned && !isReleased(error)) this.host.fail(error);
     });
   }
 
   /** Ranks the heads by their mean absolute difference over the aligned cells that are not masked. */
   async #rank(aligned: Aligned): Promise<void> {
-    const { difference, maps, pairs } = aligned;
-    if (!difference) return;
+    const { hasPartners, sides: [{ maps }, { maps: other }] } = aligned;
+    if (!hasPartners) return;
     const heads = maps.heads.flatMap((count, layer) => Array.from({ length: count }, (_, head) => ({ layer, head })));
     const ranked: Ranked[] = [];
-    for (const [index, { layer, head }] of heads.entries()) {
-      const change = await changeOf(difference, layer, head, pairs.length);
+    for (const [index, head] of heads.entries()) {
+      const [a, b] = await Promise.all([
+        mapOf({ maps, ...head }, aligned, 0), mapOf({ maps: other, ...head }, aligned, 1),
+      ]);
       if (this.#aligned !== aligned) return;
-      const mask = maskOf(aligned, layer);
-      let [sum, count] = [0, 0];
-      change.forEach((value, cell) => {
-        const [row, col] = [Math.floor(cell / pairs.length), cell % pairs.length];
-        if (mask.hides(row, row + 1, col, col + 1)) return;
-        sum += Math.abs(value);
-        count++;
-      });
-      ranked.push({ layer, head, mean: count > 0 ? sum / count : 0 });
+      ranked.push({ ...head, mean: meanDifference(a, b, maskOf(aligned, head.layer), aligned.cols.length) });
       this.#done = (index + 1) / heads.length;
       if (index % 16 !== 15) continue;
       this.host.requestUpdate();
@@ -87,203 +97,228 @@ class CompareView implements View {
   }
 
   render(): TemplateResult {
-    const aligned = this.#aligned;
-    if (!aligned || !this.#maps?.run) return html``;
-    const { weights, change } = this.#looksOf(aligned);
-    const at = this.#place(aligned);
+    const maps = this.#maps;
+    if (!maps?.run) return html``;
+    const words = this.#choice.hint(maps) ?? this.#failed;
     return html`
       <div class="cmp" part="compare">
-        ${this.#choice(this.#maps)}
-        ${strip("A", aligned.tokensA, new Set(aligned.pairs.map(([a]) => a)))}
-        ${strip("B", aligned.tokensB, new Set(aligned.pairs.map(([, b]) => b)))}
-        <div class="cmp-maps">
-          ${this.#plot("A", aligned, aligned.a, weights, at)} ${this.#plot("B", aligned, aligned.b, weights, at)}
-          ${this.#plot("B − A", aligned, aligned.change, change, at)}
-        </div>
-        <output class="cmp-readout">${this.#readout(aligned, at)}</output>
-        <p class="cmp-note">A and B: ${scaleInWords(weights.scale)}. B − A: ${scaleInWords(change.scale)}, orange is less, blue is more.</p>
-        ${this.#divergence(aligned)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}
+        ${this.#choice.render(maps)}
+        ${words === "" ? nothing : html`<p class="cmp-note" role="status">${words}</p>`}
+        ${words === "" && this.#aligned ? this.#comparison(this.#aligned) : nothing}
       </div>
     `;
   }
 
-  #choice(maps: MapSource): TemplateResult {
-    const { run } = maps;
-    if (!run) return html``;
-    const { state } = this.host;
-    const now = kindOf(run, state);
-    const none = { compareText: "", compareHead: "", compareModel: "" };
-    const first = {
-      text: { ...none, compareText: proposalFor(run.reading.text) },
-      head: { ...none, compareHead: otherHead(maps, state.layer, state.head) },
-      model: { ...none, compareModel: run.reading.model },
-      unchanged: none,
-    };
-    const radio = (kind: Kind): TemplateResult => html`
-      <label><input type="radio" name="cmp-kind" .checked=${kind === now} @change=${(): void => this.host.change(first[kind])} />${kNames[kind]}</label>
-    `;
-    const field = { text: "compareText", head: "compareHead", model: "compareModel", unchanged: undefined }[now] as
-      "compareText" | "compareHead" | "compareModel" | undefined;
-    const change = ({ target }: Event): void => {
-      if (field && target instanceof HTMLInputElement) this.host.change({ [field]: target.value });
-    };
-    const value = field && (state[field] || first[now][field]);
+  #comparison(aligned: Aligned): TemplateResult {
+    const looks = this.#looksOf(aligned);
+    const at = this.#place(aligned);
+    const { a, b, change, note, sides: [sideA, sideB] } = aligned;
+    const plot = (name: string, words: string, values: Float32Array, which: 0 | 1 | 2): TemplateResult =>
+      this.#plot(name, words, aligned, values, looks, which, at);
     return html`
-      <div class="segments" role="radiogroup" aria-label="Compare with">${kindsOf(run).map(radio)}</div>
-      ${field ? html`<input class="cmp-field" type="text" aria-label=${kNames[now]} .value=${value ?? ""} @input=${now === "text" ? change : nothing} @change=${change} />` : nothing}
+      ${strips("A", sideA, aligned, 0)} ${strips("B", sideB, aligned, 1)}
+      ${note === "" ? nothing : html`<p class="cmp-note">${note}</p>`}
+      <div class="cmp-maps">
+        ${plot("A", sideA.words, a, 0)} ${plot("B", sideB.words, b, 1)}
+        ${plot("B − A", "orange is less, blue is more", change, 2)}
+      </div>
+      <output class="cmp-readout">${this.#readout(aligned, at)}</output>
+      ${this.#divergence(aligned)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}
     `;
   }
 
-  #looksOf(aligned: Aligned): { weights: Look; change: Look } {
-    const { a, b, change, pairs, layer } = aligned;
+  #looksOf(aligned: Aligned): Looks {
+    const { a, b, change: values, cols, sides: [{ layer }] } = aligned;
     const { colors, scaleChoice } = this.host;
     const key = JSON.stringify([colors, scaleChoice]);
     if (this.#looks?.key === key) return this.#looks;
-    const count = pairs.length;
-    const most = (row: number): number =>
-      Math.max(...[a, b].flatMap((of) => [...of.subarray(row * count, (row + 1) * count)]));
-    const facts = {
-      largest: Float32Array.from({ length: count }, (_, row) => most(row)), signed: false,
-      keys: new Float32Array(count).fill(count),
-    };
-    const end = change.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
+    const width = cols.length;
+    const largest = aligned.rows.map((_, row) => {
+      const part = [a, b].flatMap((of) => [...of.subarray(row * width, (row + 1) * width)]);
+      return part.reduce((most, value) => Math.max(most, value), 0);
+    });
+    const keys = new Float32Array(largest.length).fill(width);
+    const facts = { largest: Float32Array.from(largest), signed: false, keys };
+    const end = values.reduce((most, value) => Math.max(most, Math.abs(value)), kLeast);
     const signed: Scale = { kind: "fixed", colormap: "diverging", min: -end, max: end };
-    const mask = maskOf(aligned, layer);
-    this.#looks = {
-      key, weights: lookOf(scaleOf(scaleChoice, facts, count, 1), mask, colors), change: lookOf(signed, mask, colors),
-    };
+    const weights = scaleOf(scaleChoice, facts, width, 1);
+    const masks = [maskOf(aligned, layer, 0), maskOf(aligned, aligned.sides[1].layer, 1)] as const;
+    const change = lookOf(signed, maskOf(aligned, layer), colors);
+    const of = [lookOf(weights, masks[0], colors), lookOf(weights, masks[1], colors), change] as const;
+    this.#looks = { key, of, bars: of.map(barLook) };
     return this.#looks;
   }
 
   /** The cell of aligned tokens that is looked at, or else the one that differs most. */
-  #place(aligned: Aligned): Cell {
-    const { maps, pairs, change } = aligned;
+  #place({ rows, cols, change, sides: [{ maps }] }: Aligned): Cell {
     const { row, col } = placeOf(maps, this.host.cursor, this.host.state);
-    const pairOf = (token: number | undefined): number => pairs.findIndex(([a]) => a === token);
-    const size = pairs.length;
+    const pairOf = (pairs: readonly Pair[], token: number | undefined): number =>
+      pairs.findIndex(([a]) => a === token);
     const most = (begin: number, end: number): number => {
       let best = begin;
       for (let cell = begin; cell < end; cell++)
         if (Math.abs(change[cell] ?? 0) > Math.abs(change[best] ?? 0)) best = cell;
       return best;
     };
-    const best = most(0, size * size);
-    const own = pairOf(row);
-    const chosen = own >= 0 ? own : Math.floor(best / size);
-    const key = pairOf(col);
-    return { row: chosen, col: key >= 0 ? key : most(chosen * size, (chosen + 1) * size) % size };
+    const width = cols.length;
+    const own = pairOf(rows, row);
+    const chosen = own >= 0 ? own : Math.floor(most(0, rows.length * width) / width);
+    const key = pairOf(cols, col);
+    return { row: chosen, col: key >= 0 ? key : most(chosen * width, (chosen + 1) * width) % width };
   }
 
-  #plot(name: string, aligned: Aligned, values: Float32Array, look: Look, at: Cell): TemplateResult {
-    const count = aligned.pairs.length;
-    const picture = pictureOf(values, count);
+  #plot(
+    name: string, words: string, aligned: Aligned, values: Float32Array, { of, bars }: Looks, which: 0 | 1 | 2,
+    at: Cell,
+  ): TemplateResult {
+    const [height, width] = [aligned.rows.length, aligned.cols.length];
+    const { scale } = of[which];
     const cell = ({ clientX, clientY, currentTarget }: MouseEvent): Cell => {
-      const { left, top, width, height } = (currentTarget as Element).getBoundingClientRect();
-      const place = (share: number): number => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
-      return { row: place((clientY - top) / height), col: place((clientX - left) / width) };
+      const box = (currentTarget as Element).getBoundingClientRect();
+      const place = (at: number, length: number, count: number): number =>
+        Math.min(Math.max(Math.floor((at / length) * count), 0), count - 1);
+      return { row: place(clientY - box.top, box.height, height), col: place(clientX - box.left, box.width, width) };
     };
     return html`
       <figure class="cmp-figure">
-        <figcaption>${name}</figcaption>
-        <div class="cmp-plot" role="application" tabindex=${name === "A" ? 0 : -1} .style=${`--row: ${at.row}; --col: ${at.col}; --count: ${count}`}
-          aria-label=${`${name}: ${count} aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
+        <figcaption><b>${name}</b> <bdi>${words}</bdi></figcaption>
+        <div class="cmp-plot" role="application" tabindex=${which === 0 ? 0 : -1}
+          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}`}
+          aria-label=${`${name}: ${height} rows and ${width} columns of aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
           @pointermove=${(event: MouseEvent): void => this.#point(aligned, cell(event))}
           @pointerleave=${(): void => this.host.point(undefined)}
           @click=${(event: MouseEvent): void => this.#pin(aligned, cell(event), event.shiftKey)}
           @keydown=${(event: KeyboardEvent): void => this.#onKey(event, aligned, at)}>
-          <canvas ${draw(picture, look)}></canvas><i class="cmp-cell"></i>
+          <canvas ${draw(pictureOf(values, height, width), of[which])}></canvas><i class="cmp-cell"></i>
+        </div>
+        <div class="cmp-scale">
+          <small>${scale.kind === "row" ? "0" : formatOn(scale, scale.min)}</small><canvas aria-hidden="true" ${draw(kBar, bars[which])}></canvas>
+          <small>${scale.kind === "row" ? "largest of the row" : formatOn(scale, scale.max)}</small><span class="unseen">Scale: ${scaleInWords(scale)}</span>
         </div>
       </figure>
     `;
   }
 
-  #point({ pairs }: Aligned, { row, col }: Cell): void {
-    this.host.point({ row: pairs[row]?.[0], col: pairs[col]?.[0] });
+  #point({ rows, cols }: Aligned, { row, col }: Cell): void {
+    this.host.point({ row: rows[row]?.[0], col: cols[col]?.[0] });
   }
 
-  #pin({ pairs }: Aligned, { row, col }: Cell, isAdded: boolean): void {
-    const query = String(pairs[row]?.[0] ?? "");
-    this.host.change({ query: isAdded ? toggled(this.host.state.query, query) : query, key: String(pairs[col]?.[0] ?? "") });
+  #pin({ rows, cols }: Aligned, { row, col }: Cell, isAdded: boolean): void {
+    const query = String(rows[row]?.[0] ?? "");
+    const key = String(cols[col]?.[0] ?? "");
+    this.host.change({ query: isAdded ? toggled(this.host.state.query, query) : query, key });
   }
 
   #onKey(event: KeyboardEvent, aligned: Aligned, { row, col }: Cell): void {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const last = aligned.pairs.length - 1;
+    const [bottom, right] = [aligned.rows.length - 1, aligned.cols.length - 1];
     const moves: Record<string, Cell> = {
-      ArrowUp: { row: Math.max(row - 1, 0), col }, ArrowDown: { row: Math.min(row + 1, last), col },
-      ArrowLeft: { row, col: Math.max(col - 1, 0) }, ArrowRight: { row, col: Math.min(col + 1, last) },
+      ArrowUp: { row: Math.max(row - 1, 0), col }, ArrowDown: { row: Math.min(row + 1, bottom), col },
+      ArrowLeft: { row, col: Math.max(col - 1, 0) }, ArrowRight: { row, col: Math.min(col + 1, right) },
     };
     const move = moves[event.key];
-    const { layer, head, ablate } = this.host.state;
+    const { layer, head, query, key } = this.host.state;
     if (move) this.#point(aligned, move);
     else if (event.key === "Enter" || event.key === "p") this.#pin(aligned, { row, col }, event.shiftKey);
-    else if (event.key === "Escape") this.host.change({ query: "", key: "" });
-    else if (event.key === "s") this.host.change({ ablate: toggled(ablate, `${layer}.${head}`) });
+    else if (event.key === "Escape" && (query !== "" || key !== "")) this.host.change({ query: "", key: "" });
+    else if (event.key === "s") this.host.silence(layer, head);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  #readout({ pairs, tokensA, a, b, change }: Aligned, { row, col }: Cell): string {
-    const cell = row * pairs.length + col;
-    const name = (pair: number): string => tokenName(tokensA[pairs[pair]?.[0] ?? 0] ?? "");
+  #readout({ rows, cols, a, b, change, sides: [{ maps }] }: Aligned, { row, col }: Cell): string {
+    const cell = row * cols.length + col;
     const [inA, inB, less] = [a, b, change].map((of) => formatValue(of[cell] ?? NaN));
-    return `${name(row)} → ${name(col)}: A ${inA}, B ${inB}, B − A ${less}`;
+    const [query, key] = [maps.tokens[rows[row]?.[0] ?? 0], maps.keyTokens[cols[col]?.[0] ?? 0]];
+    return `${tokenName(query ?? "")} → ${tokenName(key ?? "")}: A ${inA}, B ${inB}, B − A ${less}`;
   }
 
-  #divergence(aligned: Aligned): TemplateResult | typeof nothing {
-    const { divergences, pairs, tokensA } = aligned;
-    if (!divergences) return nothing;
-    const most = Math.max(...divergences.subarray(0, pairs.length)) || 1;
-    const bar = ([token]: readonly [number, number], pair: number): TemplateResult => {
-      const value = divergences[pair] ?? 0;
-      return html`<li><button @click=${(): void => this.host.change({ query: String(token) })}>
-        <span class="cmp-bar" .style=${`--share: ${value / most}`}></span>${tokenLabel(tokensA[token] ?? "")}<small>${formatValue(value, 3)}</small>
-      </button></li>`;
+  #divergence({ divergences, sides: [{ maps }] }: Aligned): TemplateResult | typeof nothing {
+    const { run } = maps;
+    if (!divergences || !run) return nothing;
+    const { pairs, nats } = divergences;
+    const most = nats.reduce((largest, value) => (Number.isFinite(value) ? Math.max(largest, value) : largest), 0) || 1;
+    // The rows of an encoder's map are tokens of the source, and predictions are those at the target's.
+    const tokens = run.shown === "encoder" ? run.attention.tokens : maps.tokens;
+    const pin = (token: number): void => this.host.change({ query: String(token) });
+    const bar = ([token]: Pair, pair: number): TemplateResult => {
+      const value = nats[pair] ?? 0;
+      const shown = html`<span class="cmp-bar" .style=${`--share: ${Math.min(value / most, 1)}`}></span>${tokenLabel(tokens[token] ?? "")}<small>${formatValue(value, 3)}</small>`;
+      return html`<li>${run.shown === "encoder" ? html`<span class="cmp-moved">${shown}</span>` : html`<button class="cmp-moved" @click=${(): void => pin(token)}>${shown}</button>`}</li>`;
     };
-    return html`<section aria-label="Change of the next-token prediction">
-      <p class="cmp-note">How far the next-token prediction moves, in nats</p><ol class="cmp-kl">${pairs.map(bar)}</ol></section>`;
+    return html`<section aria-label="Change of the prediction">
+      <p class="cmp-note">How far the prediction ${run.info.causal ? "of the next token moves" : "of each token moves"}, in nats</p><ol class="cmp-kl">${pairs.map(bar)}</ol></section>`;
   }
 
-  #heads({ difference }: Aligned): TemplateResult | typeof nothing {
-    if (!difference) return nothing;
+  #heads({ hasPartners }: Aligned): TemplateResult | typeof nothing {
+    if (!hasPartners) return nothing;
     const one = ({ layer, head, mean }: Ranked): TemplateResult =>
       html`<li><button @click=${(): void => this.host.showHead(layer, head)}>${layer}.${head} <small>${formatValue(mean)}</small></button></li>`;
     return html`<section aria-label="Heads that differ most"><p class="cmp-note">Heads that differ most, on average</p>
       ${this.#ranked.length > 0 ? html`<ol class="cmp-heads">${this.#ranked.map(one)}</ol>` : html`<progress aria-label="Comparing heads" .value=${this.#done}></progress>`}</section>`;
   }
 
-  #table({ pairs, tokensA, a, b, change }: Aligned, row: number): TemplateResult {
-    const line = ([token]: readonly [number, number], col: number): TemplateResult => {
-      const cell = row * pairs.length + col;
-      return html`<tr><th scope="row">${tokenName(tokensA[token] ?? "")}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
+  #table({ rows, cols, a, b, change, sides: [{ maps }] }: Aligned, row: number): TemplateResult {
+    const line = ([token]: Pair, col: number): TemplateResult => {
+      const cell = row * cols.length + col;
+      return html`<tr><th scope="row">${tokenName(maps.keyTokens[token] ?? "")}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
     };
-    return html`<div class="unseen"><table class="cmp-table"><caption>${tokenName(tokensA[pairs[row]?.[0] ?? 0] ?? "")} looks at</caption>
+    return html`<div class="unseen"><table class="cmp-table"><caption>${tokenName(maps.tokens[rows[row]?.[0] ?? 0] ?? "")} looks at</caption>
       <thead><tr><th scope="col">Key</th><th scope="col">A</th><th scope="col">B</th><th scope="col">Difference</th></tr></thead>
-      <tbody>${pairs.map(line)}</tbody></table></div>`;
+      <tbody>${cols.map(line)}</tbody></table></div>`;
   }
 }
 
-/** The mask of a layer among aligned tokens. */
-function maskOf({ maps, pairs }: Aligned, layer: number): CellMask {
-  const own = maps.maskOf(layer);
-  const at = (pair: number): number => pairs[pair]?.[0] ?? 0;
-  return { hides: (top, _, begin) => own.hides(at(top), at(top) + 1, at(begin), at(begin) + 1) };
+/** An error in words, which are shown where the other side is chosen. */
+function inWords(error: unknown): string {
+  if (isReleased(error)) throw error;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The cells of aligned tokens that a side hides; without one, those that both hide. */
+function maskOf({ rows, cols, sides }: Aligned, layer: number, side?: 0 | 1): CellMask {
+  const masks = ([0, 1] as const).filter((which) => side === undefined || which === side)
+    .map((which) => ({ which, mask: sides[which].maps.maskOf(layer) }));
+  const hides = (row: number, col: number): boolean => masks.every(({ which, mask }) => {
+    const [top, begin] = [rows[row]?.[which] ?? 0, cols[col]?.[which] ?? 0];
+    return mask.hides(top, top + 1, begin, begin + 1);
+  });
+  return { hides: (top, _, begin) => hides(top, begin) };
+}
+
+function meanDifference(a: Float32Array, b: Float32Array, mask: CellMask, width: number): number {
+  let [sum, count] = [0, 0];
+  b.forEach((value, cell) => {
+    const [row, col] = [Math.floor(cell / width), cell % width];
+    if (mask.hides(row, row + 1, col, col + 1)) return;
+    sum += Math.abs(value - (a[cell] ?? 0));
+    count++;
+  });
+  return count > 0 ? sum / count : 0;
 }
 
 const pictures = new WeakMap<Float32Array, Picture>();
 
 /** The same object for the same numbers, so that they are painted once. */
-function pictureOf(values: Float32Array, count: number): Picture {
-  const known = pictures.get(values) ?? { part: { rows: [0, count], cols: [0, count] }, size: [count, count], values };
+function pictureOf(values: Float32Array, height: number, width: number): Picture {
+  const part = { rows: [0, height], cols: [0, width] } as const;
+  const known = pictures.get(values) ?? { part, size: [height, width], values };
   pictures.set(values, known);
   return known;
 }
 
-function strip(name: string, tokens: readonly string[], partners: ReadonlySet<number>): TemplateResult {
-  const token = (text: string, index: number): TemplateResult =>
-    partners.has(index) ? html`${tokenLabel(text)}` : html`<del>${tokenLabel(text)}<span class="unseen"> has no partner</span></del>`;
-  return html`<p class="cmp-strip"><b>${name}</b> ${tokens.map(token)}</p>`;
+/** The tokens of one side, those without a partner marked; those of rows and columns where they are others. */
+function strips(name: string, { maps }: Side, { rows, cols }: Aligned, side: 0 | 1): TemplateResult {
+  const { tokens, keyTokens } = maps;
+  const strip = (label: string, all: readonly string[], pairs: readonly Pair[]): TemplateResult => {
+    const partners = new Set(pairs.map((pair) => pair[side]));
+    const token = (text: string, index: number): TemplateResult =>
+      partners.has(index) ? html`${tokenLabel(text)}` : html`<del>${tokenLabel(text)}<span class="unseen"> has no partner</span></del>`;
+    return html`<p class="cmp-strip"><b>${label}</b> ${all.map(token)}</p>`;
+  };
+  if (rows === cols || tokens === keyTokens) return strip(name, tokens, rows);
+  return html`${strip(`${name}, queries`, tokens, rows)} ${strip(`${name}, keys`, keyTokens, cols)}`;
 }
 
 export const compareView: ViewCode = { styles: compareStyles, create: (host) => new CompareView(host) };

@@ -87,7 +87,7 @@ export const kViews: readonly ViewKind[] = [
     title: "Compare",
     needs: "run",
     isOfHead: true,
-    watches: ["layer", "head", "compareText", "compareHead", "compareModel"],
+    watches: ["layer", "head", "compareText", "compareSource", "compareHead", "compareModel"],
     code: async (): Promise<ViewCode> => (await import("./compare.js")).compareView,
   },
   {

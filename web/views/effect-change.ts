@@ -55,11 +55,10 @@ export interface ChangeAt {
 }
 
 /** The reader's changes in words. */
-export function changesInWords({ changes, shown, info, attention }: Run): string {
+export function changesInWords({ changes, info, attention }: Run): string {
   const { ablate, zeroToken, forbid, causal, temperature, normalizer } = changes;
-  const which = info.encoder ? `${shown} ` : "";
   const list = [
-    ...ablate.map((head) => `${which}head ${headName(head)} is silenced`),
+    ...ablate.map((head) => `${info.encoder ? `${head.attention} ` : ""}head ${headName(head)} is silenced`),
     ...zeroToken.map((token) => `${tokenName(attention.tokens[token] ?? "")} is blanked`),
     ...forbid.map((distance) => `links over a distance of ${distance} are forbidden`),
     ...(causal && !info.causal ? ["later tokens are hidden"] : []),

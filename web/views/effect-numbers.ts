@@ -3,6 +3,7 @@
 import type { AsyncModelAttention, Prediction, WrittenTokens } from "headlens";
 import { namingOf, partInWords } from "../maps/parts.js";
 import type { Run } from "../maps/run.js";
+import { isSilenced } from "../maps/silenced.js";
 import { isReleased } from "../maps/source.js";
 import { predictedAt, probabilities, whyNothing } from "./expected.js";
 import type { RunMaps } from "./followed.js";
@@ -107,7 +108,7 @@ export async function effectOf(
   maps: RunMaps, layer: number, head: number, row: number, col: number | undefined,
 ): Promise<HeadEffect> {
   const { run } = maps;
-  const isSilenced = run.changes.ablate.some((of) => of.layer === layer && of.head === head);
+  const silenced = isSilenced(run.changes.ablate, { attention: run.shown, layer, head });
   const explained = await run.explained();
   const position = predictedAt(run.info, row);
   const attention = run.shown === "encoder" ? {} : run.of as { readonly attention?: "decoder" | "cross" };
@@ -119,5 +120,5 @@ export async function effectOf(
     given(copiesOf(maps, explained, layer, head, row)),
     reason === undefined ? given(lensOf(run, explained, position)) : none,
   ]);
-  return { layer, head, row, key, isSilenced, written, copies, lens };
+  return { layer, head, row, key, isSilenced: silenced, written, copies, lens };
 }

@@ -7,6 +7,7 @@ import type { AsyncModelAttention } from "headlens";
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { isReleased, type MapSource } from "../maps/source.js";
+import { isSilenced } from "../maps/silenced.js";
 import { tokenName } from "../maps/tokens.js";
 import type { Cursor } from "../state/group.js";
 import { toggled } from "../state/lists.js";
@@ -156,13 +157,12 @@ class EffectView implements View {
 
   #tools({ run, tokens, keyTokens }: RunMaps, { layer, head, row, key }: HeadEffect): TemplateResult {
     const { state } = this.host;
-    const name = `${layer}.${head}`;
     // Only the decoder's tokens can be blanked: in its own attention those that are looked at.
     const [token, word] = run.shown === "cross" ? [row, tokens[row]] : [key, keyTokens[key]];
     const toggle = (isOn: boolean, act: () => void, words: TemplateResult): TemplateResult =>
       html`<button aria-pressed=${isOn ? "true" : "false"} @click=${act}>${words}</button>`;
     const has = (list: string, of: string): boolean => list.split(/[\s,]+/).includes(of);
-    const silence = (): void => this.host.change({ ablate: toggled(state.ablate, name) });
+    const silence = (): void => this.host.silence(layer, head);
     // The place is pinned too, so that the button stays that of this token.
     const blank = (): void =>
       this.host.change({ zeroToken: toggled(state.zeroToken, String(token)), query: String(row), key: String(key) });
@@ -173,7 +173,7 @@ class EffectView implements View {
     };
     return html`
       <div class="effect-tools" role="group" aria-label="Break it">
-        ${toggle(has(state.ablate, name), silence, html`Silence this head <kbd>s</kbd>`)}
+        ${toggle(isSilenced(run.changes.ablate, { attention: run.shown, layer, head }), silence, html`Silence this head <kbd>s</kbd>`)}
         ${run.shown === "encoder" ? nothing : toggle(has(state.zeroToken, String(token)), blank, html`Blank ${tokenName(word ?? "")}`)}
         <button aria-expanded=${this.#other === undefined ? "false" : "true"} @click=${ask}>Patch from another text …</button>
       </div>

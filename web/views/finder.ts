@@ -7,7 +7,7 @@ import { guard } from "lit/directives/guard.js";
 import { type AnyMetric, kMostTexts, linesOf, type Ranked, usualMetrics, valueOf } from "../heads/ranking.js";
 import type { Run } from "../maps/run.js";
 import { isReleased, type MapSource } from "../maps/source.js";
-import { toggled } from "../state/lists.js";
+import { headName, headsOf, toggled } from "../state/lists.js";
 import { controlStyles, finderPicker, finderStatus, finderTexts } from "./finder-controls.js";
 import { isShown, Measuring, messageOf } from "./finder-measuring.js";
 import { type Other, othersOf, othersStyles, readOthers } from "./finder-others.js";
@@ -137,12 +137,12 @@ class FinderView implements View {
     if (!run) return html``;
     const { state, names } = this.host;
     const marked = wordsOf(state.heads);
-    const silenced = wordsOf(state.ablate);
+    const silenced = new Set(run.changes.ablate.filter(({ attention }) => attention === run.shown).map(headName));
     const open = `${state.layer}.${state.head}`;
     const lines = this.#lines();
     const { by, isDescending } = this.#sort;
     const shown = [this.#measuring.heads, by, isDescending, this.#page, this.#onlyMarked, this.#metrics, names];
-    const picked = [state.heads, state.ablate, open, this.#stop, this.#hovered];
+    const picked = [state.heads, run, open, this.#stop, this.#hovered];
     const table = guard([...shown, ...picked], () => this.#table(marked, silenced, open));
     const metrics = [this.#infos, this.#metrics];
     const picker = guard(metrics, () => finderPicker(this.#infos, this.#metrics, this.#pick));
@@ -214,8 +214,7 @@ class FinderView implements View {
         html`<option value=${metric} .selected=${metric === chosen}>${metric}</option>`;
       return html`<label>${axis === "x" ? "Across" : "Up"} <select @change=${choose}>${metrics.map(option)}</select></label>`;
     };
-    const { heads: listed, ablate } = this.host.state;
-    const picked = [listed, ablate, open, this.#stop, this.#hovered, this.#brush, this.host.names];
+    const picked = [[...marked].join(), [...silenced].join(), open, this.#stop, this.#hovered, this.#brush, this.host.names];
     const plot = guard([this.#measuring.heads, x, y, ...picked], () => finderPlot({
       heads: this.#measuring.heads, x, y, marked, silenced, open,
       stop: this.#stop, hovered: this.#hovered, brush: this.#brush,
@@ -267,7 +266,7 @@ class FinderView implements View {
 
   readonly #choose = (head: Ranked, { shiftKey }: { readonly shiftKey: boolean }): void => {
     this.#stop = headWord(head);
-    if (shiftKey) return this.#toggle("heads", this.#stop);
+    if (shiftKey) return this.#toggleMark(this.#stop);
     this.host.openHead(head.layer, head.head, "map");
   };
 
@@ -284,8 +283,8 @@ class FinderView implements View {
     if (words.length === 0 && !isMore) this.#onlyMarked = false;
   }
 
-  #toggle(name: "heads" | "ablate", word: string): void {
-    this.host.change({ [name]: toggled(this.host.state[name], word) });
+  #toggleMark(word: string): void {
+    this.host.change({ heads: toggled(this.host.state.heads, word) });
   }
 
   readonly #onKey = (event: KeyboardEvent): void => {
@@ -298,8 +297,8 @@ class FinderView implements View {
     if (word === undefined || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey) return;
     const to = from?.dataset.head === undefined ? undefined : this.#lineTo(word, event.key);
     if (to !== undefined) this.#moveTo(to, ".finder-table button[tabindex='0']");
-    else if (event.key === "p") this.#toggle("heads", word);
-    else if (event.key === "s") this.#toggle("ablate", word);
+    else if (event.key === "p") this.#toggleMark(word);
+    else if (event.key === "s") headsOf("head", word).forEach(({ layer, head }) => this.host.silence(layer, head));
     else return;
     event.preventDefault();
   };

@@ -244,7 +244,7 @@ class LinesView implements View, ReactiveController {
     const { state } = this.host;
     if (to) this.#moveTo(content, to.axis, to.index);
     else if (event.key === "p") from.click();
-    else if (event.key === "s") this.host.change({ ablate: toggled(state.ablate, headName(state)) });
+    else if (event.key === "s") this.host.silence(state.layer, state.head);
     else if (event.key === "Escape" && (state.query !== "" || state.key !== "")) this.host.change({ query: "", key: "" });
     else return;
     event.preventDefault();

@@ -13,7 +13,7 @@ import { tokenName } from "../maps/tokens.js";
 import { isWhole, shownSize, type Viewport } from "../maps/viewport.js";
 import { type Link, linkInWords, strongestLink } from "../maps/words.js";
 import type { Cursor } from "../state/group.js";
-import { headName, toggled } from "../state/lists.js";
+import { toggled } from "../state/lists.js";
 import { pinnedCol, pinnedRows, placeOf as lookedAt, tokensAt } from "../state/pins.js";
 import { Gestures } from "./gestures.js";
 import { axes, highlight, type Margins, marginsOf } from "./map-axes.js";
@@ -337,7 +337,7 @@ class MapView implements View, ReactiveController {
       "0": () => this.#zoom.fit(),
       "Enter": () => this.#pin({ row, col }, event.shiftKey),
       "p": () => this.#pin({ row, col }, event.shiftKey),
-      "s": () => this.host.change({ ablate: toggled(state.ablate, headName(state)) }),
+      "s": () => this.host.silence(state.layer, state.head),
       ...((state.query !== "" || state.key !== "") && { Escape: () => this.host.change({ query: "", key: "" }) }),
     };
     const action = actions[event.key];

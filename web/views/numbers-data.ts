@@ -3,6 +3,7 @@
 import type { RowExplanation, ScoreStep, Tensor } from "headlens";
 import type { MapSource } from "../maps/source.js";
 import type { Run } from "../maps/run.js";
+import { isSilenced } from "../maps/silenced.js";
 
 /** A matrix: `values` row by row, each of `width` numbers. */
 export interface Rows {
@@ -107,7 +108,7 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
     shared,
     isRotated: kRotating.includes(info.family),
     isNormed: kNorming.includes(info.family),
-    isSilenced: changes.ablate.some((place) => place.layer === layer && place.head === head),
+    isSilenced: isSilenced(changes.ablate, { attention: shown, layer, head }),
     isCausal: isOwn && (info.causal || changes.causal),
     window: isOwn ? (info.windows[layer] ?? 0) : 0,
     forbidden: changes.forbid,

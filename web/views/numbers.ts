@@ -6,7 +6,6 @@ import { paletteOf, kSteps } from "../maps/palette.js";
 import { checkHead, isReleased, type MapSource, overviewOf } from "../maps/source.js";
 import { tokenLabel, tokenText } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
-import { toggled } from "../state/lists.js";
 import { exact } from "./map.js";
 import { type HeadNumbers, largestKey, type RowNumbers, runNumbers } from "./numbers-data.js";
 import { MatrixPanels, type OpenMatrix, openMatrix } from "./numbers-matrix.js";
@@ -368,7 +367,7 @@ class NumbersView implements View {
         return true;
       },
       s: () => {
-        this.host.change({ ablate: toggled(this.host.state.ablate, `${layer}.${head}`) });
+        this.host.silence(layer, head);
         return true;
       },
     };

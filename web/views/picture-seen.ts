@@ -38,8 +38,14 @@ export function keptBox(settings: unknown, width: number, height: number, modelS
   return { x: (width - across) / 2, y: (height - down) / 2, width: across, height: down };
 }
 
+/** A picture as its model sees it, and a sentence that says what became of it. */
+export interface SeenPicture {
+  readonly canvas: HTMLCanvasElement;
+  readonly words: string;
+}
+
 /** The picture of a run on a canvas of its own. */
-export async function seenPicture({ reading, info }: Run, signal: AbortSignal): Promise<HTMLCanvasElement> {
+export async function seenPicture({ reading, info }: Run, signal: AbortSignal): Promise<SeenPicture> {
   const [picture, settings] = await Promise.all([
     pictureAt(reading.image),
     modelJson(reading.model, "preprocessor_config.json", signal),
@@ -54,5 +60,10 @@ export async function seenPicture({ reading, info }: Run, signal: AbortSignal): 
   const side = Math.round(Math.min(Math.max(box.width, box.height), kMostSide));
   const square = Object.assign(document.createElement("canvas"), { width: side, height: side });
   square.getContext("2d")?.drawImage(whole, box.x, box.y, box.width, box.height, 0, 0, side, side);
-  return square;
+  const size = info.image?.size ?? side;
+  const isCut = box.width < width - 0.5 || box.height < height - 0.5;
+  const isStretched = Math.abs(box.width - box.height) > 0.5;
+  const how = [...(isCut ? ["its middle is cut out"] : []), ...(isStretched ? ["it is stretched to a square"] : [])];
+  const words = `The model sees ${size} × ${size} pixels${how.length > 0 ? `: ${how.join(", and ")}` : ""}.`;
+  return { canvas: square, words };
 }

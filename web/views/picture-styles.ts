@@ -8,6 +8,7 @@ export const pictureStyles = css`
     justify-items: start;
   }
   .pic-none,
+  .pic-note,
   .pic-readout {
     margin: 0;
     color: var(--faint);
@@ -45,6 +46,17 @@ export const pictureStyles = css`
   }
   .pic-chip i {
     color: inherit;
+  }
+  .pic-choose {
+    justify-self: start;
+    padding: 4px 12px;
+    border: 1px solid var(--line);
+    border-radius: 4px;
+    font-size: 14px;
+    cursor: pointer;
+  }
+  .pic-choose:focus-within {
+    outline: 2px solid var(--accent);
   }
   .pic-plot {
     position: relative;
@@ -114,6 +126,9 @@ export const pictureStyles = css`
   @media (pointer: coarse) {
     .pic-chip {
       min-height: 44px;
+    }
+    .pic-choose {
+      padding-block: 12px;
     }
   }
 `;

@@ -6,11 +6,12 @@ import { ref } from "lit/directives/ref.js";
 import { codesOf, type Look, Looks } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
 import { tintStyle } from "../maps/ink.js";
-import { kSteps } from "../maps/palette.js";
-import { isReleased, type MapSource, type Overview, type Picture } from "../maps/source.js";
-import { tokenLabel, tokenName } from "../maps/tokens.js";
+import { givePicture } from "../maps/pictures.js";
+import { isReleased, type MapSource, type Picture } from "../maps/source.js";
+import { tokenLabel } from "../maps/tokens.js";
 import { toggled } from "../state/lists.js";
-import { pinnedCol, pinnedRows } from "../state/pins.js";
+import { pinnedCols, pinnedRows } from "../state/pins.js";
+import { type Axis, lay, type Loaded, nameOf, paintSmall, patchAt, weightsOf } from "./picture-drawing.js";
 import { pictureStyles } from "./picture-styles.js";
 import { seenPicture } from "./picture-seen.js";
 import { meanOf } from "./row-strip.js";
@@ -19,25 +20,13 @@ import type { Host, View, ViewCode } from "./view.js";
 /** The number of patches in the list of the strongest. */
 const kStrongest = 10;
 
-/** The opacity of the palette's first and last step over the picture. */
-const [kFaintest, kDensest] = [0.2, 0.8];
-
-type Axis = "row" | "col";
-
-interface Loaded {
-  readonly maps: MapSource;
-  readonly layer: number;
-  readonly picture: HTMLCanvasElement;
-  readonly overviews: readonly Overview[];
-  /** The rows and columns of patches, and the number of tokens before them. */
-  readonly size: readonly [rows: number, cols: number];
-  readonly prefix: number;
-}
-
 class PictureView implements View {
   #loaded: Loaded | undefined;
   #words = "";
-  #axis: Axis = "row";
+  /** The direction that the reader chose; at first it is that of what is pinned. */
+  #chosenAxis: Axis | undefined;
+  /** The words about a file that is no picture. */
+  #said = "";
   /** The patch at which the keyboard is. */
   #at: number | undefined;
   /** The weights of all heads of the layer, by axis and token. */
@@ -85,10 +74,13 @@ class PictureView implements View {
     this.host.drawn(this);
   }
 
+  get #axis(): Axis {
+    const { query, key } = this.host.state;
+    return this.#chosenAxis ?? (query === "" && key !== "" ? "col" : "row");
+  }
+
   #pins({ maps }: Loaded): number[] {
-    if (this.#axis === "row") return pinnedRows(maps, this.host.state);
-    const col = pinnedCol(maps, this.host.state);
-    return col === undefined ? [] : [col];
+    return (this.#axis === "row" ? pinnedRows : pinnedCols)(maps, this.host.state);
   }
 
   /** The tokens whose weights are shown: the pinned ones, or that under the pointer, or the first. */
@@ -133,12 +125,16 @@ class PictureView implements View {
     const own = weights?.[head];
     const look = this.#lookOf(loaded, head);
     return html`
-      <div class="pic" part="picture" @dragover=${(event: Event): void => event.preventDefault()} @drop=${this.#onDrop}>
+      <div class="pic" part="picture" @dragover=${(event: Event): void => event.preventDefault()} @drop=${this.#onDrop} @paste=${this.#onPaste}>
         ${this.#modes()}
         <div class="pic-both">
           <div class="pic-left">
             ${this.#chips(loaded, own, look)} ${this.#plot(loaded, own, look, sources)}
             <output class="pic-readout">${this.#readout(loaded, sources, own)}</output>
+            ${sources.length > 1 ? html`<p class="pic-note pic-mean">The weights are the mean over the ${sources.length} pinned tokens.</p>` : nothing}
+            <p class="pic-note">${loaded.picture.words}</p>
+            <label class="pic-choose">Another picture … <input class="unseen" type="file" accept="image/*" @change=${this.#onChoose} /></label>
+            <p class="pic-note" role="status">${this.#said}</p>
           </div>
           ${own ? this.#table(loaded, sources, own) : nothing}
         </div>
@@ -155,7 +151,7 @@ class PictureView implements View {
   #modes(): TemplateResult {
     const mode = (axis: Axis, words: string): TemplateResult => {
       const choose = (): void => {
-        this.#axis = axis;
+        this.#chosenAxis = axis;
         this.host.requestUpdate();
       };
       return html`<label><input type="radio" name="pic-axis" .checked=${this.#axis === axis} @change=${choose} />${words}</label>`;
@@ -202,7 +198,7 @@ class PictureView implements View {
         @pointermove=${(event: MouseEvent): void => this.#point(on(event))} @pointerleave=${this.#leave}
         @click=${(event: MouseEvent): void => this.#pin(on(event), event.shiftKey)}
         @keydown=${(event: KeyboardEvent): void => this.#onKey(event, loaded)} @blur=${this.#leave}>
-        ${picture}<canvas class="pic-tint" ${ref(tint)}></canvas><span class="pic-grid"></span>${marks.map(mark)}
+        ${picture.canvas}<canvas class="pic-tint" ${ref(tint)}></canvas><span class="pic-grid"></span>${marks.map(mark)}
       </div>
     `;
   }
@@ -238,18 +234,11 @@ class PictureView implements View {
   }
 
   #heads(loaded: Loaded, weights: readonly Picture[]): TemplateResult {
-    const { layer, picture } = loaded;
+    const { layer } = loaded;
     const thumb = (weight: Picture, head: number): TemplateResult => {
       const paint = (element: Element | undefined): void => {
         const look = this.#lookOf(loaded, head);
-        const context = element instanceof HTMLCanvasElement ? element.getContext("2d") : undefined;
-        if (!context || !look) return;
-        const small = document.createElement("canvas");
-        lay(small, weight, look, loaded);
-        context.canvas.width = context.canvas.height = 96;
-        context.drawImage(picture, 0, 0, 96, 96);
-        context.imageSmoothingEnabled = false;
-        context.drawImage(small, 0, 0, 96, 96);
+        if (element instanceof HTMLCanvasElement && look) paintSmall(element, weight, look, loaded);
       };
       const isOpen = head === this.host.state.head;
       return html`
@@ -277,8 +266,8 @@ class PictureView implements View {
     if (!loaded) return;
     const pins = this.#pins(loaded);
     const only = pins.length === 1 && pins[0] === token ? "" : String(token);
-    if (this.#axis === "col") this.host.change({ key: only });
-    else this.host.change({ query: isAdded ? toggled(pins.join(" "), String(token)) : only });
+    const list = isAdded ? toggled(pins.join(" "), String(token)) : only;
+    this.host.change(this.#axis === "col" ? { key: list } : { query: list });
   }
 
   #onKey(event: KeyboardEvent, { size: [rows, cols], prefix }: Loaded): void {
@@ -294,59 +283,41 @@ class PictureView implements View {
       End: row * cols + cols - 1,
     };
     const move = moves[event.key];
-    const { layer, head, ablate } = this.host.state;
+    const { layer, head } = this.host.state;
     if (move !== undefined) this.#at = this.#at === undefined ? 0 : move;
     if (move !== undefined) this.#point(prefix + (this.#at ?? 0));
     else if (event.key === "Enter" || event.key === "p") this.#pin(prefix + at, event.shiftKey);
     else if (event.key === "Escape") this.host.change({ query: "", key: "" });
-    else if (event.key === "s") this.host.change({ ablate: toggled(ablate, `${layer}.${head}`) });
+    else if (event.key === "s") this.host.silence(layer, head);
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
   readonly #onDrop = (event: DragEvent): void => {
-    const file = [...(event.dataTransfer?.files ?? [])].find(({ type }) => type.startsWith("image/"));
+    const { items, files } = event.dataTransfer ?? {};
+    // The folder of a model belongs to the page.
+    const isFolder = (files?.length ?? 0) > 1 || items?.[0]?.webkitGetAsEntry()?.isDirectory === true;
+    if (!isFolder) this.#take(event, files?.[0]);
+  };
+
+  readonly #onPaste = (event: ClipboardEvent): void => this.#take(event, event.clipboardData?.files[0]);
+
+  readonly #onChoose = (event: Event): void => this.#take(event, (event.target as HTMLInputElement).files?.[0]);
+
+  #take(event: Event, file: File | undefined): void {
     if (!file) return;
     event.preventDefault();
     event.stopPropagation();
-    this.host.change({ image: URL.createObjectURL(file), query: "", key: "" });
-  };
-}
-
-/** A token's row or column in the maps of all heads of a layer. */
-function weightsOf({ maps, layer }: Loaded, axis: Axis, token: number): Promise<readonly Picture[]> {
-  const [one, all]: [[number, number], [number, number]] = [[token, token + 1], [0, maps.tokens.length]];
-  const part = axis === "row" ? { rows: one, cols: all } : { rows: all, cols: one };
-  const size = axis === "row" ? ([1, all[1]] as const) : ([all[1], 1] as const);
-  return Promise.all(Array.from({ length: maps.heads[layer] ?? 0 }, (_, head) => maps.part(layer, head, part, size)));
-}
-
-/** Lays colours over a picture, one pixel for each patch, the denser the larger the weight. */
-function lay(canvas: HTMLCanvasElement, weights: Picture, look: Look, { size: [rows, cols], prefix }: Loaded): void {
-  [canvas.width, canvas.height] = [cols, rows];
-  const image = new ImageData(cols, rows);
-  codesOf(weights, look).subarray(prefix).forEach((code, patch) => {
-    const bytes = look.palette.bytes.subarray(code * 4, code * 4 + 4);
-    const place = Math.min(code / (kSteps - 1), 1);
-    image.data.set(bytes, patch * 4);
-    image.data[patch * 4 + 3] = (bytes[3] ?? 0) * (kFaintest + (kDensest - kFaintest) * place);
-  });
-  canvas.getContext("2d")?.putImageData(image, 0, 0);
-}
-
-/** The token of the patch under the pointer. */
-function patchAt({ clientX, clientY, currentTarget }: MouseEvent, { size: [rows, cols], prefix }: Loaded): number {
-  const { left, top, width, height } = (currentTarget as Element).getBoundingClientRect();
-  const at = (length: number, whole: number, count: number): number =>
-    Math.min(Math.max(Math.floor((length / whole) * count), 0), count - 1);
-  return prefix + at(clientY - top, height, rows) * cols + at(clientX - left, width, cols);
-}
-
-/** Patches are named by their places, counted from 0 as in the names of tokens. */
-function nameOf({ maps, prefix, size: [, cols] }: Loaded, token: number): string {
-  if (token < prefix) return tokenName(maps.tokens[token] ?? "");
-  return `row ${Math.floor((token - prefix) / cols)}, column ${(token - prefix) % cols}`;
+    const say = (words: string): void => {
+      this.#said = words;
+      this.host.requestUpdate();
+    };
+    givePicture(file).then((image) => {
+      say("");
+      this.host.change({ image, query: "", key: "" });
+    }, (error: unknown) => say(error instanceof Error ? error.message : String(error)));
+  }
 }
 
 export const pictureView: ViewCode = { styles: pictureStyles, create: (host) => new PictureView(host) };

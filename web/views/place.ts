@@ -3,7 +3,6 @@
 import { checkHead, type MapSource, overviewOf } from "../maps/source.js";
 import { strongestRow } from "../maps/words.js";
 import { pinnedCol, pinnedRows, placeOf } from "../state/pins.js";
-import { toggled } from "../state/lists.js";
 import { kInitial } from "../state/state.js";
 import type { Cursor } from "../state/group.js";
 import type { Host } from "./view.js";
@@ -40,7 +39,7 @@ export function onPlaceKey(
   const { state } = host;
   if (event.key === "Escape" && free(host)) event.preventDefault();
   const actions: Readonly<Record<string, () => void>> = {
-    s: () => host.change({ ablate: toggled(state.ablate, `${state.layer}.${state.head}`) }),
+    s: () => host.silence(state.layer, state.head),
     p: () => host.change({ query: String(shown.row), ...(shown.col !== undefined && { key: String(shown.col) }) }),
   };
   const action = actions[event.key];

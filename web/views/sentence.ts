@@ -10,6 +10,7 @@ import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import { checkHead, type MapSource, type Overview, overviewOf, type Picture, rowOf } from "../maps/source.js";
+import { givePicture } from "../maps/pictures.js";
 import { isSpecial, tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
 import { strongestRow } from "../maps/words.js";
@@ -137,7 +138,8 @@ class SentenceView implements View, ReactiveController {
 
   readonly #onPicture = ({ target }: Event): void => {
     const [file] = (target as HTMLInputElement).files ?? [];
-    if (file) this.host.change({ image: URL.createObjectURL(file) });
+    if (!file) return;
+    givePicture(file).then((image) => this.host.change({ image }), (error: unknown) => this.host.fail(error));
   };
 
   readonly #onEditKey = (event: KeyboardEvent): void => {
@@ -249,7 +251,7 @@ class SentenceView implements View, ReactiveController {
       to.focus();
       this.#point(to.dataset.axis === "col" ? "col" : "row", Number(to.dataset.index));
     } else if (event.key === "p") from.click();
-    else if (event.key === "s") this.host.change({ ablate: toggled(state.ablate, headName(state)) });
+    else if (event.key === "s") this.host.silence(state.layer, state.head);
     else if (event.key === "Escape" && (state.query !== "" || state.key !== "")) this.host.change({ query: "", key: "" });
     else return;
     event.preventDefault();

@@ -56,6 +56,8 @@ export interface Host extends ReactiveControllerHost {
   showHead(layer: number, head: number): void;
   /** Called when the arrow keys moved to a head. */
   visitHead(layer: number, head: number): void;
+  /** Silences a head of the shown attention, or lets it speak again. */
+  silence(layer: number, head: number): void;
   /** Called when the reader wants to go back to all heads. */
   closeHead(): void;
   /** Called when the highlighted cell changed, or there is none. `colors` are those of its row, in RGBA. */

@@ -169,7 +169,7 @@ test("sections that do not apply say why", async () => {
   await change(page, { ...pair, attention: "encoder", query: "1" });
   expect(await words(page, ".effect-refused")).toHaveLength(2);
   expect(await words(page, ".effect-copies .effect-value")).toHaveLength(6);
-  await change(page, { attention: "cross", ablate: "2.1" });
+  await change(page, { attention: "cross", ablate: "cross:2.1" });
   await seen(page, "#map >>> .effect-heads button, #map >>> .effect-change .effect-faint");
   expect((await words(page, ".effect-change .effect-title"))[0]).toBe("Before and after: cross head 2.1 is silenced");
   expect(await words(page, ".effect-strip li")).toHaveLength(5);
