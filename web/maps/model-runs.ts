@@ -90,7 +90,8 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
     const options = optionsOf(changes, info, shown, unchanged);
     const again = { ...options, keepHidden: info.logits > 0, signal, onProgress };
     const attention = options ? await unchanged.again(again) : unchanged;
-    const facts = { engine, model, info, reading, input, changes, shown, attention, unchanged };
+    const steps = stepsOf(changes, info, shown);
+    const facts = { engine, model, info, reading, input, changes, shown, steps, attention, unchanged };
     return mapsOf(new ModelRun(facts, options ?? {}));
   } catch (error) {
     unchanged.dispose();
@@ -114,16 +115,25 @@ type Options = NonNullable<Parameters<AsyncModelAttention["again"]>[0]>;
 function optionsOf(
   changes: Changes, info: ModelInfo, shown: AttentionName, { tokens }: AsyncModelAttention,
 ): Options | undefined {
-  const { ablate, zeroToken, forbid, causal, temperature, normalizer } = changes;
+  const { zeroToken, forbid, causal } = changes;
   const options = {
-    ...(ablate.length > 0 && { [kHeadMasks[shown]]: headMask(changes, info, shown) }),
+    ...stepsOf(changes, info, shown),
     ...(zeroToken.length > 0 && { replacedTokens: zeroToken }),
     ...(forbid.length > 0 && { forbiddenDiagonals: forbid }),
     ...(causal && !info.causal && { attnMask: lowerTriangle(tokens.length) }),
+  };
+  return Object.keys(options).length > 0 ? options : undefined;
+}
+
+/** Those of them that a text has which is read step by step. */
+function stepsOf(changes: Changes, info: ModelInfo, shown: AttentionName): Run["steps"] {
+  const { ablate, temperature, normalizer } = changes;
+  const steps = {
+    ...(ablate.length > 0 && { [kHeadMasks[shown]]: headMask(changes, info, shown) }),
     ...(temperature !== 1 && { temperature }),
     ...(normalizer !== "softmax" && { normalizer }),
   };
-  return Object.keys(options).length > 0 ? (options as Options) : undefined;
+  return steps as Run["steps"]; // the state has checked the normaliser's name
 }
 
 const kHeadMasks = { decoder: "headMask", encoder: "encoderHeadMask", cross: "crossHeadMask" } as const;
@@ -147,7 +157,7 @@ const lowerTriangle = (length: number): { data: boolean[]; shape: number[] } => 
   shape: [length, length],
 });
 
-type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "input" | "changes" | "shown" | "attention" | "unchanged">;
+type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "input" | "changes" | "shown" | "steps" | "attention" | "unchanged">;
 
 class ModelRun implements Run {
   declare readonly engine: Run["engine"];
@@ -157,6 +167,7 @@ class ModelRun implements Run {
   declare readonly input: ModelInput;
   declare readonly changes: Changes;
   declare readonly shown: AttentionName;
+  declare readonly steps: Run["steps"];
   declare readonly attention: AsyncModelAttention;
   declare readonly unchanged: AsyncModelAttention;
   #explained: Promise<AsyncModelAttention> | undefined;
@@ -193,7 +204,7 @@ function mapsOf(run: ModelRun): EngineMaps {
   const isCausal = shown === "decoder" && (info.causal || changes.causal);
   const masks = Array.from({ length: layers }, (_, layer): CellMask => {
     const own = isCausal ? causalMask(info.windows[layer]) : kOpen;
-    return changes.forbid.length > 0 ? both(diagonalMask(changes.forbid), own) : own;
+    return shown === "decoder" && changes.forbid.length > 0 ? both(diagonalMask(changes.forbid), own) : own;
   });
   const chosen = info.encoder ? {
     map: (layer: number, head: number, options?: object | null) => attention.map(layer, head, { ...options, ...of }),
