@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The other side of a comparison: what it is, its map, and how it differs from the open head. */
 import { modelMaps } from "../maps/model-runs.js";
-import type { Run } from "../maps/run.js";
+import type { AttentionName, Run } from "../maps/run.js";
 import type { MapSource } from "../maps/source.js";
 import { type Head, headsOf, headName } from "../state/lists.js";
 import type { State } from "../state/state.js";
@@ -13,26 +13,33 @@ export type Kind = "text" | "head" | "model" | "unchanged";
 export type Pair = readonly [a: number, b: number];
 type Difference = Awaited<ReturnType<Run["engine"]["difference"]>>;
 
-/** Two maps of aligned tokens, and B less A, [pairs, pairs] each. */
+/** The tokens of one side of both maps, and which of them correspond. */
+export interface Axis {
+  readonly a: readonly string[];
+  readonly b: readonly string[];
+  readonly pairs: readonly Pair[];
+}
+
+/** Two maps of aligned tokens, and B less A, [rows' pairs, columns' pairs] each. */
 export interface Aligned {
   readonly kind: Kind;
   readonly maps: MapSource;
   readonly layer: number;
-  readonly tokensA: readonly string[];
-  readonly tokensB: readonly string[];
-  readonly pairs: readonly Pair[];
+  readonly rows: Axis;
+  /** The same object as the rows where a text looks at itself. */
+  readonly cols: Axis;
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
+  /** The prediction's change at each pair of the rows; undefined where rows expect nothing. */
   readonly divergences: Float32Array | undefined;
   /** Absent where two heads are compared. */
   readonly difference: Difference | undefined;
   release(this: void): void;
 }
 
-/** The kinds that a run can be compared by. Differences of encoder–decoders are not computed by the engine. */
+/** The kinds that a run can be compared by. */
 export function kindsOf({ info, attention, unchanged }: Run): Kind[] {
-  if (info.encoder) return ["head"];
   const own: Kind[] = info.image ? ["head", "model"] : ["text", "head", "model"];
   return attention === unchanged ? own : ["unchanged", ...own];
 }
@@ -48,11 +55,15 @@ export function kindOf(run: Run, state: Readonly<State>): Kind {
 
 const kSwaps: Readonly<Record<string, string>> = {
   queen: "king", king: "queen", boy: "girl", girl: "boy", he: "she", she: "he", man: "woman", cat: "dog", dog: "cat",
-  was: "is", is: "was", red: "blue",
+  was: "is", is: "was", red: "blue", chat: "chien", chien: "chat", garçon: "chat", fille: "femme",
 };
 
+/** The field of a reading that another text takes the place of: an encoder reads the source alone. */
+const textField = ({ shown }: Run): "source" | "text" => (shown === "encoder" ? "source" : "text");
+
 /** A text that differs in one word. */
-export function proposalFor(text: string): string {
+export function proposalFor(run: Run): string {
+  const text = run.reading[textField(run)];
   const found = text.split(/\b/).find((word) => Object.hasOwn(kSwaps, word));
   if (found) return text.replace(new RegExp(`\\b${found}\\b`), kSwaps[found] ?? found);
   const word = /\p{L}+(?=\P{L}*$)/u.exec(text)?.[0];
@@ -67,34 +78,54 @@ export function otherHead({ heads }: MapSource, layer: number, head: number): st
   return headName(other);
 }
 
+/** The weights of a head where both the query and the key are paired. */
 async function wholeMap(
-  maps: MapSource, layer: number, head: number, pairs: readonly Pair[], side: 0 | 1,
+  maps: MapSource, layer: number, head: number, { rows, cols }: Pick<Aligned, "rows" | "cols">, side: 0 | 1,
 ): Promise<Float32Array> {
-  const count = (pairs.at(-1)?.[side] ?? -1) + 1;
-  const all = [0, count] as const;
-  const { values } = await maps.part(layer, head, { rows: all, cols: all }, [count, count]);
-  return Float32Array.from({ length: pairs.length ** 2 }, (_, cell) => {
-    const [row, col] = [pairs[Math.floor(cell / pairs.length)], pairs[cell % pairs.length]];
-    return values[(row?.[side] ?? 0) * count + (col?.[side] ?? 0)] ?? NaN;
-  });
+  const endOf = ({ pairs }: Axis): number => (pairs.at(-1)?.[side] ?? -1) + 1;
+  const [height, width] = [endOf(rows), endOf(cols)];
+  const { values } = await maps.part(layer, head, { rows: [0, height], cols: [0, width] }, [height, width]);
+  const at = (row: Pair, col: Pair): number => values[row[side] * width + col[side]] ?? NaN;
+  return Float32Array.from(rows.pairs.flatMap((row) => cols.pairs.map((col) => at(row, col))));
+}
+
+/** Tokens that correspond to themselves. */
+function sameTokens(tokens: readonly string[]): Axis {
+  const count = Math.min(tokens.length, kMostPairs);
+  return { a: tokens, b: tokens, pairs: Array.from({ length: count }, (_, index): Pair => [index, index]) };
 }
 
 async function withHead(maps: MapSource, { layer, head, compareHead }: Readonly<State>): Promise<Aligned> {
   const [other] = headsOf("compareHead", compareHead || otherHead(maps, layer, head));
   if (!other || other.head >= (maps.heads[other.layer] ?? 0))
     throw new Error(`compareHead: the model has no head ${JSON.stringify(compareHead)}`);
-  const rows = Math.min(maps.tokens.length, kMostPairs);
-  const cols = Math.min(maps.keyTokens.length, kMostPairs);
-  if (maps.run?.shown === "cross" || rows !== cols)
-    throw new Error("compare: rows and columns of cross-attention are other tokens, which cannot be aligned");
-  const pairs = Array.from({ length: rows }, (_, index): Pair => [index, index]);
-  const mapOf = (of: Head): Promise<Float32Array> => wholeMap(maps, of.layer, of.head, pairs, 0);
+  const rows = sameTokens(maps.tokens);
+  const cols = maps.keyTokens === maps.tokens ? rows : sameTokens(maps.keyTokens);
+  const mapOf = (of: Head): Promise<Float32Array> => wholeMap(maps, of.layer, of.head, { rows, cols }, 0);
   const [a, b] = await Promise.all([mapOf({ layer, head }), mapOf(other)]);
   return {
-    kind: "head", maps, layer, tokensA: maps.tokens, tokensB: maps.tokens, pairs, a, b, difference: undefined,
+    kind: "head", maps, layer, rows, cols, a, b, difference: undefined,
     change: b.map((value, cell) => value - (a[cell] ?? 0)), divergences: undefined, release: () => undefined,
   };
 }
+
+/** The reading of the other side. */
+function otherReading(run: Run, kind: Kind, { compareText, compareModel }: Readonly<State>): Run["reading"] {
+  if (kind === "text") return { ...run.reading, [textField(run)]: compareText || proposalFor(run) };
+  return kind === "model" ? { ...run.reading, model: compareModel || run.reading.model } : run.reading;
+}
+
+/** The rows and columns of the maps that are shown of two runs. */
+function axesOf(
+  a: MapSource, b: MapSource, { pairs, sourcePairs = [] }: Difference, shown: AttentionName,
+): Pick<Aligned, "rows" | "cols"> {
+  const [ofRows, ofCols] = [shown === "encoder" ? sourcePairs : pairs, shown === "decoder" ? pairs : sourcePairs];
+  const rows = { a: a.tokens, b: b.tokens, pairs: ofRows.slice(0, kMostPairs) };
+  if (ofRows === ofCols) return { rows, cols: rows };
+  return { rows, cols: { a: a.keyTokens, b: b.keyTokens, pairs: ofCols.slice(0, kMostPairs) } };
+}
+
+const kUnchanged = { ablate: [], zeroToken: [], forbid: [], causal: false, temperature: 1, normalizer: "softmax" };
 
 /** Opens the other side. What is opened is released by the caller, or here when it fails. */
 export async function openOther(
@@ -102,39 +133,22 @@ export async function openOther(
 ): Promise<Aligned> {
   const kind = kindOf(run, state);
   if (kind === "head") return withHead(maps, state);
-  const { layer, head } = state;
-  const reading = {
-    ...run.reading,
-    ...(kind === "text" && { text: state.compareText || proposalFor(run.reading.text) }),
-    ...(kind === "model" && { model: state.compareModel || run.reading.model }),
-  };
-  const changes = kind === "unchanged"
-    ? { ...run.changes, ablate: [], zeroToken: [], forbid: [], causal: false, temperature: 1, normalizer: "softmax" }
-    : run.changes;
-  const { maps: other, release } = await modelMaps({ reading, changes, attention: run.shown }, signal, () => undefined);
+  const { shown } = run;
+  const reading = otherReading(run, kind, state);
+  const asked = { reading, changes: kind === "unchanged" ? kUnchanged : run.changes, attention: shown };
+  const { maps: other, release } = await modelMaps(asked, signal, () => undefined);
   let difference: Difference | undefined;
   try {
-    const attention = other.run?.attention ?? run.unchanged;
-    difference = await run.engine.difference(run.attention, attention);
-    const pairs = difference.pairs.slice(0, kMostPairs);
-    if (pairs.length === 0) throw new Error("compare: the two have no token in common");
-    if (head >= (other.heads[layer] ?? 0)) throw new Error(`compareModel: ${reading.model} has no head ${layer}.${head}`);
-    const [a, b, change, divergences] = await Promise.all([
-      wholeMap(maps, layer, head, pairs, 0), wholeMap(other, layer, head, pairs, 1),
-      changeOf(difference, layer, head, pairs.length),
-      run.info.logits > 0 && !run.info.image ? difference.divergences() : undefined,
-    ]);
-    signal.throwIfAborted();
+    if (other.run?.shown !== shown) throw new Error(`compareModel: ${reading.model} has no ${shown} attention`);
+    difference = await run.engine.difference(run.attention, other.run.attention);
     const opened = difference;
+    const aligned = await differing(maps, other, opened, run, state);
+    signal.throwIfAborted();
     const releaseAll = (): void => {
       opened.dispose();
       release();
     };
-    const kl = divergences && divergences.data.length >= pairs.length ? Float32Array.from(divergences.data) : undefined;
-    return {
-      kind, maps, layer, tokensA: maps.tokens, tokensB: other.tokens, pairs, a, b, change, difference,
-      divergences: kl, release: releaseAll,
-    };
+    return { ...aligned, kind, release: releaseAll };
   } catch (error) {
     difference?.dispose();
     release();
@@ -142,12 +156,34 @@ export async function openOther(
   }
 }
 
-/** B less A among the first `count` pairs. */
+/** The numbers of two runs of models. */
+async function differing(
+  maps: MapSource, other: MapSource, difference: Difference, { shown, info }: Run, { layer, head }: Readonly<State>,
+): Promise<Omit<Aligned, "kind" | "release">> {
+  const axes = axesOf(maps, other, difference, shown);
+  const { rows, cols } = axes;
+  if (rows.pairs.length === 0 || cols.pairs.length === 0) throw new Error("compare: the two have no token in common");
+  if (head >= (other.heads[layer] ?? 0))
+    throw new Error(`compareModel: ${other.run?.reading.model ?? "the other model"} has no head ${layer}.${head}`);
+  const expects = info.logits > 0 && !info.image && shown !== "encoder";
+  const [a, b, change, kl] = await Promise.all([
+    wholeMap(maps, layer, head, axes, 0), wholeMap(other, layer, head, axes, 1),
+    changeOf(difference, layer, head, { ...axes, maps }),
+    expects ? difference.divergences() : undefined,
+  ]);
+  const divergences = kl && kl.data.length >= rows.pairs.length ? Float32Array.from(kl.data) : undefined;
+  return { maps, layer, rows, cols, a, b, change, difference, divergences };
+}
+
+/** B less A among the pairs. */
 export async function changeOf(
-  difference: Difference, layer: number, head: number, count: number,
+  difference: Difference, layer: number, head: number, { rows, cols, maps }: Pick<Aligned, "rows" | "cols" | "maps">,
 ): Promise<Float32Array> {
-  const { data, shape } = await difference.map(layer, head, { rows: [0, count] });
+  const [height, count] = [rows.pairs.length, cols.pairs.length];
+  const shown = maps.run?.shown ?? "decoder";
+  const which = shown === "decoder" ? {} : { attention: shown };
+  const { data, shape } = await difference.map(layer, head, { rows: [0, height], ...which });
   const width = shape[1] ?? count;
   const at = (cell: number): number => Math.floor(cell / count) * width + (cell % count);
-  return Float32Array.from({ length: count * count }, (_, cell) => data[at(cell)] ?? NaN);
+  return Float32Array.from({ length: height * count }, (_, cell) => data[at(cell)] ?? NaN);
 }

@@ -40,7 +40,7 @@ export const compareStyles = css`
   }
   .cmp-plot {
     position: relative;
-    aspect-ratio: 1;
+    aspect-ratio: var(--cols) / var(--rows);
     border: 1px solid var(--line);
     background: var(--hatch);
     direction: ltr;
@@ -48,10 +48,10 @@ export const compareStyles = css`
   }
   .cmp-cell {
     position: absolute;
-    left: calc(var(--col) * 100% / var(--count));
-    top: calc(var(--row) * 100% / var(--count));
-    width: calc(100% / var(--count));
-    height: calc(100% / var(--count));
+    left: calc(var(--col) * 100% / var(--cols));
+    top: calc(var(--row) * 100% / var(--rows));
+    width: calc(100% / var(--cols));
+    height: calc(100% / var(--rows));
     min-width: 4px;
     min-height: 4px;
     outline: 2px solid var(--accent);

@@ -10,7 +10,7 @@ import { isReleased, type MapSource, nextTurn, type Picture } from "../maps/sour
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { toggled } from "../state/lists.js";
 import { placeOf } from "../state/pins.js";
-import { type Aligned, changeOf, type Kind, kindOf, kindsOf, openOther, otherHead, proposalFor } from "./compare-other.js";
+import { type Aligned, type Axis, changeOf, type Kind, kindOf, kindsOf, openOther, otherHead, proposalFor } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
@@ -61,17 +61,17 @@ class CompareView implements View {
 
   /** Ranks the heads by their mean absolute difference over the aligned cells that are not masked. */
   async #rank(aligned: Aligned): Promise<void> {
-    const { difference, maps, pairs } = aligned;
+    const { difference, maps, cols } = aligned;
     if (!difference) return;
     const heads = maps.heads.flatMap((count, layer) => Array.from({ length: count }, (_, head) => ({ layer, head })));
     const ranked: Ranked[] = [];
     for (const [index, { layer, head }] of heads.entries()) {
-      const change = await changeOf(difference, layer, head, pairs.length);
+      const change = await changeOf(difference, layer, head, aligned);
       if (this.#aligned !== aligned) return;
       const mask = maskOf(aligned, layer);
       let [sum, count] = [0, 0];
       change.forEach((value, cell) => {
-        const [row, col] = [Math.floor(cell / pairs.length), cell % pairs.length];
+        const [row, col] = [Math.floor(cell / cols.pairs.length), cell % cols.pairs.length];
         if (mask.hides(row, row + 1, col, col + 1)) return;
         sum += Math.abs(value);
         count++;
@@ -94,8 +94,7 @@ class CompareView implements View {
     return html`
       <div class="cmp" part="compare">
         ${this.#choice(this.#maps)}
-        ${strip("A", aligned.tokensA, new Set(aligned.pairs.map(([a]) => a)))}
-        ${strip("B", aligned.tokensB, new Set(aligned.pairs.map(([, b]) => b)))}
+        ${strips("", aligned.rows)} ${aligned.cols === aligned.rows ? nothing : strips(", source", aligned.cols)}
         <div class="cmp-maps">
           ${this.#plot("A", aligned, aligned.a, weights, at)} ${this.#plot("B", aligned, aligned.b, weights, at)}
           ${this.#plot("B − A", aligned, aligned.change, change, at)}
@@ -114,7 +113,7 @@ class CompareView implements View {
     const now = kindOf(run, state);
     const none = { compareText: "", compareHead: "", compareModel: "" };
     const first = {
-      text: { ...none, compareText: proposalFor(run.reading.text) },
+      text: { ...none, compareText: proposalFor(run) },
       head: { ...none, compareHead: otherHead(maps, state.layer, state.head) },
       model: { ...none, compareModel: run.reading.model },
       unchanged: none,
@@ -135,16 +134,16 @@ class CompareView implements View {
   }
 
   #looksOf(aligned: Aligned): { weights: Look; change: Look } {
-    const { a, b, change, pairs, layer } = aligned;
+    const { a, b, change, rows, cols, layer } = aligned;
     const { colors, scaleChoice } = this.host;
     const key = JSON.stringify([colors, scaleChoice]);
     if (this.#looks?.key === key) return this.#looks;
-    const count = pairs.length;
+    const [height, count] = [rows.pairs.length, cols.pairs.length];
     const most = (row: number): number =>
       Math.max(...[a, b].flatMap((of) => [...of.subarray(row * count, (row + 1) * count)]));
     const facts = {
-      largest: Float32Array.from({ length: count }, (_, row) => most(row)), signed: false,
-      keys: new Float32Array(count).fill(count),
+      largest: Float32Array.from({ length: height }, (_, row) => most(row)), signed: false,
+      keys: new Float32Array(height).fill(count),
     };
     const end = change.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
     const signed: Scale = { kind: "fixed", colormap: "diverging", min: -end, max: end };
@@ -157,36 +156,37 @@ class CompareView implements View {
 
   /** The cell of aligned tokens that is looked at, or else the one that differs most. */
   #place(aligned: Aligned): Cell {
-    const { maps, pairs, change } = aligned;
+    const { maps, rows, cols, change } = aligned;
     const { row, col } = placeOf(maps, this.host.cursor, this.host.state);
-    const pairOf = (token: number | undefined): number => pairs.findIndex(([a]) => a === token);
-    const size = pairs.length;
+    const pairOf = ({ pairs }: Axis, token: number | undefined): number => pairs.findIndex(([a]) => a === token);
+    const size = cols.pairs.length;
     const most = (begin: number, end: number): number => {
       let best = begin;
       for (let cell = begin; cell < end; cell++)
         if (Math.abs(change[cell] ?? 0) > Math.abs(change[best] ?? 0)) best = cell;
       return best;
     };
-    const best = most(0, size * size);
-    const own = pairOf(row);
+    const best = most(0, change.length);
+    const own = pairOf(rows, row);
     const chosen = own >= 0 ? own : Math.floor(best / size);
-    const key = pairOf(col);
+    const key = pairOf(cols, col);
     return { row: chosen, col: key >= 0 ? key : most(chosen * size, (chosen + 1) * size) % size };
   }
 
   #plot(name: string, aligned: Aligned, values: Float32Array, look: Look, at: Cell): TemplateResult {
-    const count = aligned.pairs.length;
-    const picture = pictureOf(values, count);
+    const [height, width] = [aligned.rows.pairs.length, aligned.cols.pairs.length];
+    const picture = pictureOf(values, height, width);
     const cell = ({ clientX, clientY, currentTarget }: MouseEvent): Cell => {
-      const { left, top, width, height } = (currentTarget as Element).getBoundingClientRect();
-      const place = (share: number): number => Math.min(Math.max(Math.floor(share * count), 0), count - 1);
-      return { row: place((clientY - top) / height), col: place((clientX - left) / width) };
+      const box = (currentTarget as Element).getBoundingClientRect();
+      const place = (share: number, of: number): number => Math.min(Math.max(Math.floor(share * of), 0), of - 1);
+      const [right, down] = [(clientX - box.left) / box.width, (clientY - box.top) / box.height];
+      return { row: place(down, height), col: place(right, width) };
     };
     return html`
       <figure class="cmp-figure">
         <figcaption>${name}</figcaption>
-        <div class="cmp-plot" role="application" tabindex=${name === "A" ? 0 : -1} .style=${`--row: ${at.row}; --col: ${at.col}; --count: ${count}`}
-          aria-label=${`${name}: ${count} aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
+        <div class="cmp-plot" role="application" tabindex=${name === "A" ? 0 : -1} .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}`}
+          aria-label=${`${name}: ${height === width ? height : `${height} × ${width}`} aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
           @pointermove=${(event: MouseEvent): void => this.#point(aligned, cell(event))}
           @pointerleave=${(): void => this.host.point(undefined)}
           @click=${(event: MouseEvent): void => this.#pin(aligned, cell(event), event.shiftKey)}
@@ -197,21 +197,21 @@ class CompareView implements View {
     `;
   }
 
-  #point({ pairs }: Aligned, { row, col }: Cell): void {
-    this.host.point({ row: pairs[row]?.[0], col: pairs[col]?.[0] });
+  #point({ rows, cols }: Aligned, { row, col }: Cell): void {
+    this.host.point({ row: rows.pairs[row]?.[0], col: cols.pairs[col]?.[0] });
   }
 
-  #pin({ pairs }: Aligned, { row, col }: Cell, isAdded: boolean): void {
-    const query = String(pairs[row]?.[0] ?? "");
-    this.host.change({ query: isAdded ? toggled(this.host.state.query, query) : query, key: String(pairs[col]?.[0] ?? "") });
+  #pin({ rows, cols }: Aligned, { row, col }: Cell, isAdded: boolean): void {
+    const query = String(rows.pairs[row]?.[0] ?? "");
+    this.host.change({ query: isAdded ? toggled(this.host.state.query, query) : query, key: String(cols.pairs[col]?.[0] ?? "") });
   }
 
   #onKey(event: KeyboardEvent, aligned: Aligned, { row, col }: Cell): void {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const last = aligned.pairs.length - 1;
+    const [bottom, right] = [aligned.rows.pairs.length - 1, aligned.cols.pairs.length - 1];
     const moves: Record<string, Cell> = {
-      ArrowUp: { row: Math.max(row - 1, 0), col }, ArrowDown: { row: Math.min(row + 1, last), col },
-      ArrowLeft: { row, col: Math.max(col - 1, 0) }, ArrowRight: { row, col: Math.min(col + 1, last) },
+      ArrowUp: { row: Math.max(row - 1, 0), col }, ArrowDown: { row: Math.min(row + 1, bottom), col },
+      ArrowLeft: { row, col: Math.max(col - 1, 0) }, ArrowRight: { row, col: Math.min(col + 1, right) },
     };
     const move = moves[event.key];
     const { layer, head, ablate } = this.host.state;
@@ -224,15 +224,14 @@ class CompareView implements View {
     event.stopPropagation();
   }
 
-  #readout({ pairs, tokensA, a, b, change }: Aligned, { row, col }: Cell): string {
-    const cell = row * pairs.length + col;
-    const name = (pair: number): string => tokenName(tokensA[pairs[pair]?.[0] ?? 0] ?? "");
+  #readout({ rows, cols, a, b, change }: Aligned, { row, col }: Cell): string {
+    const cell = row * cols.pairs.length + col;
     const [inA, inB, less] = [a, b, change].map((of) => formatValue(of[cell] ?? NaN));
-    return `${name(row)} → ${name(col)}: A ${inA}, B ${inB}, B − A ${less}`;
+    return `${nameIn(rows, row)} → ${nameIn(cols, col)}: A ${inA}, B ${inB}, B − A ${less}`;
   }
 
   #divergence(aligned: Aligned): TemplateResult | typeof nothing {
-    const { divergences, pairs, tokensA } = aligned;
+    const { divergences, rows: { pairs, a: tokensA } } = aligned;
     if (!divergences) return nothing;
     const most = Math.max(...divergences.subarray(0, pairs.length)) || 1;
     const bar = ([token]: readonly [number, number], pair: number): TemplateResult => {
@@ -253,31 +252,45 @@ class CompareView implements View {
       ${this.#ranked.length > 0 ? html`<ol class="cmp-heads">${this.#ranked.map(one)}</ol>` : html`<progress aria-label="Comparing heads" .value=${this.#done}></progress>`}</section>`;
   }
 
-  #table({ pairs, tokensA, a, b, change }: Aligned, row: number): TemplateResult {
-    const line = ([token]: readonly [number, number], col: number): TemplateResult => {
-      const cell = row * pairs.length + col;
-      return html`<tr><th scope="row">${tokenName(tokensA[token] ?? "")}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
+  #table({ rows, cols, a, b, change }: Aligned, row: number): TemplateResult {
+    const line = (_: unknown, col: number): TemplateResult => {
+      const cell = row * cols.pairs.length + col;
+      return html`<tr><th scope="row">${nameIn(cols, col)}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
     };
-    return html`<div class="unseen"><table class="cmp-table"><caption>${tokenName(tokensA[pairs[row]?.[0] ?? 0] ?? "")} looks at</caption>
+    return html`<div class="unseen"><table class="cmp-table"><caption>${nameIn(rows, row)} looks at</caption>
       <thead><tr><th scope="col">Key</th><th scope="col">A</th><th scope="col">B</th><th scope="col">Difference</th></tr></thead>
-      <tbody>${pairs.map(line)}</tbody></table></div>`;
+      <tbody>${cols.pairs.map(line)}</tbody></table></div>`;
   }
 }
 
 /** The mask of a layer among aligned tokens. */
-function maskOf({ maps, pairs }: Aligned, layer: number): CellMask {
+function maskOf({ maps, rows, cols }: Aligned, layer: number): CellMask {
   const own = maps.maskOf(layer);
-  const at = (pair: number): number => pairs[pair]?.[0] ?? 0;
-  return { hides: (top, _, begin) => own.hides(at(top), at(top) + 1, at(begin), at(begin) + 1) };
+  const at = ({ pairs }: Axis, pair: number): number => pairs[pair]?.[0] ?? 0;
+  return {
+    hides: (top, _, begin) => own.hides(at(rows, top), at(rows, top) + 1, at(cols, begin), at(cols, begin) + 1),
+  };
 }
+
+/** The token of a pair, as A has it. */
+const nameIn = ({ a, pairs }: Axis, pair: number): string => tokenName(a[pairs[pair]?.[0] ?? 0] ?? "");
 
 const pictures = new WeakMap<Float32Array, Picture>();
 
 /** The same object for the same numbers, so that they are painted once. */
-function pictureOf(values: Float32Array, count: number): Picture {
-  const known = pictures.get(values) ?? { part: { rows: [0, count], cols: [0, count] }, size: [count, count], values };
+function pictureOf(values: Float32Array, height: number, width: number): Picture {
+  const part = { rows: [0, height], cols: [0, width] } as const;
+  const known = pictures.get(values) ?? { part, size: [height, width], values };
   pictures.set(values, known);
   return known;
+}
+
+/** The tokens of both, of which `what` says more than that. */
+function strips(what: string, { a, b, pairs }: Axis): TemplateResult {
+  const partners = (side: 0 | 1): Set<number> => new Set(pairs.map((pair) => pair[side]));
+  if (a.length === b.length && a.every((token, index) => token === b[index]))
+    return strip(`A and B${what}`, a, partners(0));
+  return html`${strip(`A${what}`, a, partners(0))} ${strip(`B${what}`, b, partners(1))}`;
 }
 
 function strip(name: string, tokens: readonly string[], partners: ReadonlySet<number>): TemplateResult {

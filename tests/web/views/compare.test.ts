@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The comparison of two texts: differences are the engine's, and its keys, fields and heads do what they say. */
+import type { SourceAndTarget } from "headlens";
 import { expect, test } from "vitest";
 import { axe, phone, seen, texts } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
@@ -42,6 +43,55 @@ test("two texts are aligned, and what differs is what the engine says", async ()
   expect(await texts(page, "#map >>> .cmp-heads")).toEqual([]);
   await change(page, { compareHead: "", ablate: "0.5" });
   expect(await texts(page, "#map >>> .cmp-field")).toEqual([]);
+});
+
+test("a translator's attentions are compared with those of another text, and another head's", async () => {
+  const model = await views.engine.loadModel("tiny-translator");
+  const [source, target] = ["The cat sees the dog.", "Le chat voit le chien."];
+  const other = "Le chat voit la fille.";
+  const page = await views.open([{ view: "compare", model: "tiny-translator", source, text: target, compareText: other, attention: "cross", layer: 1, head: 2, query: "3", controls: "full" }]);
+  const expectRow = async (input: SourceAndTarget, attention: "cross" | "encoder", query: number): Promise<void> => {
+    using a = model.attend({ source, target });
+    using b = model.attend(input);
+    using difference = views.engine.difference(a, b);
+    const { data, shape: [, width = 0] } = difference.map(1, 2, { attention });
+    const { sourcePairs = [], pairs } = difference;
+    const row = (attention === "encoder" ? sourcePairs : pairs).findIndex(([of]) => of === query);
+    const cells = (await texts(page, "#map >>> .cmp-table td")).map(number);
+    expect(cells).toHaveLength(3 * width);
+    expect(width).toBe(sourcePairs.length);
+    for (let col = 0; col < width; col++) {
+      const [inA = NaN, inB = NaN, less = NaN] = cells.slice(3 * col, 3 * col + 3);
+      expect(Math.abs(less - (data[row * width + col] ?? NaN))).toBeLessThan(2e-4);
+      expect(Math.abs(inB - inA - less)).toBeLessThan(2e-4);
+    }
+  };
+  await expectRow({ source, target: other }, "cross", 3);
+  expect(await texts(page, "#map >>> .cmp-strip b")).toEqual(["A", "B", "A and B, source"]);
+  await seen(page, "#map >>> .cmp-heads button");
+  await page.focus("#map >>> .cmp-plot");
+  for (let time = 0; time < 20; time++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  using ofBoth = model.attend({ source, target });
+  expect(await stateOf(page, "key"), "the last token of the source").toBe(String((ofBoth.sourceIds ?? []).length - 1));
+  expect(await axe(page)).toEqual([]);
+  await shoot(page, "compare-cross");
+  await change(page, { attention: "encoder", compareText: "The girl sees the dog.", query: "3", key: "" });
+  await expectRow({ source: "The girl sees the dog.", target }, "encoder", 3);
+  expect(await texts(page, "#map >>> .cmp-kl li")).toEqual([]);
+  expect(await texts(page, "#map >>> .cmp-strip b")).toEqual(["A", "B"]);
+  await change(page, { attention: "cross", compareText: "", compareHead: "2.1" });
+  const cells = (await texts(page, "#map >>> .cmp-table td")).map(number);
+  const rows = { rows: [3, 4], attention: "cross" } as const;
+  const [a, b] = [ofBoth.map(1, 2, rows).data, ofBoth.map(2, 1, rows).data];
+  a.forEach((weight, col) => {
+    const less = (b[col] ?? NaN) - weight;
+    expect(Math.abs((cells[3 * col + 2] ?? NaN) - less)).toBeLessThan(2e-4);
+  });
+  await change(page, { compareHead: "", ablate: "1.1" });
+  await seen(page, "#map >>> .cmp-heads, #map >>> progress");
+  expect(await texts(page, "#map >>> .cmp-field")).toEqual([]);
+  model.dispose();
 });
 
 test("it fits a phone, with a proposal of its own", async () => {
