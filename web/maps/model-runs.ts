@@ -93,7 +93,8 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
     const options = optionsOf(changes, info, unchanged);
     const again = { ...options, keepHidden: info.logits > 0, signal, onProgress };
     const attention = options ? await unchanged.again(again) : unchanged;
-    const facts = { engine, model, info, reading, input, changes, shown, attention, unchanged };
+    const steps = stepsOf(changes, info);
+    const facts = { engine, model, info, reading, input, changes, shown, steps, attention, unchanged };
     return mapsOf(new ModelRun(facts, options ?? {}));
   } catch (error) {
     unchanged.dispose();
@@ -114,19 +115,25 @@ async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promi
 type Options = NonNullable<Parameters<AsyncModelAttention["again"]>[0]>;
 
 /** The options of a run with changes; undefined when nothing is changed. Throws an Error that names what does not fit. */
-function optionsOf(
-  changes: Changes, info: ModelInfo, { tokens }: AsyncModelAttention,
-): Options | undefined {
-  const { ablate, zeroToken, forbid, causal, temperature, normalizer } = changes;
+function optionsOf(changes: Changes, info: ModelInfo, { tokens }: AsyncModelAttention): Options | undefined {
+  const { zeroToken, forbid, causal } = changes;
   const options = {
-    ...headMasks(ablate, info),
+    ...stepsOf(changes, info),
     ...(zeroToken.length > 0 && { replacedTokens: zeroToken }),
     ...(forbid.length > 0 && { forbiddenDiagonals: forbid }),
     ...(causal && !info.causal && { attnMask: lowerTriangle(tokens.length) }),
+  };
+  return Object.keys(options).length > 0 ? options : undefined;
+}
+
+/** Those of them that a text has which is read step by step. */
+function stepsOf({ ablate, temperature, normalizer }: Changes, info: ModelInfo): Run["steps"] {
+  const steps = {
+    ...headMasks(ablate, info),
     ...(temperature !== 1 && { temperature }),
     ...(normalizer !== "softmax" && { normalizer }),
   };
-  return Object.keys(options).length > 0 ? (options as Options) : undefined;
+  return steps as Run["steps"]; // the state has checked the normaliser's name
 }
 
 const kHeadMasks = { decoder: "headMask", encoder: "encoderHeadMask", cross: "crossHeadMask" } as const;
@@ -155,7 +162,7 @@ const lowerTriangle = (length: number): { data: boolean[]; shape: number[] } => 
   shape: [length, length],
 });
 
-type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "input" | "changes" | "shown" | "attention" | "unchanged">;
+type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "input" | "changes" | "shown" | "steps" | "attention" | "unchanged">;
 
 class ModelRun implements Run {
   declare readonly engine: Run["engine"];
@@ -165,6 +172,7 @@ class ModelRun implements Run {
   declare readonly input: ModelInput;
   declare readonly changes: Changes;
   declare readonly shown: AttentionName;
+  declare readonly steps: Run["steps"];
   declare readonly attention: AsyncModelAttention;
   declare readonly unchanged: AsyncModelAttention;
   #explained: Promise<AsyncModelAttention> | undefined;
@@ -201,7 +209,7 @@ function mapsOf(run: ModelRun): EngineMaps {
   const isCausal = shown === "decoder" && (info.causal || changes.causal);
   const masks = Array.from({ length: layers }, (_, layer): CellMask => {
     const own = isCausal ? causalMask(info.windows[layer]) : kOpen;
-    return changes.forbid.length > 0 ? both(diagonalMask(changes.forbid), own) : own;
+    return shown === "decoder" && changes.forbid.length > 0 ? both(diagonalMask(changes.forbid), own) : own;
   });
   const chosen = info.encoder ? {
     map: (layer: number, head: number, options?: object | null) => attention.map(layer, head, { ...options, ...of }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A run of a model, as far as views need it. These are types only, so that drawing alone needs no engine. */
-import type { AsyncEngine, AsyncModel, AsyncModelAttention, ModelInfo, ModelInput } from "headlens";
+import type { AsyncEngine, AsyncModel, AsyncModelAttention, DecodingOptions, ModelInfo, ModelInput } from "headlens";
 import type { SilencedHead } from "./silenced.js";
 
 /** The attentions of an encoder–decoder. Every other model has one, which counts as the decoder's. */
@@ -45,6 +45,8 @@ export interface Run {
   readonly shown: AttentionName;
   /** For calls that take the option `attention`: which it is, in an encoder–decoder, and nothing for other models. */
   readonly of: { readonly attention?: AttentionName };
+  /** The reader's changes that hold for a text read step by step, too: silenced heads, temperature and normaliser. */
+  readonly steps: Pick<DecodingOptions, "headMask" | "crossHeadMask" | "encoderHeadMask" | "temperature" | "normalizer">;
   /** The run with the reader's changes: what is drawn. */
   readonly attention: AsyncModelAttention;
   /** The run without changes; the same object when there are none. */

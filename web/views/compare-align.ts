@@ -43,12 +43,16 @@ export function alignLetters(tokensA: readonly string[], tokensB: readonly strin
   return pairs;
 }
 
-/** Aligns the maps of two runs. `ofTarget` has the engine's pairs of what the models read; without it, letters decide. */
-export function alignMaps(
-  a: MapSource, b: MapSource, shown: Run["shown"], ofTarget: readonly Pair[] | undefined,
-): Pairs {
-  const target = ofTarget?.slice(0, kMostPairs);
-  const rows = (shown === "encoder" ? undefined : target) ?? alignLetters(a.tokens, b.tokens);
-  if (shown !== "cross") return { rows, cols: rows };
-  return { rows, cols: alignLetters(a.keyTokens, b.keyTokens) };
+/** The engine's pairs of what two runs of models with the same tokens have read. */
+export interface Read {
+  readonly pairs: readonly Pair[];
+  readonly sourcePairs?: readonly Pair[] | undefined;
+}
+
+/** Aligns the maps of two runs: by the engine's pairs, or by letters where it has none. */
+export function alignMaps(a: MapSource, b: MapSource, shown: Run["shown"], read: Read | undefined): Pairs {
+  const target = read?.pairs.slice(0, kMostPairs);
+  const source = read?.sourcePairs?.slice(0, kMostPairs);
+  const rows = (shown === "encoder" ? source : target) ?? alignLetters(a.tokens, b.tokens);
+  return { rows, cols: shown === "cross" ? (source ?? alignLetters(a.keyTokens, b.keyTokens)) : rows };
 }

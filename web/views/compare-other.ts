@@ -142,7 +142,7 @@ export async function openOther(
   try {
     if (other.run?.shown !== run.shown) throw new Error(`compare: ${compareModel} has no such attention`);
     difference = isAlike(run, other.run) ? await run.engine.difference(run.attention, other.run.attention) : undefined;
-    const pairs = alignMaps(maps, other, run.shown, difference?.pairs);
+    const pairs = alignMaps(maps, other, run.shown, difference);
     if (pairs.rows.length === 0 || pairs.cols.length === 0) throw new Error("compare: the two have no token in common");
     const { layer, head } = state;
     const sides = sidesOf(kind, maps, { layer, head }, other, headOf(other, state, compareHead));

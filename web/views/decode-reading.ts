@@ -132,8 +132,8 @@ export class TokenReading {
 
   async #read({ id, token, next }: NextToken): Promise<void> {
     if (this.#isClosed) return;
-    const { run: { model, reading: { source }, info, of }, layer, head, format: dtype } = this;
-    this.#decoding ??= await model.startDecoding({ dtype, ...(info.encoder && { source }) });
+    const { run: { model, reading: { source }, info, of, steps }, layer, head, format: dtype } = this;
+    this.#decoding ??= await model.startDecoding({ ...steps, dtype, ...(info.encoder && { source }) });
     const { firstKey, length, logits } = await this.#decoding.step([id]);
     const attention = of.attention === "cross" ? { attention: of.attention } : {};
     const { data: row } = await this.#decoding.map(layer, head, attention);
@@ -162,9 +162,9 @@ export class TokenReading {
 
   /** Runs the model on all tokens at once, those that it went on with as well, and measures the keys and values. */
   async measure(): Promise<Lengths> {
-    const { run: { model, info, reading: { source }, of }, layer, head } = this;
+    const { run: { model, info, reading: { source }, of, steps }, layer, head } = this;
     const target = this.tokens.map(({ id }) => id);
-    const longer = await model.attend(info.encoder ? { source, target } : target, { keepValues: true });
+    const longer = await model.attend(info.encoder ? { source, target } : target, { ...steps, keepValues: true });
     try {
       const { data, shape: [, width = 0] } = await longer.map(layer, head, of);
       this.whole = { values: data, width };
@@ -187,9 +187,28 @@ export interface Lengths {
   readonly values: readonly Float32Array[];
 }
 
-/** Measures the keys and values of the unchanged run, of which the cache of its text is made. */
-export async function lengthsOf({ unchanged, info }: Run): Promise<Lengths> {
-  const kept = await unchanged.again({ keepHidden: info.logits > 0, keepValues: true });
+/** The rows of the whole text's map, with those of the reader's changes that steps have. */
+export async function wholeMapOf(
+  run: Run, layer: number, head: number, count: number,
+): Promise<Float32Array> {
+  const { attention, unchanged, steps, of } = run;
+  const rows = { rows: [0, count], ...of } as const;
+  if (!hasOtherChanges(run)) return (await attention.map(layer, head, rows)).data;
+  const whole = await unchanged.again(steps);
+  try {
+    return (await whole.map(layer, head, rows)).data;
+  } finally {
+    whole.dispose();
+  }
+}
+
+/** Returns true where the reader has made changes that steps do not have. */
+export const hasOtherChanges = ({ changes: { zeroToken, forbid } }: Run): boolean =>
+  zeroToken.length > 0 || forbid.length > 0;
+
+/** Measures the keys and values of the run, of which the cache of its text is made. */
+export async function lengthsOf({ unchanged, info, steps }: Run): Promise<Lengths> {
+  const kept = await unchanged.again({ ...steps, keepHidden: info.logits > 0, keepValues: true });
   try {
     return await lengthsIn(kept, info.layers);
   } finally {

@@ -12,8 +12,8 @@ import { strongestRow } from "../maps/words.js";
 import { type CacheCell, cachePicture, type CacheState } from "./decode-cache.js";
 import { asPicture, exactness, newestRow, nextTokens, sizeInWords, sourceStrip } from "./decode-parts.js";
 import {
-  type Format, isEnd, kFormats, kMostRead, type Lengths, lengthsOf, namesOf, type ReadToken, refusal, textOf,
-  TokenReading, type WholeMap,
+  type Format, hasOtherChanges, isEnd, kFormats, kMostRead, type Lengths, lengthsOf, namesOf, type ReadToken, refusal,
+  textOf, TokenReading, type WholeMap, wholeMapOf,
 } from "./decode-reading.js";
 import { kDecodeStyles } from "./decode-styles.js";
 import { exact } from "./map.js";
@@ -129,12 +129,12 @@ class DecodeView implements View, ReactiveController {
     const count = Math.min(maps.tokens.length, kMostRead);
     const [names, whole, overview] = await Promise.all([
       known?.names ?? namesOf(run),
-      run.unchanged.map(layer, head, { rows: [0, count], ...run.of }),
+      wholeMapOf(run, layer, head, count),
       overviewOf(maps, layer, head),
     ]);
     const telling = strongestRow(overview) ?? count - 1;
     const mask = run.of.attention === "cross" ? kOpen : causalMask(run.info.windows[layer]);
-    const rows = { values: whole.data, width: maps.keyTokens.length };
+    const rows = { values: whole, width: maps.keyTokens.length };
     const lengths = known?.lengths ?? kNone;
     return { maps, run, layer, head, names, lengths, whole: rows, mask, telling, count };
   }
@@ -352,7 +352,7 @@ class DecodeView implements View, ReactiveController {
         <label>Head <select @change=${toHead}>${heads.map((of) => option(of, `${layer}.${head}`))}</select></label>
         <label>Cache <select class="decode-format" @change=${(event: Event): void => void this.#reread(valueOf(event) as Format)}>${Object.keys(kFormats).map((of) => option(of, this.#format))}</select></label>
       </div>
-      ${run.attention === run.unchanged ? nothing : html`<p class="decode-note">Decoding reads with the unchanged model: silenced heads and other changes are not in these numbers.</p>`}
+      ${hasOtherChanges(run) ? html`<p class="decode-note">Blanked tokens and forbidden links are changes of a whole text, and are not in these numbers.</p>` : nothing}
     `;
   }
 

@@ -128,18 +128,20 @@ export interface Patched {
 export async function patchFrom(
   { run, tokens }: RunMaps, layer: number, head: number, text: string, rows: readonly number[],
 ): Promise<Patched | string> {
-  const { model, reading } = run;
-  const input = run.info.encoder ? { source: reading.source, target: text } : text;
+  const { model, reading, info, shown, of } = run;
+  const pair = shown === "encoder" ? { source: text, target: reading.text } : { source: reading.source, target: text };
+  const input = info.encoder ? pair : text;
   const from = await model.attend(input, { keepParts: true, ...(reading.textPair !== "" && { textPair: reading.textPair }) });
   try {
-    const [theirs, ours] = [from.tokens.length, tokens.length];
+    const read = shown === "encoder" ? from.sourceTokens : from.tokens;
+    const [theirs, ours] = [read?.length ?? 0, tokens.length];
     const positions = theirs === ours ? undefined : rows.filter((row) => row < theirs);
     if (positions?.length === 0)
       return `The other text has ${theirs} tokens and this one has ${ours}, so not all can be patched. Pin tokens that both have, and those are.`;
-    const patch: HeadPatch = await model.patch({ from, layer, head, ...(positions && { positions }) });
-    const attention = await run.unchanged.again({ patches: [patch], keepHidden: run.info.logits > 0 });
+    const patch: HeadPatch = await model.patch({ from, layer, head, ...of, ...(positions && { positions }) });
+    const attention = await run.unchanged.again({ patches: [patch], keepHidden: info.logits > 0 });
     const where = positions ? positions.map((row) => tokenName(tokens[row] ?? "")).join(", ") : "all tokens";
-    return { attention, words: `head ${layer}.${head} gives what it gives in ${textInWords(text)}, at ${where}` };
+    return { attention, words: `${info.encoder ? `${shown} ` : ""}head ${layer}.${head} gives what it gives in ${textInWords(text)}, at ${where}` };
   } finally {
     from.dispose();
   }
@@ -153,8 +155,9 @@ function textInWords(text: string): string {
 }
 
 /** The reason why a model's heads cannot be patched from another text; undefined where they can. */
-export function whyNoPatch({ info, shown }: Run): string | undefined {
-  if (info.image) return "A head is patched from another text, and this model reads pictures.";
-  if (shown !== "decoder") return "Only heads of the decoder's own attention can be patched.";
-  return undefined;
+export function whyNoPatch({ info }: Run): string | undefined {
+  return info.image ? "A head is patched from another text, and this model reads pictures." : undefined;
 }
+
+/** The text that a patch of a head comes from instead: of an encoder's head the source. */
+export const patchedText = ({ reading, shown }: Run): string => (shown === "encoder" ? reading.source : reading.text);

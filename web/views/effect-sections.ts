@@ -12,7 +12,7 @@ import { codeIn } from "../maps/scale.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import type { ChangeAt, MovedHead, MovedHeads } from "./effect-change.js";
 import type { Copies, HeadEffect, Lens } from "./effect-numbers.js";
-import { expectedBars, expectsInWords, percent, signed } from "./expected.js";
+import { className, expectedBars, expectsInWords, percent, signed } from "./expected.js";
 import type { RunMaps } from "./followed.js";
 import type { Roving } from "./roving.js";
 
@@ -28,7 +28,8 @@ const section = (title: string, content: TemplateResult, about = ""): TemplateRe
 
 const refused = (refusal: string): TemplateResult => html`<p class="effect-faint effect-refused">${refusal}</p>`;
 
-const labelOf = (run: Run, token: string): TemplateResult => (run.info.image ? html`class ${token}` : tokenLabel(token));
+const labelOf = ({ info }: Run, of: { readonly id: number; readonly token: string }): TemplateResult =>
+  (info.image ? html`<bdi>${className(info, of)}</bdi>` : tokenLabel(of.token));
 
 /** Signed numbers as bars to the right, each with its sign. */
 function bars(
@@ -51,7 +52,7 @@ export function writtenSection({ run, tokens }: RunMaps, { written, row, isSilen
   const { likelier, lessLikely } = written.value;
   const most = Math.max(0, ...[...likelier, ...lessLikely].map(({ logit }) => Math.abs(logit)));
   const items = (of: readonly TokenLogit[]): { label: TemplateResult; value: number }[] =>
-    of.map(({ token, logit }) => ({ label: labelOf(run, token), value: logit }));
+    of.map((token) => ({ label: labelOf(run, token), value: token.logit }));
   const column = (name: string, of: readonly TokenLogit[]): TemplateResult =>
     html`<div><p class="effect-faint" aria-hidden="true">${name}</p>${bars(items(of), most, name)}</div>`;
   return section(
@@ -86,7 +87,7 @@ function lensTable(run: Run, { answer, layers }: Lens, layer: number): TemplateR
     return html`
       <tr class=${isHere ? "here" : ""}>
         <th scope="row">${name}${isHere ? html` <span class="effect-here">this head's</span>` : nothing}</th>
-        <td class="effect-best">${labelOf(run, best.token)}</td>
+        <td class="effect-best">${labelOf(run, best)}</td>
         <td>${percent(best.probability)}</td>
         <td>${rank}</td>
         <td class="effect-share"><i class="effect-bar" aria-hidden="true" .style=${`--share: ${share}`}></i>${percent(share)}</td>
@@ -99,7 +100,7 @@ function lensTable(run: Run, { answer, layers }: Lens, layer: number): TemplateR
         <thead>
           <tr>
             <th scope="col" rowspan="2">after</th><th scope="colgroup" colspan="2">first choice</th>
-            <th scope="colgroup" colspan="2">the answer, ${labelOf(run, answer.token)}</th>
+            <th scope="colgroup" colspan="2">the answer, ${labelOf(run, answer)}</th>
           </tr>
           <tr><th scope="col">token</th><th scope="col">probability</th><th scope="col">rank</th><th scope="col">probability</th></tr>
         </thead>
@@ -136,10 +137,10 @@ export function changeSection(
 function changedWords(
   run: Run, likelier: readonly PredictionChange[], lessLikely: readonly PredictionChange[],
 ): TemplateResult {
-  const factor = ({ token, change }: PredictionChange, sign: number): TemplateResult => {
-    const times = Math.exp(sign * change);
+  const factor = (of: PredictionChange, sign: number): TemplateResult => {
+    const times = Math.exp(sign * of.change);
     const by = times >= 100 ? times.toFixed(0) : times.toFixed(1);
-    return html`<span class="effect-times">${labelOf(run, token)} ${sign > 0 ? "×" : "÷"} ${by}</span> `;
+    return html`<span class="effect-times">${labelOf(run, of)} ${sign > 0 ? "×" : "÷"} ${by}</span> `;
   };
   return html`<p class="effect-faint">By the largest factors, these grew: ${likelier.filter(({ change }) => change > 0).map((of) => factor(of, 1))} and these fell: ${lessLikely.filter(({ change }) => change < 0).map((of) => factor(of, -1))}</p>`;
 }

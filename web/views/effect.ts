@@ -6,6 +6,7 @@
 import type { AsyncModelAttention } from "headlens";
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
+import type { AttentionName } from "../maps/run.js";
 import { isReleased, type MapSource } from "../maps/source.js";
 import { isSilenced } from "../maps/silenced.js";
 import { tokenName } from "../maps/tokens.js";
@@ -13,8 +14,8 @@ import type { Cursor } from "../state/group.js";
 import { toggled } from "../state/lists.js";
 import { pinnedRows } from "../state/pins.js";
 import {
-  type Change, type ChangeAt, changeAt, changesInWords, compare, endChange, findMovedHeads, type Patched, patchFrom,
-  whyNoPatch,
+  type Change, type ChangeAt, changeAt, changesInWords, compare, endChange, findMovedHeads, type Patched, patchedText,
+  patchFrom, whyNoPatch,
 } from "./effect-change.js";
 import { effectOf, type HeadEffect } from "./effect-numbers.js";
 import { changeSection, copiesSection, lensSection, writtenSection } from "./effect-sections.js";
@@ -48,8 +49,9 @@ class EffectView implements View {
   readonly #changes = new Map<AsyncModelAttention, Promise<Change>>();
   #patch: Patch | undefined;
   #patchCount = 0;
-  /** The text that a patch shall come from, while the reader is asked for it. */
+  /** The text that a patch shall come from, while the reader is asked for it, and the attention that it is for. */
   #other: string | undefined;
+  #otherFor: AttentionName | undefined;
   /** Says why there is no patch, or that it is on its way. */
   #said = "";
   /** The place that this view's own pointer is at, which it does not follow. */
@@ -81,6 +83,7 @@ class EffectView implements View {
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
+    if (maps.run?.shown !== this.#otherFor) this.#other = undefined;
     await this.#followed.load(maps, this.#place(maps), signal);
     if (this.#patch && !this.#isInForce(this.#patch, maps)) this.#unpatch();
     this.#drawn();
@@ -167,7 +170,8 @@ class EffectView implements View {
     const blank = (): void =>
       this.host.change({ zeroToken: toggled(state.zeroToken, String(token)), query: String(row), key: String(key) });
     const ask = (): void => {
-      this.#other = this.#other === undefined ? run.reading.text : undefined;
+      this.#other = this.#other === undefined ? patchedText(run) : undefined;
+      this.#otherFor = run.shown;
       this.#said = "";
       this.host.requestUpdate();
     };
@@ -198,7 +202,7 @@ class EffectView implements View {
     const isChanged = maps.run.attention !== maps.run.unchanged;
     return html`
       <div class="effect-patch" role="group" aria-label="Patch from another text">
-        <label>Another text <input type="text" .value=${text} maxlength="10000" @input=${type} @keydown=${onKey} /></label>
+        <label>Another ${maps.run.info.encoder ? (maps.run.shown === "encoder" ? "source" : "target") : "text"} <input type="text" .value=${text} maxlength="10000" @input=${type} @keydown=${onKey} /></label>
         <button @click=${apply}>Patch</button>
         ${this.#patch ? html`<button @click=${remove}>Remove the patch</button>` : nothing}
         <p class="effect-faint" role="status">${this.#said === "" ? `Head ${layer}.${head} gives here what it gives in the other text: at all tokens if both texts have as many, and else at the pinned ones. The sections below stay those of this text.${isChanged ? ` The patch is made in the run without changes${changes.ablate.length > 0 ? ", where no head is silenced" : ""}.` : ""}` : this.#said}</p>

@@ -5,7 +5,10 @@ import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { formatValue } from "../maps/format.js";
 import type { Run } from "../maps/run.js";
-import { tokenLabel, tokenName } from "../maps/tokens.js";
+import { tokenLabel, tokenName, tokenText } from "../maps/tokens.js";
+
+/** The most characters of a class's name that are shown. */
+const kLongestClass = 40;
 
 export interface Expected {
   readonly id: number;
@@ -76,11 +79,21 @@ function inWords({ probability, before }: Expected, name: string): string {
   return `${name}: ${percent(probability)}, before the changes ${percent(before)}, ${signed(change, 1)} points`;
 }
 
+/** A class of pictures: its name, with invisible characters made visible, or its number. */
+export function className({ labels }: ModelInfo, { id, token }: Pick<Expected, "id" | "token">): string {
+  const words = labels ? token.split(" ").filter((word) => word !== "") : [];
+  const name = words.map((word) => tokenText(word, kLongestClass)).join(" ");
+  if (name === "") return `class ${id}`;
+  return name.length > kLongestClass ? `${[...name].slice(0, kLongestClass - 1).join("")}…` : name;
+}
+
 /** The bars. Tokens of models of pictures are classes. */
-export function expectedBars(expected: readonly Expected[], { image }: ModelInfo, label: string): TemplateResult {
+export function expectedBars(expected: readonly Expected[], info: ModelInfo, label: string): TemplateResult {
+  const { image } = info;
   const isCompared = expected.some(({ before }) => before !== undefined);
   const item = (of: Expected): TemplateResult => {
-    const [name, shown] = image ? [`class ${of.token}`, html`class ${of.token}`] : [tokenName(of.token), tokenLabel(of.token)];
+    const asClass = className(info, of);
+    const [name, shown] = image ? [asClass, html`<bdi>${asClass}</bdi>`] : [tokenName(of.token), tokenLabel(of.token)];
     const { probability, before } = of;
     return html`<li>
       <span class="unseen">${inWords(of, name)}</span>

@@ -214,7 +214,8 @@ class FinderView implements View {
         html`<option value=${metric} .selected=${metric === chosen}>${metric}</option>`;
       return html`<label>${axis === "x" ? "Across" : "Up"} <select @change=${choose}>${metrics.map(option)}</select></label>`;
     };
-    const picked = [[...marked].join(), [...silenced].join(), open, this.#stop, this.#hovered, this.#brush, this.host.names];
+    const heads = [[...marked].join(), [...silenced].join(), open, this.#stop, this.#hovered];
+    const picked = [...heads, this.#brush, this.host.names];
     const plot = guard([this.#measuring.heads, x, y, ...picked], () => finderPlot({
       heads: this.#measuring.heads, x, y, marked, silenced, open,
       stop: this.#stop, hovered: this.#hovered, brush: this.#brush,

@@ -16,8 +16,8 @@ export interface RowNumbers extends Readonly<Record<ScoreStep, Float32Array>> {
   readonly query: number;
   /** scale · q·k */
   readonly scores: Float32Array;
-  /** The head's output before its projection, where the engine has it. */
-  readonly output: Float32Array | undefined;
+  /** The head's output before its projection. */
+  readonly output: Float32Array;
 }
 
 /** Whose keys and values the head reads, in a layer where several heads share them. */
@@ -32,9 +32,9 @@ export interface HeadNumbers {
   readonly head: number;
   readonly tokens: readonly string[];
   readonly keyTokens: readonly string[];
-  /** The head's queries, keys and values. Without them the numbers begin with the scores, and `missing` says why. */
-  readonly vectors: Readonly<Record<"queries" | "keys" | "values", Rows>> | undefined;
-  readonly missing: string;
+  readonly vectors: Readonly<Record<"queries" | "keys" | "values", Rows>>;
+  /** The number that multiplies q·k. */
+  readonly scale: number;
   readonly shared: SharedKeys | undefined;
   readonly isRotated: boolean;
   readonly isNormed: boolean;
@@ -66,7 +66,7 @@ function rowsOf({ data, shape: [, count = 0, width = 0] }: Tensor, head: number)
 
 function sharedBy({ info }: Run, head: number): SharedKeys | undefined {
   const size = info.heads / info.kvHeads;
-  if (size === 1) return undefined;
+  if (size === 1) return undefined; // as in every encoder–decoder
   const keyHead = Math.floor(head / size);
   const all = Array.from({ length: size }, (_, index) => keyHead * size + index);
   return { keyHead, others: all.filter((other) => other !== head) };
@@ -77,12 +77,14 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
   const { info, changes, shown, of, model } = run;
   const from = await run.explained();
   const place = { layer, head, ...of };
-  const isOwn = shown === "decoder"; // the engine gives the vectors of these heads only
-  const shared = isOwn ? sharedBy(run, head) : undefined;
-  const tensors = isOwn ? await Promise.all([from.queries(layer), from.keys(layer), from.values(layer)]) : undefined;
+  const isOwn = shown === "decoder"; // other attentions have no masks, and their values are not blanked
+  const { scale } = (shown === "encoder" ? info.encoder : undefined) ?? { scale: info.scales[layer] ?? 1 };
+  const shared = sharedBy(run, head);
+  const [queries, keys, values] =
+    await Promise.all([from.queries(layer, of), from.keys(layer, of), from.values(layer, of)]);
   const outputsOf = async (positions?: readonly number[]): Promise<Float32Array> =>
-    (await model.patch({ from, layer, head, ...(positions && { positions }) })).output.data;
-  const numbersOf = (row: RowExplanation, query: number, output: Float32Array | undefined): RowNumbers => {
+    (await model.patch({ from, ...place, ...(positions && { positions }) })).output.data;
+  const numbersOf = (row: RowExplanation, query: number, output: Float32Array): RowNumbers => {
     const { cappedScores, biasedScores, maskedScores, weights } = row.steps;
     return {
       query,
@@ -94,34 +96,29 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
       output,
     };
   };
-  const [queries, keys, values] = tensors ?? [];
   const keyHead = shared?.keyHead ?? head;
   return {
     layer,
     head,
     tokens: maps.tokens,
     keyTokens: maps.keyTokens,
-    vectors: queries && keys && values && {
-      queries: rowsOf(queries, head), keys: rowsOf(keys, keyHead), values: rowsOf(values, keyHead),
-    },
-    missing: isOwn ? "" : `Queries, keys and values are shown of the decoder’s own heads only, so the numbers of this head of the ${shown === "cross" ? "cross-attention" : "encoder"} begin with its scores.`,
+    vectors: { queries: rowsOf(queries, head), keys: rowsOf(keys, keyHead), values: rowsOf(values, keyHead) },
+    scale,
     shared,
     isRotated: kRotating.includes(info.family),
     isNormed: kNorming.includes(info.family),
     isSilenced: isSilenced(changes.ablate, { attention: shown, layer, head }),
     isCausal: isOwn && (info.causal || changes.causal),
     window: isOwn ? (info.windows[layer] ?? 0) : 0,
-    forbidden: changes.forbid,
-    blanked: changes.zeroToken,
+    forbidden: isOwn ? changes.forbid : [],
+    blanked: isOwn ? changes.zeroToken : [],
     temperature: changes.temperature,
     normalizer: changes.normalizer,
     async row(query) {
-      const [row, output] = await Promise.all([
-        from.explain({ ...place, query }), isOwn ? outputsOf([query]) : undefined,
-      ]);
+      const [row, output] = await Promise.all([from.explain({ ...place, query }), outputsOf([query])]);
       return numbersOf(row, query, output);
     },
-    outputs: async () => ({ width: info.headDim, values: await outputsOf() }),
+    outputs: async () => ({ width: queries.shape[2] ?? 0, values: await outputsOf() }),
     written: (query) => {
       const heads = Array.from({ length: maps.heads[layer] ?? 0 }, (_, index) => index);
       const by = async (head: number): Promise<Float32Array> =>
@@ -131,19 +128,12 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
   };
 }
 
-/** The factor by which the dot products were scaled, in a row of scores, and how it is written. */
-export function scaleOf({ vectors }: HeadNumbers, { query, scores }: RowNumbers): { factor: number; words: string } {
-  if (!vectors) return { factor: NaN, words: "" };
-  const q = rowAt(vectors.queries, query);
-  let [largest, factor] = [0, 1];
-  scores.forEach((score, key) => {
-    const product = dot(q, rowAt(vectors.keys, key));
-    if (Math.abs(product) > largest) [largest, factor] = [Math.abs(product), score / product];
-  });
-  const square = 1 / factor ** 2;
+/** The number that multiplies q·k, as the root of a whole number where it is one over that. */
+export function scaleInWords(scale: number): string {
+  const square = 1 / scale ** 2;
   const isWhole = Math.abs(square - Math.round(square)) < 1e-3 * square && square >= 0.5;
-  if (!isWhole) return { factor, words: factor.toPrecision(4) };
-  return { factor: 1 / Math.sqrt(Math.round(square)), words: square < 1.5 ? "1" : `1/√${Math.round(square)}` };
+  if (!isWhole) return scale.toPrecision(4);
+  return square < 1.5 ? "1" : `1/√${Math.round(square)}`;
 }
 
 export const rowAt = ({ width, values }: Rows, row: number): Float32Array =>

@@ -2,7 +2,7 @@
 /** The steps from a query and a key to what a head writes, each as a sentence, a formula with its numbers, and bars. */
 import { tokenName } from "../maps/tokens.js";
 import { exact } from "./map.js";
-import { dot, type HeadNumbers, rowAt, type RowNumbers, scaleOf } from "./numbers-data.js";
+import { dot, type HeadNumbers, rowAt, type RowNumbers, scaleInWords } from "./numbers-data.js";
 
 /** Bars, one for each dimension of the head. */
 export interface Strip {
@@ -61,7 +61,6 @@ function madeBy({ isNormed, isRotated }: HeadNumbers): string {
 
 function products({ numbers, row, key, names }: Pair): NumbersStep[] {
   const { vectors, shared, head } = numbers;
-  if (!vectors) return [];
   const [q, k] = [rowAt(vectors.queries, row.query), rowAt(vectors.keys, key)];
   const each = q.map((value, dim) => value * (k[dim] ?? 0));
   let sum = 0;
@@ -102,17 +101,17 @@ function scores({ numbers, row, key, names }: Pair): NumbersStep[] {
   const of = (values: Float32Array): number => values[key] ?? NaN;
   const [score, capped] = [of(row.scores), of(row.cappedScores)];
   const [biased, masked] = [of(row.biasedScores), of(row.maskedScores)];
-  const { words } = scaleOf(numbers, row);
-  const sum = vectors && dot(rowAt(vectors.queries, row.query), rowAt(vectors.keys, key));
+  const words = scaleInWords(numbers.scale);
+  const sum = dot(rowAt(vectors.queries, row.query), rowAt(vectors.keys, key));
   const isScaled = words !== "1";
   const about = isScaled
     ? "The sum is scaled, so that wider heads do not make steeper weights."
     : "This model does not scale the sum: it is the score.";
   const steps: NumbersStep[] = [{
     name: "score",
-    title: sum === undefined ? "score" : isScaled ? "× scale" : "score",
-    about: sum === undefined ? "How well the query fits the key: their scaled product." : about,
-    formula: sum === undefined || !isScaled ? `score = ${exact(score)}` : `Σ = ${exact(sum)}, × ${words} = ${exact(score)}`,
+    title: isScaled ? "× scale" : "score",
+    about,
+    formula: !isScaled ? `score = ${exact(score)}` : `Σ = ${exact(sum)}, × ${words} = ${exact(score)}`,
     strips: [],
     matrix: "scores",
   }];
@@ -224,7 +223,6 @@ function outputs({ numbers, row, key, names }: Pair): NumbersStep[] {
     strips: [],
   };
   const { output } = row;
-  if (!vectors || !output) return [written];
   const [v, share] = [rowAt(vectors.values, key), row.weights[key] ?? NaN];
   const weighted = v.map((value) => share * value);
   const blank = blanked.includes(key) ? " This token is blanked, so its value is 0." : "";
@@ -257,7 +255,7 @@ const kMostTerms = 3;
 
 /** The largest terms that give one number of the output, and the sum of the others. */
 function termsOf({ vectors, keyTokens }: HeadNumbers, { weights, maskedScores }: RowNumbers, dim: number): string {
-  const valueOf = (key: number): number => (vectors ? (rowAt(vectors.values, key)[dim] ?? NaN) : NaN);
+  const valueOf = (key: number): number => rowAt(vectors.values, key)[dim] ?? NaN;
   const terms = Array.from(weights, (weight, key) => ({ key, weight, value: valueOf(key) }))
     .filter(({ key }) => maskedScores[key] !== -Infinity)
     .sort((a, b) => Math.abs(b.weight * b.value) - Math.abs(a.weight * a.value));

@@ -32,8 +32,8 @@ interface Content {
   /** The row with the head's strongest link. */
   readonly telling: number;
   readonly rows: Map<number, RowNumbers>;
-  /** The vectors that the heads write for each query, or the engine's words why it does not say. */
-  readonly shares: Map<number, ReturnType<typeof sharesOf> | string>;
+  /** The shares of the layer's heads for each query. */
+  readonly shares: Map<number, ReturnType<typeof sharesOf>>;
   readonly open: Map<MatrixName, OpenMatrix | undefined>;
 }
 
@@ -103,13 +103,12 @@ class NumbersView implements View {
     const { theme, ends } = this.host.colors;
     const { bytes } = paletteOf("diverging", theme, ends);
     const color = (step: number): string => `rgb(${[...bytes.subarray(step * 4, step * 4 + 3)].join(" ")})`;
-    const dims = numbers.vectors?.queries.width ?? 0;
+    const dims = numbers.vectors.queries.width;
     const space = this.host.room.width > 2.2 * kWords ? this.host.room.width - kWords - 40 : this.host.room.width;
     const width = Math.min(space, dims * kBarWidth);
     return html`
       <div class="num" part="numbers" .style=${`--plus: ${color(kSteps - 26)}; --minus: ${color(25)}; --bars: ${width}px`} @keydown=${(event: KeyboardEvent): void => this.#onKey(event, content, key)}>
         ${this.#choices(content, key)}
-        ${numbers.missing === "" ? nothing : html`<p class="num-note">${numbers.missing}</p>`}
         <ol class="num-steps">${steps.map((step) => this.#step(content, step, row, key, width))}</ol>
         ${this.#twin(steps)}
         <p class="unseen" aria-live="polite">${this.#dim === undefined ? nothing : this.#dimension(steps, this.#dim)}</p>
@@ -144,12 +143,12 @@ class NumbersView implements View {
 
   #addUp({ numbers, shares }: Content, query: number): void {
     if (numbers !== this.#content?.numbers) return;
-    const known = (found: ReturnType<typeof sharesOf> | string): void => {
-      shares.set(query, found);
+    const known = (written: readonly Float32Array[]): void => {
+      shares.set(query, sharesOf(written));
       this.host.requestUpdate();
     };
-    numbers.written(query).then((written) => known(sharesOf(written)), (error: unknown) => {
-      if (!isReleased(error)) known(error instanceof Error ? error.message : String(error));
+    numbers.written(query).then(known, (error: unknown) => {
+      if (!isReleased(error)) this.host.fail(error);
     });
   }
 
@@ -242,7 +241,6 @@ class NumbersView implements View {
   #written({ shares: all, numbers: { layer, head } }: Content): TemplateResult {
     const found = all.get(this.#query);
     if (!found) return html`<p class="num-note" role="status">The layer’s heads are being added up …</p>`;
-    if (typeof found === "string") return html`<p class="num-note">Not known here: ${found}.</p>`;
     const { shares, total } = found;
     const own = shares[head];
     const byShare = [...shares].sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
@@ -280,7 +278,7 @@ class NumbersView implements View {
       else void this.#fill(content, name);
       this.host.requestUpdate();
     };
-    const cols = isOfScores(name) ? numbers.keyTokens.length : (numbers.vectors?.queries.width ?? 0);
+    const cols = isOfScores(name) ? numbers.keyTokens.length : numbers.vectors.queries.width;
     const rows = name === "keys" || name === "values" ? numbers.keyTokens.length : numbers.tokens.length;
     return html`<button class="num-opener" data-matrix=${name} aria-expanded=${isOpen ? "true" : "false"} @click=${toggle}><span aria-hidden="true">${isOpen ? "▾" : "▸"}</span> ${kTitles[name]} <small>${rows} × ${cols}</small></button>`;
   }
@@ -304,7 +302,7 @@ class NumbersView implements View {
     const isScores = isOfScores(name);
     try {
       if (isScores && !(await this.#allRows(content))) return;
-      const given = isScores ? undefined : name === "outputs" ? await numbers.outputs() : numbers.vectors?.[name];
+      const given = isScores ? undefined : name === "outputs" ? await numbers.outputs() : numbers.vectors[name];
       const values = isScores ? joined(content, name) : given?.values;
       if (content !== this.#content || !content.open.has(name) || !values) return;
       const isOfKeys = name === "keys" || name === "values";

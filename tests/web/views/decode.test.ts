@@ -78,6 +78,33 @@ test("each step adds the row that the engine's decoding gives, and says what the
   for (const of of [decoding, half, whole]) of.dispose();
 });
 
+test("steps are read with the reader's silenced heads, temperature and normaliser", async () => {
+  const page = await views.open([{ model: "tiny", text: kSentence, view: "decode", layer: 3, head: 4, query: "6", ablate: "2.2 3.1", temperature: 2, normalizer: "sparsemax" }]);
+  await isRead(page);
+  const headMask = { data: new Float32Array(32).fill(1), shape: [4, 8] };
+  headMask.data[2 * 8 + 2] = headMask.data[3 * 8 + 1] = 0;
+  const changes = { headMask, temperature: 2, normalizer: "sparsemax" } as const;
+  const whole = views.tiny.attend(kSentence, changes), decoding = views.tiny.startDecoding(changes);
+  for (const id of whole.ids.slice(0, 7)) decoding.step([id]);
+  expectNear(await row(page), decoding.map(3, 4).data);
+  const expected = whole.predictions({ position: 6, top: 5 });
+  const lines = (await texts(page, ".decode-next li span:nth-child(2)")).flatMap(numbersIn);
+  expectNear(lines.slice(0, 5), expected.map(({ probability }) => 100 * probability), 0.11);
+  expect((await texts(page, ".decode-exact b")).flatMap(numbersIn)[1]).toBeLessThan(5e-6);
+  expect((await texts(page, ".decode-note")).join()).not.toContain("not in these numbers");
+  await page.click("#map >>> [data-go=one]");
+  await made(page, 1);
+  await seen(page, ">>> .decode-exact ::-p-text(differs from that of the whole text)");
+  expect((await texts(page, ".decode-exact b")).flatMap(numbersIn)[1]).toBeLessThan(5e-6);
+  await change(page, { zeroToken: "2" });
+  await isRead(page);
+  await seen(page, ">>> .decode-note ::-p-text(Blanked tokens and forbidden links)");
+  expectNear(await row(page), decoding.map(3, 4).data);
+  expect((await texts(page, ".decode-exact b")).flatMap(numbersIn)[1]).toBeLessThan(5e-6);
+  await shoot(page, "decode-changed");
+  for (const of of [decoding, whole]) of.dispose();
+});
+
 test("the model goes on with its likeliest tokens, which the reader puts into the text", async () => {
   const page = await views.open([{ model: "tiny", text: kText, view: "decode", layer: 3, head: 4, theme: "dark" }], phone);
   const decoding = views.tiny.startDecoding();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The effect of a head: what it writes, copies and changes, in the engine's numbers, a click that silences, blanked tokens, patches, other models. */
+import type { SourceAndTarget } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import { axe, holds, phone, seen, texts } from "../browser.js";
@@ -159,6 +160,39 @@ test("a head is patched from another text at all tokens, or at the pinned ones",
   await type("The king saw a dog and then he left it.");
   await seen(page, "#map >>> .effect-patch [role=status] ::-p-text(so not all can be patched)");
   expect(await axe(page)).toEqual([]);
+});
+
+test("heads of a translator's encoder and cross-attention are patched from another source and target", async () => {
+  const model = await views.engine.loadModel("tiny-translator");
+  const [source, target] = ["The cat sees the dog.", "Le chat voit le chien."];
+  const page = await views.open([{ view: "effect", model: "tiny-translator", source, text: target, attention: "cross", layer: 1, head: 2, query: "3", controls: "full" }]);
+  const patch = async (text: string): Promise<void> => {
+    await page.click("#map >>> .effect-tools button:last-child");
+    const field = await seen(page, "#map >>> .effect-patch input");
+    await field.click({ count: 3 });
+    await page.keyboard.type(text);
+    await page.keyboard.press("Enter");
+    await seen(page, "#map >>> .effect-change");
+  };
+  const other = "Le chien voit le chat.";
+  await patch(other);
+  using before = model.attend({ source, target });
+  const expectPatched = async (attention: "cross" | "encoder", input: SourceAndTarget): Promise<void> => {
+    using from = model.attend(input, { keepParts: true });
+    using after = before.again({ patches: [model.patch({ from, layer: 1, head: 2, attention })] });
+    using difference = views.engine.difference(before, after);
+    const strip = (await words(page, ".effect-strip small")).map(number);
+    difference.divergences().data.forEach((value, index) => expect(strip[index]).toBeCloseTo(value, 1.7));
+  };
+  expect((await words(page, ".effect-change .effect-title"))[0]).toBe(`Before and after: cross head 1.2 gives what it gives in “${other}”, at all tokens`);
+  await expectPatched("cross", { source, target: other });
+  await shoot(page, "effect-cross-patched");
+  await change(page, { attention: "encoder", query: "1" });
+  await patch("The dog sees the cat.");
+  expect((await words(page, ".effect-change .effect-title"))[0]).toContain("encoder head 1.2 gives what it gives in “The dog sees the cat.”");
+  await expectPatched("encoder", { source: "The dog sees the cat.", target });
+  expect(await axe(page)).toEqual([]);
+  model.dispose();
 });
 
 test("sections that do not apply say why", async () => {

@@ -39,6 +39,7 @@ const vector = ({ data, shape: [, count = 0, width = 0] }: Tensor, head: number,
   data.subarray((head * count + row) * width, (head * count + row + 1) * width);
 
 interface Pair {
+  readonly attention?: "decoder" | "encoder" | "cross";
   readonly layer: number;
   readonly head: number;
   readonly keyHead: number;
@@ -48,10 +49,11 @@ interface Pair {
 
 /** Compares all that is drawn of a pair with calls of the engine. */
 async function expectPair(page: Page, model: Model, from: ModelAttention, pair: Pair): Promise<void> {
-  const { layer, head, keyHead, query, key } = pair;
-  const q = vector(from.queries(layer), head, query);
-  const [k, v] = [vector(from.keys(layer), keyHead, key), vector(from.values(layer), keyHead, key)];
-  const { scores, steps } = from.explain({ layer, head, query });
+  const { layer, head, keyHead, query, key, attention } = pair;
+  const of = attention ? { attention } : {};
+  const q = vector(from.queries(layer, of), head, query);
+  const [k, v] = [vector(from.keys(layer, of), keyHead, key), vector(from.values(layer, of), keyHead, key)];
+  const { scores, steps } = from.explain({ layer, head, query, ...of });
   const weight = steps.weights.data[key] ?? NaN;
   const found = await twin(page);
   expectNear(found.get("q"), q);
@@ -59,7 +61,7 @@ async function expectPair(page: Page, model: Model, from: ModelAttention, pair: 
   expectNear(found.get("q ⊙ k"), q.map((value, dim) => value * (k[dim] ?? NaN)));
   expectNear(found.get("v"), v);
   expectNear(found.get("weight · v"), v.map((value) => value * weight));
-  expectNear(found.get("output"), model.patch({ from, layer, head, positions: [query] }).output.data);
+  expectNear(found.get("output"), model.patch({ from, layer, head, positions: [query], ...of }).output.data);
   const sum = q.reduce((all, value, dim) => all + value * (k[dim] ?? NaN), 0);
   expectNear(found.get("sum so far")?.slice(-1), [sum]);
   const scaled = numbersIn(await formula(page, "score"));
@@ -135,7 +137,7 @@ test("what a reader changes in the model changes the numbers", async () => {
   expectNear([Math.max(score - threshold, 0)], [weight], 2e-4);
   expect((await texts(page, "[data-step=mask] p"))[0]).toMatch(/sees 6 of 10 tokens.*forbidden distance 1 are hidden/);
   await seen(page, ">>> [data-step=value] p ::-p-text(blanked)");
-  await seen(page, ">>> [data-step=written] p ::-p-text(Not known here)"); // the engine refuses, in words
+  await seen(page, ">>> [data-step=written] tbody"); // also where values are blanked
   expectNear((await twin(page)).get("v"), new Float32Array(16));
   from.dispose();
 });
@@ -163,15 +165,26 @@ describe("models of other families", () => {
     model.dispose();
   });
 
-  test("the other attentions of an encoder–decoder begin with their scores", async () => {
+  test("all attentions of an encoder–decoder begin with q and k", async () => {
     const model = await views.engine.loadModel("tiny-translator");
     const [source, target] = ["The cat sees the dog.", "Le chat voit le chien."];
-    const seenBy = model.attend({ source, target }, kKept);
-    const page = await views.open([{ model: "tiny-translator", source, text: target, attention: "cross", view: "numbers", layer: 1, head: 2, query: "3", key: "2" }]);
-    const { score } = seenBy.explain({ layer: 1, head: 2, query: 3, key: 2, attention: "cross" });
-    expectNear(numbersIn(await formula(page, "score")), [score]);
-    await seen(page, ">>> .num-note ::-p-text(cross-attention begin with its scores)");
+    const from = model.attend({ source, target }, kKept);
+    const base = { model: "tiny-translator", source, text: target, view: "numbers", layer: 1, head: 2, query: "3", key: "2" } as const;
+    const page = await views.open([{ ...base, attention: "cross" }]);
+    const pair = { layer: 1, head: 2, keyHead: 2, query: 3, key: 2 };
+    await expectPair(page, model, from, { ...pair, attention: "cross" });
+    expect(await formula(page, "score")).toContain(`× 1/√${model.info.headDim} =`);
     await seen(page, ">>> [data-step=written] tbody");
+    await page.click("#map >>> [data-matrix=keys]");
+    await seen(page, ">>> .num-step:has([data-matrix=keys]) .matrix");
+    const keys = from.keys(1, { attention: "cross" }), [, count = 0, width = 0] = keys.shape;
+    expect((await texts(page, "[data-step=key] .matrix td")).slice(1)).toHaveLength(count * width);
+    expect(await axe(page)).toEqual([]);
+    await shoot(page, "numbers-cross");
+    await change(page, { attention: "encoder", query: "1", key: "4" });
+    await expectPair(page, model, from, { ...pair, attention: "encoder", query: 1, key: 4 });
+    await change(page, { attention: "decoder", query: "3", key: "1" });
+    await expectPair(page, model, from, { ...pair, attention: "decoder", query: 3, key: 1 });
     model.dispose();
   });
 });
