@@ -29,7 +29,9 @@ export const kHelp = `npm run bench -- [options]
 npm run bench -- tab [TOKENS]: the maps of a large model in a tab of Chromium
 npm run bench -- first [PROFILES]: how soon the playground shows its first maps
 npm run bench -- page [DIST…]: how the element answers, beside other states
-npm run bench -- explain [ROUNDS]: explanations, and runs again with a head silenced`;
+npm run bench -- explain [ROUNDS]: explanations, and runs again with a head silenced
+npm run bench -- pythia [ROUNDS]: how soon all heads of a model of Pythia-70m's shape are drawn
+npm run bench -- gpt2 [ROUNDS]: a folder of GPT-2's size on the page, and its memory`;
 
 function listOf(name, text, known) {
   const items = text.split(",");

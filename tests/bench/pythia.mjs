@@ -4,13 +4,13 @@
  * and measures how soon all heads of 256 tokens are drawn once it is loaded and the engine has warmed up. Each round is
  * a fresh browser. Prints medians, and the range from least to most, in milliseconds.
  */
-import { Buffer } from "node:buffer";
-import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kIsolation, serve } from "../wasm/server.ts";
 import { launchChromium } from "../web/browser.ts";
+import { writeModel } from "./random-model.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const rounds = Number(process.argv[2] ?? 7);
@@ -35,39 +35,11 @@ function parameters() {
   ];
 }
 
-const sizeOf = (shape) => shape.reduce((product, n) => product * n, 1);
-
-/** The bits of numbers of either sign from 1/32 to 1/16, the same in every run. The scales of norms are 1. */
-function* halves(named) {
-  let state = 1;
-  for (const [name, shape] of named) {
-    const isScale = /norm\.weight/.test(name);
-    yield Uint16Array.from({ length: sizeOf(shape) }, () => {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-      return isScale ? 0x3c00 : 0x2800 | (state >>> 16 & 0x83ff);
-    });
-  }
-}
-
-function writeModel(folder) {
-  mkdirSync(folder);
-  cpSync(join(root, "tests/golden/models/gpt_neox/tokenizer.json"), join(folder, "tokenizer.json"));
-  writeFileSync(join(folder, "config.json"), JSON.stringify({
-    model_type: "gpt_neox", hidden_size: kWidth, num_hidden_layers: kLayers, num_attention_heads: kHeads,
-    intermediate_size: kInner, vocab_size: kVocabulary, max_position_embeddings: 2048, rotary_pct: 0.25,
-    rotary_emb_base: 10000, use_parallel_residual: true, hidden_act: "gelu", layer_norm_eps: 1e-5, tie_word_embeddings: false,
-  }));
-  const named = parameters();
-  let end = 0;
-  const header = JSON.stringify(Object.fromEntries(named.map(([name, shape]) =>
-    [name, { dtype: "F16", shape, data_offsets: [end, end += 2 * sizeOf(shape)] }])));
-  const length = Buffer.alloc(8);
-  length.writeBigUInt64LE(BigInt(Buffer.byteLength(header)));
-  const file = openSync(join(folder, "model.safetensors"), "w");
-  for (const part of [length, Buffer.from(header)]) writeSync(file, part);
-  for (const values of halves(named)) writeSync(file, new Uint8Array(values.buffer));
-  closeSync(file);
-}
+const kConfig = {
+  model_type: "gpt_neox", hidden_size: kWidth, num_hidden_layers: kLayers, num_attention_heads: kHeads,
+  intermediate_size: kInner, vocab_size: kVocabulary, max_position_embeddings: 2048, rotary_pct: 0.25,
+  rotary_emb_base: 10000, use_parallel_residual: true, hidden_act: "gelu", layer_norm_eps: 1e-5, tie_word_embeddings: false,
+};
 
 const kPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>pythia</title>
 <script type="module" src="/dist/element.js"></script><body></body></html>`;
@@ -130,7 +102,8 @@ const add = (name, value) => (figures[name] ??= []).push(value);
 try {
   console.error("writing a model of Pythia-70m's shape (141 MB, removed afterwards)");
   symlinkSync(join(root, "dist"), join(folder, "dist"));
-  writeModel(join(folder, "model"));
+  const tokenizer = readFileSync(join(root, "tests/golden/models/gpt_neox/tokenizer.json"));
+  writeModel(join(folder, "model"), { config: kConfig, tokenizer, named: parameters(), dtype: "F16" });
   const answer = (path, response) => path === "/" && !!response.writeHead(200, { "content-type": "text/html" }).end(kPage);
   const server = await serve(folder, answer, kIsolation);
   for (let round = 0; round < rounds; ++round) {

@@ -233,6 +233,27 @@ test("a large model shows how far it is, is stopped by a click, and the text can
   expect(await page.$eval("#loading", (bar) => (bar as HTMLElement).hidden)).toBe(true);
 });
 
+test("heads are named only after all maps of a long text are drawn", async () => {
+  const page = await openPage();
+  await page.evaluate(() => {
+    const { value: post } = Object.getOwnPropertyDescriptor(Worker.prototype, "postMessage") as { value: (...args: unknown[]) => void };
+    const asked: string[] = [];
+    Object.assign(globalThis, { asked });
+    document.querySelector("#grid")?.addEventListener("attention-draw", () => asked.push("all maps are drawn"));
+    // Each layer's maps take a while, as those of a large model do.
+    Worker.prototype.postMessage = function (this: Worker, message: { method?: string }, ...more: []): void {
+      asked.push(message.method ?? "");
+      setTimeout(() => post.call(this, message, ...more), message.method === "overview" ? 150 : 0);
+    };
+  });
+  await setText(page, "the cat sat on the mat. ".repeat(30));
+  const asked = (): Promise<string[]> => page.evaluate(() => (globalThis as unknown as { asked: string[] }).asked);
+  await expect.poll(asked, { timeout: 20_000 }).toContain("rankHeads");
+  const order = await asked();
+  expect(order.indexOf("all maps are drawn")).toBeGreaterThan(order.indexOf("overview"));
+  expect(order.indexOf("rankHeads")).toBeGreaterThan(order.indexOf("all maps are drawn"));
+});
+
 test("the whole model's views come when they are wanted", async () => {
   const page = await openPage();
   for (const [view, part] of [["finder", "table"], ["composition", "svg"], ["flow", "canvas"], ["decode", "canvas"]] as const) {
