@@ -158,7 +158,20 @@ const preferences = css`
     }
   }
   @media (forced-colors: active) {
+    /* Browsers do not force the colours of SVG, nor of what opts out because its colour is the data. */
+    :host {
+      --ink: CanvasText;
+      --faint: CanvasText;
+      --line: CanvasText;
+      --paper: Canvas;
+      --accent: Highlight;
+    }
+    .bar [aria-pressed="true"],
+    .lines-head[aria-pressed="true"] {
+      text-decoration: underline;
+    }
     canvas,
+    .tokens-one,
     .cells,
     .pointer,
     .swatch,
