@@ -2,23 +2,24 @@
 /** A text that is read token by token: the open head's rows, the cache, what the model expects, and how it goes on. */
 import { html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
-import { draw, type Look, lookOf, rowColors } from "../maps/canvas.js";
+import { type Look, lookOf, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
-import { causalMask, type CellMask, kOpen } from "../maps/mask.js";
+import { causalMask, kOpen } from "../maps/mask.js";
 import type { Run } from "../maps/run.js";
-import { checkHead, type MapSource, overviewOf, type Picture } from "../maps/source.js";
+import { checkHead, type MapSource, overviewOf } from "../maps/source.js";
 import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
 import { type CacheCell, cachePicture, type CacheState } from "./decode-cache.js";
 import { asPicture, exactness, newestRow, nextTokens, sizeInWords, sourceStrip } from "./decode-parts.js";
 import {
   type Format, hasOtherChanges, isEnd, kFormats, kMostRead, type Lengths, lengthsOf, namesOf, type ReadToken, refusal,
-  textOf, TokenReading, type WholeMap, wholeMapOf,
+  textOf, TokenReading, wholeMapOf,
 } from "./decode-reading.js";
 import { kDecodeStyles } from "./decode-styles.js";
+import { type Content, DecodeRows } from "./decode-rows.js";
 import { exact } from "./map.js";
 import { free, queryOf } from "./place.js";
-import type { Cell, Host, Step, View, ViewCode } from "./view.js";
+import type { Host, Step, View, ViewCode } from "./view.js";
 
 /** The most tokens that the model goes on with at a time, and the pauses between steps in milliseconds. */
 const kMostOn = 32;
@@ -30,26 +31,6 @@ const kNone: Lengths = { keys: [], values: [] };
 const kRefresh = 50;
 /** Longer measurements are not made after each token that the model goes on with. */
 const kQuick = 50;
-/** Rows have names where there are at most so many. */
-const kMostNames = 40;
-
-/** Facts that stay the same while the head and its maps do. */
-interface Content {
-  readonly maps: MapSource;
-  readonly run: Run;
-  readonly layer: number;
-  readonly head: number;
-  readonly names: ReadonlyMap<number, string>;
-  /** The lengths of keys and values, which come after the first step is drawn. */
-  lengths: Lengths;
-  readonly whole: WholeMap;
-  /** The cells of the rows that a query may not look at. */
-  readonly mask: CellMask;
-  /** The row with the head's strongest link. */
-  readonly telling: number;
-  /** The number of tokens of the text that are read. */
-  readonly count: number;
-}
 
 class DecodeView implements View, ReactiveController {
   #content: Content | undefined;
@@ -67,11 +48,12 @@ class DecodeView implements View, ReactiveController {
   #measured = { tokens: 0, time: 0 };
   #isMeasuring = false;
   #cacheCell: CacheCell | undefined;
-  #mapCell: Cell | undefined;
-  #picture: { key: string; reading: TokenReading; picture: Picture } | undefined;
   #look: Look | undefined;
 
+  readonly #rows: DecodeRows;
+
   constructor(private readonly host: Host) {
+    this.#rows = new DecodeRows(host);
     host.addController(this);
   }
 
@@ -193,7 +175,7 @@ class DecodeView implements View, ReactiveController {
         ${isCross ? sourceStrip(content.maps.keyTokens, token, look) : nothing}
         <p class="decode-sentence" aria-live=${this.#playing ? "off" : "polite"}>${this.#sentence(content, reading, token, step)}</p>
         <div class="decode-parts">
-          <section aria-label="The rows of the head">${this.#map(content, reading, step, look)}</section>
+          <section aria-label="The rows of the head">${this.#rows.render(content, reading, step, look)}</section>
           <section aria-label="The cache">${this.#cache(content, reading, token)}</section>
           <section aria-label="The next token">${nextTokens(token, this.#came(content, reading, step))} ${this.#going(content, reading)}</section>
         </div>
@@ -286,8 +268,10 @@ class DecodeView implements View, ReactiveController {
   #playText(): void {
     const [content, reading] = [this.#content, this.#reading];
     if (!content || !reading) return;
-    this.#playing = "text";
     const step = this.#step(content, reading);
+    // Readers who want nothing to move go on step by step.
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return this.#go(step + 1 >= reading.tokens.length ? 0 : step + 1);
+    this.#playing = "text";
     const tick = (to: number): void => {
       this.#go(to);
       if (to + 1 >= reading.tokens.length) return this.#stop();
@@ -383,62 +367,6 @@ class DecodeView implements View, ReactiveController {
     const look = row.length === 1 ? "it can look at itself only" : `most goes to ${name}, ${exact(row[most] ?? NaN)}`;
     const left = firstKey > 0 ? ` ${firstKey} of ${length} tokens have left the cache, which keeps a window.` : "";
     return `Step ${step + 1} reads ${tokenName(token)}. Head ${layer}.${head} gets a new row of ${row.length} ${row.length === 1 ? "weight" : "weights"}: ${look}. ${joined} keys and ${joined} values join the cache.${left}`;
-  }
-
-  #map(content: Content, reading: TokenReading, step: number, look: Look): TemplateResult {
-    const { maps, run, layer, head, count } = content;
-    const picture = this.#pictureOf(content, reading, step);
-    const [rows, cols] = picture.size;
-    const side = Math.min(360 / Math.max(rows, cols), 28);
-    const point = (event: PointerEvent): void => {
-      const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-      const place = (share: number, of: number): number => Math.min(Math.max(Math.floor(share * of), 0), of - 1);
-      const row = place((event.clientY - box.top) / box.height, rows);
-      this.#mapCell = { row, col: place((event.clientX - box.left) / box.width, cols) };
-      this.host.requestUpdate();
-    };
-    const leave = (): void => {
-      this.#mapCell = undefined;
-      this.host.requestUpdate();
-    };
-    const nameOf = (row: number): string => (row < count ? (maps.tokens[row] ?? "") : (reading.tokens[row]?.token ?? ""));
-    const label = (_: unknown, row: number): TemplateResult =>
-      html`<span class=${row === step ? "decode-now" : row > step ? "decode-later" : ""} .style=${`height: ${side}px; line-height: ${side}px`}>${tokenLabel(nameOf(row))}</span>`;
-    const cell = this.#mapCell;
-    const value = cell && cell.row <= step ? (picture.values[cell.row * cols + cell.col] ?? NaN) : undefined;
-    const keyName = (col: number): string => (run.of.attention === "cross" ? (maps.keyTokens[col] ?? "") : nameOf(col));
-    const isHidden = cell && look.mask.hides(cell.row, cell.row + 1, cell.col, cell.col + 1);
-    const shown = value === undefined ? "not read yet" : isHidden ? "masked" : exact(value);
-    return html`
-      <span class="decode-caption">rows of head ${layer}.${head}, 0 – 1</span>
-      <div class="decode-map">
-        ${rows <= kMostNames ? html`<div class="decode-names" aria-hidden="true">${Array.from({ length: rows }, label)}</div>` : nothing}
-        <div class="decode-cells" role="img" aria-label=${`The rows of head ${layer}.${head} so far. A table of the newest follows.`} .style=${`width: ${side * cols}px; height: ${side * rows}px`} @pointermove=${point} @pointerdown=${point} @pointerleave=${leave}>
-          <canvas ${draw(picture, look)}></canvas>
-          <span class="decode-row" .style=${`top: ${(100 * step) / rows}%; height: ${100 / rows}%`}></span>
-        </div>
-      </div>
-      <output class="decode-readout">${cell ? html`${tokenName(nameOf(cell.row))} → ${tokenName(keyName(cell.col))}: ${shown}` : nothing}</output>
-    `;
-  }
-
-  /** The rows so far. It stays the same object while nothing changes. */
-  #pictureOf({ maps, run, count }: Content, reading: TokenReading, step: number): Picture {
-    const { tokens } = reading;
-    const rows = Math.max(count, tokens.length);
-    const key = `${rows} ${step}`;
-    if (this.#picture?.key === key && this.#picture.reading === reading) return this.#picture.picture;
-    const isCross = run.of.attention === "cross";
-    const cols = isCross ? maps.keyTokens.length : rows;
-    const values = new Float32Array(rows * cols);
-    for (let row = 0; row <= step; row++) {
-      const token = tokens[row];
-      if (token) values.set(token.row, row * cols + (isCross ? 0 : token.firstKey));
-    }
-    const known = new Uint8Array(rows * cols).fill(1, 0, (step + 1) * cols);
-    const picture = { part: { rows: [0, rows], cols: [0, cols] }, size: [rows, cols], values, known } as const;
-    this.#picture = { key, reading, picture };
-    return picture;
   }
 
   #cache(content: Content, { tokens }: TokenReading, token: ReadToken): TemplateResult {

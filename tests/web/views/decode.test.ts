@@ -75,6 +75,10 @@ test("each step adds the row that the engine's decoding gives, and says what the
   expect(await stateOf(page, "query")).toBe("6");
   expect(await axe(page)).toEqual([]);
   await shoot(page, "decode-desktop");
+  await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
+  await page.click("#map >>> [aria-label='Play the reading']");
+  await seen(page, ">>> .decode-count ::-p-text(8 / 10)");
+  expect(await texts(page, "[aria-label='Pause']"), "nothing plays by itself").toEqual([]);
   for (const of of [decoding, half, whole]) of.dispose();
 });
 
