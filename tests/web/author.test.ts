@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A page of an author who embeds each view once, with captions: its room, its looks, its parts. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { serve, type Server } from "../wasm/server.js";
@@ -93,5 +95,20 @@ test.each([
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
   expect(await axe(page)).toEqual([]);
   await shoot(page, `author-${view.width}-${view.scheme}`);
+  await page.close();
+});
+
+test("the parts that the document names are those that the element renders", async () => {
+  const page = await article({ width: 1280, height: 900 });
+  const rendered = await page.evaluate(() => [...document.querySelectorAll("attention-map")].flatMap((element) =>
+    [...(element.shadowRoot?.querySelectorAll("[part]") ?? [])].flatMap((part) => [...part.part])));
+  const document_ = readFileSync(join(root, "wasm/README.md"), "utf8");
+  const [, table = ""] = /\| part \|[^\n]*\n\|---\|---\|\n((?:\|[^\n]*\n)+)/.exec(document_) ?? [];
+  const named = [...table.matchAll(/^\| ([^|]*) \|/gm)].flatMap(([, names = ""]) => names.match(/[a-z]+/g) ?? []);
+  const known = new Set([...named, ...Object.keys(kFigures)]);
+  expect([...new Set(rendered)].filter((part) => !known.has(part))).toEqual([]);
+  // These are seen only in other states: while something computes, fails, or is changed, zoomed or declared.
+  const others = ["message", "error", "progress", "tabs", "tab", "ask", "changes", "settings", "understood", "shortened", "pin", "crosshair", "minimap"];
+  expect(named.filter((part) => !rendered.includes(part) && !others.includes(part))).toEqual([]);
   await page.close();
 });

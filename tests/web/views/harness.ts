@@ -86,3 +86,9 @@ export async function shoot(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
+
+/** Numbers of another build of the engine are the same but for rounding. */
+export function closeTo(numbers: readonly number[], expected: readonly number[], tolerance: number): void {
+  expect(numbers).toHaveLength(expected.length);
+  numbers.forEach((number, index) => expect(Math.abs(number - (expected[index] ?? NaN)), `number ${index}`).toBeLessThan(tolerance));
+}
