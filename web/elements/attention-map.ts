@@ -332,9 +332,8 @@ export class AttentionMap extends LitElement {
     const bar = headBar(this.#host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
     if (isFull && !this.#settings) void this.#loadSettings();
     const settings = isFull ? this.#settings : undefined;
-    if (!settings) return html`<div @keydown=${onKey}>${bar}${view}</div>`;
-    const drawer = settings.drawer(this.#host, maps, kind.isShaped === true);
-    return html`<div @keydown=${onKey}>${bar}${settings.changesInForce(this.#host, maps)}${view}${drawer}</div>`;
+    // The view stays the same nodes when the settings come, so that it keeps the focus.
+    return html`<div @keydown=${onKey}>${bar}${settings?.changesInForce(this.#host, maps) ?? nothing}${view}${settings?.drawer(this.#host, maps, kind.isShaped === true) ?? nothing}</div>`;
   }
 
   /** The name of the open head, once there is one. */
