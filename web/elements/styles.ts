@@ -125,7 +125,9 @@ const base = css`
     opacity: 0;
     pointer-events: none;
   }
-  .unseen {
+  /* In Firefox, a table's box does not clip its caption. */
+  .unseen,
+  table.unseen > caption {
     position: absolute;
     width: 1px;
     height: 1px;

@@ -367,6 +367,7 @@ const styles = css`
     display: block;
     width: 192px;
     height: 192px;
+    background: var(--hatch);
     border: 1px solid var(--line);
     border-radius: 0;
     direction: ltr;

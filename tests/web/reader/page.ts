@@ -15,6 +15,8 @@ export function readPage(reader: Reader): void {
     await reader.open();
     await finding(/^‘and’ looks at ‘queen’: 9\d(\.\d)? % in head 3\.4, antecedent of a pronoun/);
     await reader.reads("#next >>> li .unseen", /^‘she’: 9\d/);
+    const hidden = await reader.page.$eval("#sentence >>> .sentence-rows", (rows) => rows.scrollHeight - rows.clientHeight);
+    expect(hidden, "a short sentence does not scroll").toBe(0);
     const heads = kExamples.filter(({ state: { model } }) => model === "tiny").map(({ state: { layer, head } }) => [layer, head]);
     const probes = ["antecedent of a pronoun", "subject of a verb", "induction", "previous token", "opening quotation mark"];
     expect(heads, "the examples open the heads that the card measures").toEqual(probes.map(bestHead));
