@@ -73,8 +73,8 @@ export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
   return launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-dev-shm-usage"], ...options });
 }
 
-export function launchFirefox(): Promise<Browser> {
-  return launch({ browser: "firefox", executablePath: firefoxPath });
+export function launchFirefox(options: LaunchOptions = {}): Promise<Browser> {
+  return launch({ browser: "firefox", executablePath: firefoxPath, ...options });
 }
 
 /** A page and its faults: console errors, exceptions, failed requests and breaches of the policy. */

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A reader's way through the page: models, examples, views, changes of the model, files that are dropped, and back. */
+/** The page with files of every kind, for assistive technology, and on a phone. What a reader does is in reader/. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { kExamples } from "../../web/playground/examples.js";
 import type { State } from "../../web/state/state.js";
-import { bestHead } from "../cards.js";
-import { axe, drawn, launchChromium, open, phone, root, seen, servePlayground, setText, shownTokens, texts } from "./browser.js";
+import { axe, drawn, launchChromium, open, phone, root, seen, servePlayground, setText, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
 import { withHeader } from "./files.js";
 
@@ -50,71 +48,6 @@ async function has(page: Page, name: keyof State, value: unknown): Promise<void>
 
 const finding = async (page: Page): Promise<string> =>
   (await texts(page, "#sentence >>> .sentence-finding")).join().replaceAll(/[\u2068\u2069]/g, "");
-
-test("the page says at once what its head finds, by the name that the card gives it", async () => {
-  const page = await openPage();
-  expect(await finding(page)).toMatch(/^‘and’ looks at ‘queen’: 9\d(\.\d)? % in head 3\.4/);
-  await expect.poll(() => finding(page)).toContain("antecedent of a pronoun");
-  const [first = ""] = await texts(page, "#next >>> li");
-  expect(first).toMatch(/she/);
-  const heads = kExamples.filter(({ state: { model } }) => model === "tiny").map(({ state: { layer, head } }) => [layer, head]);
-  const probes = ["antecedent of a pronoun", "subject of a verb", "induction", "previous token", "opening quotation mark"];
-  expect(heads, "the examples open the heads that the card measures").toEqual(probes.map(bestHead));
-});
-
-test("each example opens on a link that is plain to see", async () => {
-  const page = await openPage();
-  for (const { title, state } of kExamples.filter((example) => example.state.image === "")) {
-    await page.click("header summary ::-p-text(Examples)");
-    await page.click(`#examples button ::-p-text(${title})`);
-    await has(page, "model", state.model);
-    await has(page, "text", state.text);
-    const tokens = await shownTokens(page);
-    expect(tokens.length, title).toBeGreaterThan(5);
-    expect(await finding(page), title).toMatch(/ looks at ‘.+’: (over )?[\d.]+ %/);
-  }
-});
-
-test("another model, and back with the browser's button", async () => {
-  const page = await openPage();
-  await page.select("#model", "tiny-bert");
-  await has(page, "model", "tiny-bert");
-  expect(await finding(page)).toMatch(/^‘eggs’ looks at ‘eggs’: 9\d/);
-  await expect.poll(() => page.evaluate(() => location.hash)).toContain("model=tiny-bert");
-  await page.goBack();
-  await has(page, "model", "tiny");
-  expect(await finding(page)).toMatch(/^‘and’ looks at ‘queen’/);
-  await page.goForward();
-  await has(page, "model", "tiny-bert");
-});
-
-test("a head is silenced in its effect: maps and predictions answer, and it can be taken back", async () => {
-  const page = await openPage();
-  const before = await texts(page, "#next >>> li");
-  await page.click("#map >>> .tabs button ::-p-text(Effect)");
-  await has(page, "view", "effect");
-  await (await seen(page, "#map >>> button ::-p-text(Silence this head)")).click();
-  await has(page, "ablate", "3.4");
-  await seen(page, "#map >>> .chip ::-p-text(head 3.4 silenced)");
-  await expect.poll(() => texts(page, "#next >>> li")).not.toEqual(before);
-  await page.goBack();
-  await has(page, "ablate", "");
-  await expect.poll(() => texts(page, "#next >>> li")).toEqual(before);
-});
-
-test("a link opens exactly what was shared", async () => {
-  const page = await openPage();
-  await page.click("#sentence >>> .sentence-token[data-index='8']");
-  await has(page, "query", "8");
-  await page.click("#map >>> .tabs button ::-p-text(Why)");
-  await has(page, "view", "why");
-  await expect.poll(() => page.evaluate(() => location.hash)).toContain("view=why");
-  const again = await openPage(await page.evaluate(() => location.hash));
-  expect(await Promise.all((["query", "key", "view", "layer"] as const).map((name) => stateOf(again, name)))).toEqual(["8", "", "why", 3]);
-  const foreign = await openPage("#model=given:mine&needs=model");
-  expect(await texts(foreign, "#note")).toEqual(["This address could not hold the model. Please give it once more."]);
-  faults = faults.filter((fault) => !fault.includes("given:mine"));
-});
 
 const golden = (name: string): string => join(root, "tests/golden/models", name);
 const kFiles = ["config.json", "tokenizer.json", "model.safetensors"];
@@ -252,18 +185,6 @@ test("heads are named only after all maps of a long text are drawn", async () =>
   const order = await asked();
   expect(order.indexOf("all maps are drawn")).toBeGreaterThan(order.indexOf("overview"));
   expect(order.indexOf("rankHeads")).toBeGreaterThan(order.indexOf("all maps are drawn"));
-});
-
-test("the whole model's views come when they are wanted", async () => {
-  const page = await openPage();
-  for (const [view, part] of [["finder", "table"], ["composition", "svg"], ["flow", "canvas"], ["decode", "canvas"]] as const) {
-    await page.click(`#whole-views button[value='${view}']`);
-    await seen(page, `#whole attention-map >>> ${part}`);
-  }
-  await page.click("#whole-views button[value='finder']");
-  await seen(page, "#whole attention-map >>> ::-p-text(32 heads on 1 text)");
-  await page.click("#whole attention-map >>> tbody tr:first-child");
-  await has(page, "head", 5);
 });
 
 test.each(["light", "dark"] as const)("every view of the page is clean for axe: %s", async (scheme) => {

@@ -127,7 +127,9 @@ const base = css`
     opacity: 0;
     pointer-events: none;
   }
-  .unseen {
+  /* In Firefox, a table's box does not clip its caption. */
+  .unseen,
+  table.unseen > caption {
     position: absolute;
     width: 1px;
     height: 1px;

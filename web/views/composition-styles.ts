@@ -115,6 +115,7 @@ export const compositionStyles = css`
     display: block;
     width: 192px;
     height: 192px;
+    background: var(--hatch);
     border: 1px solid var(--line);
     border-radius: 0;
     direction: ltr;

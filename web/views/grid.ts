@@ -7,7 +7,7 @@ import { draw, type Look, Looks } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
 import { linkInWords, strongestLink } from "../maps/words.js";
-import { headsOf } from "../state/lists.js";
+import { headsOf, toggled } from "../state/lists.js";
 import type { Host, Room, View, ViewCode } from "./view.js";
 
 type Head = readonly [layer: number, head: number];
@@ -168,7 +168,7 @@ class GridView implements View {
             tabindex=${layer === stopLayer && head === stopHead ? 0 : -1}
             data-layer=${layer}
             data-head=${head}
-            @click=${(): void => this.host.openHead(layer, head, "map")}
+            @click=${(event: MouseEvent): void => (event.shiftKey ? this.#mark(layer, head) : this.host.openHead(layer, head, "map"))}
           >
             <canvas part="canvas" class=${fine} ${draw(picture, overview && this.#lookFor(maps, layer, overview))}></canvas>
           </button>
@@ -211,6 +211,11 @@ class GridView implements View {
     this.host.requestUpdate();
   }
 
+  /** Adds a head to those that are shown together, or takes it away. */
+  #mark(layer: number, head: number): void {
+    this.host.change({ heads: toggled(this.host.state.heads, `${layer}.${head}`) });
+  }
+
   readonly #onKey = (event: KeyboardEvent): void => {
     if (!this.#content || event.altKey || event.metaKey) return;
     const { heads } = this.#content.maps;
@@ -225,9 +230,11 @@ class GridView implements View {
       End: event.ctrlKey ? [heads.length - 1, last(heads.length - 1)] : [layer, last(layer)],
     };
     const to = moves[event.key];
-    if (!to) return;
+    if (event.key === "p") this.#mark(layer, head);
+    else if (event.key === "s") this.host.change({ ablate: toggled(this.host.state.ablate, `${layer}.${head}`) });
+    else if (!to) return;
     event.preventDefault();
-    if (to[1] < 0 || to[1] > last(to[0])) return;
+    if (!to || to[1] < 0 || to[1] > last(to[0])) return;
     this.#stop = to;
     this.host.requestUpdate();
     void this.host.updateComplete.then(() => this.focus());

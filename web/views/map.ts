@@ -248,7 +248,7 @@ class MapView implements View, ReactiveController {
         return picture.known?.[col] === 0 || mask.hides(row, row + 1, col, col + 1) ? NaN : value;
       }));
     const known = weights.filter((row) => row !== undefined);
-    if (known.length < rows.length) return nothing;
+    if (known.length < rows.length) return html`<div class="strip"></div>`;
     const names = rows.map((row) => maps.tokens[row] ?? "");
     return rowStrip(names, maps.keyTokens, meanOf(known), pinnedCol(maps, this.host.state), (col) =>
       this.host.change({

@@ -53,7 +53,9 @@ export function rowStrip(
 }
 
 export const kStripStyles = css`
+  /* As high as with all bars, so that what stands below keeps its place while rows are pointed at. */
   .strip {
+    min-height: 184px;
     margin-top: 16px;
     padding-top: 8px;
     border-top: 1px solid var(--line);
@@ -107,6 +109,9 @@ export const kStripStyles = css`
     font-size: 12px;
   }
   @media (pointer: coarse) {
+    .strip {
+      min-height: 284px;
+    }
     .strip button {
       min-height: 44px;
     }

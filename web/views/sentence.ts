@@ -280,7 +280,6 @@ class SentenceView implements View, ReactiveController {
       path.setAttribute("stroke-width", String(1 + 4 * Math.sqrt(weights[col] as number)));
       return [path];
     });
-    svg.setAttribute("height", String(box.scrollHeight));
     svg.replaceChildren(...arcs);
   }
 }
@@ -338,6 +337,8 @@ const styles = css`
     top: 0;
     left: 0;
     width: 100%;
+    /* It is no higher, so that it never makes the tokens scroll. */
+    height: 1px;
     overflow: visible;
     fill: none;
     stroke: var(--accent);
