@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { serve, type Server } from "../wasm/server.js";
-import { axe, launchChromium, open, root, type View } from "./browser.js";
+import { axe, launchChromium, open, root, seen, type View } from "./browser.js";
 import { shoot } from "./views/harness.js";
 
 /** Views with what an author writes beside `view`. Those without a group of their own show the same text. */
@@ -100,6 +100,7 @@ test.each([
 
 test("the parts that the document names are those that the element renders", async () => {
   const page = await article({ width: 1280, height: 900 });
+  await seen(page, "#map >>> [part~=name]"); // names come last
   const rendered = await page.evaluate(() => [...document.querySelectorAll("attention-map")].flatMap((element) =>
     [...(element.shadowRoot?.querySelectorAll("[part]") ?? [])].flatMap((part) => [...part.part])));
   const document_ = readFileSync(join(root, "wasm/README.md"), "utf8");

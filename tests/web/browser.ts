@@ -135,11 +135,12 @@ export async function holds(page: Page, condition: () => boolean, seconds = 90):
 }
 
 /**
- * Opens a page of Firefox and waits until `condition` holds in it. If it does not, opens the page again, at most twice.
+ * Opens a page of Firefox and waits until `condition` holds in it. If it does not, closes it and opens it again, at most
+ * twice.
  * Under automation, about one page in forty whose worker starts a worker never becomes ready, also with a page of ten
  * lines without headlens (Firefox 153 ESR). Without automation, none of 400 failed.
  */
-export async function firefoxPage<T extends { page: Page }>(
+export async function firefoxPage<T extends { page: Page; close?: () => Promise<void> }>(
   open: () => Promise<T>, condition: () => boolean,
 ): Promise<T> {
   for (let left = 2; ; --left) {
@@ -149,7 +150,7 @@ export async function firefoxPage<T extends { page: Page }>(
       return opened;
     } catch (error) {
       if (left === 0) throw error;
-      await opened.page.close();
+      await (opened.close?.() ?? opened.page.close());
     }
   }
 }

@@ -503,5 +503,5 @@ test("a page takes the lessons in as they are: no engine of their own, no librar
   const options = { bundle: true, format: "esm", target: "es2022", write: false, metafile: true } as const;
   const { metafile } = await build({ ...options, entryPoints: [entry], platform: "browser", absWorkingDir: kRoot });
   const foreign = Object.keys(metafile.inputs).filter((path) => !path.startsWith("web/lessons/"));
-  expect(foreign.sort()).toEqual(["web/maps/format.ts", "web/views/worked-example.ts"]);
+  expect(foreign.sort()).toEqual(["web/maps/format.ts", "web/views/cat-sat-on-mat.ts"]);
 });

@@ -98,10 +98,13 @@ export class Reader {
     const { page } = this;
     const to = this.url + address;
     await page.mouse.move(1, 1);
-    await page.evaluate(() => delete document.documentElement.dataset.state);
-    if (page.url() === to) await page.reload();
-    else await page.goto(to);
-    await this.drawn();
+    const load = async (): Promise<{ page: Page; close: () => Promise<void> }> => {
+      await page.evaluate(() => delete document.documentElement.dataset.state);
+      if (page.url() === to) await page.reload();
+      else await page.goto(to);
+      return { page, close: () => Promise.resolve() };
+    };
+    await firefoxPage(load, isDrawn);
   }
 
   async drawn(): Promise<void> {

@@ -209,7 +209,7 @@ export function readReasons(reader: Reader): void {
     await reader.until(cells, (found) => found.length === 3 * width && Array.from({ length: width }, (_, col) =>
       Math.abs((found[3 * col + 2] ?? NaN) - (data[row * width + col] ?? NaN)) < 1e-3).every(Boolean), "two texts");
     difference.dispose();
-    expect((await reader.texts("#map >>> .cmp-figure figcaption")).slice(0, 3)).toEqual(["A", "B", "B − A"]);
+    expect((await reader.texts("#map >>> .cmp-figure figcaption")).slice(0, 3)).toEqual(["A this text, 3.4", "B the other text, 3.4", "B − A orange is less, blue is more"]);
     await reader.click("check", "Another head", "#map");
     await reader.fill("Another head", "1.2", "#map");
     await reader.press("Enter");
@@ -231,7 +231,7 @@ export function readReasons(reader: Reader): void {
     await reader.drawn();
     await reader.click("button", "Compare", "#map");
     await reader.click("check", "Another model", "#map");
-    await reader.until(() => reader.page.$("#map >>> .cmp-field[aria-label='Another model']"), (field) => field !== null, "a field");
+    await reader.until(() => reader.page.$("#map >>> .cmp-field"), (field) => field !== null, "a field");
     await reader.fill("Another model", "tiny", "#map");
     await reader.press("Enter");
     const changed = await reader.engine.loadModel(paths.map((path) => new File([readFileSync(path)], basename(path))));

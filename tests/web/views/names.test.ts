@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { probeOf } from "../../../web/heads/probe.js";
 import { inOrder, kMeasuredMetrics, kRules, measure, nameOf, type Scores } from "../../../web/heads/rules.js";
 import { bestHead, cardOf } from "../../cards.js";
-import { axe, desktop, phone } from "../browser.js";
+import { axe, desktop, phone, seen } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
 
 const views = new Views();
@@ -155,6 +155,7 @@ test("given weights are named by their maps alone, and scores that are no weight
   const weights = [Array.from({ length: 6 }, (_, row) =>
     Array.from({ length: 6 }, (__, col) => Number(col === Math.max(row - 1, 0))))];
   const page = await views.open([{ weights, heads: "0.0", tokens: ["a", "b", "c", "d", "e", "f"] }]);
+  await (await seen(page, "#map >>> .ask")).click();
   expect((await labelsOf(page))[0]?.[0]).toMatch(/^Layer 0, head 0, previous token, marked: /);
   await change(page, { weights: weights.map((head) => head.map((row) => row.map((value) => 3 * value))) });
   await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelector(".thumb")?.getAttribute("aria-label")?.includes("no clear pattern"));
