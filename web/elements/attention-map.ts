@@ -14,13 +14,14 @@ import type { Naming } from "../heads/naming.js";
 import type { Computing } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import type { Colors } from "../maps/canvas.js";
+import type { Step } from "../maps/expected.js";
 import { endOf, kScales, type ScaleChoice } from "../maps/scale.js";
 import { type MapSource, type Part, piecesOf } from "../maps/source.js";
 import { silencedToggled } from "../maps/silenced.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
 import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
-import type { Host, Step, View, ViewKind } from "../views/view.js";
+import type { Host, View, ViewKind } from "../views/view.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
 import type { AttentionMapEventMap, AttentionMapEvents } from "./events.js";
@@ -71,6 +72,8 @@ export class AttentionMap extends LitElement {
   static views: readonly ViewKind[] = kMapViews;
   /** @internal What computes maps. Without it the element draws only arrays of weights. */
   static computing: Computing | undefined;
+  /** @internal Loads the place where a reader gives a picture to a model. */
+  static picturePlace: (() => Promise<typeof import("./picture-place.js")>) | undefined;
   /** @internal The scripts that exported pages need. */
   static script: Script | undefined;
   static override get styles(): CSSResultGroup {
@@ -406,6 +409,7 @@ export class AttentionMap extends LitElement {
       get mapInputs() { return element.#mapInputs; },
       get naming() { return element.#naming; },
       get nameHeads() { return element.#asksForNames ? () => element.#nameHeads() : undefined; },
+      get picturePlace() { return AttentionMap.picturePlace; },
       exporting: element,
       retry: () => element.retry(),
     });

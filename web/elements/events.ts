@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The events of `<attention-map>` with their details. All of them bubble and cross shadow roots. */
+import type { Expected } from "../maps/expected.js";
 import { wordsOf } from "../state/lists.js";
 import type { State } from "../state/state.js";
-import type { Expected } from "../views/expected.js";
 
 export interface AttentionMapEvents {
   /** New pictures have been drawn. */

@@ -23,6 +23,7 @@ export interface Framed {
   readonly naming: Naming | undefined;
   /** Names the heads of given maps, which needs the engine; undefined where they have names, or come without being asked. */
   readonly nameHeads: (() => void) | undefined;
+  readonly picturePlace: (() => Promise<typeof import("./picture-place.js")>) | undefined;
   readonly exporting: Exporting;
   readonly retry: () => void;
 }
@@ -157,7 +158,8 @@ export class Frame {
   }
 
   async #loadPlace(): Promise<void> {
-    const { PicturePlace, kPlaceStyles } = await import("./picture-place.js");
+    if (!this.of.picturePlace) return;
+    const { PicturePlace, kPlaceStyles } = await this.of.picturePlace();
     this.of.styles.add(kPlaceStyles);
     this.#place ??= new PicturePlace(this.of.host);
     this.of.host.requestUpdate();

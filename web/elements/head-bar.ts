@@ -128,6 +128,7 @@ export const kBarStyles = css`
   }
   .tabs {
     display: flex;
+    flex: 1 0 100%;
     flex-wrap: wrap;
   }
   .tabs button {

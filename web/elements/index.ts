@@ -15,6 +15,7 @@ export type { WorkedExample } from "../views/worked-example.js";
 
 AttentionMap.views = kViews;
 const naming = (): Promise<typeof import("../heads/index.js")> => import("../heads/index.js");
+AttentionMap.picturePlace = () => import("./picture-place.js");
 const engine = (): ReturnType<typeof sharedEngine> => sharedEngine();
 AttentionMap.computing = { giveModel, loadModel, modelMaps, readsPictures, computedMaps, naming, engine, isStarted };
 define();

@@ -4,6 +4,7 @@ import { html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { type Look, lookOf, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
+import type { Step } from "../maps/expected.js";
 import { causalMask, kOpen } from "../maps/mask.js";
 import type { Run } from "../maps/run.js";
 import { checkHead, type MapSource, overviewOf } from "../maps/source.js";
@@ -19,7 +20,7 @@ import { kDecodeStyles } from "./decode-styles.js";
 import { type Content, DecodeRows } from "./decode-rows.js";
 import { exact } from "./map.js";
 import { free, queryOf } from "./place.js";
-import type { Host, Step, View, ViewCode } from "./view.js";
+import type { Host, View, ViewCode } from "./view.js";
 
 /** The most tokens that the model goes on with at a time, and the pauses between steps in milliseconds. */
 const kMostOn = 32;

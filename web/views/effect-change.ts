@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A change of the model: its predictions before and after, token by token, and the heads whose maps it changes most. */
 import type { AsyncDifference, AsyncModelAttention, HeadPatch, PredictionChanges } from "headlens";
+import type { Expected } from "../maps/expected.js";
 import type { Run } from "../maps/run.js";
 import { nextTurn } from "../maps/source.js";
 import { tokenName, tokenText } from "../maps/tokens.js";
 import { headName } from "../state/lists.js";
-import { type Expected, expectedAt, predictedAt } from "./expected.js";
+import { expectedAt, predictedAt } from "./expected.js";
 import type { RunMaps } from "./followed.js";
 
 /** The most tokens and heads that are listed. */

@@ -3,20 +3,13 @@
 import type { AsyncModelAttention, ModelInfo, Prediction } from "headlens";
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
+import type { Expected } from "../maps/expected.js";
 import { formatValue } from "../maps/format.js";
 import type { Run } from "../maps/run.js";
 import { tokenLabel, tokenName, tokenText } from "../maps/tokens.js";
 
 /** The most characters of a class's name that are shown. */
 const kLongestClass = 40;
-
-export interface Expected {
-  readonly id: number;
-  readonly token: string;
-  readonly probability: number;
-  /** Its probability in the run without the reader's changes, if there are any. */
-  readonly before?: number | undefined;
-}
 
 /** The sentence for models that expect nothing where their maps are shown; undefined for those that do. */
 export function whyNothing({ info, shown }: Run): string | undefined {

@@ -2,9 +2,10 @@
 /** The tokens that the model expects after the chosen token, or the classes that it sees in a picture. */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
+import type { Expected } from "../maps/expected.js";
 import type { MapSource } from "../maps/source.js";
 import { pinnedRows, placeOf } from "../state/pins.js";
-import { type Expected, expectedAt, expectedBars, expectsInWords, kExpectedStyles, predictedAt, whyNothing } from "./expected.js";
+import { expectedAt, expectedBars, expectsInWords, kExpectedStyles, predictedAt, whyNothing } from "./expected.js";
 import { Followed, type RunMaps } from "./followed.js";
 import type { Host, View, ViewCode } from "./view.js";
 

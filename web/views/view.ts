@@ -3,18 +3,12 @@
 import type { CSSResult, nothing, ReactiveControllerHost, TemplateResult } from "lit";
 import type { HeadNames } from "../heads/rules.js";
 import type { Colors } from "../maps/canvas.js";
+import type { Expected, Step } from "../maps/expected.js";
 import type { ScaleChoice } from "../maps/scale.js";
 import type { MapSource, Part } from "../maps/source.js";
 import type { Cursor } from "../state/group.js";
 import type { State } from "../state/state.js";
-import type { Expected } from "./expected.js";
 import type { WorkedExample } from "./worked-example.js";
-
-/** The token that was read last, in the view that reads a text token by token. */
-export interface Step {
-  readonly row: number;
-  readonly token: string;
-}
 
 export interface Cell {
   readonly row: number;

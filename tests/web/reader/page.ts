@@ -30,7 +30,7 @@ export function readPage(reader: Reader): void {
       await reader.until(() => reader.texts("#model option:checked"), ([name]) => name?.startsWith(`${state.model}:`) === true, title);
       await reader.drawn();
       if (state.image === "") await finding(new RegExp(`^‘.+’ looks at ‘.+’: (over )?[\\d.]+ % in head ${state.layer}\\.${state.head}`));
-      else await reader.reads("#next >>> li .unseen", /^[a-z]+: [\d.]+ %/);
+      else await reader.reads("#next >>> li .unseen", /^[a-z]+: /);
     }
   });
 
