@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a reader does with the maps of heads: looks, points, pins, adds heads together, leaves things out, and saves. */
+/** A reader does all this with the maps of heads: looks, points, pins, adds heads together, leaves things out, and saves. */
 import { expect, test } from "vitest";
 import { cellColors } from "../browser.js";
 import { kSentence, numbersIn, type Reader } from "./reader.js";

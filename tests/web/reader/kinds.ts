@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a reader does with models of other kinds: two texts, a translation, a picture, grouped heads. */
+/** A reader does all this with models of other kinds: two texts, a translation, a picture, grouped heads. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PNG } from "pngjs";

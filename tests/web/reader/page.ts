@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a reader does with the page itself: keys only, addresses, the browser's buttons, files that are saved. */
+/** A reader does all this with the page itself: keys only, addresses, the browser's buttons, files that are saved. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PNG } from "pngjs";

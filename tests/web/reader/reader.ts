@@ -13,7 +13,7 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { desktop, firefoxPage, isDrawn, launchChromium, launchFirefox, servePlayground } from "../browser.js";
 import type { Served } from "../browser.js";
 
-/** What can be clicked, chosen or filled in. */
+/** The kinds of things that can be clicked, chosen or filled in. */
 export type Kind = "button" | "link" | "select" | "check" | "slider" | "field" | "part" | "bars";
 
 const kSelectors: Readonly<Record<Kind, string>> = {
@@ -30,7 +30,7 @@ const kSelectors: Readonly<Record<Kind, string>> = {
 /** The browser's sentence that the page opens with. In `tiny`, head 3.4 looks from "and" (row 6) at "queen" (column 2). */
 export const kSentence = "The queen saw the king and she laughed.";
 
-/** What is written without the signs that keep directions apart. */
+/** The text without the signs that keep directions apart. */
 export const plain = (text: string): string => text.replace(/[\u2066-\u2069]/g, "").replace(/\s+/g, " ").trim();
 
 /** The numbers in a text as the page writes them. */
@@ -122,7 +122,7 @@ export class Reader {
     }
   }
 
-  /** What stands under a name in a place: an element of the page, or a part of one, as "#map >>> .lines". */
+  /** The thing that stands under a name in a place: an element of the page, or a part of one, as "#map >>> .lines". */
   async find(kind: Kind, name: string, place = "body"): Promise<ElementHandle<HTMLElement>> {
     const ask = async (): Promise<ElementHandle<HTMLElement> | undefined> => {
       const found = await this.page.evaluateHandle(findNamed, kSelectors[kind], name, place);

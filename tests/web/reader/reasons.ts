@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a reader does to know how a head computes, why it looks there, what it writes, and what happens without it. */
+/** A reader does all this to know how a head computes, why it looks there, what it writes, and what happens without it. */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { ModelAttention, Tensor } from "headlens";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a reader does with the whole model: finds and sorts heads, brushes them, follows paths, rollout and flow, and words. */
+/** A reader does all this with the whole model: finds and sorts heads, brushes them, follows paths, rollout and flow, and words. */
 import { expect, test } from "vitest";
 import { bestHead } from "../../cards.js";
 import { kSentence, numbersIn, type Reader } from "./reader.js";
