@@ -104,12 +104,16 @@ export const readCode = () => withOwnMemory(readFileSync("build/wasm/headlens-si
 
 /**
  * Fills the folder `out` with the engine: its scripts, its .wasm files and its types. The entries share chunks, so that a page loads only
- * the code that it uses. A worker is one file, since it uses everything at once. Returns the files that went into the scripts.
+ * the code that it uses. A worker is one file, since bundlers copy it as it is; it fetches the rarer tokenizers by their address. Returns the
+ * files that went into the scripts.
  */
 export async function buildEngine(out) {
   const entries = { index: "wasm/src/index.ts", node: "wasm/src/node.ts" };
-  const workers = { worker: "wasm/src/worker/worker.ts", "worker-node": "wasm/src/worker/worker-node.ts" };
-  const bundled = [await bundle(out, entries, { splitting: true }), await bundle(out, workers)];
+  const alone = {
+    worker: "wasm/src/worker/worker.ts", tokenizers: "wasm/src/tokenizer/kinds.ts",
+    "worker-node": "wasm/src/worker/worker-node.ts",
+  };
+  const bundled = [await bundle(out, entries, { splitting: true }), await bundle(out, alone)];
   for (const name of kModules) {
     const code = readFileSync(`build/wasm/headlens-${name}.wasm`);
     writeFileSync(`${out}/headlens-${name}-threads.wasm`, code);

@@ -50,7 +50,7 @@ const packed = (bytes) => deflateRawSync(bytes, { level: 9 }).toString("base64")
 
 /** The plugins of the one script that carries its worker, its engine and the model. */
 async function carryingPlugins(drawing) {
-  const { outputFiles: [worker] } = await bundle(kOut, { worker: "wasm/src/worker/worker.ts" }, { ...kClassic, inject: [], write: false });
+  const { outputFiles: [worker] } = await bundle(kOut, { worker: "wasm/src/worker/worker-carried.ts" }, { ...kClassic, inject: [], write: false });
   const files = { "headlens-simd.wasm": packed(readCode()) };
   for (const name of kCarried) files[name] = packed(readFileSync(`web/${name}`));
   const contents = `export const worker = ${JSON.stringify(worker.text)}, files = ${JSON.stringify(files)};`;

@@ -2,7 +2,7 @@
 /** Random regular expressions split random texts in the program, by PCRE2, as in the package, which has a matcher of its own. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
+import { makeTokenizer } from "../../wasm/src/tokenizer/kinds.js";
 import { succeeds, temporaryFolder } from "./support.js";
 import { kByteLetters, randomNumbers } from "./tokenizers.js";
 
@@ -59,7 +59,7 @@ test("random expressions", () => {
     writeFileSync(inFolder("model/tokenizer.json"), JSON.stringify(splitBy(pattern)));
     const input = texts.map((text) => JSON.stringify(text)).join("\n");
     const lines = succeeds(["tokens", "--model", inFolder("model"), "--json-lines"], { input }).trimEnd().split("\n");
-    const tokenizer = new TextTokenizer(splitBy(pattern));
+    const tokenizer = makeTokenizer(splitBy(pattern));
     const ours = texts.map((text) => words(tokenizer.encode(text).ids));
     const theirs = lines.map((line) => words((JSON.parse(line) as { tokens: number[] }).tokens));
     expect({ pattern, split: ours }).toEqual({ pattern, split: theirs });

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
+import { makeTokenizer } from "../../wasm/src/tokenizer/kinds.js";
 import { kRoot } from "../compare.js";
 import { fails, succeeds, temporaryFolder } from "./support.js";
 import { differences, kGoldenLines, kPublishedTokenizers, kSingleSteps } from "../tokenizer_goldens.js";
@@ -57,7 +57,7 @@ const kTokenizers: readonly (readonly [name: string, json: object])[] = [
 
 describe("ids and pieces are those of the package", () => {
   test.each(kTokenizers)("%s", (_, json) => {
-    const ours = new TextTokenizer(json);
+    const ours = makeTokenizer(json);
     expect(kTexts.length).toBeGreaterThan(400);
     for (const [i, found] of tokensOf(folderOf(json), kTexts).entries()) {
       const { ids, tokens } = ours.encode(kTexts[i] ?? "");

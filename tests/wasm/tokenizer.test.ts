@@ -2,7 +2,7 @@
 /** The piece at each position: pieces that together give the text. Files that are wrong or hostile are refused, and hold nothing up. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { TextTokenizer } from "../../wasm/src/tokenizer/tokenizer.js";
+import { makeTokenizer } from "../../wasm/src/tokenizer/kinds.js";
 import { charsmap } from "../native/tokenizers.js";
 import { kPublishedTokenizers } from "../tokenizer_goldens.js";
 
@@ -13,9 +13,9 @@ function byteLetters(): string[] {
   return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(printable(byte) ? byte : next++));
 }
 
-function byteLevel(merges: [string, string][] = []): TextTokenizer {
+function byteLevel(merges: [string, string][] = []): ReturnType<typeof makeTokenizer> {
   const names = ["<s>", ...byteLetters(), ...merges.map(([a, b]) => a + b)];
-  return new TextTokenizer({
+  return makeTokenizer({
     added_tokens: [{ id: 0, content: "<s>", special: true, normalized: false }],
     normalizer: null,
     pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: true },
@@ -73,7 +73,7 @@ describe("byte-level", () => {
 
 test("sentence pieces: ▁ is a space, the one put in front of the text is not shown, bytes by name", () => {
   const vocab = ["<unk>", "<s>", "▁the", "▁cat", "▁", "c", "a", "t", "<0xE2>", "<0x41>"];
-  const tokenizer = new TextTokenizer({
+  const tokenizer = makeTokenizer({
     added_tokens: [{ id: 1, content: "<s>", special: true, normalized: false }],
     normalizer: {
       type: "Sequence",
@@ -153,7 +153,7 @@ describe("regular expressions in Oniguruma's syntax", () => {
     ["(?<=😀).", "😀🐈", ["😀", "🐈"]],
   ])("%s", (pattern, text, expected) => {
     const json = { ...words(expected), pre_tokenizer: split({ pattern: { Regex: pattern } }) };
-    expect(new TextTokenizer(json).encode(text).tokens).toEqual(expected);
+    expect(makeTokenizer(json).encode(text).tokens).toEqual(expected);
   });
 });
 
@@ -176,10 +176,10 @@ describe("what is wrong or unknown is refused by its field", () => {
   };
 
   test("the right ones are taken", () => {
-    expect(new TextTokenizer(model({ type: undefined, merges: [["a", "b"]] })).encode("ab").ids).toEqual([2]);
-    expect(new TextTokenizer(precompiled(charsmap("x"))).encode("a").ids).toEqual([0]);
-    expect(new TextTokenizer(words(["x"], { normalizer: { type: "Precompiled", precompiled_charsmap: charsmap("x") } })).encode("a").ids).toEqual([1]);
-    expect(new TextTokenizer(nested(32)).encode("a").ids).toEqual([1]);
+    expect(makeTokenizer(model({ type: undefined, merges: [["a", "b"]] })).encode("ab").ids).toEqual([2]);
+    expect(makeTokenizer(precompiled(charsmap("x"))).encode("a").ids).toEqual([0]);
+    expect(makeTokenizer(words(["x"], { normalizer: { type: "Precompiled", precompiled_charsmap: charsmap("x") } })).encode("a").ids).toEqual([1]);
+    expect(makeTokenizer(nested(32)).encode("a").ids).toEqual([1]);
   });
 
   test.each<[string, object, string]>([
@@ -272,7 +272,7 @@ describe("what is wrong or unknown is refused by its field", () => {
     ["unsupported", regex("(?i)[\\x{0}-\\x{10FFFF}]"), "has ranges of too many characters"],
   ])("$0: $2", (code, json, message) => {
     const begin = performance.now();
-    const fault = thrown(() => new TextTokenizer(json));
+    const fault = thrown(() => makeTokenizer(json));
     expect(performance.now() - begin).toBeLessThan(5000);
     expect(fault).toMatchObject({ name: "HeadlensError", code });
     expect((fault as Error).message).toMatch(/^tokenizer\.json: .{1,1000}$/);
@@ -333,7 +333,7 @@ describe("hostile files hold nothing up", () => {
     ["a word that has no token", { ...base, model: { type: "WordLevel", vocab: { a: 0 }, unk_token: "?" } }, "b", 'text has "b", expected words of model.vocab'],
     ["a character that has no likelihood", { ...base, model: { type: "Unigram", vocab: [["a", 0]] } }, "b", "since there is no model.unk_id"],
   ])("%s", (_, json, text, message) => {
-    const tokenizer = new TextTokenizer(json);
+    const tokenizer = makeTokenizer(json);
     const begin = performance.now();
     const fault = thrown(() => tokenizer.encode(text));
     expect(performance.now() - begin).toBeLessThan(5000);
@@ -342,14 +342,14 @@ describe("hostile files hold nothing up", () => {
   });
 
   test("a tokenizer that gave up on one text reads the next one", () => {
-    const tokenizer = new TextTokenizer(regex("(a+)+$"));
+    const tokenizer = makeTokenizer(regex("(a+)+$"));
     expect(() => tokenizer.encode(spaced)).toThrow("too many steps");
     expect(tokenizer.encode("a").ids).toEqual([1]);
   });
 
   const named = (name: string): object => kPublishedTokenizers.find((golden) => golden.name === name)?.json ?? {};
   test.each(["gpt2", "gpt4o", "bert_uncased", "llama2", "unigram_bytes", "xlm_roberta"])("long texts take time in proportion: %s", (name) => {
-    const tokenizer = new TextTokenizer(named(name));
+    const tokenizer = makeTokenizer(named(name));
     // A word without end, words, spaces, lines and marks without end.
     for (const part of ["a", "the theory ", " ", "\n", "\u0301\u0316"]) {
       expect(tokenizer.encode(part.repeat((1 << 16) / part.length)).ids.length).toBeGreaterThan(0);
@@ -357,34 +357,34 @@ describe("hostile files hold nothing up", () => {
   });
   test("marks in the wrong order are sorted", () => {
     const [above, below] = ["\u0301".repeat(1 << 15), "\u0316".repeat(1 << 15)] as const;
-    const qwen = new TextTokenizer(named("qwen2"));
+    const qwen = makeTokenizer(named("qwen2"));
     expect(qwen.encode(`q${above}${below}`).ids).toEqual(qwen.encode(`q${below}${above}`).ids);
     for (const form of ["NFC", "NFD", "NFKC", "NFKD"]) {
       const run = "q\u0307\u0323\u0903\u0345\uFF9E\u3099\u0334\u0301e\u0301".repeat(3).normalize("NFC");
       const marks = "\u0345\u0301\u0903\u0316\uFF9E\u0334\u0327\u05B4\u0338\u20DD\u3099\u0323".repeat(5);
       const expected = (run + marks).normalize(form);
-      expect(new TextTokenizer(words([expected], { normalizer: { type: form } })).encode(run + marks).ids).toEqual([1]);
+      expect(makeTokenizer(words([expected], { normalizer: { type: form } })).encode(run + marks).ids).toEqual([1]);
     }
   });
   test("a word of a megabyte, and a vocabulary of a million tokens", () => {
-    expect(new TextTokenizer(named("gpt2")).encode("thethere".repeat(1 << 17)).ids.length).toBeGreaterThan(1000);
+    expect(makeTokenizer(named("gpt2")).encode("thethere".repeat(1 << 17)).ids.length).toBeGreaterThan(1000);
     const vocab = Array.from({ length: 1e6 }, (_, i) => [`${i}`.padStart(9, "0"), -i]);
-    expect(new TextTokenizer({ ...base, model: { type: "Unigram", vocab } }).encode("000000001000999999").ids).toEqual([1, 999_999]);
+    expect(makeTokenizer({ ...base, model: { type: "Unigram", vocab } }).encode("000000001000999999").ids).toEqual([1, 999_999]);
   });
 });
 
 test("half a character counts as U+FFFD, as in UTF-8", () => {
   const tiny = JSON.parse(readFileSync(new URL("../../web/models/tiny/tokenizer.json", import.meta.url), "utf8")) as object;
-  const tokenizer = new TextTokenizer(tiny);
+  const tokenizer = makeTokenizer(tiny);
   expect(tokenizer.encode("a\uD83Db\uDC08").ids).toEqual(tokenizer.encode("a\uFFFDb\uFFFD").ids);
 });
 
 test("two texts as their model joins them, and a text that goes on without special tokens", () => {
   const vocab = { "[CLS]": 0, "[SEP]": 1, a: 2, b: 3 };
   const ends = (type: string): object => ({ ...base, post_processor: { type, cls: ["[CLS]", 0], sep: ["[SEP]", 1] }, model: { type: "BPE", vocab, merges: [] } });
-  const bert = new TextTokenizer(ends("BertProcessing"));
+  const bert = makeTokenizer(ends("BertProcessing"));
   expect(bert.encodePair("a", "bb")).toMatchObject({ ids: [0, 2, 1, 3, 3, 1], segments: [0, 0, 0, 1, 1, 1] });
-  expect(new TextTokenizer(ends("RobertaProcessing")).encodePair("a", "b")).toMatchObject({ ids: [0, 2, 1, 1, 3, 1], segments: [0, 0, 0, 0, 0, 0] });
+  expect(makeTokenizer(ends("RobertaProcessing")).encodePair("a", "b")).toMatchObject({ ids: [0, 2, 1, 1, 3, 1], segments: [0, 0, 0, 0, 0, 0] });
   expect(bert.encode("a").ids).toEqual([0, 2, 1]);
   expect(bert.encode("a", false).ids).toEqual([2]);
 });

@@ -3,7 +3,7 @@
 import { files, worker } from "headlens-carried";
 import { makeLoad } from "./load.js";
 import { carrying, type CarriedFiles } from "./platform/platform.js";
-import { webPlatform } from "./platform/web.js";
+import { pagePlatform } from "./platform/page.js";
 import { linkTo, startSource } from "./platform/web-worker.js";
 import type { Load } from "./types/index.js";
 
@@ -27,7 +27,7 @@ async function unpackAll(): Promise<CarriedFiles> {
 let unpacked: Promise<CarriedFiles> | undefined;
 
 export const load: Load = makeLoad(carrying(() => unpacked ??= unpackAll(), {
-  ...webPlatform,
+  ...pagePlatform,
   startWorker: () => linkTo(startSource(worker, { name: "headlens" })),
 }));
 export { HeadlensError, type ErrorCode } from "./types/errors.js";

@@ -8,7 +8,8 @@ import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } fro
 import type { DecodingHandle, HeadlensModule, ModelHandle, NumberArray, RawInput } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";
 import type { Platform } from "../platform/platform.js";
-import { TextTokenizer, type Encoded } from "../tokenizer/tokenizer.js";
+import { readTokenizer } from "../tokenizer/read.js";
+import type { Encoded, TextTokenizer } from "../tokenizer/tokenizer.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
   AttendOptions, Decoding, DecodingOptions, DecodingStep, FollowedAttendOptions, HeadPatch, ImageLike, LayerWeights,
@@ -53,10 +54,13 @@ function sinkOf(handle: ModelHandle, byteLength: number | undefined): Sink {
 /** An input becomes numbers by a text's tokenizer, or by the text of a preprocessor_config.json (empty when there is none). */
 type Reader = TextTokenizer | string;
 
-async function readReader(folder: ModelFolder, files: OpenFolder, isPicture: boolean): Promise<Reader> {
+async function readReader(
+  folder: ModelFolder, files: OpenFolder, isPicture: boolean, platform: Platform,
+): Promise<Reader> {
   if (!isPicture) {
     const file = await folder.require(files.tokenizer, kFiles.tokenizer);
-    return new TextTokenizer(parse(kFiles.tokenizer, await folder.readText(file)));
+    const json = parse(kFiles.tokenizer, await folder.readText(file));
+    return readTokenizer(json, () => platform.tokenizers(() => platform.ownFile("tokenizers.js")));
   }
   await folder.skip(files.tokenizer);
   const processor = await folder.openProcessor();
@@ -103,7 +107,7 @@ export async function loadModel(
     const config = await folder.readText(files.config);
     const into = module();
     const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), apiName));
-    const reader = await readReader(folder, files, made.info().imageSize > 0);
+    const reader = await readReader(folder, files, made.info().imageSize > 0, platform);
     await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
     module();
     guarded("loadModel", () => unwrap(made.build(), apiName));

@@ -21,6 +21,7 @@ async function fetchFile(url: URL, signal?: AbortSignal): Promise<Response> {
 export const nodePlatform: Platform = {
   baseUrl: () => pathToFileURL(`${process.cwd()}/`).href,
   ownFile: (name) => kOwnFiles[name](),
+  tokenizers: () => import("../tokenizer/kinds.js"),
 
   async fetch(url, signal) {
     if (url.protocol === "file:") return fetchFile(url, signal);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The files of the package that its scripts load, beside which they lie. Bundlers look for `new URL` with these very words. */
 export const kOwnFiles = {
+  "tokenizers.js": () => new URL("./tokenizers.js", import.meta.url),
   "headlens-simd.wasm": () => new URL("./headlens-simd.wasm", import.meta.url),
   "headlens-relaxed.wasm": () => new URL("./headlens-relaxed.wasm", import.meta.url),
   "headlens-simd-threads.wasm": () => new URL("./headlens-simd-threads.wasm", import.meta.url),

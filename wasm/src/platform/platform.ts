@@ -3,6 +3,7 @@
 import { show } from "../module/failures.js";
 import type { ThreadStart } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";
+import type { Tokenizers } from "../tokenizer/read.js";
 import type { OwnFile } from "./own-files.js";
 
 export interface WorkerLink {
@@ -41,6 +42,8 @@ export interface Platform {
   baseUrl(): string;
   /** The address of a file of the package. */
   ownFile(name: OwnFile): URL;
+  /** Imports the tokenizers of all kinds. A script that bundlers copy as it is does so by this address. */
+  tokenizers(address: () => URL): Promise<Tokenizers>;
   /** Gives the package's files, by name, where its script carries them. It then has one build of the engine: baseline, without threads. */
   readonly carried?: () => Promise<CarriedFiles>;
   /** Does what the web's fetch does. It also reads data: URLs under any Content-Security-Policy and, in Node, file: URLs. */

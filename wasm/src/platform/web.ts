@@ -5,8 +5,9 @@ import { fetchData, type Platform } from "./platform.js";
 import { linkTo, startScript } from "./web-worker.js";
 
 /** Returns a platform whose workers run the script at `worker`, which is wasm/src/worker/worker.ts. */
-export function webPlatformWith(worker: () => URL): Platform {
+export function webPlatformWith(worker: () => URL, tokenizers: Platform["tokenizers"]): Platform {
   return {
+    tokenizers,
     baseUrl: () => globalThis.document?.baseURI ?? globalThis.location.href,
     ownFile: (name) => kOwnFiles[name](),
     fetch: async (url, signal) => url.protocol === "data:" ? fetchData(url) : fetch(url, signal ? { signal } : {}),
@@ -29,6 +30,3 @@ export function webPlatformWith(worker: () => URL): Platform {
     },
   };
 }
-
-/** Bundlers look for `new URL` with these very words, and copy the script as it is. */
-export const webPlatform = webPlatformWith(() => new URL("./worker.js", import.meta.url));

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models, which turn words into tokens. */
-import { makeBpe } from "./bpe.js";
 import { type Field, type Kinds, make } from "./fields.js";
-import { makeUnigram } from "./unigram.js";
 import type { Steps } from "./steps.js";
 import type { Vocabulary } from "./vocabulary.js";
-import { makeWordLevel, makeWordPiece } from "./word-piece.js";
 
 export interface Model {
   readonly vocabulary: Vocabulary;
@@ -13,14 +10,16 @@ export interface Model {
   encode(word: string, ids: number[], steps: Steps): void;
 }
 
-const kKinds: Kinds<Model> = { BPE: makeBpe, Unigram: makeUnigram, WordLevel: makeWordLevel, WordPiece: makeWordPiece };
+/** The first versions of the library do not write a type. */
+function kindOf(field: Field): string | undefined {
+  if (!field.at("merges").isNull) return "BPE";
+  if (Array.isArray(field.at("vocab").value)) return "Unigram";
+  return field.at("continuing_subword_prefix").isNull ? undefined : "WordPiece";
+}
 
-/** Makes the model of tokenizer.json's "model". */
-export function makeModel(field: Field): Model {
-  if (!field.at("type").isNull) return make(kKinds, field);
-  // The first versions of the library do not write a type.
-  if (!field.at("merges").isNull) return makeBpe(field);
-  if (Array.isArray(field.at("vocab").value)) return makeUnigram(field);
-  if (!field.at("continuing_subword_prefix").isNull) return makeWordPiece(field);
-  return field.at("type").fail(`one of ${Object.keys(kKinds).join(", ")}`);
+/** Makes the model of tokenizer.json's "model", which is of one of these kinds. */
+export function makeModel(field: Field, kinds: Kinds<Model>): Model {
+  const kind = field.at("type").isNull ? kinds[kindOf(field) ?? ""] : undefined;
+  if (kind) return kind(field);
+  return field.at("type").isNull ? field.at("type").fail(`one of ${Object.keys(kinds).join(", ")}`) : make(kinds, field);
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { wrong } from "../module/failures.js";
 import { HeadlensError } from "../types/errors.js";
+
+/** The longest text in bytes, before and after each step. */
+export const kMaxText = 16 << 20;
 
 const kBase = 1_000_000, kPerByte = 512;
 const kBytesPerStep = 8;
@@ -30,4 +34,9 @@ export class Steps {
     const [argument, got] = ["text", kTooMany];
     throw new HeadlensError("value", `this tokenizer gives up on the text: ${kTooMany}`, { argument, got });
   }
+}
+
+/** The error of a text that became too long in one of its stages. */
+export function grown(bytes: number, when: string): Error {
+  return wrong("memory", "text", `${bytes} bytes`, `at most ${kMaxText} when ${when}`, "grows to");
 }

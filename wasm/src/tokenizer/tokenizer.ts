@@ -7,13 +7,13 @@
 import { wrong } from "../module/failures.js";
 import { AddedTokens, type Section } from "./added-tokens.js";
 import { bytesOfLetters, byteOfName, hex } from "./byte-letters.js";
-import { Field, stepsOf } from "./fields.js";
+import { Field, type Kinds, stepsOf } from "./fields.js";
 import { makeModel, type Model } from "./model.js";
-import { kMaxText, makeNormalizer, type Normalizer } from "./normalizer.js";
+import { makeNormalizer, type Normalizer } from "./normalizer.js";
 import { makePostProcessor, type PostProcessor } from "./post-processor.js";
-import { makePreTokenizer, type PreTokenizer } from "./pre-tokenizer.js";
-import { Steps } from "./steps.js";
+import { kMaxText, Steps } from "./steps.js";
 import { byteLength, characterAt, wellFormed } from "./unicode.js";
+import { makePreTokenizer, type PreTokenizer } from "./words.js";
 
 /** Returns the text of the bytes. A byte that belongs to a character shared with a neighbouring token shows as ⟨E2⟩. */
 function visible(bytes: Uint8Array): string {
@@ -33,6 +33,13 @@ export interface Encoded {
   readonly segments?: number[] | undefined;
 }
 
+/** The kinds of steps that a tokenizer may be made of. */
+export interface StepKinds {
+  readonly models: Kinds<Model>;
+  readonly normalizers: Kinds<Normalizer>;
+  readonly preTokenizers: Kinds<PreTokenizer>;
+}
+
 export class TextTokenizer {
   readonly #normalizer: Normalizer;
   readonly #preTokenizer: PreTokenizer;
@@ -50,11 +57,11 @@ export class TextTokenizer {
    * `json` is the parsed tokenizer.json, or its field that is a tokenizer. Throws "format" and "unsupported" errors
    * that name the field.
    */
-  constructor(json: object) {
+  constructor(json: object, kinds: StepKinds) {
     const root = json instanceof Field ? json : new Field(json);
-    this.#normalizer = makeNormalizer(root.at("normalizer"));
-    this.#preTokenizer = makePreTokenizer(root.at("pre_tokenizer"));
-    this.#model = makeModel(root.at("model"));
+    this.#normalizer = makeNormalizer(root.at("normalizer"), kinds.normalizers);
+    this.#preTokenizer = makePreTokenizer(root.at("pre_tokenizer"), kinds.preTokenizers);
+    this.#model = makeModel(root.at("model"), kinds.models);
     this.#postProcessor = makePostProcessor(root.at("post_processor"));
     this.#added = new AddedTokens(root.at("added_tokens"), this.#model.vocabulary, this.#normalizer);
     const steps = stepsOf(root.at("decoder"), "decoders");
@@ -66,7 +73,7 @@ export class TextTokenizer {
       .map((step) => step.at("pattern").at("String").text(""));
     const target = root.at("target_tokenizer");
     if (json instanceof Field && !target.isNull) target.fail("none inside of another");
-    this.target = target.isNull ? this : new TextTokenizer(target);
+    this.target = target.isNull ? this : new TextTokenizer(target, kinds);
   }
 
   /** Encodes a text with the special tokens that the tokenizer's post-processor adds, unless the text continues an earlier one. */

@@ -29,6 +29,12 @@ export const trace: { shorten?: (error: HeadlensError) => void } = {};
 /** The only class of error that this package throws. An error that one of your callbacks throws is passed on unchanged. */
 export class HeadlensError extends Error implements Fault {
   override readonly name = "HeadlensError";
+
+  /** Two scripts of the package may each hold this class. An error of either is one. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === "HeadlensError";
+  }
+
   /** These three are undefined where it is not one argument that is wrong. */
   readonly argument: string | undefined;
   readonly got: string | undefined;

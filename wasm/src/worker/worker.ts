@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** This is the script of the web's workers: it hosts an engine, or helps one as a thread. Threads run the same script as their engine. */
-import { webPlatformWith } from "../platform/web.js";
-import { serve } from "../start/serve.js";
-import { Host } from "./host.js";
-import type { Message } from "./messages.js";
+/** This is the script of the web's workers, one file, since bundlers copy it without the files beside it. */
+import type { Tokenizers } from "../tokenizer/read.js";
+import { answerMessages } from "./web-host.js";
 
-const platform = webPlatformWith(() => new URL(import.meta.url));
-const host = new Host(platform, (reply, transfer) => postMessage(reply, { transfer }));
-addEventListener("message", ({ data }: MessageEvent<Message>) => {
-  if (data.kind === "thread") serve(data.task, () => postMessage("ready"));
-  else host.receive(data);
-});
+answerMessages((address) => import(/* @vite-ignore */ address().href) as Promise<Tokenizers>);
