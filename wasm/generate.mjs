@@ -162,7 +162,7 @@ class Options {
     const there = isWhole ? bases.map((base) => `...${camel(base)}`) : [];
     const entries = (isWhole ? fields : this.fields(name)).map((field) => `${camel(field.name)}: ${quoted(travel(field))}`);
     const lines = wrapped([...there, ...entries].map((entry) => `${entry},`), "  ", kCodeWidth).map((line) => `  ${line}\n`);
-    return `const ${camel(name)} = {\n${lines.join("")}} as const;\n`;
+    return `export const ${camel(name)} = {\n${lines.join("")}} as const;\n`;
   }
 }
 
@@ -303,19 +303,19 @@ ${interfaces(options, kExplanationGroups)}`;
 /** The options of an analysis, and its arguments other than tensors. */
 function analysisTable({ name, arguments: given, options }) {
   const plain = given.filter((field) => travel(field) === "json").map((field) => `${camel(field.name)}: "json"`);
-  const all = options ? [...plain, `...kFields.${camel(options)}`] : plain;
-  const whole = options && plain.length === 0 ? `kFields.${camel(options)}` : `{ ${all.join(", ")} }`;
+  const all = options ? [...plain, `...${camel(options)}`] : plain;
+  const whole = options && plain.length === 0 ? camel(options) : `{ ${all.join(", ")} }`;
   return `  ${camel(name)}: ${whole.replace("{  }", "{}")},\n`;
 }
 
 function tables(options, analyses) {
   const groups = [...options.groups.keys()];
-  return `${kHeader}/** The way in which each option travels to the engine: as JSON, or as a tensor of some kind. */
+  return `${kHeader}/**
+ * The way in which each option travels to the engine: as JSON, or as a tensor of some kind. Each group is an export, so
+ * that a page without an engine of its own loads only those that it reads.
+ */
 
 ${groups.map((name) => options.table(name)).join("")}
-export const kFields = {
-${wrapped(groups.map((name) => `${camel(name)},`), "  ", kCodeWidth).map((line) => `  ${line}\n`).join("")}} as const;
-
 /** The options of each analysis, with the positional arguments of its function other than tensors. */
 export const kAnalysisFields = {
 ${analyses.map(analysisTable).join("")}} as const;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The rule between the API's names and the module's, and what becomes of the module's messages. */
 import { expect, test } from "vitest";
-import { apiName, namesIn, nearest, optionNames, toCamel, toRequest, toSnake } from "../../wasm/src/arguments/names.js";
+import { apiName, namesIn, optionNames, toCamel, toRequest, toSnake } from "../../wasm/src/arguments/names.js";
+import { nearest } from "../../wasm/src/arguments/options.js";
 import { unwrap } from "../../wasm/src/module/failures.js";
 
 test.each([

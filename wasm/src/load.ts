@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { checkOptions, type Read } from "./arguments/names.js";
+import { checkLoad, type Read } from "./arguments/options.js";
 import { fileBytesOf } from "./arguments/tensors.js";
 import { reading, show, within, wrong } from "./module/failures.js";
 import type { Platform } from "./platform/platform.js";
@@ -8,7 +8,7 @@ import { createRemoteEngine } from "./worker/remote.js";
 import type { AsyncEngine, Engine, Load, LoadOptions, Maybe } from "./types/index.js";
 
 function checkLoadOptions(options: unknown): Read<LoadOptions> {
-  const checked = checkOptions<LoadOptions>("load", options);
+  const checked = checkLoad(options);
   const { simd = "auto", threads = 1, worker = false, wasm, wasmUrl = "", prefetch = "" } = checked;
   if (!["auto", "baseline", "relaxed"].includes(simd)) {
     throw within("load", wrong("option", "simd", show(simd), '"auto", "baseline" or "relaxed"'));

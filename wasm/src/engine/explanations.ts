@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A run explains scores, outputs of heads, and logits. */
-import { apiName, type Caller, checkOptions, listOf } from "../arguments/names.js";
+import { apiName, type Caller, checkOptions } from "../arguments/names.js";
+import { listOf } from "../arguments/options.js";
 import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle } from "../module/module.js";
 import type { Resource } from "../module/resource.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Scores the heads of a model without holding the thread: after some milliseconds of work others have their turn. */
-import { checkAborted, checkFollowed, type Following, apiName, kRankMetrics, listOf, type Read, toCamel, toJson, toSnake } from "../arguments/names.js";
+import { apiName, kRankMetrics, toCamel, toJson, toSnake } from "../arguments/names.js";
+import { checkAborted, checkFollowed, type Following, listOf, type Read } from "../arguments/options.js";
 import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
 import type { FinderHandle, ModelHandle, RawInput } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps of heads, which are computed when they are looked at: those of a model's layers, and those of given queries and keys. */
-import { apiName, checkOptions, listOf, namesIn, toRequest } from "../arguments/names.js";
+import { apiName, checkOptions, namesIn, toRequest } from "../arguments/names.js";
+import { listOf } from "../arguments/options.js";
 import { expectThere, floats } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
 import type { HeadlensModule, HeadMapsHandle, MapsHandle } from "../module/module.js";

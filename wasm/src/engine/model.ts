@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
-import { apiName, checkFollowed, checkOptions, type Following, listOf, type Read, toRequest } from "../arguments/names.js";
+import { apiName, checkOptions, toRequest } from "../arguments/names.js";
+import { checkFollowed, type Following, listOf, type Read } from "../arguments/options.js";
 import { type Bytes, bytesOf, expectThere, floats, isTensorLike, withOwnView } from "../arguments/tensors.js";
 import { type FolderRules, kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finds paths of two heads without holding the thread. */
-import { apiName, checkAborted, checkFollowed } from "../arguments/names.js";
+import { apiName } from "../arguments/names.js";
+import { checkAborted, checkFollowed } from "../arguments/options.js";
 import { guarded, show, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle, PathFinderHandle } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Long work that does not hold the thread: after some milliseconds others have their turn. */
-import { type Caller, checkAborted, type Following } from "../arguments/names.js";
+import type { Caller } from "../arguments/names.js";
+import { checkAborted, type Following } from "../arguments/options.js";
 
 const kTurnMs = 30;
 

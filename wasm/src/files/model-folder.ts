@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The files of a Hugging Face folder are read from wherever they are, with progress, limits and a way to stop. */
-import { checkSource, type Following, isBuiltIn } from "../arguments/names.js";
+import { checkSource, type Following, isBuiltIn } from "../arguments/options.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, show, wrong } from "../module/failures.js";
 import { builtInFile } from "../platform/own-files.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The engine's compiled code is one of several builds. A page compiles it and hands it to its workers, who share it. */
-import type { Read } from "../arguments/names.js";
+import type { Read } from "../arguments/options.js";
 import { type Bytes, fileBytesOf } from "../arguments/tensors.js";
 import { messageOf, wrong } from "../module/failures.js";
 import { absoluteUrl, folderUrl, type Platform } from "../platform/platform.js";

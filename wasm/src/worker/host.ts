@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The worker's side keeps the engine and what was made from it, and runs the methods that remote.ts asks for. */
-import type { Following } from "../arguments/names.js";
+import type { Following } from "../arguments/options.js";
 import { canMove } from "../arguments/tensors.js";
 import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";

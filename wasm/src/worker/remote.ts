@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The caller's side of an engine in a worker: each object here stands for one that host.ts keeps there. */
-import { type Caller, checkAborted, checkFollowed, checkSource, type Following, isBuiltIn } from "../arguments/names.js";
+import type { Caller } from "../arguments/names.js";
+import { checkAborted, checkFollowed, checkSource, type Following, isBuiltIn } from "../arguments/options.js";
 import { asHeadlensError, reading } from "../module/failures.js";
 import { Resource } from "../module/resource.js";
 import { kOwnFiles, type OwnFile } from "../platform/own-files.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Arguments of a call are made into what can be sent to a worker. */
-import { isAbsent, kCamelNames, propertiesOf } from "../arguments/names.js";
+import { isAbsent, propertiesOf } from "../arguments/options.js";
 import {
   canMove, entriesOf, expectOutThere, expectThere, isPart, isTensorLike, type Outputs, outputs, plain, type Seen,
   viewOfOutput,
@@ -45,7 +45,7 @@ function cloneable(name: string, value: unknown, parcel: Parcel): unknown {
   if (Array.isArray(value)) return value.map((item) => cloneable(name, item, parcel));
   if (isState(value)) return new Map(entriesOf(name, value).map(([key, item]) => [key, cloneable(key, item, parcel)]));
   if (Object.prototype.toString.call(value) !== "[object Object]") return value;
-  const properties = propertiesOf(value as object, kCamelNames).map(([key, item]) => {
+  const properties = propertiesOf(value as object).map(([key, item]) => {
     const isOut = key === "out" && !isAbsent(item) && !isTensorLike(item); // a parameter could have that name
     return [key, isOut ? moving(item, parcel) : cloneable(key, item, parcel)];
   });
