@@ -38,10 +38,11 @@ const kPolicyInPage: Plugin = {
  */
 const kFirst = [
   { name: "start", test: /\/web\/playground\/start\.ts$/ },
+  {
+    name: "elements",
+    test: /\/node_modules\/(lit|@lit|lit-html|lit-element)\/|\/web\/(elements\/index|views\/(map|grid|sentence|next)|playground\/main)\.ts$/,
+  },
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },
-  { name: "lit", test: /\/node_modules\/(lit|@lit|lit-html|lit-element)\// },
-  { name: "elements", test: /\/web\/(elements\/index|views\/(map|grid))\.ts$/ },
-  { name: "sentence", test: /\/web\/views\/(sentence|next)\.ts$/ },
   { name: "names", test: /\/web\/heads\/index\.ts$/ },
 ];
 

@@ -35,7 +35,7 @@ export function makeLoad(platform: Platform): Load {
     const checked = checkLoadOptions(options);
     const code = loadCode(checked, platform);
     code.catch(() => undefined); // its failure is reported where the code is used
-    if (!checked.worker) return (await import("./start/instantiate.js")).createEngine(code, platform, checked.prefetch);
+    if (!checked.worker) return (await import("./start/own-engine.js")).createOwnEngine(code, platform, checked.prefetch);
     return createRemoteEngine(code, platform, checked.prefetch);
   }
   return load as Load;

@@ -13,3 +13,5 @@ AttentionMap.script = {
   text: () => fetchText(new URL("./headlens.arrays.js", import.meta.url)),
 };
 define();
+// Most elements of this script draw given arrays, whose code is on its way before the first of them asks.
+void import("../maps/given.js");

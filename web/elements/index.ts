@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Importing this file registers `<attention-map>` with the engine, unless the page already has such an element. */
-import { computedMaps } from "../maps/engine-maps.js";
+import type { Computing } from "../maps/computing.js";
 import { giveModel, isStarted, sharedEngine } from "../maps/engine.js";
 import { loadModel, modelMaps, readsPictures } from "../maps/model-runs.js";
 import { kViews } from "../views/computed.js";
@@ -16,6 +16,8 @@ export type { WorkedExample } from "../views/worked-example.js";
 AttentionMap.views = kViews;
 const naming = (): Promise<typeof import("../heads/index.js")> => import("../heads/index.js");
 AttentionMap.picturePlace = () => import("./picture-place.js");
+const computedMaps: Computing["computedMaps"] = async (given) =>
+  (await import("../maps/computed-maps.js")).computedMaps(given);
 const engine = (): ReturnType<typeof sharedEngine> => sharedEngine();
 AttentionMap.computing = { giveModel, loadModel, modelMaps, readsPictures, computedMaps, naming, engine, isStarted };
 define();

@@ -2,7 +2,6 @@
 /** From an element's inputs to maps: of given arrays, of declared ones, or of a model's run. */
 import type { Given } from "../files/given-maps.js";
 import type { Asked, Computing, Progress } from "../maps/computing.js";
-import { givenMaps } from "../maps/given.js";
 import type { Numbers, Weights } from "../maps/nested.js";
 import { kAttentions } from "../maps/run.js";
 import { silencedIn } from "../maps/silenced.js";
@@ -113,7 +112,10 @@ async function openGiven(inputs: Inputs, { weights, queries, keys, ...given }: P
   const softmaxScale = inputs.arrays.softmaxScale ?? given.softmaxScale;
   const beside = { mask, tokens, keyTokens, causal: inputs.state.causal || given.causal === true };
   const { known, understood } = given;
-  if (weights) return { ...givenMaps({ weights, known, ...beside }), understood };
+  if (weights) {
+    const { givenMaps } = await import("../maps/given.js");
+    return { ...givenMaps({ weights, known, ...beside }), understood };
+  }
   if (!queries || !keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
   const computing = expectComputing(inputs, "queries and keys");
   return { ...(await computing.computedMaps({ queries, keys, softmaxScale, ...beside })), understood };

@@ -4,7 +4,7 @@
  * page, runs once at a time and always with the newest inputs, and gives back what it held.
  */
 import type { ReactiveController, ReactiveElement } from "lit";
-import { kShaping, ShapedMaps, shapeOf } from "../maps/shaped.js";
+import type { ShapedMaps } from "../maps/shaped.js";
 import { isReleased, kNoPicture, type Lease, type MapSource } from "../maps/source.js";
 import { kInitial, type State } from "../state/state.js";
 import type { Host, View, ViewKind } from "../views/view.js";
@@ -36,6 +36,9 @@ export interface Working {
   drew(maps: MapSource, text: string, milliseconds: number): void;
   failed(error: Error): void;
 }
+
+/** The parts of a state that shape maps. */
+const kShaping = ["combine", "heads", "threshold", "topK", "hide", "merge", "segments"] as const;
 
 export class Work implements ReactiveController {
   /** The view that has something to draw. */
@@ -206,7 +209,8 @@ export class Work implements ReactiveController {
       this.computed = undefined;
       if (!element.isConnected || signal.aborted) return;
       checkFits(kind, maps);
-      const shown = maps && kind.isShaped ? this.#shaped(maps, kind) : maps;
+      const shown = maps && kind.isShaped ? await this.#shaped(maps, kind) : maps;
+      if (!element.isConnected || signal.aborted) return;
       this.maps = shown;
       await view.load(shown, signal);
       if (!element.isConnected || signal.aborted) return;
@@ -268,8 +272,10 @@ export class Work implements ReactiveController {
   }
 
   /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
-  #shaped(maps: MapSource, { isOfHead, leavesOut }: ViewKind): MapSource {
+  async #shaped(maps: MapSource, { isOfHead, leavesOut }: ViewKind): Promise<MapSource> {
     const { state } = this.of;
+    if (kShaping.every((name) => state[name] === kInitial[name])) return maps;
+    const { ShapedMaps, shapeOf } = await import("../maps/shaped.js");
     // Only views of one head can show several in its place.
     const [combine, heads] = isOfHead ? [state.combine, state.heads] : ["none", ""];
     const { hide, merge, segments } = state;

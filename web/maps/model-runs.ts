@@ -6,7 +6,6 @@ import type { Asked, Progress } from "./computing.js";
 import { EngineMaps } from "./engine-maps.js";
 import { sharedEngine, sharedModel } from "./engine.js";
 import { both, causalMask, type CellMask, diagonalMask, kOpen } from "./mask.js";
-import { pictureAt } from "./pictures.js";
 import type { AttentionName, Changes, Reading, Run } from "./run.js";
 import { type SilencedHead, silencedWord } from "./silenced.js";
 import { kNoPicture, type Lease } from "./source.js";
@@ -105,7 +104,7 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
 async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promise<ModelInput> {
   if (info.image) {
     if (image === "") throw Object.assign(new Error("image is missing: this model reads pictures"), { code: kNoPicture });
-    return pictureAt(image);
+    return (await import("./pictures.js")).pictureAt(image);
   }
   if (!info.encoder) return text;
   if (source === "") throw new Error("source is missing: this model translates one text, source, into another, text");

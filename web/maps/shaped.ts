@@ -39,11 +39,8 @@ function known<T extends string>(name: string, value: string, all: readonly T[])
   return found;
 }
 
-/** The parts of a state that shape maps. */
-export const kShaping = ["combine", "heads", "threshold", "topK", "hide", "merge", "segments"] as const;
-
 /** Reads the shape of a state; undefined where maps are shown as they are. Throws an Error that names what is not known. */
-export function shapeOf(state: Readonly<Pick<State, (typeof kShaping)[number]>>): Shape | undefined {
+export function shapeOf(state: Readonly<Pick<State, keyof Shape>>): Shape | undefined {
   const { threshold, topK, heads } = state;
   if (!(threshold >= 0)) throw new Error(`threshold: ${threshold} is not a number from 0 on`);
   if (!(Number.isInteger(topK) && topK >= 0)) throw new Error(`top-k: ${topK} is not a whole number from 0 on`);

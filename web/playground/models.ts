@@ -2,7 +2,6 @@
 /** The models that the page offers, and those that a reader brings: a folder, dropped files, or an address. */
 import { AttentionMap } from "../elements/index.js";
 import { loadModel } from "../maps/model-runs.js";
-import { givePicture } from "../maps/pictures.js";
 import { kGiven } from "../state/address.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
@@ -124,7 +123,8 @@ function openFiles(given: readonly File[], folder: string | undefined, page: Pag
   const { open, say } = page;
   if (given.some(({ name }) => name === "config.json")) return void openModel(AttentionMap.giveModel(given, folder), page);
   if (first.type.startsWith("image/")) {
-    givePicture(first).then((image) => open({ image }), (error: unknown) => say((error as Error).message));
+    import("../maps/pictures.js").then(({ givePicture }) => givePicture(first))
+      .then((image) => open({ image }), (error: unknown) => say((error as Error).message));
     return;
   }
   if (/\.txt$/i.test(first.name)) return void first.text().then((text) => open({ text, query: "", key: "" }));

@@ -10,7 +10,6 @@ import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import { checkHead, type MapSource, type Overview, overviewOf, type Picture, rowOf } from "../maps/source.js";
-import { givePicture } from "../maps/pictures.js";
 import { isSpecial, tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
 import { strongestRow } from "../maps/words.js";
@@ -139,7 +138,8 @@ class SentenceView implements View, ReactiveController {
   readonly #onPicture = ({ target }: Event): void => {
     const [file] = (target as HTMLInputElement).files ?? [];
     if (!file) return;
-    givePicture(file).then((image) => this.host.change({ image }), (error: unknown) => this.host.fail(error));
+    import("../maps/pictures.js").then(({ givePicture }) => givePicture(file))
+      .then((image) => this.host.change({ image }), (error: unknown) => this.host.fail(error));
   };
 
   readonly #onEditKey = (event: KeyboardEvent): void => {

@@ -24,7 +24,7 @@ import type { Problem, Results } from "./problem.js";
 /** The most cells of a picture, since its RGBA bytes have to fit into memory. */
 const kMostCells = 2 ** 28;
 
-export class WasmEngine extends WasmAnalyses implements Engine {
+export class WasmEngine extends WasmAnalyses implements Omit<Engine, "warmUp"> {
   readonly info: EngineInfo;
   readonly #platform: Platform;
   readonly #threads: readonly Thread[];
@@ -110,11 +110,6 @@ export class WasmEngine extends WasmAnalyses implements Engine {
     }
     const module = this.held;
     return guarded("colorbar", () => unwrap(module.colorbar(json, steps), apiName));
-  }
-
-  async warmUp(): Promise<void> {
-    const { warmUp } = await import("./warm-up.js");
-    return warmUp(this);
   }
 
   heapBytes(): number {

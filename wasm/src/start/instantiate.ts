@@ -6,7 +6,7 @@ import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { OpenedThread, Platform } from "../platform/platform.js";
-import type { Engine, EngineInfo } from "../types/index.js";
+import type { EngineInfo } from "../types/index.js";
 import type { Code } from "./code.js";
 import { makeMemory } from "./features.js";
 import { openThreads, runThreads } from "./threads.js";
@@ -25,25 +25,31 @@ function instantiate({ module: code, url }: Code, wasmMemory: WebAssembly.Memory
   });
 }
 
-/** Makes an engine in this thread, with a wasm memory of its own. */
-export async function createEngine(code: Promise<Code>, platform: Platform, prefetch?: string | URL): Promise<Engine> {
+type Class<E> = new (...args: ConstructorParameters<typeof WasmEngine>) => E;
+
+/** Makes an engine of this class in this thread, with a wasm memory of its own. */
+export async function createEngine<E extends WasmEngine>(
+  made: Class<E>, code: Promise<Code>, platform: Platform, prefetch?: string | URL,
+): Promise<E> {
   const from = prefetch === undefined ? platform : prefetching(prefetch, platform);
   const compiled = await code;
   const opened = openThreads(compiled.threads - 1, platform);
   try {
-    return await engineOf(compiled, opened, from);
+    return await engineOf(made, compiled, opened, from);
   } catch (error) {
     for (const thread of opened) thread.terminate();
     throw error;
   }
 }
 
-async function engineOf(compiled: Code, opened: readonly OpenedThread[], platform: Platform): Promise<Engine> {
+async function engineOf<E extends WasmEngine>(
+  Made: Class<E>, compiled: Code, opened: readonly OpenedThread[], platform: Platform,
+): Promise<E> {
   const memory = makeMemory(compiled.threads > 1);
   const module = await instantiate(compiled, memory);
   const threads = await runThreads(opened, module, compiled, memory);
   const info: EngineInfo = {
     version: module.version(), simd: compiled.build, threads: 1 + threads.length, target: module.simdTarget(),
   };
-  return new WasmEngine(module, info, platform, threads);
+  return new Made(module, info, platform, threads);
 }

@@ -2,6 +2,7 @@
 /** The worker's side keeps the engine and what was made from it, and runs the methods that remote.ts asks for. */
 import type { Following } from "../arguments/options.js";
 import { canMove } from "../arguments/tensors.js";
+import { WasmEngine } from "../engine/engine.js";
 import { prefetching } from "../files/model-folder.js";
 import { asHeadlensError } from "../module/failures.js";
 import { carrying, type Platform } from "../platform/platform.js";
@@ -61,7 +62,7 @@ export class Host {
     if (message.kind === "invoke") {
       this.#invoke(message);
     } else if (message.kind === "load") {
-      void this.#answer(message.call, () => createEngine(Promise.resolve(message.code), this.#platform));
+      void this.#answer(message.call, () => createEngine(WasmEngine, Promise.resolve(message.code), this.#platform));
     } else {
       this.#heed(message);
     }
