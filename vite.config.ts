@@ -32,15 +32,14 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
-/**
- * The scripts with which a page begins are few, since each is compressed by itself. The start of the engine stands in
- * scripts of its own, which run before the elements are defined.
- */
+/** The page begins with one script, since each is compressed by itself. The start of the engine stands first in it. */
 const kFirst = [
-  { name: "start", test: /\/web\/playground\/start\.ts$/ },
   {
-    name: "elements",
-    test: /\/node_modules\/(lit|@lit|lit-html|lit-element)\/|\/web\/(elements\/index|views\/(map|grid|sentence|next)|playground\/main)\.ts$/,
+    name: "page",
+    test: new RegExp([
+      "rolldown/runtime", "/node_modules/(lit|@lit|lit-html|lit-element)/", "/web/elements/index\\.ts$",
+      "/web/views/(map|grid|sentence|next)\\.ts$", "/web/playground/main\\.ts$",
+    ].join("|")),
   },
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },
   { name: "names", test: /\/web\/heads\/index\.ts$/ },

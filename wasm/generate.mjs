@@ -155,13 +155,10 @@ class Options {
     return `${comment(inApiWords(doc), "")}${first} {\n${[...members, ...own].join("")}}\n`;
   }
 
-  /** The way in which each option travels to the engine, with the tables of the groups that it has as they are. */
+  /** The way in which each option travels to the engine. Bundlers would keep a table that is made of others, used or not. */
   table(name) {
-    const { fields, extends: bases = [], only, renames } = this.groups.get(name);
-    const isWhole = !only && !renames;
-    const there = isWhole ? bases.map((base) => `...${camel(base)}`) : [];
-    const entries = (isWhole ? fields : this.fields(name)).map((field) => `${camel(field.name)}: ${quoted(travel(field))}`);
-    const lines = wrapped([...there, ...entries].map((entry) => `${entry},`), "  ", kCodeWidth).map((line) => `  ${line}\n`);
+    const entries = this.fields(name).map((field) => `${camel(field.name)}: ${quoted(travel(field))},`);
+    const lines = wrapped(entries, "  ", kCodeWidth).map((line) => `  ${line}\n`);
     return `export const ${camel(name)} = {\n${lines.join("")}} as const;\n`;
   }
 }
@@ -301,24 +298,31 @@ ${interfaces(options, kExplanationGroups)}`;
 }
 
 /** The options of an analysis, and its arguments other than tensors. */
-function analysisTable({ name, arguments: given, options }) {
-  const plain = given.filter((field) => travel(field) === "json").map((field) => `${camel(field.name)}: "json"`);
-  const all = options ? [...plain, `...${camel(options)}`] : plain;
-  const whole = options && plain.length === 0 ? camel(options) : `{ ${all.join(", ")} }`;
+function analysisTable({ name, arguments: given, options }, groups) {
+  const plain = given.filter((field) => travel(field) === "json");
+  const all = [...plain, ...options ? groups.fields(options) : []];
+  const entries = all.map((field) => `${camel(field.name)}: ${quoted(travel(field))}`);
+  const whole = options && plain.length === 0 ? camel(options) : `{ ${entries.join(", ")} }`;
   return `  ${camel(name)}: ${whole.replace("{  }", "{}")},\n`;
 }
 
+/** The options of calls that can be followed. A page whose engine is in a worker reads no others, and loads only these. */
+const kFollowed = ["attend_options", "rank_options", "paths_options"];
+
+function followedTables(options) {
+  return `${kHeader}/** The way in which each option of a call that can be followed travels to the engine. */
+
+${kFollowed.map((name) => options.table(name)).join("")}`;
+}
+
 function tables(options, analyses) {
-  const groups = [...options.groups.keys()];
-  return `${kHeader}/**
- * The way in which each option travels to the engine: as JSON, or as a tensor of some kind. Each group is an export, so
- * that a page without an engine of its own loads only those that it reads.
- */
+  const groups = [...options.groups.keys()].filter((name) => !kFollowed.includes(name));
+  return `${kHeader}/** The way in which each option travels to the engine: as JSON, or as a tensor of some kind. */
 
 ${groups.map((name) => options.table(name)).join("")}
 /** The options of each analysis, with the positional arguments of its function other than tensors. */
 export const kAnalysisFields = {
-${analyses.map(analysisTable).join("")}} as const;
+${analyses.map((analysis) => analysisTable(analysis, options)).join("")}} as const;
 `;
 }
 
@@ -343,6 +347,7 @@ const files = {
   "wasm/src/types/options/models.ts": modelOptions(options),
   "wasm/src/types/options/explanations.ts": explanationOptions(options),
   "wasm/src/arguments/fields.ts": tables(options, names.analyses),
+  "wasm/src/arguments/followed-fields.ts": followedTables(options),
   "wasm/src/files/names.ts": fileNames(names.model_files),
 };
 const check = process.argv.includes("--check");

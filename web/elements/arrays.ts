@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The entry `headlens/element/arrays`: importing it registers `<attention-map>` without the engine, for arrays of weights only. */
+// All that it draws comes from these, so that it need not wait for them.
+import "../files/fetched.js";
+import "../maps/given.js";
 import { AttentionMap } from "./attention-map.js";
 import { define } from "./define.js";
 import { fetchText } from "./script.js";
@@ -13,5 +16,3 @@ AttentionMap.script = {
   text: () => fetchText(new URL("./headlens.arrays.js", import.meta.url)),
 };
 define();
-// Most elements of this script draw given arrays, whose code is on its way before the first of them asks.
-void import("../maps/given.js");

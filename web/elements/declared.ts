@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps that a page declares without a line of script: a file that `src` names, or JSON in a child of the element. */
 import type { ReactiveController, ReactiveControllerHost } from "lit";
-import { fetchFile, type OnProgress } from "../files/fetched.js";
+import type { OnProgress } from "../files/fetched.js";
 import type { Given } from "../files/given-maps.js";
 
 type Host = ReactiveControllerHost & HTMLElement & { readonly src: string };
@@ -50,7 +50,9 @@ export class DeclaredMaps implements ReactiveController {
     const [kind = "", text = ""] = source;
     if (this.#known?.source.join() === source.join()) return this.#known.given;
     const child = { name: "the child script", bytes: new TextEncoder().encode(text) };
-    const file = kind === "src" ? fetchFile(text, signal, onProgress) : child;
+    const fetched = async (): Promise<typeof child> =>
+      (await import("../files/fetched.js")).fetchFile(text, signal, onProgress);
+    const file = kind === "src" ? fetched() : child;
     const [{ readMaps }, { name, bytes }] = await Promise.all([import("../files/maps-file.js"), file]);
     const given = await readMaps(bytes, name);
     if (this.host.isConnected) this.#known = { source, given };

@@ -6,7 +6,7 @@
 import type { ReactiveController, ReactiveElement } from "lit";
 import type { ShapedMaps } from "../maps/shaped.js";
 import { isReleased, kNoPicture, type Lease, type MapSource } from "../maps/source.js";
-import { kInitial, type State } from "../state/state.js";
+import { kInitial, kShaping, type Shaping, type State } from "../state/state.js";
 import type { Host, View, ViewKind } from "../views/view.js";
 import type { LaterStyles } from "./later-styles.js";
 import { dependencies, type Following, type Inputs as MapInputs, isGiven, isRead, openMaps } from "./opening.js";
@@ -36,9 +36,6 @@ export interface Working {
   drew(maps: MapSource, text: string, milliseconds: number): void;
   failed(error: Error): void;
 }
-
-/** The parts of a state that shape maps. */
-const kShaping = ["combine", "heads", "threshold", "topK", "hide", "merge", "segments"] as const;
 
 export class Work implements ReactiveController {
   /** The view that has something to draw. */
@@ -205,12 +202,12 @@ export class Work implements ReactiveController {
       const kind = this.of.kind as ViewKind;
       if (this.isEmpty) return await this.#showEmpty(kind, signal);
       const opening = kind.needs === "nothing" ? undefined : this.#open(inputs, signal, kind);
-      const [maps, view] = await Promise.all([opening, this.#viewOf(kind)]);
+      const shaping = this.#shapingOf(kind);
+      const [maps, view, code] = await Promise.all([opening, this.#viewOf(kind), shaping && import("../maps/shaped.js")]);
       this.computed = undefined;
       if (!element.isConnected || signal.aborted) return;
       checkFits(kind, maps);
-      const shown = maps && kind.isShaped ? await this.#shaped(maps, kind) : maps;
-      if (!element.isConnected || signal.aborted) return;
+      const shown = maps && shaping && code ? this.#shaped(maps, shaping, code) : maps;
       this.maps = shown;
       await view.load(shown, signal);
       if (!element.isConnected || signal.aborted) return;
@@ -271,20 +268,26 @@ export class Work implements ReactiveController {
     return lease.maps;
   }
 
+  /** The parts of the state that shape the maps of a view; undefined where they are shown as they are. */
+  #shapingOf({ isShaped, isOfHead, leavesOut }: ViewKind): Shaping | undefined {
+    if (isShaped !== true) return undefined;
+    const { combine, heads, threshold, topK, hide, merge, segments } = this.of.state;
+    const shaping: Shaping = {
+      // Only views of one head can show several in its place.
+      ...(isOfHead ? { combine, heads } : { combine: kInitial.combine, heads: kInitial.heads }),
+      ...(leavesOut ? { threshold: kInitial.threshold, topK: kInitial.topK } : { threshold, topK }),
+      hide, merge, segments,
+    };
+    return kShaping.some((name) => shaping[name] !== kInitial[name]) ? shaping : undefined;
+  }
+
   /** The maps as the state shapes them. They stay the same object as long as nothing about them changes. */
-  async #shaped(maps: MapSource, { isOfHead, leavesOut }: ViewKind): Promise<MapSource> {
-    const { state } = this.of;
-    if (kShaping.every((name) => state[name] === kInitial[name])) return maps;
-    const { ShapedMaps, shapeOf } = await import("../maps/shaped.js");
-    // Only views of one head can show several in its place.
-    const [combine, heads] = isOfHead ? [state.combine, state.heads] : ["none", ""];
-    const { hide, merge, segments } = state;
-    const { threshold, topK } = leavesOut ? { threshold: 0, topK: 0 } : state;
-    const shape = shapeOf({ combine, heads, threshold, topK, hide, merge, segments });
+  #shaped(maps: MapSource, shaping: Shaping, code: typeof import("../maps/shaped.js")): MapSource {
+    const shape = code.shapeOf(shaping);
     if (!shape) return maps;
     const key = JSON.stringify(shape);
     if (this.#shapedMaps?.of !== maps || this.#shapedMaps.key !== key)
-      this.#shapedMaps = { of: maps, key, maps: new ShapedMaps(maps, shape) };
+      this.#shapedMaps = { of: maps, key, maps: new code.ShapedMaps(maps, shape) };
     return this.#shapedMaps.maps;
   }
 

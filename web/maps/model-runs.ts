@@ -76,7 +76,8 @@ const kKeptLength = 16_384;
 
 async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<EngineMaps> {
   const { reading, changes } = asked;
-  const [engine, model] = await Promise.all([sharedEngine(reading.model), sharedModel(reading.model)]);
+  const ahead = reading.image !== "" && import("./pictures.js"); // it loads beside the model
+  const [engine, model] = await Promise.all([sharedEngine(reading.model), sharedModel(reading.model), ahead]);
   const { info } = model;
   const shown: AttentionName = info.encoder ? asked.attention : "decoder";
   const { textPair } = reading;
@@ -104,7 +105,8 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
 async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promise<ModelInput> {
   if (info.image) {
     if (image === "") throw Object.assign(new Error("image is missing: this model reads pictures"), { code: kNoPicture });
-    return (await import("./pictures.js")).pictureAt(image);
+    const { pictureAt } = await import("./pictures.js");
+    return pictureAt(image);
   }
   if (!info.encoder) return text;
   if (source === "") throw new Error("source is missing: this model translates one text, source, into another, text");

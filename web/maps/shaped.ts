@@ -4,7 +4,7 @@
  * combined. The model's numbers stay what they are; these are pictures made of them.
  */
 import { headsOf } from "../state/lists.js";
-import type { State } from "../state/state.js";
+import type { Shaping } from "../state/state.js";
 import type { CellMask } from "./mask.js";
 import type { Run } from "./run.js";
 import { KnownOverviews, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
@@ -12,10 +12,10 @@ import { isSpecial } from "./tokens.js";
 import { factsOf, pooled, type WholeMap } from "./whole.js";
 import { isPunctuation, wordsOf, wordText } from "./word-groups.js";
 
-export const kHidden = ["sink", "special", "punctuation"] as const;
-export const kMerges = ["none", "words"] as const;
-export const kCombinations = ["none", "mean", "max", "norm"] as const;
-export const kSegmentLinks = ["all", "AA", "AB", "BA", "BB"] as const;
+const kHidden = ["sink", "special", "punctuation"] as const;
+const kMerges = ["none", "words"] as const;
+const kCombinations = ["none", "mean", "max", "norm"] as const;
+const kSegmentLinks = ["all", "AA", "AB", "BA", "BB"] as const;
 
 /** Shapes need whole maps in memory, so longer texts are only shown as they are. */
 const kMostTokens = 2048;
@@ -40,7 +40,7 @@ function known<T extends string>(name: string, value: string, all: readonly T[])
 }
 
 /** Reads the shape of a state; undefined where maps are shown as they are. Throws an Error that names what is not known. */
-export function shapeOf(state: Readonly<Pick<State, keyof Shape>>): Shape | undefined {
+export function shapeOf(state: Readonly<Shaping>): Shape | undefined {
   const { threshold, topK, heads } = state;
   if (!(threshold >= 0)) throw new Error(`threshold: ${threshold} is not a number from 0 on`);
   if (!(Number.isInteger(topK) && topK >= 0)) throw new Error(`top-k: ${topK} is not a whole number from 0 on`);

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page can open with these: for each built-in model inputs in which one of its heads makes its point. */
-import { kInitial, type State } from "../state/state.js";
+import type { State } from "../state/state.js";
+import { kUsual, opened } from "./usual.js";
 
 export interface Example {
   readonly title: string;
   readonly state: Readonly<State>;
 }
 
-const of = (title: string, state: Partial<State>): Example => ({ title, state: { ...kInitial, view: "map", ...state } });
-
-/** The state that the page opens in, and from which an address says what differs. */
-export const kUsual: Readonly<State> = of("A pronoun finds its person", {
-  text: "The queen saw the king and she laughed.", layer: 3, head: 4, query: "6", key: "2",
-}).state;
+const of = (title: string, state: Partial<State>): Example => ({ title, state: opened(state) });
 
 /** The first of each model is what the page shows when the model is chosen. */
 export const kExamples: readonly Example[] = [

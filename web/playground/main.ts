@@ -6,9 +6,9 @@ import { fetchText } from "../elements/script.js";
 import { sharedEngine } from "../maps/engine.js";
 import { kInitial, kNames, type State } from "../state/state.js";
 import { byId } from "./by-id.js";
-import { kExamples, kUsual } from "./examples.js";
 import { offerModels, showModel } from "./models.js";
 import { Shared } from "./share.js";
+import { kUsual } from "./usual.js";
 
 // Exports from this page take the scripts of the package, which are copied beside it.
 AttentionMap.script = {
@@ -120,16 +120,26 @@ map.addEventListener("head-close", (event) => {
 
 offerModels({ open: change, say });
 
-byId("examples", HTMLElement).replaceChildren(...kExamples.map(({ title, state }) => {
-  const [item, button] = [document.createElement("li"), document.createElement("button")];
-  button.textContent = title;
-  button.addEventListener("click", () => {
-    button.closest("details")?.removeAttribute("open");
-    change({ ...state, view: map.view });
+/** The examples are loaded when a reader comes near their menu. */
+async function listExamples(): Promise<void> {
+  const { kExamples } = await import("./examples.js");
+  byId("examples", HTMLElement).replaceChildren(...kExamples.map(({ title, state }) => {
+    const [item, button] = [document.createElement("li"), document.createElement("button")];
+    button.textContent = title;
+    button.addEventListener("click", () => {
+      button.closest("details")?.removeAttribute("open");
+      change({ ...state, view: map.view });
+    });
+    item.append(button);
+    return item;
+  }));
+}
+
+let listed: Promise<void> | undefined;
+for (const near of ["pointerenter", "focusin", "toggle"])
+  byId("examples", HTMLElement).parentElement?.addEventListener(near, () => {
+    listed ??= listExamples().catch(() => (listed = undefined)); // a reader who comes again tries again
   });
-  item.append(button);
-  return item;
-}));
 
 /** Shows one view of the whole model, whose element comes into the page when it is first wanted. */
 function showWhole(view: string): void {

@@ -2,7 +2,7 @@
 /** The page's address holds all that a reader chose, and goes back with the browser. It can be copied, also as an iframe. */
 import { readAddress, writeAddress } from "../state/address.js";
 import { kInitial, type State } from "../state/state.js";
-import { kUsual } from "./examples.js";
+import { kUsual } from "./usual.js";
 
 /** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
 const kDelay = 250;

@@ -125,6 +125,11 @@ export const kFields: { readonly [Name in keyof State]: Field<State[Name]> } = {
 
 export const kNames = Object.keys(kFields) as readonly (keyof State)[];
 
+/** The parts of a state that shape maps. */
+export const kShaping = ["combine", "heads", "threshold", "topK", "hide", "merge", "segments"] as const;
+
+export type Shaping = Pick<State, (typeof kShaping)[number]>;
+
 function mapped<T>(make: (name: keyof State) => T): { readonly [Name in keyof State]: T } {
   return Object.fromEntries(kNames.map((name) => [name, make(name)])) as { readonly [Name in keyof State]: T };
 }

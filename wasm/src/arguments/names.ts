@@ -9,7 +9,8 @@ import type {
 import { type AnalysisName, kMemoryStages, kMetrics, kModelMetrics, kStages } from "../types/vocabulary.js";
 import * as fields from "./fields.js";
 import { checkKnown, kFollowed, kLoad, listOf, presentOptions, type Read } from "./options.js";
-import { booleans, floats, type Input, integers, lengthOf, lengths, mask, type Outputs, outputs } from "./tensors.js";
+import { booleans, floats, type Input, integers, lengths, mask } from "./inputs.js";
+import { lengthOf, type Outputs, outputs } from "./tensors.js";
 
 /** Looked up, since small calls are made by the ten thousand in a second. */
 const kSnakeNames = new Map<string, string>();

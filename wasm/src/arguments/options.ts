@@ -5,7 +5,7 @@ import { reading, show, within, wrong } from "../module/failures.js";
 import { builtInFile } from "../platform/own-files.js";
 import { HeadlensError } from "../types/errors.js";
 import type { AttendOptions, LoadModelOptions, LoadOptions, PathsOptions, RankOptions } from "../types/index.js";
-import { attendOptions, pathsOptions, rankOptions } from "./fields.js";
+import { attendOptions, pathsOptions, rankOptions } from "./followed-fields.js";
 
 /** A copy of an array of such items, each read once, for it may be a proxy; undefined of anything else, and of one with holes. */
 export function listOf<T>(value: unknown, isItem: (item: unknown) => boolean): T[] | undefined {

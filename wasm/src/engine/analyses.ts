@@ -2,7 +2,9 @@
 /** These functions put heads into numbers. Each is one question to the module, whose answer is a tensor or JSON. */
 import { apiName, checkOptions, toCamel, toRequest, toSnake } from "../arguments/names.js";
 import { isAbsent } from "../arguments/options.js";
-import { entriesOf, expectThere, floats, type Input, sizeOf } from "../arguments/tensors.js";
+import { floats, type Input } from "../arguments/inputs.js";
+import { sizeOf } from "../arguments/sizes.js";
+import { entriesOf, expectThere } from "../arguments/tensors.js";
 import { guarded, reading, show, showShape, unwrap, wrong } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import { Resource } from "../module/resource.js";

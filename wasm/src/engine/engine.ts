@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { apiName, toRequest } from "../arguments/names.js";
-import { expectThere, floats } from "../arguments/tensors.js";
+import { floats } from "../arguments/inputs.js";
+import { expectThere } from "../arguments/tensors.js";
 import { guarded, show, showShape, unwrap, wrong } from "../module/failures.js";
 import type { HeadlensModule } from "../module/module.js";
 import type { Platform, Thread } from "../platform/platform.js";

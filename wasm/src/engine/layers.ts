@@ -2,7 +2,8 @@
 /** These are the layers with parameters: multi-head attention, the transformer layers around it, and embeddings. */
 import { type Caller, checkOptions, apiName, optionNames, type Request, toRequest } from "../arguments/names.js";
 import { isAbsent, type Read } from "../arguments/options.js";
-import { entriesOf, floats, type Input, isTensorLike, kTensor, lengths } from "../arguments/tensors.js";
+import { floats, type Input, lengths } from "../arguments/inputs.js";
+import { entriesOf, isTensorLike, kTensor } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap, wrong } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";

@@ -2,7 +2,8 @@
 /** Maps of heads, which are computed when they are looked at: those of a model's layers, and those of given queries and keys. */
 import { apiName, checkOptions, namesIn, toRequest } from "../arguments/names.js";
 import { listOf } from "../arguments/options.js";
-import { expectThere, floats } from "../arguments/tensors.js";
+import { floats } from "../arguments/inputs.js";
+import { expectThere } from "../arguments/tensors.js";
 import { guarded, reading, show, unwrap, within, wrong } from "../module/failures.js";
 import type { HeadlensModule, HeadMapsHandle, MapsHandle } from "../module/module.js";
 import { HandleResource, type Resource } from "../module/resource.js";

@@ -2,7 +2,8 @@
 /** Runs of a model: their options, the maps and tensors of a run, and further runs of the same input. */
 import { apiName, type Caller, checkOptions, toRequest } from "../arguments/names.js";
 import { checkAborted, checkFollowed, type Following, listOf, type Read } from "../arguments/options.js";
-import { expectThere, floats, type Input, withOwnView } from "../arguments/tensors.js";
+import { floats, type Input, withOwnView } from "../arguments/inputs.js";
+import { expectThere } from "../arguments/tensors.js";
 import { guarded, reading, show, showShape, unwrap, within, wrong } from "../module/failures.js";
 import type { AttentionHandle, DifferenceHandle, HeadlensModule, RawInput } from "../module/module.js";
 import type { Resource } from "../module/resource.js";

@@ -2,7 +2,8 @@
 /** Models in Hugging Face form are loaded from their files, read texts or pictures, and show the maps of their heads. */
 import { apiName, checkOptions, toRequest } from "../arguments/names.js";
 import { checkFollowed, type Following, listOf, type Read } from "../arguments/options.js";
-import { type Bytes, bytesOf, expectThere, floats, isTensorLike, withOwnView } from "../arguments/tensors.js";
+import { floats, withOwnView } from "../arguments/inputs.js";
+import { type Bytes, bytesOf, expectThere, isTensorLike } from "../arguments/tensors.js";
 import { type FolderRules, kMaxWeights, ModelFolder, type OpenFolder, type Sink } from "../files/model-folder.js";
 import { kFiles } from "../files/names.js";
 import { guarded, reading, show, showShape, surplus, unwrap, within, wrong } from "../module/failures.js";

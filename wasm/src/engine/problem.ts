@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** This runs the module's problems. A small one that comes again with other numbers is spared all but its arithmetic. */
 import { apiName, type Caller, namesIn, type Request, toCamel, toSnake } from "../arguments/names.js";
-import { expectOutThere, expectThere, type Input, type Outputs, write } from "../arguments/tensors.js";
+import type { Input } from "../arguments/inputs.js";
+import { expectOutThere, expectThere, type Outputs, write } from "../arguments/tensors.js";
 import { guarded, showShape, unwrap, wrong } from "../module/failures.js";
 import type { CacheHandle, HeadlensModule, NumberArray, ProblemHandle, RawTensor } from "../module/module.js";
 import { HeadlensError } from "../types/errors.js";

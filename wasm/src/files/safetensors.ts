@@ -3,7 +3,8 @@
  * This reader of safetensors files gives its callers whole tensors, as JavaScript has them. Models go another way, straight into the
  * engine's memory, where core/src/files/safetensors.cc has the same rules, limits and types. Tests hold the two against each other.
  */
-import { fileBytesOf, isExact, sizeOf } from "../arguments/tensors.js";
+import { isExact, sizeOf } from "../arguments/sizes.js";
+import { fileBytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, show, showIfAny, surplus, wrong } from "../module/failures.js";
 import type { SafetensorsFile, SafetensorsTensor } from "../types/index.js";
 import type { Blob } from "../types/web.js";

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+import { kInitial, type State } from "../state/state.js";
+
+/** What an example says, opened as a map. */
+export const opened = (state: Partial<State>): State => ({ ...kInitial, view: "map", ...state });
+
+/** The state that the page opens in, and from which an address says what differs. */
+export const kUsual: Readonly<State> = opened({
+  text: "The queen saw the king and she laughed.", layer: 3, head: 4, query: "6", key: "2",
+});
