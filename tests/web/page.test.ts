@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The playground in Chromium: its pictures and texts, which must equal what the engine computes in Node. */
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { load } from "headlens";
 import type { Engine, Model } from "headlens";
 import type { Browser, Page } from "puppeteer-core";
@@ -8,7 +11,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { shownTokens as joined } from "../../web/maps/characters.js";
 import {
-  desktop, drawn, editText, launchChromium, open, phone, seen, servePlayground, setText, shownTokens, texts,
+  desktop, drawn, editText, launchChromium, open, phone, root, seen, servePlayground, setText, shownTokens, texts,
 } from "./browser.js";
 import type { Served, View } from "./browser.js";
 
@@ -42,6 +45,23 @@ async function openPage(hash = "", view: View = desktop): Promise<Page> {
 afterEach(async () => {
   for (const page of await browser.pages()) if (page.url().startsWith(server.url)) await page.close();
   expect(faults.splice(0)).toEqual([]);
+});
+
+test("the first maps need at most 90 kB of scripts, styles and HTML, compressed with Brotli", async () => {
+  const page = await browser.newPage();
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto(server.url);
+  await drawn(page);
+  // The names of heads and the code that warms up come after the maps, and may have been asked for already.
+  const first = new Set(asked.filter((path) => /(\.js|\.css|\/)$/.test(path) && !/\/(names|warm-up)-/.test(path)));
+  await page.close();
+  expect([...first].filter((path) => /\/(page|worker|style)-/.test(path))).toHaveLength(3);
+  const bytes = [...first].map((path) => {
+    const file = join(root, "dist/playground", path.endsWith("/") ? "index.html" : path);
+    return brotliCompressSync(readFileSync(file)).length;
+  });
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(90_000);
 });
 
 /** The RGBA pixels of every canvas that a selector finds. */

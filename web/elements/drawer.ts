@@ -5,7 +5,6 @@
  */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import "../maps/shaped.js"; // the settings of the picture ask for it, and need not wait
 import type { MapSource } from "../maps/source.js";
 import { silencedToggled } from "../maps/silenced.js";
 import { headName, toggled } from "../state/lists.js";

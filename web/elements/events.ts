@@ -47,7 +47,7 @@ export interface AttentionMapEvents {
   "ablation": { heads: readonly string[]; tokens: readonly number[] };
 }
 
-/** What tells others of an event. Returns false when a listener prevented the default. */
+/** Tells others of an event. Returns false when a listener prevented the default. */
 export type Tell = <Name extends keyof AttentionMapEvents>(name: Name, detail: AttentionMapEvents[Name]) => boolean;
 
 /** The events of an element with their types, those of every HTML element too. */

@@ -62,7 +62,7 @@ export class Frame {
       : html`${this.#running()} <slot name="fallback">${this.#waiting()}</slot>`;
   }
 
-  /** How far a run is, or the model that is loading while the maps before it are shown. */
+  /** The share of a run that is done, or the model that is loading while the maps before it are shown. */
   #running({ loaded, total } = { loaded: 0, total: 0 }): Part {
     const { computed } = this.of.work;
     const [what, share] = computed === undefined ? ["Loading", loaded / total] : ["Computing", computed];
@@ -127,7 +127,8 @@ export class Frame {
 
   readonly #loadSettings = async (): Promise<void> => {
     if (this.#settings) return;
-    const settings = await import("./drawer.js");
+    // Most settings of the picture shape maps, and a reader who changes them does not wait for that code, too.
+    const [settings] = await Promise.all([import("./drawer.js"), import("../maps/shaped.js")]);
     this.of.styles.add(settings.kDrawerStyles);
     this.#settings = settings;
     this.of.host.requestUpdate();

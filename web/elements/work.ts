@@ -159,7 +159,7 @@ export class Work implements ReactiveController {
     const maps = kind?.needs === "nothing" ? [] : dependencies(mapInputs);
     const shape = kind?.isShaped === true ? kShaping.map((name) => state[name]) : [];
     const watched = kind?.watches.map((name) => (name === "colors" || name === "example" ? host[name] : state[name]));
-    // What is drawn with another scale or theme is not fetched again, but what is no such thing has to be said.
+    // Another scale or theme fetches nothing again, but a word that is no such thing has to be named.
     const { scale, range, theme } = state;
     return { maps, picture: [state.view, this.#isKnown() ? "" : `${scale} ${range} ${theme}`, ...shape, ...(watched ?? [])] };
   }

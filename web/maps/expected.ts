@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a model expects and reads, as views tell of it. These are types only, which authors see, too. */
+/** The inputs that a model expects and reads, as views tell of it. These are types only, which authors see, too. */
 
 export interface Expected {
   readonly id: number;

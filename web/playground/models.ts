@@ -31,14 +31,14 @@ export function showModel(model: string): void {
 
 type Open = (changes: Partial<State>) => void;
 
-/** What the page does with a model, with a picture or a text, and with what there is to say. */
+/** The page takes a model, a picture or a text in these ways, and says something. */
 export interface Page {
   /** Makes changes of what is shown. */
   readonly open: Open;
   readonly say: (words: string) => void;
 }
 
-/** What was dropped, which a browser only tells while it drops it. */
+/** The things that were dropped, of which a browser only tells while they are. */
 export interface Dropped {
   readonly entries: readonly FileSystemEntry[];
   readonly plain: readonly File[];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { kInitial, type State } from "../state/state.js";
 
-/** What an example says, opened as a map. */
+/** Returns the whole state of an example, which opens as a map. */
 export const opened = (state: Partial<State>): State => ({ ...kInitial, view: "map", ...state });
 
 /** The state that the page opens in, and from which an address says what differs. */

@@ -26,7 +26,7 @@ export interface Aligned extends Pairs {
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
-  /** How far predictions move at each pair of the tokens that the models read, where that can be said. */
+  /** The distance by which predictions move at each pair of the tokens that the models read, where that can be said. */
   readonly divergences: { readonly pairs: Pairs["rows"]; readonly nats: Float32Array } | undefined;
   /** A sentence about the alignment, where it is not that of equal tokens. */
   readonly note: string;
