@@ -2,7 +2,7 @@
 /** GPT-2's pre-tokenizer, which turns each byte into a letter. */
 import { byteLetters } from "./byte-letters.js";
 import type { Field } from "./fields.js";
-import { changing, each, inOrder, type PreTokenizer, splitting } from "./words.js";
+import { changing, each, inOrder, type PreTokenizer, splitting } from "./pre-tokenizer.js";
 
 /** GPT-2's expression takes a time that is linear in the text's length, so that JavaScript's own RegExp may run it. */
 const kGpt2Words = new RegExp(

@@ -2,7 +2,7 @@
 /** Tokenizers of all kinds. */
 import { makeBpe } from "./bpe.js";
 import { kNormalizers } from "./normalizers.js";
-import { kPreTokenizers } from "./pre-tokenizer.js";
+import { kPreTokenizers } from "./pre-tokenizers.js";
 import { type StepKinds, TextTokenizer } from "./tokenizer.js";
 import { makeUnigram } from "./unigram.js";
 import { makeWordLevel, makeWordPiece } from "./word-piece.js";

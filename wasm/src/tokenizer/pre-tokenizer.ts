@@ -1,67 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
-/** All kinds of pre-tokenizers. */
-import { makeByteLevel } from "./byte-level.js";
-import type { Field, Kinds } from "./fields.js";
-import { makePattern, placesOf } from "./pattern.js";
-import { Regex } from "./regex.js";
-import { codeAt, kNumber, kPunctuation, kUnicodeWordClass, kWhitespace, unitsOf } from "./unicode.js";
-import { type Behavior, changing, each, inOrder, kBehaviors, type PreTokenizer, splitting } from "./words.js";
+/** Pre-tokenizers split a text into words, each by the one before it. */
+import { type Field, type Kinds, make, stepsOf } from "./fields.js";
+import type { Find } from "./pattern.js";
+import type { Match } from "./regex.js";
+import { grown, kMaxText, type Steps } from "./steps.js";
+import { byteLength } from "./unicode.js";
 
-function behaviorOf(field: Field): Behavior {
-  const name = field.text("Isolated");
-  return kBehaviors.find((behavior) => behavior === name) ?? field.refuse(kBehaviors.join(", "));
+/** A part of a text that the model turns into tokens on its own. */
+export interface Word {
+  readonly text: string;
+  readonly isFirst: boolean; // true at the beginning of the text
 }
 
-const kWhitespaceSplit = splitting(each(kWhitespace), "Removed");
-const kBert = inOrder(kWhitespaceSplit, splitting(each(kPunctuation), "Isolated"));
+/** Splits the words of a text further, and changes them. Throws when it takes more than `steps`. */
+export type PreTokenizer = (words: readonly Word[], steps: Steps) => readonly Word[];
 
-function makeWhitespace(): PreTokenizer {
-  const regex = new Regex(`[${kUnicodeWordClass}]+|[^${kUnicodeWordClass}\\p{White_Space}]+`);
-  return splitting((text, steps) => regex.findAll(text, steps), "Removed", true);
+/** The treatment of the delimiters between words. */
+export const kBehaviors = ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"] as const;
+export type Behavior = typeof kBehaviors[number];
+
+/** A part of a text: a delimiter, or the text between two delimiters. */
+interface Part extends Match {
+  readonly isDelimiter: boolean;
 }
 
-function oneCharacter(field: Field, otherwise?: string): string {
-  const mark = field.text(otherwise);
-  return mark !== "" && unitsOf(codeAt(mark, 0)) === mark.length ? mark : field.fail("one character");
+/** Cuts a text of `size` units into parts. The delimiters are `matches`, or with `isInverted` everything else. */
+function partsOf(matches: readonly Match[], size: number, isInverted: boolean): Part[] {
+  const parts: Part[] = [];
+  let done = 0;
+  for (const { begin, end } of matches) {
+    if (done < begin) parts.push({ begin: done, end: begin, isDelimiter: isInverted });
+    parts.push({ begin, end, isDelimiter: !isInverted });
+    done = end;
+  }
+  if (done < size) parts.push({ begin: done, end: size, isDelimiter: isInverted });
+  return parts;
 }
 
-function makeDelimiter(field: Field): PreTokenizer {
-  const mark = oneCharacter(field.at("delimiter"));
-  return splitting((text) => placesOf(mark, text), "Removed");
+/** Returns true when `part` joins its neighbour, the part taken last. */
+function joins(behavior: Behavior, part: Part, isNeighbourDelimiter: boolean): boolean {
+  if (behavior === "Contiguous") return part.isDelimiter === isNeighbourDelimiter;
+  return behavior.startsWith("Merged") && part.isDelimiter && !isNeighbourDelimiter;
 }
 
-function makeSplit(field: Field): PreTokenizer {
-  return splitting(makePattern(field.at("pattern")), behaviorOf(field.at("behavior")), field.at("invert").flag(false));
+function merged(parts: readonly Part[], behavior: Behavior): readonly Match[] {
+  if (behavior === "Removed") return parts.filter(({ isDelimiter }) => !isDelimiter);
+  if (behavior === "Isolated") return parts;
+  const isBackwards = behavior === "MergedWithNext";
+  const result: Match[] = [];
+  let isNeighbourDelimiter = false; // also of the first part, which has none
+  for (const part of isBackwards ? [...parts].reverse() : parts) {
+    const last = result.at(-1);
+    if (last && joins(behavior, part, isNeighbourDelimiter)) {
+      result[result.length - 1] = { begin: Math.min(last.begin, part.begin), end: Math.max(last.end, part.end) };
+    } else {
+      result.push(part);
+    }
+    ({ isDelimiter: isNeighbourDelimiter } = part);
+  }
+  return isBackwards ? result.reverse() : result;
 }
 
-const kSchemes = ["always", "first", "never"] as const;
-
-/** Older files have "add_prefix_space" instead of "prepend_scheme". */
-function schemeOf(field: Field): typeof kSchemes[number] {
-  const scheme = field.at("prepend_scheme");
-  const name = scheme.text(field.at("add_prefix_space").flag(true) ? "always" : "never");
-  return kSchemes.find((known) => known === name) ?? scheme.refuse(kSchemes.join(", "));
+/** Splits every word where `find` finds a delimiter. */
+export function splitting(find: Find, behavior: Behavior, isInverted = false): PreTokenizer {
+  return (words, steps) => {
+    const result: Word[] = [];
+    for (const { text, isFirst } of words) {
+      for (const { begin, end } of merged(partsOf(find(text, steps), text.length, isInverted), behavior)) {
+        if (begin < end) result.push({ text: text.slice(begin, end), isFirst: isFirst && begin === 0 });
+      }
+    }
+    return result;
+  };
 }
 
-function makeMetaspace(field: Field): PreTokenizer {
-  const mark = oneCharacter(field.at("replacement"), "▁");
-  const scheme = schemeOf(field), splits = field.at("split").flag(true);
-  const marked = changing(({ text, isFirst }) => {
-    const result = text.replaceAll(" ", () => mark);
-    const wants = scheme === "always" || (scheme === "first" && isFirst);
-    return wants && !result.startsWith(mark) ? mark + result : result;
-  });
-  return splits ? inOrder(marked, splitting((text) => placesOf(mark, text), "MergedWithNext")) : marked;
+/** Finds each character of a class, whose regular expression is global. */
+export function each(kind: RegExp): Find {
+  const place = ({ 0: { length }, index }: RegExpExecArray): Match => ({ begin: index, end: index + length });
+  return (text) => Array.from(text.matchAll(kind), place);
 }
 
-export const kPreTokenizers: Kinds<PreTokenizer> = {
-  BertPreTokenizer: () => kBert,
-  ByteLevel: makeByteLevel,
-  CharDelimiterSplit: makeDelimiter,
-  Digits: (field) => splitting(each(kNumber), field.at("individual_digits").flag(false) ? "Isolated" : "Contiguous"),
-  Metaspace: makeMetaspace,
-  Punctuation: (field) => splitting(each(kPunctuation), behaviorOf(field.at("behavior"))),
-  Split: makeSplit,
-  Whitespace: makeWhitespace,
-  WhitespaceSplit: () => kWhitespaceSplit,
-};
+export function inOrder(...all: readonly PreTokenizer[]): PreTokenizer {
+  return (words, steps) => all.reduce((split, step) => step(split, steps), words);
+}
+
+export const changing = (change: (word: Word) => string): PreTokenizer =>
+  (words) => words.map((word) => ({ text: change(word), isFirst: word.isFirst }));
+
+/** Makes the pre-tokenizer of tokenizer.json's "pre_tokenizer", which may be null, of steps of these kinds. */
+export function makePreTokenizer(field: Field, kinds: Kinds<PreTokenizer>): PreTokenizer {
+  const all = stepsOf(field, "pretokenizers").map((step) => make(kinds, step));
+  return (given, steps) => {
+    let words = given;
+    for (const step of all) {
+      words = step(words, steps);
+      const bytes = words.reduce((sum, { text }) => sum + byteLength(text), 0);
+      steps.takePass(bytes, words.length);
+      if (bytes > kMaxText) throw grown(bytes, "split");
+    }
+    return words;
+  };
+}

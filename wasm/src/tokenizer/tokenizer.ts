@@ -11,9 +11,9 @@ import { Field, type Kinds, stepsOf } from "./fields.js";
 import { makeModel, type Model } from "./model.js";
 import { makeNormalizer, type Normalizer } from "./normalizer.js";
 import { makePostProcessor, type PostProcessor } from "./post-processor.js";
+import { makePreTokenizer, type PreTokenizer } from "./pre-tokenizer.js";
 import { kMaxText, Steps } from "./steps.js";
 import { byteLength, characterAt, wellFormed } from "./unicode.js";
-import { makePreTokenizer, type PreTokenizer } from "./words.js";
 
 /** Returns the text of the bytes. A byte that belongs to a character shared with a neighbouring token shows as ⟨E2⟩. */
 function visible(bytes: Uint8Array): string {
