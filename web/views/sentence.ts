@@ -124,7 +124,7 @@ class SentenceView implements View, ReactiveController {
     const hasPair = (info !== undefined && info.segments > 0 && !info.causal) || state.textPair !== "";
     const field = (name: Field, label: string): TemplateResult => {
       const onInput = ({ target }: Event): void => this.host.change({ [name]: (target as HTMLTextAreaElement).value, query: "", key: "" });
-      return html`<label>${label}<textarea name=${name} rows="2" spellcheck="false" autocomplete="off" .value=${state[name]} @input=${onInput} @keydown=${this.#onEditKey}></textarea></label>`;
+      return html`<label>${label}<textarea name=${name} rows="2" dir="auto" spellcheck="false" autocomplete="off" .value=${state[name]} @input=${onInput} @keydown=${this.#onEditKey}></textarea></label>`;
     };
     return html`
       <div class="sentence-fields">
@@ -214,7 +214,7 @@ class SentenceView implements View, ReactiveController {
     const words = wordsOf(tokens, maps).filter(([from, to]) => to > begin && from < end);
     const label = axis === "row" ? "Tokens; each can be chosen to see what it looks at" : "Tokens of the source";
     return html`
-      <div class="sentence-tokens" role="group" aria-label=${label}>
+      <div class="sentence-tokens" role="group" aria-label=${label} dir=${isRightToLeft(tokens) ? "rtl" : nothing}>
         ${begin > 0 ? html`<span class="sentence-more">${begin} tokens before …</span>` : nothing}
         ${words.map(([from, to]) => html`<span class="sentence-word">${Array.from({ length: to - from }, (_, offset) => token(from + offset, offset === 0))}</span>`)}
         ${end < tokens.length ? html`<span class="sentence-more">… ${tokens.length - end} tokens after</span>` : nothing}
@@ -283,6 +283,10 @@ class SentenceView implements View, ReactiveController {
     svg.replaceChildren(...arcs);
   }
 }
+
+/** Returns true for a text whose first letter is one that is read from right to left. */
+const isRightToLeft = (tokens: readonly string[]): boolean =>
+  /^\P{L}*[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}]/u.test(tokens.filter((token) => !isSpecial(token)).join(""));
 
 /** An arc above one line, or a curve between lines, from the query to a key. */
 function arcBetween(from: DOMRect, to: DOMRect): string {

@@ -47,6 +47,25 @@ test("the finding, the arcs and the tints are the numbers of the chosen row", as
   attention.dispose();
 });
 
+test("a text that is read from right to left runs so, with its arcs, its arrow keys and its field", async () => {
+  const page = await views.open([{ ...kHead, text: "שלום cat עולם", query: "8" }]);
+  const lefts = await page.$$eval("#map >>> .sentence-token", (tokens) =>
+    tokens.map((token) => token.getBoundingClientRect().left));
+  expect(lefts.length).toBeGreaterThan(8);
+  expect(lefts, "the first token stands to the right of all others").toEqual([...lefts].sort((a, b) => b - a));
+  const ends = await arcEnds(page);
+  expect(ends.length).toBeGreaterThan(0);
+  expect(ends.every((index) => index <= 8)).toBe(true);
+  await page.focus("#map >>> .sentence-token[data-index='8']");
+  await page.keyboard.press("ArrowLeft");
+  const at = page.evaluate(() => (document.querySelector("#map")?.shadowRoot?.activeElement as HTMLElement).dataset.index);
+  expect(await at).toBe("9");
+  await page.click("#map >>> .sentence-edit");
+  expect(await page.$eval("#map >>> textarea", (area) => getComputedStyle(area).direction)).toBe("rtl");
+  await change(page, { text: "The word שלום" });
+  await expect.poll(() => page.$eval("#map >>> .sentence-tokens", (group) => getComputedStyle(group).direction)).toBe("ltr");
+});
+
 test("pointing previews, a click pins, Shift adds, Escape frees, and arrow keys walk", async () => {
   const page = await views.open([kHead]);
   expect(await finding(page), "at first the strongest link of the head").toMatch(/^‘and’ looks at ‘queen’/);
