@@ -38,7 +38,7 @@ const kFirst = [
     name: "page",
     test: new RegExp([
       "rolldown/runtime", "/node_modules/(lit|@lit|lit-html|lit-element)/", "/web/elements/index\\.ts$",
-      "/web/views/(map|grid|sentence|next)\\.ts$", "/web/playground/main\\.ts$",
+      "/web/views/(map|grid|sentence|next)\\.ts$", "/web/state/address\\.ts$",
     ].join("|")),
   },
   { name: "engine", test: /\/dist\/(index|chunk-[^/]*)\.js$|\/web\/maps\/engine\.ts$/ },

@@ -53,8 +53,9 @@ test("the first maps need at most 90 kB of scripts, styles and HTML, compressed 
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.goto(server.url);
   await drawn(page);
-  // The names of heads and the code that warms up come after the maps, and may have been asked for already.
-  const first = new Set(asked.filter((path) => /(\.js|\.css|\/)$/.test(path) && !/\/(names|warm-up)-/.test(path)));
+  // The names of heads and what a reader may want next come after the maps, and may have been asked for already.
+  const isLater = (path: string): boolean => /\/(names|warm-up|changes|characters)-/.test(path);
+  const first = new Set(asked.filter((path) => /(\.js|\.css|\/)$/.test(path) && !isLater(path)));
   await page.close();
   expect([...first].filter((path) => /\/(page|worker|style)-/.test(path))).toHaveLength(3);
   const bytes = [...first].map((path) => {

@@ -2,7 +2,7 @@
 /** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
 import type { AsyncEngine, AsyncModel, LoadOptions } from "headlens";
-import { kGiven } from "../state/address.js";
+import { kGiven } from "../state/given.js";
 import type { Progress } from "./computing.js";
 
 /** The engine warms up while a model is on its way. One that comes within so many milliseconds goes first. */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs of models. Elements that show the same share one run, which ends early when none of them wants it any more. */
-import type { AsyncModel, AsyncModelAttention, ModelInfo, ModelInput, TensorLike } from "headlens";
-import { shownTokens } from "./characters.js";
+import type { AsyncModel, AsyncModelAttention, ModelInfo, ModelInput } from "headlens";
+import type { Options } from "./changes.js";
 import type { Asked, Progress } from "./computing.js";
 import { EngineMaps } from "./engine-maps.js";
 import { sharedEngine, sharedModel } from "./engine.js";
 import { both, causalMask, type CellMask, diagonalMask, kOpen } from "./mask.js";
-import type { AttentionName, Changes, Reading, Run } from "./run.js";
-import { type SilencedHead, silencedWord } from "./silenced.js";
+import { type AttentionName, type Changes, isChanged, type Reading, type Run, sizeOf } from "./run.js";
 import { kNoPicture, type Lease } from "./source.js";
 
 /** Loads a model, which stays. Rejects when `signal` ends the wait for it. */
@@ -76,8 +75,13 @@ const kKeptLength = 16_384;
 
 async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<EngineMaps> {
   const { reading, changes } = asked;
-  const ahead = reading.image !== "" && import("./pictures.js"); // it loads beside the model
-  const [engine, model] = await Promise.all([sharedEngine(reading.model), sharedModel(reading.model), ahead]);
+  const [engine, model, code] = await Promise.all([
+    sharedEngine(reading.model),
+    sharedModel(reading.model),
+    // The code that only some runs need comes beside the model.
+    isChanged(changes) ? import("./changes.js") : undefined,
+    reading.image === "" ? undefined : import("./pictures.js"),
+  ]);
   const { info } = model;
   const shown: AttentionName = info.encoder ? asked.attention : "decoder";
   const { textPair } = reading;
@@ -90,12 +94,12 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
     onProgress,
   });
   try {
-    const options = optionsOf(changes, info, unchanged);
+    const options = code?.optionsOf(changes, info, unchanged.tokens.length);
     const again = { ...options, keepHidden: info.logits > 0, signal, onProgress };
     const attention = options ? await unchanged.again(again) : unchanged;
-    const steps = stepsOf(changes, info);
+    const steps = code?.stepsOf(changes, info) ?? {};
     const facts = { engine, model, info, reading, input, changes, shown, steps, attention, unchanged };
-    return mapsOf(new ModelRun(facts, options ?? {}));
+    return await mapsOf(new ModelRun(facts, options ?? {}));
   } catch (error) {
     unchanged.dispose();
     throw error;
@@ -112,56 +116,6 @@ async function inputOf({ text, source, image }: Reading, info: ModelInfo): Promi
   if (source === "") throw new Error("source is missing: this model translates one text, source, into another, text");
   return { source, target: text };
 }
-
-type Options = NonNullable<Parameters<AsyncModelAttention["again"]>[0]>;
-
-/** The options of a run with changes; undefined when nothing is changed. Throws an Error that names what does not fit. */
-function optionsOf(changes: Changes, info: ModelInfo, { tokens }: AsyncModelAttention): Options | undefined {
-  const { zeroToken, forbid, causal } = changes;
-  const options = {
-    ...stepsOf(changes, info),
-    ...(zeroToken.length > 0 && { replacedTokens: zeroToken }),
-    ...(forbid.length > 0 && { forbiddenDiagonals: forbid }),
-    ...(causal && !info.causal && { attnMask: lowerTriangle(tokens.length) }),
-  };
-  return Object.keys(options).length > 0 ? options : undefined;
-}
-
-/** Those of them that a text has which is read step by step. */
-function stepsOf({ ablate, temperature, normalizer }: Changes, info: ModelInfo): Run["steps"] {
-  const steps = {
-    ...headMasks(ablate, info),
-    ...(temperature !== 1 && { temperature }),
-    ...(normalizer !== "softmax" && { normalizer }),
-  };
-  return steps as Run["steps"]; // the state has checked the normaliser's name
-}
-
-const kHeadMasks = { decoder: "headMask", encoder: "encoderHeadMask", cross: "crossHeadMask" } as const;
-
-const sizeOf = (info: ModelInfo, attention: AttentionName): { layers: number; heads: number } =>
-  attention === "encoder" && info.encoder ? info.encoder : info;
-
-/** The masks of the heads of each attention in which heads are silenced. */
-function headMasks(silenced: readonly SilencedHead[], info: ModelInfo): Record<string, TensorLike> {
-  const masks: Record<string, { data: Float32Array; shape: number[] }> = {};
-  for (const { attention, layer, head } of silenced) {
-    const { layers, heads } = sizeOf(info, attention);
-    const name = silencedWord({ attention, layer, head });
-    if (attention !== "decoder" && !info.encoder)
-      throw new Error(`ablate: the model has no head ${name}; it has one attention, whose heads are named as 3.2 is`);
-    if (layer >= layers || head >= heads)
-      throw new Error(`ablate: the model has no head ${name}; it has ${layers} layers of ${heads} heads`);
-    const all = { data: new Float32Array(layers * heads).fill(1), shape: [layers, heads] };
-    (masks[kHeadMasks[attention]] ??= all).data[layer * heads + head] = 0;
-  }
-  return masks;
-}
-
-const lowerTriangle = (length: number): { data: boolean[]; shape: number[] } => ({
-  data: Array.from({ length: length * length }, (_, cell) => cell % length <= Math.floor(cell / length)),
-  shape: [length, length],
-});
 
 type Facts = Pick<Run, "engine" | "model" | "info" | "reading" | "input" | "changes" | "shown" | "steps" | "attention" | "unchanged">;
 
@@ -202,7 +156,14 @@ class ModelRun implements Run {
   }
 }
 
-function mapsOf(run: ModelRun): EngineMaps {
+/** The tokens as readers see them. Few texts have a character whose bytes are split, for which there is more code. */
+async function namesOf(tokens: readonly string[]): Promise<readonly string[]> {
+  if (!tokens.some((token) => token.includes("\u27e8"))) return tokens;
+  const { shownTokens } = await import("./characters.js");
+  return shownTokens(tokens);
+}
+
+async function mapsOf(run: ModelRun): Promise<EngineMaps> {
   const { attention, info, changes, shown, of } = run;
   const { tokens, tokenCount, sourceTokens = [] } = attention;
   const { layers, heads } = sizeOf(info, shown);
@@ -220,10 +181,10 @@ function mapsOf(run: ModelRun): EngineMaps {
   } : attention;
   const rows = isTarget ? tokens : sourceTokens;
   const cols = shown === "decoder" ? tokens : sourceTokens;
-  const names = shownTokens(rows);
+  const names = await namesOf(rows);
   return new EngineMaps(chosen, {
     tokens: names,
-    keyTokens: cols === rows ? names : shownTokens(cols),
+    keyTokens: cols === rows ? names : await namesOf(cols),
     pieces: { rows, cols },
     tokenCount: isTarget ? tokenCount : sourceTokens.length,
     heads: Array<number>(layers).fill(heads),

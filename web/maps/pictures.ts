@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Pictures that models read, from their addresses, and those that a reader gave to this page. */
 import type { ImageLike } from "headlens";
-import { kGiven } from "../state/address.js";
+import { kGiven } from "../state/given.js";
 
 /** Larger pictures are scaled down, since models read a few hundred pixels a side. */
 const kMostSide = 2048;

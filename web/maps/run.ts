@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A run of a model, as far as views need it. These are types only, so that drawing alone needs no engine. */
+/** A run of a model, as far as views need it. These are types and what is told from them, so that drawing alone needs no engine. */
 import type { AsyncEngine, AsyncModel, AsyncModelAttention, DecodingOptions, ModelInfo, ModelInput } from "headlens";
 import type { SilencedHead } from "./silenced.js";
 
 /** The attentions of an encoder–decoder. Every other model has one, which counts as the decoder's. */
 export const kAttentions = ["decoder", "encoder", "cross"] as const;
 export type AttentionName = (typeof kAttentions)[number];
+
+/** The numbers of layers, and of heads in each of them, of one of a model's attentions. */
+export const sizeOf = (info: ModelInfo, attention: AttentionName): { layers: number; heads: number } =>
+  attention === "encoder" && info.encoder ? info.encoder : info;
+
+/** True where a reader changes something. */
+export const isChanged = ({ ablate, zeroToken, forbid, causal, temperature, normalizer }: Changes): boolean =>
+  ablate.length + zeroToken.length + forbid.length > 0 || causal || temperature !== 1 || normalizer !== "softmax";
 
 /** The input of a model. */
 export interface Reading {

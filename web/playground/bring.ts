@@ -3,7 +3,7 @@
 import { AttentionMap } from "../elements/index.js";
 import { loadModel } from "../maps/model-runs.js";
 import { givePicture } from "../maps/pictures.js";
-import { kGiven } from "../state/address.js";
+import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
 import { firstOf } from "./examples.js";

@@ -73,6 +73,8 @@ function shown(): void {
   void Promise.all(figures.map((figure) => figure.ready())).then(() => {
     if (mine !== asked) return;
     showState("drawn");
+    // A reader may change the model next or write other characters, and does not wait for the code. A run tries it again.
+    Promise.all([import("../maps/changes.js"), import("../maps/characters.js")]).catch(() => undefined);
     nearby.observe(steps);
     measureRedraw(since);
   });
@@ -161,8 +163,13 @@ byId("whole-views", HTMLElement).replaceChildren(...kWhole.map((kind) => {
   return button;
 }));
 
-byId("copy-link", HTMLButtonElement).addEventListener("click", () => void shared.copy(() => shared.link()));
-byId("copy-frame", HTMLButtonElement).addEventListener("click", () => void shared.copy(() => shared.frame()));
+async function copy(isFrame: boolean): Promise<void> {
+  const { copied, frameOf } = await import("./copies.js");
+  say(await copied(await (isFrame ? frameOf(stateNow()) : shared.link())));
+}
+
+byId("copy-link", HTMLButtonElement).addEventListener("click", () => void copy(false));
+byId("copy-frame", HTMLButtonElement).addEventListener("click", () => void copy(true));
 
 const keys = byId("keys", HTMLDialogElement);
 byId("help", HTMLButtonElement).addEventListener("click", () => keys.showModal());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The menu of models, and the ways in which a reader brings another: a folder, dropped files, or an address. */
-import { kGiven } from "../state/address.js";
+import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
 

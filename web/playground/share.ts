@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The page's address holds all that a reader chose, and goes back with the browser. It can be copied, also as an iframe. */
+/** The page's address holds all that a reader chose, and goes back with the browser. */
 import { readAddress, writeAddress } from "../state/address.js";
-import { kInitial, type State } from "../state/state.js";
+import type { State } from "../state/state.js";
 import { kUsual } from "./usual.js";
 
 /** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
@@ -49,6 +49,7 @@ export class Shared {
     else history.replaceState(null, "", url);
   }
 
+  /** The address that holds what is shown. */
   async link(): Promise<string> {
     return new URL(`#${await this.#address()}`, location.href).href;
   }
@@ -56,21 +57,5 @@ export class Shared {
   #address(): Promise<string> {
     const state = this.state();
     return writeAddress(state, usualOf(state));
-  }
-
-  /** The lines that show the open head in a page that strips scripts. */
-  async frame(): Promise<string> {
-    const { layer, head, ...rest } = this.state();
-    const address = await writeAddress({ ...rest, layer, head }, kInitial);
-    const escaped = new URL(`./embed.html#${address}`, location.href).href.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
-    return `<iframe src="${escaped}" title="Attention of layer ${layer}, head ${head}" width="100%" height="640" style="border: 0"></iframe>`;
-  }
-
-  /** Copies what `make` gives. A page that is not secure has no clipboard, and shows it instead. */
-  async copy(make: () => Promise<string>): Promise<void> {
-    const made = await make();
-    const { clipboard } = navigator as Partial<Navigator>;
-    const isCopied = await clipboard?.writeText(made).then(() => true, () => false);
-    this.say(isCopied === true ? "Copied." : made);
   }
 }

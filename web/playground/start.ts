@@ -3,7 +3,3 @@
 import { sharedModel } from "../maps/engine.js";
 
 sharedModel("tiny").catch(() => undefined); // the elements will ask again and show the error
-
-// The views that the page opens with are fetched beside them.
-void import("../views/sentence.js");
-void import("../views/next.js");
