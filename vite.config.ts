@@ -32,7 +32,10 @@ const kPolicyInPage: Plugin = {
   ],
 };
 
-/** The page begins with one script, since each is compressed by itself. The start of the engine stands first in it. */
+/**
+ * All that the first maps are drawn with is one script, since each is compressed by itself. Other pages share it, so that
+ * the page's own code, which runs when it is loaded, stays out of it.
+ */
 const kFirst = [
   {
     name: "page",

@@ -30,7 +30,7 @@ export function readAddress(hash: string): Address {
   return { state: readState(parameters), text: packed === null ? undefined : unpack(packed), needs };
 }
 
-/** What a reader gave to this page, and what only the browser has, means nothing elsewhere. */
+/** Names of what a reader gave to this page, or of what only the browser has, mean nothing elsewhere. */
 const isOnlyHere = (address: string | undefined): boolean => /^(given|blob):/.test(address ?? "");
 
 /** Writes what differs from `usual`. A text that is too long is named instead, as is what only this page has. */
