@@ -168,8 +168,10 @@ async function copy(isFrame: boolean): Promise<void> {
   say(await copied(await (isFrame ? frameOf(stateNow()) : shared.link())));
 }
 
-byId("copy-link", HTMLButtonElement).addEventListener("click", () => void copy(false));
-byId("copy-frame", HTMLButtonElement).addEventListener("click", () => void copy(true));
+for (const id of ["copy-link", "copy-frame"]) {
+  const onClick = (): void => void copy(id === "copy-frame").catch((error: unknown) => say(String(error)));
+  byId(id, HTMLButtonElement).addEventListener("click", onClick);
+}
 
 const keys = byId("keys", HTMLDialogElement);
 byId("help", HTMLButtonElement).addEventListener("click", () => keys.showModal());
