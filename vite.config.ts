@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
@@ -48,6 +50,20 @@ const kFirst = [
   { name: "names", test: /\/web\/heads\/index\.ts$/ },
 ];
 
+/** The pages of the book, which web/build.mjs wrote. They are built as if they lay beside those of Explore and Bench. */
+const kBookPages = at("build/learn/pages");
+const kSite = at("web/playground");
+const bookPages = (): string[] =>
+  readdirSync(kBookPages, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".html")).map((path) => join(kSite, path));
+
+const isOfBook = (id: string): boolean => id.startsWith(join(kSite, "learn/")) && id.endsWith(".html");
+
+const kBook: Plugin = {
+  name: "book",
+  resolveId: (id) => (isOfBook(id) ? id : undefined),
+  load: (id) => (isOfBook(id) ? readFileSync(join(kBookPages, relative(kSite, id)), "utf8") : undefined),
+};
+
 const kTightStyles: Plugin = {
   name: "tight-styles",
   apply: "build",
@@ -86,22 +102,24 @@ const kBenchFolder: Plugin = {
 /** Allows the page to share memory between threads. In return it only accepts content from others that permits it. */
 const kIsolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
 
-export default defineConfig({
+const kPages = ["index.html", "embed.html", "bench/index.html"].map((page) => join(kSite, page));
+
+/** The mode “book” adds the book to the pages that are there. It is built by itself, since it shares little with them. */
+export default defineConfig(({ mode }) => ({
   root: at("web/playground"),
   base: "./",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kTightStyles, kPolicyInPage, kPolicyInHeaders, kBenchFolder],
+  plugins: [kBook, kTightStyles, kPolicyInPage, kPolicyInHeaders, kBenchFolder],
   worker: { format: "es" },
   build: {
-    outDir: at("dist/playground"),
-    emptyOutDir: true,
+    outDir: at("dist/site"),
+    emptyOutDir: mode !== "book",
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      output: { codeSplitting: { groups: kFirst } },
-      input: [at("web/playground/index.html"), at("web/playground/embed.html"), at("web/playground/bench/index.html")],
+      ...(mode === "book" ? { input: bookPages() } : { input: kPages, output: { codeSplitting: { groups: kFirst } } }),
     },
   },
   server: { strictPort: true, headers: kIsolation },
@@ -113,4 +131,4 @@ export default defineConfig({
       "Referrer-Policy": "no-referrer",
     },
   },
-});
+}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills dist/ with the content of the npm package: node web/build.mjs
 // The engine comes from wasm/build.mjs. The elements, the built-in models and the playground are added here.
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -129,6 +130,16 @@ function writeTypes() {
   }
 }
 
+/** Writes the pages of the book, with figures that the engine of the package computes, for Vite to build. */
+async function writeBook() {
+  rmSync("build/learn", { recursive: true, force: true });
+  // Packages are taken as they are installed, and the engine as it was just built, not as TypeScript finds their types.
+  await bundle("build/learn", { prerender: "web/learn/prerender.ts" }, {
+    platform: "node", packages: "external", tsconfigRaw: {}, minify: false, splitting: true,
+  });
+  execFileSync(process.execPath, ["build/learn/prerender.js", "build/learn/pages"], { stdio: "inherit" });
+}
+
 function copyModels() {
   for (const model of kModels) cpSync(`web/models/${model}`, `${kOut}/models/${model}`, { recursive: true });
 }
@@ -139,4 +150,6 @@ writeTypes();
 copyModels();
 rmSync("dist", { recursive: true, force: true });
 renameSync(kOut, "dist");
+await writeBook();
 runTool("vite", "bin/vite.js", "build");
+runTool("vite", "bin/vite.js", "build", "--mode", "book");

@@ -71,7 +71,7 @@ function print(name, values, unit) {
 const rows = {
   paint: [], maps: [], slowPaint: [], slowMaps: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [],
 };
-const slow = await serveThrottled(join(root, "dist/playground"), kLine);
+const slow = await serveThrottled(join(root, "dist/site"), kLine);
 const [playground, dist] = [await servePlayground(), await servePackage("<!doctype html><title>headlens</title>")];
 if (loadavg()[0] > 0.5) console.error(`The machine is busy (load ${loadavg()[0].toFixed(1)}): these times are too long.`);
 try {

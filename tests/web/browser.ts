@@ -17,10 +17,10 @@ export interface Served {
   close(this: void): Promise<void>;
 }
 
-/** Serves the playground as `vite preview` does: dist/playground with the policy in its headers. */
+/** Serves the playground as `vite preview` does: dist/site with the policy in its headers. */
 export async function servePlayground(): Promise<Served> {
-  if (!existsSync(join(root, "dist/playground/index.html")))
-    throw new Error("dist/playground is missing: npm run build");
+  if (!existsSync(join(root, "dist/site/index.html")))
+    throw new Error("dist/site is missing: npm run build");
   const configFile = join(root, "vite.config.ts");
   const server = await preview({ configFile, logLevel: "error", preview: { port: 0, host: "127.0.0.1" } });
   const address = server.httpServer.address();

@@ -7,10 +7,10 @@ import { load, type AsyncEngine, type Engine } from "headlens";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kCatSatOnMat } from "../../web/views/cat-sat-on-mat.js";
-import { countOperations, kCheckpoints, multiplications, prices } from "../../web/lessons/index.js";
-import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/lessons/index.js";
-import type { Checkpoint, Experiment, Lesson, Matrix } from "../../web/lessons/index.js";
-import { Draw } from "../../web/lessons/lesson.js";
+import { countOperations, kCheckpoints, multiplications, prices } from "../../web/learn/experiments/index.js";
+import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/learn/experiments/index.js";
+import type { Checkpoint, Experiment, Findings, Matrix } from "../../web/learn/experiments/index.js";
+import { Draw } from "../../web/learn/experiments/numbers.js";
 import { kEpsilon, kRoot, maxNorm } from "../compare.js";
 
 let engine: Engine;
@@ -38,7 +38,7 @@ const single = (a: Rows): number[][] => a.map((row) => row.map(Math.fround));
 const columns = (a: Rows, begin: number, end: number): number[][] => a.map((row) => row.slice(begin, end));
 const entropy = (row: readonly number[]): number => -row.reduce((sum, p) => sum + (p > 0 ? p * Math.log(p) : 0), 0);
 
-function find({ matrices }: Pick<Lesson, "matrices">, name: string): Matrix {
+function find({ matrices }: Pick<Findings, "matrices">, name: string): Matrix {
   const names = matrices.map((one) => one.name);
   expect(new Set(names).size).toBe(names.length);
   const found = matrices.find((one) => one.name === name);
@@ -47,10 +47,10 @@ function find({ matrices }: Pick<Lesson, "matrices">, name: string): Matrix {
   return found;
 }
 
-const figure = ({ figures }: Pick<Lesson, "figures">, name: string): number =>
+const figure = ({ figures }: Pick<Findings, "figures">, name: string): number =>
   figures.find((one) => one.name === name)?.value ?? NaN;
 
-function expectMatrix(lesson: Pick<Lesson, "matrices">, name: string, expected: Rows, tolerance = 64 * kEpsilon): void {
+function expectMatrix(lesson: Pick<Findings, "matrices">, name: string, expected: Rows, tolerance = 64 * kEpsilon): void {
   const { values, rows } = find(lesson, name);
   expect(rows.length).toBe(expected.length);
   const bound = tolerance * Math.max(1e-3, maxNorm(expected.flat()));
@@ -58,7 +58,7 @@ function expectMatrix(lesson: Pick<Lesson, "matrices">, name: string, expected: 
     expect(Math.abs((values[i] ?? NaN) - x), `${name}[${i}]`).toBeLessThanOrEqual(bound);
 }
 
-function expectHolds({ observations }: Lesson): void {
+function expectHolds({ observations }: Findings): void {
   for (const { holds, text } of observations) expect(holds, text).toBe(true);
 }
 
@@ -499,9 +499,9 @@ test("lessons leave nothing behind", async () => {
 });
 
 test("a page takes the lessons in as they are: no engine of their own, no library, nothing of the page", async () => {
-  const entry = `${kRoot}web/lessons/index.ts`;
+  const entry = `${kRoot}web/learn/experiments/index.ts`;
   const options = { bundle: true, format: "esm", target: "es2022", write: false, metafile: true } as const;
   const { metafile } = await build({ ...options, entryPoints: [entry], platform: "browser", absWorkingDir: kRoot });
-  const foreign = Object.keys(metafile.inputs).filter((path) => !path.startsWith("web/lessons/"));
+  const foreign = Object.keys(metafile.inputs).filter((path) => !path.startsWith("web/learn/experiments/"));
   expect(foreign.sort()).toEqual(["web/maps/format.ts", "web/views/cat-sat-on-mat.ts"]);
 });

@@ -59,7 +59,7 @@ test("the first maps need at most 90 kB of scripts, styles and HTML, compressed 
   await page.close();
   expect([...first].filter((path) => /\/(page|worker|style)-/.test(path))).toHaveLength(3);
   const bytes = [...first].map((path) => {
-    const file = join(root, "dist/playground", path.endsWith("/") ? "index.html" : path);
+    const file = join(root, "dist/site", path.endsWith("/") ? "index.html" : path);
     return brotliCompressSync(readFileSync(file)).length;
   });
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(90_000);

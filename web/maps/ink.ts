@@ -6,8 +6,11 @@
  */
 export function tintStyle([red = 0, green = 0, blue = 0, alpha = 0]: ArrayLike<number> & Iterable<number>): string {
   if (alpha === 0) return "";
-  return `--tint: rgb(${red} ${green} ${blue}); --ink-on-tint: ${luminance(red, green, blue) < 0.179 ? "#fff" : "#000"}`;
+  return `--tint: rgb(${red} ${green} ${blue}); --ink-on-tint: ${isDark([red, green, blue]) ? "#fff" : "#000"}`;
 }
+
+/** True for a colour on which white is easier to read than black. */
+export const isDark = ([red = 0, green = 0, blue = 0]: Iterable<number>): boolean => luminance(red, green, blue) < 0.179;
 
 /** The relative luminance of WCAG. At 0.179, black and white have the same contrast. */
 function luminance(red: number, green: number, blue: number): number {

@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the PyTorch examples of the book's lessons and writes what they print to lessons.json.
+
+Each entry has the hash of its example, so that a test notices an example that was changed and not run again.
+"""
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CHAPTERS = HERE.parent.parent / "web" / "learn" / "chapters"
+
+
+def run(example):
+    ended = subprocess.run([sys.executable, example], capture_output=True, text=True, check=True)
+    return {"sha256": hashlib.sha256(example.read_bytes()).hexdigest(), "printed": ended.stdout.strip().split("\n")}
+
+
+lessons = {example.parent.name: run(example) for example in sorted(CHAPTERS.glob("*/*/example.py"))}
+(HERE / "lessons.json").write_text(json.dumps(lessons, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import { saturation } from "../../../experiments/saturation.js";
+import { given } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { table, type Curve } from "../../../scene.js";
+
+const kWidths = [4, 16, 64, 256, 1024];
+
+export default lesson({
+  title: "Why scores are divided by √d",
+  claim: "The wider the head, the larger its raw scores: without ÷ √d, one key takes almost all of the weight.",
+  teaches: ["T0.5", "T3.2"],
+  controls: {
+    width: { kind: "steps", label: "head width d", values: kWidths, value: 256 },
+  },
+  question: {
+    ask: "The head becomes four times as wide. How much do its raw scores grow?",
+    answers: ["not at all", "twice", "four times", "sixteen times"],
+    right: 1,
+    because: "A score is a sum of d products, and a sum of random numbers grows with √d. Move the slider by one step: the deviation of the scores doubles.",
+  },
+  formula: "weights = softmax(Q · Kᵀ ÷ √d)",
+  async run(engine, { width }) {
+    const { matrices, observations } = await saturation(engine, { widths: kWidths, queries: 32, keys: 16, seed: 5 });
+    const named = (name: string): (typeof matrices)[number] => given(matrices.find((one) => one.name === name));
+    const column = (name: string, index: number): number[] => kWidths.map((_, row) => named(name).values[row * 4 + index] ?? NaN);
+    const curve = (name: string, index: number, most: number): Curve => ({
+      kind: "curve", name, at: width,
+      x: { label: "head width d", values: kWidths, scale: "log" },
+      y: { label: name, min: 0, max: most },
+      lines: [
+        { name: "÷ √d", values: column("scores ÷ √d", index) },
+        { name: "as they are", values: column("scores as they are", index) },
+      ],
+    });
+    const few = (name: string): ReturnType<typeof table> => {
+      const { rows, cols, values } = named(name);
+      return table({ name: name.replace(/^weights, d = \d+, /, ""), rows: rows.slice(0, 4), cols: cols.slice(0, 8), values: rows.slice(0, 4).length ? Float32Array.from(rows.slice(0, 4).flatMap((_, row) => [...values.subarray(row * cols.length, row * cols.length + 8)])) : values, digits: 2, colormap: "sequential" });
+    };
+    return {
+      rows: [
+        { title: `Weights of four random queries on eight of sixteen keys, d = ${width}`, items: [few(`weights, d = ${width}, scores as they are`), few(`weights, d = ${width}, scores ÷ √d`)] },
+        { title: "Over all widths", items: [curve("entropy of the weights (nats)", 1, Math.log(16)), curve("gradient of the softmax", 3, 0.4)] },
+      ],
+      says: observations,
+    };
+  },
+});

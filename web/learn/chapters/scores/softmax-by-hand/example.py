@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+import torch
+
+scores = torch.tensor([2.0, 1.0, 0.0])
+weights = torch.softmax(scores, dim=-1)
+print(*weights.tolist())

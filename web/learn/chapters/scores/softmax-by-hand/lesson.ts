@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import { map, matrix, observe, shown } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { table } from "../../../scene.js";
+
+const kKeys = ["cat", "sat", "mat"];
+
+export default lesson({
+  title: "Scores become shares of 1",
+  claim: "The softmax turns any scores into weights that are positive and sum to 1, and only differences of scores count.",
+  teaches: ["T3.2"],
+  controls: {
+    scores: { kind: "cells", label: "scores", min: -8, max: 8, step: 0.1, value: [[2, 1, 0]] },
+    temperature: { kind: "slider", label: "temperature", min: 0.1, max: 4, step: 0.1, value: 1 },
+  },
+  question: {
+    ask: "You add 5 to all three scores. What happens to the weights?",
+    answers: ["they grow", "they get more equal", "nothing"],
+    right: 2,
+    because: "Every e^score becomes e⁵ times as large, and so does their sum: the shares stay. Drag all three scores up and see.",
+  },
+  formula: "{weights} = softmax({scores} ÷ temperature)",
+  async run(engine, { scores, temperature }) {
+    const row = scores[0] ?? [];
+    const result = await engine.scaledDotProductAttention(
+      { data: [1], shape: [1, 1] }, { data: [...row], shape: [row.length, 1] }, { data: row.map(() => 0), shape: [row.length, 1] },
+      { scale: 1, needWeights: true, normalizer: "softmax", temperature },
+    );
+    const weights = [...(result.weights?.data ?? [])];
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    return {
+      rows: [{
+        items: [
+          table(matrix("scores", ["query"], kKeys, row), { control: "scores" }),
+          "→",
+          table(map("weights", ["query"], kKeys, weights), { from: { how: "row", of: "scores" } }),
+        ],
+      }],
+      says: [
+        observe(Math.abs(total - 1) < 1e-6, `The weights ${weights.map((weight) => shown(weight)).join(" + ")} sum to 1.`, `The weights sum to ${total}.`),
+        observe(true, `The largest score is ${shown(Math.max(...row))}, and its key gets ${shown(Math.max(...weights))} of the weight.`, ""),
+      ],
+    };
+  },
+});

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The whole figure of a lesson: the claim, the controls, the scene, its formula, and the question. */
+import { html, nothing } from "lit";
+import type { TemplateResult } from "lit";
+import { symbols } from "../../views/matrix-table.js";
+import type { Cells, Lesson, Question } from "../lesson.js";
+import type { Item, Row } from "../scene.js";
+import { drawControls } from "./controls.js";
+import { drawBars, drawCurve, drawNote, drawSentence, drawShape, drawView } from "./items.js";
+import type { Hands, Look } from "./look.js";
+import { sumOf } from "./sum.js";
+import { drawTable } from "./table.js";
+
+export function drawFigure(lesson: Lesson, look: Look, hands: Hands): TemplateResult {
+  const { scene } = look;
+  const leave = (): void => hands.point(undefined);
+  const says = scene.says.map(({ text, holds }) => html`<li class=${holds ? "" : "unexpected"}>${text}</li>`);
+  return html`
+    <div class="figure ${look.isAlive ? "alive" : ""}">
+      <p class="claim">${lesson.claim}</p>
+      ${drawControls(lesson.controls, look, hands)}
+      <div class="scene" @pointerleave=${leave}>${scene.rows.map((row) => drawRow(row, lesson, look, hands))}</div>
+      ${look.isAlive && hasSums(look) ? html`<output class="sum">${sumOf(look) || "Point at a number of a result to see what makes it."}</output>` : nothing}
+      ${lesson.formula === undefined ? nothing : drawFormula(lesson.formula, look, hands)}
+      <ul class="says" aria-live="polite">${says}</ul>
+      ${lesson.question ? drawQuestion(lesson.question, look, hands) : nothing}
+    </div>
+  `;
+}
+
+const hasSums = ({ scene }: Look): boolean =>
+  scene.rows.some(({ items }) => items.some((item) => typeof item === "object" && item.kind === "table" && item.from !== undefined));
+
+function drawRow({ title, about, items }: Row, lesson: Lesson, look: Look, hands: Hands): TemplateResult {
+  return html`
+    <section class="row">
+      ${title === undefined ? nothing : html`<h4>${symbols(title)}</h4>`}
+      ${about === undefined ? nothing : html`<p class="about">${about}</p>`}
+      <div class="items">${items.map((item) => typeof item === "string" ? html`<span class="sign">${item}</span>` : drawItem(item, lesson, look, hands))}</div>
+    </section>
+  `;
+}
+
+function drawItem(item: Item, { controls }: Lesson, look: Look, hands: Hands): TemplateResult {
+  switch (item.kind) {
+    case "table": {
+      const control = item.control === undefined ? undefined : controls[item.control];
+      return drawTable(item, look, hands, control?.kind === "cells" ? (control satisfies Cells) : undefined);
+    }
+    case "sentence": return drawSentence(item, look, hands);
+    case "bars": return drawBars(item);
+    case "curve": return drawCurve(item);
+    case "shape": return drawShape(item);
+    case "note": return drawNote(item);
+    case "view": return drawView(item, look, hands);
+  }
+}
+
+/** Pointing at a name in the formula lights up its matrix, and pointing at a matrix lights up its name. */
+function drawFormula(formula: string, look: Look, hands: Hands): TemplateResult {
+  const part = (text: string, index: number): unknown => {
+    if (index % 2 === 0) return symbols(text);
+    const lit = look.lit?.matrix === text ? "lit" : "";
+    const show = (): void => hands.point({ matrix: text });
+    return html`<span class="part ${lit}" tabindex=${look.isAlive ? 0 : nothing} @pointerenter=${show} @focus=${show}>${symbols(text)}</span>`;
+  };
+  return html`<p class="formula" @pointerleave=${(): void => hands.point(undefined)}>${formula.split(/\{([^}]+)\}/).map(part)}</p>`;
+}
+
+function drawQuestion({ ask, answers, right, because }: Question, look: Look, hands: Hands): TemplateResult {
+  const truth = html`<b>${answers[right]}</b> ${because}`;
+  if (!look.isAlive) return html`<details class="question"><summary>Predict: ${ask}</summary><p>${truth}</p></details>`;
+  const { answered } = look;
+  const answer = (text: string, index: number): TemplateResult => html`
+    <li><button class=${answered === undefined ? "" : index === right ? "right" : index === answered ? "wrong" : ""} aria-pressed=${answered === index} @click=${(): void => hands.answer(index)}>${text}</button></li>
+  `;
+  return html`
+    <section class="question">
+      <p>Predict: ${ask}</p>
+      <ul>${answers.map(answer)}</ul>
+      <p role="status">${answered === undefined ? nothing : html`${answered === right ? "Yes." : "No:"} ${truth}`}</p>
+    </section>
+  `;
+}

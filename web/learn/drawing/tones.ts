@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The colours of cells as classes of a style sheet, since pages that must look right without scripts, and under a policy
+ * without inline styles, can have no others. They are steps of the palettes of the maps.
+ */
+import { unsafeCSS } from "lit";
+import type { CSSResult } from "lit";
+import { isDark } from "../../maps/ink.js";
+import { paletteOf, kSteps, type Colormap } from "../../maps/palette.js";
+
+const kTones = 32;
+
+/** The class of a value. Diverging values are divided by `most`, the largest magnitude around them. */
+export function toneOf(value: number, colormap: Colormap, most: number): string {
+  if (!Number.isFinite(value)) return "";
+  const share = colormap === "sequential" ? value : (value / (most || 1) + 1) / 2;
+  return `${colormap === "sequential" ? "w" : "d"}${Math.round(kTones * Math.min(Math.max(share, 0), 1))}`;
+}
+
+function rules(letter: string, colormap: Colormap): string {
+  const [light, dark] = (["light", "dark"] as const).map((theme) => paletteOf(colormap, theme).bytes);
+  return Array.from({ length: kTones + 1 }, (_, tone) => {
+    const first = Math.round((tone / kTones) * (kSteps - 1)) * 4;
+    const [day = [], night = []] = [light, dark].map((bytes) => [...(bytes?.subarray(first, first + 3) ?? [])]);
+    const hex = (color: readonly number[]): string => `#${color.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+    const ink = (color: readonly number[]): string => (isDark(color) ? "#fff" : "#000");
+    return `.${letter}${tone}{background:light-dark(${hex(day)},${hex(night)});color:light-dark(${ink(day)},${ink(night)})}`;
+  }).join("");
+}
+
+/** One rule for each class. */
+export const toneStyles = (): CSSResult => unsafeCSS(rules("w", "sequential") + rules("d", "diverging"));

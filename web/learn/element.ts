@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * `<attention-lesson name="saturation">`: one lesson of the book in any page. Its controls are attributes, too, such as
+ * `width="64"`. Until it is alive, it shows what stands in it.
+ */
+import { html, LitElement } from "lit";
+import type { PropertyValues, TemplateResult } from "lit";
+import { sharedEngine } from "../maps/engine.js";
+import { findLesson } from "./book.js";
+import { drawFigure } from "./drawing/figure.js";
+import type { Hands, Lit } from "./drawing/look.js";
+import { figureStyles, kHostStyles } from "./drawing/styles.js";
+import { firstValues, readValue, written, type Lesson, type Scene, type Value, type Values } from "./lesson.js";
+
+/** Tells of the state of a lesson after a reader has changed it, by the names of the controls that are not at their start. */
+export interface LessonChange {
+  readonly values: Readonly<Record<string, string>>;
+}
+
+export class AttentionLesson extends LitElement {
+  static override properties = { name: { type: String, reflect: true } };
+  static override styles = [kHostStyles, figureStyles()];
+
+  declare name: string;
+
+  #lesson: Lesson | undefined;
+  #values: Values = {};
+  #scene: Scene | undefined;
+  #lit: Lit | undefined;
+  #answered: number | undefined;
+  #trouble = "";
+  #isRunning = false;
+  #isStale = false;
+
+  readonly #nearby = new IntersectionObserver(([entry]) => {
+    if (!entry?.isIntersecting) return;
+    this.#nearby.disconnect();
+    void this.#start();
+  }, { rootMargin: "600px" });
+
+  readonly #attributes = new MutationObserver(() => this.#readAttributes());
+
+  readonly #hands: Hands = {
+    change: (control, value) => this.change(control, value),
+    point: (at) => {
+      if (at?.matrix === this.#lit?.matrix && at?.row === this.#lit?.row && at?.col === this.#lit?.col) return;
+      this.#lit = at;
+      this.requestUpdate();
+    },
+    answer: (index) => {
+      this.#answered = index;
+      this.requestUpdate();
+    },
+  };
+
+  constructor() {
+    super();
+    this.name = "";
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#attributes.observe(this, { attributes: true });
+    this.#nearby.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#attributes.disconnect();
+    this.#nearby.disconnect();
+  }
+
+  override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has("name") && changed.get("name") && this.#lesson) void this.#start();
+  }
+
+  /** The numbers that are shown: each matrix by its name, row by row. */
+  get scene(): Scene | undefined {
+    return this.#scene;
+  }
+
+  /** The part of Explore's address behind `#` that shows the same there, for lessons that have one. */
+  get explore(): string | undefined {
+    return this.#lesson?.explore?.(this.#values);
+  }
+
+  /** Changes what a control says, as a reader does. */
+  change(control: string, value: Value): void {
+    if (!this.#lesson || written(this.#values[control] ?? "") === written(value)) return;
+    this.#values = { ...this.#values, [control]: value };
+    this.requestUpdate();
+    void this.#run();
+    const start = firstValues(this.#lesson.controls);
+    const values = Object.fromEntries(
+      Object.entries(this.#values).map(([name, one]) => [name, written(one)]).filter(([name = "", text]) => text !== written(start[name] ?? "")),
+    );
+    this.dispatchEvent(new CustomEvent<LessonChange>("lesson-change", { detail: { values }, bubbles: true, composed: true }));
+  }
+
+  override render(): TemplateResult {
+    const [lesson, scene] = [this.#lesson, this.#scene];
+    const trouble = this.#trouble === "" ? "" : html`<p class="trouble" role="alert">${this.#trouble}</p>`;
+    if (!lesson || !scene) return html`<slot></slot><div class="figure" ?hidden=${trouble === ""}>${trouble}</div>`;
+    const look = { isAlive: true, values: this.#values, scene, lit: this.#lit, answered: this.#answered };
+    return html`${drawFigure(lesson, look, this.#hands)}${trouble}`;
+  }
+
+  async #start(): Promise<void> {
+    try {
+      this.#lesson = await findLesson(this.name);
+      this.#scene = undefined;
+      this.#answered = undefined;
+      this.#values = firstValues(this.#lesson.controls);
+      this.#readAttributes();
+      await this.#run();
+    } catch (error) {
+      this.#say(error);
+    }
+  }
+
+  #readAttributes(): void {
+    for (const [name, control] of Object.entries(this.#lesson?.controls ?? {})) {
+      const text = this.getAttribute(name);
+      const value = text === null ? undefined : readValue(control, text);
+      if (value !== undefined) this.#hands.change(name, value);
+    }
+  }
+
+  /** Computes the figure anew. While one state is computed, the newest of those that came meanwhile waits. */
+  async #run(): Promise<void> {
+    this.#isStale = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    try {
+      const engine = await sharedEngine();
+      while (this.#isStale && this.#lesson) {
+        this.#isStale = false;
+        this.#scene = await this.#lesson.run(engine, this.#values);
+        this.#trouble = "";
+        if (this.#scene.rows.some(({ items }) => items.some((item) => typeof item === "object" && item.kind === "view"))) await import("../elements/index.js");
+        this.requestUpdate();
+      }
+    } catch (error) {
+      this.#say(error);
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  #say(error: unknown): void {
+    this.#trouble = error instanceof Error ? error.message : String(error);
+    this.requestUpdate();
+  }
+}
+
+if (!customElements.get("attention-lesson")) customElements.define("attention-lesson", AttentionLesson);

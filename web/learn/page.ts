@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The script of a chapter's page: its lessons come alive, and the page's address holds the state of the one that was
+ * changed last, as `#saturation&width=64`.
+ */
+import { AttentionLesson, type LessonChange } from "./element.js";
+
+/** The links of a lesson to itself and to Explore follow its state. Addresses change at most this often (milliseconds). */
+const kDelay = 250;
+
+function readAddress(): void {
+  const [name = "", ...rest] = location.hash.slice(1).split("&");
+  const lesson = document.querySelector(`attention-lesson[name="${CSS.escape(name)}"]`);
+  if (!(lesson instanceof AttentionLesson) || rest.length === 0) return;
+  for (const [control, value] of new URLSearchParams(rest.join("&"))) lesson.setAttribute(control, value);
+  lesson.closest("section")?.scrollIntoView();
+}
+
+let timer = 0;
+document.addEventListener("lesson-change", (event) => {
+  const { target } = event;
+  if (!(target instanceof AttentionLesson)) return;
+  const { values } = (event as CustomEvent<LessonChange>).detail;
+  const explore = target.closest("section")?.querySelector<HTMLAnchorElement>("a.explore");
+  const state = target.explore;
+  if (explore && state !== undefined) explore.hash = state;
+  clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    const rest = new URLSearchParams(values).toString();
+    history.replaceState(null, "", `#${target.name}${rest === "" ? "" : `&${rest}`}`);
+  }, kDelay);
+});
+addEventListener("hashchange", readAddress);
+readAddress();

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The parts that figures of lessons are made of, as plain data. The folder drawing/ draws them. */
+import type { Matrix } from "../views/worked-example.js";
+
+/** A line of a figure: a title, a sentence about it, and items side by side. Strings are signs such as “·” and “=”. */
+export interface Row {
+  readonly title?: string;
+  readonly about?: string;
+  readonly items: readonly (Item | string)[];
+}
+
+export type Item = Table | Sentence | Bars | Curve | Shape | Note | View;
+
+/**
+ * The way a matrix comes from others, by their names. Pointing at one of its cells lights up what went into it and
+ * writes the sum. `product`: row · column. `each`: the same cell of another. `row`: a softmax of the whole row.
+ */
+export type From =
+  | { readonly how: "product"; readonly left: string; readonly right: string }
+  | { readonly how: "each"; readonly of: string; words(value: number, result: number): string }
+  | { readonly how: "row"; readonly of: string };
+
+export interface Table {
+  readonly kind: "table";
+  readonly matrix: Matrix;
+  /** Says which cells are masked, row by row. They are hatched. */
+  readonly masked?: readonly boolean[];
+  readonly from?: From;
+  /** The control of kind “cells” that holds these numbers: a reader changes them in their place. */
+  readonly control?: string;
+  /** The row, column or cell that the lesson is about; −1 stands for all. */
+  readonly marked?: { readonly row: number; readonly col: number };
+}
+
+/** Words in a row, tinted by weights, with the share in numbers below each. */
+export interface Sentence {
+  readonly kind: "sentence";
+  readonly name: string;
+  readonly tokens: readonly string[];
+  readonly weights?: readonly number[];
+  /** The token that looks. */
+  readonly query?: number;
+  /** The control (a slider over the tokens) that holds the token that looks: a click on a token chooses it. */
+  readonly control?: string;
+}
+
+export interface Bars {
+  readonly kind: "bars";
+  readonly name: string;
+  readonly labels: readonly string[];
+  readonly values: readonly number[];
+  /** The length of a full bar. */
+  readonly most?: number;
+  readonly digits?: number;
+}
+
+/** Lines over one axis. */
+export interface Curve {
+  readonly kind: "curve";
+  readonly name: string;
+  readonly x: { readonly label: string; readonly values: readonly number[]; readonly scale?: "linear" | "log" };
+  readonly y: { readonly label: string; readonly min?: number; readonly max?: number };
+  readonly lines: readonly { readonly name: string; readonly values: readonly number[] }[];
+  /** The place on the x axis that the controls are at. */
+  readonly at?: number;
+}
+
+/** The shape of a tensor, with a letter for each axis. */
+export interface Shape {
+  readonly kind: "shape";
+  readonly name: string;
+  readonly sizes: readonly number[];
+  readonly axes: readonly string[];
+}
+
+export interface Note {
+  readonly kind: "note";
+  readonly text: string;
+  /** An error is a message of the engine, as it is. */
+  readonly tone: "plain" | "error";
+}
+
+/** A live `<attention-map>` with these attributes. Where nothing runs, the matrix stands for it. */
+export interface View {
+  readonly kind: "view";
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly stands: Matrix;
+}
+
+export const table = (matrix: Matrix, more: Partial<Omit<Table, "kind" | "matrix">> = {}): Table =>
+  ({ kind: "table", matrix, ...more });
+
+/** All matrices of a figure. */
+export const tablesOf = (rows: readonly Row[]): Table[] =>
+  rows.flatMap(({ items }) => items.filter((item) => typeof item === "object" && item.kind === "table"));
