@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the PyTorch examples of the book's lessons and writes what they print to lessons.json.
+"""Runs the PyTorch examples of the book's lessons and writes what they print to lessons/.
 
 Each entry has the hash of its example, so that a test notices an example that was changed and not run again.
 """
@@ -19,5 +19,8 @@ def run(example):
     return {"sha256": hashlib.sha256(example.read_bytes()).hexdigest(), "printed": ended.stdout.strip().split("\n")}
 
 
-lessons = {example.parent.name: run(example) for example in sorted(CHAPTERS.glob("*/*/example.py"))}
-(HERE / "lessons.json").write_text(json.dumps(lessons, indent=1, ensure_ascii=False) + "\n")
+
+for example in sorted(CHAPTERS.glob("*/*/example.py")):
+    file = HERE / "lessons" / f"{example.parent.name}.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(run(example), indent=1, ensure_ascii=False) + "\n")

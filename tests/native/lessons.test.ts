@@ -12,8 +12,9 @@ import { kRoot } from "../compare.js";
 
 const kExamples = join(kRoot, "build/native/headlens_lessons");
 
-const golden = JSON.parse(readFileSync(join(kRoot, "tests/golden/lessons.json"), "utf8")) as
-  Record<string, { sha256: string; printed: string[] }>;
+const kGolden = join(kRoot, "tests/golden/lessons");
+const golden = Object.fromEntries(readdirSync(kGolden).map((file) =>
+  [basename(file, ".json"), JSON.parse(readFileSync(join(kGolden, file), "utf8")) as { sha256: string; printed: string[] }]));
 
 /** All numbers in a text, in order. True and false count as 1 and 0. */
 const numbersIn = (text: string): number[] =>

@@ -91,9 +91,8 @@ export class AttentionLesson extends LitElement {
     this.requestUpdate();
     void this.#run();
     const start = firstValues(this.#lesson.controls);
-    const values = Object.fromEntries(
-      Object.entries(this.#values).map(([name, one]) => [name, written(one)]).filter(([name = "", text]) => text !== written(start[name] ?? "")),
-    );
+    const texts = Object.entries(this.#values).map(([name, one]): [string, string] => [name, written(one)]);
+    const values = Object.fromEntries(texts.filter(([name, text]) => text !== written(start[name] ?? "")));
     this.dispatchEvent(new CustomEvent<LessonChange>("lesson-change", { detail: { values }, bubbles: true, composed: true }));
   }
 
@@ -131,6 +130,7 @@ export class AttentionLesson extends LitElement {
     this.#isStale = true;
     if (this.#isRunning) return;
     this.#isRunning = true;
+    this.setAttribute("aria-busy", "true");
     try {
       const engine = await sharedEngine();
       while (this.#isStale && this.#lesson) {
@@ -143,7 +143,9 @@ export class AttentionLesson extends LitElement {
     } catch (error) {
       this.#say(error);
     } finally {
+      await this.updateComplete;
       this.#isRunning = false;
+      this.removeAttribute("aria-busy");
     }
   }
 

@@ -104,7 +104,7 @@ export interface Lesson<C extends Controls = Controls> {
 }
 
 /** Keeps the types of the controls for `run`, and forgets them for the book, which holds lessons of all kinds. */
-export const lesson = <const C extends Controls>(content: Lesson<C>): Lesson => content as unknown as Lesson;
+export const lesson = <const C extends Controls>(content: Lesson<C>): Lesson => content;
 
 export const firstValues = (controls: Controls): Values =>
   Object.fromEntries(Object.entries(controls).map(([name, { value }]) => [name, value]));

@@ -10,7 +10,8 @@ export function tintStyle([red = 0, green = 0, blue = 0, alpha = 0]: ArrayLike<n
 }
 
 /** True for a colour on which white is easier to read than black. */
-export const isDark = ([red = 0, green = 0, blue = 0]: Iterable<number>): boolean => luminance(red, green, blue) < 0.179;
+export const isDark = ([red = 0, green = 0, blue = 0]: Iterable<number>): boolean =>
+  luminance(red, green, blue) < 0.179;
 
 /** The relative luminance of WCAG. At 0.179, black and white have the same contrast. */
 function luminance(red: number, green: number, blue: number): number {

@@ -26,7 +26,9 @@ function drawControl(name: string, control: Control, look: Look, hands: Hands): 
   }
 }
 
-function slider(name: string, { label, min, max, step }: Slider, { values, isAlive }: Look, hands: Hands): TemplateResult {
+function slider(
+  name: string, { label, min, max, step }: Slider, { values, isAlive }: Look, hands: Hands,
+): TemplateResult {
   const value = String(values[name]);
   return html`
     <label class="slider"><span>${label} <output>${value.replace("-", "−")}</output></span>

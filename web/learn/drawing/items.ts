@@ -51,10 +51,13 @@ export function drawCurve(item: Curve): TemplateResult {
   const every = lines.flatMap((line) => [...line.values]);
   const [low, high] = [y.min ?? Math.min(0, ...every), y.max ?? Math.max(...every)];
   const [first, last] = [along(x.values[0] ?? 0), along(x.values.at(-1) ?? 1)];
-  const px = (value: number): number => kLeft + ((along(value) - first) / (last - first || 1)) * (kWidth - kLeft - kRight);
-  const py = (value: number): number => kTop + (1 - (value - low) / (high - low || 1)) * (kHeight - kTop - kBottom);
-  const path = (values: readonly number[]): string => x.values.map((value, i) => `${px(value).toFixed(1)},${py(values[i] ?? NaN).toFixed(1)}`).join(" ");
-  const ticks = x.values.length <= 8 ? x.values : [x.values[0] ?? 0, x.values[Math.floor(x.values.length / 2)] ?? 0, x.values.at(-1) ?? 1];
+  const [across, down] = [kWidth - kLeft - kRight, kHeight - kTop - kBottom];
+  const px = (value: number): number => kLeft + ((along(value) - first) / (last - first || 1)) * across;
+  const py = (value: number): number => kTop + (1 - (value - low) / (high - low || 1)) * down;
+  const path = (values: readonly number[]): string =>
+    x.values.map((value, i) => `${px(value).toFixed(1)},${py(values[i] ?? NaN).toFixed(1)}`).join(" ");
+  const few = [0, Math.floor(x.values.length / 2), -1].map((i) => x.values.at(i) ?? 0);
+  const ticks = x.values.length <= 8 ? x.values : few;
   return html`
     <figure class="curve">
       <figcaption>${item.name}</figcaption>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { saturation } from "../../../experiments/saturation.js";
-import { given } from "../../../experiments/numbers.js";
+import { given, map } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
-import { table, type Curve } from "../../../scene.js";
+import { table, type Curve, type Table } from "../../../scene.js";
 
 const kWidths = [4, 16, 64, 256, 1024];
 
@@ -23,7 +23,8 @@ export default lesson({
   async run(engine, { width }) {
     const { matrices, observations } = await saturation(engine, { widths: kWidths, queries: 32, keys: 16, seed: 5 });
     const named = (name: string): (typeof matrices)[number] => given(matrices.find((one) => one.name === name));
-    const column = (name: string, index: number): number[] => kWidths.map((_, row) => named(name).values[row * 4 + index] ?? NaN);
+    const column = (name: string, index: number): number[] =>
+      kWidths.map((_, row) => named(name).values[row * 4 + index] ?? NaN);
     const curve = (name: string, index: number, most: number): Curve => ({
       kind: "curve", name, at: width,
       x: { label: "head width d", values: kWidths, scale: "log" },
@@ -33,13 +34,14 @@ export default lesson({
         { name: "as they are", values: column("scores as they are", index) },
       ],
     });
-    const few = (name: string): ReturnType<typeof table> => {
-      const { rows, cols, values } = named(name);
-      return table({ name: name.replace(/^weights, d = \d+, /, ""), rows: rows.slice(0, 4), cols: cols.slice(0, 8), values: rows.slice(0, 4).length ? Float32Array.from(rows.slice(0, 4).flatMap((_, row) => [...values.subarray(row * cols.length, row * cols.length + 8)])) : values, digits: 2, colormap: "sequential" });
+    const few = (scores: string): Table => {
+      const { rows, cols, values } = named(`weights, d = ${width}, ${scores}`);
+      const part = rows.slice(0, 4).flatMap((_, row) => [...values.subarray(row * cols.length, row * cols.length + 8)]);
+      return table({ ...map(scores, rows.slice(0, 4), cols.slice(0, 8), part), digits: 2 });
     };
     return {
       rows: [
-        { title: `Weights of four random queries on eight of sixteen keys, d = ${width}`, items: [few(`weights, d = ${width}, scores as they are`), few(`weights, d = ${width}, scores ÷ √d`)] },
+        { title: `Weights of four random queries on eight of sixteen keys, d = ${width}`, items: [few("scores as they are"), few("scores ÷ √d")] },
         { title: "Over all widths", items: [curve("entropy of the weights (nats)", 1, Math.log(16)), curve("gradient of the softmax", 3, 0.4)] },
       ],
       says: observations,

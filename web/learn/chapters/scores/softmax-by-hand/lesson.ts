@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { map, matrix, observe, shown } from "../../../experiments/numbers.js";
+import { map, matrix, observe, shown, tensor } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 
@@ -23,7 +23,7 @@ export default lesson({
   async run(engine, { scores, temperature }) {
     const row = scores[0] ?? [];
     const result = await engine.scaledDotProductAttention(
-      { data: [1], shape: [1, 1] }, { data: [...row], shape: [row.length, 1] }, { data: row.map(() => 0), shape: [row.length, 1] },
+      tensor([[1]]), tensor(row.map((score) => [score])), tensor(row.map(() => [0])),
       { scale: 1, needWeights: true, normalizer: "softmax", temperature },
     );
     const weights = [...(result.weights?.data ?? [])];
