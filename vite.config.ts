@@ -8,6 +8,9 @@ import { kStyled, tightened } from "./web/tight-styles.mjs";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+/** True for pages that fetch nothing from elsewhere. */
+const isAlone = (path: string): boolean => /^\/(bench|learn)\//.test(path);
+
 /**
  * Forbids content from elsewhere, inline scripts and styles, eval, and text that becomes HTML. Explore and its figures for
  * iframes may fetch the models whose addresses a reader gives, and read files that were dropped on them.
@@ -17,8 +20,7 @@ const policyOf = (path: string): string => [
   "script-src 'self' 'wasm-unsafe-eval'",
   "worker-src 'self'",
   "style-src 'self'",
-  path.startsWith("/bench/") ? "connect-src 'self'" : "connect-src 'self' https: blob:",
-  path.startsWith("/bench/") ? "img-src 'self'" : "img-src 'self' https: blob:",
+  ...(isAlone(path) ? ["connect-src 'self'", "img-src 'self'"] : ["connect-src 'self' https: blob:", "img-src 'self' https: blob:"]),
   "require-trusted-types-for 'script'",
   "trusted-types default headlens lit-html",
   "base-uri 'none'",
@@ -85,16 +87,14 @@ const kPolicyInHeaders: Plugin = {
   },
 };
 
-/**
- * Redirects the address of the benchmark's page to the one with a slash, without which its relative addresses would
- * fail.
- */
-const kBenchFolder: Plugin = {
-  name: "bench-folder",
+/** Redirects the address of a folder to the one with a slash, without which the relative addresses of its page would fail. */
+const kFolders: Plugin = {
+  name: "folders",
   configurePreviewServer({ middlewares }) {
     middlewares.use((request, response, next) => {
-      if (!/^\/bench(\?|$)/.test(request.url ?? "")) return next();
-      response.writeHead(301, { Location: "/bench/" }).end();
+      const [folder = ""] = (request.url ?? "/").split("?");
+      if (!/^\/(bench|learn(\/[a-z]+)?)$/.test(folder)) return next();
+      response.writeHead(301, { Location: `${folder}/` }).end();
     });
   },
 };
@@ -110,7 +110,7 @@ export default defineConfig(({ mode }) => ({
   base: "./",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kBook, kTightStyles, kPolicyInPage, kPolicyInHeaders, kBenchFolder],
+  plugins: [kBook, kTightStyles, kPolicyInPage, kPolicyInHeaders, kFolders],
   worker: { format: "es" },
   build: {
     outDir: at("dist/site"),

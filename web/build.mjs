@@ -66,7 +66,7 @@ async function carryingPlugins(drawing) {
 
 /** Bundles the elements: as modules that share chunks, and as classic scripts. Returns the files that went into them. */
 async function bundleElements() {
-  const modules = { element: "web/elements/element.ts", arrays: "web/elements/arrays.ts" };
+  const modules = { element: "web/elements/element.ts", arrays: "web/elements/arrays.ts", lesson: "web/learn/element.ts" };
   const bundled = [
     await bundle(kOut, modules, { ...kInject, splitting: true, plugins: [kTightStyles, kEngineBeside] }),
     await bundle(kOut, { "headlens.arrays": "web/elements/classic.ts" }, { ...kClassic, plugins: [kTightStyles] }),
@@ -124,9 +124,10 @@ function withoutLit(text) {
 /** Writes the declarations of the elements. */
 function writeTypes() {
   runTool("typescript", "bin/tsc", "-p", "web/tsconfig.package.json");
-  for (const name of ["element", "arrays", "standalone"]) {
-    copyTypes("build/types-element", `${kOut}/web`, `elements/${name}`, withoutLit);
-    writeFileSync(`${kOut}/${name}.d.ts`, `export * from "./web/elements/${name}.js";\n`);
+  const entries = { element: "elements/element", arrays: "elements/arrays", standalone: "elements/standalone", lesson: "learn/element" };
+  for (const [name, source] of Object.entries(entries)) {
+    copyTypes("build/types-element", `${kOut}/web`, source, withoutLit);
+    writeFileSync(`${kOut}/${name}.d.ts`, `export * from "./web/${source}.js";\n`);
   }
 }
 

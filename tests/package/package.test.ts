@@ -49,6 +49,8 @@ describe("the tarball", () => {
       "dist/arrays.d.ts",
       "dist/element.js",
       "dist/element.d.ts",
+      "dist/lesson.js",
+      "dist/lesson.d.ts",
       "dist/headlens.arrays.js",
       "dist/headlens.standalone.js",
       "dist/standalone.d.ts",
@@ -65,9 +67,9 @@ describe("the tarball", () => {
     const kinds = [
       /^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/,
       /^dist\/[a-z-]+-[A-Z0-9]{8}\.js(\.map)?$/, // what is loaded later, and what scripts share
-      /^dist\/(worker(-node)?|tokenizers|index|node|element|arrays|standalone)\.js(\.map)?$/,
+      /^dist\/(worker(-node)?|tokenizers|index|node|element|arrays|lesson|standalone)\.js(\.map)?$/,
       /^dist\/headlens\.(arrays|standalone)\.js$/,
-      /^dist\/((files|types|types\/options|web\/[a-z]+)\/)?[\w-]+\.d\.ts$/,
+      /^dist\/((files|types|types\/options|web\/[a-z]+(\/[a-z]+)*)\/)?[\w-]+\.d\.ts$/,
       /^dist\/headlens-(simd|relaxed)(-threads)?\.wasm$/,
       /^dist\/THIRD-PARTY-LICENSES\.txt$/,
       /^dist\/models\/[\w-]+\/(examples\/)?[\w.]+$/,
@@ -181,7 +183,7 @@ describe("the scripts", () => {
     }
     // The bundle for browsers has no exceptions, so an import of node: would fail.
     await bundle({
-      entryPoints: ["index.js", "element.js", "arrays.js", "worker.js"].map((name) => join(dist, name)),
+      entryPoints: ["index.js", "element.js", "arrays.js", "lesson.js", "worker.js"].map((name) => join(dist, name)),
       bundle: true,
       format: "esm",
       write: false,

@@ -155,4 +155,5 @@ export class AttentionLesson extends LitElement {
   }
 }
 
-if (!customElements.get("attention-lesson")) customElements.define("attention-lesson", AttentionLesson);
+const { customElements: elements } = globalThis as Partial<typeof globalThis>;
+if (elements && !elements.get("attention-lesson")) elements.define("attention-lesson", AttentionLesson);

@@ -19,6 +19,9 @@ export interface ToldChapter {
   readonly told: readonly Told[];
 }
 
+/** The rows of what the tutorials show, by their numbers. */
+export type TaughtRows = Readonly<Record<string, { readonly shows: string; readonly lessons: readonly string[] }>>;
+
 /** Sources and style sheets, seen from a page of the book as Vite finds it. */
 const kRoot = "../../../..";
 
@@ -114,6 +117,30 @@ export function contentsPage(chapters: readonly ToldChapter[]): string {
       <h1>Attention, live</h1>
       <p class="lead">A book in which every number is computed before your eyes. Each lesson makes one claim, lets you predict, and hands you the control that could break it.</p>
       <ol class="chapters">${chapters.map(entry).join("")}</ol>
+      <p><a href="./rows/">What the tutorials show, and where it is here</a></p>
     </main>`;
   return page("Learn how attention works · headlens", "Multi-head attention in lessons whose every number is computed in the page.", "../", body, "");
+}
+
+/** The table of what the tutorials show, with the lessons that show it live. */
+export function rowsPage(chapters: readonly ToldChapter[], rows: TaughtRows): string {
+  const link = (name: string): string => {
+    const chapter = chapters.find(({ told }) => told.some((one) => one.name === name));
+    const found = chapter?.told.find((one) => one.name === name);
+    if (!chapter || !found) throw new Error(`rows.json names a lesson that the book does not have: ${name}`);
+    return `<li><a href="../${chapter.name}/#${name}">${escaped(found.lesson.title)}</a></li>`;
+  };
+  const line = ([row, { shows, lessons }]: [string, TaughtRows[string]]): string => `
+          <tr><th scope="row">${row}</th><td>${escaped(shows)}</td><td><ul>${lessons.map(link).join("")}</ul></td></tr>`;
+  const body = `
+    <main id="main" class="index">
+      <h1>What the tutorials show</h1>
+      <p class="lead">The five tutorials that the book grew from show these things, and print numbers. Each is a lesson here, and a test reads its numbers from the page and holds them against the printed ones.</p>
+      <table class="rows">
+        <thead><tr><th scope="col">Row</th><th scope="col">What it shows</th><th scope="col">Lessons</th></tr></thead>
+        <tbody>${Object.entries(rows).map(line).join("")}
+        </tbody>
+      </table>
+    </main>`;
+  return page("What the tutorials show · headlens", "Each thing that the tutorials show, and the lesson that shows it live.", "../../", body, "");
 }

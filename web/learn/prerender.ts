@@ -13,7 +13,7 @@ import { drawFigure } from "./drawing/figure.js";
 import { kNoHands } from "./drawing/look.js";
 import { figureStyles } from "./drawing/styles.js";
 import { firstValues, type Lesson } from "./lesson.js";
-import { chapterPage, contentsPage, type Told } from "./pages.js";
+import { chapterPage, contentsPage, rowsPage, type TaughtRows, type Told } from "./pages.js";
 
 const kSources = "web/learn/chapters";
 
@@ -56,5 +56,7 @@ for (const [index, chapter] of chapters.entries()) {
   writeFileSync(`${out}/learn/${chapter.name}/index.html`, chapterPage(chapters, index));
 }
 writeFileSync(`${out}/learn/index.html`, contentsPage(chapters));
+mkdirSync(`${out}/learn/rows`, { recursive: true });
+writeFileSync(`${out}/learn/rows/index.html`, rowsPage(chapters, JSON.parse(readFileSync("web/learn/rows.json", "utf8")) as TaughtRows));
 writeFileSync(`${out}/figures.css`, figureStyles().cssText);
 engine.dispose();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Each lesson on the real engine: its numbers are compared with small computations in double precision, and its
+ * Each experiment of the book on the real engine: its numbers are compared with small computations in double precision, and its
  * sentences are checked.
  */
 import { load, type AsyncEngine, type Engine } from "headlens";
@@ -477,17 +477,17 @@ describe("T3.8: variants", () => {
 });
 
 const { normalizers, padding, patches, pruning, sharing, textAndImage } = variants;
-const kLessons = [
+const kExperiments = [
   saturation, sixSteps, orientation, orderBlindness, normalizers, padding, patches, pruning, sharing, textAndImage,
 ];
 
-test("a worker's engine gives the same lessons", async () => {
-  for (const lesson of kLessons) expect(await lesson(remote)).toEqual(await lesson(engine));
+test("a worker's engine gives the same findings", async () => {
+  for (const run of kExperiments) expect(await run(remote)).toEqual(await run(engine));
 });
 
-test("lessons leave nothing behind", async () => {
+test("experiments leave nothing behind", async () => {
   const run = async (): Promise<void> => {
-    for (const lesson of kLessons) await lesson(engine);
+    for (const experiment of kExperiments) await experiment(engine);
     for (const one of kCheckpoints) await one.run(engine);
   };
   await run();
@@ -498,7 +498,7 @@ test("lessons leave nothing behind", async () => {
   expect(engine.heapBytes()).toBeLessThan(before + rounds * smallestBlock);
 });
 
-test("a page takes the lessons in as they are: no engine of their own, no library, nothing of the page", async () => {
+test("a page takes the experiments in as they are: no engine of their own, no library, nothing of the page", async () => {
   const entry = `${kRoot}web/learn/experiments/index.ts`;
   const options = { bundle: true, format: "esm", target: "es2022", write: false, metafile: true } as const;
   const { metafile } = await build({ ...options, entryPoints: [entry], platform: "browser", absWorkingDir: kRoot });
