@@ -108,6 +108,7 @@ const kPages = ["index.html", "embed.html", "bench/index.html"].map((page) => jo
 export default defineConfig(({ mode }) => ({
   root: at("web/playground"),
   base: "./",
+  appType: "mpa",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
   plugins: [kBook, kTightStyles, kPolicyInPage, kPolicyInHeaders, kFolders],
